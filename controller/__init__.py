@@ -1,0 +1,1 @@
+"""The laws and the daemon that runs them: gateway and loop."""

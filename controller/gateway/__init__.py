@@ -1,0 +1,1 @@
+"""The process that owns every client socket and minds the loop."""

@@ -1,0 +1,1 @@
+"""Control laws: pure functions of the estimated state, the reference and the model."""

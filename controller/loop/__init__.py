@@ -1,0 +1,1 @@
+"""The real-time process: one tick is read, step, write."""

@@ -1,0 +1,1 @@
+"""Goals: built by the planner as piecewise polynomials, evaluated by the loop."""

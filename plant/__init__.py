@@ -1,0 +1,1 @@
+"""The machine itself, simulated or real, behind the device link."""

@@ -1,0 +1,1 @@
+"""Where a person stands: command line, Python client, records."""
