@@ -1,0 +1,177 @@
+"""Orders: what the gateway tells the loop, one small datagram each.
+
+An order is 256 bytes, little endian: eight signed 64-bit integers and twenty-four doubles. Anything large (a goal's
+coefficients) lies in shared memory; the order only names its slot, length, generation and checksum. The loop takes
+at most one order a tick and says what became of it in that tick's record (`order_id`, `order_outcome`).
+
+The socket is a Unix datagram socket owned by the loop: it has no connection, so a gateway that replaces a dead one
+needs nothing but the path. Only ADOPT carries a file descriptor, the new gateway's lifeline.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+
+ARGUMENTS = 24
+_LAYOUT = struct.Struct(f"<8q{ARGUMENTS}d")
+ORDER_BYTES = _LAYOUT.size
+NOW = -1
+
+
+class OrderKind(IntEnum):
+    """What an order asks for."""
+
+    ENABLE = 1
+    DISABLE = 2
+    GOAL = 3
+    STOP = 4
+    CANCEL = 5
+    PAUSE = 6
+    RESUME = 7
+    SPEED = 8
+    """arguments[0]: fraction of the goal's own speed, 0 … 2."""
+    JOG = 9
+    """arguments[2 i], arguments[2 i + 1]: coordinate index and its velocity, `length` pairs; repeated while the key is held."""
+    RECOVER = 10
+    ESTOP = 11
+    RESET = 12
+    ADVANCE = 13
+    """length: ticks of lockstep time to run."""
+    LAW = 14
+    """length: the law's number (controller.laws.LawKind)."""
+    ADOPT = 15
+    """A new gateway has taken over; its lifeline comes with the datagram."""
+    SHUTDOWN = 16
+    """Stop on the path, disable, say bye to the plant, leave. length 1: brake at once instead of stopping."""
+    LEASE_LOST = 17
+    """The mover's lease ended: stop on the path, then hold."""
+
+
+class OrderOutcome(IntEnum):
+    """What became of an order, told in the record of the tick in which it took effect."""
+
+    NONE = 0
+    DONE = 1
+    REFUSED_STATE = -1
+    """The state machine has no such move from here; the record's `state` says from where."""
+    REFUSED_BUSY = -2
+    """Another goal is under way."""
+    REFUSED_START = -3
+    """The goal does not begin where the machine is (position or velocity)."""
+    REFUSED_BLOCK = -4
+    """The goal's block in shared memory is damaged (checksum, layout or a coordinate that does not exist)."""
+    NOT_CLEARED = -5
+    """The cause of the fault still stands."""
+    REFUSED_LATE = -6
+    """`at_tick` lies in the past."""
+    REFUSED_FULL = -7
+    """Too many orders wait for a later tick."""
+    REFUSED_VALUE = -8
+    """An argument is outside what the order allows."""
+    NOTHING_TO_DO = 2
+    """Accepted, but there was nothing to change (a stop at rest, a cancel without a goal)."""
+
+
+@dataclass(slots=True)
+class Order:
+    """One order. `at_tick` is the tick at which it takes effect, or NOW."""
+
+    id: int
+    kind: OrderKind
+    at_tick: int = NOW
+    slot: int = 0
+    length: int = 0
+    generation: int = 0
+    checksum: int = 0
+    goal_id: int = 0
+    arguments: tuple[float, ...] = field(default=())
+
+    def pack(self) -> bytes:
+        """The 256 bytes on the socket."""
+        padded = tuple(self.arguments) + (0.0,) * (ARGUMENTS - len(self.arguments))
+        return _LAYOUT.pack(
+            self.id, self.kind, self.at_tick, self.slot, self.length,
+            self.generation, self.checksum, self.goal_id, *padded,
+        )  # fmt: skip
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Order:
+        """The order in these bytes. Raises ValueError when they are none."""
+        if len(data) != ORDER_BYTES:
+            raise ValueError(f"an order has {ORDER_BYTES} bytes, these are {len(data)}")
+        number, kind, at_tick, slot, length, generation, checksum, goal_id, *arguments = _LAYOUT.unpack(data)
+        return cls(
+            number, OrderKind(kind), at_tick, slot, length, generation, checksum, goal_id, tuple(arguments)
+        )  # fmt: skip
+
+
+class OrderInbox:
+    """The loop's end: a bound, non-blocking datagram socket that takes at most one order a call."""
+
+    def __init__(self, path: Path) -> None:
+        with suppress(FileNotFoundError):
+            path.unlink()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        self._socket.bind(str(path))
+        path.chmod(0o600)
+        self._path = path
+        self.lifeline: int | None = None
+
+    def fileno(self) -> int:
+        """For polling while lockstep time stands."""
+        return self._socket.fileno()
+
+    def take(self) -> Order | None:
+        """The next order, or None. A datagram that is no order is dropped. A lifeline that came along is kept in `lifeline`."""
+        try:
+            data, ancillary, _, _ = self._socket.recvmsg(ORDER_BYTES + 1, socket.CMSG_SPACE(4))
+        except BlockingIOError:
+            return None
+        for level, kind, content in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                self._keep(struct.unpack("i", content[:4])[0])
+        try:
+            return Order.unpack(data)
+        except ValueError:
+            return None
+
+    def _keep(self, descriptor: int) -> None:
+        if self.lifeline is not None:
+            os.close(self.lifeline)
+        self.lifeline = descriptor
+
+    def close(self) -> None:
+        """Closes the socket and removes its path."""
+        self._socket.close()
+        with suppress(FileNotFoundError):
+            self._path.unlink()
+
+
+class OrderOutbox:
+    """The gateway's end."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = str(path)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+
+    def send(self, order: Order, *, lifeline: int | None = None) -> bool:
+        """Hands the order over. False when the loop is not there or its queue is full: nothing was sent then."""
+        try:
+            if lifeline is None:
+                self._socket.sendto(order.pack(), self._path)
+            else:
+                rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", lifeline))
+                self._socket.sendmsg([order.pack()], [rights], 0, self._path)
+        except (BlockingIOError, ConnectionRefusedError, FileNotFoundError):
+            return False
+        return True
+
+    def close(self) -> None:
+        """Closes the socket."""
+        self._socket.close()

@@ -1,0 +1,231 @@
+"""The tick record: one table of channels from which ring, log, telemetry and CSV all derive.
+
+Every field is 8 bytes wide (int64 or float64), so a record's bytes are at once a C struct, a numpy record and the body
+of a little-endian CDR message. Channels that depend on the wall clock stand last: a lockstep log simply leaves off
+the tail and holds nothing but what the motion decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Per = Literal["", "joint", "coordinate", "motor", "sensor"]
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One row of the table: a number, or one number per joint, coordinate, motor or sensor."""
+
+    name: str
+    kind: Literal["int", "float"]
+    per: Per
+    unit: str
+    meaning: str
+    wall_clock: bool = False
+
+
+def _int(name: str, meaning: str, unit: str = "") -> Channel:
+    return Channel(name, "int", "", unit, meaning)
+
+
+def _float(name: str, unit: str, meaning: str, per: Per = "") -> Channel:
+    return Channel(name, "float", per, unit, meaning)
+
+
+def _wall(name: str, kind: Literal["int", "float"], unit: str, meaning: str) -> Channel:
+    return Channel(name, kind, "", unit, meaning, wall_clock=True)
+
+
+SI = "rad or m"
+
+CHANNELS: tuple[Channel, ...] = (
+    _int("tick", "controller ticks since the loop started"),
+    _int("device_tick", "sequence number of the state this tick answered, counted from the handshake; -1 without a state"),
+    _int("state", "state machine: controller.loop.states.State"),
+    _int("phase", "brake sequence: controller.loop.brakes.Phase"),
+    _int("mode", "mode of the command sent: 0 brake, 1 zero, 2 effort"),
+    _int("law", "law that computed the effort: controller.laws.LawKind"),
+    _int("goal_id", "goal under way or last ended; 0 before the first"),
+    _int("goal_status", "controller.loop.goals.GoalStatus"),
+    _int("goal_code", "result code of the goal that ended last"),
+    _int("goal_coordinate", "coordinate that violated a tolerance, as an index into the coordinates; -1 none"),
+    _int("goal_slots", "bit mask of the shared goal slots in use"),
+    _int("order_id", "order that took effect in this tick; 0 none"),
+    _int("order_outcome", "controller.orders.OrderOutcome"),
+    _int("fault", "latched fault: controller.loop.faults.FaultCode; 0 none"),
+    _int("fault_index", "joint, coordinate, motor or sensor of the fault; -1 none"),
+    _int("fault_tick", "tick in which the fault was raised; -1 none"),
+    _int("limited", "bit mask of controller.loop.limits.Limited: what the last command was limited by"),
+    _int("device_status", "status bits of the device: protocol.codes.DeviceStatus"),
+    _int("device_fault", "fault code of the device; 0 none"),
+    _int("lost_in_a_row", "periods without a fresh state, in a row"),
+    _int("lost_total", "periods without a fresh state since the handshake"),
+    _int("connected", "1 while a handshake with a plant stands"),
+    _float("time_s", "s", "device time of the state"),
+    _float("path_s", "s", "path parameter of the goal under way"),
+    _float("path_rate", "1", "rate of the path parameter: 1 at the goal's own speed, 0 at rest"),
+    _float("path_length_s", "s", "path parameter at the goal's end"),
+    _float("goal_value", SI, "deviation that violated a tolerance"),
+    _float("goal_limit", SI, "the tolerance that was violated"),
+    _float("fault_value", "", "measured value behind the fault"),
+    _float("fault_limit", "", "limit behind the fault"),
+    _float("q_measured", SI, "positions as the sensors gave them", "sensor"),
+    _float("v_measured", "rad/s or m/s", "velocities as the sensors gave them; zero where there is none", "sensor"),
+    _float("q", SI, "estimated joint positions", "joint"),
+    _float("v", "rad/s or m/s", "estimated joint velocities", "joint"),
+    _float("coordinate", SI, "goal coordinates at the estimate", "coordinate"),
+    _float("reference", SI, "reference of the goal coordinates in use, not a number elsewhere", "coordinate"),
+    _float("reference_velocity", "rad/s or m/s", "its rate", "coordinate"),
+    _float("law_effort", "N m or N", "effort the law asked for, before the limits", "motor"),
+    _float("effort", "N m or N", "effort sent", "motor"),
+    _float("device_effort", "N m or N", "effort the device says it applies", "motor"),
+    _wall("received_ns", "int", "ns", "monotonic clock when the state was in hand"),
+    _wall("sent_ns", "int", "ns", "monotonic clock when the command was handed to the socket"),
+    _wall("missed", "int", "", "whole periods skipped before this tick"),
+    _wall("real_time_ns", "int", "ns", "wall clock (Unix time) when the state was in hand"),
+)  # fmt: skip
+
+_IDENTIFIER = re.compile(r"[^a-z0-9_]+")
+
+
+def field_name(name: str) -> str:
+    """A joint's name as a field name of a ROS 2 message: lower case, no doubled or trailing underscore."""
+    plain = re.sub(r"_+", "_", _IDENTIFIER.sub("_", name.lower())).strip("_") or "x"
+    return plain if plain[0].isalpha() else f"x{plain}"
+
+
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    plain: list[str] = []
+    for name in map(field_name, names):
+        candidate, number = name, 2
+        while candidate in plain:
+            candidate, number = f"{name}_{number}", number + 1
+        plain.append(candidate)
+    return tuple(plain)
+
+
+class RecordLayout:
+    """The table laid out for one machine.
+
+    `names` gives the joints', coordinates', motors' and sensors' names, in the machine's order.
+    """
+
+    def __init__(
+        self,
+        joints: Sequence[str],
+        coordinates: Sequence[str],
+        motors: Sequence[str],
+        sensors: Sequence[str],
+    ) -> None:
+        self.names: dict[str, tuple[str, ...]] = {
+            "joint": tuple(joints),
+            "coordinate": tuple(coordinates),
+            "motor": tuple(motors),
+            "sensor": tuple(sensors),
+        }
+        self._fields = {per: _distinct(names) for per, names in self.names.items()}
+        self.offsets: dict[str, int] = {}
+        """Offset of each channel, counted in 8-byte words."""
+        at = 0
+        for channel in CHANNELS:
+            self.offsets[channel.name] = at
+            if not channel.wall_clock:
+                self.deterministic_bytes = 8 * (at + self.width(channel))
+            at += self.width(channel)
+        self.words = at
+        self.bytes = 8 * at
+
+    def width(self, channel: Channel) -> int:
+        """Numbers in this channel."""
+        return len(self.names[channel.per]) if channel.per else 1
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """The record as a flat numpy structured type: one field a channel, arrays where there is one number per joint."""
+        fields: list[tuple[str, Any]] = []
+        for channel in CHANNELS:
+            plain = np.int64 if channel.kind == "int" else np.float64
+            fields.append(
+                (channel.name, (plain, (self.width(channel),))) if channel.per else (channel.name, plain)
+            )
+        return np.dtype(fields)
+
+    def ros2msg(self, *, wall_clock: bool) -> str:
+        """The schema as ROS 2 message text, package `linkwork_msgs`, with or without the wall-clock tail."""
+        lines = [
+            f"{self._type(channel)} {channel.name}  # {channel.meaning}"
+            + (f" [{channel.unit}]" if channel.unit else "")
+            for channel in CHANNELS
+            if wall_clock or not channel.wall_clock
+        ]
+        for per in ("joint", "coordinate", "motor", "sensor"):
+            lines += ["=" * 80, f"MSG: linkwork_msgs/{per.capitalize()}s"]
+            lines += [f"float64 {name}" for name in self._fields[per]] or ["uint8 structure_needs_at_least_one_member"]
+        return "\n".join(lines) + "\n"
+
+    @staticmethod
+    def _type(channel: Channel) -> str:
+        if channel.per:
+            return f"linkwork_msgs/{channel.per.capitalize()}s"
+        return "int64" if channel.kind == "int" else "float64"
+
+    def as_map(self, record: np.void) -> dict[str, Any]:
+        """One record as a nested map of plain numbers, for telemetry and for people."""
+        nested: dict[str, Any] = {}
+        for channel in CHANNELS:
+            value = record[channel.name]
+            if channel.per:
+                nested[channel.name] = dict(zip(self.names[channel.per], value.tolist(), strict=True))
+            else:
+                nested[channel.name] = value.item()
+        return nested
+
+    def columns(self) -> list[str]:
+        """One flat name a number, `effort.shoulder`, in the record's order."""
+        flat: list[str] = []
+        for channel in CHANNELS:
+            if channel.per:
+                flat += [f"{channel.name}.{name}" for name in self.names[channel.per]]
+            else:
+                flat.append(channel.name)
+        return flat
+
+
+class Record:
+    """One record's memory: the loop's scratch, copied into the ring at the end of each tick.
+
+    `integers` and `floats` are views of the same words; `view(name)` is a channel's own part.
+    """
+
+    def __init__(self, layout: RecordLayout) -> None:
+        self.layout = layout
+        self.floats: NDArray[np.float64] = np.zeros(layout.words)
+        self.integers: NDArray[np.int64] = self.floats.view(np.int64)
+
+    def view(self, name: str) -> NDArray[np.float64]:
+        """The floats of one channel, as a view."""
+        at = self.layout.offsets[name]
+        width = next(self.layout.width(channel) for channel in CHANNELS if channel.name == name)
+        return self.floats[at : at + width]
+
+    def record(self) -> np.void:
+        """The memory as one numpy record (a view)."""
+        structured: np.void = self.floats.view(self.layout.dtype)[0]
+        return structured
+
+
+def layout_for(machine: Any) -> RecordLayout:
+    """The layout of a `machine.Machine`."""
+    return RecordLayout(
+        machine.mechanism.joint_names,
+        machine.mechanism.coordinate_names,
+        [motor.joint for motor in machine.motors],
+        [sensor.joint for sensor in machine.sensors],
+    )
