@@ -1,0 +1,173 @@
+"""How kernels are compiled: declared lazily, compiled or loaded together by `warm`, then frozen.
+
+A *kernel* is a function that numba compiles for one signature. Declaring it compiles nothing. `warm` compiles every
+kernel declared so far (or loads it from the cache) under a file lock, and then forbids further compilation, so that a
+call with wrong types raises a TypeError instead of compiling in the middle of a tick.
+
+The cache lies in a folder of the user's own, named after a hash of the sources of all rooms with kernels, because
+numba itself does not notice when a function called from another file has changed.
+
+Types for signatures: `PARAMETERS` and `TOPOLOGY` are the read-only arrays of a `Mechanism`, `BUFFER` is the flat
+buffer of a `Workspace`, `VECTOR` and `MATRIX` are any contiguous float64 arrays. `ON_MECHANISM` is the signature of
+most kernels: nothing returned, arguments (p, t, w).
+"""
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+_ROOMS = ("multibody", "controller", "plant")
+_KEPT = 3
+_DECLARES = re.compile(r"^\s*@(kernel|part)\b", re.MULTILINE)
+_IMPORTS = re.compile(r"^(?:from|import)\s+([\w.]+)(?:\s+import\s+(\([^)]*\)|[^\n]*))?", re.MULTILINE)
+
+
+def _cache_root() -> Path:
+    """The folder that holds the cache folders: the user's choice, else the user's cache, else a temporary one."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    xdg = os.environ.get("XDG_CACHE_HOME")
+    candidates = [Path(xdg) / "linkwork"] if xdg else []
+    try:
+        candidates.append(Path.home() / ".cache" / "linkwork")
+    except RuntimeError:  # a user without a home folder
+        candidates = [*candidates]
+    candidates.append(Path(tempfile.gettempdir()) / f"linkwork-{os.getuid()}")
+    for folder in candidates:
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK) and folder.stat().st_uid == os.getuid():
+            return folder
+    return Path(tempfile.mkdtemp(prefix="linkwork-"))
+
+
+def _sources(beside: Path) -> list[Path]:
+    """The files that declare kernels, and all files they import: those whose change may change a kernel."""
+    texts = {path: path.read_text("utf-8") for room in _ROOMS for path in (beside / room).rglob("*.py")}
+    waiting = [path for path, text in texts.items() if _DECLARES.search(text)]
+    reached: set[Path] = set()
+    while waiting:
+        path = waiting.pop()
+        if path in reached:
+            continue
+        reached.add(path)
+        text = texts.get(path) or path.read_text("utf-8")
+        for module, names in _IMPORTS.findall(text):
+            folder = beside.joinpath(*module.split("."))
+            inside = (folder / f"{name.strip()}.py" for name in re.split(r"[,\s()]+", names))
+            found = [folder.with_suffix(".py"), folder / "__init__.py", *inside]
+            waiting.extend(path for path in found if path.is_file())
+    return sorted(reached)
+
+
+def _source_hash() -> str:
+    """Hash of every source that a kernel depends on, and of what compiles them."""
+    digest = hashlib.sha256(f"numba {version('numba')} python {sys.version}".encode())
+    beside = Path(__file__).resolve().parents[1]
+    for path in _sources(beside):
+        digest.update(f"\0{path.relative_to(beside)}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _prune(root: Path, current: Path) -> None:
+    """Remove the cache folders of older sources, except the newest few."""
+    try:
+        others = [path for path in root.glob("kernels-*") if path.is_dir() and path != current]
+        others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    except OSError:
+        return
+    for path in others[_KEPT - 1 :]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+CACHE_ROOT = _cache_root()
+CACHE_FOLDER = CACHE_ROOT / f"kernels-{_source_hash()}"
+# numba raises at import when it finds no folder it may write to, so it must know ours before.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE_FOLDER))
+
+import numba  # noqa: E402  the line above must come first
+from numba import float64, int64, types, void  # noqa: E402
+
+PARAMETERS = types.Array(float64, 1, "C", readonly=True)
+TOPOLOGY = types.Array(int64, 1, "C", readonly=True)
+BUFFER = float64[::1]
+VECTOR = float64[::1]
+MATRIX = float64[:, ::1]
+INTEGERS = int64[::1]
+ON_MECHANISM = void(PARAMETERS, TOPOLOGY, BUFFER)
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class WarmReport:
+    """What `warm` did: kernels compiled, wall time in seconds, and whether all of them came from the cache."""
+
+    compiled: int
+    seconds: float
+    from_cache: bool
+
+
+_declared: list[tuple[Any, Any]] = []
+
+
+def kernel(signature: Any) -> Callable[[Function], Function]:
+    """Declare a kernel for one numba signature, such as `ON_MECHANISM` or `float64(MATRIX, VECTOR)`.
+
+    The kernel may be called from Python and from other kernels, in any room. Until `warm` has run, the first call
+    compiles it.
+    """
+
+    def declare(function: Function) -> Function:
+        previous = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = str(CACHE_FOLDER)
+        try:
+            dispatcher = numba.njit(cache=True, error_model="numpy")(function)
+        finally:
+            numba.config.CACHE_DIR = previous
+        _declared.append((dispatcher, signature))
+        return dispatcher  # type: ignore[no-any-return]
+
+    return declare
+
+
+def part(function: Function) -> Function:
+    """Declare a small function that is only called inside kernels, where the compiler inlines it."""
+    return numba.njit(error_model="numpy")(function)  # type: ignore[no-any-return]
+
+
+def warm(progress: Callable[[int, int, str], None] | None = None) -> WarmReport:
+    """Compile, or load from the cache, every kernel declared so far; afterwards none of them compiles again.
+
+    `progress(done, total, name)` is called before each kernel that is about to be fetched. Processes that warm at the
+    same time wait for each other, so that only one of them compiles.
+    """
+    waiting = [(d, s) for d, s in _declared if hasattr(d, "disable_compile") and d._can_compile]
+    began = os.times().elapsed
+    CACHE_FOLDER.mkdir(parents=True, exist_ok=True, mode=0o700)
+    compiled = 0
+    with (CACHE_ROOT / f"{CACHE_FOLDER.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for done, (dispatcher, signature) in enumerate(waiting):
+            if progress is not None:
+                progress(done, len(waiting), dispatcher.py_func.__name__)
+            misses = sum(dispatcher.stats.cache_misses.values())
+            dispatcher.compile(signature)
+            compiled += sum(dispatcher.stats.cache_misses.values()) - misses
+            dispatcher.disable_compile()
+        os.utime(CACHE_FOLDER)
+        _prune(CACHE_ROOT, CACHE_FOLDER)
+    return WarmReport(compiled, os.times().elapsed - began, compiled == 0)

@@ -1,0 +1,48 @@
+"""One step of time for the state (q, v) in a workspace, effort held; friction is evaluated at each stage.
+
+After a step only q and v are new: everything else in the workspace belongs to the last stage.
+"""
+
+from multibody.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel, void
+from multibody.dynamics import forward_dynamics
+from multibody.layout import NQ, NV, START_Q, START_V, SUM_Q, SUM_V, VDOT, Q, V
+from multibody.vectors import Rows
+from multibody.views import vector
+
+_STEP = void(PARAMETERS, TOPOLOGY, BUFFER, float64)
+
+
+@kernel(_STEP)
+def rk4(p: Rows, t: Rows, w: Rows, dt: float) -> None:
+    """The classical fourth-order step of Runge and Kutta, dt in seconds."""
+    q, v, vdot = vector(t, w, Q), vector(t, w, V), vector(t, w, VDOT)
+    start_q, start_v = vector(t, w, START_Q), vector(t, w, START_V)
+    sum_q, sum_v = vector(t, w, SUM_Q), vector(t, w, SUM_V)
+    nq, nv = t[NQ], t[NV]
+    start_q[:], start_v[:] = q, v
+    sum_q[:], sum_v[:] = 0.0, 0.0
+    for stage in range(4):
+        forward_dynamics(p, t, w)
+        weight = 1.0 / 3.0 if stage in (1, 2) else 1.0 / 6.0
+        reach = dt if stage == 2 else 0.5 * dt
+        for k in range(nq):
+            sum_q[k] += weight * v[k]
+            q[k] = start_q[k] + reach * v[k]
+        for k in range(nv):
+            sum_v[k] += weight * vdot[k]
+            v[k] = start_v[k] + reach * vdot[k]
+    for k in range(nq):
+        q[k] = start_q[k] + dt * sum_q[k]
+    for k in range(nv):
+        v[k] = start_v[k] + dt * sum_v[k]
+
+
+@kernel(_STEP)
+def semi_implicit(p: Rows, t: Rows, w: Rows, dt: float) -> None:
+    """The symplectic first-order step: v += dt v̇(q, v), then q += dt v, dt in seconds."""
+    q, v, vdot = vector(t, w, Q), vector(t, w, V), vector(t, w, VDOT)
+    forward_dynamics(p, t, w)
+    for k in range(t[NV]):
+        v[k] += dt * vdot[k]
+    for k in range(t[NQ]):
+        q[k] += dt * v[k]

@@ -1,0 +1,189 @@
+"""What a mechanism is made of: bodies, joints, points, coordinates of interest. SI units, radians, right-handed frames.
+
+These are plain, frozen descriptions. `Mechanism.build` (mechanism.py) checks them and makes them into a model.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[np.float64]
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+WORLD = "world"
+JointKind = Literal["revolute", "prismatic", "screw", "fixed"]
+CoordinateKind = Literal["joint", "x", "y", "z", "roll", "pitch", "yaw"]
+ANGLES = ("roll", "pitch", "yaw")
+
+
+class ModelError(ValueError):
+    """A description that no mechanism can have. `where` leads to the culprit: ("bodies", "crank", "mass_kg")."""
+
+    def __init__(self, text: str, where: tuple[str, ...] = ()) -> None:
+        """Keep the text, without the place, and the place."""
+        super().__init__(f"{'.'.join(where)}: {text}" if where else text)
+        self.text = text
+        self.where = where
+
+
+def _frozen(value: npt.ArrayLike, shape: tuple[int, ...], where: tuple[str, ...]) -> Array:
+    """A read-only float64 copy of the right shape with finite entries."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"expected {' × '.join(map(str, shape))} numbers, found {value!r}", where) from error
+    if array.shape != shape:
+        raise ModelError(f"expected {' × '.join(map(str, shape))} numbers, found shape {array.shape}", where)
+    if not np.isfinite(array).all():
+        raise ModelError(f"expected finite numbers, found {array.tolist()}", where)
+    array.flags.writeable = False
+    return array
+
+
+def _number(value: float, where: tuple[str, ...], least: float | None = None) -> float:
+    number = float(value)
+    if not np.isfinite(number):
+        raise ModelError(f"expected a finite number, found {number}", where)
+    if least is not None and number < least:
+        raise ModelError(f"expected at least {least:g}, found {number:g}", where)
+    return number
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A rigid body: mass, centre of mass in body axes (3, m), inertia about that centre in body axes (3 × 3, kg m²)."""
+
+    name: str
+    mass_kg: float = 0.0
+    com_m: npt.ArrayLike = (0.0, 0.0, 0.0)
+    inertia_kg_m2: npt.ArrayLike = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+
+    def __post_init__(self) -> None:
+        """Check the values that concern this body alone."""
+        where = ("bodies", self.name)
+        object.__setattr__(self, "mass_kg", _number(self.mass_kg, (*where, "mass_kg"), least=0.0))
+        object.__setattr__(self, "com_m", _frozen(self.com_m, (3,), (*where, "com_m")))
+        inertia = _frozen(self.inertia_kg_m2, (3, 3), (*where, "inertia_kg_m2"))
+        object.__setattr__(self, "inertia_kg_m2", inertia)
+        _check_inertia(inertia, self.mass_kg, (*where, "inertia_kg_m2"))
+
+
+def _check_inertia(inertia: Array, mass: float, where: tuple[str, ...]) -> None:
+    """A body's principal moments are sums of two of three non-negative numbers, hence the triangle inequality."""
+    if np.abs(inertia - inertia.T).max() > 1e-9 * np.abs(inertia).max():
+        raise ModelError("the inertia is not symmetric", where)
+    moments = np.linalg.eigvalsh(inertia)
+    small = 1e-9 * abs(moments[2])
+    if moments[0] < -small:
+        raise ModelError(f"the inertia has a negative principal moment, {moments[0]:.6g} kg m²", where)
+    if moments[2] > moments[0] + moments[1] + 1e-6 * abs(moments[2]):
+        raise ModelError(
+            "no body has these principal moments: the largest, "
+            f"{moments[2]:.6g} kg m², exceeds the sum of the others, {moments[0] + moments[1]:.6g} kg m²",
+            where,
+        )
+    if mass == 0.0 and moments[2] > 0.0:
+        raise ModelError(
+            "a body without mass cannot have inertia (a rotor's goes into the joint's armature)", where
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """A joint that carries body `child` on body `parent` (or "world").
+
+    At zero the child's frame lies at `at_m` in the parent's frame, its axes being the columns of `rotation`. The child
+    turns about `axis` (revolute), slides along it (prismatic) or does both (screw: coordinate is the angle, and the
+    child advances `pitch_m_per_rad` for each radian); `axis` is given in the child's axes and passes through its
+    origin. `armature` is inertia that moves with the coordinate but not with the body (a geared rotor): kg m² or kg.
+    Friction: `viscous` (N m s/rad or N s/m) times velocity, and `coulomb` (N m or N) times tanh(velocity /
+    `coulomb_speed`), in rad/s or m/s.
+    """
+
+    name: str
+    kind: JointKind
+    parent: str
+    child: str
+    at_m: npt.ArrayLike = (0.0, 0.0, 0.0)
+    rotation: npt.ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    axis: npt.ArrayLike = (0.0, 0.0, 1.0)
+    pitch_m_per_rad: float = 0.0
+    armature: float = 0.0
+    viscous: float = 0.0
+    coulomb: float = 0.0
+    coulomb_speed: float = 1e-3
+
+    def __post_init__(self) -> None:
+        """Check the values that concern this joint alone; the axis is normalised."""
+        where = ("joints", self.name)
+        if self.kind not in ("revolute", "prismatic", "screw", "fixed"):
+            text = f"expected revolute, prismatic, screw or fixed, found {self.kind!r}"
+            raise ModelError(text, (*where, "kind"))
+        object.__setattr__(self, "at_m", _frozen(self.at_m, (3,), (*where, "at_m")))
+        object.__setattr__(self, "rotation", _rotation(self.rotation, (*where, "rotation")))
+        axis = _frozen(self.axis, (3,), (*where, "axis"))
+        length = float(np.linalg.norm(axis))
+        if length < 1e-9:
+            raise ModelError("an axis needs a direction, found a zero vector", (*where, "axis"))
+        object.__setattr__(self, "axis", _frozen(axis / length, (3,), (*where, "axis")))
+        for name in ("armature", "viscous", "coulomb"):
+            object.__setattr__(self, name, _number(getattr(self, name), (*where, name), least=0.0))
+        if not _number(self.coulomb_speed, (*where, "coulomb_speed")) > 0.0:
+            text = f"expected more than 0, found {self.coulomb_speed:g}"
+            raise ModelError(text, (*where, "coulomb_speed"))
+        pitch = _number(self.pitch_m_per_rad, (*where, "pitch_m_per_rad"))
+        if pitch != 0.0 and self.kind != "screw":
+            raise ModelError(
+                f"only a screw has a pitch, not a {self.kind} joint", (*where, "pitch_m_per_rad")
+            )
+
+    @property
+    def is_angle(self) -> bool:
+        """Whether the coordinate is an angle in radians, rather than a length in metres."""
+        return self.kind in ("revolute", "screw")
+
+
+def _rotation(value: npt.ArrayLike, where: tuple[str, ...]) -> Array:
+    """A proper rotation, brought to round-off from what was given."""
+    given = _frozen(value, (3, 3), where)
+    error = float(np.abs(given.T @ given - np.eye(3)).max())
+    if error > 1e-6 or np.linalg.det(given) < 0.0:
+        raise ModelError("not a right-handed rotation: its columns must be orthogonal unit vectors", where)
+    if error < 1e-15:
+        return given
+    left, _, right = np.linalg.svd(given)
+    return _frozen(left @ right, (3, 3), where)
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A point of a body (or of the world), at a place in the body's frame (3, m)."""
+
+    name: str
+    body: str
+    at_m: npt.ArrayLike = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        """Check the place."""
+        object.__setattr__(self, "at_m", _frozen(self.at_m, (3,), ("points", self.name, "at_m")))
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """A scalar of interest: a joint's coordinate, a point's x, y or z in the world, or an angle of the point's body.
+
+    Roll, pitch and yaw are the 3-2-1 angles of the body's axes in the world: R = Rz(yaw) Ry(pitch) Rx(roll).
+    """
+
+    name: str
+    kind: CoordinateKind
+    of: str
+
+    def __post_init__(self) -> None:
+        """Check the kind."""
+        kinds = ("joint", "x", "y", "z", *ANGLES)
+        if self.kind not in kinds:
+            text = f"expected one of {', '.join(kinds)}, found {self.kind!r}"
+            raise ModelError(text, ("coordinates", self.name, "kind"))

@@ -1,0 +1,107 @@
+"""The mutable side of a mechanism: one flat buffer, with named numpy views into it for people."""
+
+import numpy as np
+import numpy.typing as npt
+
+from multibody import layout
+from multibody.model import Array, Integers
+
+
+def _sizes(nq: int, nv: int, nl: int, np_: int, nc: int) -> dict[int, int]:
+    """How many numbers each field of w holds, in the order in which they lie."""
+    return {
+        layout.Q: nq,
+        layout.V: nv,
+        layout.EFFORT: nv,
+        layout.H: nv,
+        layout.FRICTION: nv,
+        layout.M: nv * nv,
+        layout.VDOT: nv,
+        layout.THETA: nc,
+        layout.J: nc * nv,
+        layout.JDV: nc,
+        layout.POINT_POSITION: 3 * np_,
+        layout.POINT_VELOCITY: 3 * np_,
+        layout.POINT_BIAS: 3 * np_,
+        layout.ENERGY: 2,
+        layout.REFERENCE: 3,
+        layout.AXES: 9 * nl,
+        layout.ORIGIN: 3 * nl,
+        layout.SCREW_ANGULAR: 3 * nl,
+        layout.SCREW_LINEAR: 3 * nl,
+        layout.ANGULAR: 3 * nl,
+        layout.LINEAR: 3 * nl,
+        layout.ANGULAR_BIAS: 3 * nl,
+        layout.LINEAR_BIAS: 3 * nl,
+        layout.MOMENT: 3 * nl,
+        layout.FORCE: 3 * nl,
+        layout.COMPOSITE_MASS: nl,
+        layout.COMPOSITE_FIRST: 3 * nl,
+        layout.COMPOSITE_SECOND: 6 * nl,
+        layout.FACTOR: nv * nv,
+        layout.START_Q: nq,
+        layout.START_V: nv,
+        layout.SUM_Q: nq,
+        layout.SUM_V: nv,
+    }
+
+
+def lay_out(
+    parameters: dict[int, Array], tables: dict[int, Integers], counts: tuple[int, int, int, int, int]
+) -> tuple[Array, Integers]:
+    """The read-only arrays p and t, from the fields of p, the tables of t, and the counts nq, nv, nl, np, nc."""
+    header = np.zeros(layout.END_OF_HEADER, dtype=np.int64)
+    header[: len(counts)] = counts
+
+    def place(sizes: dict[int, int], start: int) -> None:
+        for field, size in sizes.items():
+            header[field : field + 2] = start, start + size
+            start += size
+
+    place(_sizes(*counts), 0)
+    place({field: values.size for field, values in parameters.items()}, 0)
+    place({field: values.size for field, values in tables.items()}, layout.END_OF_HEADER)
+    p = np.concatenate([values.ravel() for values in parameters.values()]).astype(np.float64)
+    t = np.concatenate([header, *(values.ravel() for values in tables.values())]).astype(np.int64)
+    p.flags.writeable = False
+    t.flags.writeable = False
+    return p, t
+
+
+class Workspace:
+    """State and results of one mechanism. All arrays are views into `buffer`, which is w of every kernel.
+
+    `q` (nq), `v` (nv), `effort` (nv, applied generalized force): written by the caller. `M` (nv × nv), `h` (nv),
+    `friction` (nv, opposing v), `vdot` (nv): M v̇ + h = effort + friction. `theta` (nc), `J` (nc × nv), `Jdv` (nc):
+    coordinates of interest with θ˙ = J v and θ¨ = J v̇ + Jdv. `point_position`, `point_velocity` (np × 3, world).
+    `energy`: kinetic and potential, joules. SI units, radians.
+    """
+
+    def __init__(self, parameters: Array, topology: Integers) -> None:
+        """Lay out a buffer for a mechanism's parameters and topology; everything is zero."""
+        t = topology
+        nv = int(t[layout.NV])
+        self.parameters = parameters
+        self.topology = topology
+        self.buffer: Array = np.zeros(int(t[layout.SUM_V + 1]))
+        self.q = self._view(layout.Q)
+        self.v = self._view(layout.V)
+        self.effort = self._view(layout.EFFORT)
+        self.h = self._view(layout.H)
+        self.friction = self._view(layout.FRICTION)
+        self.M = self._view(layout.M).reshape(nv, nv)
+        self.vdot = self._view(layout.VDOT)
+        self.theta = self._view(layout.THETA)
+        self.J = self._view(layout.J).reshape(-1, nv)
+        self.Jdv = self._view(layout.JDV)
+        self.point_position = self._view(layout.POINT_POSITION).reshape(-1, 3)
+        self.point_velocity = self._view(layout.POINT_VELOCITY).reshape(-1, 3)
+        self.energy = self._view(layout.ENERGY)
+
+    def _view(self, field: int) -> npt.NDArray[np.float64]:
+        return self.buffer[self.topology[field] : self.topology[field + 1]]
+
+    @property
+    def arguments(self) -> tuple[Array, Integers, Array]:
+        """The three arguments (p, t, w) of every kernel: `dynamics(*workspace.arguments)`."""
+        return self.parameters, self.topology, self.buffer
