@@ -1,0 +1,166 @@
+"""Numbers with names: results of goals, refusals, modes of a command, status of a device, exits of a process.
+
+Numbers are only ever added; a number keeps its meaning for good.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag, StrEnum
+from typing import Final
+
+PROTOCOL_VERSION: Final = 1
+"""Version of the device link and of the requests. Both ends must have the same."""
+
+REQUEST_BYTES: Final = 8 * 1024 * 1024
+"""Largest request that is answered with a result; a larger one is refused by name (TOO_LARGE)."""
+
+TRANSPORT_BYTES: Final = 64 * 1024 * 1024
+"""Last defence: a frame above this is dropped by the transport, which also disconnects its sender."""
+
+LINK_BYTES: Final = 1024 * 1024
+"""The same for the device link, whose longest message is a welcome of a few kilobytes."""
+
+LATEST_DRAIN: Final = 64
+"""In real time a receiver drains to the newest message, but takes at most this many at once."""
+
+UNANSWERED_STATES: Final = 50
+"""A device-clocked plant stops sending after this many states in a row that no command answered."""
+
+TRAJECTORY_POINTS: Final = 200_000
+"""Most way-points one trajectory may have."""
+
+NAME_LENGTH: Final = 64
+"""Longest name of a joint, coordinate, machine, owner or method, in characters."""
+
+
+class Mode(IntEnum):
+    """What a command asks of all motors at once."""
+
+    BRAKE = 0
+    """Brakes on; efforts are ignored."""
+    ZERO = 1
+    """Brakes off, no effort: the machine swings freely."""
+    EFFORT = 2
+    """Brakes off, the efforts of the command act."""
+
+
+class Pace(StrEnum):
+    """Who is the clock of the device link. The controller asks for it in its hello."""
+
+    DEVICE = "device"
+    """The plant sends a state every period by its own clock."""
+    HOST = "host"
+    """The controller sends a command every period; the plant advances one period and answers."""
+    LOCKSTEP = "lockstep"
+    """As HOST, but as fast as both can: no clock, nothing dropped."""
+
+
+class DeviceStatus(IntFlag):
+    """Bits of `status` in a state message."""
+
+    ENABLED = 1
+    """The drives take commands."""
+    FAULT = 2
+    """The device has a fault; `fault` says which."""
+    STO = 4
+    """Safe torque off: the motors have no power, whatever is commanded."""
+    BRAKE = 8
+    """The brakes are on."""
+    HOMED = 16
+    """Positions are absolute. Without this bit the machine only jogs."""
+
+
+class DeviceFault(IntEnum):
+    """`fault` in a state message. 1000 and above are the vendor's own."""
+
+    NONE = 0
+    COMMAND_TIMEOUT = 1
+    """No fresh command for `command_timeout_periods`; latched until a new handshake."""
+    DRIVE = 2
+    """A drive reports an error."""
+    SENSOR = 3
+    """A sensor's reading is missing or impossible."""
+    OVER_TEMPERATURE = 4
+    POWER = 5
+    """The supply of the motors is missing or outside its limits."""
+    SIMULATION = 6
+    """The simulated state is no longer finite."""
+    VENDOR = 1000
+
+
+class RefuseCode(IntEnum):
+    """Why a plant answers a hello with a refuse."""
+
+    MALFORMED = 1
+    """The hello is not readable; the text names the field."""
+    VERSION = 2
+    """The protocol versions differ; the text carries both."""
+    INTERFACE = 3
+    """Joints, motors, sensors or rates differ; the text names the first difference."""
+    TAKEN = 4
+    """A live controller owns the plant; `owner` names it."""
+    PACE = 5
+    """The plant cannot run at this pace."""
+    PERIOD = 6
+    """The plant cannot run at this period."""
+
+
+class ResultCode(IntEnum):
+    """How a goal ended, or why it was not accepted."""
+
+    SUCCESSFUL = 0
+    INVALID_GOAL = -1
+    """The goal contradicts itself or the machine's limits."""
+    INVALID_COORDINATES = -2
+    """A coordinate does not exist, comes twice, or is not free."""
+    OLD_TIMESTAMP = -3
+    """`at_tick` lies in the past."""
+    PATH_TOLERANCE_VIOLATED = -4
+    GOAL_TOLERANCE_VIOLATED = -5
+    FORCE_TOLERANCE_VIOLATED = -101
+    CONTACT_LOST = -102
+    INFEASIBLE = -103
+    """The walk along the goal met a limit; the text says which sample, which coordinate and by how much."""
+    CANCELLED = -104
+    REPLACED = -105
+    FAULT = -106
+    LEASE_LOST = -107
+
+
+class RequestCode(IntEnum):
+    """Why a request itself failed. Refused goals carry a negative number from ResultCode instead."""
+
+    MALFORMED = 1
+    """Not a MessagePack-RPC request."""
+    TOO_LARGE = 2
+    """More bytes than REQUEST_BYTES."""
+    UNKNOWN_METHOD = 3
+    INVALID_PARAMS = 4
+    """A parameter is missing, of the wrong type, not finite or out of bounds; `path` says which."""
+    NOT_OWNER = 5
+    """Another owner holds the lease; the text and `data.owner` name it."""
+    WRONG_STATE = 6
+    """The state machine has no such move from its present state; `data.state` names it."""
+    BUSY = 7
+    """A goal is under way, or too many requests wait."""
+    NO_PLANT = 8
+    """The controller has no plant, or has lost it."""
+    NO_LOOP = 9
+    """The real-time process is not there; the gateway is starting a new one."""
+    NOT_CLEARED = 10
+    """`recover` or `reset`: the cause still stands; the text says which."""
+    UNSUPPORTED = 11
+    """This machine, law or pace does not offer the method."""
+    INTERNAL = 12
+    """A defect of linkwork; the text is worth a report."""
+
+
+class ExitCode(IntEnum):
+    """Exit status of every `linkwork` command."""
+
+    DONE = 0
+    GOAL_FAILED = 1
+    USAGE = 2
+    """Wrong command line or file."""
+    REFUSED = 3
+    NOBODY_THERE = 4

@@ -1,0 +1,231 @@
+"""Where things lie: the runtime folder, a machine's seat in it, and the locks that say who sits there.
+
+Binding an ipc path that is in use succeeds and silently steals it, so a lock (flock) is always taken first. A lock
+ends with its process, however that dies; the file it leaves behind means nothing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import stat
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from protocol.errors import EndpointError, Taken
+
+SOCKET_PATH_BYTES = 107
+"""Longest path of a Unix socket."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+
+
+def runtime_dir() -> Path:
+    """The folder for sockets and locks of this user, mode 0700, made when missing.
+
+    $LINKWORK_RUNTIME_DIR, else $XDG_RUNTIME_DIR/linkwork, else /dev/shm/linkwork-<uid>, else the same in the temporary
+    folder. Raises EndpointError when it belongs to somebody else or cannot be made.
+    """
+    folder = _choose()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.lstat()
+    except OSError as error:
+        raise EndpointError(
+            f"the runtime folder {folder} cannot be made: {error.strerror}; set LINKWORK_RUNTIME_DIR to another folder"
+        ) from None
+    if not stat.S_ISDIR(status.st_mode):
+        raise EndpointError(
+            f"the runtime folder {folder} is not a folder; set LINKWORK_RUNTIME_DIR to another one"
+        )
+    if status.st_uid != os.getuid():
+        raise EndpointError(
+            f"the runtime folder {folder} belongs to user {status.st_uid}, not to you ({os.getuid()}); "
+            "set LINKWORK_RUNTIME_DIR to a folder of your own"
+        )
+    if status.st_mode & 0o077:
+        folder.chmod(0o700)
+    return folder
+
+
+def _choose() -> Path:
+    chosen = os.environ.get("LINKWORK_RUNTIME_DIR")
+    if chosen:
+        return Path(chosen).absolute()
+    session = os.environ.get("XDG_RUNTIME_DIR")
+    if session and os.access(session, os.W_OK | os.X_OK):
+        return Path(session) / "linkwork"
+    shared = Path("/dev/shm")
+    parent = shared if os.access(shared, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
+    return parent / f"linkwork-{os.getuid()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """One machine's place in the runtime folder: its sockets, locks and shared memory."""
+
+    folder: Path
+
+    @classmethod
+    def named(cls, name: str) -> Seat:
+        """The seat of the machine of this name; makes its folder. Raises EndpointError with the remedy."""
+        if not _NAME.fullmatch(name):
+            raise EndpointError(
+                f"{name!r} cannot name a machine's seat: letters, digits, '_', '-', '.', at most 64, no leading dot"
+            )
+        folder = runtime_dir() / name
+        folder.mkdir(mode=0o700, exist_ok=True)
+        seat = cls(folder)
+        check_path(folder / "telemetry.ipc")
+        return seat
+
+    @property
+    def plant(self) -> str:
+        """Endpoint of the device link."""
+        return f"ipc://{self.folder / 'plant.ipc'}"
+
+    @property
+    def requests(self) -> str:
+        """Endpoint of the gateway's requests."""
+        return f"ipc://{self.folder / 'requests.ipc'}"
+
+    @property
+    def telemetry(self) -> str:
+        """Endpoint of telemetry and events."""
+        return f"ipc://{self.folder / 'telemetry.ipc'}"
+
+    @property
+    def orders_path(self) -> Path:
+        """Datagram socket of the loop."""
+        return self.folder / "orders.sock"
+
+    @property
+    def shared_path(self) -> Path:
+        """File shared by gateway and loop."""
+        return self.folder / "shared.bin"
+
+
+def check_path(path: Path) -> Path:
+    """The path, when a Unix socket may have it. Raises EndpointError otherwise."""
+    length = len(os.fsencode(path))
+    if length > SOCKET_PATH_BYTES:
+        raise EndpointError(
+            f"the socket path {path} has {length} bytes, at most {SOCKET_PATH_BYTES} are possible; "
+            "set LINKWORK_RUNTIME_DIR to a shorter folder"
+        )
+    return path
+
+
+class Claim:
+    """A held lock. Let go by `release`, by leaving the `with` block, or by the end of the process."""
+
+    def __init__(self, descriptor: int, path: Path) -> None:
+        self._descriptor = descriptor
+        self.path = path
+
+    def describe(self, text: str) -> None:
+        """Replaces what others read about the holder."""
+        content = {"pid": os.getpid(), "command": _command(), "text": text}
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, json.dumps(content).encode(), 0)
+
+    def release(self) -> None:
+        """Lets go. May be called twice."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __enter__(self) -> Claim:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def claim(folder: Path, role: str, text: str = "") -> Claim:
+    """Takes the lock of a role ("plant", "gateway", "loop") in a folder.
+
+    `text` is what others are told about the holder. Raises Taken naming the process that has it.
+    """
+    return claim_file(folder / f"{role}.lock", f"the {role} of {folder.name}", text)
+
+
+def claim_file(path: Path, what: str, text: str = "") -> Claim:
+    """Takes the lock file `path`; `what` names the thing in the refusal. Raises Taken, EndpointError."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise EndpointError(f"the lock {path} cannot be opened: {error.strerror}") from None
+    if not _lock(descriptor, patience_s=0.1):
+        holder = _read(path)
+        os.close(descriptor)
+        raise Taken(
+            f"{what} is taken by process {holder.pid} ({holder.command}){': ' + holder.text if holder.text else ''}; "
+            "stop that process first, or choose another name or endpoint",
+            holder.pid,
+            holder.command,
+            holder.text,
+        )
+    held = Claim(descriptor, path)
+    held.describe(text)
+    return held
+
+
+def _lock(descriptor: int, patience_s: float) -> bool:
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.005)  # someone in `running` may be holding it for a moment, only to look
+        else:
+            return True
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A live process that holds a role."""
+
+    name: str
+    """The machine's seat."""
+    pid: int
+    command: str
+    text: str
+
+
+def running(role: str) -> list[Running]:
+    """Who holds this role now, in any seat of this user, sorted by seat name."""
+    found = []
+    for path in sorted(runtime_dir().glob(f"*/{role}.lock")):
+        with suppress(OSError):
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                found.append(_read(path))
+            finally:
+                os.close(descriptor)
+    return found
+
+
+def _read(path: Path) -> Running:
+    pid, command, text = 0, "unknown", ""
+    with suppress(OSError, ValueError, AttributeError):
+        content = json.loads(path.read_text())
+        pid, command = int(content.get("pid", 0)), str(content.get("command", "unknown"))
+        text = str(content.get("text", ""))
+    return Running(path.parent.name, pid, command, text)
+
+
+def _command() -> str:
+    with suppress(OSError):
+        words = Path("/proc/self/cmdline").read_bytes().decode(errors="replace").split("\0")
+        return " ".join(word for word in words if word)[:200]
+    return " ".join(sys.argv)[:200]

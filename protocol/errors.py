@@ -1,0 +1,97 @@
+"""The errors of this room, split by who must act."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from protocol.codes import RequestCode, ResultCode
+
+
+class ProtocolError(Exception):
+    """The other end sent bytes that are not the message they should be: a defect over there.
+
+    `field` names the offending field ("" when the whole message is unreadable).
+    """
+
+    def __init__(self, message: str, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class RequestError(Exception):
+    """A request was refused. Travels as `{code, name, message, path, data}`.
+
+    `code` is a RequestCode (positive: the request itself) or a ResultCode (negative: the goal), or a plain number
+    this version does not know. `path` leads to the offending parameter, e.g. `["trajectory", "points", 3]`.
+    """
+
+    def __init__(
+        self,
+        code: int,
+        message: str,
+        path: Sequence[str | int] = (),
+        data: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.path = tuple(path)
+        self.data = dict(data or {})
+        self.name = name or code_name(code)
+
+    def as_map(self) -> dict[str, Any]:
+        """The map that travels."""
+        return {
+            "code": int(self.code),
+            "name": self.name,
+            "message": self.message,
+            "path": list(self.path),
+            "data": self.data,
+        }
+
+    @classmethod
+    def from_map(cls, content: object) -> RequestError:
+        """The error in a response; whatever is unreadable in it becomes plain text."""
+        if not isinstance(content, Mapping):
+            return cls(RequestCode.INTERNAL, str(content))
+        code, path, data = content.get("code"), content.get("path"), content.get("data")
+        return cls(
+            code if isinstance(code, int) else RequestCode.INTERNAL,
+            str(content.get("message", "")),
+            [part for part in path if isinstance(part, (str, int))]
+            if isinstance(path, (list, tuple))
+            else (),
+            data if isinstance(data, Mapping) else None,
+            str(content.get("name", "")) or None,
+        )
+
+
+class NobodyThere(Exception):
+    """No answer: nobody listens at the endpoint, or the one who does is stuck. Start it, or name another endpoint."""
+
+
+class EndpointError(Exception):
+    """An endpoint, folder or key file cannot be used as asked; the text says why and what to do."""
+
+
+class Taken(EndpointError):
+    """Another live process holds the endpoint or the role.
+
+    `pid` and `command` name it, `text` is what it wrote about itself.
+    """
+
+    def __init__(self, message: str, pid: int = 0, command: str = "", text: str = "") -> None:
+        super().__init__(message)
+        self.pid = pid
+        self.command = command
+        self.text = text
+
+
+def code_name(code: int) -> str:
+    """The name of a RequestCode (positive) or ResultCode (zero, negative); "CODE_n" for a number not known here."""
+    for kind in (RequestCode, ResultCode):
+        if code in set(kind):
+            return kind(code).name
+    return f"CODE_{code}"

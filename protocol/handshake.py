@@ -1,0 +1,138 @@
+"""The device link's rare messages: hello, welcome, refuse, bye.
+
+The controller says hello, the plant answers with a welcome or a refuse; either may say bye. Like the hot messages
+(`protocol.link`) each is one MessagePack map in one frame whose field `type` is its name.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgpack
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from protocol.codes import NAME_LENGTH, PROTOCOL_VERSION, Pace, RefuseCode
+from protocol.errors import ProtocolError
+from protocol.link import read_map
+
+Name = Annotated[str, Field(max_length=NAME_LENGTH)]
+Text = Annotated[str, Field(max_length=4096)]
+Hash = Annotated[str, Field(max_length=128)]
+Integer = Annotated[int, Field(strict=True, ge=0, lt=2**53)]
+Period = Annotated[float, Field(gt=0.0, le=10.0)]
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+    def pack(self) -> bytes:
+        """The frame."""
+        packed: bytes = msgpack.packb(self.model_dump(mode="json"))
+        return packed
+
+
+class Hello(_Message):
+    """Controller → plant: who I am and how I want to run. Repeated until it is answered."""
+
+    type: Literal["hello"] = "hello"
+    protocol: Integer = PROTOCOL_VERSION
+    session: Integer
+    """Random number that names this controller's session in every later message."""
+    owner: Name
+    """Who runs the controller, for a human reader: user@host, process id."""
+    interface: Hash
+    """Hash of joints, motors, sensors and rates: must be equal to the plant's."""
+    model: Hash = ""
+    """Hash of inertia and geometry: shown and logged, never refused."""
+    pace: Pace = Pace.DEVICE
+    period_s: Period
+    layout: dict[str, Any] = Field(default_factory=dict)
+    """What the interface hash is made of, so that a refusal can name the first difference."""
+
+
+class Welcome(_Message):
+    """Plant → controller: the session is yours; states follow as the pace says."""
+
+    type: Literal["welcome"] = "welcome"
+    protocol: Integer = PROTOCOL_VERSION
+    session: Integer
+    """The session of the hello it answers."""
+    name: Name
+    """The machine's name."""
+    interface: Hash
+    model: Hash = ""
+    pace: Pace
+    period_s: Period
+    tick: Integer
+    """Device tick at which the session begins."""
+    command_timeout_periods: Integer
+    """Periods without a fresh command after which the plant's own watchdog acts."""
+    layout: dict[str, Any] = Field(default_factory=dict)
+    """Joints, motors and sensors, their order and units."""
+    watchdog: dict[str, Any] | None = None
+    """What the plant's watchdog last did: {tick, time_s, action, standstill_tick, travel, owner}; nil when it never acted."""
+
+
+class Refuse(_Message):
+    """Plant → controller: no, and why."""
+
+    type: Literal["refuse"] = "refuse"
+    protocol: Integer = PROTOCOL_VERSION
+    session: Integer = 0
+    code: RefuseCode
+    text: Text
+    owner: Name = ""
+    """The owner of the live session when the code is TAKEN."""
+
+
+class Bye(_Message):
+    """Either → the other: the session ends now. The plant brakes."""
+
+    type: Literal["bye"] = "bye"
+    session: Integer
+    text: Text = ""
+
+
+Handshake = Hello | Welcome | Refuse | Bye
+M = TypeVar("M", bound=_Message)
+_KINDS: dict[str, Callable[[Any], Hello | Welcome | Refuse | Bye]] = {
+    "hello": Hello.model_validate,
+    "welcome": Welcome.model_validate,
+    "refuse": Refuse.model_validate,
+    "bye": Bye.model_validate,
+}
+
+
+def new_session() -> int:
+    """A random session number from 1 to 2^53 - 1 (exact in every language's double)."""
+    return secrets.randbelow(2**53 - 1) + 1
+
+
+def read_handshake(data: bytes) -> Handshake:
+    """The hello, welcome, refuse or bye in these bytes.
+
+    A message of another protocol version is read as far as its `protocol`, `session` and `type`, so that the caller
+    can refuse it by version: see `peer_version`. Raises ProtocolError naming the field.
+    """
+    content = read_map(data)
+    validate = _KINDS.get(content.get("type"))  # type: ignore[arg-type]
+    if validate is None:
+        raise ProtocolError(
+            f"`type` must be one of {', '.join(_KINDS)}, this is {content.get('type')!r}", "type"
+        )
+    try:
+        return validate(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise ProtocolError(f"{content['type']}: `{field}`: {first['msg'].lower()}", field) from None
+
+
+def peer_version(data: bytes) -> tuple[int, int]:
+    """(protocol, session) of a handshake message that may be of another version; 0 where it does not say."""
+    content = read_map(data)
+    found = [content.get(name) for name in ("protocol", "session")]
+    protocol, session = (value if type(value) is int and 0 <= value < 2**53 else 0 for value in found)
+    return protocol, session

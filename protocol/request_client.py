@@ -1,0 +1,110 @@
+"""A client of the requests: asks, waits, and keeps what the server says unasked.
+
+One thread at a time. Connections come and go by themselves: a daemon that restarts is found again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from protocol.errors import NobodyThere, ProtocolError
+from protocol.keys import ClientKeys
+from protocol.requests import Notification, Response, pack_request, read_answer
+from protocol.sockets import RequestDealer
+
+_MOST_NOTIFICATIONS = 4096
+
+
+class RequestClient:
+    """Sends requests to one endpoint.
+
+    `stale` counts answers that came after their time-out and unreadable frames; `dropped` counts notifications that
+    nobody fetched in time (the queue keeps the newest 4,096).
+    """
+
+    def __init__(self, endpoint: str, keys: ClientKeys | None = None) -> None:
+        self.transport = RequestDealer(endpoint, keys)
+        self.endpoint = endpoint
+        self.stale = 0
+        self.dropped = 0
+        self._notifications: deque[Notification] = deque()
+        self._last_id = 0
+
+    def request(self, method: str, params: Mapping[str, Any] | None = None, timeout_s: float = 5.0) -> Any:
+        """Asks, and returns the result.
+
+        Raises RequestError when refused; NobodyThere when nobody is connected or no answer comes in time. After a
+        time-out the server may still have acted: ask `state`.
+        """
+        deadline = time.monotonic() + timeout_s
+        self._last_id = self._last_id % (2**32 - 1) + 1
+        frame = pack_request(self._last_id, method, params or {})
+        while not self.transport.send(frame):
+            if not self.transport.writable(_left_ms(deadline)):
+                raise NobodyThere(f"nobody answers at {self.endpoint}: is the daemon running?")
+        while True:
+            answer = self._next(_left_ms(deadline))
+            if answer is None:
+                raise NobodyThere(f"{self.endpoint} gave no answer to `{method}` within {timeout_s:g} s")
+            if isinstance(answer, Notification):
+                self._keep(answer)
+            elif answer.msgid == self._last_id:
+                if answer.error is not None:
+                    raise answer.error
+                return answer.result
+            else:
+                self.stale += 1
+
+    def next_notification(self, timeout_s: float = 0.0) -> Notification | None:
+        """The oldest notification that was not fetched yet, or None when none comes in time."""
+        deadline = time.monotonic() + timeout_s
+        while not self._notifications:
+            answer = self._next(_left_ms(deadline))
+            if answer is None:
+                return None
+            if isinstance(answer, Notification):
+                self._keep(answer)
+            else:
+                self.stale += 1
+        return self._notifications.popleft()
+
+    def connected(self, timeout_s: float = 0.0) -> bool:
+        """Whether a server is connected, waiting at most this long."""
+        return self.transport.writable(int(timeout_s * 1000))
+
+    def close(self) -> None:
+        """Closes the connection. May be called twice."""
+        self.transport.close()
+
+    def _keep(self, notification: Notification) -> None:
+        if len(self._notifications) == _MOST_NOTIFICATIONS:
+            self._notifications.popleft()
+            self.dropped += 1
+        self._notifications.append(notification)
+
+    def _next(self, timeout_ms: int) -> Response | Notification | None:
+        deadline = time.monotonic() + timeout_ms / 1000
+        while True:
+            data = self.transport.receive(_left_ms(deadline))
+            if data is None:
+                return None
+            try:
+                return read_answer(data)
+            except ProtocolError:
+                self.stale += 1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _left_ms(deadline: float) -> int:
+    return max(0, round((deadline - time.monotonic()) * 1000))

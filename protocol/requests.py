@@ -1,0 +1,289 @@
+"""Requests and answers: MessagePack-RPC's shapes, the table of methods, and what each method takes.
+
+    request       [0, msgid, method, params]        params is a map
+    response      [1, msgid, error | nil, result]   error is {code, name, message, path, data}
+    notification  [2, method, params]
+
+The server first peeks: type, msgid and method, never the parameters. Only the one who acts on them decodes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+import msgpack
+import numpy as np
+from pydantic import Field
+
+from protocol.codes import NAME_LENGTH, REQUEST_BYTES, TRAJECTORY_POINTS, RequestCode
+from protocol.errors import ProtocolError, RequestError
+from protocol.trajectory import Name, Number, Trajectory, read_trajectory
+from protocol.validation import Part, validated
+
+_HEADER_BYTES: Final = 160
+_LAST_ID: Final = 2**32 - 1
+_SMALL_LIST: Final = 1024
+Tick = Annotated[int, Field(strict=True, ge=0, lt=2**53)]
+Fraction = Annotated[float, Field(strict=True, ge=0.0, le=2.0, allow_inf_nan=False)]
+Targets = Annotated[dict[Name, Number], Field(min_length=1, max_length=256)]
+
+
+class NoParams(Part):
+    """Nothing."""
+
+
+class OwnedParams(Part):
+    """What every request that needs or touches the lease may carry."""
+
+    owner: Annotated[str, Field(alias="as", max_length=NAME_LENGTH)] = ""
+    """The name in which the request is made, `user@host` by default; travels as `as`."""
+
+
+class TimedParams(OwnedParams):
+    """A request that takes effect at a tick."""
+
+    at_tick: Tick | None = None
+    """Device tick at which it takes effect; nil: at once (lockstep: where time stands)."""
+
+
+class AcquireParams(OwnedParams):
+    """Takes or renews the lease."""
+
+    force: bool = False
+    """Take it from a live owner. For a person at the machine."""
+
+
+class MoveParams(TimedParams):
+    """A jerk-limited move to rest at a target."""
+
+    target: Targets
+    """Coordinate → position (rad or m). Coordinates not named stay where they are."""
+    speed: Annotated[float, Field(strict=True, gt=0.0, le=1.0, allow_inf_nan=False)] = 1.0
+    """Fraction of the velocity limits."""
+
+
+class TrajectoryParams(TimedParams):
+    """A trajectory to follow, or only to check."""
+
+    trajectory: Trajectory
+
+
+class SpeedParams(TimedParams):
+    """The speed of the goal under way."""
+
+    fraction: Fraction
+    """Of the goal's own speed; 0 stands still on the path."""
+
+
+class CancelParams(TimedParams):
+    """Ends a goal by a stop on its path."""
+
+    goal: Tick | None = None
+    """The goal's number; nil: whichever is under way."""
+
+
+class JogParams(TimedParams):
+    """Velocities while a key is held; repeat at least every 0.2 s, else the machine slows to rest."""
+
+    velocity: Targets
+    """Coordinate → velocity (rad/s or m/s)."""
+
+
+class AdvanceParams(OwnedParams):
+    """Runs lockstep time."""
+
+    ticks: Annotated[int, Field(strict=True, gt=0, le=10**9)]
+
+
+class LawParams(TimedParams):
+    """Chooses the control law while inactive."""
+
+    name: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)]
+
+
+class FaultsParams(Part):
+    """Which faults to list."""
+
+    limit: Annotated[int, Field(strict=True, gt=0, le=1000)] = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One row of the table of methods."""
+
+    params: type[Part]
+    needs_lease: bool
+    """Refused with NOT_OWNER unless the one who asks holds the lease, or nobody does (then it is taken)."""
+    about: str
+    bulk: bool = False
+    """Parameters may be large: decoded by the planner, never by the gateway."""
+
+
+REQUESTS: Final[Mapping[str, Request]] = {
+    "state": Request(NoParams, False, "what the machine does now"),
+    "describe": Request(NoParams, False, "the machine: joints, coordinates, motors, limits, hashes"),
+    "status": Request(NoParams, False, "the daemons: plant, loop, timing, lease, log"),
+    "faults": Request(FaultsParams, False, "the latest faults, newest first"),
+    "acquire": Request(AcquireParams, False, "take the lease, or renew it"),
+    "release": Request(OwnedParams, False, "give the lease back"),
+    "enable": Request(TimedParams, True, "inactive → active, without a jump"),
+    "disable": Request(TimedParams, True, "active → inactive: stop, then brake"),
+    "move": Request(MoveParams, True, "jerk-limited move to rest at a target"),
+    "send": Request(TrajectoryParams, True, "follow a trajectory", bulk=True),
+    "check": Request(TrajectoryParams, False, "would this trajectory be accepted", bulk=True),
+    "pause": Request(TimedParams, True, "slow the goal to rest on its path, keep it"),
+    "resume": Request(TimedParams, True, "go on after a pause"),
+    "speed": Request(SpeedParams, True, "scale the speed of the goal"),
+    "cancel": Request(CancelParams, True, "end the goal by a stop on its path"),
+    "jog": Request(JogParams, True, "velocities while a key is held"),
+    "law": Request(LawParams, True, "choose the control law"),
+    "advance": Request(AdvanceParams, True, "run lockstep time"),
+    "stop": Request(TimedParams, False, "stop on the path, then hold; accepted from anyone"),
+    "estop": Request(TimedParams, False, "brake at once and latch; accepted from anyone"),
+    "reset": Request(TimedParams, True, "leave estop"),
+    "recover": Request(TimedParams, True, "leave fault: cleared, or not cleared and why"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Peeked:
+    """A request as far as its parameters, which stay encoded."""
+
+    msgid: int
+    method: str
+    params: memoryview
+
+
+class UnreadableRequest(RequestError):
+    """A frame that is no request, is too large, or asks for an unknown method.
+
+    `msgid` is the request's number where that could be read, so that it can be answered, else None.
+    """
+
+    def __init__(self, code: int, message: str, msgid: int | None) -> None:
+        super().__init__(code, message)
+        self.msgid = msgid
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An answer. `error` is None when it succeeded."""
+
+    msgid: int | None
+    error: RequestError | None
+    result: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """Something the server says unasked."""
+
+    method: str
+    params: dict[str, Any]
+
+
+def peek(data: bytes) -> Peeked:
+    """Reads type, msgid and method of a request without decoding its parameters.
+
+    Raises UnreadableRequest, which can be answered: `pack_error(error.msgid, error)`.
+    """
+    msgid: int | None = None
+    unpacker = msgpack.Unpacker(max_buffer_size=_HEADER_BYTES, max_str_len=2 * NAME_LENGTH, max_array_len=4)
+    unpacker.feed(data[:_HEADER_BYTES])
+    try:
+        if unpacker.read_array_header() != 4 or unpacker.unpack() != 0:
+            raise ValueError("the frame is not [0, msgid, method, params]")
+        number = unpacker.unpack()
+        if type(number) is not int or not 0 <= number <= _LAST_ID:
+            raise ValueError("msgid must be an integer from 0 to 2^32 - 1")
+        msgid = number
+        method = unpacker.unpack()
+        if not isinstance(method, str):
+            raise ValueError("method must be text")
+        start = unpacker.tell()
+    except Exception as error:
+        text = f"not a request: {error or 'the frame ends too soon'}"
+        raise UnreadableRequest(RequestCode.MALFORMED, text, msgid) from None
+    if len(data) > REQUEST_BYTES:
+        text = f"the request has {len(data)} bytes, at most {REQUEST_BYTES} are allowed"
+        raise UnreadableRequest(RequestCode.TOO_LARGE, text, msgid)
+    if method not in REQUESTS:
+        text = f"there is no method {method[:NAME_LENGTH]!r}; there are {', '.join(sorted(REQUESTS))}"
+        raise UnreadableRequest(RequestCode.UNKNOWN_METHOD, text, msgid)
+    return Peeked(msgid, method, memoryview(data)[start:])
+
+
+def read_params(method: str, raw: bytes | memoryview) -> Any:
+    """The validated parameters of a method (an instance of REQUESTS[method].params). Raises RequestError with the path."""
+    request = REQUESTS[method]
+    most = TRAJECTORY_POINTS if request.bulk else _SMALL_LIST
+    try:
+        # Lists, not tuples: a hostile header that claims a long list then costs address space, not memory.
+        content = msgpack.unpackb(raw, max_array_len=most, max_map_len=_SMALL_LIST, max_ext_len=0)
+    except Exception as error:
+        text = f"params are not readable as MessagePack within the bounds: {error or type(error).__name__}"
+        raise RequestError(RequestCode.MALFORMED, text) from None
+    return check_params(method, content)
+
+
+def check_params(method: str, content: object) -> Any:
+    """As `read_params`, from plain data instead of bytes."""
+    model = REQUESTS[method].params
+    if content is None:
+        content = {}
+    if not isinstance(content, dict):
+        raise RequestError(
+            RequestCode.INVALID_PARAMS, f"params must be a map, this is {type(content).__name__}"
+        )
+    if model is TrajectoryParams:
+        if "trajectory" not in content:
+            raise RequestError(RequestCode.INVALID_PARAMS, "trajectory: field required", ["trajectory"])
+        content = {**content, "trajectory": read_trajectory(content["trajectory"])}
+    return validated(model, content)
+
+
+def pack_request(msgid: int, method: str, params: Mapping[str, Any]) -> bytes:
+    """The frame of a request."""
+    return _pack([0, msgid, method, params])
+
+
+def pack_response(msgid: int | None, result: Any) -> bytes:
+    """The frame of an answer that succeeded."""
+    return _pack([1, msgid, None, result])
+
+
+def pack_error(msgid: int | None, error: RequestError) -> bytes:
+    """The frame of a refusal."""
+    return _pack([1, msgid, error.as_map(), None])
+
+
+def pack_notification(method: str, params: Mapping[str, Any]) -> bytes:
+    """The frame of a notification."""
+    return _pack([2, method, params])
+
+
+def read_answer(data: bytes) -> Response | Notification:
+    """What a server sent. Raises ProtocolError when it is neither a response nor a notification."""
+    try:
+        content = msgpack.unpackb(data)
+    except Exception as error:
+        raise ProtocolError(f"the answer is not readable: {error or type(error).__name__}") from None
+    match content:
+        case [1, (int() | None) as msgid, error, result]:
+            return Response(msgid, None if error is None else RequestError.from_map(error), result)
+        case [2, str() as method, dict() as params]:
+            return Notification(method, params)
+    raise ProtocolError("the answer is neither a response nor a notification")
+
+
+def _pack(content: list[Any]) -> bytes:
+    packed: bytes = msgpack.packb(content, default=_plain)
+    return packed
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} cannot travel")

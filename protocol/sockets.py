@@ -1,0 +1,394 @@
+"""The only file that speaks ZeroMQ: thin sockets with the options that the protocol needs.
+
+All of them: LINGER 0 (a dead peer never delays an exit), no fixed identities, sending never blocks. Connecting ends:
+IMMEDIATE (nothing queues for a peer that is not there). ROUTERs: HANDOVER and MANDATORY (a peer that left is noticed).
+A Unix path is locked before it is bound. A bind that strangers can reach needs keys and fails without.
+"""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import zmq
+from zmq.auth.thread import ThreadAuthenticator
+from zmq.backend import zmq_poll
+
+from protocol.codes import LATEST_DRAIN, LINK_BYTES, TRANSPORT_BYTES
+from protocol.endpoints import Claim, check_path, claim_file
+from protocol.errors import EndpointError, Taken
+from protocol.keys import ClientKeys, ServerKeys
+
+_NOBLOCK: Final = int(zmq.NOBLOCK)
+_SNDMORE: Final = int(zmq.SNDMORE)
+_POLLIN: Final = int(zmq.POLLIN)
+_POLLOUT: Final = int(zmq.POLLOUT)
+_RCVMORE: Final = int(zmq.RCVMORE)
+_RCVTIMEO: Final = int(zmq.RCVTIMEO)
+_LOOPBACK: Final = ("127.", "[::1]", "localhost:")
+
+
+class _Socket:
+    """A socket with its lock, its keys and its end."""
+
+    _kind: int
+    _largest = TRANSPORT_BYTES
+    _queue = 1000
+
+    def __init__(self, keys: ServerKeys | ClientKeys | None = None) -> None:
+        self._own_context = isinstance(keys, ServerKeys)
+        self._context: zmq.Context[zmq.Socket[bytes]] = (
+            zmq.Context() if self._own_context else zmq.Context.instance()
+        )
+        self._authenticator: ThreadAuthenticator | None = None
+        self._claim: Claim | None = None
+        self._path: Path | None = None
+        self._keys = keys
+        self.socket = self._context.socket(self._kind)
+        self.endpoint = ""
+        self._wait_ms = -1
+        options = {
+            zmq.LINGER: 0,
+            zmq.MAXMSGSIZE: self._largest,
+            zmq.SNDHWM: self._queue,
+            zmq.RCVHWM: self._queue,
+            zmq.RECONNECT_IVL: 20,
+            zmq.RECONNECT_IVL_MAX: 500,
+        }
+        for option, value in options.items():
+            self.socket.set(option, value)
+        raw: Any = super(
+            zmq.Socket, self.socket
+        )  # the same calls without pyzmq's Python layer: half a microsecond each
+        self._recv, self._send_frame, self._get = raw.recv, raw.send, raw.get
+        self._poll_in = [(self.socket, _POLLIN)]
+
+    def _secure(self, domain: str) -> None:
+        keys = self._keys
+        if isinstance(keys, ServerKeys):
+            self._authenticator = ThreadAuthenticator(self._context)
+            self._authenticator.start()
+            self._authenticator.configure_curve_callback(
+                domain=domain, credentials_provider=_AllowedKeys(keys.allowed)
+            )
+            self.socket.set(zmq.ZAP_DOMAIN, domain.encode())
+            self.socket.set(zmq.ZAP_ENFORCE_DOMAIN, 1)  # no answer from the authenticator means: refused
+            self.socket.set(zmq.CURVE_SERVER, 1)
+            self.socket.set(zmq.CURVE_PUBLICKEY, keys.public)
+            self.socket.set(zmq.CURVE_SECRETKEY, keys.secret)
+        elif isinstance(keys, ClientKeys):
+            self.socket.set(zmq.CURVE_PUBLICKEY, keys.public)
+            self.socket.set(zmq.CURVE_SECRETKEY, keys.secret)
+            self.socket.set(zmq.CURVE_SERVERKEY, keys.server)
+
+    def _bind(self, endpoint: str, domain: str) -> None:
+        try:
+            check_bind(endpoint, self._keys)
+            self._allow_ipv6(endpoint)
+            path = ipc_path(endpoint)
+            if path is not None:
+                self._claim = claim_file(path.with_name(path.name + ".lock"), endpoint)
+                self._path = path
+            self._secure(domain)
+            self.socket.bind(endpoint)
+            if path is not None:
+                path.chmod(0o600)
+            self.endpoint = str(self.socket.get_string(zmq.LAST_ENDPOINT)).rstrip("\0")
+        except zmq.ZMQError as error:
+            self.close()
+            if error.errno == zmq.EADDRINUSE:
+                raise Taken(
+                    f"{endpoint} is taken by another process; stop it, or choose another port"
+                ) from None
+            raise EndpointError(f"{endpoint} cannot be bound: {error.strerror}") from None
+        except EndpointError:
+            self.close()
+            raise
+
+    def _connect(self, endpoint: str) -> None:
+        self.socket.set(zmq.IMMEDIATE, 1)
+        self._allow_ipv6(endpoint)
+        if not endpoint.startswith("ipc://"):
+            self.socket.set(zmq.HEARTBEAT_IVL, 1000)
+            self.socket.set(zmq.HEARTBEAT_TIMEOUT, 3000)
+        ipc_path(endpoint)
+        self._secure("")
+        try:
+            self.socket.connect(endpoint)
+        except zmq.ZMQError as error:
+            self.close()
+            raise EndpointError(
+                f"{endpoint!r} is no endpoint: {error.strerror}; say ipc://PATH or tcp://HOST:PORT"
+            ) from None
+        self.endpoint = endpoint
+
+    def _allow_ipv6(self, endpoint: str) -> None:
+        if "[" in endpoint:
+            self.socket.set(zmq.IPV6, 1)
+
+    def ready(self, timeout_ms: float = 0) -> bool:
+        """Whether something can be received, waiting at most this long (negative: for ever)."""
+        return bool(zmq_poll(self._poll_in, int(timeout_ms)))
+
+    def _arrived_by(self, deadline_ns: int) -> bool:
+        # ZeroMQ's own time-outs count whole milliseconds; its descriptor with select counts microseconds.
+        while not zmq_poll(self._poll_in, 0):
+            left = deadline_ns - time.monotonic_ns()
+            if left <= 0:
+                return False
+            select.select([self.socket.FD], [], [], left * 1e-9)
+        return True
+
+    def _frame(self, timeout_ms: int) -> bytes | None:
+        frame: bytes
+        if timeout_ms == 0:
+            if not zmq_poll(self._poll_in, 0):  # a third of what an empty receive and its exception cost
+                return None
+            frame = self._recv(_NOBLOCK)
+            return frame
+        if timeout_ms != self._wait_ms:
+            self.socket.set(_RCVTIMEO, timeout_ms)
+            self._wait_ms = timeout_ms
+        try:
+            frame = self._recv()
+        except zmq.Again:
+            return None
+        return frame
+
+    def close(self, flush_ms: int = 0) -> None:
+        """Closes; messages already sent get this long to leave. May be called twice."""
+        if self.socket.closed:
+            return
+        self.socket.close(linger=flush_ms)
+        if self._authenticator is not None:
+            self._authenticator.stop()
+        if self._own_context:
+            self._context.term()
+        if self._claim is not None and self._path is not None:
+            self._path.unlink(missing_ok=True)
+            self._claim.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _AllowedKeys:
+    def __init__(self, allowed: Iterable[bytes]) -> None:
+        self._allowed = frozenset(allowed)
+
+    def callback(self, domain: str, key: bytes) -> bool:
+        return key in self._allowed
+
+
+class _Router(_Socket):
+    _kind = zmq.ROUTER
+    _domain = ""
+
+    def __init__(self, endpoint: str, keys: ServerKeys | None = None) -> None:
+        super().__init__(keys)
+        self.socket.set(zmq.ROUTER_HANDOVER, 1)
+        self.socket.set(zmq.ROUTER_MANDATORY, 1)
+        self.malformed = 0
+        self._bind(endpoint, self._domain)
+
+    def receive(self, timeout_ms: int = 0) -> tuple[bytes, bytes] | None:
+        """(peer, message), or None when nothing came in time (negative: wait for ever).
+
+        A message of several frames is dropped and counted in `malformed`.
+        """
+        peer = self._frame(timeout_ms)
+        if peer is None:
+            return None
+        message = self._recv(_NOBLOCK)
+        if not self._get(_RCVMORE):
+            return peer, message
+        while self._get(_RCVMORE):
+            self._recv(_NOBLOCK)
+        self.malformed += 1
+        return None
+
+    def receive_until(self, deadline_ns: int) -> tuple[bytes, bytes] | None:
+        """As `receive`, waiting until this time of CLOCK_MONOTONIC, with microseconds."""
+        return self.receive(0) if self._arrived_by(deadline_ns) else None
+
+    def send(self, peer: bytes, message: bytes) -> bool:
+        """Hands a message over. False when the peer is gone or does not read: nothing was sent then."""
+        try:
+            self._send_frame(peer, _SNDMORE | _NOBLOCK)
+            self._send_frame(message, _NOBLOCK)
+        except zmq.ZMQError as error:
+            if error.errno in (zmq.EHOSTUNREACH, zmq.EAGAIN):
+                return False
+            raise
+        return True
+
+
+class _Dealer(_Socket):
+    _kind = zmq.DEALER
+
+    def __init__(self, endpoint: str, keys: ClientKeys | None = None) -> None:
+        super().__init__(keys)
+        self._connect(endpoint)
+
+    def receive(self, timeout_ms: int = 0) -> bytes | None:
+        """The next message, or None when nothing came in time (negative: wait for ever)."""
+        return self._frame(timeout_ms)
+
+    def receive_until(self, deadline_ns: int) -> bytes | None:
+        """As `receive`, waiting until this time of CLOCK_MONOTONIC, with microseconds."""
+        return self.receive(0) if self._arrived_by(deadline_ns) else None
+
+    def send(self, message: bytes) -> bool:
+        """Hands a message over. False when nobody is connected or the queue is full: nothing was sent then."""
+        try:
+            self._send_frame(message, _NOBLOCK)
+        except zmq.Again:
+            return False
+        return True
+
+    def writable(self, timeout_ms: int) -> bool:
+        """Whether the peer is connected and takes a message, waiting at most this long."""
+        return bool(zmq_poll([(self.socket, _POLLOUT)], timeout_ms))
+
+
+class DeviceServer(_Router):
+    """The plant's end of the device link."""
+
+    _largest = LINK_BYTES
+    _queue = 2 * LATEST_DRAIN
+    _domain = "linkwork-device"
+
+
+class DeviceClient(_Dealer):
+    """The controller's end of the device link."""
+
+    _largest = LINK_BYTES
+    _queue = 2 * LATEST_DRAIN
+
+    def receive_latest(self, most: int = LATEST_DRAIN) -> tuple[bytes | None, int]:
+        """(newest message or None, how many older ones were dropped); takes at most `most`. Never waits."""
+        newest, taken = None, 0
+        while taken < most and zmq_poll(self._poll_in, 0):
+            newest = self._recv(_NOBLOCK)
+            taken += 1
+        return newest, max(taken - 1, 0)
+
+
+class RequestServer(_Router):
+    """The gateway's end of the requests. Few messages queue per peer, so that large ones cannot fill the memory."""
+
+    _queue = 16
+    _domain = "linkwork-requests"
+
+
+class RequestDealer(_Dealer):
+    """A client's bare end of the requests; `protocol.request_client.RequestClient` speaks through it."""
+
+
+class Publisher(_Socket):
+    """Telemetry and events: [topic, payload] to any number of subscribers. A slow one loses messages, never us."""
+
+    _kind = zmq.PUB
+
+    def __init__(self, endpoint: str, keys: ServerKeys | None = None) -> None:
+        super().__init__(keys)
+        self._bind(endpoint, "linkwork-telemetry")
+
+    def send(self, topic: bytes, payload: bytes) -> None:
+        """Publishes one message of exactly two frames."""
+        self._send_frame(topic, _SNDMORE | _NOBLOCK)
+        self._send_frame(payload, _NOBLOCK)
+
+
+class Subscriber(_Socket):
+    """The other end of a Publisher, subscribed to topics by their beginnings (default: all)."""
+
+    _kind = zmq.SUB
+
+    def __init__(
+        self, endpoint: str, topics: Sequence[bytes] = (b"",), keys: ClientKeys | None = None
+    ) -> None:
+        super().__init__(keys)
+        for topic in topics:
+            self.socket.set(zmq.SUBSCRIBE, topic)
+        self._connect(endpoint)
+
+    def receive(self, timeout_ms: int = 0) -> tuple[bytes, bytes] | None:
+        """(topic, payload), or None when nothing came in time (negative: wait for ever)."""
+        topic = self._frame(timeout_ms)
+        if topic is None:
+            return None
+        frames = [topic]
+        while self._get(_RCVMORE):
+            frames.append(self._recv(_NOBLOCK))
+        return (topic, frames[1]) if len(frames) > 1 else (topic, b"")
+
+
+class Poller:
+    """Waits for several sockets of this file and raw file descriptors at once."""
+
+    def __init__(self) -> None:
+        self._watched: list[tuple[Any, int]] = []
+        self._owners: dict[Any, _Socket | int] = {}
+
+    def add(self, source: _Socket | int) -> None:
+        """Watches a socket or a descriptor for something to read."""
+        handle = source.socket if isinstance(source, _Socket) else source
+        self._owners[handle] = source
+        self._watched.append((handle, _POLLIN))
+
+    def remove(self, source: _Socket | int) -> None:
+        """Stops watching; a source that is not watched is no error."""
+        handle = source.socket if isinstance(source, _Socket) else source
+        self._owners.pop(handle, None)
+        self._watched = [pair for pair in self._watched if pair[0] is not handle and pair[0] != handle]
+
+    def wait(self, timeout_ms: float = -1) -> list[_Socket | int]:
+        """The sources that are ready, in the order of `add`; empty after the time-out (negative: for ever).
+
+        A descriptor whose other end closed counts as ready.
+        """
+        return [self._owners[handle] for handle, _ in zmq_poll(self._watched, int(timeout_ms))]
+
+
+def ipc_path(endpoint: str) -> Path | None:
+    """The Unix path of an ipc endpoint; None for tcp and abstract names. Raises EndpointError when it is too long."""
+    name = endpoint.removeprefix("ipc://")
+    if name == endpoint or name.startswith("@"):
+        return None
+    return check_path(Path(name))
+
+
+def check_bind(endpoint: str, keys: ServerKeys | ClientKeys | None) -> None:
+    """Raises EndpointError when strangers could reach this endpoint and there are no keys."""
+    if isinstance(keys, ServerKeys):
+        return
+    private = ipc_path(endpoint) is not None
+    loopback = endpoint.startswith("tcp://") and endpoint.removeprefix("tcp://").startswith(_LOOPBACK)
+    if private or loopback:
+        return
+    raise EndpointError(
+        f"refusing to bind {endpoint} without keys: whoever reaches it could move the machine. Make keys with "
+        "`linkwork keys`, list the clients you allow, and name both when you start; or bind ipc://PATH or tcp://127.0.0.1:PORT"
+    )
+
+
+def new_curve_pair() -> tuple[bytes, bytes]:
+    """A new (public, secret) CURVE key pair, 40 characters each."""
+    public, secret = zmq.curve_keypair()
+    return public, secret
+
+
+def public_of(secret: bytes) -> bytes:
+    """The public key of a secret key."""
+    public: bytes = zmq.curve_public(secret)
+    return public

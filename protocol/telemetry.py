@@ -1,0 +1,34 @@
+"""Telemetry and events as published: two frames, a topic and a MessagePack map with a numeric `timestamp`.
+
+PlotJuggler's ZeroMQ subscriber opens this as it is: nested maps become a/b, lists a[0], booleans are plotted, text is
+skipped. There is never a third frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgpack
+
+from protocol.errors import ProtocolError
+
+TELEMETRY_TOPIC = b"telemetry"
+"""The loop's records, decimated. Events are published under their own names: b"goal.result", b"fault", …"""
+
+
+def pack_telemetry(timestamp: float, channels: Mapping[str, Any]) -> bytes:
+    """The second frame: the channels and their time (s). Arrays must be lists already."""
+    packed: bytes = msgpack.packb({"timestamp": timestamp, **channels})
+    return packed
+
+
+def read_telemetry(payload: bytes) -> dict[str, Any]:
+    """The map in a second frame. Raises ProtocolError."""
+    try:
+        content = msgpack.unpackb(payload)
+    except Exception as error:
+        raise ProtocolError(f"the telemetry is not readable: {error or type(error).__name__}") from None
+    if not isinstance(content, dict) or type(content.get("timestamp")) not in (int, float):
+        raise ProtocolError("telemetry is a map with a numeric `timestamp`", "timestamp")
+    return content

@@ -1,0 +1,200 @@
+"""What a trajectory is: way-points or a named curve, with tolerances. Shared by files, clients and the planner.
+
+This says only what the words mean and that they fit together; whether a machine can do it is decided by the
+controller's admission. Units: rad or m per coordinate, s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from protocol.codes import NAME_LENGTH, TRAJECTORY_POINTS, ResultCode
+from protocol.errors import RequestError
+from protocol.validation import Part, validated
+
+MOST_COORDINATES = 256
+Name = Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Positive = Annotated[float, Field(strict=True, gt=0.0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(strict=True, ge=0.0, allow_inf_nan=False)]
+Numbers = Annotated[list[Number], Field(min_length=1, max_length=MOST_COORDINATES)]
+Vector = Annotated[list[Number], Field(min_length=3, max_length=3)]
+NONE_ABOVE_S = 1.0e7
+Duration = Annotated[float, Field(strict=True, gt=0.0, le=NONE_ABOVE_S, allow_inf_nan=False)]
+
+
+class Point(Part):
+    """One way-point. Positions only: C2 spline; with velocities: cubic; with accelerations too: quintic."""
+
+    time_from_start_s: Annotated[float, Field(strict=True, ge=0.0, le=NONE_ABOVE_S, allow_inf_nan=False)]
+    positions: Numbers
+    velocities: Numbers | None = None
+    accelerations: Numbers | None = None
+
+
+class Line(Part):
+    """From `from_m` straight to `to_m` at constant speed, in `duration_s`."""
+
+    from_m: Vector
+    to_m: Vector
+    duration_s: Duration
+
+
+class Circle(Part):
+    """x = cx + r sin(rate t + phase), y = cy + r cos(rate t + phase), z = cz."""
+
+    center_m: Vector
+    radius_m: Positive
+    rate_rad_s: Number
+    phase_rad: Number = 0.0
+    duration_s: Duration
+
+
+class Helix(Part):
+    """x = cx + r sin(rate t + phase), y = cy + r cos(rate t + phase), z = cz + pitch_speed t."""
+
+    center_m: Vector
+    radius_m: Positive
+    rate_rad_s: Number
+    phase_rad: Number = 0.0
+    pitch_speed_m_s: Number
+    duration_s: Duration
+
+
+class Curve(Part):
+    """Exactly one named curve in three task coordinates."""
+
+    line: Line | None = None
+    circle: Circle | None = None
+    helix: Helix | None = None
+    of: Annotated[list[Name], Field(min_length=3, max_length=3)] = Field(
+        default_factory=lambda: ["x", "y", "z"]
+    )
+    """The coordinates that the curve's three axes mean."""
+
+    @property
+    def shape(self) -> Line | Circle | Helix:
+        """The one curve that is given."""
+        found = self.line or self.circle or self.helix
+        assert found is not None, "read_trajectory has made sure"
+        return found
+
+
+class Tolerance(Part):
+    """Largest distance from the goal's path under way, and from its end (rad or m)."""
+
+    path: Positive | None = None
+    goal: Positive | None = None
+
+
+class Entry(Part):
+    """Lead-in and lead-out: the path parameter is ramped, jerk-limited, along the extension of the curve."""
+
+    ramp_s: Annotated[float, Field(strict=True, gt=0.0, le=60.0, allow_inf_nan=False)]
+
+
+class Trajectory(Part):
+    """A motion in named coordinates: `points`, or a `curve`. Made by `read_trajectory`.
+
+    When the first way-point's time is above 0, the motion begins at time 0 where the machine is. Coordinates that a
+    curve's three axes do not mean are held, at `hold` or where they are.
+    """
+
+    coordinates: Annotated[list[Name], Field(max_length=MOST_COORDINATES)] = Field(default_factory=list)
+    """Joints or task coordinates, any order; may be left out with a curve: then `curve.of` and the keys of `hold`."""
+    points: Annotated[list[Point], Field(min_length=1, max_length=TRAJECTORY_POINTS)] | None = None
+    curve: Curve | None = None
+    hold: dict[Name, Number] = Field(default_factory=dict, max_length=MOST_COORDINATES)
+    tolerances: dict[Name, Tolerance] = Field(default_factory=dict, max_length=MOST_COORDINATES)
+    goal_time_s: NotNegative | None = None
+    """How long after the end the goal tolerances may take to be met."""
+    entry: Entry | None = None
+
+
+def read_trajectory(content: object, path: Sequence[str | int] = ("trajectory",)) -> Trajectory:
+    """The trajectory in plain data (a map as read from YAML, JSON or MessagePack).
+
+    `path` is where `content` lies, put before the path of an error. Raises RequestError: INVALID_PARAMS for a wrong
+    type or number, INVALID_COORDINATES for names, INVALID_GOAL for parts that do not fit together.
+    """
+    trajectory = validated(Trajectory, content, path)
+    if (trajectory.points is None) == (trajectory.curve is None):
+        raise RequestError(ResultCode.INVALID_GOAL, "give either `points` or a `curve`", path)
+    if trajectory.curve is not None:
+        trajectory = _with_curve(trajectory, trajectory.curve, path)
+    names = trajectory.coordinates
+    if not names:
+        raise RequestError(
+            ResultCode.INVALID_COORDINATES, "name the coordinates that move", (*path, "coordinates")
+        )
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            where = (*path, "coordinates", index)
+            raise RequestError(ResultCode.INVALID_COORDINATES, f"coordinate {name!r} comes twice", where)
+    for part, named in (("hold", trajectory.hold), ("tolerances", trajectory.tolerances)):
+        for name in named:
+            if name not in names:
+                text = f"{name!r} is not among the coordinates {', '.join(names)}"
+                raise RequestError(ResultCode.INVALID_COORDINATES, text, (*path, part, name))
+    if trajectory.points is not None:
+        _check_points(trajectory.points, trajectory, path)
+    return trajectory
+
+
+def _with_curve(trajectory: Trajectory, curve: Curve, path: Sequence[str | int]) -> Trajectory:
+    if sum(shape is not None for shape in (curve.line, curve.circle, curve.helix)) != 1:
+        raise RequestError(
+            ResultCode.INVALID_GOAL, "give exactly one of line, circle, helix", (*path, "curve")
+        )
+    where = (*path, "curve", "of")
+    if len(set(curve.of)) != 3:
+        raise RequestError(
+            ResultCode.INVALID_COORDINATES, "`of` must name three different coordinates", where
+        )
+    if curve.line is not None and curve.line.from_m == curve.line.to_m:
+        raise RequestError(
+            ResultCode.INVALID_GOAL, "the line has no length", (*path, "curve", "line", "to_m")
+        )
+    if not trajectory.coordinates:
+        names = [*curve.of, *(name for name in trajectory.hold if name not in curve.of)]
+        trajectory = trajectory.model_copy(update={"coordinates": names})
+    for index, name in enumerate(curve.of):
+        if name not in trajectory.coordinates:
+            text = f"the curve moves {name!r}, which is not among the coordinates"
+            raise RequestError(ResultCode.INVALID_COORDINATES, text, (*where, index))
+        if name in trajectory.hold:
+            text = f"{name!r} is moved by the curve and cannot be held"
+            raise RequestError(ResultCode.INVALID_COORDINATES, text, (*path, "hold", name))
+    return trajectory
+
+
+def _check_points(points: list[Point], trajectory: Trajectory, path: Sequence[str | int]) -> None:
+    if trajectory.entry is not None:
+        raise RequestError(ResultCode.INVALID_GOAL, "`entry` belongs to a curve", (*path, "entry"))
+    if trajectory.hold:
+        raise RequestError(ResultCode.INVALID_GOAL, "`hold` belongs to a curve", (*path, "hold"))
+    count = len(trajectory.coordinates)
+    before = -1.0
+    for index, point in enumerate(points):
+        where = (*path, "points", index)
+        for part, values in (
+            ("positions", point.positions),
+            ("velocities", point.velocities),
+            ("accelerations", point.accelerations),
+        ):
+            if values is not None and len(values) != count:
+                text = f"{len(values)} {part} for {count} coordinates"
+                raise RequestError(ResultCode.INVALID_GOAL, text, (*where, part))
+        if point.accelerations is not None and point.velocities is None:
+            text = "accelerations need velocities beside them"
+            raise RequestError(ResultCode.INVALID_GOAL, text, (*where, "accelerations"))
+        if point.time_from_start_s <= before:
+            text = f"times must increase strictly: {point.time_from_start_s} s after {before} s"
+            raise RequestError(ResultCode.INVALID_GOAL, text, (*where, "time_from_start_s"))
+        before = point.time_from_start_s
+    if before == 0.0:
+        text = "a single way-point needs a time above 0 to be reached in"
+        raise RequestError(ResultCode.INVALID_GOAL, text, (*path, "points", 0, "time_from_start_s"))

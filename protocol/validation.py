@@ -1,0 +1,48 @@
+"""From plain data to models, with errors that lead to the field."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from protocol.codes import RequestCode
+from protocol.errors import RequestError
+
+
+class Part(BaseModel):
+    """Base of every model that travels in a request: unknown fields are ignored, numbers are finite."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False, populate_by_name=True)
+
+
+P = TypeVar("P", bound=BaseModel)
+
+
+def validated(model: type[P], content: object, path: Sequence[str | int] = ()) -> P:
+    """The model read from plain data. Raises RequestError (INVALID_PARAMS) with the path of the first wrong field."""
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+        first = found[0]
+        where = [*path, *(part for part in first["loc"] if part != "[key]")]
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise RequestError(
+            RequestCode.INVALID_PARAMS,
+            f"{_spell(where)}: {first['msg'][:1].lower()}{first['msg'][1:]}, found {_brief(first['input'])}{more}",
+            where,
+        ) from None
+
+
+def _spell(path: Sequence[str | int]) -> str:
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".") or "params"
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, (dict, list, tuple)):
+        return f"{type(value).__name__} of {len(value)}"
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
