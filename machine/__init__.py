@@ -1,1 +1,24 @@
 """The machine file: schema, units and positions of errors, turned into a mechanism, motors and sensors."""
+
+from machine.catalogue import shipped, shipped_path
+from machine.description import ControllerSettings, Limits, Machine, Motor, PlantSettings, Sensor, Tolerance
+from machine.json_schema import schema
+from machine.loading import check, load
+from machine.problems import MachineError, Problem
+
+__all__ = [
+    "load",
+    "check",
+    "schema",
+    "shipped",
+    "shipped_path",
+    "Machine",
+    "Limits",
+    "Motor",
+    "Sensor",
+    "PlantSettings",
+    "ControllerSettings",
+    "Tolerance",
+    "MachineError",
+    "Problem",
+]

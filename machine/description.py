@@ -1,0 +1,169 @@
+"""The machine as the daemons see it: frozen values in SI units and radians, built from a checked file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from machine.problems import Problem
+from multibody.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a coordinate in rad or m and seconds; infinite where the file gives none.
+
+    `position` is (lowest, highest); velocity, acceleration and jerk hold in both directions.
+    """
+
+    name: str
+    is_angle: bool
+    position: tuple[float, float]
+    velocity: float
+    acceleration: float
+    jerk: float
+
+
+@dataclass(frozen=True)
+class Motor:
+    """A motor at joint `joint`, whose coordinate and speed are q[index] and v[index].
+
+    Efforts, friction and damping are those at the joint: N m and rad, or N and m. `max_effort_rate` is infinite where
+    not limited; `brake_effort` is 0 without a brake; `damping` is the effort per speed of the damp action. `gear` is
+    the rotor's turns per joint turn (rad of the rotor per m), `rotor_inertia` that of the rotor itself in kg m².
+    """
+
+    joint: str
+    index: int
+    is_angle: bool
+    max_effort: float
+    max_speed: float
+    max_effort_rate: float
+    brake_effort: float
+    brake_release_s: float
+    damping: float
+    gear: float
+    rotor_inertia: float
+    viscous: float
+    coulomb: float
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """A sensor at joint `joint`: q[index], and v[index] where `velocity`.
+
+    `resolution` (rad or m) is the smallest step, 0 for an ideal sensor; `counts_per_turn` is 0 where the file gives
+    none. The noises are standard deviations in rad or m, rad/s or m/s.
+    """
+
+    joint: str
+    index: int
+    is_angle: bool
+    counts_per_turn: int
+    resolution: float
+    noise: float
+    velocity: bool
+    velocity_noise: float
+
+
+@dataclass(frozen=True)
+class PlantSettings:
+    """How the plant daemon runs."""
+
+    period_s: float
+    integrator: Literal["rk4", "semi_implicit"]
+    substeps: int
+    command_timeout_periods: int
+    on_timeout: Literal["brake", "damp", "zero"]
+    peer_timeout_s: float
+    on_overrun: Literal["slip", "advance"]
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Tolerances of one coordinate, in rad or m."""
+
+    path: float
+    goal: float
+    start: float
+
+
+@dataclass(frozen=True)
+class ControllerSettings:
+    """How the controller daemon runs.
+
+    `tolerances` has one entry for each of the mechanism's coordinates, in their order.
+    """
+
+    period_s: float
+    law: Literal["pidc", "servo"]
+    goal_coordinates: tuple[str, ...]
+    bandwidth_rad_s: float
+    damping_ratio: float
+    effort_filter_hz: float
+    tolerances: tuple[Tolerance, ...]
+    goal_time_s: float
+    loss_limit: int
+    loss_ratio_per_s: float
+    lease_s: float
+    orphan_timeout_s: float
+    telemetry_hz: float
+    log_cap_bytes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """A machine file, checked and built.
+
+    `mechanism` is the controller's model; `plant_mechanism` is what the simulated plant really is (`plant.set`, command
+    line). `coordinates` has the limits of every coordinate in the mechanism's order, `joints` those of its first nv, the
+    joints. `initial_q` (nq) and `initial_v` (nv) are read-only. The hashes are hex SHA-256 texts: of what both ends of
+    the device link must agree on, of the two models' physics, and of everything.
+    """
+
+    name: str
+    about: str
+    path: str
+    source_text: str
+    mechanism: Mechanism
+    plant_mechanism: Mechanism
+    joints: tuple[Limits, ...]
+    coordinates: tuple[Limits, ...]
+    motors: tuple[Motor, ...]
+    sensors: tuple[Sensor, ...]
+    initial_q: NDArray[np.float64]
+    initial_v: NDArray[np.float64]
+    plant: PlantSettings
+    controller: ControllerSettings
+    interface_hash: str
+    model_hash: str
+    plant_model_hash: str
+    config_hash: str
+    warnings: tuple[Problem, ...]
+
+    def interface(self) -> dict[str, Any]:
+        """Return what both ends of the device link must agree on: joints, motors and sensors in order, and the period."""
+        return interface_of(self.joints, self.motors, self.sensors, self.plant.period_s)
+
+    def coordinate_index(self, name: str) -> int | None:
+        """Return the place of a coordinate (joint or task) in the mechanism's order, or None."""
+        names = self.mechanism.coordinate_names
+        return names.index(name) if name in names else None
+
+
+def interface_of(
+    joints: tuple[Limits, ...], motors: tuple[Motor, ...], sensors: tuple[Sensor, ...], period_s: float
+) -> dict[str, Any]:
+    """Return the interface as plain data: joints, motors and sensors in order with their units, and the period."""
+    return {
+        "joints": [{"name": joint.name, "unit": "rad" if joint.is_angle else "m"} for joint in joints],
+        "motors": [{"joint": motor.joint, "unit": "N m" if motor.is_angle else "N"} for motor in motors],
+        "sensors": [
+            {"joint": sensor.joint, "unit": "rad" if sensor.is_angle else "m", "velocity": sensor.velocity}
+            for sensor in sensors
+        ],
+        "period_s": period_s,
+    }

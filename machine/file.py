@@ -1,0 +1,38 @@
+"""The machine file as a whole. A new section is a new file beside this one and one more line here."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from machine.bodies import BodySpec, PointSpec
+from machine.fields import Name, Number, Section, Vector3, entry
+from machine.joints import Joint
+from machine.motors import Motor
+from machine.sensors import Sensor
+from machine.settings import ControllerSpec, PlantSpec
+from machine.tasks import Task
+
+
+class MachineFile(Section):
+    """A machine: its bodies, joints, motors and sensors, and how plant and controller run it."""
+
+    name: Name = entry("Name of the machine; daemons and clients find each other by it")
+    about: str = entry("What this machine is, for people", default="")
+    gravity_m_s2: Vector3 = entry("Acceleration of gravity, in the world's frame", "m/s²", [0.0, 0.0, -9.81])
+    bodies: Annotated[dict[Name, BodySpec], Field(min_length=1)] = entry("The rigid bodies, by name")
+    joints: Annotated[dict[Name, Joint], Field(min_length=1)] = entry(
+        "The joints, by name: a tree that grows from `world`. Their order here is the order of the coordinates"
+    )
+    points: dict[Name, PointSpec] = entry("Named points of bodies", default={})
+    task: dict[Name, Task] = entry("Task coordinates that goals may name, by name", default={})
+    motors: dict[Name, Motor] = entry("The motors, by the name of the joint they drive", default={})
+    sensors: dict[Name, Sensor] = entry("The sensors, by the name of the joint they measure", default={})
+    initial: dict[str, Number] = entry(
+        "Where the plant starts: `joint_deg`, `joint_rad` or `joint_m`, and `joint_deg_s`, `joint_rad_s` or `joint_m_s` "
+        "for its speed; 0 where not given",
+        default={},
+    )
+    plant: PlantSpec = entry("The plant daemon", default=PlantSpec())
+    controller: ControllerSpec = entry("The controller daemon", default=ControllerSpec())

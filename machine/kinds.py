@@ -1,0 +1,57 @@
+"""Which of two forms a section takes: that of an angle or that of a length.
+
+A motor or sensor stands under a joint's name, so the joint decides; a task coordinate says it itself. Pydantic picks the
+form by `angle_or_length`, which reads the mark that `mark_kinds` left on the data.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+ANGLE, LENGTH = "angle", "length"
+
+_KIND_OF_JOINT = {"revolute": ANGLE, "screw": ANGLE, "prismatic": LENGTH}
+_KIND_OF_COORDINATE = {"x": LENGTH, "y": LENGTH, "z": LENGTH, "roll": ANGLE, "pitch": ANGLE, "yaw": ANGLE}
+_LENGTH_UNIT = re.compile(r"_(N|N_s|N_s_m|rad_m)$|(?<!_N)_m(_s)?$")
+
+
+class _Marked(dict[str, Any]):
+    """A mapping of the file that knows whether it speaks of an angle or a length."""
+
+    kind: str = ANGLE
+
+
+def mark_kinds(data: Any) -> Any:
+    """Return the file's data with the mappings under `motors`, `sensors` and `task` marked. Bad data passes unmarked."""
+    if not isinstance(data, dict):
+        return data
+    marked = dict(data)
+    joints = data.get("joints")
+    for section in ("motors", "sensors", "task"):
+        rows = data.get(section)
+        if isinstance(rows, dict):
+            marked[section] = {name: _mark(section, name, row, joints) for name, row in rows.items()}
+    return marked
+
+
+def angle_or_length(value: Any) -> str:
+    """Tell the form of a section: by its mark or class, else by the units of its keys."""
+    kind = getattr(value, "kind", None)
+    if isinstance(kind, str):
+        return kind
+    keys = value if isinstance(value, dict) else ()
+    return LENGTH if any(_LENGTH_UNIT.search(str(key)) for key in keys) else ANGLE
+
+
+def _mark(section: str, name: str, row: Any, joints: Any) -> Any:
+    if not isinstance(row, dict):
+        return row
+    kind = None
+    if section == "task":
+        kind = _KIND_OF_COORDINATE.get(str(row.get("coordinate")).rpartition(".")[2])
+    elif isinstance(joints, dict) and isinstance(joints.get(name), dict):
+        kind = _KIND_OF_JOINT.get(str(joints[name].get("type")))
+    marked = _Marked(row)
+    marked.kind = kind or angle_or_length(row)
+    return marked

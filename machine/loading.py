@@ -1,0 +1,129 @@
+"""`load` and `check`: from the name of a machine or of its file to the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from machine import building
+from machine.advice import holding_warnings, warnings_of
+from machine.catalogue import shipped, shipped_path
+from machine.description import Machine, interface_of
+from machine.file import MachineFile
+from machine.hashes import fingerprint
+from machine.kinds import mark_kinds
+from machine.names import nearest
+from machine.overrides import apply_settings, blame, settings_of
+from machine.problems import MachineError, Problem
+from machine.references import check_references
+from machine.validation import validate
+from machine.yaml import Document, read_yaml
+from multibody.mechanism import Mechanism
+from multibody.model import ModelError
+
+
+def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
+    """Read a machine: the path of a file, or the name of a machine that ships ("scara").
+
+    `plant_set` are settings of the simulated plant, as `plant.set` in the file has them: "upper_arm.mass_kg=+20%".
+    Raises MachineError with every problem found.
+    """
+    document = read_machine_text(source)
+    file = _checked(document.data, document)
+    mechanism = _built(file, document)
+    plant_file = _plant_file(file, document, plant_set)
+    plant_mechanism = (
+        mechanism if plant_file is file else _built(plant_file, document, "with the plant's settings: ")
+    )
+    limits = building.limits_of(file)
+    q, v = building.initial_state(file)
+    joints, motors, sensors = (
+        limits[: len(limits) - len(file.task)],
+        building.motors_of(file),
+        building.sensors_of(file),
+    )
+    plant = building.plant_settings(file)
+    return Machine(
+        name=file.name,
+        about=file.about,
+        path=document.file,
+        source_text=document.text,
+        mechanism=mechanism,
+        plant_mechanism=plant_mechanism,
+        joints=joints,
+        coordinates=limits,
+        motors=motors,
+        sensors=sensors,
+        initial_q=q,
+        initial_v=v,
+        plant=plant,
+        controller=building.controller_settings(file),
+        interface_hash=fingerprint(interface_of(joints, motors, sensors, plant.period_s)),
+        model_hash=fingerprint(building.physics(file)),
+        plant_model_hash=fingerprint(building.physics(plant_file)),
+        config_hash=fingerprint([building.everything(file), building.everything(plant_file)]),
+        warnings=tuple(warnings_of(file, document)),
+    )
+
+
+def check(source: str | Path, plant_set: Sequence[str] = ()) -> tuple[Problem, ...]:
+    """Return every problem of a machine file, the errors or, where there are none, the warnings. Raises nothing."""
+    try:
+        machine = load(source, plant_set)
+    except MachineError as error:
+        return error.problems
+    return (*machine.warnings, *holding_warnings(machine))
+
+
+def read_machine_text(source: str | Path) -> Document:
+    """Read the file that a source means. A name that ships wins over a file of that name in the current folder."""
+    if isinstance(source, str) and source in shipped():
+        return read_yaml(shipped_path(source))
+    try:
+        return read_yaml(source)
+    except MachineError as error:
+        if Path(source).exists():
+            raise
+        raise MachineError([_with_neighbours(problem, Path(source)) for problem in error.problems]) from None
+
+
+def _with_neighbours(problem: Problem, path: Path) -> Problem:
+    """Complete "no such file" by the files beside it and the machines that ship."""
+    try:
+        beside = sorted(
+            str(path.parent / item.name) for item in path.parent.iterdir() if item.suffix == ".yaml"
+        )
+    except (OSError, ValueError):
+        beside = []
+    meant = nearest(path.name, [Path(name).name for name in beside]) or nearest(path.stem, shipped())
+    allowed = "the path of a file, or a machine that ships: " + ", ".join(shipped())
+    return replace(problem, allowed=allowed, remedy=f"write {meant}" if meant else problem.remedy)
+
+
+def _checked(data: Any, document: Document) -> MachineFile:
+    file = validate(MachineFile, mark_kinds(data), document)
+    problems = file if isinstance(file, list) else check_references(file, document)
+    if problems or isinstance(file, list):
+        raise MachineError(problems)
+    return file
+
+
+def _built(file: MachineFile, document: Document, whose: str = "") -> Mechanism:
+    try:
+        return building.build_mechanism(file)
+    except ModelError as error:
+        raise MachineError([building.model_problem(error, document, whose)]) from None
+
+
+def _plant_file(file: MachineFile, document: Document, plant_set: Sequence[str]) -> MachineFile:
+    """Return the file as the plant has it; the file itself where nothing is set."""
+    settings = settings_of(file, plant_set)
+    if not settings:
+        return file
+    data = apply_settings(file, settings, document)
+    plant_file = validate(MachineFile, mark_kinds(data), document)
+    if isinstance(plant_file, list):
+        raise MachineError([blame(problem, settings, document) for problem in plant_file])
+    return plant_file

@@ -1,0 +1,37 @@
+"""The nearest known name to a misspelt one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+_SIMILAR = 0.72
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known name that was probably meant, or None when nothing is close.
+
+    A name that was given without its unit, or with another spelling of it ("mass", "max_torque_Nm"), is closest to
+    the name that begins the same.
+    """
+    names = list(known)
+    folded = {name.casefold(): name for name in reversed(names)}
+    wanted = word.casefold()
+    if wanted in folded:
+        return folded[wanted]
+    if len(wanted) >= 3:
+        longer = [name for name in names if name.casefold().startswith((wanted + "_", wanted))]
+        if longer:
+            return min(longer, key=len)
+    close = difflib.get_close_matches(wanted, folded, n=1, cutoff=_SIMILAR)
+    if close:
+        return folded[close[0]]
+    stem = wanted.split("_")[0]
+    same_stem = [name for name in names if len(stem) >= 4 and name.casefold().split("_")[0] == stem]
+    return same_stem[0] if len(same_stem) == 1 else None
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """Return the remedy for an unknown name: the nearest known one, or an empty text."""
+    name = nearest(word, known)
+    return f"write {name}" if name else ""

@@ -1,0 +1,80 @@
+"""What is wrong with a file: one `Problem` each, and the error that carries them all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a file, where it stands, and what would be right.
+
+    `line` and `column` count from 1 and are None where a problem has no place in the file (a missing file, an
+    assignment given on the command line). `key` is the path of the key, joined by dots ("bodies.crank.mass_kg").
+    """
+
+    file: str
+    line: int | None
+    column: int | None
+    key: str
+    message: str
+    found: str = ""
+    allowed: str = ""
+    remedy: str = ""
+    severity: Literal["error", "warning"] = "error"
+
+    def __str__(self) -> str:
+        """Give the problem as people read it: place and message, then what was found, allowed, and to be done."""
+        place = self.file if self.line is None else f"{self.file}:{self.line}:{self.column}"
+        head = f"{place}: {self.severity}: " + (f"{self.key}: " if self.key else "") + self.message
+        rows = (("found", self.found), ("allowed", self.allowed), ("remedy", self.remedy))
+        return "\n".join([head, *(f"    {label:<8} {text}" for label, text in rows if text)])
+
+
+class MachineError(Exception):
+    """A file (or an assignment) that cannot be used. `problems` holds every problem found, in file order."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        """Keep the problems; the text of the error is theirs, one after the other."""
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+    def __reduce__(self) -> tuple[type[MachineError], tuple[tuple[Problem, ...]]]:
+        """Let the error cross a process boundary whole."""
+        return type(self), (self.problems,)
+
+
+def dotted(path: Sequence[str | int]) -> str:
+    """Write a path of keys and list indices as people do: ("bodies", "crank", "com_m", 1) -> bodies.crank.com_m[1]."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def shown(value: Any) -> str:
+    """Write a value in the words of YAML, cut to a length that a line of text can bear."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return f"a mapping ({_cut(', '.join(map(str, value))) or 'empty'})"
+    if isinstance(value, (list, tuple)):
+        return _cut(
+            "[" + ", ".join(shown(item) for item in value[:12]) + (", …]" if len(value) > 12 else "]")
+        )
+    if isinstance(value, float) and not math.isfinite(value):
+        return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
+    if isinstance(value, int) and value.bit_length() > 200:
+        return "a whole number of more than 60 digits"
+    return _cut(repr(value) if isinstance(value, (str, int, float)) else str(value))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

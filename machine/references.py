@@ -1,0 +1,193 @@
+"""Whether the names in a machine file point at something, the joints form a tree, and the values fit each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from machine.file import MachineFile
+from machine.joints import FixedSpec
+from machine.names import nearest
+from machine.problems import Problem
+from machine.units import choices, keys_of
+from machine.yaml import Document
+
+WORLD = "world"
+
+
+def check_references(file: MachineFile, document: Document) -> list[Problem]:
+    """Return every problem of a file whose sections are right each for itself, in the order of the file."""
+    rules = (_tree, _points, _motors_and_sensors, _names, _initial, _settings)
+    problems = [problem for rule in rules for problem in rule(file, document)]
+    return sorted(problems, key=lambda problem: (problem.line or 0, problem.column or 0))
+
+
+def moving_joints(file: MachineFile) -> dict[str, bool]:
+    """Return the joints that have a coordinate, in the order of the file: name -> whether it is an angle."""
+    return {
+        name: joint.type != "prismatic"
+        for name, joint in file.joints.items()
+        if not isinstance(joint, FixedSpec)
+    }
+
+
+def _tree(file: MachineFile, document: Document) -> Iterator[Problem]:
+    carrier: dict[str, str] = {}
+    if WORLD in file.bodies:
+        yield document.problem(
+            ("bodies", WORLD),
+            "`world` is the ground, not a body",
+            of_key=True,
+            found=WORLD,
+            remedy="take another name",
+        )
+    for name, joint in file.joints.items():
+        if joint.parent != WORLD and joint.parent not in file.bodies:
+            yield _unknown(document, ("joints", name, "parent"), joint.parent, "body", [WORLD, *file.bodies])
+        if joint.child not in file.bodies:
+            yield _unknown(document, ("joints", name, "child"), joint.child, "body", file.bodies)
+        elif joint.child in carrier:
+            found, allowed = (
+                f"{joint.child}, carried by {carrier[joint.child]} too",
+                "one joint for each child",
+            )
+            yield document.problem(
+                ("joints", name, "child"), "two joints carry the same body", found=found, allowed=allowed
+            )
+        carrier.setdefault(joint.child, name)
+    for name in file.bodies:
+        if name not in carrier and name != WORLD:
+            remedy = f"add a joint with child: {name}"
+            yield document.problem(
+                ("bodies", name), "no joint carries this body", of_key=True, found=name, remedy=remedy
+            )
+    closed: set[str] = set()
+    for name, joint in file.joints.items():
+        loop = _loop(file, carrier, name)
+        if loop and not closed & loop:
+            yield document.problem(
+                ("joints", name, "parent"),
+                "the joints form a loop",
+                found=f"{joint.child} hangs on itself by way of {joint.parent}",
+                allowed="a tree that grows from world",
+            )
+        closed |= loop
+
+
+def _loop(file: MachineFile, carrier: dict[str, str], name: str) -> set[str]:
+    """Return the bodies of the loop that a joint closes; none where it hangs on the world or on nothing."""
+    body, way = file.joints[name].parent, {file.joints[name].child}
+    while body not in (WORLD, file.joints[name].child):
+        if body not in carrier or body in way:
+            return set()
+        way.add(body)
+        body = file.joints[carrier[body]].parent
+    return way if body != WORLD else set()
+
+
+def _points(file: MachineFile, document: Document) -> Iterator[Problem]:
+    for name, point in file.points.items():
+        if point.body != WORLD and point.body not in file.bodies:
+            yield _unknown(document, ("points", name, "body"), point.body, "body", [WORLD, *file.bodies])
+    for name, task in file.task.items():
+        if task.point() not in file.points:
+            yield _unknown(document, ("task", name, "coordinate"), task.point(), "point", file.points)
+
+
+def _motors_and_sensors(file: MachineFile, document: Document) -> Iterator[Problem]:
+    moving = moving_joints(file)
+    for section, rows in (("motors", file.motors), ("sensors", file.sensors)):
+        for name in rows:
+            if name in moving:
+                continue
+            if name in file.joints:
+                message, allowed = "a fixed joint does not move", ", ".join(moving)
+                yield document.problem((section, name), message, of_key=True, found=name, allowed=allowed)
+            else:
+                yield _unknown(document, (section, name), name, "joint", moving, of_key=True)
+
+
+def _names(file: MachineFile, document: Document) -> Iterator[Problem]:
+    for name in file.task:
+        if name in file.joints:
+            message, remedy = "a joint has this name already", "take another name for the task coordinate"
+            yield document.problem(("task", name), message, of_key=True, found=name, remedy=remedy)
+
+
+def _initial(file: MachineFile, document: Document) -> Iterator[Problem]:
+    moving = moving_joints(file)
+    known, said = keys_of(moving, speeds=True), dict[tuple[str, bool], str]()
+    for key, value in file.initial.items():
+        quantity = known.get(key)
+        if quantity is None:
+            allowed, remedy = choices(key, moving, speeds=True)
+            message = "no joint has this name and unit"
+            yield document.problem(
+                ("initial", key), message, of_key=True, found=key, allowed=allowed, remedy=remedy
+            )
+            continue
+        other = said.setdefault((quantity.name, quantity.is_speed), key)
+        if other != key:
+            message, remedy = f"{other} and {key} say the same thing twice", f"keep {other} only"
+            yield document.problem(("initial", key), message, of_key=True, found=key, remedy=remedy)
+        yield from _within_limits(file, document, key, value * quantity.factor)
+
+
+def _within_limits(file: MachineFile, document: Document, key: str, value: float) -> Iterator[Problem]:
+    quantity = keys_of(moving_joints(file), speeds=True)[key]
+    joint = file.joints[quantity.name]
+    if isinstance(joint, FixedSpec):
+        return
+    low, high = joint.limits.position()
+    if quantity.is_speed:
+        low, high = -joint.limits.rates()[0], joint.limits.rates()[0]
+    if not low <= value <= high:
+        f = quantity.factor
+        found, allowed = f"{file.initial[key]:g}", f"{low / f:g} to {high / f:g}"
+        message = "the machine would start outside the limits of the joint"
+        yield document.problem(("initial", key), message, found=found, allowed=allowed)
+
+
+def _settings(file: MachineFile, document: Document) -> Iterator[Problem]:
+    period, plant_period = file.controller.period_s, file.plant.period_s
+    if period is not None and period != plant_period:
+        allowed, remedy = f"the plant's, {plant_period:g}", "leave it out of one of the two sections"
+        message = "plant and controller must have the same period"
+        yield document.problem(
+            ("controller", "period_s"), message, found=f"{period:g}", allowed=allowed, remedy=remedy
+        )
+    moving = moving_joints(file)
+    coordinates = [*moving, *file.task]
+    goals = file.controller.goal_coordinates
+    at = ("controller", "goal_coordinates")
+    for index, name in enumerate(goals or ()):
+        if name not in coordinates:
+            yield _unknown(document, (*at, index), name, "coordinate", coordinates)
+        elif goals is not None and name in goals[:index]:
+            yield document.problem(
+                (*at, index), "this coordinate stands twice", found=name, remedy="keep one"
+            )
+    if goals is not None and len(goals) != len(moving):
+        found, allowed = f"{len(goals)} coordinates", f"{len(moving)}, one for each freedom of the machine"
+        yield document.problem(at, "these coordinates do not fix the motion", found=found, allowed=allowed)
+    for name in file.controller.tolerances.coordinates:
+        if name not in coordinates:
+            place = ("controller", "tolerances", "coordinates", name)
+            yield _unknown(document, place, name, "coordinate", coordinates, of_key=True)
+
+
+def _unknown(
+    document: Document,
+    path: tuple[str | int, ...],
+    name: str,
+    what: str,
+    known: Iterable[str],
+    *,
+    of_key: bool = False,
+) -> Problem:
+    names = list(known)
+    meant = nearest(name, names)
+    remedy = f"write {meant}" if meant else ""
+    allowed = ", ".join(names) or "none: the file has none"
+    return document.problem(
+        path, f"no {what} has this name", of_key=of_key, found=name, allowed=allowed, remedy=remedy
+    )

@@ -1,0 +1,100 @@
+"""The sections `plant` and `controller`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from machine.fields import Count, Name, Number, Section, entry
+
+
+class PlantSpec(Section):
+    """The plant daemon: how it integrates, and what it does when its controller falls silent."""
+
+    period_s: Number = entry("Time between two states", "s", 0.001, gt=0, le=1)
+    integrator: Literal["rk4", "semi_implicit"] = entry("Method of integration", default="rk4")
+    substeps: Count = entry("Steps of integration in a period", default=1, ge=1, le=1000)
+    command_timeout_periods: Count = entry(
+        "Periods without a fresh command until on_timeout acts", "periods", 20, ge=1, le=1_000_000
+    )
+    on_timeout: Literal["brake", "damp", "zero"] = entry(
+        "What the plant does without commands: close the brakes, let the motors damp, or give no effort",
+        default="brake",
+    )
+    peer_timeout_s: Number = entry(
+        "Wall-clock time without a command until lockstep is left", "s", 5.0, gt=0, le=3600
+    )
+    on_overrun: Literal["slip", "advance"] = entry(
+        "After a late period: let the plant's time slip, or advance it by the missed periods", default="slip"
+    )
+    set: dict[str, Any] = entry(
+        'Values in which the simulated plant differs from the model: {"upper_arm.mass_kg": "+20%", "elbow.coulomb_N_m": 0.5}',
+        default={},
+    )
+
+
+class CoordinateTolerances(Section):
+    """Tolerances of one coordinate, in its own unit."""
+
+    path: Number | None = entry("Largest error on the way", "rad or m", None, gt=0)
+    goal: Number | None = entry("Largest error at the end", "rad or m", None, gt=0)
+    start: Number | None = entry(
+        "Largest distance of a goal's first sample from where the machine is", "rad or m", None, gt=0
+    )
+
+
+class TolerancesSpec(Section):
+    """Tolerances of goals that bring none of their own; of each coordinate in its own unit."""
+
+    path: Number = entry("Largest error on the way", "rad or m", 0.01, gt=0)
+    goal: Number = entry("Largest error at the end", "rad or m", 0.001, gt=0)
+    start: Number = entry(
+        "Largest distance of a goal's first sample from where the machine is", "rad or m", 0.001, gt=0
+    )
+    goal_time_s: Number = entry(
+        "Time after the end within which the goal tolerances must be met", "s", 1.0, gt=0, le=3600
+    )
+    coordinates: dict[Name, CoordinateTolerances] = entry(
+        "Other values for single coordinates, by name", default={}
+    )
+
+
+class ControllerSpec(Section):
+    """The controller daemon: its law, its tolerances, and how long it waits for whom."""
+
+    period_s: Number | None = entry(
+        "Time between two ticks; the plant's period, which is also the default", "s", None, gt=0, le=1
+    )
+    law: Literal["pidc", "servo"] = entry(
+        "Law of motion: projected inverse dynamics, or the trajectory as a constraint (Udwadia-Kalaba)",
+        default="pidc",
+    )
+    goal_coordinates: Annotated[list[Name], Field(min_length=1, max_length=100)] | None = entry(
+        "Coordinates in which motion is controlled where a goal names none, as many as the machine has freedoms; none: the joints",
+        default=None,
+    )
+    bandwidth_rad_s: Number = entry("Bandwidth of the error dynamics", "rad/s", 20.0, gt=0, le=10_000)
+    damping_ratio: Number = entry("Damping ratio of the error dynamics", "1", 1.0, gt=0, le=100)
+    effort_filter_hz: Number = entry("Cut-off of the low-pass filter on efforts; 0: none", "Hz", 0.0, ge=0)
+    tolerances: TolerancesSpec = entry("Tolerances of goals", default=TolerancesSpec())
+    loss_limit: Count = entry(
+        "States lost in a row until the link counts as broken", "periods", 20, ge=1, le=1_000_000
+    )
+    loss_ratio_per_s: Number = entry(
+        "Part of the states that may be lost in any one second", "1", 0.2, gt=0, le=1
+    )
+    lease_s: Number = entry(
+        "Time without a sign of life until a client's lease is lost", "s", 2.0, gt=0, le=3600
+    )
+    orphan_timeout_s: Number = entry(
+        "Time a loop without gateway holds the machine before it brakes and leaves",
+        "s",
+        30.0,
+        gt=0,
+        le=86_400,
+    )
+    telemetry_hz: Number = entry("Rate of telemetry", "Hz", 100.0, gt=0, le=100_000)
+    log_cap_MB: Number = entry(
+        "Size at which the oldest segments of the log are dropped", "MB", 2000.0, ge=1, le=1_000_000
+    )
