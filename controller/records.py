@@ -92,6 +92,9 @@ CHANNELS: tuple[Channel, ...] = (
     _wall("real_time_ns", "int", "ns", "wall clock (Unix time) when the state was in hand"),
 )  # fmt: skip
 
+RING_FIELDS = ("received_ns", "sent_ns", "missed", "real_time_ns")
+"""The wall-clock channels, which the loop process fills in after the step."""
+
 _IDENTIFIER = re.compile(r"[^a-z0-9_]+")
 
 

@@ -32,7 +32,9 @@ _AT_MAGIC, _AT_VERSION, _AT_RECORD_BYTES, _AT_LOOP_PID, _AT_HEAD, _AT_TAIL, _AT_
 _HASH_AT = 64
 _HASH_BYTES = 64
 _TEXT_AT = 256
-_TEXT_BYTES = 2048
+_TEXT_BYTES = 1792
+_LINK_TEXT_AT = _TEXT_AT + _TEXT_BYTES
+_LINK_TEXT_BYTES = 1792
 
 
 class SharedMismatch(Exception):
@@ -101,11 +103,26 @@ class Shared:
     @property
     def text(self) -> str:
         """The loop's start-up line: real-time means asked for and obtained."""
-        return bytes(self._map[_TEXT_AT : _TEXT_AT + _TEXT_BYTES]).rstrip(b"\0").decode(errors="replace")
+        return self._text(_TEXT_AT, _TEXT_BYTES)
 
     @text.setter
     def text(self, line: str) -> None:
-        self._map[_TEXT_AT : _TEXT_AT + _TEXT_BYTES] = line.encode()[:_TEXT_BYTES].ljust(_TEXT_BYTES, b"\0")
+        self._set_text(_TEXT_AT, _TEXT_BYTES, line)
+
+    @property
+    def link_text(self) -> str:
+        """How the device link stands: whom the loop waits for, or why the plant refused it."""
+        return self._text(_LINK_TEXT_AT, _LINK_TEXT_BYTES)
+
+    @link_text.setter
+    def link_text(self, line: str) -> None:
+        self._set_text(_LINK_TEXT_AT, _LINK_TEXT_BYTES, line)
+
+    def _text(self, at: int, size: int) -> str:
+        return bytes(self._map[at : at + size]).rstrip(b"\0").decode(errors="replace")
+
+    def _set_text(self, at: int, size: int, line: str) -> None:
+        self._map[at : at + size] = line.encode()[:size].ljust(size, b"\0")
 
     @property
     def head(self) -> int:

@@ -1,1 +1,10 @@
-"""Control laws: pure functions of the estimated state, the reference and the model."""
+"""Control laws: pure functions of the predicted state, the reference and the model.
+
+A law reads a workspace in which kinematics, dynamics and coordinates have been evaluated, and a reference for the goal
+coordinates in use, and writes one generalized force per joint. It keeps no state.
+"""
+
+from controller.laws.law import Law, LawKind, Reference
+from controller.laws.make import law_of
+
+__all__ = ["Law", "LawKind", "Reference", "law_of"]

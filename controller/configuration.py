@@ -1,0 +1,23 @@
+"""The machine as the controller runs it: the file, and what its command line changed. Gateway, loop and planner agree on it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import Literal
+
+from machine import Machine, load
+
+LawName = Literal["pidc", "servo"]
+
+
+def configured(config: str, law: LawName | None = None) -> Machine:
+    """The machine of this file (or shipped name), with another law where one is given.
+
+    Its `config_hash` covers the change, so that a gateway adopts a loop only when both run the same. Raises MachineError.
+    """
+    machine = load(config)
+    if law is None or law == machine.controller.law:
+        return machine
+    changed = hashlib.sha256(f"{machine.config_hash} law={law}".encode()).hexdigest()
+    return replace(machine, controller=replace(machine.controller, law=law), config_hash=changed)

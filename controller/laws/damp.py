@@ -1,0 +1,27 @@
+"""Damping: takes the speed out of the machine where there is no path to stop on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from controller.laws.law import Floats, Reference
+from machine import Machine
+from multibody import Workspace
+
+RATE_PER_S = 10.0
+"""Speeds decay with this rate, as far as the motors' limits allow."""
+
+
+class Damp:
+    """f = h − friction − c M v: v̇ = −c v, with the motors' limits behind it."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._work = np.zeros(machine.mechanism.nv)
+
+    def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:  # noqa: ARG002 - damping has no reference
+        """See `Law`."""
+        np.dot(ahead.M, ahead.v, out=self._work)
+        np.multiply(self._work, -RATE_PER_S, out=force)
+        force += ahead.h
+        force -= ahead.friction
+        return 1.0

@@ -1,0 +1,24 @@
+"""Gravity compensation: the machine floats and can be led by hand."""
+
+from __future__ import annotations
+
+from controller.laws.law import Floats, Reference
+from machine import Machine
+from multibody import Workspace
+from multibody.dynamics import dynamics
+
+
+class Float:
+    """f = h(q, 0): the force that holds the pose against gravity, whatever the speed."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._mechanism = machine.mechanism
+        self._still = machine.mechanism.workspace()
+
+    def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:  # noqa: ARG002 - a float has no reference
+        """See `Law`."""
+        self._still.q[:] = ahead.q
+        self._still.v[:] = 0.0
+        dynamics(self._mechanism.parameters, self._mechanism.topology, self._still.buffer)
+        force[:] = self._still.h
+        return 1.0

@@ -1,0 +1,52 @@
+"""What every law is: a pure map from a workspace and a reference to one generalized force per joint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multibody import Workspace
+
+Floats = NDArray[np.float64]
+
+
+class LawKind(IntEnum):
+    """The laws by number, as they stand in records and orders."""
+
+    NONE = 0
+    HOLD = 1
+    PIDC = 2
+    SERVO = 3
+    FLOAT = 4
+    DAMP = 5
+
+
+@dataclass(slots=True)
+class Reference:
+    """Where the goal coordinates `index` should be: one number a coordinate in each array (SI, radians)."""
+
+    index: NDArray[np.int64]
+    theta: Floats
+    velocity: Floats
+    acceleration: Floats
+
+    @classmethod
+    def sized(cls, count: int) -> Reference:
+        """A reference for so many coordinates, at zero."""
+        return cls(np.arange(count), np.zeros(count), np.zeros(count), np.zeros(count))
+
+
+class Law(Protocol):
+    """A law. It keeps no state between calls and allocates nothing."""
+
+    def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
+        """Writes the generalized force (N m or N a joint) that the motors should apply.
+
+        `ahead` holds the predicted state with kinematics, dynamics and coordinates evaluated. Returns how well the
+        coordinates determine the motion: the smallest pivot ratio of their Jacobian, 1 for laws that need none.
+        """
+        ...

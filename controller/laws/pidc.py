@@ -1,0 +1,70 @@
+"""Projected inverse dynamics in independent coordinates θ (Aghili 2005).
+
+Without closures the projector is the identity and the law reads f = h + M u, where the acceleration u satisfies
+
+    J u = θ̈_d + 2 ζ ω (θ̇_d − J v) + ω² (θ_d − θ) − J̇ v,          J = ∂θ/∂q,
+
+so that the error obeys ë + 2 ζ ω ė + ω² e = 0. Friction is compensated from the model.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controller.laws.feedback import wanted_acceleration
+from controller.laws.law import Floats, Reference
+from machine import Machine
+from multibody import Workspace
+from multibody.compiling import INTEGERS, MATRIX, VECTOR, float64, kernel
+from multibody.linear import lu_solve
+
+
+@kernel(float64(MATRIX, VECTOR, VECTOR, MATRIX, INTEGERS, VECTOR, MATRIX, INTEGERS, VECTOR, VECTOR))
+def inverse_dynamics(
+    M: Floats, h: Floats, friction: Floats, J: Floats, index: NDArray[np.int64],
+    task: Floats, rows: Floats, pivots: NDArray[np.int64], u: Floats, force: Floats,
+) -> float:  # fmt: skip
+    """force = M u + h − friction with J u = task on the rows `index`; returns the smallest pivot ratio of J.
+
+    M (n, n), h and friction (n), J (c, n), task (n), scratch rows (n, n), pivots (n) and u (n). Below a pivot ratio of 1e-12
+    nothing is divided and `force` is left as it was.
+    """
+    n = len(h)
+    for i in range(n):
+        u[i] = task[i]
+        for j in range(n):
+            rows[i, j] = J[index[i], j]
+    ratio: float = lu_solve(rows, pivots, u)
+    if ratio < 1e-12:
+        return ratio
+    for i in range(n):
+        total = h[i] - friction[i]
+        for j in range(n):
+            total += M[i, j] * u[j]
+        force[i] = total
+    return ratio
+
+
+class ProjectedInverseDynamics:
+    """The law for one machine; also what `hold` uses, with a reference that stands still."""
+
+    def __init__(self, machine: Machine) -> None:
+        joints = machine.mechanism.nv
+        self._omega = machine.controller.bandwidth_rad_s
+        self._zeta = machine.controller.damping_ratio
+        self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
+        self._task, self._u = np.zeros(joints), np.zeros(joints)
+        self._rows, self._pivots = np.zeros((joints, joints)), np.zeros(joints, np.int64)
+
+    def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
+        """See `Law`."""
+        wanted_acceleration(
+            ahead.theta, ahead.J, ahead.Jdv, ahead.v, self._wraps, reference.index, reference.theta,
+            reference.velocity, reference.acceleration, self._omega, self._zeta, self._task,
+        )  # fmt: skip
+        ratio: float = inverse_dynamics(
+            ahead.M, ahead.h, ahead.friction, ahead.J, reference.index,
+            self._task, self._rows, self._pivots, self._u, force,
+        )  # fmt: skip
+        return ratio

@@ -1,0 +1,40 @@
+"""The trajectory as a rheonomic constraint (Xu & Liu 2017, after Udwadia & Kalaba).
+
+The constraint θ(q) = θ_d(t), stabilised as Φ̈ + α Φ̇ + β Φ = 0 with α = 2 ζ ω and β = ω², is A v̇ = b with A = J. The motors
+supply the constraint force itself: f = M^(1/2) B⁺ (b − A a) with a = M⁻¹ (friction − h), equation (8) with its exponent mended.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from controller.laws.feedback import wanted_acceleration
+from controller.laws.law import Floats, Reference
+from machine import Machine
+from multibody import Workspace
+from multibody.udwadia_kalaba import ConstrainedAcceleration
+
+
+class Servo:
+    """The law for one machine. Refused where joints are passive."""
+
+    def __init__(self, machine: Machine) -> None:
+        mechanism = machine.mechanism
+        self._omega = machine.controller.bandwidth_rad_s
+        self._zeta = machine.controller.damping_ratio
+        self._wraps = np.array(mechanism.coordinate_wraps, np.bool_)
+        self._solve = ConstrainedAcceleration(mechanism.nv, mechanism.nv)
+        self._b, self._r = np.zeros(mechanism.nv), np.zeros(mechanism.nv)
+        self._A = np.zeros((mechanism.nv, mechanism.nv))
+
+    def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
+        """See `Law`. Returns rank A over its rows: 1 where the trajectory determines the motion."""
+        wanted_acceleration(
+            ahead.theta, ahead.J, ahead.Jdv, ahead.v, self._wraps, reference.index, reference.theta,
+            reference.velocity, reference.acceleration, self._omega, self._zeta, self._b,
+        )  # fmt: skip
+        np.take(ahead.J, reference.index, axis=0, out=self._A)
+        np.subtract(ahead.friction, ahead.h, out=self._r)
+        rank = self._solve(ahead.M, self._r, self._A, self._b)
+        force[:] = self._solve.constraint_force
+        return 1.0 if rank == len(self._b) else 0.0

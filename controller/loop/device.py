@@ -1,0 +1,112 @@
+"""The controller's side of the device link: handshake, states in, commands out. It keeps no clock."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from controller.loop.exchange import Inputs, Outputs
+from machine import Machine
+from protocol.codes import Pace
+from protocol.errors import ProtocolError
+from protocol.handshake import Bye, Hello, Refuse, Welcome, new_session, read_handshake
+from protocol.link import CommandCodec, StateCodec
+from protocol.sockets import DeviceClient
+
+
+class DeviceLink:
+    """One connection to a plant; after a loss the same object makes the next one.
+
+    `text` says in one line how the link stands, for people.
+    """
+
+    def __init__(self, client: DeviceClient, machine: Machine, pace: Pace, owner: str) -> None:
+        self._client, self._machine, self._pace, self._owner = client, machine, pace, owner
+        self._states = StateCodec(len(machine.sensors), len(machine.motors))
+        self._commands = CommandCodec(len(machine.motors))
+        self._state = self._states.message()
+        self._session = new_session()
+        self._last = b""
+        self.connected = False
+        self.text = f"waiting for a plant at {client.endpoint}"
+        self.seq = -1
+        """Number of the newest state taken in this session."""
+        self.lost_total = 0
+
+    def hello(self) -> None:
+        """Asks for the plant; repeated by the caller until `connected`."""
+        machine = self._machine
+        self._last = Hello(
+            session=self._session,
+            owner=self._owner,
+            interface=machine.interface_hash,
+            model=machine.model_hash,
+            pace=self._pace,
+            period_s=machine.controller.period_s,
+            layout=machine.interface(),
+        ).pack()
+        self.send()
+
+    def take(self, message: bytes, inputs: Inputs) -> bool:
+        """Reads any message of the plant; True when it was a fresh state, which then stands in `inputs`.
+
+        A state of another session, or one already taken, changes nothing. A state that cannot be read counts as lost.
+        """
+        try:
+            if self.connected:
+                self._states.unpack(message, self._state)
+                return self._accept(inputs)
+        except ProtocolError as error:
+            if error.field.startswith(("q", "v")):
+                inputs.q_measured[:] = np.nan
+                self.text = f"the plant's state is not usable: {error}"
+                return False
+        self._shake_hands(message)
+        return False
+
+    def _accept(self, inputs: Inputs) -> bool:
+        state = self._state
+        if state.session != self._session or state.seq <= self.seq:
+            return False
+        self.lost_total += state.seq - self.seq - 1
+        self.seq = state.seq
+        inputs.q_measured[:], inputs.v_measured[:] = state.q, state.v
+        inputs.device_effort[:] = state.effort
+        inputs.time_s, inputs.device_tick = state.time_s, state.seq
+        inputs.device_status, inputs.device_fault = state.status, state.fault
+        inputs.lost_total = self.lost_total
+        return True
+
+    def _shake_hands(self, message: bytes) -> None:
+        try:
+            answer = read_handshake(message)
+        except ProtocolError as error:
+            if not self.connected:
+                self.text = f"the plant's answer is not readable: {error}"
+            return
+        if answer.session != self._session or (self.connected and isinstance(answer, Welcome)):
+            return
+        match answer:
+            case Welcome():
+                self.connected, self.seq, self.lost_total = True, -1, 0
+                self.text = f"connected to {answer.name} at {self._client.endpoint}"
+                if answer.model and answer.model != self._machine.model_hash:
+                    self.text += "; the plant's inertia or geometry differs from the controller's model"
+            case Refuse():
+                self.text = f"refused by the plant: {answer.text}"
+            case Bye():
+                self.lose("the plant said bye")
+
+    def prepare(self, outputs: Outputs) -> None:
+        """Packs the command computed from the newest state."""
+        self._last = self._commands.pack(self._session, self.seq, outputs.mode, outputs.effort)
+
+    def send(self) -> None:
+        """Sends what was prepared last; again, it is the same byte for byte."""
+        self._client.send(self._last)
+
+    def lose(self, why: str) -> None:
+        """Gives the session up; the next hello opens another."""
+        if self.connected:
+            self._client.send(Bye(session=self._session, text=why[:200]).pack())
+        self.connected, self._session = False, new_session()
+        self.text = f"{why}; waiting for a plant at {self._client.endpoint}"

@@ -1,0 +1,80 @@
+"""Faults: one table of what can go wrong, what it means, and what clears it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal
+
+
+class FaultCode(IntEnum):
+    """Latched causes. The number travels in records; the name is what people see."""
+
+    NONE = 0
+    LINK_LOST = 1
+    LINK_LOSS_RATIO = 2
+    DEVICE_FAULT = 3
+    DEVICE_STO = 4
+    DEVICE_WATCHDOG = 5
+    MEASUREMENT_NOT_FINITE = 6
+    EFFORT_NOT_FINITE = 7
+    POSITION_LIMIT = 8
+    VELOCITY_LIMIT = 9
+    SINGULAR_POSE = 10
+    NOT_HOMED = 11
+
+
+@dataclass(frozen=True)
+class FaultKind:
+    """A row of the table. `index` says what `fault_index` counts, `unit` the unit of value and limit."""
+
+    text: str
+    index: Literal["", "joint", "coordinate", "motor", "sensor"]
+    unit: str
+    clears_when: str
+
+
+FAULTS: dict[FaultCode, FaultKind] = {
+    FaultCode.LINK_LOST: FaultKind(
+        "no fresh state from the plant", "", "periods", "a plant answers the handshake again"
+    ),
+    FaultCode.LINK_LOSS_RATIO: FaultKind(
+        "too many states lost within one second", "", "fraction", "the plant's states arrive again"
+    ),
+    FaultCode.DEVICE_FAULT: FaultKind(
+        "the device reports a fault of its own", "", "", "the device's status no longer shows it"
+    ),
+    FaultCode.DEVICE_STO: FaultKind(
+        "safe torque off is active on the device", "", "", "safe torque off is released"
+    ),
+    FaultCode.DEVICE_WATCHDOG: FaultKind(
+        "the plant's watchdog took over", "", "", "a new handshake, which `recover` makes"
+    ),
+    FaultCode.MEASUREMENT_NOT_FINITE: FaultKind(
+        "a sensor gave no finite number", "sensor", "", "every sensor gives finite numbers"
+    ),
+    FaultCode.EFFORT_NOT_FINITE: FaultKind(
+        "the law gave no finite effort", "motor", "", "always: enabling starts from the measured pose"
+    ),
+    FaultCode.POSITION_LIMIT: FaultKind(
+        "a joint is beyond its position limit", "joint", "rad or m", "always: jog the joint back; moves away are refused"
+    ),
+    FaultCode.VELOCITY_LIMIT: FaultKind(
+        "a joint is faster than its velocity limit", "joint", "rad/s or m/s", "the machine is at rest"
+    ),
+    FaultCode.SINGULAR_POSE: FaultKind(
+        "the goal's coordinates do not determine the motion at this pose", "", "smallest pivot ratio", "always"
+    ),
+    FaultCode.NOT_HOMED: FaultKind("the device is not homed", "", "", "the device says it is homed"),
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Fault:
+    """The latched fault: its code, where, what was measured, what was allowed, and when."""
+
+    code: FaultCode = FaultCode.NONE
+    index: int = -1
+    value: float = 0.0
+    limit: float = 0.0
+    tick: int = -1

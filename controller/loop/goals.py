@@ -1,0 +1,254 @@
+"""References: where the goal coordinates should be, now and a little ahead.
+
+`Hold`, `Follow` and `Jog` answer the same two questions: `advance(time_s)` moves to the device time of this tick, and
+`at(ahead_s, …)` gives position, velocity and acceleration that much later. A goal is a path over its parameter s; time
+enters only through the rate ds/dt, so every stop, pause and change of speed keeps the machine on its path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Protocol
+
+import numpy as np
+import ruckig
+from numpy.typing import NDArray
+
+from controller.trajectories.block import GoalBlock
+
+Floats = NDArray[np.float64]
+
+
+class GoalStatus(IntEnum):
+    """How far a goal is."""
+
+    NONE = 0
+    RUNNING = 1
+    SETTLING = 2
+    """The reference has arrived; the machine has the goal time to be within the goal tolerance."""
+    PAUSED = 3
+    STOPPING = 4
+    """The reference comes to rest on the path; then the goal ends with the code already decided."""
+    SUCCEEDED = 5
+    ENDED = 6
+    """Ended otherwise; the result code says why."""
+
+
+class Motion(Protocol):
+    """A reference for the coordinates `index` (indices into the mechanism's coordinates)."""
+
+    index: NDArray[np.int64]
+
+    def advance(self, time_s: float) -> None:
+        """Moves to the device time of this tick."""
+        ...
+
+    def at(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
+        """Writes the reference `ahead_s` after this tick: each array has one number a coordinate of `index`."""
+        ...
+
+    @property
+    def resting(self) -> bool:
+        """Whether the reference stands still from here on."""
+        ...
+
+
+class Hold:
+    """A reference that stands still."""
+
+    resting = True
+
+    def __init__(self, index: NDArray[np.int64], theta: Floats) -> None:
+        self.index = index
+        self._theta = theta.copy()
+
+    def advance(self, time_s: float) -> None:
+        """Nothing moves."""
+
+    def at(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
+        """The place held, with zero rates."""
+        theta[:] = self._theta
+        velocity[:] = 0.0
+        acceleration[:] = 0.0
+
+
+class PathRate:
+    """The path parameter s(t) with a jerk-limited rate; `aim` starts a change of rate, from whatever stands."""
+
+    def __init__(self, time_s: float, rate: float = 0.0) -> None:
+        self._otg = ruckig.Ruckig(1)
+        self._trajectory = ruckig.Trajectory(1)
+        self._input = ruckig.InputParameter(1)
+        self._input.control_interface = ruckig.ControlInterface.Velocity
+        self.target = rate
+        self._time = self._since = time_s
+        self._s0 = 0.0
+        self._changing_s = 0.0
+        """How long the change of rate takes; zero when there is none."""
+        self._change_end = 0.0
+
+    def aim(self, target: float, max_acceleration: float, max_jerk: float) -> None:
+        """Brings the rate to `target`, from the rate and acceleration of this instant."""
+        s, rate, acceleration = self.at(0.0)
+        given = self._input
+        given.current_position, given.current_velocity, given.current_acceleration = [0.0], [rate], [acceleration]
+        given.target_velocity, given.target_acceleration = [target], [0.0]
+        given.max_acceleration, given.max_jerk = [max(max_acceleration, abs(acceleration))], [max_jerk]
+        self._otg.calculate(given, self._trajectory)
+        self._since, self._s0, self.target = self._time, s, target
+        self._changing_s = float(self._trajectory.duration)
+        self._change_end = s + float(self._trajectory.at_time(self._changing_s)[0][0])
+
+    def start(self, time_s: float, rate: float) -> None:
+        """Sets s = 0 at this instant, at full rate: for paths that begin at rest by themselves."""
+        self._time = self._since = time_s
+        self._s0, self.target, self._changing_s = 0.0, rate, 0.0
+
+    def advance(self, time_s: float) -> None:
+        """Moves to this device time."""
+        self._time = time_s
+
+    def at(self, ahead_s: float) -> tuple[float, float, float]:
+        """(s, ds/dt, d²s/dt²) that much later."""
+        elapsed = self._time - self._since + ahead_s
+        if elapsed < self._changing_s:
+            s, rate, acceleration = self._trajectory.at_time(elapsed)
+            return self._s0 + s[0], rate[0], acceleration[0]
+        if self._changing_s:
+            return self._change_end + self.target * (elapsed - self._changing_s), self.target, 0.0
+        return self._s0 + self.target * elapsed, self.target, 0.0
+
+    @property
+    def steady(self) -> bool:
+        """Whether the rate has reached its target."""
+        return self._time - self._since >= self._changing_s
+
+
+class Follow:
+    """A goal under way: the block's path, walked at the path rate."""
+
+    def __init__(self, goal_id: int, block: GoalBlock, time_s: float, speed: float) -> None:
+        self.goal_id, self.block = goal_id, block
+        self.index = block.coordinates
+        self.speed = speed
+        self.path = PathRate(time_s, 0.0)
+        self.path.start(time_s, speed)
+        self.stopping = False
+        self.paused = False
+        self._d1 = np.zeros(len(block.coordinates))
+        self._d2 = np.zeros(len(block.coordinates))
+
+    def advance(self, time_s: float) -> None:
+        """Moves to the device time of this tick."""
+        self.path.advance(time_s)
+
+    def at(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
+        """θ(s), θ' ds/dt and θ'' (ds/dt)² + θ' d²s/dt²."""
+        s, rate, change = self.path.at(ahead_s)
+        self.block.evaluate(s, theta, self._d1, self._d2)
+        np.multiply(self._d1, rate, out=velocity)
+        np.multiply(self._d2, rate * rate, out=acceleration)
+        if change:
+            acceleration += self._d1 * change
+
+    def stop(self) -> None:
+        """Slows the path parameter to rest, within what the goal was admitted for."""
+        self.stopping = True
+        self._aim(0.0)
+
+    def pause(self) -> None:
+        """As `stop`, but the goal stays."""
+        self.paused = True
+        self._aim(0.0)
+
+    def resume(self) -> None:
+        """Back to the speed asked for."""
+        self.paused = False
+        self._aim(self.speed)
+
+    def set_speed(self, fraction: float) -> None:
+        """Another fraction of the goal's own speed; while paused it is remembered."""
+        self.speed = fraction
+        if not (self.paused or self.stopping):
+            self._aim(fraction)
+
+    def _aim(self, rate: float) -> None:
+        deceleration, jerk = self.block.stop_limits(self.path.at(0.0)[0])
+        self.path.aim(rate, deceleration, jerk)
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the path's end has been reached."""
+        return self.path.at(0.0)[0] >= self.block.duration_s
+
+    @property
+    def resting(self) -> bool:
+        """Whether the reference stands still from here on."""
+        return self.arrived or (self.path.steady and self.path.target == 0.0)
+
+
+class Jog:
+    """Velocity by hand: jerk-limited towards the velocities last asked for, to rest when nobody repeats them."""
+
+    def __init__(
+        self, index: NDArray[np.int64], theta: Floats, limits: Sequence[Sequence[float]], time_s: float
+    ) -> None:
+        self.index = index
+        count = len(index)
+        self._otg = ruckig.Ruckig(count)
+        self._given = ruckig.InputParameter(count)
+        self._given.control_interface = ruckig.ControlInterface.Velocity
+        self._given.synchronization = ruckig.Synchronization.No
+        self._given.current_position = theta.tolist()
+        self._given.current_velocity = [0.0] * count
+        self._given.current_acceleration = [0.0] * count
+        self._given.target_velocity = [0.0] * count
+        self._given.target_acceleration = [0.0] * count
+        self._max_velocity, acceleration, jerk = limits
+        self._given.max_acceleration, self._given.max_jerk = list(acceleration), list(jerk)
+        self._time = time_s
+        self._expires_s = -np.inf
+        self._calculate()
+
+    def want(self, velocity: Floats, until_s: float) -> bool:
+        """Asks for these velocities until this device time. True when one had to be clipped to its limit."""
+        clipped = np.clip(velocity, -np.asarray(self._max_velocity), self._max_velocity)
+        self._expires_s = until_s
+        self._aim(clipped.tolist())
+        return bool(np.any(clipped != velocity))
+
+    def stop(self) -> None:
+        """To rest."""
+        self._expires_s = -np.inf
+        self._aim([0.0] * len(self.index))
+
+    def advance(self, time_s: float) -> None:
+        """Moves to the device time of this tick; past the dead-man time the jog comes to rest."""
+        self._elapsed += time_s - self._time
+        self._time = time_s
+        if time_s >= self._expires_s:
+            self._aim([0.0] * len(self.index))
+
+    def _aim(self, velocity: list[float]) -> None:
+        given = self._given
+        if velocity == given.target_velocity:
+            return
+        now = self._trajectory.at_time(self._elapsed)
+        given.current_position, given.current_velocity, given.current_acceleration = now
+        given.target_velocity = velocity
+        self._calculate()
+
+    def _calculate(self) -> None:
+        self._trajectory = ruckig.Trajectory(len(self.index))
+        self._otg.calculate(self._given, self._trajectory)
+        self._elapsed = 0.0
+
+    def at(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
+        """The reference that much later, if the velocities asked for stay as they are."""
+        theta[:], velocity[:], acceleration[:] = self._trajectory.at_time(self._elapsed + ahead_s)
+
+    @property
+    def resting(self) -> bool:
+        """Whether the jog has come to rest and nothing is asked for."""
+        return not any(self._given.target_velocity) and self._elapsed >= self._trajectory.duration

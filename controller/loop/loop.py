@@ -1,0 +1,149 @@
+"""The loop: one tick object and what surrounds it, for the paces to drive."""
+
+from __future__ import annotations
+
+import time
+
+from controller.loop.device import DeviceLink
+from controller.loop.exchange import Inputs, Outputs
+from controller.loop.loading import OrderSource
+from controller.loop.states import State
+from controller.loop.tick import Tick
+from controller.orders import NOW, Order, OrderInbox, OrderKind
+from controller.records import RING_FIELDS, layout_for
+from controller.shared import Shared
+from machine import Machine
+from protocol.codes import Pace
+from timing.children import Lifeline
+
+LIFELINE_EVERY = 16
+"""Ticks between two looks at the lifeline."""
+
+
+class Loop:
+    """Everything a tick touches, and what surrounds it: ring, orders, lifeline. The pace decides when `tick` is called."""
+
+    def __init__(
+        self, machine: Machine, link: DeviceLink, shared: Shared, inbox: OrderInbox, lifeline: Lifeline, pace: Pace
+    ) -> None:
+        layout = layout_for(machine)
+        self.link, self.pace, self.inbox = link, pace, inbox
+        self.period_s = machine.controller.period_s
+        self.period_ns = round(1e9 * self.period_s)
+        self.peer_timeout_s = machine.plant.peer_timeout_s
+        self.loss_limit = machine.controller.loss_limit
+        self.inputs = Inputs.sized(len(machine.sensors), len(machine.motors))
+        self.outputs = Outputs.sized(len(machine.motors))
+        self.source = OrderSource(inbox, shared.slot, at_once=pace is Pace.LOCKSTEP)
+        self._tick = Tick(machine, layout, shared.slot, self.source.sound)
+        self.supervisor = self._tick.supervisor
+        self._shared, self._lifeline = shared, lifeline
+        self._orphan_s = machine.controller.orphan_timeout_s
+        self._orphan_since: float | None = None
+        self._own_orders: list[Order] = []
+        self._count = 0
+        self._last_time_s = 0.0
+        self._losses = LossWindow(round(1.0 / self.period_s))
+        self._integers = self._tick.record.integers
+        self._words = self._tick.record.floats
+        self._at = [layout.offsets[name] for name in RING_FIELDS]
+        self._link_text = ""
+
+    def tick(self, *, fresh: bool, received_ns: int, missed: int = 0) -> None:
+        """One tick: order in, step, command packed. The caller sends it, then calls `finish`."""
+        inputs = self.inputs
+        inputs.fresh = fresh
+        inputs.connected = self.link.connected
+        inputs.lost_in_a_row = 0 if fresh else inputs.lost_in_a_row + self.link.connected
+        inputs.loss_ratio = self._losses.add(lost=self.link.connected and not fresh)
+        if not fresh:
+            inputs.time_s += self.period_s
+        inputs.order = self._own_orders.pop(0) if self._own_orders else self.source.next()
+        if inputs.order is not None and inputs.order.kind is OrderKind.ADOPT:
+            self._adopt()
+        dt = inputs.time_s - self._last_time_s
+        self._last_time_s = inputs.time_s
+        self._tick.step(inputs, self.outputs, dt)
+        self.link.prepare(self.outputs)
+        integers, at = self._integers, self._at
+        integers[at[0]], integers[at[2]], integers[at[3]] = received_ns, missed, time.time_ns()
+
+    def finish(self) -> None:
+        """After the command is out: the record goes to the ring, and now and then a look around."""
+        self._integers[self._at[1]] = time.monotonic_ns()
+        self._shared.append(self._words)
+        self._count += 1
+        supervisor = self.supervisor
+        if self.link.connected and self.inputs.lost_in_a_row >= self.loss_limit:
+            self.lose(f"no state for {self.inputs.lost_in_a_row} periods")
+        elif supervisor.handshake_wanted and self.link.connected:
+            self.lose("a fresh handshake was asked for")
+        if self._count % LIFELINE_EVERY == 0:
+            self.look_around()
+
+    def lose(self, why: str) -> None:
+        """Gives the connection up; the pace makes the next one."""
+        self.link.lose(why)
+        self.inputs.device_status = self.inputs.device_fault = 0
+        self.inputs.device_tick = -1
+        self._losses.clear()
+        self.look_around()
+
+    def look_around(self) -> None:
+        """Off the tick's path: link text for the gateway; the gateway's end, and what follows from it."""
+        if self.link.text != self._link_text:
+            self._link_text = self._shared.link_text = self.link.text
+        if not self._lifeline.ended():
+            return
+        now = time.monotonic()
+        if self._orphan_since is None:
+            self._orphan_since = now
+            self._own_orders.append(Order(0, OrderKind.LEASE_LOST, NOW))
+        elif now - self._orphan_since > self._orphan_s and not self.supervisor.leaving:
+            self._own_orders.append(Order(0, OrderKind.SHUTDOWN, NOW))
+
+    def _adopt(self) -> None:
+        if self.inbox.lifeline is not None:
+            self._lifeline.replace(self.inbox.lifeline)
+            self.inbox.lifeline = None
+            self._orphan_since = None
+
+    @property
+    def orphan(self) -> bool:
+        """Whether the gateway is gone and no other has come."""
+        return self._orphan_since is not None
+
+    @property
+    def own_orders(self) -> bool:
+        """Whether the loop has an order of its own to carry out."""
+        return bool(self._own_orders)
+
+    @property
+    def ring_full(self) -> bool:
+        """Whether the gateway has to catch up first (minded in lockstep only)."""
+        return self._shared.full
+
+    @property
+    def done(self) -> bool:
+        """Whether a shutdown was ordered and the machine is braked."""
+        return self.supervisor.leaving and self.supervisor.state not in (State.ACTIVE, State.STOPPING)
+
+
+class LossWindow:
+    """Share of lost states over the last second."""
+
+    def __init__(self, periods: int) -> None:
+        self._lost = bytearray(max(periods, 1))
+        self._at = self._count = 0
+
+    def add(self, *, lost: bool) -> float:
+        """Counts one period; returns the share over the window."""
+        self._count += lost - self._lost[self._at]
+        self._lost[self._at] = lost
+        self._at = (self._at + 1) % len(self._lost)
+        return self._count / len(self._lost)
+
+    def clear(self) -> None:
+        """Forgets."""
+        self._lost[:] = bytes(len(self._lost))
+        self._count = 0

@@ -1,0 +1,158 @@
+"""When the loop ticks: on each state (the device is the clock), on its own deadlines (the host is), or in lockstep.
+
+In every pace the command computed from state k acts over [t_{k+1}, t_{k+2}).
+"""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Callable
+
+from controller.loop.loop import Loop
+from protocol.codes import Pace
+from protocol.sockets import DeviceClient
+from timing.clock import Ticker
+
+HELLO_EVERY_NS = 100_000_000
+REPEAT_AFTER_MS = 1000
+
+
+def device_clocked(loop: Loop, client: DeviceClient) -> None:
+    """The plant speaks first: a state arrives, a command answers it.
+
+    Where a state is more than half a period late the tick happens without it, so that orders, stops and faults never
+    wait for the plant.
+    """
+    period, patience = loop.period_ns, loop.period_ns // 2
+    deadline = time.monotonic_ns() + period
+    next_hello = 0
+    while not loop.done:
+        if not loop.link.connected and time.monotonic_ns() >= next_hello:
+            loop.link.hello()
+            next_hello = time.monotonic_ns() + HELLO_EVERY_NS
+        message = client.receive_until(deadline)
+        received = time.monotonic_ns()
+        fresh = message is not None and _take(loop, client, message)
+        if message is not None and not fresh:
+            continue
+        missed = 0
+        if not fresh:
+            late = received - deadline
+            missed = max(0, late // period)
+            deadline += (missed + 1) * period
+        else:
+            deadline = received + period + patience
+        loop.tick(fresh=fresh, received_ns=received, missed=missed)
+        if fresh:
+            loop.link.send()
+        loop.finish()
+
+
+def host_clocked(loop: Loop, client: DeviceClient) -> None:
+    """The controller speaks first: at each deadline it sends the command it has, and the state that answers feeds the next."""
+    ticker = Ticker(loop.period_ns)
+    ticker.start()
+    next_hello = 0
+    while not loop.done:
+        missed = ticker.wait()
+        if loop.link.connected:
+            loop.link.send()
+        elif ticker.deadline_ns >= next_hello:
+            loop.link.hello()
+            next_hello = ticker.deadline_ns + HELLO_EVERY_NS
+        fresh = False
+        until = ticker.deadline_ns + loop.period_ns // 2
+        while not fresh and (message := client.receive_until(until)) is not None:
+            fresh = _take(loop, client, message)
+        loop.tick(fresh=fresh, received_ns=time.monotonic_ns(), missed=missed)
+        loop.finish()
+
+
+def lockstep(loop: Loop, client: DeviceClient) -> None:
+    """As fast as both ends can: one command, one period, one state. Time runs only while something is under way.
+
+    Exactly one message is outstanding; it is repeated byte for byte after a second of wall time.
+    """
+    while not loop.done:
+        if not loop.link.connected:
+            if not _connect(loop, client):
+                continue
+        elif not _await_reason(loop, client):
+            continue
+        loop.tick(fresh=True, received_ns=time.monotonic_ns())
+        loop.link.send()
+        loop.finish()
+        while loop.ring_full and not loop.orphan:
+            time.sleep(0.0005)
+            loop.look_around()
+        if not loop.done and not _await_state(loop, client):
+            loop.lose(f"the plant has not answered for {loop.peer_timeout_s:g} s")
+            _tick_alone(loop)
+
+
+PACES: dict[Pace, Callable[[Loop, DeviceClient], None]] = {
+    Pace.DEVICE: device_clocked,
+    Pace.HOST: host_clocked,
+    Pace.LOCKSTEP: lockstep,
+}
+
+
+def _take(loop: Loop, client: DeviceClient, message: bytes) -> bool:
+    """Reads this message and everything behind it; whether a fresh state was among them, the newest of which stands."""
+    fresh = loop.link.take(message, loop.inputs)
+    newest, _ = client.receive_latest()
+    if newest is not None:
+        fresh = loop.link.take(newest, loop.inputs) or fresh
+    return fresh
+
+
+def _connect(loop: Loop, client: DeviceClient) -> bool:
+    """Says hello until the first state is there; meanwhile orders take effect in ticks of their own."""
+    loop.link.hello()
+    until = time.monotonic_ns() + HELLO_EVERY_NS
+    while True:
+        message = client.receive_until(until)
+        if message is None:
+            break
+        if loop.link.take(message, loop.inputs):
+            return True
+    loop.look_around()
+    if select.select([loop.inbox], [], [], 0)[0] or loop.own_orders or loop.source.busy:
+        _tick_alone(loop)
+    return False
+
+
+def _tick_alone(loop: Loop) -> None:
+    loop.tick(fresh=False, received_ns=time.monotonic_ns())
+    loop.finish()
+
+
+def _await_reason(loop: Loop, client: DeviceClient) -> bool:
+    """While time stands: waits for an order, and keeps the plant's patience by repeating the last message."""
+    while not (loop.supervisor.busy or loop.source.busy or loop.own_orders):
+        if select.select([loop.inbox], [], [], REPEAT_AFTER_MS * 1e-3)[0]:
+            return True
+        loop.look_around()
+        loop.link.send()
+        deadline = time.monotonic_ns() + int(1e9 * loop.peer_timeout_s)
+        if client.receive_until(deadline) is None:
+            loop.lose(f"the plant has not answered for {loop.peer_timeout_s:g} s")
+            _tick_alone(loop)
+            return False
+    return True
+
+
+def _await_state(loop: Loop, client: DeviceClient) -> bool:
+    """The answer to the command just sent, which is repeated each second until the plant's time is up."""
+    waited_s = 0.0
+    while waited_s < loop.peer_timeout_s:
+        message = client.receive(REPEAT_AFTER_MS)
+        if message is None:
+            waited_s += REPEAT_AFTER_MS * 1e-3
+            loop.link.send()
+        elif loop.link.take(message, loop.inputs):
+            return True
+        elif not loop.link.connected:
+            return False
+    return False

@@ -1,0 +1,65 @@
+"""The loop process: it sets itself up for real time, then does nothing but ticks. A tick is read → step → write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from controller.configuration import LawName, configured
+from controller.loop.device import DeviceLink
+from controller.loop.loop import Loop
+from controller.loop.paces import PACES
+from controller.orders import OrderInbox
+from controller.records import layout_for
+from controller.shared import Shared
+from multibody.compiling import warm
+from protocol.codes import Pace
+from protocol.endpoints import Seat, claim
+from protocol.keys import ClientKeys
+from protocol.sockets import DeviceClient
+from timing.children import Lifeline, ignore_interrupts
+from timing.realtime import Policy, set_up
+
+@dataclass(frozen=True)
+class LoopOptions:
+    """What the gateway tells the loop on its command line."""
+
+    config: str
+    seat: Path
+    plant: str
+    pace: Pace
+    owner: str
+    law: LawName | None = None
+    realtime: Policy = Policy.WARN
+    cpu: int | None = None
+    keys: ClientKeys | None = None
+
+
+def run(options: LoopOptions) -> int:
+    """The life of the loop process. Returns its exit status."""
+    ignore_interrupts()
+    seat = Seat(options.seat)
+    machine = configured(options.config, options.law)
+    with claim(seat.folder, "loop", f"loop of {machine.name}"):
+        warm()
+        obtained = set_up(
+            options.realtime if options.pace is not Pace.LOCKSTEP else Policy.IGNORE,
+            cpus=None if options.cpu is None else {options.cpu},
+            fifo_priority=None if options.pace is Pace.LOCKSTEP else 50,
+        )
+        shared = Shared.create(
+            seat.shared_path, layout_for(machine), machine.config_hash, lockstep=options.pace is Pace.LOCKSTEP
+        )
+        shared.text = obtained.text
+        inbox = OrderInbox(seat.orders_path)
+        client = DeviceClient(options.plant, options.keys)
+        try:
+            link = DeviceLink(client, machine, options.pace, options.owner)
+            loop = Loop(machine, link, shared, inbox, Lifeline.from_stdin(), options.pace)
+            loop.look_around()
+            PACES[options.pace](loop, client)
+            link.lose("the controller was shut down")
+        finally:
+            client.close(flush_ms=100)
+            inbox.close()
+    return 0

@@ -1,0 +1,183 @@
+"""One tick: estimate → supervise → law → limit. Pure: it knows no clock, no socket and no file.
+
+The very object that the loop process runs is what tests and the offline simulator call.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controller.laws import LawKind, Reference, law_of
+from controller.loop.brakes import Phase
+from controller.loop.estimator import Estimator
+from controller.loop.exchange import Inputs, Outputs
+from controller.loop.faults import FaultCode
+from controller.loop.goals import Follow
+from controller.loop.limits import Limited, filter_share, limit_effort
+from controller.loop.states import State
+from controller.loop.supervisor import Supervisor
+from controller.records import Record, RecordLayout
+from machine import Machine
+from multibody.dynamics import coordinates, dynamics, kinematics
+from multibody.integrate import rk4
+from protocol.codes import Mode
+
+Floats = NDArray[np.float64]
+AHEAD = 1.5
+"""Periods from a state to the middle of the hold of the command computed from it, which acts over [t_{k+1}, t_{k+2})."""
+LEAST_PIVOT = 1e-6
+"""Pivot ratio of the goal coordinates' Jacobian below which the pose counts as singular."""
+_INTEGERS = struct.Struct("=22q")
+_SCALARS = struct.Struct("=8d")
+
+
+def no_slots(_: int) -> Floats:
+    """The goal slots of a tick that is given none."""
+    return np.empty(0)
+
+
+class Tick:
+    """The controller of one machine, one call a period.
+
+    `slot` gives a goal slot's words and `sound` the ids of goal orders whose block was verified (both from the loop
+    process). After `step` the tick's record stands in `record`.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        layout: RecordLayout,
+        slot: Callable[[int], Floats] = no_slots,
+        sound: set[int] | None = None,
+    ) -> None:
+        mechanism = machine.mechanism
+        self._model = (mechanism.parameters, mechanism.topology)
+        self._period_s = machine.controller.period_s
+        self._now, self._ahead = mechanism.workspace(), mechanism.workspace()
+        self._now.q[:] = machine.initial_q
+        self._motor = np.array([motor.index for motor in machine.motors], np.int64)
+        self._max_effort = np.array([motor.max_effort for motor in machine.motors])
+        self._max_rate = np.array([motor.max_effort_rate for motor in machine.motors])
+        self._filter = filter_share(machine.controller.effort_filter_hz, self._period_s)
+        self._laws = {kind: law_of(kind, machine) for kind in LawKind}
+        self._estimator = Estimator(machine.sensors, mechanism.joint_names)
+        self._reference = Reference.sized(mechanism.nv)
+        self._force = np.zeros(mechanism.nv)
+        self._sent = np.zeros(len(machine.motors))
+        self.record = Record(layout)
+        self._bind(self.record)
+        self.supervisor = Supervisor(
+            machine, self._now.theta, self._now.q, self._now.v, slot, set() if sound is None else sound
+        )
+        self._count = 0
+        self._bad_sensor = -1
+
+    def _bind(self, record: Record) -> None:
+        for name in ("q_measured", "v_measured", "q", "v", "coordinate", "reference", "reference_velocity"):
+            setattr(self, f"_r_{name}", record.view(name))
+        for name in ("law_effort", "effort", "device_effort"):
+            setattr(self, f"_r_{name}", record.view(name))
+        words = memoryview(record.floats).cast("B")
+        self._integer_words = words[: _INTEGERS.size]
+        at = 8 * record.layout.offsets["time_s"]
+        self._scalar_words = words[at : at + _SCALARS.size]
+
+    def step(self, inputs: Inputs, outputs: Outputs, dt: float) -> None:
+        """One tick. `dt` is the device time since the last one; `outputs` is filled in place."""
+        self._estimate(inputs, dt)
+        self.supervisor.update(inputs, self._count, self._bad_sensor)
+        self._law()
+        self._limit(outputs)
+        self._write(inputs, outputs)
+        self._count += 1
+
+    def _estimate(self, inputs: Inputs, dt: float) -> None:
+        now = self._now
+        if inputs.fresh:
+            self._bad_sensor = self._estimator.update(inputs.q_measured, inputs.v_measured, dt, now.q, now.v)
+        elif self.supervisor.brakes.phase is Phase.RELEASED:
+            self._predict(dt)
+            now.q[:], now.v[:] = self._ahead.q, self._ahead.v
+        kinematics(*self._model, now.buffer)
+        coordinates(*self._model, now.buffer)
+
+    def _predict(self, seconds: float) -> None:
+        """The state that much later, under the command that acts now."""
+        now, ahead = self._now, self._ahead
+        ahead.q[:], ahead.v[:] = now.q, now.v
+        ahead.effort[self._motor] = self._sent
+        rk4(*self._model, ahead.buffer, seconds)
+
+    def _law(self) -> None:
+        supervisor, reference = self.supervisor, self._reference
+        if supervisor.brakes.phase is Phase.BRAKED:
+            self._force[:] = 0.0
+            return
+        ahead = self._ahead
+        if supervisor.brakes.phase is Phase.RELEASED:
+            self._predict(AHEAD * self._period_s)
+        else:
+            ahead.q[:], ahead.v[:] = self._now.q, self._now.v
+        dynamics(*self._model, ahead.buffer)
+        coordinates(*self._model, ahead.buffer)
+        motion = supervisor.motion
+        reference.index = motion.index
+        motion.at(AHEAD * self._period_s, reference.theta, reference.velocity, reference.acceleration)
+        ratio = self._laws[supervisor.law](ahead, reference, self._force)
+        if ratio < LEAST_PIVOT:
+            supervisor.raise_fault(FaultCode.SINGULAR_POSE, -1, ratio, LEAST_PIVOT)
+
+    def _limit(self, outputs: Outputs) -> None:
+        supervisor, brakes = self.supervisor, self.supervisor.brakes
+        np.take(self._force, self._motor, out=self._r_law_effort)
+        if brakes.phase is Phase.BRAKED:
+            self._sent[:] = 0.0
+        else:
+            self._r_law_effort *= brakes.share
+            limited = limit_effort(
+                self._r_law_effort, self._sent, self._max_effort, self._max_rate, self._filter, self._period_s, self._sent
+            )
+            if limited < 0:
+                supervisor.raise_fault(FaultCode.EFFORT_NOT_FINITE, -1 - limited)
+                self._sent[:] = 0.0
+            elif limited:
+                supervisor.limited |= Limited(limited)
+        outputs.mode = brakes.mode
+        outputs.effort[:] = self._sent
+
+    def _write(self, inputs: Inputs, outputs: Outputs) -> None:
+        s = self.supervisor
+        motion = s.motion
+        path_s = path_rate = path_length = 0.0
+        if isinstance(motion, Follow):
+            path_s, path_rate, _ = motion.path.at(0.0)
+            path_length = motion.block.duration_s
+        moving = s.state in (State.ACTIVE, State.STOPPING)
+        _INTEGERS.pack_into(
+            self._integer_words, 0,
+            self._count, inputs.device_tick, s.state, s.brakes.phase, outputs.mode,
+            s.law if moving else LawKind.NONE, s.goal_id, s.goal_status, s.goal_code, s.goal_coordinate,
+            s.slots_in_use, s.order_id, s.order_outcome, s.fault.code, s.fault.index, s.fault.tick, s.limited,
+            inputs.device_status, inputs.device_fault, inputs.lost_in_a_row, inputs.lost_total, inputs.connected,
+        )  # fmt: skip
+        _SCALARS.pack_into(
+            self._scalar_words, 0,
+            inputs.time_s, path_s, path_rate, path_length, s.goal_value, s.goal_limit, s.fault.value, s.fault.limit,
+        )  # fmt: skip
+        self._r_q_measured[:] = inputs.q_measured
+        self._r_v_measured[:] = inputs.v_measured
+        self._r_device_effort[:] = inputs.device_effort
+        self._r_q[:], self._r_v[:] = self._now.q, self._now.v
+        self._r_coordinate[:] = self._now.theta
+        self._r_reference[:] = np.nan
+        self._r_reference_velocity[:] = np.nan
+        if moving:
+            reference = self._reference
+            motion.at(0.0, reference.theta, reference.velocity, reference.acceleration)
+            self._r_reference[motion.index] = reference.theta
+            self._r_reference_velocity[motion.index] = reference.velocity
+        self._r_effort[:] = outputs.effort
