@@ -1,0 +1,39 @@
+"""Who runs where, and how memory is counted."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from timing.memory import resident_bytes
+from timing.scheduling import share_processors
+
+
+@pytest.mark.parametrize(
+    ("available", "loop", "others"),
+    [({0}, {0}, {0}), ({0, 1}, {1}, {0}), ({2, 3, 7}, {7}, {2, 3})],
+)
+def test_loop_and_plant_get_one_processor_and_the_others_the_rest(
+    available: set[int], loop: set[int], others: set[int]
+) -> None:
+    assert share_processors(frozenset(available)) == (loop, others)
+
+
+def test_the_processors_of_this_process_are_shared() -> None:
+    loop, others = share_processors()
+    assert loop | others == os.sched_getaffinity(0)
+
+
+def test_resident_memory_grows_with_what_is_touched() -> None:
+    before = resident_bytes()
+    block = bytearray(64 * 1024 * 1024)
+    assert resident_bytes(os.getpid()) - before > 32 * 1024 * 1024
+    assert len(block) == 64 * 1024 * 1024
+
+
+def test_a_process_that_is_gone() -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    with pytest.raises(ProcessLookupError, match=str(gone.pid)):
+        resident_bytes(gone.pid)
