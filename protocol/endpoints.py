@@ -1,7 +1,7 @@
 """Where things lie: the runtime folder, a machine's seat in it, and the locks that say who sits there.
 
-Binding an ipc path that is in use succeeds and silently steals it, so a lock (flock) is always taken first. A lock
-ends with its process, however that dies; the file it leaves behind means nothing.
+Binding an ipc path that is in use succeeds and silently steals it, so a lock (flock) is always taken first. A
+lock ends with its process, however that dies; the file it leaves behind means nothing.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 def runtime_dir() -> Path:
     """The folder for sockets and locks of this user, mode 0700, made when missing.
 
-    $LINKWORK_RUNTIME_DIR, else $XDG_RUNTIME_DIR/linkwork, else /dev/shm/linkwork-<uid>, else the same in the temporary
-    folder. Raises EndpointError when it belongs to somebody else or cannot be made.
+    $LINKWORK_RUNTIME_DIR, else $XDG_RUNTIME_DIR/linkwork, else /dev/shm/linkwork-<uid>, else the same in the
+    temporary folder. Raises EndpointError when it belongs to somebody else or cannot be made.
     """
     folder = _choose()
     try:
@@ -37,7 +37,8 @@ def runtime_dir() -> Path:
         status = folder.lstat()
     except OSError as error:
         raise EndpointError(
-            f"the runtime folder {folder} cannot be made: {error.strerror}; set LINKWORK_RUNTIME_DIR to another folder"
+            f"the runtime folder {folder} cannot be made: {error.strerror}; "
+            "set LINKWORK_RUNTIME_DIR to another folder"
         ) from None
     if not stat.S_ISDIR(status.st_mode):
         raise EndpointError(
@@ -76,7 +77,8 @@ class Seat:
         """The seat of the machine of this name; makes its folder. Raises EndpointError with the remedy."""
         if not _NAME.fullmatch(name):
             raise EndpointError(
-                f"{name!r} cannot name a machine's seat: letters, digits, '_', '-', '.', at most 64, no leading dot"
+                f"{name!r} cannot name a machine's seat: letters, digits, '_', '-', '.', "
+                "at most 64 of them, the first a letter or digit"
             )
         folder = runtime_dir() / name
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -164,8 +166,9 @@ def claim_file(path: Path, what: str, text: str = "") -> Claim:
     if not _lock(descriptor, patience_s=0.1):
         holder = _read(path)
         os.close(descriptor)
+        about = f": {holder.text}" if holder.text else ""
         raise Taken(
-            f"{what} is taken by process {holder.pid} ({holder.command}){': ' + holder.text if holder.text else ''}; "
+            f"{what} is taken by process {holder.pid} ({holder.command}){about}; "
             "stop that process first, or choose another name or endpoint",
             holder.pid,
             holder.command,

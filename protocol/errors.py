@@ -22,8 +22,9 @@ class ProtocolError(Exception):
 class RequestError(Exception):
     """A request was refused. Travels as `{code, name, message, path, data}`.
 
-    `code` is a RequestCode (positive: the request itself) or a ResultCode (negative: the goal), or a plain number
-    this version does not know. `path` leads to the offending parameter, e.g. `["trajectory", "points", 3]`.
+    `code` is a RequestCode (positive: the request itself) or a ResultCode (negative: the goal), or a plain
+    number this version does not know. `path` leads to the offending parameter, e.g. `["trajectory",
+    "points", 3]`.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class RequestError(Exception):
 
 
 class NobodyThere(Exception):
-    """No answer: nobody listens at the endpoint, or the one who does is stuck. Start it, or name another endpoint."""
+    """No answer: nobody listens at the endpoint, or is stuck. Start the daemon, or name another endpoint."""
 
 
 class EndpointError(Exception):
@@ -90,7 +91,7 @@ class Taken(EndpointError):
 
 
 def code_name(code: int) -> str:
-    """The name of a RequestCode (positive) or ResultCode (zero, negative); "CODE_n" for a number not known here."""
+    """The name of a RequestCode (positive) or ResultCode (zero, negative); "CODE_n" for an unknown number."""
     for kind in (RequestCode, ResultCode):
         if code in set(kind):
             return kind(code).name

@@ -1,7 +1,7 @@
 """The device link's rare messages: hello, welcome, refuse, bye.
 
-The controller says hello, the plant answers with a welcome or a refuse; either may say bye. Like the hot messages
-(`protocol.link`) each is one MessagePack map in one frame whose field `type` is its name.
+The controller says hello, the plant answers with a welcome or a refuse; either may say bye. Like the hot
+messages (`protocol.link`) each is one MessagePack map in one frame whose field `type` is its name.
 """
 
 from __future__ import annotations
@@ -72,7 +72,10 @@ class Welcome(_Message):
     layout: dict[str, Any] = Field(default_factory=dict)
     """Joints, motors and sensors, their order and units."""
     watchdog: dict[str, Any] | None = None
-    """What the plant's watchdog last did: {tick, time_s, action, standstill_tick, travel, owner}; nil when it never acted."""
+    """What the plant's watchdog did last; nil when it never acted.
+
+    {tick, time_s, last_fresh_tick, action, cause, owner, standstill_tick, travel: {joint: way}}
+    """
 
 
 class Refuse(_Message):
@@ -113,8 +116,8 @@ def new_session() -> int:
 def read_handshake(data: bytes) -> Handshake:
     """The hello, welcome, refuse or bye in these bytes.
 
-    A message of another protocol version is read as far as its `protocol`, `session` and `type`, so that the caller
-    can refuse it by version: see `peer_version`. Raises ProtocolError naming the field.
+    A hello of another protocol version may not be readable: ask `peer_version` first, and refuse it by
+    version. Raises ProtocolError naming the field.
     """
     content = read_map(data)
     validate = _KINDS.get(content.get("type"))  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 """CURVE keys on disk, in the certificate files that ZeroMQ's libraries share (ZPL).
 
-NAME.public may be given to anyone; NAME.secret (mode 0600) never leaves its owner. A daemon that is reachable from
-outside needs its own secret file and a folder with the public files of the clients it lets in.
+NAME.public may be given to anyone; NAME.secret (mode 0600) never leaves its owner. A daemon that is reachable
+from outside needs its own secret file and a folder with the public files of the clients it lets in.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def read_public(path: Path) -> bytes:
 
 
 def server_keys(secret_file: Path, allowed_folder: Path) -> ServerKeys:
-    """The keys of a daemon, from its secret file and the folder of its clients' *.public files. Raises EndpointError."""
+    """A daemon's keys: its secret file and the folder of its clients' *.public files. Raises EndpointError."""
     own = _read_secret(secret_file)
     if not allowed_folder.is_dir():
         raise EndpointError(

@@ -1,8 +1,9 @@
 """The device link's hot messages: state (plant → controller) and command (controller → plant).
 
-Each is one MessagePack map in one frame, some 200 bytes, packed and read once a period. Readers are strict: a wrong
-type, a wrong length or a number that is not finite raises ProtocolError naming the field, and nothing is written.
-Fields may come in any order; fields that are not known are ignored. The rare messages are in `protocol.handshake`.
+Each is one MessagePack map in one frame, some 200 bytes, packed and read once a period. Readers are strict:
+a wrong type, a wrong length or a number that is not finite raises ProtocolError naming the field, and
+nothing is written. Fields may come in any order; fields that are not known are ignored. The rare messages
+are in `protocol.handshake`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from numpy.typing import NDArray
 from protocol.errors import ProtocolError
 
 _LONGEST_LIST: Final = 4096
+_ROOM_BYTES: Final = 8192
+"""Bytes that a hot message may have beyond its numbers."""
 _TOP: Final = 2**53
 _STATE_FIELDS: Final = (
     "type", "session", "seq", "time_s", "q", "v", "effort", "mode", "status", "fault", "ack",
@@ -28,26 +31,24 @@ _COMMAND_FIELDS: Final = ("type", "session", "seq", "mode", "effort")
 _read_state = itemgetter(*_STATE_FIELDS)
 _read_command = itemgetter(*_COMMAND_FIELDS)
 _unpack = partial(
-    msgpack.unpackb,
-    use_list=False,
-    max_array_len=_LONGEST_LIST,
-    max_map_len=_LONGEST_LIST,
-    max_ext_len=0,
+    msgpack.unpackb, use_list=False, max_array_len=_LONGEST_LIST, max_map_len=_LONGEST_LIST, max_ext_len=0
 )
 Floats = NDArray[np.float64]
 
 
 class StateMessage:
-    """One state, with its arrays in place. `values` is one row [q…, v…, effort…]; `q`, `v`, `effort` are views of it.
+    """One state, with its arrays in place: `values` is the row [q…, v…, effort…], and these are views of it.
 
-    session: the controller's session. seq: device tick k. time_s: device time of the sample.
-    q: measured position per sensor (rad or m); v: measured velocity per sensor (rad/s or m/s, 0 where the sensor has none);
-    effort: joint-side effort that acts per motor (N m or N). mode: the Mode in force. status: DeviceStatus bits.
-    fault: DeviceFault. ack: seq of the command in force, -1 before the first.
+    session: the controller's. seq: device tick k, counted from the session's first state. time_s: device
+    time of the sample. q: measured position per sensor (rad or m). v: measured velocity per sensor (rad/s
+    or m/s, 0 where the sensor has none). effort: joint-side effort in force per motor (N m or N). mode: the
+    Mode in force. status: DeviceStatus bits. fault: DeviceFault. ack: seq of the command in force, -1
+    before the first.
     """
 
     __slots__ = (
-        "_bytes", "_layout", "ack", "effort", "fault", "mode", "q", "seq", "session", "status", "time_s", "v", "values",
+        "_bytes", "_layout", "ack", "effort", "fault", "mode", "q", "seq", "session", "status", "time_s", "v",
+        "values",
     )  # fmt: skip
 
     def __init__(self, sensors: int, motors: int) -> None:
@@ -94,6 +95,7 @@ class StateCodec:
         self.sensors, self.motors = sensors, motors
         self._pack = msgpack.Packer().pack
         self._types = (float,) * (2 * sensors + motors)
+        self._most = _ROOM_BYTES + 9 * (2 * sensors + motors)
 
     def message(self) -> StateMessage:
         """An empty message of this size to read into."""
@@ -132,8 +134,12 @@ class StateCodec:
 
     def unpack(self, data: bytes, out: StateMessage) -> None:
         """Reads one state into `out`. Raises ProtocolError, and leaves `out` as it was, when it is none."""
+        if len(data) > self._most:
+            raise ProtocolError(f"{len(data)} bytes are too many for a state, at most {self._most}")
         try:
-            kind, session, seq, time_s, q, v, effort, mode, status, fault, ack = _read_state(_unpack(data))
+            kind, session, seq, time_s, q, v, effort, mode, status, fault, ack = _read_state(
+                msgpack.unpackb(data, use_list=False)
+            )
         except Exception as error:
             raise _unreadable(data, "state", _STATE_FIELDS, error) from None
         if kind != "state":
@@ -178,6 +184,7 @@ class CommandCodec:
         self.motors = motors
         self._pack = msgpack.Packer().pack
         self._types = (float,) * motors
+        self._most = _ROOM_BYTES + 9 * motors
 
     def message(self) -> CommandMessage:
         """An empty message of this size to read into."""
@@ -192,8 +199,10 @@ class CommandCodec:
 
     def unpack(self, data: bytes, out: CommandMessage) -> None:
         """Reads one command into `out`. Raises ProtocolError, and leaves `out` as it was, when it is none."""
+        if len(data) > self._most:
+            raise ProtocolError(f"{len(data)} bytes are too many for a command, at most {self._most}")
         try:
-            kind, session, seq, mode, effort = _read_command(_unpack(data))
+            kind, session, seq, mode, effort = _read_command(msgpack.unpackb(data, use_list=False))
         except Exception as error:
             raise _unreadable(data, "command", _COMMAND_FIELDS, error) from None
         if kind != "command":
@@ -217,7 +226,7 @@ class CommandCodec:
 
 
 def read_map(data: bytes) -> dict[str, Any]:
-    """Any message of the device link as a map with lists as tuples. Raises ProtocolError when it is no map."""
+    """Any message of the device link as a map, lists as tuples. Raises ProtocolError when it is no map."""
     try:
         content = _unpack(data)
     except Exception as error:

@@ -4,7 +4,7 @@
     response      [1, msgid, error | nil, result]   error is {code, name, message, path, data}
     notification  [2, method, params]
 
-The server first peeks: type, msgid and method, never the parameters. Only the one who acts on them decodes them.
+The server first peeks: type, msgid and method, never the parameters. Only whoever acts on them decodes them.
 """
 
 from __future__ import annotations
@@ -216,7 +216,10 @@ def peek(data: bytes) -> Peeked:
 
 
 def read_params(method: str, raw: bytes | memoryview) -> Any:
-    """The validated parameters of a method (an instance of REQUESTS[method].params). Raises RequestError with the path."""
+    """The validated parameters of a method: an instance of REQUESTS[method].params.
+
+    Raises RequestError with the path of the first wrong field.
+    """
     request = REQUESTS[method]
     most = TRAJECTORY_POINTS if request.bulk else _SMALL_LIST
     try:

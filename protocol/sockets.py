@@ -1,8 +1,9 @@
 """The only file that speaks ZeroMQ: thin sockets with the options that the protocol needs.
 
-All of them: LINGER 0 (a dead peer never delays an exit), no fixed identities, sending never blocks. Connecting ends:
-IMMEDIATE (nothing queues for a peer that is not there). ROUTERs: HANDOVER and MANDATORY (a peer that left is noticed).
-A Unix path is locked before it is bound. A bind that strangers can reach needs keys and fails without.
+All of them: LINGER 0 (a dead peer never delays an exit), no fixed identities, sending never blocks.
+Connecting ends: IMMEDIATE (nothing queues for a peer that is not there). ROUTERs: HANDOVER and MANDATORY (a
+peer that left is noticed). A Unix path is locked before it is bound. A bind that strangers can reach fails
+without keys.
 """
 
 from __future__ import annotations
@@ -185,7 +186,7 @@ class _AllowedKeys:
     def __init__(self, allowed: Iterable[bytes]) -> None:
         self._allowed = frozenset(allowed)
 
-    def callback(self, domain: str, key: bytes) -> bool:
+    def callback(self, domain: str, key: bytes) -> bool:  # noqa: ARG002 - the authenticator's signature
         return key in self._allowed
 
 
@@ -248,7 +249,7 @@ class _Dealer(_Socket):
         return self.receive(0) if self._arrived_by(deadline_ns) else None
 
     def send(self, message: bytes) -> bool:
-        """Hands a message over. False when nobody is connected or the queue is full: nothing was sent then."""
+        """Hands a message over. False when nobody is connected or the queue is full: nothing was sent."""
         try:
             self._send_frame(message, _NOBLOCK)
         except zmq.Again:
@@ -284,7 +285,7 @@ class DeviceClient(_Dealer):
 
 
 class RequestServer(_Router):
-    """The gateway's end of the requests. Few messages queue per peer, so that large ones cannot fill the memory."""
+    """The gateway's end of the requests. Few messages queue per peer: large ones must not fill the memory."""
 
     _queue = 16
     _domain = "linkwork-requests"
@@ -295,7 +296,7 @@ class RequestDealer(_Dealer):
 
 
 class Publisher(_Socket):
-    """Telemetry and events: [topic, payload] to any number of subscribers. A slow one loses messages, never us."""
+    """Telemetry and events: [topic, payload] to any number of subscribers. A slow one only loses messages."""
 
     _kind = zmq.PUB
 
@@ -361,7 +362,7 @@ class Poller:
 
 
 def ipc_path(endpoint: str) -> Path | None:
-    """The Unix path of an ipc endpoint; None for tcp and abstract names. Raises EndpointError when it is too long."""
+    """The path of an ipc endpoint; None for tcp and abstract names. Raises EndpointError when too long."""
     name = endpoint.removeprefix("ipc://")
     if name == endpoint or name.startswith("@"):
         return None
@@ -377,8 +378,9 @@ def check_bind(endpoint: str, keys: ServerKeys | ClientKeys | None) -> None:
     if private or loopback:
         return
     raise EndpointError(
-        f"refusing to bind {endpoint} without keys: whoever reaches it could move the machine. Make keys with "
-        "`linkwork keys`, list the clients you allow, and name both when you start; or bind ipc://PATH or tcp://127.0.0.1:PORT"
+        f"refusing to bind {endpoint} without keys: whoever reaches it could move the machine. "
+        "Make keys with `linkwork keys`, list the clients you allow, and name both when you start; "
+        "or bind ipc://PATH or tcp://127.0.0.1:PORT"
     )
 
 

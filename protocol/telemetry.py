@@ -1,7 +1,7 @@
 """Telemetry and events as published: two frames, a topic and a MessagePack map with a numeric `timestamp`.
 
-PlotJuggler's ZeroMQ subscriber opens this as it is: nested maps become a/b, lists a[0], booleans are plotted, text is
-skipped. There is never a third frame.
+PlotJuggler's ZeroMQ subscriber opens this as it is: nested maps become a/b, lists a[0], booleans are
+plotted, text is skipped. There is never a third frame.
 """
 
 from __future__ import annotations

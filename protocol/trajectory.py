@@ -1,4 +1,4 @@
-"""What a trajectory is: way-points or a named curve, with tolerances. Shared by files, clients and the planner.
+"""What a trajectory is: way-points or a curve, with tolerances. Shared by files, clients and the planner.
 
 This says only what the words mean and that they fit together; whether a machine can do it is decided by the
 controller's admission. Units: rad or m per coordinate, s.
@@ -99,12 +99,12 @@ class Entry(Part):
 class Trajectory(Part):
     """A motion in named coordinates: `points`, or a `curve`. Made by `read_trajectory`.
 
-    When the first way-point's time is above 0, the motion begins at time 0 where the machine is. Coordinates that a
-    curve's three axes do not mean are held, at `hold` or where they are.
+    When the first way-point's time is above 0, the motion begins at time 0 where the machine is.
+    Coordinates that a curve's three axes do not mean are held, at `hold` or where they are.
     """
 
     coordinates: Annotated[list[Name], Field(max_length=MOST_COORDINATES)] = Field(default_factory=list)
-    """Joints or task coordinates, any order; may be left out with a curve: then `curve.of` and the keys of `hold`."""
+    """Joints or task coordinates, any order. Left out with a curve: `curve.of`, then the keys of `hold`."""
     points: Annotated[list[Point], Field(min_length=1, max_length=TRAJECTORY_POINTS)] | None = None
     curve: Curve | None = None
     hold: dict[Name, Number] = Field(default_factory=dict, max_length=MOST_COORDINATES)
@@ -117,8 +117,8 @@ class Trajectory(Part):
 def read_trajectory(content: object, path: Sequence[str | int] = ("trajectory",)) -> Trajectory:
     """The trajectory in plain data (a map as read from YAML, JSON or MessagePack).
 
-    `path` is where `content` lies, put before the path of an error. Raises RequestError: INVALID_PARAMS for a wrong
-    type or number, INVALID_COORDINATES for names, INVALID_GOAL for parts that do not fit together.
+    `path` is where `content` lies, put before the path of an error. Raises RequestError: INVALID_PARAMS for a
+    wrong type or number, INVALID_COORDINATES for names, INVALID_GOAL for parts that do not fit together.
     """
     trajectory = validated(Trajectory, content, path)
     if (trajectory.points is None) == (trajectory.curve is None):

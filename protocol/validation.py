@@ -21,7 +21,7 @@ P = TypeVar("P", bound=BaseModel)
 
 
 def validated(model: type[P], content: object, path: Sequence[str | int] = ()) -> P:
-    """The model read from plain data. Raises RequestError (INVALID_PARAMS) with the path of the first wrong field."""
+    """The model read from plain data. Raises RequestError (INVALID_PARAMS) with the wrong field's path."""
     try:
         return model.model_validate(content)
     except ValidationError as error:
@@ -29,9 +29,10 @@ def validated(model: type[P], content: object, path: Sequence[str | int] = ()) -
         first = found[0]
         where = [*path, *(part for part in first["loc"] if part != "[key]")]
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        fault = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
         raise RequestError(
             RequestCode.INVALID_PARAMS,
-            f"{_spell(where)}: {first['msg'][:1].lower()}{first['msg'][1:]}, found {_brief(first['input'])}{more}",
+            f"{_spell(where)}: {fault}, found {_brief(first['input'])}{more}",
             where,
         ) from None
 

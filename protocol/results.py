@@ -1,0 +1,247 @@
+"""What the answers and events hold: one typed map for each, the names being what travels.
+
+All maps may grow; a reader ignores what it does not know. Positions are rad or m, velocities rad/s or m/s,
+efforts N m or N, by the name of the joint, coordinate or motor. Ticks are device ticks of the present
+session.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+
+class Effect(TypedDict):
+    """Answer of every method that has none of its own: enable, disable, pause, stop, jog, advance, …"""
+
+    tick: int
+    """Device tick at which it took effect."""
+    state: str
+    """The controller's state after it: unconfigured, inactive, active, stopping, fault, estop."""
+    text: str
+    """What happened, when there is more to say: "there was nothing to cancel"."""
+
+
+class Lease(TypedDict):
+    """Who may move the machine. Answer of acquire and release, event `lease`, part of state and status."""
+
+    owner: str | None
+    """None: nobody, the next to ask gets it."""
+    left_s: float
+    """Wall time until it ends when nobody renews it; 0 without an owner."""
+    lease_s: float
+    """How long one renewal lasts."""
+    reason: str
+    """Event only: acquired, released, expired, taken_over."""
+
+
+class GoalAccepted(TypedDict):
+    """Answer of move and send; event `goal.accepted`."""
+
+    goal: int
+    """Number of the goal, counted from 1 since the gateway started."""
+    method: str
+    owner: str
+    tick: int
+    """Device tick at which it begins."""
+    duration_s: float
+    """Its planned length, lead-in and lead-out included."""
+    coordinates: list[str]
+    report: dict[str, Any]
+    """What admission found: smallest margin to each kind of limit and where."""
+
+
+class GoalProgress(TypedDict):
+    """Event `goal.progress`, ten times a second; `goal` of state."""
+
+    goal: int
+    tick: int
+    time_s: float
+    path_s: float
+    """Path parameter, seconds at the goal's own speed."""
+    duration_s: float
+    fraction: float
+    """0 … 1"""
+    status: str
+    """running, settling, paused, stopping."""
+
+
+class GoalResult(TypedDict):
+    """Event `goal.result`; `results` of state holds the latest sixteen, so a lost event loses nothing."""
+
+    goal: int
+    code: int
+    """ResultCode."""
+    name: str
+    text: str
+    """Why, for people: coordinate, tolerance, excess, time."""
+    tick: int
+    time_s: float
+    coordinate: str | None
+    """Which coordinate violated a tolerance."""
+    value: float | None
+    limit: float | None
+
+
+class Fault(TypedDict):
+    """Event `fault`; `fault` of state; an entry of faults."""
+
+    code: int
+    name: str
+    text: str
+    where: str | None
+    """Joint, coordinate, motor or sensor."""
+    value: float | None
+    limit: float | None
+    unit: str
+    tick: int
+    time_s: float
+    clears_when: str
+    """What `recover` waits for."""
+    record: str | None
+    """Path of the flight record."""
+
+
+class Device(TypedDict):
+    """The plant as the controller sees it."""
+
+    connected: bool
+    text: str
+    enabled: bool
+    fault: int
+    """DeviceFault."""
+    sto: bool
+    brake: bool
+    homed: bool
+
+
+class StateResult(TypedDict):
+    """Answer of state."""
+
+    state: str
+    tick: int
+    time_s: float
+    """Device time of the sample."""
+    q: dict[str, float]
+    v: dict[str, float]
+    coordinates: dict[str, float]
+    """Task coordinates by name."""
+    effort: dict[str, float]
+    """Effort sent, by motor (the name of its joint)."""
+    mode: str
+    """brake, zero, effort."""
+    law: str
+    pace: str
+    device: Device
+    goal: GoalProgress | None
+    results: list[GoalResult]
+    """Oldest first."""
+    fault: Fault | None
+    limited: list[str]
+    """What the last command was limited by. Not a fault."""
+    lease: Lease
+
+
+class StateEvent(TypedDict):
+    """Event `state`: the state machine moved."""
+
+    state: str
+    before: str
+    tick: int
+    time_s: float
+
+
+class LimitedEvent(TypedDict):
+    """Event `limited`: what limits the command has changed."""
+
+    limited: list[str]
+    tick: int
+    time_s: float
+
+
+class Checked(TypedDict):
+    """Answer of check, for a trajectory that would be accepted; any other is refused with the reason."""
+
+    duration_s: float
+    coordinates: list[str]
+    report: dict[str, Any]
+
+
+class Quantiles(TypedDict):
+    """A distribution, µs."""
+
+    p50: float
+    p99: float
+    max: float
+
+
+class Timing(TypedDict):
+    """How well the loop keeps time, since it started."""
+
+    ticks: int
+    missed: int
+    lost: int
+    """States of the plant that never came."""
+    period_us: Quantiles
+    latency_us: Quantiles
+    """From state in hand to command sent."""
+
+
+class StatusResult(TypedDict):
+    """Answer of status."""
+
+    version: str
+    """Of linkwork."""
+    protocol: int
+    machine: str
+    state: str
+    pace: str
+    gateway_pid: int
+    loop_pid: int | None
+    device: Device
+    timing: Timing
+    real_time: str
+    """What real-time set-up was asked for, and what was obtained."""
+    lease: Lease
+    log: str | None
+    """Path of the newest log segment."""
+    telemetry: str
+    """Endpoint of telemetry and events."""
+    faults: int
+    """How many since the gateway started."""
+
+
+class Described(TypedDict):
+    """One joint, coordinate or motor in describe. A limit that is nil does not exist."""
+
+    name: str
+    unit: str
+    kind: Literal["joint", "task", "motor", "sensor"]
+    limits: dict[str, float | list[float] | None]
+
+
+class DescribeResult(TypedDict):
+    """Answer of describe."""
+
+    machine: str
+    about: str
+    joints: list[Described]
+    coordinates: list[Described]
+    """Everything a goal may name: joints first."""
+    goal_coordinates: list[str]
+    motors: list[Described]
+    sensors: list[Described]
+    laws: list[str]
+    law: str
+    pace: str
+    period_s: float
+    lease_s: float
+    interface: str
+    model: str
+    config: str
+    """Hashes, hex."""
+
+
+class FaultsResult(TypedDict):
+    """Answer of faults, newest first."""
+
+    faults: list[Fault]
