@@ -71,11 +71,11 @@ def _joint(file: MachineFile, name: str) -> Joint:
     )
 
 
-def model_problem(error: ModelError, document: Document, whose: str = "") -> Problem:
-    """Place what the mechanism says about a file; `whose` prefixes the message."""
+def model_problem(error: ModelError, document: Document) -> Problem:
+    """Place what the mechanism says about a file."""
     section, *rest = error.where or ("",)
     place = (_SECTION.get(section, section), *rest) if section else ()
-    return document.problem(place, whose + error.text, of_key=True)
+    return document.problem(place, error.text, of_key=True)
 
 
 def physics(file: MachineFile) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def physics(file: MachineFile) -> dict[str, Any]:
 
 
 def everything(file: MachineFile) -> dict[str, Any]:
-    """Return all that a file says, defaults filled in and order kept where it counts, for the hash of everything."""
+    """Return all that a file says, defaults filled in and order kept where it counts."""
     order = [list(file.joints), list(file.task), list(file.motors), list(file.sensors)]
     return {"file": file.model_dump(exclude={"about"}), "order": order}
 

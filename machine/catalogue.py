@@ -16,7 +16,7 @@ def shipped() -> tuple[str, ...]:
 
 
 def shipped_path(name: str) -> Path:
-    """Return where a shipped machine's file lies. Raises KeyError, naming those that ship, for another name."""
+    """Return where a shipped machine's file lies. Raises KeyError for a name that does not ship."""
     if name not in shipped():
         raise KeyError(f"no machine named {name!r} ships; these do: {', '.join(shipped())}")
     return Path(str(files("configs").joinpath(f"{name}.yaml")))

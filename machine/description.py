@@ -31,9 +31,10 @@ class Limits:
 class Motor:
     """A motor at joint `joint`, whose coordinate and speed are q[index] and v[index].
 
-    Efforts, friction and damping are those at the joint: N m and rad, or N and m. `max_effort_rate` is infinite where
-    not limited; `brake_effort` is 0 without a brake; `damping` is the effort per speed of the damp action. `gear` is
-    the rotor's turns per joint turn (rad of the rotor per m), `rotor_inertia` that of the rotor itself in kg m².
+    Efforts, friction and damping are those at the joint: N m and rad, or N and m. `max_effort_rate` is
+    infinite where not limited; `brake_effort` is 0 without a brake; `damping` is the effort per speed of
+    the damp action. `gear` is the rotor's turns per joint turn (rad of the rotor per m), `rotor_inertia`
+    that of the rotor itself in kg m².
     """
 
     joint: str
@@ -55,8 +56,8 @@ class Motor:
 class Sensor:
     """A sensor at joint `joint`: q[index], and v[index] where `velocity`.
 
-    `resolution` (rad or m) is the smallest step, 0 for an ideal sensor; `counts_per_turn` is 0 where the file gives
-    none. The noises are standard deviations in rad or m, rad/s or m/s.
+    `resolution` (rad or m) is the smallest step, 0 for an ideal sensor; `counts_per_turn` is 0 where the
+    file gives none. The noises are standard deviations in rad or m, rad/s or m/s.
     """
 
     joint: str
@@ -118,10 +119,11 @@ class ControllerSettings:
 class Machine:
     """A machine file, checked and built.
 
-    `mechanism` is the controller's model; `plant_mechanism` is what the simulated plant really is (`plant.set`, command
-    line). `coordinates` has the limits of every coordinate in the mechanism's order, `joints` those of its first nv, the
-    joints. `initial_q` (nq) and `initial_v` (nv) are read-only. The hashes are hex SHA-256 texts: of what both ends of
-    the device link must agree on, of the two models' physics, and of everything.
+    `mechanism` is the controller's model; `plant_mechanism` is what the simulated plant really is
+    (`plant.set`, command line). `coordinates` has the limits of every coordinate in the mechanism's order,
+    `joints` those of its first nv, the joints. `initial_q` (nq) and `initial_v` (nv) are read-only. The
+    hashes are hex SHA-256 texts: of what both ends of the device link must agree on, of the two models'
+    physics, and of everything.
     """
 
     name: str
@@ -145,7 +147,7 @@ class Machine:
     warnings: tuple[Problem, ...]
 
     def interface(self) -> dict[str, Any]:
-        """Return what both ends of the device link must agree on: joints, motors and sensors in order, and the period."""
+        """Return what both ends of the device link must agree on, see `interface_of`."""
         return interface_of(self.joints, self.motors, self.sensors, self.plant.period_s)
 
     def coordinate_index(self, name: str) -> int | None:
@@ -157,7 +159,7 @@ class Machine:
 def interface_of(
     joints: tuple[Limits, ...], motors: tuple[Motor, ...], sensors: tuple[Sensor, ...], period_s: float
 ) -> dict[str, Any]:
-    """Return the interface as plain data: joints, motors and sensors in order with their units, and the period."""
+    """Return the interface as plain data: joints, motors, sensors in order with units, and the period."""
     return {
         "joints": [{"name": joint.name, "unit": "rad" if joint.is_angle else "m"} for joint in joints],
         "motors": [{"joint": motor.joint, "unit": "N m" if motor.is_angle else "N"} for motor in motors],

@@ -1,16 +1,18 @@
-"""What every part of the schema is made of: checked numbers with units, names, and the base of all sections."""
+"""What the schema is made of: checked numbers with units, names, and the base of all sections."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError, PydanticUndefined
+
+from machine.problems import Place
 
 LARGEST = 1e12
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]*$"
 
-Place = tuple[str | int, ...]
 N = TypeVar("N", int, float)
 
 
@@ -55,7 +57,7 @@ def entry(about: str, unit: str = "", default: Any = PydanticUndefined, **rules:
     The unit goes into the description, where an editor shows it, and under `unit`, where programs find it.
     """
     text = f"{about} [{unit}]" if unit else about
-    extra = {"unit": unit} if unit else None
+    extra: JsonDict | None = {"unit": unit} if unit else None
     return Field(default, description=text, json_schema_extra=extra, **rules)
 
 

@@ -23,15 +23,16 @@ class MachineFile(Section):
     gravity_m_s2: Vector3 = entry("Acceleration of gravity, in the world's frame", "m/s²", [0.0, 0.0, -9.81])
     bodies: Annotated[dict[Name, BodySpec], Field(min_length=1)] = entry("The rigid bodies, by name")
     joints: Annotated[dict[Name, Joint], Field(min_length=1)] = entry(
-        "The joints, by name: a tree that grows from `world`. Their order here is the order of the coordinates"
+        "The joints, by name: a tree that grows from `world`. "
+        "Their order here is the order of the coordinates"
     )
     points: dict[Name, PointSpec] = entry("Named points of bodies", default={})
     task: dict[Name, Task] = entry("Task coordinates that goals may name, by name", default={})
     motors: dict[Name, Motor] = entry("The motors, by the name of the joint they drive", default={})
     sensors: dict[Name, Sensor] = entry("The sensors, by the name of the joint they measure", default={})
     initial: dict[str, Number] = entry(
-        "Where the plant starts: `joint_deg`, `joint_rad` or `joint_m`, and `joint_deg_s`, `joint_rad_s` or `joint_m_s` "
-        "for its speed; 0 where not given",
+        "Where the plant starts: `JOINT_deg`, `JOINT_rad` or `JOINT_m`, "
+        "and its speed: `JOINT_deg_s`, `JOINT_rad_s` or `JOINT_m_s`; 0 where not given",
         default={},
     )
     plant: PlantSpec = entry("The plant daemon", default=PlantSpec())

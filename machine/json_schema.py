@@ -8,7 +8,7 @@ from machine.file import MachineFile
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON schema (draft 2020-12) of a machine file; each key has a description and, as `unit`, its unit."""
+    """Return the JSON schema (draft 2020-12): each key with a description and, as `unit`, its unit."""
     data = MachineFile.model_json_schema(mode="validation")
     data["properties"]["initial"]["propertyNames"] = {"pattern": "_(rad|deg|m)(_s)?$"}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "linkwork machine", **data}

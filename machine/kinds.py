@@ -1,7 +1,7 @@
 """Which of two forms a section takes: that of an angle or that of a length.
 
-A motor or sensor stands under a joint's name, so the joint decides; a task coordinate says it itself. Pydantic picks the
-form by `angle_or_length`, which reads the mark that `mark_kinds` left on the data.
+A motor or sensor stands under a joint's name, so the joint decides; a task coordinate says it itself.
+Pydantic picks the form by `angle_or_length`, which reads the mark that `mark_kinds` left on the data.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class _Marked(dict[str, Any]):
 
 
 def mark_kinds(data: Any) -> Any:
-    """Return the file's data with the mappings under `motors`, `sensors` and `task` marked. Bad data passes unmarked."""
+    """Return the file's data with the mappings under `motors`, `sensors` and `task` marked."""
     if not isinstance(data, dict):
         return data
     marked = dict(data)

@@ -1,4 +1,4 @@
-"""The limits of a joint or of a task coordinate, for coordinates that are angles and for those that are lengths."""
+"""The limits of a joint or of a task coordinate: for angles, and for lengths."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class AngleLimits(Section):
         return _pair(self.position_rad)
 
     def rates(self) -> tuple[float, float, float]:
-        """Return the largest velocity, acceleration and jerk in rad/s, rad/s², rad/s³; infinite where not limited."""
+        """Return the largest velocity, acceleration and jerk in rad and s; infinite where not limited."""
         return (
             _either(self.velocity_rad_s, self.velocity_deg_s),
             _either(self.acceleration_rad_s2, self.acceleration_deg_s2),
@@ -64,7 +64,7 @@ class LengthLimits(Section):
         return _pair(self.position_m)
 
     def rates(self) -> tuple[float, float, float]:
-        """Return the largest velocity, acceleration and jerk in m/s, m/s², m/s³; infinite where not limited."""
+        """Return the largest velocity, acceleration and jerk in m and s; infinite where not limited."""
         return (
             _either(self.velocity_m_s, None),
             _either(self.acceleration_m_s2, None),

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from machine import building
-from machine.advice import holding_warnings, warnings_of
+from machine.advice import warnings_of
 from machine.catalogue import shipped, shipped_path
 from machine.description import Machine, interface_of
 from machine.file import MachineFile
 from machine.hashes import fingerprint
+from machine.holding import holding_warnings
 from machine.kinds import mark_kinds
 from machine.names import nearest
 from machine.overrides import apply_settings, blame, settings_of
@@ -27,16 +28,13 @@ from multibody.model import ModelError
 def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
     """Read a machine: the path of a file, or the name of a machine that ships ("scara").
 
-    `plant_set` are settings of the simulated plant, as `plant.set` in the file has them: "upper_arm.mass_kg=+20%".
-    Raises MachineError with every problem found.
+    `plant_set` are settings of the simulated plant, as `plant.set` in the file has them:
+    "upper_arm.mass_kg=+20%". Raises MachineError with every problem found.
     """
     document = read_machine_text(source)
     file = _checked(document.data, document)
     mechanism = _built(file, document)
-    plant_file = _plant_file(file, document, plant_set)
-    plant_mechanism = (
-        mechanism if plant_file is file else _built(plant_file, document, "with the plant's settings: ")
-    )
+    plant_file, plant_mechanism = _plant(file, mechanism, document, plant_set)
     limits = building.limits_of(file)
     q, v = building.initial_state(file)
     joints, motors, sensors = (
@@ -69,7 +67,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
 
 
 def check(source: str | Path, plant_set: Sequence[str] = ()) -> tuple[Problem, ...]:
-    """Return every problem of a machine file, the errors or, where there are none, the warnings. Raises nothing."""
+    """Return every problem of a machine file: the errors or, where there are none, the warnings."""
     try:
         machine = load(source, plant_set)
     except MachineError as error:
@@ -78,7 +76,7 @@ def check(source: str | Path, plant_set: Sequence[str] = ()) -> tuple[Problem, .
 
 
 def read_machine_text(source: str | Path) -> Document:
-    """Read the file that a source means. A name that ships wins over a file of that name in the current folder."""
+    """Read the file that a source means; a name that ships wins over a file of that name here."""
     if isinstance(source, str) and source in shipped():
         return read_yaml(shipped_path(source))
     try:
@@ -110,20 +108,25 @@ def _checked(data: Any, document: Document) -> MachineFile:
     return file
 
 
-def _built(file: MachineFile, document: Document, whose: str = "") -> Mechanism:
+def _built(file: MachineFile, document: Document) -> Mechanism:
     try:
         return building.build_mechanism(file)
     except ModelError as error:
-        raise MachineError([building.model_problem(error, document, whose)]) from None
+        raise MachineError([building.model_problem(error, document)]) from None
 
 
-def _plant_file(file: MachineFile, document: Document, plant_set: Sequence[str]) -> MachineFile:
-    """Return the file as the plant has it; the file itself where nothing is set."""
+def _plant(
+    file: MachineFile, mechanism: Mechanism, document: Document, plant_set: Sequence[str]
+) -> tuple[MachineFile, Mechanism]:
+    """Return the file and the mechanism as the plant has them; the controller's own where nothing is set."""
     settings = settings_of(file, plant_set)
     if not settings:
-        return file
+        return file, mechanism
     data = apply_settings(file, settings, document)
     plant_file = validate(MachineFile, mark_kinds(data), document)
     if isinstance(plant_file, list):
-        raise MachineError([blame(problem, settings, document) for problem in plant_file])
-    return plant_file
+        raise MachineError([blame(problem, file, settings, document) for problem in plant_file])
+    try:
+        return plant_file, _built(plant_file, document)
+    except MachineError as error:
+        raise MachineError([blame(problem, file, settings, document) for problem in error.problems]) from None

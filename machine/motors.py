@@ -1,4 +1,4 @@
-"""The section `motors`: one entry under the name of the joint it drives. Efforts and friction are those at the joint."""
+"""The section `motors`: one entry under the name of the joint it drives; efforts are those at the joint."""
 
 from __future__ import annotations
 

@@ -1,21 +1,23 @@
-"""Values in which the simulated plant differs from the model: `plant.set` of the file, and the command line's.
+"""Values in which the simulated plant differs from the model, from `plant.set` or the command line.
 
-An entry names a place, "upper_arm.mass_kg" or in full "bodies.upper_arm.mass_kg", and gives a value in the unit of the key,
-or a percentage of the model's value: "+20%". Only physics can be set: bodies, the joints' geometry and friction,
-the motors' rotors and friction, gravity.
+An entry names a place, "upper_arm.mass_kg" or in full "bodies.upper_arm.mass_kg", and gives a value in the
+unit of the key, or a percentage of the model's value: "+20%". Only physics can be set: bodies, the joints'
+geometry and friction, the motors' rotors and friction, gravity.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from machine.fields import Section
 from machine.file import MachineFile
 from machine.names import nearest
-from machine.problems import MachineError, Problem, shown
+from machine.problems import MachineError, Place, Problem, dotted, shown
 from machine.yaml import Document, parse_scalar
 
 ON_COMMAND_LINE = "plant setting"
@@ -36,12 +38,10 @@ _ELEMENTS = {"com_m": 3, "at_m": 3, "axis": 3, "rpy_rad": 3, "rpy_deg": 3, "grav
 _SAME_THING = ({"rpy_rad", "rpy_deg"}, {"pitch_m_per_rad", "pitch_m_per_turn"})
 _PERCENT = re.compile(r"([+-]\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*%")
 
-Place = tuple[str | int, ...]
-
 
 @dataclass(frozen=True)
 class Setting:
-    """One entry: its text as written, its value, and a problem's place (path in the file; none: command line)."""
+    """One entry: its key as written, its value, and its path in the file (none: from the command line)."""
 
     key: str
     value: Any
@@ -55,7 +55,7 @@ class Setting:
 
 
 def settings_of(file: MachineFile, plant_set: Sequence[str]) -> list[Setting]:
-    """Return the entries of the file and then those of the command line ("upper_arm.mass_kg=+20%"). Raises MachineError."""
+    """Return the entries of the file, then those of the command line. Raises MachineError."""
     settings = [Setting(key, value, ("plant", "set", key)) for key, value in file.plant.set.items()]
     problems = []
     for text in plant_set:
@@ -78,16 +78,19 @@ def settings_of(file: MachineFile, plant_set: Sequence[str]) -> list[Setting]:
 
 
 def apply_settings(file: MachineFile, settings: Sequence[Setting], document: Document) -> dict[str, Any]:
-    """Return the data of the file with the settings applied one after the other. Raises MachineError with all problems."""
+    """Return the file's data with the settings applied; percentages are of the file's own values.
+
+    Raises MachineError with all problems.
+    """
     data = file.model_dump(exclude_none=True)
-    places = settable(data)
+    model, places = copy.deepcopy(data), settable(file)
     problems: list[Problem] = []
     for setting in settings:
         place = places.get(setting.key)
         if place is None:
             problems.append(_unknown(setting, places, document))
             continue
-        value = _new_value(_get(data, place), setting, document, problems)
+        value = _new_value(_get(model, place), setting, document, problems)
         if value is not None:
             _put(data, place, value)
     if problems:
@@ -95,33 +98,41 @@ def apply_settings(file: MachineFile, settings: Sequence[Setting], document: Doc
     return data
 
 
-def settable(data: dict[str, Any]) -> dict[str, Place]:
-    """Return every name that a setting may use, and the place it stands for. A short name that would fit two is left out."""
-    full: dict[str, Place] = _with_parts("gravity_m_s2", ("gravity_m_s2",))
-    short: dict[str, list[Place]] = {}
+def settable(file: MachineFile) -> dict[str, Place]:
+    """Return every name that a setting may use, and the place it stands for.
+
+    Joints and motors share the names of friction. A short name means the one that the file gives, and the
+    joint's where it gives neither; where it gives both, only full names are understood.
+    """
+    places = _with_parts("gravity_m_s2", ("gravity_m_s2",))
+    short: dict[str, list[tuple[bool, Place]]] = {}
     for section, keys in _PHYSICS.items():
-        for name, row in data[section].items():
-            for key in _keys(section, row, keys):
+        for name, row in getattr(file, section).items():
+            for key in _keys(row, keys):
                 for text, place in _with_parts(f"{name}.{key}", (section, name, key)).items():
-                    full[f"{section}.{text}"] = place
-                    short.setdefault(text, []).append(place)
-    full.update({text: places[0] for text, places in short.items() if len(places) == 1})
-    return full
+                    places[f"{section}.{text}"] = place
+                    short.setdefault(text, []).append((key in row.model_fields_set, place))
+    for text, candidates in short.items():
+        given = [place for is_given, place in candidates if is_given]
+        if len(given) < 2:
+            places[text] = given[0] if given else candidates[0][1]
+    return places
 
 
-def blame(problem: Problem, settings: Sequence[Setting], document: Document) -> Problem:
-    """Move a problem of the plant's data to the setting that caused it: the last one whose place it names."""
+def blame(problem: Problem, file: MachineFile, settings: Sequence[Setting], document: Document) -> Problem:
+    """Move a problem of the plant's data to the setting that caused it: the last one whose place it concerns."""
+    places = settable(file)
     for setting in reversed(settings):
-        stem = setting.key.partition("[")[0]
-        if problem.key == stem or problem.key.endswith("." + stem) or f".{stem}" in f".{problem.key}":
-            rest = {"found": problem.found, "allowed": problem.allowed, "remedy": problem.remedy}
-            return setting.problem(document, problem.message, **rest)
+        place = dotted(places[setting.key])
+        if problem.key and (place.startswith(problem.key) or problem.key.startswith(place)):
+            found, allowed, remedy = problem.found, problem.allowed, problem.remedy
+            return setting.problem(document, problem.message, found=found, allowed=allowed, remedy=remedy)
     return problem
 
 
-def _keys(section: str, row: dict[str, Any], keys: tuple[str, ...]) -> list[str]:
-    """Return the keys that fit this entry: those it has (defaults included) and other units of the same thing."""
-    return [key for key in keys if key in row or (section == "joints" and key in ("rpy_rad", "rpy_deg"))]
+def _keys(row: Section, keys: tuple[str, ...]) -> list[str]:
+    """Return the keys that this entry may have and that can be set."""
+    return [key for key in keys if key in type(row).model_fields]
 
 
 def _with_parts(text: str, place: Place) -> dict[str, Place]:
@@ -200,7 +211,7 @@ def _get(data: Any, place: Place) -> Any:
         if isinstance(data, dict):
             data = data.get(str(step))
         else:
-            data = data[step] if isinstance(data, list) else None
+            data = data[int(step)] if isinstance(data, list) else None
     return data
 
 

@@ -9,13 +9,16 @@ from typing import Any, Literal
 
 _SHOWN = 60
 
+Place = tuple[str | int, ...]  # the keys and list indices that lead to a value
+
 
 @dataclass(frozen=True)
 class Problem:
     """One thing that is wrong with a file, where it stands, and what would be right.
 
-    `line` and `column` count from 1 and are None where a problem has no place in the file (a missing file, an
-    assignment given on the command line). `key` is the path of the key, joined by dots ("bodies.crank.mass_kg").
+    `line` and `column` count from 1 and are None where a problem has no place in the file (a missing file,
+    an assignment given on the command line). `key` is the path of the key, joined by dots
+    ("bodies.crank.mass_kg").
     """
 
     file: str
@@ -29,7 +32,7 @@ class Problem:
     severity: Literal["error", "warning"] = "error"
 
     def __str__(self) -> str:
-        """Give the problem as people read it: place and message, then what was found, allowed, and to be done."""
+        """Give the problem as people read it: place, message, what was found and allowed, what to do."""
         place = self.file if self.line is None else f"{self.file}:{self.line}:{self.column}"
         head = f"{place}: {self.severity}: " + (f"{self.key}: " if self.key else "") + self.message
         rows = (("found", self.found), ("allowed", self.allowed), ("remedy", self.remedy))
@@ -50,7 +53,7 @@ class MachineError(Exception):
 
 
 def dotted(path: Sequence[str | int]) -> str:
-    """Write a path of keys and list indices as people do: ("bodies", "crank", "com_m", 1) -> bodies.crank.com_m[1]."""
+    """Write a path as people do: ("bodies", "crank", "com_m", 1) becomes bodies.crank.com_m[1]."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step

@@ -1,4 +1,4 @@
-"""Whether the names in a machine file point at something, the joints form a tree, and the values fit each other."""
+"""Whether a file's names point at something, its joints form a tree, and its values fit each other."""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ class PlantSpec(Section):
         "After a late period: let the plant's time slip, or advance it by the missed periods", default="slip"
     )
     set: dict[str, Any] = entry(
-        'Values in which the simulated plant differs from the model: {"upper_arm.mass_kg": "+20%", "elbow.coulomb_N_m": 0.5}',
+        "Values in which the simulated plant differs from the model: "
+        '{"upper_arm.mass_kg": "+20%", "elbow.coulomb_N_m": 0.5}',
         default={},
     )
 
@@ -71,7 +72,8 @@ class ControllerSpec(Section):
         default="pidc",
     )
     goal_coordinates: Annotated[list[Name], Field(min_length=1, max_length=100)] | None = entry(
-        "Coordinates in which motion is controlled where a goal names none, as many as the machine has freedoms; none: the joints",
+        "Coordinates in which motion is controlled where a goal names none, "
+        "as many as the machine has freedoms; none: the joints",
         default=None,
     )
     bandwidth_rad_s: Number = entry("Bandwidth of the error dynamics", "rad/s", 20.0, gt=0, le=10_000)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal, cast
 
 from pydantic import Discriminator, Field, Tag
 
@@ -28,9 +28,9 @@ class _TaskSpec(Section):
         """Return the name of the point."""
         return self.coordinate.partition(".")[0]
 
-    def axis(self) -> str:
+    def axis(self) -> Literal["x", "y", "z", "roll", "pitch", "yaw"]:
         """Return x, y, z, roll, pitch or yaw."""
-        return self.coordinate.partition(".")[2]
+        return cast(Literal["x", "y", "z", "roll", "pitch", "yaw"], self.coordinate.partition(".")[2])
 
 
 class LengthTaskSpec(_TaskSpec):

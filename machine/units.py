@@ -20,7 +20,7 @@ _SPEED: dict[bool, dict[str, float]] = {True: {"deg_s": _DEGREE, "rad_s": 1.0}, 
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a name with a unit says: of which coordinate, position or speed, and the factor to rad, m and seconds."""
+    """What a name with a unit says: the coordinate, position or speed, the factor to rad, m and s."""
 
     name: str
     is_speed: bool
@@ -28,7 +28,7 @@ class Quantity:
 
 
 def keys_of(coordinates: Mapping[str, bool], *, speeds: bool) -> dict[str, Quantity]:
-    """Return every name with a unit that may be written for some coordinates (name -> whether it is an angle)."""
+    """Return every name with a unit that may be written for coordinates (name: is it an angle)."""
     keys: dict[str, Quantity] = {}
     for name, is_angle in coordinates.items():
         for unit, factor in _POSITION[is_angle].items():
@@ -39,7 +39,7 @@ def keys_of(coordinates: Mapping[str, bool], *, speeds: bool) -> dict[str, Quant
 
 
 def choices(word: str, coordinates: Mapping[str, bool], *, speeds: bool) -> tuple[str, str]:
-    """Return what may be written instead of an unknown name with a unit, and the likeliest of it as a remedy."""
+    """Return what may be written instead of an unknown name with a unit, and the likeliest."""
     whole = keys_of(coordinates, speeds=speeds)
     owner = max(
         (name for name in coordinates if word == name or word.startswith(name + "_")), key=len, default=None
@@ -52,10 +52,11 @@ def choices(word: str, coordinates: Mapping[str, bool], *, speeds: bool) -> tupl
 
 
 def parse_assignment(text: str, machine: Machine) -> tuple[int, float]:
-    """Read "shoulder_deg=30" and return the coordinate's place in the mechanism's order and the value in rad or m.
+    """Read "shoulder_deg=30": return the coordinate's place in the mechanism's order, and rad or m.
 
-    A name without a unit ("shoulder=0.5") takes rad or m. Joints and task coordinates are understood; the joints come
-    first, so that the place of a joint is its place in q too. Raises MachineError with one Problem.
+    A name without a unit ("shoulder=0.5") takes rad or m. Joints and task coordinates are understood; the
+    joints come first, so that the place of a joint is its place in q too. Raises MachineError with one
+    Problem.
     """
     names = machine.mechanism.coordinate_names
     angles = {

@@ -1,4 +1,4 @@
-"""Turning what pydantic says about a document into Problems: the place, the key, what was found and allowed."""
+"""Turning what pydantic says about a document into Problems: place, key, what was found and allowed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _OUT_OF_RANGE = {"greater_than", "greater_than_equal", "less_than", "less_than_e
 
 
 def validate(model: type[M], data: Any, document: Document) -> M | list[Problem]:
-    """Check data against a model; return the model's instance, or every problem at its place in the document."""
+    """Check data against a model; return its instance, or every problem at its place."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -137,7 +137,7 @@ def _meant(word: str, choices: list[str]) -> str:
 def _locate(
     model: type[BaseModel], loc: tuple[str | int, ...]
 ) -> tuple[tuple[str | int, ...], type[BaseModel] | None, str]:
-    """Walk a pydantic location: return it without the marks of unions, the section it ends in, the key's description."""
+    """Walk a location: return it without the marks of unions, its section, its key's description."""
     path: list[str | int] = []
     section: type[BaseModel] | None = model
     here: Any = model

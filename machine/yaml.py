@@ -12,9 +12,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
-from machine.problems import MachineError, Problem, dotted, shown
-
-Path_ = tuple[str | int, ...]
+from machine.problems import MachineError, Place, Problem, dotted, shown
 
 LARGEST_FILE_BYTES = 16 * 1024 * 1024
 MOST_VALUES = 300_000
@@ -35,11 +33,11 @@ class Document:
     file: str
     text: str
     data: Any
-    values: dict[Path_, tuple[int, int]] = field(repr=False)
-    keys: dict[Path_, tuple[int, int]] = field(repr=False)
+    values: dict[Place, tuple[int, int]] = field(repr=False)
+    keys: dict[Place, tuple[int, int]] = field(repr=False)
 
     def position(self, path: Sequence[str | int], *, of_key: bool = False) -> tuple[int, int]:
-        """Return (line, column) of the value at a path, or of its key; of the nearest parent where nothing is there.
+        """Return (line, column) of the value at a path, or of its key, or else of the nearest parent.
 
         A missing key is thus placed at the key of the mapping that should hold it.
         """
@@ -113,8 +111,8 @@ class _Walk:
 
     def __init__(self, file: str, text: str) -> None:
         self.file, self.text = file, text
-        self.values: dict[Path_, tuple[int, int]] = {}
-        self.keys: dict[Path_, tuple[int, int]] = {}
+        self.values: dict[Place, tuple[int, int]] = {}
+        self.keys: dict[Place, tuple[int, int]] = {}
         self.problems: list[Problem] = []
         self.constructor = YAML(typ="safe", pure=True).constructor
 
@@ -124,7 +122,7 @@ class _Walk:
             raise MachineError(self.problems)
         return Document(self.file, self.text, data, self.values, self.keys)
 
-    def value(self, node: Node, path: Path_) -> Any:
+    def value(self, node: Node, path: Place) -> Any:
         self.values[path] = _mark(node)
         if len(self.values) > MOST_VALUES:
             self.stop(node, path, "the file holds too many values", f"at most {MOST_VALUES}, aliases counted")
@@ -140,7 +138,7 @@ class _Walk:
             node, path, "this tag is not known", str(node.tag), "plain values, lists and mappings"
         )
 
-    def mapping(self, node: MappingNode, path: Path_) -> dict[str, Any]:
+    def mapping(self, node: MappingNode, path: Place) -> dict[str, Any]:
         data: dict[str, Any] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, ScalarNode) or str(key_node.tag) not in _TEXTS:
@@ -159,7 +157,7 @@ class _Walk:
             data[key] = self.value(value_node, place)
         return data
 
-    def scalar(self, node: ScalarNode, path: Path_) -> Any:
+    def scalar(self, node: ScalarNode, path: Place) -> Any:
         tag = str(node.tag)
         if tag in _TEXTS:
             return str(node.value)
@@ -171,12 +169,12 @@ class _Walk:
             return self.refuse(node, path, "this is not a number", shown(str(node.value)))
 
     def refuse(
-        self, node: Node, path: Path_, message: str, found: str = "", allowed: str = "", remedy: str = ""
+        self, node: Node, path: Place, message: str, found: str = "", allowed: str = "", remedy: str = ""
     ) -> None:
         line, column = _mark(node)
         self.problems.append(Problem(self.file, line, column, dotted(path), message, found, allowed, remedy))
 
-    def stop(self, node: Node, path: Path_, message: str, allowed: str) -> None:
+    def stop(self, node: Node, path: Place, message: str, allowed: str) -> None:
         self.refuse(node, path, message, allowed=allowed)
         raise MachineError(self.problems)
 
@@ -223,5 +221,5 @@ def _syntax(error: MarkedYAMLError, file: str, text: str) -> Problem:
     return Problem(file, line, column, "", message, shown(source.strip()) if source.strip() else "")
 
 
-def _refusal(file: str, message: str, **rest: str) -> MachineError:
-    return MachineError([Problem(file, None, None, "", message, **rest)])
+def _refusal(file: str, message: str, allowed: str = "", found: str = "", remedy: str = "") -> MachineError:
+    return MachineError([Problem(file, None, None, "", message, found, allowed, remedy)])
