@@ -1,17 +1,18 @@
 """How kernels are compiled: declared lazily, compiled or loaded together by `warm`, then frozen.
 
-A *kernel* is a function that numba compiles for one signature. Declaring it compiles nothing. `warm` compiles every
-kernel declared so far (or loads it from the cache) under a file lock, and then forbids further compilation, so that a
-call with wrong types raises a TypeError instead of compiling in the middle of a tick.
+A *kernel* is a function that numba compiles for one signature. Declaring it compiles nothing. `warm` compiles
+every kernel declared so far (or loads it from the cache) under a file lock, and then forbids further
+compilation, so that a call with wrong types raises a TypeError instead of compiling in the middle of a tick.
 
-The cache lies in a folder of the user's own, named after a hash of the sources of all rooms with kernels, because
-numba itself does not notice when a function called from another file has changed.
+The cache lies in a folder of the user's own, named after a hash of the sources of all rooms with kernels,
+because numba itself does not notice when a function called from another file has changed.
 
-Types for signatures: `PARAMETERS` and `TOPOLOGY` are the read-only arrays of a `Mechanism`, `BUFFER` is the flat
-buffer of a `Workspace`, `VECTOR` and `MATRIX` are any contiguous float64 arrays. `ON_MECHANISM` is the signature of
-most kernels: nothing returned, arguments (p, t, w).
+Types for signatures: `PARAMETERS` and `TOPOLOGY` are the read-only arrays of a `Mechanism`, `BUFFER` is the
+flat buffer of a `Workspace`, `VECTOR` and `MATRIX` are any contiguous float64 arrays. `ON_MECHANISM` is the
+signature of most kernels: nothing returned, arguments (p, t, w).
 """
 
+import contextlib
 import fcntl
 import hashlib
 import os
@@ -23,25 +24,46 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+
+import numba
+from numba import boolean, float64, int64, types, void
+from numba.core import config
+
+__all__ = [
+    "BUFFER",
+    "FLAGS",
+    "INTEGERS",
+    "MATRIX",
+    "ON_MECHANISM",
+    "PARAMETERS",
+    "TOPOLOGY",
+    "VECTOR",
+    "WarmReport",
+    "boolean",
+    "float64",
+    "int64",
+    "kernel",
+    "part",
+    "void",
+    "warm",
+]
 
 _ROOMS = ("multibody", "controller", "plant")
-_KEPT = 3
+_KEPT = 8
 _DECLARES = re.compile(r"^\s*@(kernel|part)\b", re.MULTILINE)
 _IMPORTS = re.compile(r"^(?:from|import)\s+([\w.]+)(?:\s+import\s+(\([^)]*\)|[^\n]*))?", re.MULTILINE)
 
 
 def _cache_root() -> Path:
-    """The folder that holds the cache folders: the user's choice, else the user's cache, else a temporary one."""
+    """The folder that holds the cache folders: the user's choice, the user's cache, or a temporary one."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     if chosen:
         return Path(chosen)
     xdg = os.environ.get("XDG_CACHE_HOME")
     candidates = [Path(xdg) / "linkwork"] if xdg else []
-    try:
+    with contextlib.suppress(RuntimeError):  # a user without a home folder
         candidates.append(Path.home() / ".cache" / "linkwork")
-    except RuntimeError:  # a user without a home folder
-        candidates = [*candidates]
     candidates.append(Path(tempfile.gettempdir()) / f"linkwork-{os.getuid()}")
     for folder in candidates:
         try:
@@ -95,11 +117,7 @@ def _prune(root: Path, current: Path) -> None:
 
 CACHE_ROOT = _cache_root()
 CACHE_FOLDER = CACHE_ROOT / f"kernels-{_source_hash()}"
-# numba raises at import when it finds no folder it may write to, so it must know ours before.
-os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE_FOLDER))
-
-import numba  # noqa: E402  the line above must come first
-from numba import float64, int64, types, void  # noqa: E402
+_config: Any = config
 
 PARAMETERS = types.Array(float64, 1, "C", readonly=True)
 TOPOLOGY = types.Array(int64, 1, "C", readonly=True)
@@ -107,6 +125,7 @@ BUFFER = float64[::1]
 VECTOR = float64[::1]
 MATRIX = float64[:, ::1]
 INTEGERS = int64[::1]
+FLAGS = boolean[::1]
 ON_MECHANISM = void(PARAMETERS, TOPOLOGY, BUFFER)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -114,7 +133,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class WarmReport:
-    """What `warm` did: kernels compiled, wall time in seconds, and whether all of them came from the cache."""
+    """What `warm` did: kernels compiled, wall time (s), and whether all of them came from the cache."""
 
     compiled: int
     seconds: float
@@ -127,39 +146,39 @@ _declared: list[tuple[Any, Any]] = []
 def kernel(signature: Any) -> Callable[[Function], Function]:
     """Declare a kernel for one numba signature, such as `ON_MECHANISM` or `float64(MATRIX, VECTOR)`.
 
-    The kernel may be called from Python and from other kernels, in any room. Until `warm` has run, the first call
-    compiles it.
+    The kernel may be called from Python and from other kernels, in any room. Until `warm` has run, the first
+    call compiles it.
     """
 
     def declare(function: Function) -> Function:
-        previous = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(CACHE_FOLDER)
+        previous = _config.CACHE_DIR
+        _config.CACHE_DIR = str(CACHE_FOLDER)
         try:
             dispatcher = numba.njit(cache=True, error_model="numpy")(function)
         finally:
-            numba.config.CACHE_DIR = previous
+            _config.CACHE_DIR = previous
         _declared.append((dispatcher, signature))
-        return dispatcher  # type: ignore[no-any-return]
+        return cast(Function, dispatcher)
 
     return declare
 
 
 def part(function: Function) -> Function:
     """Declare a small function that is only called inside kernels, where the compiler inlines it."""
-    return numba.njit(error_model="numpy")(function)  # type: ignore[no-any-return]
+    return cast(Function, numba.njit(error_model="numpy")(function))
 
 
 def warm(progress: Callable[[int, int, str], None] | None = None) -> WarmReport:
     """Compile, or load from the cache, every kernel declared so far; afterwards none of them compiles again.
 
-    `progress(done, total, name)` is called before each kernel that is about to be fetched. Processes that warm at the
-    same time wait for each other, so that only one of them compiles.
+    `progress(done, total, name)` is called before each kernel that is about to be fetched. Processes that
+    warm at the same time wait for each other, so that only one of them compiles.
     """
     waiting = [(d, s) for d, s in _declared if hasattr(d, "disable_compile") and d._can_compile]
     began = os.times().elapsed
     CACHE_FOLDER.mkdir(parents=True, exist_ok=True, mode=0o700)
     compiled = 0
-    with (CACHE_ROOT / f"{CACHE_FOLDER.name}.lock").open("w") as lock:
+    with (CACHE_ROOT / "kernels.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for done, (dispatcher, signature) in enumerate(waiting):
             if progress is not None:

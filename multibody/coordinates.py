@@ -1,10 +1,11 @@
 """Coordinates of interest θ(q), their Jacobian J and J̇ v: joints, positions of points, roll, pitch and yaw.
 
-The gradient of a scalar coordinate of a body is a wrench on that body (the generalized force that does unit work on
-it), so that its row of J is that wrench against the joints' screws: J_k = S_k' (moment; force).
+The gradient of a scalar coordinate of a body is a wrench on that body (the generalized force that does unit
+work on it), so that its row of J is that wrench against the joints' screws: J_k = S_k' (moment; force).
 
-Angles are 3-2-1: R = Rz(yaw) Ry(pitch) Rx(roll), R the axes of the point's body in the world; roll and yaw in (-π, π],
-pitch in [-π/2, π/2]. Where |cos pitch| < 1e-9 they have no gradient: J and J̇ v are then not a number in their rows.
+Angles are 3-2-1: R = Rz(yaw) Ry(pitch) Rx(roll), R the axes of the point's body in the world; roll and yaw in
+(-π, π], pitch in [-π/2, π/2]. Where |cos pitch| < 1e-9 they have no gradient: J and J̇ v are then not a
+number in their rows.
 """
 
 import math
@@ -34,12 +35,13 @@ from multibody.layout import (
     J,
     Q,
 )
+from multibody.model import Integers
 from multibody.vectors import Rows, combine, cross, dot, load, subtract
 from multibody.views import matrix, table, vector
 
 
 @kernel(ON_MECHANISM)
-def coordinates(p: Rows, t: Rows, w: Rows) -> None:
+def coordinates(p: Rows, t: Integers, w: Rows) -> None:
     """After `kinematics`: θ, J and J̇ v for every coordinate of interest."""
     q, theta, jacobian, rate = vector(t, w, Q), vector(t, w, THETA), matrix(t, w, J, t[NV]), vector(t, w, JDV)
     kinds, links, points = table(t, COORDINATES, 2), table(t, LINKS, 3), table(t, POINTS, 1)
@@ -83,7 +85,7 @@ def coordinates(p: Rows, t: Rows, w: Rows) -> None:
                 cy = sy = math.nan
             else:
                 cy, sy = bx[0] / cosine, bx[1] / cosine
-            # with a = cy ωx + sy ωy:  roll˙ = a / cosine,  pitch˙ = cy ωy - sy ωx,  yaw˙ = ωz + a sine / cosine
+            # a = cy ωx + sy ωy:  roll˙ = a / cosine,  pitch˙ = cy ωy - sy ωx,  yaw˙ = ωz + a sine / cosine
             a = cy * w_i[0] + sy * w_i[1]
             pitch_rate = cy * w_i[1] - sy * w_i[0]
             yaw_rate = w_i[2] + a * sine / cosine

@@ -1,8 +1,8 @@
 """Tree dynamics by recursion: M(q) v̇ + h(q, v) = effort + friction.
 
-h by the recursive Newton-Euler algorithm and M by composite rigid bodies, both in world axes about one reference point
-(see `kinematics`), where inertias and wrenches of a subtree simply add up. The equations are those of Kwatny &
-Blankenship 1995, section 5, with p = v and without the transformations from link to link.
+h by the recursive Newton-Euler algorithm and M by composite rigid bodies, both in world axes about one
+reference point (see `kinematics`), where inertias and wrenches of a subtree simply add up. The equations are
+those of Kwatny & Blankenship 1995, section 5, with p = v and without the transformations from link to link.
 """
 
 import math
@@ -45,13 +45,29 @@ from multibody.layout import (
     V,
 )
 from multibody.linear import cholesky, cholesky_solve
-from multibody.vectors import Rows, add, apply, combine, cross, dot, increase, load, store, subtract, times
+from multibody.model import Integers
+from multibody.vectors import (
+    Rows,
+    Vector,
+    add,
+    apply,
+    combine,
+    cross,
+    dot,
+    increase,
+    load,
+    store,
+    subtract,
+    times,
+)
 from multibody.views import matrix, table, vector
 
 
 @part
-def _second_moment(x, y, z, inertia, i, mass, c, out):  # type: ignore[no-untyped-def]
-    """Row i of `out`: R I R' + m (c'c 1 - c c'), the inertia about a point from which the centre of mass is at c."""
+def _second_moment(
+    x: Vector, y: Vector, z: Vector, inertia: Rows, i: int, mass: float, c: Vector, out: Rows
+) -> None:
+    """Row i of `out`: R I R' + m (c'c 1 - c c'), the inertia about a point; c leads from it to the centre."""
     a = combine(x, y, z, apply(inertia, i, (x[0], y[0], z[0])))
     b = combine(x, y, z, apply(inertia, i, (x[1], y[1], z[1])))
     d = combine(x, y, z, apply(inertia, i, (x[2], y[2], z[2])))
@@ -64,7 +80,7 @@ def _second_moment(x, y, z, inertia, i, mass, c, out):  # type: ignore[no-untype
 
 
 @kernel(ON_MECHANISM)
-def dynamics(p: Rows, t: Rows, w: Rows) -> None:
+def dynamics(p: Rows, t: Integers, w: Rows) -> None:
     """From q and v: `kinematics`, then M, h and friction."""
     kinematics(p, t, w)
     links = table(t, LINKS, 3)
@@ -138,8 +154,8 @@ def dynamics(p: Rows, t: Rows, w: Rows) -> None:
 
 
 @kernel(ON_MECHANISM)
-def forward_dynamics(p: Rows, t: Rows, w: Rows) -> None:
-    """From q, v and effort: `dynamics`, then v̇ = M⁻¹ (effort + friction - h). Not a number where M is singular."""
+def forward_dynamics(p: Rows, t: Integers, w: Rows) -> None:
+    """From q, v and effort: `dynamics`, then v̇ = M⁻¹ (effort + friction - h); NaN where M is singular."""
     dynamics(p, t, w)
     effort, friction, h = vector(t, w, EFFORT), vector(t, w, FRICTION), vector(t, w, H)
     vdot, factor = vector(t, w, VDOT), matrix(t, w, FACTOR, t[NV])
@@ -150,8 +166,8 @@ def forward_dynamics(p: Rows, t: Rows, w: Rows) -> None:
 
 
 @kernel(ON_MECHANISM)
-def energy(p: Rows, t: Rows, w: Rows) -> None:
-    """After `dynamics`: kinetic energy v' M v / 2 (armature included) and potential energy -Σ m g'c, in joules."""
+def energy(p: Rows, t: Integers, w: Rows) -> None:
+    """After `dynamics`: kinetic energy v' M v / 2 (with armature) and potential energy -Σ m g'c (J)."""
     v, mass_matrix, result = vector(t, w, V), matrix(t, w, M, t[NV]), vector(t, w, ENERGY)
     gravity, own_mass, com = load(matrix(t, p, GRAVITY, 3), 0), vector(t, p, MASS), matrix(t, p, COM, 3)
     axes, origin = matrix(t, w, AXES, 3), matrix(t, w, ORIGIN, 3)

@@ -6,6 +6,7 @@ After a step only q and v are new: everything else in the workspace belongs to t
 from multibody.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel, void
 from multibody.dynamics import forward_dynamics
 from multibody.layout import NQ, NV, START_Q, START_V, SUM_Q, SUM_V, VDOT, Q, V
+from multibody.model import Integers
 from multibody.vectors import Rows
 from multibody.views import vector
 
@@ -13,7 +14,7 @@ _STEP = void(PARAMETERS, TOPOLOGY, BUFFER, float64)
 
 
 @kernel(_STEP)
-def rk4(p: Rows, t: Rows, w: Rows, dt: float) -> None:
+def rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
     """The classical fourth-order step of Runge and Kutta, dt in seconds."""
     q, v, vdot = vector(t, w, Q), vector(t, w, V), vector(t, w, VDOT)
     start_q, start_v = vector(t, w, START_Q), vector(t, w, START_V)
@@ -38,7 +39,7 @@ def rk4(p: Rows, t: Rows, w: Rows, dt: float) -> None:
 
 
 @kernel(_STEP)
-def semi_implicit(p: Rows, t: Rows, w: Rows, dt: float) -> None:
+def semi_implicit(p: Rows, t: Integers, w: Rows, dt: float) -> None:
     """The symplectic first-order step: v += dt v̇(q, v), then q += dt v, dt in seconds."""
     q, v, vdot = vector(t, w, Q), vector(t, w, V), vector(t, w, VDOT)
     forward_dynamics(p, t, w)

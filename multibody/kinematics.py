@@ -1,9 +1,10 @@
 """Poses and twists of all links, for trees of elementary screws.
 
-Every joint turns its link about, and moves it along, the z axis of its frame in fixed proportion: the elementary joint
-of Kwatny & Blankenship 1995 with the unit twist (turn z; travel z). Link frames are chosen so that the axis is z.
-Twists are (angular; linear), in world axes, and the linear part is the velocity of the link's material at one common
-reference point, the first link's origin where it is at this instant. So twists add up without any transformation.
+Every joint turns its link about, and moves it along, the z axis of its frame in fixed proportion: the
+elementary joint of Kwatny & Blankenship 1995 with the unit twist (turn z; travel z). Link frames are chosen
+so that the axis is z. Twists are (angular; linear), in world axes, and the linear part is the velocity of the
+link's material at one common reference point, the first link's origin where it is at this instant. So twists
+add up without any transformation.
 """
 
 import math
@@ -44,13 +45,14 @@ from multibody.layout import (
     Q,
     V,
 )
+from multibody.model import Integers
 from multibody.vectors import Rows, add, combine, cross, load, store, subtract, times
 from multibody.views import matrix, table, vector
 
 
 @kernel(ON_MECHANISM)
-def kinematics(p: Rows, t: Rows, w: Rows) -> None:
-    """From q and v: pose, twist, and rate of the twist for v̇ = 0, of every link; then the same for every point."""
+def kinematics(p: Rows, t: Integers, w: Rows) -> None:
+    """From q and v: pose, twist and its rate for v̇ = 0, of every link; then the same for every point."""
     q, v = vector(t, w, Q), vector(t, w, V)
     links = table(t, LINKS, 3)
     fixed_axes, fixed_origin = matrix(t, p, FIXED_AXES, 3), matrix(t, p, FIXED_ORIGIN, 3)
@@ -115,11 +117,18 @@ def kinematics(p: Rows, t: Rows, w: Rows) -> None:
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, MATRIX, VECTOR))
-def point_jacobian(p: Rows, t: Rows, w: Rows, point: int, jacobian: Rows, rate: Rows) -> None:  # noqa: ARG001
-    """After `kinematics`: Jacobian (6 × nv) of a point's twist (angular; linear, at the point) and its rate times v (6).
+def point_jacobian(
+    p: Rows,  # noqa: ARG001  the arguments of every kernel
+    t: Integers,
+    w: Rows,
+    point: int,
+    jacobian: Rows,
+    rate: Rows,
+) -> None:
+    """After `kinematics`: Jacobian (6 × nv) of a point's twist (angular; linear) and its rate times v (6).
 
-    The twist of the point's body, taken at the point, is `jacobian` v; its derivative is `jacobian` v̇ + `rate`.
-    World axes; rad/s and m/s.
+    The twist of the point's body, taken at the point, is `jacobian` v; its derivative is `jacobian` v̇ +
+    `rate`. World axes; rad/s and m/s.
     """
     links = table(t, LINKS, 3)
     screw_angular, screw_linear = matrix(t, w, SCREW_ANGULAR, 3), matrix(t, w, SCREW_LINEAR, 3)

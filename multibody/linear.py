@@ -1,4 +1,4 @@
-"""Dense linear algebra for small matrices inside kernels: nothing is allocated, results go where the caller says.
+"""Dense linear algebra for small matrices inside kernels: nothing is allocated, the caller gives all arrays.
 
 Sizes follow from the arrays. From about thirty rows LAPACK is faster; below, these are.
 """
@@ -11,10 +11,10 @@ from multibody.vectors import Rows
 
 @kernel(float64(MATRIX, MATRIX))
 def cholesky(a: Rows, factor: Rows) -> float:
-    """Lower triangle L of `factor` with L L' = a, from the lower triangle of the symmetric a (n × n). May be in place.
+    """Lower triangle L of `factor` with L L' = a, from the lower triangle of a (n × n); may be in place.
 
-    Returns the smallest ratio of a squared pivot to its diagonal entry: 1 for a diagonal matrix, of the size of
-    round-off for a singular one. Where a is not positive definite it returns a number ≤ 0 and L is not a number.
+    Returns the smallest ratio of a squared pivot to its diagonal entry: 1 for a diagonal matrix, of the size
+    of round-off for a singular one. Where a is not positive definite it returns -1 and L is not a number.
     """
     smallest = 1.0
     n = a.shape[0]
@@ -25,7 +25,7 @@ def cholesky(a: Rows, factor: Rows) -> float:
             square -= factor[j, k] * factor[j, k]
         if not square > 0.0:
             factor[:, :] = math.nan
-            return min(square / diagonal, 0.0) if diagonal > 0.0 else -1.0
+            return -1.0
         smallest = min(smallest, square / diagonal)
         pivot = math.sqrt(square)
         factor[j, j] = pivot
@@ -38,14 +38,62 @@ def cholesky(a: Rows, factor: Rows) -> float:
 
 
 @kernel(void(MATRIX, VECTOR))
-def cholesky_solve(factor: Rows, x: Rows) -> None:
-    """Solve L L' x = b in place: x holds b on entry. Only the lower triangle of `factor` is read."""
-    n = factor.shape[0]
-    for i in range(n):
+def lower_solve(factor: Rows, x: Rows) -> None:
+    """Solve L x = b in place for the lower triangle L of `factor`: x holds b on entry."""
+    for i in range(factor.shape[0]):
         for k in range(i):
             x[i] -= factor[i, k] * x[k]
         x[i] /= factor[i, i]
+
+
+@kernel(void(MATRIX, VECTOR))
+def upper_solve(factor: Rows, x: Rows) -> None:
+    """Solve L' x = b in place for the lower triangle L of `factor`: x holds b on entry."""
+    n = factor.shape[0]
     for i in range(n - 1, -1, -1):
         for k in range(i + 1, n):
             x[i] -= factor[k, i] * x[k]
         x[i] /= factor[i, i]
+
+
+@kernel(void(MATRIX, VECTOR))
+def cholesky_solve(factor: Rows, x: Rows) -> None:
+    """Solve L L' x = b in place: x holds b on entry. Only the lower triangle of `factor` is read."""
+    lower_solve(factor, x)
+    upper_solve(factor, x)
+
+
+@kernel(float64(MATRIX, VECTOR))
+def lu_solve(a: Rows, x: Rows) -> float:
+    """Solve a x = b in place by elimination with row exchanges: x holds b on entry, a (n × n) is destroyed.
+
+    Returns the ratio of the smallest pivot to the largest: round-off for a singular matrix, for which 0 is
+    returned (and x is NaN) when a pivot vanishes altogether.
+    """
+    n = a.shape[0]
+    smallest, largest = math.inf, 0.0
+    for j in range(n):
+        best = j
+        for i in range(j + 1, n):
+            if abs(a[i, j]) > abs(a[best, j]):
+                best = i
+        pivot = a[best, j]
+        if not abs(pivot) > 0.0:
+            x[:] = math.nan
+            return 0.0
+        smallest, largest = min(smallest, abs(pivot)), max(largest, abs(pivot))
+        if best != j:
+            for k in range(j, n):
+                a[j, k], a[best, k] = a[best, k], a[j, k]
+            x[j], x[best] = x[best], x[j]
+        for i in range(j + 1, n):
+            ratio = a[i, j] / pivot
+            if ratio != 0.0:
+                for k in range(j + 1, n):
+                    a[i, k] -= ratio * a[j, k]
+                x[i] -= ratio * x[j]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            x[i] -= a[i, k] * x[k]
+        x[i] /= a[i, i]
+    return smallest / largest if n > 0 else 1.0

@@ -26,8 +26,9 @@ from multibody.workspace import Workspace, lay_out
 class Mechanism:
     """A tree of rigid bodies; q and v follow the joints with freedom in the order in which they were given.
 
-    `parameters` and `topology` are the read-only arrays p and t of every kernel (see layout.py); the state lives in
-    a `Workspace`. `coordinate_names` lists all joints with freedom, then the named coordinates. Lengths: `nq`, `nv`.
+    `parameters` and `topology` are the read-only arrays p and t of every kernel (see layout.py); the state
+    lives in a `Workspace`. `coordinate_names` lists all joints with freedom, then the named coordinates.
+    Lengths: `nq`, `nv`.
     """
 
     bodies: tuple[Body, ...]
@@ -57,8 +58,8 @@ class Mechanism:
     ) -> "Mechanism":
         """Check the description and make the model.
 
-        `joints` may come in any order; `gravity_m_s2` is a vector in the world, (0, 0, -9.81). Raises ModelError,
-        whose `where` names the culprit.
+        `joints` may come in any order; `gravity_m_s2` is a vector in the world, (0, 0, -9.81). Raises
+        ModelError, whose `where` names the culprit.
         """
         gravity = _frozen(gravity_m_s2, (3,), ("gravity_m_s2",))
         links, seats = links_of(bodies, joints)

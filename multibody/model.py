@@ -1,6 +1,7 @@
-"""What a mechanism is made of: bodies, joints, points, coordinates of interest. SI units, radians, right-handed frames.
+"""What a mechanism is made of: bodies, joints, points, coordinates. SI units, radians, right-handed frames.
 
-These are plain, frozen descriptions. `Mechanism.build` (mechanism.py) checks them and makes them into a model.
+These are plain, frozen descriptions. `Mechanism.build` (mechanism.py) checks them and makes them into a
+model.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ ANGLES = ("roll", "pitch", "yaw")
 
 
 class ModelError(ValueError):
-    """A description that no mechanism can have. `where` leads to the culprit: ("bodies", "crank", "mass_kg")."""
+    """A description that no mechanism can have; `where` leads to it: ("bodies", "crank", "mass_kg")."""
 
     def __init__(self, text: str, where: tuple[str, ...] = ()) -> None:
         """Keep the text, without the place, and the place."""
@@ -43,7 +44,10 @@ def _frozen(value: npt.ArrayLike, shape: tuple[int, ...], where: tuple[str, ...]
 
 
 def _number(value: float, where: tuple[str, ...], least: float | None = None) -> float:
-    number = float(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"expected a number, found {value!r}", where) from error
     if not np.isfinite(number):
         raise ModelError(f"expected a finite number, found {number}", where)
     if least is not None and number < least:
@@ -53,7 +57,7 @@ def _number(value: float, where: tuple[str, ...], least: float | None = None) ->
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A rigid body: mass, centre of mass in body axes (3, m), inertia about that centre in body axes (3 × 3, kg m²)."""
+    """A rigid body: mass, centre of mass (3, m), inertia about that centre (3 × 3, kg m²), in body axes."""
 
     name: str
     mass_kg: float = 0.0
@@ -71,7 +75,7 @@ class Body:
 
 
 def _check_inertia(inertia: Array, mass: float, where: tuple[str, ...]) -> None:
-    """A body's principal moments are sums of two of three non-negative numbers, hence the triangle inequality."""
+    """Principal moments are sums of two of three non-negative numbers, hence the triangle inequality."""
     if np.abs(inertia - inertia.T).max() > 1e-9 * np.abs(inertia).max():
         raise ModelError("the inertia is not symmetric", where)
     moments = np.linalg.eigvalsh(inertia)
@@ -94,12 +98,12 @@ def _check_inertia(inertia: Array, mass: float, where: tuple[str, ...]) -> None:
 class Joint:
     """A joint that carries body `child` on body `parent` (or "world").
 
-    At zero the child's frame lies at `at_m` in the parent's frame, its axes being the columns of `rotation`. The child
-    turns about `axis` (revolute), slides along it (prismatic) or does both (screw: coordinate is the angle, and the
-    child advances `pitch_m_per_rad` for each radian); `axis` is given in the child's axes and passes through its
-    origin. `armature` is inertia that moves with the coordinate but not with the body (a geared rotor): kg m² or kg.
-    Friction: `viscous` (N m s/rad or N s/m) times velocity, and `coulomb` (N m or N) times tanh(velocity /
-    `coulomb_speed`), in rad/s or m/s.
+    At zero the child's frame lies at `at_m` in the parent's frame, its axes being the columns of `rotation`.
+    The child turns about `axis` (revolute), slides along it (prismatic) or does both (screw: coordinate is
+    the angle, and the child advances `pitch_m_per_rad` for each radian); `axis` is given in the child's axes
+    and passes through its origin. `armature` is inertia that moves with the coordinate but not with the body
+    (a geared rotor): kg m² or kg. Friction: `viscous` (N m s/rad or N s/m) times velocity, and `coulomb` (N m
+    or N) times tanh(velocity / `coulomb_speed`), in rad/s or m/s.
     """
 
     name: str
@@ -172,7 +176,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Coordinate:
-    """A scalar of interest: a joint's coordinate, a point's x, y or z in the world, or an angle of the point's body.
+    """A scalar of interest: a joint's coordinate, a point's x, y or z in the world, or an angle of its body.
 
     Roll, pitch and yaw are the 3-2-1 angles of the body's axes in the world: R = Rz(yaw) Ry(pitch) Rx(roll).
     """

@@ -1,7 +1,7 @@
-"""From bodies and joints to links: the tree sorted depth first, fixed joints merged, every axis turned onto z.
+"""From bodies and joints to links: sorted depth first, fixed joints merged, every axis turned onto z.
 
-A link is what one freedom carries: one or several bodies that are fixed to each other. Its frame's z axis is the
-joint's axis, so that the recursion need not know other axes.
+A link is what one freedom carries: one or several bodies that are fixed to each other. Its frame's z axis is
+the joint's axis, so that the recursion need not know other axes.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Seat:
-    """Where a body sits: its link (-1: the world), its axes in link axes (columns), its origin in the link."""
+    """Where a body sits: link (-1: the world), axes in link axes (columns), origin in the link."""
 
     link: int
     axes: Array
@@ -82,8 +82,9 @@ def _refuse_rings(names: Sequence[str], carrier: dict[str, Joint]) -> None:
         while name not in grounded:
             if name in path:
                 ring = path[path.index(name) :]
+                bodies = " → ".join([*reversed(ring), ring[-1]])
                 raise ModelError(
-                    f"the joints of {' → '.join([*reversed(ring), ring[-1]])} form a ring that hangs on nothing; "
+                    f"the joints of {bodies} form a ring that hangs on nothing; "
                     "one of these bodies must be carried by the world or by a body outside",
                     ("joints", carrier[name].name, "parent"),
                 )
@@ -153,7 +154,7 @@ def refuse_massless(links: Sequence[Link]) -> None:
     for phase in (0.4, 1.7):
         matrix = _mass_matrix(links, np.array([np.sin(phase * (k + 1)) for k in range(n)]))
         diagonal = np.diag(matrix)
-        for k in np.flatnonzero(diagonal <= 0.0):
+        for k in np.flatnonzero(diagonal <= 0.0).tolist():
             joint = links[k].joint
             text = (
                 "this joint moves neither mass nor inertia: give the bodies it carries mass, or it armature"
@@ -166,7 +167,7 @@ def refuse_massless(links: Sequence[Link]) -> None:
             lost = np.abs(vectors[:, 0]) > 0.1
         singular_everywhere &= lost
     if singular_everywhere.any():
-        names = [links[k].joint.name for k in np.flatnonzero(singular_everywhere)]
+        names = [links[k].joint.name for k in np.flatnonzero(singular_everywhere).tolist()]
         raise ModelError(
             f"joints {', '.join(names)} can move against each other without moving any mass: "
             "give a body between them mass, or a joint armature",

@@ -1,42 +1,64 @@
-"""Fields of the flat arrays as numpy arrays inside kernels, at no cost: no allocation, no reference counting."""
+"""Fields of the flat arrays as arrays inside kernels, at no cost: no allocation, no reference counting.
+
+The arrays share memory with their source, which must outlive them: use them in the kernel, never return them.
+"""
 
 from typing import Any
 
-from numba import carray, types
+import numba
+from numba import types
 from numba.extending import intrinsic
 
 from multibody.compiling import part
+from multibody.model import Array, Integers
+
+_numba: Any = numba
+_types: Any = types
 
 
-@intrinsic
-def _floats(typing_context: Any, address: Any) -> Any:  # noqa: ARG001
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+def _pointer_to(element: Any) -> Any:
+    """A compiler intrinsic that takes an address as a number and gives a pointer to such elements."""
 
-    return types.CPointer(types.float64)(types.uintp), code
+    def pointer(typing_context: Any, address: Any) -> Any:  # noqa: ARG001  numba gives both
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+        return _types.CPointer(element)(_types.uintp), code
+
+    return intrinsic(pointer)
 
 
-@intrinsic
-def _integers(typing_context: Any, address: Any) -> Any:  # noqa: ARG001
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
-
-    return types.CPointer(types.int64)(types.uintp), code
+_floats = _pointer_to(_types.float64)
+_integers = _pointer_to(_types.int64)
+_array = _numba.carray
 
 
 @part
-def vector(t: Any, a: Any, field: int) -> Any:
-    """Field of p or w as a float64 vector. It shares memory with `a`; never return it to Python."""
-    return carray(_floats(a.ctypes.data + 8 * t[field]), (t[field + 1] - t[field],))
+def vector(t: Integers, a: Array, field: int) -> Array:
+    """Field of p or w as a float64 vector."""
+    start, end = t[field], t[field + 1]
+    values: Array = _array(_floats(a.ctypes.data + 8 * start), (end - start,))
+    return values
 
 
 @part
-def matrix(t: Any, a: Any, field: int, columns: int) -> Any:
+def matrix(t: Integers, a: Array, field: int, columns: int) -> Array:
     """Field of p or w as a float64 matrix with so many columns, row after row."""
-    return carray(_floats(a.ctypes.data + 8 * t[field]), ((t[field + 1] - t[field]) // columns, columns))
+    start, end = t[field], t[field + 1]
+    values: Array = _array(_floats(a.ctypes.data + 8 * start), ((end - start) // columns, columns))
+    return values
 
 
 @part
-def table(t: Any, field: int, columns: int) -> Any:
+def block(a: Array, start: int, rows: int, columns: int) -> Array:
+    """Matrix of a given shape that begins at a[start]."""
+    values: Array = _array(_floats(a.ctypes.data + 8 * start), (rows, columns))
+    return values
+
+
+@part
+def table(t: Integers, field: int, columns: int) -> Integers:
     """Table in t as an int64 matrix with so many columns."""
-    return carray(_integers(t.ctypes.data + 8 * t[field]), ((t[field + 1] - t[field]) // columns, columns))
+    start, end = t[field], t[field + 1]
+    values: Integers = _array(_integers(t.ctypes.data + 8 * start), ((end - start) // columns, columns))
+    return values

@@ -49,7 +49,7 @@ def _sizes(nq: int, nv: int, nl: int, np_: int, nc: int) -> dict[int, int]:
 def lay_out(
     parameters: dict[int, Array], tables: dict[int, Integers], counts: tuple[int, int, int, int, int]
 ) -> tuple[Array, Integers]:
-    """The read-only arrays p and t, from the fields of p, the tables of t, and the counts nq, nv, nl, np, nc."""
+    """The read-only arrays p and t, from the fields of p, the tables of t and the counts (layout.py)."""
     header = np.zeros(layout.END_OF_HEADER, dtype=np.int64)
     header[: len(counts)] = counts
 
@@ -71,10 +71,10 @@ def lay_out(
 class Workspace:
     """State and results of one mechanism. All arrays are views into `buffer`, which is w of every kernel.
 
-    `q` (nq), `v` (nv), `effort` (nv, applied generalized force): written by the caller. `M` (nv × nv), `h` (nv),
-    `friction` (nv, opposing v), `vdot` (nv): M v̇ + h = effort + friction. `theta` (nc), `J` (nc × nv), `Jdv` (nc):
-    coordinates of interest with θ˙ = J v and θ¨ = J v̇ + Jdv. `point_position`, `point_velocity` (np × 3, world).
-    `energy`: kinetic and potential, joules. SI units, radians.
+    `q` (nq), `v` (nv), `effort` (nv, applied generalized force): written by the caller. `M` (nv × nv), `h`
+    (nv), `friction` (nv, opposing v), `vdot` (nv): M v̇ + h = effort + friction. `theta` (nc), `J` (nc × nv),
+    `Jdv` (nc): coordinates of interest with θ˙ = J v and θ¨ = J v̇ + Jdv. `point_position`, `point_velocity`
+    (np × 3, world). `energy`: kinetic and potential, joules. SI units, radians.
     """
 
     def __init__(self, parameters: Array, topology: Integers) -> None:
