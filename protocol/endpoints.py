@@ -123,6 +123,14 @@ def check_path(path: Path) -> Path:
     return path
 
 
+def ipc_path(endpoint: str) -> Path | None:
+    """The path of an ipc endpoint; None for tcp and abstract names. Raises EndpointError when too long."""
+    name = endpoint.removeprefix("ipc://")
+    if name == endpoint or name.startswith("@"):
+        return None
+    return check_path(Path(name))
+
+
 class Claim:
     """A held lock. Let go by `release`, by leaving the `with` block, or by the end of the process."""
 

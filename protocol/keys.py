@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 
+from protocol.endpoints import ipc_path
 from protocol.errors import EndpointError
 
 _KEY = r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}"
@@ -78,7 +80,10 @@ def read_public(path: Path) -> bytes:
 
 
 def server_keys(secret_file: Path, allowed_folder: Path) -> ServerKeys:
-    """A daemon's keys: its secret file and the folder of its clients' *.public files. Raises EndpointError."""
+    """A daemon's keys: its secret file, and the folder of its clients' *.public files.
+
+    Raises EndpointError.
+    """
     own = _read_secret(secret_file)
     if not allowed_folder.is_dir():
         raise EndpointError(
@@ -99,6 +104,29 @@ def client_keys(secret_file: Path, server_public_file: Path) -> ClientKeys:
     """The keys of a client, from its own secret file and the daemon's public file. Raises EndpointError."""
     own = _read_secret(secret_file)
     return ClientKeys(own["public-key"], own["secret-key"], read_public(server_public_file))
+
+
+def check_bind(endpoint: str, keys: ServerKeys | ClientKeys | None) -> None:
+    """Raises EndpointError when strangers could reach this endpoint and there are no keys."""
+    if isinstance(keys, ServerKeys):
+        return
+    if ipc_path(endpoint) is not None or _is_loopback(endpoint):
+        return
+    raise EndpointError(
+        f"refusing to bind {endpoint} without keys: whoever reaches it could move the machine. "
+        "Make keys with `linkwork keys`, list the clients you allow, and name both when you start; "
+        "or bind ipc://PATH or tcp://127.0.0.1:PORT"
+    )
+
+
+def _is_loopback(endpoint: str) -> bool:
+    host = endpoint.removeprefix("tcp://").rpartition(":")[0].strip("[]")
+    if not endpoint.startswith("tcp://"):
+        return False
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _read_secret(path: Path) -> dict[str, bytes]:

@@ -193,7 +193,8 @@ def peek(data: bytes) -> Peeked:
     unpacker = msgpack.Unpacker(max_buffer_size=_HEADER_BYTES, max_str_len=2 * NAME_LENGTH, max_array_len=4)
     unpacker.feed(data[:_HEADER_BYTES])
     try:
-        if unpacker.read_array_header() != 4 or unpacker.unpack() != 0:
+        length, kind = unpacker.read_array_header(), unpacker.unpack()
+        if length != 4 or type(kind) is not int or kind != 0:
             raise ValueError("the frame is not [0, msgid, method, params]")
         number = unpacker.unpack()
         if type(number) is not int or not 0 <= number <= _LAST_ID:

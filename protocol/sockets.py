@@ -8,6 +8,7 @@ without keys.
 
 from __future__ import annotations
 
+import math
 import select
 import time
 from collections.abc import Iterable, Sequence
@@ -20,9 +21,9 @@ from zmq.auth.thread import ThreadAuthenticator
 from zmq.backend import zmq_poll
 
 from protocol.codes import LATEST_DRAIN, LINK_BYTES, TRANSPORT_BYTES
-from protocol.endpoints import Claim, check_path, claim_file
+from protocol.endpoints import Claim, claim_file, ipc_path
 from protocol.errors import EndpointError, Taken
-from protocol.keys import ClientKeys, ServerKeys
+from protocol.keys import ClientKeys, ServerKeys, check_bind, write_pair
 
 _NOBLOCK: Final = int(zmq.NOBLOCK)
 _SNDMORE: Final = int(zmq.SNDMORE)
@@ -30,7 +31,6 @@ _POLLIN: Final = int(zmq.POLLIN)
 _POLLOUT: Final = int(zmq.POLLOUT)
 _RCVMORE: Final = int(zmq.RCVMORE)
 _RCVTIMEO: Final = int(zmq.RCVTIMEO)
-_LOOPBACK: Final = ("127.", "[::1]", "localhost:")
 
 
 class _Socket:
@@ -67,6 +67,7 @@ class _Socket:
         )  # the same calls without pyzmq's Python layer: half a microsecond each
         self._recv, self._send_frame, self._get = raw.recv, raw.send, raw.get
         self._poll_in = [(self.socket, _POLLIN)]
+        self._descriptor = int(self.socket.get(zmq.FD))
 
     def _secure(self, domain: str) -> None:
         keys = self._keys
@@ -133,7 +134,7 @@ class _Socket:
 
     def ready(self, timeout_ms: float = 0) -> bool:
         """Whether something can be received, waiting at most this long (negative: for ever)."""
-        return bool(zmq_poll(self._poll_in, int(timeout_ms)))
+        return bool(zmq_poll(self._poll_in, math.ceil(timeout_ms)))
 
     def _arrived_by(self, deadline_ns: int) -> bool:
         # ZeroMQ's own time-outs count whole milliseconds; its descriptor with select counts microseconds.
@@ -141,7 +142,7 @@ class _Socket:
             left = deadline_ns - time.monotonic_ns()
             if left <= 0:
                 return False
-            select.select([self.socket.FD], [], [], left * 1e-9)
+            select.select([self._descriptor], [], [], left * 1e-9)
         return True
 
     def _frame(self, timeout_ms: int) -> bytes | None:
@@ -358,39 +359,10 @@ class Poller:
 
         A descriptor whose other end closed counts as ready.
         """
-        return [self._owners[handle] for handle, _ in zmq_poll(self._watched, int(timeout_ms))]
+        return [self._owners[handle] for handle, _ in zmq_poll(self._watched, math.ceil(timeout_ms))]
 
 
-def ipc_path(endpoint: str) -> Path | None:
-    """The path of an ipc endpoint; None for tcp and abstract names. Raises EndpointError when too long."""
-    name = endpoint.removeprefix("ipc://")
-    if name == endpoint or name.startswith("@"):
-        return None
-    return check_path(Path(name))
-
-
-def check_bind(endpoint: str, keys: ServerKeys | ClientKeys | None) -> None:
-    """Raises EndpointError when strangers could reach this endpoint and there are no keys."""
-    if isinstance(keys, ServerKeys):
-        return
-    private = ipc_path(endpoint) is not None
-    loopback = endpoint.startswith("tcp://") and endpoint.removeprefix("tcp://").startswith(_LOOPBACK)
-    if private or loopback:
-        return
-    raise EndpointError(
-        f"refusing to bind {endpoint} without keys: whoever reaches it could move the machine. "
-        "Make keys with `linkwork keys`, list the clients you allow, and name both when you start; "
-        "or bind ipc://PATH or tcp://127.0.0.1:PORT"
-    )
-
-
-def new_curve_pair() -> tuple[bytes, bytes]:
-    """A new (public, secret) CURVE key pair, 40 characters each."""
+def generate_keys(folder: Path, name: str) -> tuple[Path, Path]:
+    """Makes a CURVE key pair, writes NAME.public and NAME.secret, returns both paths. Raises EndpointError."""
     public, secret = zmq.curve_keypair()
-    return public, secret
-
-
-def public_of(secret: bytes) -> bytes:
-    """The public key of a secret key."""
-    public: bytes = zmq.curve_public(secret)
-    return public
+    return write_pair(folder, name, public, secret)
