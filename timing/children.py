@@ -55,9 +55,9 @@ class Lifeline:
         """Whether the parent is gone (or has let go of this child)."""
         return bool(self._poll.poll(0))
 
-    def wait(self, timeout_s: float) -> bool:
-        """Waits for the parent's end, at most so long. Returns `ended()`."""
-        return bool(self._poll.poll(timeout_s * 1e3))
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Waits for the parent's end, at most so long where a time is given. Returns `ended()`."""
+        return bool(self._poll.poll(None if timeout_s is None else timeout_s * 1e3))
 
     def replace(self, fd: int) -> None:
         """From now on another parent's pipe is the lifeline; the old one is closed."""

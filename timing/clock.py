@@ -72,7 +72,8 @@ class Ticker:
     After `start` the first `wait` returns one period later. Every `wait` leaves:
 
     deadline_ns: the instant this tick was due, ns; start + a whole number of periods, always.
-    late_ns: how long after it the tick was released, 0 ≤ late_ns < period_ns.
+    late_ns: how long after the instant it slept for the loop woke; more than a period where the computer
+    was late by more than one.
     slack_ns: what was left of the previous period when `wait` was called, negative after an overrun.
     skipped: periods left out since `start`.
     """
@@ -116,7 +117,6 @@ class Ticker:
             overslept = late // period
             missed += overslept
             target += overslept * period
-            late -= overslept * period
         self.deadline_ns = target
         self.late_ns = late
         self.slack_ns = slack
