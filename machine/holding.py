@@ -69,7 +69,8 @@ def _centre(
     body: Body, carriers: dict[str, Joint], values: dict[str, float], poses: dict[str, Pose]
 ) -> Vector:
     axes, origin = _pose(body.name, carriers, values, poses)
-    return origin + axes @ np.asarray(body.com_m)
+    centre: Vector = origin + axes @ np.asarray(body.com_m)
+    return centre
 
 
 def _pose(name: str, carriers: dict[str, Joint], values: dict[str, float], poses: dict[str, Pose]) -> Pose:

@@ -120,7 +120,7 @@ def settable(file: MachineFile) -> dict[str, Place]:
 
 
 def blame(problem: Problem, file: MachineFile, settings: Sequence[Setting], document: Document) -> Problem:
-    """Move a problem of the plant's data to the setting that caused it: the last one whose place it concerns."""
+    """Move a problem of the plant's data to the setting that caused it: the last one that concerns it."""
     places = settable(file)
     for setting in reversed(settings):
         place = dotted(places[setting.key])
