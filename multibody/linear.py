@@ -5,7 +5,8 @@ Sizes follow from the arrays. From about thirty rows LAPACK is faster; below, th
 
 import math
 
-from multibody.compiling import MATRIX, VECTOR, float64, kernel, void
+from multibody.compiling import INTEGERS, MATRIX, VECTOR, float64, kernel, void
+from multibody.model import Integers
 from multibody.vectors import Rows
 
 
@@ -63,12 +64,12 @@ def cholesky_solve(factor: Rows, x: Rows) -> None:
     upper_solve(factor, x)
 
 
-@kernel(float64(MATRIX, VECTOR))
-def lu_solve(a: Rows, x: Rows) -> float:
-    """Solve a x = b in place by elimination with row exchanges: x holds b on entry, a (n × n) is destroyed.
+@kernel(float64(MATRIX, INTEGERS))
+def lu_factor(a: Rows, pivots: Integers) -> float:
+    """Replace a (n × n) by its factors L (unit diagonal) and U; `pivots` (n) receives the exchanges of rows.
 
-    Returns the ratio of the smallest pivot to the largest: round-off for a singular matrix, for which 0 is
-    returned (and x is NaN) when a pivot vanishes altogether.
+    Returns the ratio of the smallest pivot to the largest: of the size of round-off for a singular matrix, and
+    0 where a pivot vanishes or is not a number, in which case the factors are of no use.
     """
     n = a.shape[0]
     smallest, largest = math.inf, 0.0
@@ -77,23 +78,47 @@ def lu_solve(a: Rows, x: Rows) -> float:
         for i in range(j + 1, n):
             if abs(a[i, j]) > abs(a[best, j]):
                 best = i
+        pivots[j] = best
         pivot = a[best, j]
         if not abs(pivot) > 0.0:
-            x[:] = math.nan
             return 0.0
         smallest, largest = min(smallest, abs(pivot)), max(largest, abs(pivot))
         if best != j:
-            for k in range(j, n):
+            for k in range(n):
                 a[j, k], a[best, k] = a[best, k], a[j, k]
-            x[j], x[best] = x[best], x[j]
         for i in range(j + 1, n):
-            ratio = a[i, j] / pivot
+            a[i, j] /= pivot
+            ratio = a[i, j]
             if ratio != 0.0:
                 for k in range(j + 1, n):
                     a[i, k] -= ratio * a[j, k]
-                x[i] -= ratio * x[j]
+    return smallest / largest if n > 0 else 1.0
+
+
+@kernel(void(MATRIX, INTEGERS, VECTOR))
+def lu_apply(factors: Rows, pivots: Integers, x: Rows) -> None:
+    """Solve a x = b in place after `lu_factor`: x holds b on entry."""
+    n = factors.shape[0]
+    for i in range(n):
+        x[i], x[pivots[i]] = x[pivots[i]], x[i]
+    for i in range(n):
+        for k in range(i):
+            x[i] -= factors[i, k] * x[k]
     for i in range(n - 1, -1, -1):
         for k in range(i + 1, n):
-            x[i] -= a[i, k] * x[k]
-        x[i] /= a[i, i]
-    return smallest / largest if n > 0 else 1.0
+            x[i] -= factors[i, k] * x[k]
+        x[i] /= factors[i, i]
+
+
+@kernel(float64(MATRIX, INTEGERS, VECTOR))
+def lu_solve(a: Rows, pivots: Integers, x: Rows) -> float:
+    """Solve a x = b in place by elimination with row exchanges: x holds b on entry, a receives its factors.
+
+    `pivots` (n) is scratch. Returns the smallest pivot ratio of `lu_factor`; where that is 0, x is NaN.
+    """
+    ratio = lu_factor(a, pivots)
+    if ratio > 0.0:
+        lu_apply(a, pivots, x)
+    else:
+        x[:] = math.nan
+    return ratio

@@ -6,6 +6,8 @@
 Any L with M = L L' does in place of the symmetric root: B = A L'⁻¹, Fc = L B⁺ (b - A a), and v̇ is the same.
 """
 
+import numpy as np
+
 from multibody.compiling import MATRIX, VECTOR, float64, int64, kernel
 from multibody.linear import cholesky, lower_solve, upper_solve
 from multibody.orthogonal import least_squares
@@ -59,3 +61,23 @@ def constrained_acceleration(
         vdot[i] += pull[i]
     upper_solve(factor, vdot)
     return rank if positive else -1
+
+
+class ConstrainedAcceleration:
+    """`constrained_acceleration` with its memory, for m rows and n velocities: nothing is allocated in a call.
+
+    After a call, `acceleration` and `constraint_force` (n each) hold the results.
+    """
+
+    def __init__(self, m: int, n: int, tolerance: float = 1e-9) -> None:
+        """Set memory aside. `tolerance` as in the kernel; the default suits machines of 1e-6 to 1e6 kg."""
+        self.acceleration: Rows = np.zeros(n)
+        self.constraint_force: Rows = np.zeros(n)
+        self._tolerance = tolerance
+        self._scratch = np.zeros(scratch_size(m, n))
+
+    def __call__(self, mass: Rows, r: Rows, a: Rows, b: Rows) -> int:
+        """Solve for M (n × n), r (n), A (m × n), b (m), all C-contiguous float64; returns the rank of A."""
+        return constrained_acceleration(
+            mass, r, a, b, self._tolerance, self._scratch, self.acceleration, self.constraint_force
+        )
