@@ -208,8 +208,13 @@ class _Router(_Socket):
         A message of several frames is dropped and counted in `malformed`.
         """
         peer = self._frame(timeout_ms)
-        if peer is None:
-            return None
+        return None if peer is None else self._behind(peer)
+
+    def receive_until(self, deadline_ns: int) -> tuple[bytes, bytes] | None:
+        """As `receive`, waiting until this time of CLOCK_MONOTONIC, with microseconds."""
+        return self._behind(self._recv(_NOBLOCK)) if self._arrived_by(deadline_ns) else None
+
+    def _behind(self, peer: bytes) -> tuple[bytes, bytes] | None:
         message = self._recv(_NOBLOCK)
         if not self._get(_RCVMORE):
             return peer, message
@@ -217,10 +222,6 @@ class _Router(_Socket):
             self._recv(_NOBLOCK)
         self.malformed += 1
         return None
-
-    def receive_until(self, deadline_ns: int) -> tuple[bytes, bytes] | None:
-        """As `receive`, waiting until this time of CLOCK_MONOTONIC, with microseconds."""
-        return self.receive(0) if self._arrived_by(deadline_ns) else None
 
     def send(self, peer: bytes, message: bytes) -> bool:
         """Hands a message over. False when the peer is gone or does not read: nothing was sent then."""
@@ -247,7 +248,10 @@ class _Dealer(_Socket):
 
     def receive_until(self, deadline_ns: int) -> bytes | None:
         """As `receive`, waiting until this time of CLOCK_MONOTONIC, with microseconds."""
-        return self.receive(0) if self._arrived_by(deadline_ns) else None
+        if not self._arrived_by(deadline_ns):
+            return None
+        message: bytes = self._recv(_NOBLOCK)
+        return message
 
     def send(self, message: bytes) -> bool:
         """Hands a message over. False when nobody is connected or the queue is full: nothing was sent."""
@@ -363,6 +367,6 @@ class Poller:
 
 
 def generate_keys(folder: Path, name: str) -> tuple[Path, Path]:
-    """Makes a CURVE key pair, writes NAME.public and NAME.secret, returns both paths. Raises EndpointError."""
+    """Makes a CURVE key pair in NAME.public and NAME.secret; returns their paths. Raises EndpointError."""
     public, secret = zmq.curve_keypair()
     return write_pair(folder, name, public, secret)
