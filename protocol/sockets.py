@@ -366,6 +366,17 @@ class Poller:
         return [self._owners[handle] for handle, _ in zmq_poll(self._watched, math.ceil(timeout_ms))]
 
 
+def bare_pair(endpoint: str, *, bind: bool) -> zmq.Socket[bytes]:
+    """A PAIR with nothing around it: what ZeroMQ alone costs, to measure the device link against."""
+    pair: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PAIR)
+    pair.set(zmq.LINGER, 0)
+    if bind:
+        pair.bind(endpoint)
+    else:
+        pair.connect(endpoint)
+    return pair
+
+
 def generate_keys(folder: Path, name: str) -> tuple[Path, Path]:
     """Makes a CURVE key pair in NAME.public and NAME.secret; returns their paths. Raises EndpointError."""
     public, secret = zmq.curve_keypair()
