@@ -37,7 +37,7 @@ from multibody.layout import (
 )
 from multibody.model import Integers
 from multibody.vectors import Rows, combine, cross, dot, load, subtract
-from multibody.views import matrix, table, vector
+from multibody.views import fill_matrix, matrix, table, vector
 
 
 @kernel(ON_MECHANISM)
@@ -54,7 +54,7 @@ def coordinates(p: Rows, t: Integers, w: Rows) -> None:
         matrix(t, w, REFERENCE, 3),
     )
 
-    jacobian[:, :] = 0.0
+    fill_matrix(jacobian, 0.0)
     for k in range(t[N_COORDINATES]):
         kind, index = kinds[k, 0], kinds[k, 1]
         rate[k] = 0.0

@@ -60,7 +60,7 @@ from multibody.vectors import (
     subtract,
     times,
 )
-from multibody.views import matrix, table, vector
+from multibody.views import fill_matrix, matrix, table, vector
 
 
 @part
@@ -120,7 +120,7 @@ def dynamics(p: Rows, t: Integers, w: Rows) -> None:
 
     mass_matrix, h = matrix(t, w, M, t[NV]), vector(t, w, H)
     screw_angular, screw_linear = matrix(t, w, SCREW_ANGULAR, 3), matrix(t, w, SCREW_LINEAR, 3)
-    mass_matrix[:, :] = 0.0
+    fill_matrix(mass_matrix, 0.0)
     for i in range(t[N_LINKS] - 1, -1, -1):
         parent, k = links[i, 0], links[i, 2]
         s_w, s_u = load(screw_angular, i), load(screw_linear, i)

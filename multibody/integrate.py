@@ -8,7 +8,7 @@ from multibody.dynamics import forward_dynamics
 from multibody.layout import NQ, NV, START_Q, START_V, SUM_Q, SUM_V, VDOT, Q, V
 from multibody.model import Integers
 from multibody.vectors import Rows
-from multibody.views import vector
+from multibody.views import copy, fill, vector
 
 _STEP = void(PARAMETERS, TOPOLOGY, BUFFER, float64)
 
@@ -20,8 +20,10 @@ def rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
     start_q, start_v = vector(t, w, START_Q), vector(t, w, START_V)
     sum_q, sum_v = vector(t, w, SUM_Q), vector(t, w, SUM_V)
     nq, nv = t[NQ], t[NV]
-    start_q[:], start_v[:] = q, v
-    sum_q[:], sum_v[:] = 0.0, 0.0
+    copy(q, start_q)
+    copy(v, start_v)
+    fill(sum_q, 0.0)
+    fill(sum_v, 0.0)
     for stage in range(4):
         forward_dynamics(p, t, w)
         weight = 1.0 / 3.0 if stage in (1, 2) else 1.0 / 6.0

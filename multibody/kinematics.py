@@ -47,7 +47,7 @@ from multibody.layout import (
 )
 from multibody.model import Integers
 from multibody.vectors import Rows, add, combine, cross, load, store, subtract, times
-from multibody.views import matrix, table, vector
+from multibody.views import fill, fill_matrix, matrix, table, vector
 
 
 @kernel(ON_MECHANISM)
@@ -133,8 +133,8 @@ def point_jacobian(
     links = table(t, LINKS, 3)
     screw_angular, screw_linear = matrix(t, w, SCREW_ANGULAR, 3), matrix(t, w, SCREW_LINEAR, 3)
     r = subtract(load(matrix(t, w, POINT_POSITION, 3), point), load(matrix(t, w, REFERENCE, 3), 0))
-    jacobian[:, :] = 0.0
-    rate[:] = 0.0
+    fill_matrix(jacobian, 0.0)
+    fill(rate, 0.0)
     i = table(t, POINTS, 1)[point, 0]
     if i >= 0:
         rate[0], rate[1], rate[2] = load(matrix(t, w, ANGULAR_BIAS, 3), i)

@@ -8,6 +8,7 @@ import math
 from multibody.compiling import INTEGERS, MATRIX, VECTOR, float64, kernel, void
 from multibody.model import Integers
 from multibody.vectors import Rows
+from multibody.views import fill, fill_matrix
 
 
 @kernel(float64(MATRIX, MATRIX))
@@ -25,7 +26,7 @@ def cholesky(a: Rows, factor: Rows) -> float:
         for k in range(j):
             square -= factor[j, k] * factor[j, k]
         if not square > 0.0:
-            factor[:, :] = math.nan
+            fill_matrix(factor, math.nan)
             return -1.0
         smallest = min(smallest, square / diagonal)
         pivot = math.sqrt(square)
@@ -120,5 +121,5 @@ def lu_solve(a: Rows, pivots: Integers, x: Rows) -> float:
     if ratio > 0.0:
         lu_apply(a, pivots, x)
     else:
-        x[:] = math.nan
+        fill(x, math.nan)
     return ratio

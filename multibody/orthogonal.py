@@ -10,6 +10,7 @@ import math
 
 from multibody.compiling import MATRIX, VECTOR, float64, int64, kernel, part, void
 from multibody.vectors import Rows
+from multibody.views import fill
 
 
 @part
@@ -108,7 +109,7 @@ def minimum_norm(a: Rows, exchanges: Rows, left: Rows, right: Rows, rank: int, b
         b[k] -= share
         for i in range(k + 1, m):
             b[i] -= share * a[i, k]
-    x[:] = 0.0
+    fill(x, 0.0)
     for k in range(rank - 1, -1, -1):  # T⁻¹
         entry = b[k]
         for j in range(k + 1, rank):

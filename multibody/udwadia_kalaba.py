@@ -12,7 +12,7 @@ from multibody.compiling import MATRIX, VECTOR, float64, int64, kernel
 from multibody.linear import cholesky, lower_solve, upper_solve
 from multibody.orthogonal import least_squares
 from multibody.vectors import Rows
-from multibody.views import block
+from multibody.views import block, copy
 
 
 def scratch_size(m: int, n: int) -> int:
@@ -45,10 +45,10 @@ def constrained_acceleration(
     positive = cholesky(mass, factor) > 0.0
 
     # in coordinates L' v̇ the free motion is L⁻¹ r, and the constraint asks for the shortest change of it
-    vdot[:] = r
+    copy(r, vdot)
     lower_solve(factor, vdot)
     for i in range(m):
-        scaled[i, :] = a[i, :]
+        copy(a[i], scaled[i])
         lower_solve(factor, scaled[i])
         missing[i] = b[i]
         for k in range(n):

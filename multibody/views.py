@@ -62,3 +62,25 @@ def table(t: Integers, field: int, columns: int) -> Integers:
     start, end = t[field], t[field + 1]
     values: Integers = _array(_integers(t.ctypes.data + 8 * start), ((end - start) // columns, columns))
     return values
+
+
+@part
+def fill(values: Array, number: float) -> None:
+    """Set a vector to one number. A loop of our own compiles several times faster than a slice assignment."""
+    for i in range(len(values)):
+        values[i] = number
+
+
+@part
+def fill_matrix(values: Array, number: float) -> None:
+    """Set a matrix to one number."""
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            values[i, j] = number
+
+
+@part
+def copy(source: Array, target: Array) -> None:
+    """Write a vector over another."""
+    for i in range(len(source)):
+        target[i] = source[i]
