@@ -37,7 +37,7 @@ class Mode(IntEnum):
     """What a command asks of all motors at once."""
 
     BRAKE = 0
-    """Brakes on; efforts are ignored."""
+    """Brakes on. The efforts act under them, so that a holding effort stands before the brakes open."""
     ZERO = 1
     """Brakes off, no effort: the machine swings freely."""
     EFFORT = 2

@@ -1,0 +1,128 @@
+"""The plant's command line: the only place where it is read. `linkwork plant` is this function too."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class PaceChoice(StrEnum):
+    """Paces the plant offers: one, or whichever the controller asks for."""
+
+    ANY = "any"
+    DEVICE = "device"
+    HOST = "host"
+    LOCKSTEP = "lockstep"
+
+
+class RealtimeChoice(StrEnum):
+    """What happens when real-time set-up falls short."""
+
+    ENFORCE = "enforce"
+    WARN = "warn"
+    IGNORE = "ignore"
+
+
+def plant(
+    config: Annotated[str, typer.Argument(help="Machine file, or the name of a machine that ships.")],
+    endpoint: Annotated[
+        str | None, typer.Option(help="Where to listen; none: the machine's seat in the runtime folder.")
+    ] = None,
+    pace: Annotated[PaceChoice, typer.Option(help="Pace to offer.")] = PaceChoice.ANY,
+    plant_set: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--plant-set", metavar="KEY=VALUE", help="Let the plant differ: upper_arm.mass_kg=+20%."
+        ),
+    ] = None,
+    realtime: Annotated[
+        RealtimeChoice,
+        typer.Option(help="Refuse to start, warn, or stay silent when real time is not granted."),
+    ] = RealtimeChoice.WARN,
+    cpu: Annotated[int | None, typer.Option(min=0, help="Processor to stay on.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sensors' noise.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    lifeline: Annotated[
+        bool,
+        typer.Option("--lifeline", help="End when standard input closes (for programs that start a plant)."),
+    ] = False,
+    keys: Annotated[
+        Path | None, typer.Option(help="This plant's secret key file; needed to listen beyond this computer.")
+    ] = None,
+    allowed: Annotated[
+        Path | None, typer.Option(help="Folder with the *.public files of the controllers that may connect.")
+    ] = None,
+) -> None:
+    """Runs the machine itself, simulated: it starts braked and waits for a controller.
+
+    It ends with Ctrl-C. Exit status: 0 ended, 1 the simulation diverged, 2 wrong usage or file, 3 refused.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        status = _run(
+            config, endpoint, pace, plant_set or [], realtime, cpu, seed, as_json, lifeline, keys, allowed
+        )
+    except KeyboardInterrupt:  # before the daemon counts signals itself; nothing runs yet
+        status = 0
+    raise typer.Exit(status)
+
+
+def _run(
+    config: str,
+    endpoint: str | None,
+    pace: PaceChoice,
+    plant_set: list[str],
+    realtime: RealtimeChoice,
+    cpu: int | None,
+    seed: int,
+    as_json: bool,
+    lifeline: bool,
+    keys: Path | None,
+    allowed: Path | None,
+) -> int:
+    from timing.realtime import RealTimeRefused, single_threaded_blas
+
+    single_threaded_blas()  # before anything imports numpy
+    from machine import MachineError, load
+    from plant.daemon import PlantOptions, run
+    from plant.events import Events
+    from protocol.codes import ExitCode, Pace
+    from protocol.errors import EndpointError
+    from protocol.keys import server_keys
+
+    paces = tuple(Pace) if pace is PaceChoice.ANY else (Pace(pace.value),)
+    try:
+        if (keys is None) != (allowed is None):
+            return _fail(
+                "--keys and --allowed belong together: the plant's secret file, and whom it lets in", 2
+            )
+        machine = load(config, plant_set)
+        secured = server_keys(keys, allowed) if keys is not None and allowed is not None else None
+    except (MachineError, EndpointError) as error:
+        return _fail(str(error), ExitCode.USAGE)
+    options = PlantOptions(endpoint, paces, realtime.value, cpu, seed, secured, lifeline)
+    try:
+        return run(machine, options, Events(as_json=as_json))
+    except (EndpointError, RealTimeRefused) as error:
+        return _fail(str(error), ExitCode.REFUSED)
+
+
+def _fail(text: str, status: int) -> int:
+    sys.stderr.write(f"{text}\n")
+    return int(status)
+
+
+def main() -> None:
+    """`python -m plant`."""
+    app = typer.Typer(add_completion=False, pretty_exceptions_show_locals=False)
+    app.command()(plant)
+    app()
+
+
+if __name__ == "__main__":
+    main()

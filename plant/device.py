@@ -1,0 +1,281 @@
+"""The plant behind the device link: what is heard takes effect on the machine, what it measures is said.
+
+A tick is three calls, in every pace: `take` (the fresh command takes effect, or the watchdog counts),
+`speak` (the state is sent), `step` (one period of motion with what is latched). The paces (`plant.paces`)
+decide when.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from machine import Machine
+from plant.events import Events
+from plant.session import Counts, Greeting, Hearing, Owner, Seat, Terms
+from plant.simulator import Simulator
+from plant.stepping import DAMP
+from plant.watchdog import Watchdog
+from protocol.codes import PROTOCOL_VERSION, DeviceFault, DeviceStatus, Mode, Pace
+from protocol.errors import ProtocolError
+from protocol.handshake import Bye, Handshake, Hello, Refuse, Welcome, peer_version, read_handshake
+from protocol.link import CommandCodec, StateCodec, kind_of
+from protocol.sockets import DeviceServer
+
+_READY: Final = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)
+_TRIPPED: Final = int(DeviceStatus.FAULT | DeviceStatus.HOMED)
+
+
+class Device:
+    """One simulated machine at one end of a device link.
+
+    `missed` counts the ticks at which no command for them had come, `slipped` the periods that the clock
+    skipped; both begin anew with each session.
+    """
+
+    def __init__(
+        self, machine: Machine, server: DeviceServer, events: Events, paces: tuple[Pace, ...], seed: int = 0
+    ) -> None:
+        settings = machine.plant
+        self.machine, self.server, self.events = machine, server, events
+        self.period_s = settings.period_s
+        self.simulator = Simulator(machine, seed)
+        names = machine.plant_mechanism.joint_names
+        self.watchdog = Watchdog(settings.command_timeout_periods, settings.on_timeout, self.period_s, names)
+        self.seat = Seat(Terms(machine.interface_hash, machine.interface(), self.period_s, paces))
+        self.missed = self.slipped = 0
+        self.fresh = False
+        """Whether a command waits for `take`."""
+        self._grace = math.ceil(settings.peer_timeout_s / self.period_s)
+        self._commands = CommandCodec(len(machine.motors))
+        self._incoming, self._newest = self._commands.message(), self._commands.message()
+        self._pack = StateCodec(len(machine.sensors), len(machine.motors)).pack
+        self._settling = False
+        self._told: object = None
+        self._show(fault=0)
+
+    # -- a tick ------------------------------------------------------------------------------------------
+
+    def take(self) -> None:
+        """At a tick: the newest fresh command takes effect; without one the watchdog counts, and may trip."""
+        simulator, watchdog = self.simulator, self.watchdog
+        if self.fresh:
+            self.fresh = False
+            command, before = self._newest, simulator.mode
+            simulator.latch(command.mode, command.effort)
+            watchdog.fresh(simulator.tick)
+            self._settling = False
+            if command.mode != before:
+                self._show(fault=0)
+        elif watchdog.due(simulator.tick) and self.seat.taken:
+            periods = simulator.tick - watchdog.last_fresh_tick
+            self.trip(f"no fresh command for {periods} periods")
+
+    def speak(self) -> None:
+        """Sends the state of this tick to the owner and keeps its bytes."""
+        owner, simulator = self.seat.owner, self.simulator
+        if owner is None:
+            return
+        tick = simulator.tick
+        owner.sent_seq = seq = tick - owner.first_tick
+        owner.unanswered += 1
+        owner.reply = reply = self._pack(
+            owner.session,
+            seq,
+            tick * self.period_s,
+            simulator.measured_q,
+            simulator.measured_v,
+            simulator.effort,
+            self._mode,
+            self._status,
+            self._fault,
+            owner.taken_seq,
+        )
+        self.server.send(owner.peer, reply)
+
+    def step(self) -> None:
+        """One period of motion. Raises SimulationDiverged."""
+        self.simulator.integrate()
+        if self._settling:
+            self._settle()
+
+    def trip(self, cause: str) -> None:
+        """The watchdog's action takes over at this tick; the session is over, its owner still answered."""
+        owner, tick = self.seat.owner, self.simulator.tick
+        name = owner.name if owner else ""
+        trip = self.watchdog.trip(tick, cause, name)
+        self.simulator.act(trip.action)
+        self.fresh = False
+        if owner is not None:
+            owner.alive = False
+        self._show(fault=DeviceFault.COMMAND_TIMEOUT)
+        verb = {"brake": "braking", "damp": "damping", "zero": "without effort"}[trip.action]
+        last = f"last fresh command at tick {trip.last_fresh_tick}, of {name}"
+        text = f"{verb} since tick {tick} ({last}): {cause}; waiting for a new handshake"
+        self.events.say("watchdog", text, **trip.as_map())
+        self._settling = True
+        self._settle()
+
+    def leave(self, text: str) -> None:
+        """Brakes and says bye: the plant's own end."""
+        self._brake()
+        owner = self.seat.owner
+        if owner is not None:
+            self.server.send(owner.peer, Bye(session=owner.session, text=text).pack())
+            self.seat.owner = None
+
+    # -- hearing -----------------------------------------------------------------------------------------
+
+    def hear(self, peer: bytes, message: bytes) -> Hearing | Greeting | None:
+        """Takes in one message; a handshake is answered at once. Returns None for what is not the owner's."""
+        incoming = self._incoming
+        try:
+            self._commands.unpack(message, incoming)
+        except ProtocolError as error:
+            return self._hear_rare(peer, message, error)
+        seat = self.seat
+        hearing = seat.judge_command(incoming.session, incoming.seq)
+        if hearing is Hearing.FRESH:
+            owner = seat.owner
+            assert owner is not None
+            owner.peer, owner.taken_seq, owner.unanswered = peer, incoming.seq, 0
+            self._incoming, self._newest, self.fresh = self._newest, incoming, True
+            return hearing
+        seat.counts.count(hearing)
+        if hearing is Hearing.FOREIGN:
+            self._tell_rarely(
+                "foreign", f"a command of session {incoming.session}, which does not own the plant"
+            )
+            return None
+        if seat.owner is not None:
+            seat.owner.peer, seat.owner.unanswered = peer, 0
+        return hearing
+
+    def _hear_rare(self, peer: bytes, message: bytes, error: ProtocolError) -> Greeting | None:
+        try:
+            if kind_of(message) == "hello":
+                return self._hear_hello(peer, message)
+            if kind_of(message) == "bye":
+                self._hear_bye(read_handshake(message))
+                return None
+        except ProtocolError as unreadable:
+            error = unreadable
+        self.seat.counts.unreadable += 1
+        self._tell_rarely("unreadable", f"a message: {error}")
+        return None
+
+    def _hear_hello(self, peer: bytes, message: bytes) -> Greeting | None:
+        seat = self.seat
+        version, session = peer_version(message)
+        try:
+            said = read_handshake(message)
+            verdict = (
+                seat.judge_hello(said)
+                if isinstance(said, Hello)
+                else seat.refuse_unreadable("no hello", session)
+            )
+        except ProtocolError as error:
+            readable = version == PROTOCOL_VERSION
+            verdict = (
+                seat.refuse_unreadable(str(error), session)
+                if readable
+                else seat.refuse_version(version, session)
+            )
+        if isinstance(verdict, Refuse):
+            self.server.send(peer, verdict.pack())
+            if self._told != (verdict.session, verdict.code):
+                self._told = (verdict.session, verdict.code)
+                self.events.say("refused", f"refused a controller: {verdict.text}", code=verdict.code.name)
+            return None
+        if verdict is Greeting.ENTER and isinstance(said, Hello):
+            self._enter(said, peer)
+        elif seat.owner is not None:
+            seat.owner.peer = peer
+            self.server.send(peer, seat.owner.welcome)
+            if seat.owner.reply:
+                self.server.send(peer, seat.owner.reply)
+        return verdict
+
+    def _enter(self, hello: Hello, peer: bytes) -> None:
+        simulator, machine = self.simulator, self.machine
+        owner = self.seat.enter(hello, peer, simulator.tick)
+        report = self.watchdog.last_trip
+        owner.welcome = Welcome(
+            session=hello.session,
+            name=machine.name,
+            interface=machine.interface_hash,
+            model=machine.plant_model_hash,
+            pace=hello.pace,
+            period_s=self.period_s,
+            tick=simulator.tick,
+            command_timeout_periods=machine.plant.command_timeout_periods,
+            layout=machine.interface(),
+            watchdog=report.as_map() if report else None,
+        ).pack()
+        self.watchdog.handshake(simulator.tick, self._grace)
+        simulator.travel[:] = 0.0
+        self.fresh = False
+        self.missed = self.slipped = 0
+        self._show(fault=0)
+        self.server.send(peer, owner.welcome)
+        differs = bool(hello.model) and hello.model != machine.plant_model_hash
+        text = (
+            f"connected: {owner.name}, {owner.pace} pace, session {owner.session}, from tick {simulator.tick}"
+        )
+        note = "; its model differs from this plant's inertia or geometry" if differs else ""
+        self.events.say(
+            "connected", text + note, owner=owner.name, pace=str(owner.pace), model_differs=differs
+        )
+
+    def _hear_bye(self, bye: Handshake) -> None:
+        owner = self.seat.owner
+        if not isinstance(bye, Bye) or owner is None or owner.session != bye.session:
+            self.seat.counts.foreign += 1
+            return
+        was_alive = owner.alive
+        self.seat.owner = None
+        self.fresh = False
+        if was_alive:
+            self._brake()
+        self.events.say(
+            "left", f"{owner.name} left{': ' + bye.text if bye.text else ''}; {self._summary(owner)}"
+        )
+
+    # -- the rest ----------------------------------------------------------------------------------------
+
+    def _brake(self) -> None:
+        self.simulator.act("brake")
+        self._show(fault=0)
+
+    def _settle(self) -> None:
+        simulator = self.simulator
+        if not simulator.standing:
+            return
+        self._settling = False
+        trip = self.watchdog.standstill(simulator.tick, simulator.travel.tolist())
+        ways = ", ".join(f"{name} {way:.6g}" for name, way in trip.travel.items())
+        text = (
+            f"standstill at tick {simulator.tick}, {simulator.tick - trip.last_fresh_tick} periods after it"
+        )
+        self.events.say("standstill", f"{text}; travelled since then (rad or m): {ways}", **trip.as_map())
+
+    def _show(self, fault: int) -> None:
+        mode = self.simulator.mode
+        braked = int(DeviceStatus.BRAKE) if mode == Mode.BRAKE else 0
+        self._fault = int(fault)
+        self._mode = int(Mode.ZERO if mode == DAMP else mode)
+        self._status = (_TRIPPED if fault else _READY) | braked
+
+    def _summary(self, owner: Owner) -> str:
+        ticks = self.simulator.tick - owner.first_tick
+        return f"{ticks} ticks, {self.missed} without their command, {self.slipped} periods slipped"
+
+    def _tell_rarely(self, name: str, what: str) -> None:
+        count = getattr(self.seat.counts, name)
+        if count in (1, 10, 100) or count % 1000 == 0:
+            self.events.say("dropped", f"dropped {what} ({count} {name} so far)", kind=name, count=count)
+
+    @property
+    def counts(self) -> Counts:
+        """What was dropped since the plant started."""
+        return self.seat.counts

@@ -1,0 +1,103 @@
+"""Where the plant's numbers lie: integers in `s`, floats in `b`, in the manner of `multibody.layout`.
+
+A field is an index in `s` where its start in `b` is written, the entry after it its end: `views.vector(s,
+b, FIELD)`. Motors are numbered as in the machine file, sensors too; nv velocities; efforts at the joint (N
+m or N).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from machine import Machine
+
+MOTORS, SENSORS, SUBSTEPS, METHOD = range(4)
+RK4, SEMI_IMPLICIT = range(2)
+METHODS = {"rk4": RK4, "semi_implicit": SEMI_IMPLICIT}
+
+_next = 4
+
+
+def _field() -> int:
+    global _next
+    _next += 2
+    return _next - 2
+
+
+PERIOD = _field()  # 1, seconds
+MAX_EFFORT = _field()  # per motor
+BRAKE_EFFORT = _field()  # per motor, friction of the brake
+DAMPING = _field()  # per motor, effort per speed under the action "damp"
+EFFORT = _field()  # per motor, what acts now
+TRAVEL = _field()  # nv, length of the way since the last fresh command
+BEFORE = _field()  # nv, positions at the start of a period
+
+ROWS = _field()  # n × nv, the rows R that resist motion: the motors
+RESPONSE = _field()  # n × nv, row i is M⁻¹ Rᵢ'
+DELASSUS = _field()  # n × n
+FACTOR = _field()  # n × n, scratch
+FREE = _field()  # n, speeds of the rows without impulse
+COMPLIANCE = _field()  # n
+BOUND = _field()  # n, N m s or N s
+IMPULSE = _field()  # n
+STICKS = _field()  # n
+TRIAL = _field()  # n, scratch
+
+RESOLUTION = _field()  # per sensor, 0: ideal
+NOISE_Q = _field()  # per sensor, standard deviations
+NOISE_V = _field()
+HAS_VELOCITY = _field()  # per sensor, 1 or 0
+DRAWN = _field()  # 2 per sensor, standard normal numbers for the next sample
+MEASURED_Q = _field()  # per sensor
+MEASURED_V = _field()  # per sensor, 0 where there is none
+
+MOTOR_AT = _field()  # table in s: index in v of each motor
+SENSOR_AT = _field()  # table in s: index in v of each sensor
+_END = _next
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+def lay_out(machine: Machine) -> tuple[Integers, Floats]:
+    """The plant's arrays (s, b) for a machine, constants filled in."""
+    motors, sensors, nv = len(machine.motors), len(machine.sensors), machine.plant_mechanism.nv
+    one = {PERIOD: 1, TRAVEL: nv, BEFORE: nv, ROWS: motors * nv, RESPONSE: motors * nv, DRAWN: 2 * sensors}
+    squares = {DELASSUS: motors**2, FACTOR: motors**2}
+    per_sensor = dict.fromkeys((RESOLUTION, NOISE_Q, NOISE_V, HAS_VELOCITY, MEASURED_Q, MEASURED_V), sensors)
+    s = np.zeros(_END + motors + sensors, np.int64)
+    at = 0
+    for field in range(PERIOD, MOTOR_AT, 2):
+        size = {**one, **squares, **per_sensor}.get(field, motors)
+        s[field], s[field + 1] = at, at + size
+        at += size
+    s[MOTOR_AT], s[MOTOR_AT + 1] = _END, _END + motors
+    s[SENSOR_AT], s[SENSOR_AT + 1] = _END + motors, _END + motors + sensors
+    s[_END:] = [motor.index for motor in machine.motors] + [sensor.index for sensor in machine.sensors]
+    s[MOTORS], s[SENSORS] = motors, sensors
+    s[SUBSTEPS], s[METHOD] = machine.plant.substeps, METHODS[machine.plant.integrator]
+    b = np.zeros(at)
+    constants = {
+        PERIOD: [machine.plant.period_s],
+        MAX_EFFORT: [motor.max_effort for motor in machine.motors],
+        BRAKE_EFFORT: [motor.brake_effort for motor in machine.motors],
+        DAMPING: [motor.damping for motor in machine.motors],
+        RESOLUTION: [sensor.resolution for sensor in machine.sensors],
+        NOISE_Q: [sensor.noise for sensor in machine.sensors],
+        NOISE_V: [sensor.velocity_noise for sensor in machine.sensors],
+        HAS_VELOCITY: [float(sensor.velocity) for sensor in machine.sensors],
+    }
+    for field, values in constants.items():
+        view(s, b, field)[:] = values
+    rows = view(s, b, ROWS).reshape(motors, nv)
+    rows[np.arange(motors), s[_END : _END + motors]] = 1.0
+    return s, b
+
+
+def view(s: Integers, b: Floats, field: int) -> Floats:
+    """A field of b as a numpy view."""
+    return b[s[field] : s[field + 1]]

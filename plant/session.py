@@ -1,0 +1,193 @@
+"""Who owns the plant, and what each message of the device link is to it: rules without a socket or a clock.
+
+One live session of a controller owns the plant. It lives from its welcome until its bye, or until the
+watchdog trips because no fresh command came; then a new session may enter, while the old one may still be
+shown the states.
+
+States count the session's device ticks from 0 (`seq`), whatever ran before; `tick` in the welcome, and
+`time_s` in each state, go on over all sessions: state `seq` is the plant at tick `welcome.tick + seq`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from protocol.codes import PROTOCOL_VERSION, Pace, RefuseCode
+from protocol.handshake import Hello, Refuse
+
+
+class Hearing(Enum):
+    """What a command is to the plant; only a FRESH one may take effect."""
+
+    FRESH = "newer than any before"
+    REPEATED = "the newest one again; in lockstep it is answered with the stored reply"
+    OLD = "older than the newest one"
+    EARLY = "answers a state that was never sent"
+    FOREIGN = "of a session that does not own the plant"
+    LATCHED = "of the owner that the watchdog has shut out until a new handshake"
+
+
+class Greeting(Enum):
+    """What a hello is to the plant, unless it is refused."""
+
+    ENTER = "a new session that may have the plant"
+    REPEATED = "the live owner's own: answered with what is stored"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What the plant offers: its interface, as hash and as plain data, its period, the paces it runs at."""
+
+    interface: str
+    layout: dict[str, Any]
+    period_s: float
+    paces: tuple[Pace, ...]
+
+
+@dataclass(slots=True)
+class Owner:
+    """The session that owns the plant, or owned it last.
+
+    `taken_seq`: seq of the newest command taken; `sent_seq`: of the newest state sent, which is `reply`;
+    `unanswered`: states sent since the owner was heard last; `welcome`, `reply`: frames as they were sent.
+    """
+
+    session: int
+    name: str
+    peer: bytes
+    pace: Pace
+    first_tick: int
+    alive: bool = True
+    taken_seq: int = -1
+    sent_seq: int = -1
+    unanswered: int = 0
+    welcome: bytes = b""
+    reply: bytes = b""
+
+
+@dataclass(slots=True)
+class Counts:
+    """What did not take effect, since the plant started."""
+
+    foreign: int = 0
+    old: int = 0
+    early: int = 0
+    latched: int = 0
+    repeated: int = 0
+    unreadable: int = 0
+    refused: int = 0
+
+    def count(self, hearing: Hearing) -> None:
+        """Counts one command that did not take effect."""
+        name = hearing.name.lower()
+        setattr(self, name, getattr(self, name) + 1)
+
+
+@dataclass(slots=True)
+class Seat:
+    """The one place at the plant: its terms, its owner if any, and what was dropped."""
+
+    terms: Terms
+    owner: Owner | None = None
+    counts: Counts = field(default_factory=Counts)
+
+    @property
+    def taken(self) -> bool:
+        """Whether a live session owns the plant."""
+        return self.owner is not None and self.owner.alive
+
+    def judge_hello(self, hello: Hello) -> Greeting | Refuse:
+        """What to do with a hello: let it enter, repeat what was said, or refuse it with this."""
+        refusal = self._mismatch(hello)
+        owner = self.owner
+        if refusal is not None:
+            return self._refuse(hello.session, *refusal)
+        if owner is None or not owner.alive:
+            return Greeting.ENTER
+        if owner.session == hello.session:
+            return Greeting.REPEATED
+        text = f"the plant belongs to {owner.name} (session {owner.session}), whose commands are fresh"
+        return self._refuse(hello.session, RefuseCode.TAKEN, text, owner.name)
+
+    def refuse_version(self, found: int, session: int) -> Refuse:
+        """The refusal of a hello that speaks another version of the protocol, or says none (0)."""
+        return self._refuse(session, RefuseCode.VERSION, _versions(found))
+
+    def refuse_unreadable(self, why: str, session: int) -> Refuse:
+        """The refusal of a hello that cannot be read."""
+        return self._refuse(session, RefuseCode.MALFORMED, why)
+
+    def enter(self, hello: Hello, peer: bytes, tick: int) -> Owner:
+        """Gives the plant to the hello's session from this tick on."""
+        self.owner = Owner(hello.session, hello.owner, peer, hello.pace, tick)
+        return self.owner
+
+    def judge_command(self, session: int, seq: int) -> Hearing:
+        """What a command of this session, answering the state `seq`, is. Changes nothing."""
+        owner = self.owner
+        if owner is None or owner.session != session:
+            return Hearing.FOREIGN
+        if not owner.alive:
+            return Hearing.LATCHED
+        if seq > owner.sent_seq:
+            return Hearing.EARLY
+        if seq > owner.taken_seq:
+            return Hearing.FRESH
+        return Hearing.REPEATED if seq == owner.taken_seq and seq >= 0 else Hearing.OLD
+
+    def _mismatch(self, hello: Hello) -> tuple[RefuseCode, str] | None:
+        terms = self.terms
+        if hello.protocol != PROTOCOL_VERSION:
+            return RefuseCode.VERSION, _versions(hello.protocol)
+        if hello.interface != terms.interface:
+            return RefuseCode.INTERFACE, self._difference(hello)
+        if hello.pace not in terms.paces:
+            offered = ", ".join(terms.paces)
+            return RefuseCode.PACE, f"the plant runs at {offered}, the controller asks for {hello.pace}"
+        if abs(hello.period_s - terms.period_s) > 1e-9 * terms.period_s:
+            text = f"the plant's period is {terms.period_s:g} s, the controller's {hello.period_s:g} s"
+            return RefuseCode.PERIOD, text
+        return None
+
+    def _difference(self, hello: Hello) -> str:
+        terms = self.terms
+        where = first_difference(terms.layout, hello.layout) if hello.layout else None
+        if where is None:
+            ours, theirs = terms.interface, hello.interface
+            return f"the interfaces differ: the plant's is {ours}, the controller's {theirs}"
+        path, here, there = where
+        return (
+            f"the interfaces differ at {path}: the plant has {here!r}, the controller {there!r}; "
+            f"hashes {terms.interface[:12]} and {hello.interface[:12]}"
+        )
+
+    def _refuse(self, session: int, code: RefuseCode, text: str, owner: str = "") -> Refuse:
+        self.counts.refused += 1
+        return Refuse(session=session, code=code, text=text, owner=owner)
+
+
+def _versions(found: int) -> str:
+    said = f"version {found}" if found else "no version"
+    return f"the plant speaks version {PROTOCOL_VERSION} of the protocol, the controller {said}"
+
+
+def first_difference(ours: object, theirs: object, path: str = "") -> tuple[str, object, object] | None:
+    """The first place where two trees of plain data differ: (path, here, there), or None."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key in [*ours, *(key for key in theirs if key not in ours)]:
+            below = f"{path}.{key}" if path else str(key)
+            found = first_difference(ours.get(key), theirs.get(key), below)
+            if found is not None:
+                return found
+        return None
+    if isinstance(ours, (list, tuple)) and isinstance(theirs, (list, tuple)):
+        for index in range(max(len(ours), len(theirs))):
+            here = ours[index] if index < len(ours) else None
+            there = theirs[index] if index < len(theirs) else None
+            found = first_difference(here, there, f"{path}[{index}]")
+            if found is not None:
+                return found
+        return None
+    return None if ours == theirs else (path or "the whole", ours, theirs)

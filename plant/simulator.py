@@ -1,0 +1,99 @@
+"""The simulated machine: state, what is latched, one period of motion at a time. No clock, no socket."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from machine import Machine
+from plant import layout
+from plant.stepping import BRAKE, DAMP, ZERO, advance, latch, measure
+
+Floats = NDArray[np.float64]
+ACTIONS: Final = {"brake": BRAKE, "damp": DAMP, "zero": ZERO}
+STANDSTILL: Final = 1e-6
+"""Largest speed (rad/s or m/s) at which a machine that cannot stick is said to stand still."""
+
+
+class SimulationDiverged(Exception):
+    """The integration left the finite numbers; the text says where and what to change in the machine file."""
+
+
+class Simulator:
+    """A machine that starts braked, in the file's initial state.
+
+    Views into its memory, none of them to be written from outside: `q`, `v` (nv, true state), `measured_q`,
+    `measured_v` (per sensor, of the present state), `effort` (per motor, what acts), `travel` (nv, length
+    of the way since the last fresh command). `tick` counts periods; `mode` is what acts (`plant.stepping`);
+    `fastest` is the largest speed of a joint. `seed` decides the sensors' noise.
+    """
+
+    def __init__(self, machine: Machine, seed: int = 0) -> None:
+        self.machine = machine
+        self.tick = 0
+        self.mode = BRAKE
+        self._work = machine.plant_mechanism.workspace()
+        self._s, self._b = layout.lay_out(machine)
+        self._arguments = (*self._work.arguments, self._s, self._b)
+        self.q, self.v = self._work.q, self._work.v
+        self.effort = layout.view(self._s, self._b, layout.EFFORT)
+        self.travel = layout.view(self._s, self._b, layout.TRAVEL)
+        self.measured_q = layout.view(self._s, self._b, layout.MEASURED_Q)
+        self.measured_v = layout.view(self._s, self._b, layout.MEASURED_V)
+        self._drawn = layout.view(self._s, self._b, layout.DRAWN)
+        self._noise = np.random.default_rng(seed)
+        self._noisy = any(sensor.noise or sensor.velocity_noise for sensor in machine.sensors)
+        self.q[:] = machine.initial_q
+        self.v[:] = machine.initial_v
+        self.fastest = float(np.max(np.abs(self.v)))
+        self._look()
+
+    def latch(self, mode: int, effort: Floats) -> None:
+        """A fresh command acts from now on: mode (protocol.codes.Mode), effort per motor, saturated here."""
+        latch(self._s, self._b, mode, effort)
+        self.mode = mode
+
+    def act(self, action: str) -> None:
+        """The time-out's action, "brake", "damp" or "zero", acts from now on, without a command's effort."""
+        self.effort[:] = 0.0
+        self.mode = ACTIONS[action]
+
+    def integrate(self, periods: int = 1) -> None:
+        """Moves on by whole periods with what is latched; samples the sensors. Raises SimulationDiverged."""
+        for _ in range(periods):
+            if self._noisy:
+                self._noise.standard_normal(out=self._drawn)
+            fastest = advance(*self._arguments, self.mode)
+            self.tick += 1
+            if fastest == math.inf:
+                raise SimulationDiverged(self._diverged())
+            self.fastest = fastest
+
+    @property
+    def resting(self) -> bool:
+        """Braked and exactly at rest: time changes nothing any more."""
+        return self.mode == BRAKE and self.fastest == 0.0
+
+    @property
+    def standing(self) -> bool:
+        """At rest, exactly or nearly (STANDSTILL)."""
+        return self.fastest <= STANDSTILL
+
+    def _look(self) -> None:
+        if self._noisy:
+            self._noise.standard_normal(out=self._drawn)
+        _, t, w, s, b = self._arguments
+        measure(t, w, s, b)
+
+    def _diverged(self) -> str:
+        names: Sequence[str] = self.machine.plant_mechanism.joint_names
+        wrong = [name for name, q, v in zip(names, self.q, self.v, strict=True) if not math.isfinite(q + v)]
+        return (
+            f"the simulation of {self.machine.name} diverged at tick {self.tick}: the state of "
+            f"{', '.join(wrong)} is no longer finite; lower plant.period_s, raise plant.substeps, or look "
+            "for tiny inertias and for steep friction (coulomb over coulomb_speed) in the machine file"
+        )

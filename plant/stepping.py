@@ -1,0 +1,163 @@
+"""One period of the plant as one compiled call: motors and brakes act, the mechanism moves, the sensors look.
+
+Under effort (or none) the mechanism's own integrator runs. Under brakes or damping each step is
+semi-implicit: v* = v + Δt M⁻¹ (effort + friction - h), then bounded impulses of the motors' rows
+(`impulses`), then q += Δt v. A brake that sticks leaves its joint's speed exactly zero, so that a braked
+machine keeps its position bit for bit.
+"""
+
+import math
+
+from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, VECTOR, float64, int64, kernel, void
+from multibody.dynamics import forward_dynamics
+from multibody.integrate import rk4, semi_implicit
+from multibody.layout import EFFORT as GENERALIZED_EFFORT
+from multibody.layout import FACTOR as MASS_FACTOR
+from multibody.layout import NV, VDOT, Q, V
+from multibody.linear import cholesky_solve
+from multibody.model import Integers
+from multibody.vectors import Rows
+from multibody.views import matrix, table, vector
+from plant.impulses import bounded_impulses
+from plant.layout import (
+    BEFORE,
+    BOUND,
+    BRAKE_EFFORT,
+    COMPLIANCE,
+    DAMPING,
+    DELASSUS,
+    DRAWN,
+    EFFORT,
+    FACTOR,
+    FREE,
+    HAS_VELOCITY,
+    IMPULSE,
+    MAX_EFFORT,
+    MEASURED_Q,
+    MEASURED_V,
+    METHOD,
+    MOTOR_AT,
+    MOTORS,
+    NOISE_Q,
+    NOISE_V,
+    PERIOD,
+    RESOLUTION,
+    RESPONSE,
+    RK4,
+    ROWS,
+    SENSOR_AT,
+    STICKS,
+    SUBSTEPS,
+    TRAVEL,
+    TRIAL,
+)
+
+BRAKE, ZERO, EFFORTS, DAMP = range(4)
+"""What acts on the motors: a command's modes (protocol.codes.Mode), and damping, the watchdog's alone."""
+
+
+@kernel(void(INTEGERS, BUFFER, int64, VECTOR))
+def latch(s: Integers, b: Rows, mode: int, effort: Rows) -> None:
+    """Take a fresh command: its efforts, saturated, act from now on (under ZERO none); the way starts anew."""
+    acting, most = vector(s, b, EFFORT), vector(s, b, MAX_EFFORT)
+    for i in range(s[MOTORS]):
+        acting[i] = 0.0 if mode == ZERO else min(max(effort[i], -most[i]), most[i])
+    vector(s, b, TRAVEL)[:] = 0.0
+
+
+@kernel(void(TOPOLOGY, BUFFER, INTEGERS, BUFFER))
+def measure(t: Integers, w: Rows, s: Integers, b: Rows) -> None:
+    """What the sensors say of the state in w: noise first, then the step of the encoder."""
+    q, v, at = vector(t, w, Q), vector(t, w, V), table(s, SENSOR_AT, 1)
+    resolution, has_velocity, drawn = (
+        vector(s, b, RESOLUTION),
+        vector(s, b, HAS_VELOCITY),
+        vector(s, b, DRAWN),
+    )
+    noise_q, noise_v = vector(s, b, NOISE_Q), vector(s, b, NOISE_V)
+    measured_q, measured_v = vector(s, b, MEASURED_Q), vector(s, b, MEASURED_V)
+    for i in range(measured_q.shape[0]):
+        position = q[at[i, 0]] + noise_q[i] * drawn[2 * i]
+        if resolution[i] > 0.0:
+            position = math.floor(position / resolution[i] + 0.5) * resolution[i]
+        measured_q[i] = position
+        measured_v[i] = has_velocity[i] * (v[at[i, 0]] + noise_v[i] * drawn[2 * i + 1])
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64, float64))
+def resist(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int, dt: float) -> None:
+    """One step of dt seconds with brakes (BRAKE) or damping motors (DAMP); `impulses` has the equations."""
+    forward_dynamics(p, t, w)
+    nv, n = t[NV], s[MOTORS]
+    q, v, vdot, mass_factor = (
+        vector(t, w, Q),
+        vector(t, w, V),
+        vector(t, w, VDOT),
+        matrix(t, w, MASS_FACTOR, nv),
+    )
+    rows, response, delassus = matrix(s, b, ROWS, nv), matrix(s, b, RESPONSE, nv), matrix(s, b, DELASSUS, n)
+    free, compliance, bound = vector(s, b, FREE), vector(s, b, COMPLIANCE), vector(s, b, BOUND)
+    impulse, sticks, at = vector(s, b, IMPULSE), vector(s, b, STICKS), table(s, MOTOR_AT, 1)
+    friction, most, damping = vector(s, b, BRAKE_EFFORT), vector(s, b, MAX_EFFORT), vector(s, b, DAMPING)
+    for k in range(nv):
+        v[k] += dt * vdot[k]
+    for i in range(n):
+        response[i, :] = rows[i, :]
+        cholesky_solve(mass_factor, response[i])
+        free[i] = 0.0
+        for k in range(nv):
+            free[i] += rows[i, k] * v[k]
+        for j in range(i + 1):
+            coupling = 0.0
+            for k in range(nv):
+                coupling += rows[j, k] * response[i, k]
+            delassus[i, j] = delassus[j, i] = coupling
+        damps = mode == DAMP and damping[i] > 0.0
+        compliance[i] = 1.0 / (damping[i] * dt) if damps else 0.0
+        bound[i] = dt * (friction[i] if mode == BRAKE else most[i] if damps else 0.0)
+    bounded_impulses(
+        delassus, free, compliance, bound, impulse, sticks, matrix(s, b, FACTOR, n), vector(s, b, TRIAL)
+    )
+    for i in range(n):
+        for k in range(nv):
+            v[k] += response[i, k] * impulse[i]
+    for i in range(n):
+        if mode == BRAKE and sticks[i] != 0.0:
+            v[at[i, 0]] = 0.0
+    for k in range(nv):
+        q[k] += dt * v[k]
+
+
+@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
+def advance(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
+    """One period with what is latched, then `measure`. Returns the largest speed, infinite after divergence.
+
+    Zero means that the machine rests; the state after a divergence is worthless.
+    """
+    q, v, generalized = vector(t, w, Q), vector(t, w, V), vector(t, w, GENERALIZED_EFFORT)
+    acting, impulse, at = vector(s, b, EFFORT), vector(s, b, IMPULSE), table(s, MOTOR_AT, 1)
+    before, travel = vector(s, b, BEFORE), vector(s, b, TRAVEL)
+    dt = vector(s, b, PERIOD)[0] / s[SUBSTEPS]
+    generalized[:] = 0.0
+    for i in range(s[MOTORS]):
+        if mode != DAMP:
+            generalized[at[i, 0]] += acting[i]
+    before[:] = q
+    for _ in range(s[SUBSTEPS]):
+        if mode in (BRAKE, DAMP):
+            resist(p, t, w, s, b, mode, dt)
+        elif s[METHOD] == RK4:
+            rk4(p, t, w, dt)
+        else:
+            semi_implicit(p, t, w, dt)
+    if mode == DAMP:
+        for i in range(s[MOTORS]):
+            acting[i] = impulse[i] / dt
+    fastest = 0.0
+    for k in range(t[NV]):
+        travel[k] += abs(q[k] - before[k])
+        if not (math.isfinite(q[k]) and math.isfinite(v[k])):
+            return math.inf
+        fastest = max(fastest, abs(v[k]))
+    measure(t, w, s, b)
+    return fastest
