@@ -1,4 +1,6 @@
-"""The machine as the controller runs it: the file, and what its command line changed. Gateway, loop and planner agree on it."""
+"""The machine as the controller runs it: the file, and what its command line changed. Gateway, loop and
+planner agree on it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ LawName = Literal["pidc", "servo"]
 def configured(config: str, law: LawName | None = None) -> Machine:
     """The machine of this file (or shipped name), with another law where one is given.
 
-    Its `config_hash` covers the change, so that a gateway adopts a loop only when both run the same. Raises MachineError.
+    Its `config_hash` covers the change, so that a gateway adopts a loop only when both run the same. Raises
+    MachineError.
     """
     machine = load(config)
     if law is None or law == machine.controller.law:

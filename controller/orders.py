@@ -1,11 +1,12 @@
 """Orders: what the gateway tells the loop, one small datagram each.
 
-An order is 256 bytes, little endian: eight signed 64-bit integers and twenty-four doubles. Anything large (a goal's
-coefficients) lies in shared memory; the order only names its slot, length, generation and checksum. The loop takes
-at most one order a tick and says what became of it in that tick's record (`order_id`, `order_outcome`).
+An order is 256 bytes, little endian: eight signed 64-bit integers and twenty-four doubles. Anything large (a
+goal's coefficients) lies in shared memory; the order only names its slot, length, generation and checksum.
+The loop takes at most one order a tick and says what became of it in that tick's record (`order_id`,
+`order_outcome`).
 
-The socket is a Unix datagram socket owned by the loop: it has no connection, so a gateway that replaces a dead one
-needs nothing but the path. Only ADOPT carries a file descriptor, the new gateway's lifeline.
+The socket is a Unix datagram socket owned by the loop: it has no connection, so a gateway that replaces a
+dead one needs nothing but the path. Only ADOPT carries a file descriptor, the new gateway's lifeline.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ class OrderKind(IntEnum):
     SPEED = 8
     """arguments[0]: fraction of the goal's own speed, 0 … 2."""
     JOG = 9
-    """arguments[2 i], arguments[2 i + 1]: coordinate index and its velocity, `length` pairs; repeated while the key is held."""
+    """arguments[2 i], arguments[2 i + 1]: coordinate index and its velocity, `length` pairs; repeated while
+    the key is held.
+    """
     RECOVER = 10
     ESTOP = 11
     RESET = 12
@@ -128,7 +131,9 @@ class OrderInbox:
         return self._socket.fileno()
 
     def take(self) -> Order | None:
-        """The next order, or None. A datagram that is no order is dropped. A lifeline that came along is kept in `lifeline`."""
+        """The next order, or None. A datagram that is no order is dropped. A lifeline that came along is kept
+        in `lifeline`.
+        """
         try:
             data, ancillary, _, _ = self._socket.recvmsg(ORDER_BYTES + 1, socket.CMSG_SPACE(4))
         except BlockingIOError:
@@ -161,7 +166,9 @@ class OrderOutbox:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
 
     def send(self, order: Order, *, lifeline: int | None = None) -> bool:
-        """Hands the order over. False when the loop is not there or its queue is full: nothing was sent then."""
+        """Hands the order over. False when the loop is not there or its queue is full: nothing was sent
+        then.
+        """
         try:
             if lifeline is None:
                 self._socket.sendto(order.pack(), self._path)

@@ -1,8 +1,8 @@
 """The tick record: one table of channels from which ring, log, telemetry and CSV all derive.
 
-Every field is 8 bytes wide (int64 or float64), so a record's bytes are at once a C struct, a numpy record and the body
-of a little-endian CDR message. Channels that depend on the wall clock stand last: a lockstep log simply leaves off
-the tail and holds nothing but what the motion decides.
+Every field is 8 bytes wide (int64 or float64), so a record's bytes are at once a C struct, a numpy record and
+the body of a little-endian CDR message. Channels that depend on the wall clock stand last: a lockstep log
+simply leaves off the tail and holds nothing but what the motion decides.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SI = "rad or m"
 
 CHANNELS: tuple[Channel, ...] = (
     _int("tick", "controller ticks since the loop started"),
-    _int("device_tick", "sequence number of the state this tick answered, counted from the handshake; -1 without a state"),
+    _int("device_tick", "number of the state this tick answered, counted from the handshake; -1 none"),
     _int("state", "state machine: controller.loop.states.State"),
     _int("phase", "brake sequence: controller.loop.brakes.Phase"),
     _int("mode", "mode of the command sent: 0 brake, 1 zero, 2 effort"),
@@ -55,7 +55,7 @@ CHANNELS: tuple[Channel, ...] = (
     _int("goal_id", "goal under way or last ended; 0 before the first"),
     _int("goal_status", "controller.loop.goals.GoalStatus"),
     _int("goal_code", "result code of the goal that ended last"),
-    _int("goal_coordinate", "coordinate that violated a tolerance, as an index into the coordinates; -1 none"),
+    _int("goal_coordinate", "coordinate that violated a tolerance, as an index; -1 none"),
     _int("goal_slots", "bit mask of the shared goal slots in use"),
     _int("order_id", "order that took effect in this tick; 0 none"),
     _int("order_outcome", "controller.orders.OrderOutcome"),
@@ -77,7 +77,7 @@ CHANNELS: tuple[Channel, ...] = (
     _float("fault_value", "", "measured value behind the fault"),
     _float("fault_limit", "", "limit behind the fault"),
     _float("q_measured", SI, "positions as the sensors gave them", "sensor"),
-    _float("v_measured", "rad/s or m/s", "velocities as the sensors gave them; zero where there is none", "sensor"),
+    _float("v_measured", "rad/s or m/s", "velocities as the sensors gave them, or zero", "sensor"),
     _float("q", SI, "estimated joint positions", "joint"),
     _float("v", "rad/s or m/s", "estimated joint velocities", "joint"),
     _float("coordinate", SI, "goal coordinates at the estimate", "coordinate"),
@@ -151,7 +151,9 @@ class RecordLayout:
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """The record as a flat numpy structured type: one field a channel, arrays where there is one number per joint."""
+        """The record as a flat numpy structured type: one field a channel, arrays where there is one number
+        per joint.
+        """
         fields: list[tuple[str, Any]] = []
         for channel in CHANNELS:
             plain = np.int64 if channel.kind == "int" else np.float64
@@ -170,7 +172,9 @@ class RecordLayout:
         ]
         for per in ("joint", "coordinate", "motor", "sensor"):
             lines += ["=" * 80, f"MSG: linkwork_msgs/{per.capitalize()}s"]
-            lines += [f"float64 {name}" for name in self._fields[per]] or ["uint8 structure_needs_at_least_one_member"]
+            lines += [f"float64 {name}" for name in self._fields[per]] or [
+                "uint8 structure_needs_at_least_one_member"
+            ]
         return "\n".join(lines) + "\n"
 
     @staticmethod

@@ -1,12 +1,12 @@
 """Memory shared by loop and gateway: the ring of tick records going up, the goal slots going down.
 
-One file, mapped by both. Its first page is the header; then the ring; then the goal slots. One writer a field: the loop
-writes records and `head`, the gateway writes goals and `tail`. The file outlives either process: a new gateway maps it and
-finds the last seconds of ticks, whoever died.
+One file, mapped by both. Its first page is the header; then the ring; then the goal slots. One writer a
+field: the loop writes records and `head`, the gateway writes goals and `tail`. The file outlives either
+process: a new gateway maps it and finds the last seconds of ticks, whoever died.
 
-A word is written by one 8-byte store, and `head` moves only after its record is complete. On processors that reorder
-stores a reader could still see `head` first; each record therefore begins with its own tick number, and the reader
-takes a record only when that number is the one expected.
+A word is written by one 8-byte store, and `head` moves only after its record is complete. On processors that
+reorder stores a reader could still see `head` first; each record therefore begins with its own tick number,
+and the reader takes a record only when that number is the one expected.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ _MAGIC = 0x314B524F574B4E4C  # "LNKWORK1", read as a little-endian integer
 _LAYOUT_VERSION = 1
 
 # words of the header
-_AT_MAGIC, _AT_VERSION, _AT_RECORD_BYTES, _AT_LOOP_PID, _AT_HEAD, _AT_TAIL, _AT_LOCKSTEP, _AT_GATEWAY_PID = range(8)
+_AT_MAGIC, _AT_VERSION, _AT_RECORD_BYTES, _AT_LOOP_PID, _AT_HEAD, _AT_TAIL, _AT_LOCKSTEP, _AT_GATEWAY_PID = (
+    range(8)
+)
 _HASH_AT = 64
 _HASH_BYTES = 64
 _TEXT_AT = 256
@@ -76,7 +78,9 @@ class Shared:
 
     @classmethod
     def open(cls, path: Path) -> Shared:
-        """The file that a loop made. Raises FileNotFoundError, or SharedMismatch when it is not (yet) one of this version."""
+        """The file that a loop made. Raises FileNotFoundError, or SharedMismatch when it is not (yet) one of
+        this version.
+        """
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         head = os.pread(descriptor, 64, 0)
         magic, version, record_bytes = np.frombuffer(head.ljust(64, b"\0"), np.int64, 3)

@@ -17,7 +17,8 @@ def wanted_acceleration(
     theta: Floats, J: Floats, Jdv: Floats, v: Floats, wraps: NDArray[np.bool_], index: NDArray[np.int64],
     reference: Floats, velocity: Floats, acceleration: Floats, omega: float, zeta: float, task: Floats,
 ) -> None:  # fmt: skip
-    """task = θ̈_d + 2 ζ ω ė + ω² e − J̇ v on the rows `index`, e taken the short way round where a coordinate wraps.
+    """task = θ̈_d + 2 ζ ω ė + ω² e − J̇ v on the rows `index`, e taken the short way round where a coordinate
+    wraps.
 
     theta, Jdv (c) and J (c, n) are for all coordinates; reference, its rates and task (k) for those in use.
     """

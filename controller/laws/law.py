@@ -46,7 +46,8 @@ class Law(Protocol):
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
         """Writes the generalized force (N m or N a joint) that the motors should apply.
 
-        `ahead` holds the predicted state with kinematics, dynamics and coordinates evaluated. Returns how well the
-        coordinates determine the motion: the smallest pivot ratio of their Jacobian, 1 for laws that need none.
+        `ahead` holds the predicted state with kinematics, dynamics and coordinates evaluated. Returns how
+        well the coordinates determine the motion: the smallest pivot ratio of their Jacobian, 1 for laws that
+        need none.
         """
         ...

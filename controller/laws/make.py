@@ -20,8 +20,8 @@ def law_of(kind: LawKind, machine: Machine) -> Law:
     passive = [name for index, name in enumerate(machine.mechanism.joint_names) if index not in driven]
     if passive:
         raise LawRefused(
-            f"{machine.name}: no motor drives {', '.join(passive)}; a machine without closures needs a motor on every joint "
-            "(add it to `motors`)"
+            f"{machine.name}: no motor drives {', '.join(passive)}; a machine without closures needs a motor "
+            "on every joint (add it to `motors`)"
         )
     match kind:
         case LawKind.PIDC | LawKind.HOLD:

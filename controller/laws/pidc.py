@@ -1,6 +1,7 @@
 """Projected inverse dynamics in independent coordinates θ (Aghili 2005).
 
-Without closures the projector is the identity and the law reads f = h + M u, where the acceleration u satisfies
+Without closures the projector is the identity and the law reads f = h + M u, where the acceleration u
+satisfies
 
     J u = θ̈_d + 2 ζ ω (θ̇_d − J v) + ω² (θ_d − θ) − J̇ v,          J = ∂θ/∂q,
 
@@ -27,8 +28,8 @@ def inverse_dynamics(
 ) -> float:  # fmt: skip
     """force = M u + h − friction with J u = task on the rows `index`; returns the smallest pivot ratio of J.
 
-    M (n, n), h and friction (n), J (c, n), task (n), scratch rows (n, n), pivots (n) and u (n). Below a pivot ratio of 1e-12
-    nothing is divided and `force` is left as it was.
+    M (n, n), h and friction (n), J (c, n), task (n), scratch rows (n, n), pivots (n) and u (n). Below a pivot
+    ratio of 1e-12 nothing is divided and `force` is left as it was.
     """
     n = len(h)
     for i in range(n):

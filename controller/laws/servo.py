@@ -1,7 +1,8 @@
 """The trajectory as a rheonomic constraint (Xu & Liu 2017, after Udwadia & Kalaba).
 
-The constraint θ(q) = θ_d(t), stabilised as Φ̈ + α Φ̇ + β Φ = 0 with α = 2 ζ ω and β = ω², is A v̇ = b with A = J. The motors
-supply the constraint force itself: f = M^(1/2) B⁺ (b − A a) with a = M⁻¹ (friction − h), equation (8) with its exponent mended.
+The constraint θ(q) = θ_d(t), stabilised as Φ̈ + α Φ̇ + β Φ = 0 with α = 2 ζ ω and β = ω², is A v̇ = b with A
+= J. The motors supply the constraint force itself: f = M^(1/2) B⁺ (b − A a) with a = M⁻¹ (friction − h),
+equation (8) with its exponent mended.
 """
 
 from __future__ import annotations
@@ -12,7 +13,12 @@ from controller.laws.feedback import wanted_acceleration
 from controller.laws.law import Floats, Reference
 from machine import Machine
 from multibody import Workspace
+from multibody.coordinates import coordinates
+from multibody.dynamics import dynamics
 from multibody.udwadia_kalaba import ConstrainedAcceleration
+
+RANK_TOLERANCE = 1e-9
+"""Directions of B this much shorter than B's rows at the initial pose count as no constraint."""
 
 
 class Servo:
@@ -20,15 +26,16 @@ class Servo:
 
     def __init__(self, machine: Machine) -> None:
         mechanism = machine.mechanism
+        joints = mechanism.nv
         self._omega = machine.controller.bandwidth_rad_s
         self._zeta = machine.controller.damping_ratio
         self._wraps = np.array(mechanism.coordinate_wraps, np.bool_)
-        self._solve = ConstrainedAcceleration(mechanism.nv, mechanism.nv)
-        self._b, self._r = np.zeros(mechanism.nv), np.zeros(mechanism.nv)
-        self._A = np.zeros((mechanism.nv, mechanism.nv))
+        self._b, self._r = np.zeros(joints), np.zeros(joints)
+        self._A = np.zeros((joints, joints))
+        self._solve = ConstrainedAcceleration(joints, joints, RANK_TOLERANCE * _size_of_rows(machine))
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
-        """See `Law`. Returns rank A over its rows: 1 where the trajectory determines the motion."""
+        """See `Law`. Returns 1 where the trajectory determines the motion, 0 where A has lost rank."""
         wanted_acceleration(
             ahead.theta, ahead.J, ahead.Jdv, ahead.v, self._wraps, reference.index, reference.theta,
             reference.velocity, reference.acceleration, self._omega, self._zeta, self._b,
@@ -38,3 +45,14 @@ class Servo:
         rank = self._solve(ahead.M, self._r, self._A, self._b)
         force[:] = self._solve.constraint_force
         return 1.0 if rank == len(self._b) else 0.0
+
+
+def _size_of_rows(machine: Machine) -> float:
+    """The largest row of B = A M^(-1/2) at the initial pose."""
+    mechanism = machine.mechanism
+    work = mechanism.workspace()
+    work.q[:] = machine.initial_q
+    dynamics(*work.arguments)
+    coordinates(*work.arguments)
+    rows = np.linalg.solve(np.linalg.cholesky(work.M), work.J.T)
+    return float(np.max(np.linalg.norm(rows, axis=0)))

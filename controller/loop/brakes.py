@@ -1,7 +1,7 @@
 """The brake sequence: how a machine is taken off its brakes and put back on them without a sag or a jump.
 
-Enabling: the holding effort ramps up under the set brake, the brake opens (`brake_release_s`), the machine is released.
-Disabling is the reverse. The sequence runs on device time.
+Enabling: the holding effort ramps up under the set brake, the brake opens (`brake_release_s`), the machine is
+released. Disabling is the reverse. The sequence runs on device time.
 """
 
 from __future__ import annotations

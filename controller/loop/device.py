@@ -49,7 +49,8 @@ class DeviceLink:
     def take(self, message: bytes, inputs: Inputs) -> bool:
         """Reads any message of the plant; True when it was a fresh state, which then stands in `inputs`.
 
-        A state of another session, or one already taken, changes nothing. A state that cannot be read counts as lost.
+        A state of another session, or one already taken, changes nothing. A state that cannot be read counts
+        as lost.
         """
         try:
             if self.connected:

@@ -1,7 +1,8 @@
 """The estimate: joint positions and velocities from what the sensors gave.
 
-Where a sensor measures velocity it is taken as it is. Elsewhere velocity is the filtered difference of positions, a
-first-order low-pass of `CUT_OFF_HZ`; it lags by 1 / (2π CUT_OFF_HZ) + half a period, 2.1 ms at 1 kHz.
+Where a sensor measures velocity it is taken as it is. Elsewhere velocity is the filtered difference of
+positions, a first-order low-pass of `CUT_OFF_HZ`; it lags by 1 / (2π CUT_OFF_HZ) + half a period, 2.1 ms at 1
+kHz.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def estimate_joints(
 ) -> int:
     """Writes q and v from one reading a sensor; returns the first sensor whose reading is not finite, or −1.
 
-    `before` keeps the last positions for the difference; `first` starts it afresh. Nothing is written on failure.
+    `before` keeps the last positions for the difference; `first` starts it afresh. Nothing is written on
+    failure.
     """
     for i in range(len(joint)):
         if not (np.isfinite(q_measured[i]) and np.isfinite(v_measured[i])):

@@ -15,8 +15,8 @@ from protocol.codes import Mode
 class Inputs:
     """One tick's inputs, filled in place by whoever drives the tick.
 
-    `q_measured` and `v_measured` have one number a sensor (rad or m, and per second); `fresh` says whether they belong
-    to this tick or are what is left of an earlier one.
+    `q_measured` and `v_measured` have one number a sensor (rad or m, and per second); `fresh` says whether
+    they belong to this tick or are what is left of an earlier one.
     """
 
     q_measured: NDArray[np.float64]

@@ -57,13 +57,13 @@ FAULTS: dict[FaultCode, FaultKind] = {
         "the law gave no finite effort", "motor", "", "always: enabling starts from the measured pose"
     ),
     FaultCode.POSITION_LIMIT: FaultKind(
-        "a joint is beyond its position limit", "joint", "rad or m", "always: jog the joint back; moves away are refused"
+        "a joint is beyond its position limit", "joint", "rad or m", "always: the joint may be moved back"
     ),
     FaultCode.VELOCITY_LIMIT: FaultKind(
         "a joint is faster than its velocity limit", "joint", "rad/s or m/s", "the machine is at rest"
     ),
     FaultCode.SINGULAR_POSE: FaultKind(
-        "the goal's coordinates do not determine the motion at this pose", "", "smallest pivot ratio", "always"
+        "the goal's coordinates do not determine the motion here", "", "smallest pivot ratio", "always"
     ),
     FaultCode.NOT_HOMED: FaultKind("the device is not homed", "", "", "the device says it is homed"),
 }  # fmt: skip

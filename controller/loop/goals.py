@@ -1,8 +1,9 @@
 """References: where the goal coordinates should be, now and a little ahead.
 
-`Hold`, `Follow` and `Jog` answer the same two questions: `advance(time_s)` moves to the device time of this tick, and
-`at(ahead_s, …)` gives position, velocity and acceleration that much later. A goal is a path over its parameter s; time
-enters only through the rate ds/dt, so every stop, pause and change of speed keeps the machine on its path.
+`Hold`, `Follow` and `Jog` answer the same two questions: `advance(time_s)` moves to the device time of this
+tick, and `at(ahead_s, …)` gives position, velocity and acceleration that much later. A goal is a path over
+its parameter s; time enters only through the rate ds/dt, so every stop, pause and change of speed keeps the
+machine on its path.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class Motion(Protocol):
         ...
 
     def at(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
-        """Writes the reference `ahead_s` after this tick: each array has one number a coordinate of `index`."""
+        """Writes the reference `ahead_s` after this tick: each array has one number a coordinate of
+        `index`.
+        """
         ...
 
     @property
@@ -66,7 +69,7 @@ class Hold:
     def advance(self, time_s: float) -> None:
         """Nothing moves."""
 
-    def at(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
+    def at(self, _ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
         """The place held, with zero rates."""
         theta[:] = self._theta
         velocity[:] = 0.0
@@ -74,7 +77,9 @@ class Hold:
 
 
 class PathRate:
-    """The path parameter s(t) with a jerk-limited rate; `aim` starts a change of rate, from whatever stands."""
+    """The path parameter s(t) with a jerk-limited rate; `aim` starts a change of rate, from whatever
+    stands.
+    """
 
     def __init__(self, time_s: float, rate: float = 0.0) -> None:
         self._otg = ruckig.Ruckig(1)
@@ -92,7 +97,11 @@ class PathRate:
         """Brings the rate to `target`, from the rate and acceleration of this instant."""
         s, rate, acceleration = self.at(0.0)
         given = self._input
-        given.current_position, given.current_velocity, given.current_acceleration = [0.0], [rate], [acceleration]
+        given.current_position, given.current_velocity, given.current_acceleration = (
+            [0.0],
+            [rate],
+            [acceleration],
+        )
         given.target_velocity, given.target_acceleration = [target], [0.0]
         given.max_acceleration, given.max_jerk = [max(max_acceleration, abs(acceleration))], [max_jerk]
         self._otg.calculate(given, self._trajectory)
@@ -189,7 +198,9 @@ class Follow:
 
 
 class Jog:
-    """Velocity by hand: jerk-limited towards the velocities last asked for, to rest when nobody repeats them."""
+    """Velocity by hand: jerk-limited towards the velocities last asked for, to rest when nobody repeats
+    them.
+    """
 
     def __init__(
         self, index: NDArray[np.int64], theta: Floats, limits: Sequence[Sequence[float]], time_s: float

@@ -26,9 +26,11 @@ class Limited(IntFlag):
 def limit_effort(
     wanted: Floats, last: Floats, max_effort: Floats, max_rate: Floats, blend: float, dt: float, sent: Floats
 ) -> int:
-    """Writes `sent`, one effort per motor (N m or N); returns Limited bits, or −1 − i when entry i is not finite.
+    """Writes `sent`, one effort per motor (N m or N); returns Limited bits, or −1 − i when entry i is not
+    finite.
 
-    `blend` is the first-order filter's share of the new value, 1 without a filter. `sent` is left as it was on failure.
+    `blend` is the first-order filter's share of the new value, 1 without a filter. `sent` is left as it was
+    on failure.
     """
     limited = 0
     for i in range(len(wanted)):
@@ -52,5 +54,7 @@ def limit_effort(
 
 
 def filter_share(cut_off_hz: float, period_s: float) -> float:
-    """Share of the new value in a first-order low-pass of this cut-off, held over one period; 1 when the cut-off is 0 (off)."""
+    """Share of the new value in a first-order low-pass of this cut-off, held over one period; 1 when the
+    cut-off is 0 (off).
+    """
     return 1.0 if cut_off_hz <= 0.0 else float(-np.expm1(-2.0 * np.pi * cut_off_hz * period_s))

@@ -1,4 +1,6 @@
-"""Taking a goal's block out of shared memory: a slice of the checksum a tick, so that no goal is too large for a period."""
+"""Taking a goal's block out of shared memory: a slice of the checksum a tick, so that no goal is too large
+for a period.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,15 @@ SLICE_BYTES = 64 * 1024
 class OrderSource:
     """Orders as the supervisor may have them: goals only once their block has been verified.
 
-    `slot` gives a goal slot's words. Orders keep their sequence: while a block is being verified the ones behind it wait,
-    except those that stop the machine.
+    `slot` gives a goal slot's words. Orders keep their sequence: while a block is being verified the ones
+    behind it wait, except those that stop the machine.
     """
 
     _URGENT = (OrderKind.STOP, OrderKind.ESTOP, OrderKind.SHUTDOWN, OrderKind.LEASE_LOST, OrderKind.DISABLE)
 
-    def __init__(self, inbox: OrderInbox, slot: Callable[[int], NDArray[np.float64]], *, at_once: bool) -> None:
+    def __init__(
+        self, inbox: OrderInbox, slot: Callable[[int], NDArray[np.float64]], *, at_once: bool
+    ) -> None:
         self._inbox = inbox
         self._slot = slot
         self._slice = 1 << 62 if at_once else SLICE_BYTES

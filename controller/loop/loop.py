@@ -21,10 +21,18 @@ LIFELINE_EVERY = 16
 
 
 class Loop:
-    """Everything a tick touches, and what surrounds it: ring, orders, lifeline. The pace decides when `tick` is called."""
+    """Everything a tick touches, and what surrounds it: ring, orders, lifeline. The pace decides when `tick`
+    is called.
+    """
 
     def __init__(
-        self, machine: Machine, link: DeviceLink, shared: Shared, inbox: OrderInbox, lifeline: Lifeline, pace: Pace
+        self,
+        machine: Machine,
+        link: DeviceLink,
+        shared: Shared,
+        inbox: OrderInbox,
+        lifeline: Lifeline,
+        pace: Pace,
     ) -> None:
         layout = layout_for(machine)
         self.link, self.pace, self.inbox = link, pace, inbox

@@ -1,4 +1,5 @@
-"""When the loop ticks: on each state (the device is the clock), on its own deadlines (the host is), or in lockstep.
+"""When the loop ticks: on each state (the device is the clock), on its own deadlines (the host is), or in
+lockstep.
 
 In every pace the command computed from state k acts over [t_{k+1}, t_{k+2}).
 """
@@ -21,8 +22,8 @@ REPEAT_AFTER_MS = 1000
 def device_clocked(loop: Loop, client: DeviceClient) -> None:
     """The plant speaks first: a state arrives, a command answers it.
 
-    Where a state is more than half a period late the tick happens without it, so that orders, stops and faults never
-    wait for the plant.
+    Where a state is more than half a period late the tick happens without it, so that orders, stops and
+    faults never wait for the plant.
     """
     period, patience = loop.period_ns, loop.period_ns // 2
     deadline = time.monotonic_ns() + period
@@ -50,7 +51,9 @@ def device_clocked(loop: Loop, client: DeviceClient) -> None:
 
 
 def host_clocked(loop: Loop, client: DeviceClient) -> None:
-    """The controller speaks first: at each deadline it sends the command it has, and the state that answers feeds the next."""
+    """The controller speaks first: at each deadline it sends the command it has, and the state that answers
+    feeds the next.
+    """
     ticker = Ticker(loop.period_ns)
     ticker.start()
     next_hello = 0
@@ -70,7 +73,8 @@ def host_clocked(loop: Loop, client: DeviceClient) -> None:
 
 
 def lockstep(loop: Loop, client: DeviceClient) -> None:
-    """As fast as both ends can: one command, one period, one state. Time runs only while something is under way.
+    """As fast as both ends can: one command, one period, one state. Time runs only while something is under
+    way.
 
     Exactly one message is outstanding; it is repeated byte for byte after a second of wall time.
     """
@@ -99,7 +103,9 @@ PACES: dict[Pace, Callable[[Loop, DeviceClient], None]] = {
 
 
 def _take(loop: Loop, client: DeviceClient, message: bytes) -> bool:
-    """Reads this message and everything behind it; whether a fresh state was among them, the newest of which stands."""
+    """Reads this message and everything behind it; whether a fresh state was among them, the newest of which
+    stands.
+    """
     fresh = loop.link.take(message, loop.inputs)
     newest, _ = client.receive_latest()
     if newest is not None:

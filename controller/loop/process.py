@@ -1,4 +1,6 @@
-"""The loop process: it sets itself up for real time, then does nothing but ticks. A tick is read → step → write."""
+"""The loop process: it sets itself up for real time, then does nothing but ticks. A tick is read → step →
+write.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,9 @@ from protocol.sockets import DeviceClient
 from timing.children import Lifeline, ignore_interrupts
 from timing.realtime import Policy, set_up
 
+FIFO_PRIORITY = 50
+
+
 @dataclass(frozen=True)
 class LoopOptions:
     """What the gateway tells the loop on its command line."""
@@ -30,7 +35,7 @@ class LoopOptions:
     pace: Pace
     owner: str
     law: LawName | None = None
-    realtime: Policy = Policy.WARN
+    realtime: Policy = "warn"
     cpu: int | None = None
     keys: ClientKeys | None = None
 
@@ -40,26 +45,28 @@ def run(options: LoopOptions) -> int:
     ignore_interrupts()
     seat = Seat(options.seat)
     machine = configured(options.config, options.law)
+    in_step = options.pace is Pace.LOCKSTEP
     with claim(seat.folder, "loop", f"loop of {machine.name}"):
-        warm()
         obtained = set_up(
-            options.realtime if options.pace is not Pace.LOCKSTEP else Policy.IGNORE,
-            cpus=None if options.cpu is None else {options.cpu},
-            fifo_priority=None if options.pace is Pace.LOCKSTEP else 50,
+            "ignore" if in_step else options.realtime,
+            cpus=None if options.cpu is None else (options.cpu,),
+            fifo_priority=None if in_step else FIFO_PRIORITY,
+            lock_memory=not in_step,
         )
-        shared = Shared.create(
-            seat.shared_path, layout_for(machine), machine.config_hash, lockstep=options.pace is Pace.LOCKSTEP
-        )
-        shared.text = obtained.text
+        shared = Shared.create(seat.shared_path, layout_for(machine), machine.config_hash, lockstep=in_step)
         inbox = OrderInbox(seat.orders_path)
         client = DeviceClient(options.plant, options.keys)
         try:
             link = DeviceLink(client, machine, options.pace, options.owner)
             loop = Loop(machine, link, shared, inbox, Lifeline.from_stdin(), options.pace)
+            warm()
+            obtained.freeze_garbage()
+            shared.text = "; ".join((obtained.line, *obtained.warnings))
             loop.look_around()
             PACES[options.pace](loop, client)
             link.lose("the controller was shut down")
         finally:
             client.close(flush_ms=100)
             inbox.close()
+            obtained.close()
     return 0

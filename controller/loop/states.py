@@ -3,8 +3,8 @@
     unconfigured → inactive → active → stopping → active or inactive      any → fault → (recover) → inactive
                                                                           any → estop → (reset)   → inactive
 
-The table lists every move there is; what it does not list is refused and leaves the state as it was. It is printed in
-docs/states.md, and a test goes through every pair.
+The table lists every move there is; what it does not list is refused and leaves the state as it was. It is
+printed in docs/states.md, and a test goes through every pair.
 """
 
 from __future__ import annotations

@@ -18,17 +18,17 @@ from controller.loop.exchange import Inputs, Outputs
 from controller.loop.faults import FaultCode
 from controller.loop.goals import Follow
 from controller.loop.limits import Limited, filter_share, limit_effort
-from controller.loop.states import State
 from controller.loop.supervisor import Supervisor
 from controller.records import Record, RecordLayout
 from machine import Machine
 from multibody.dynamics import coordinates, dynamics, kinematics
 from multibody.integrate import rk4
-from protocol.codes import Mode
 
 Floats = NDArray[np.float64]
 AHEAD = 1.5
-"""Periods from a state to the middle of the hold of the command computed from it, which acts over [t_{k+1}, t_{k+2})."""
+"""Periods from a state to the middle of the hold of the command computed from it, which acts over [t_{k+1},
+t_{k+2}).
+"""
 LEAST_PIVOT = 1e-6
 """Pivot ratio of the goal coordinates' Jacobian below which the pose counts as singular."""
 _INTEGERS = struct.Struct("=22q")
@@ -43,8 +43,8 @@ def no_slots(_: int) -> Floats:
 class Tick:
     """The controller of one machine, one call a period.
 
-    `slot` gives a goal slot's words and `sound` the ids of goal orders whose block was verified (both from the loop
-    process). After `step` the tick's record stands in `record`.
+    `slot` gives a goal slot's words and `sound` the ids of goal orders whose block was verified (both from
+    the loop process). After `step` the tick's record stands in `record`.
     """
 
     def __init__(
@@ -124,10 +124,10 @@ class Tick:
             ahead.q[:], ahead.v[:] = self._now.q, self._now.v
         dynamics(*self._model, ahead.buffer)
         coordinates(*self._model, ahead.buffer)
-        motion = supervisor.motion
+        motion = supervisor.course.motion
         reference.index = motion.index
         motion.at(AHEAD * self._period_s, reference.theta, reference.velocity, reference.acceleration)
-        ratio = self._laws[supervisor.law](ahead, reference, self._force)
+        ratio = self._laws[supervisor.course.law](ahead, reference, self._force)
         if ratio < LEAST_PIVOT:
             supervisor.raise_fault(FaultCode.SINGULAR_POSE, -1, ratio, LEAST_PIVOT)
 
@@ -139,34 +139,42 @@ class Tick:
         else:
             self._r_law_effort *= brakes.share
             limited = limit_effort(
-                self._r_law_effort, self._sent, self._max_effort, self._max_rate, self._filter, self._period_s, self._sent
+                self._r_law_effort,
+                self._sent,
+                self._max_effort,
+                self._max_rate,
+                self._filter,
+                self._period_s,
+                self._sent,
             )
             if limited < 0:
                 supervisor.raise_fault(FaultCode.EFFORT_NOT_FINITE, -1 - limited)
                 self._sent[:] = 0.0
             elif limited:
-                supervisor.limited |= Limited(limited)
+                supervisor.course.limited |= Limited(limited)
         outputs.mode = brakes.mode
         outputs.effort[:] = self._sent
 
     def _write(self, inputs: Inputs, outputs: Outputs) -> None:
-        s = self.supervisor
-        motion = s.motion
+        s, course = self.supervisor, self.supervisor.course
+        motion = course.motion
         path_s = path_rate = path_length = 0.0
         if isinstance(motion, Follow):
             path_s, path_rate, _ = motion.path.at(0.0)
             path_length = motion.block.duration_s
-        moving = s.state in (State.ACTIVE, State.STOPPING)
+        moving = s.moving
         _INTEGERS.pack_into(
             self._integer_words, 0,
             self._count, inputs.device_tick, s.state, s.brakes.phase, outputs.mode,
-            s.law if moving else LawKind.NONE, s.goal_id, s.goal_status, s.goal_code, s.goal_coordinate,
-            s.slots_in_use, s.order_id, s.order_outcome, s.fault.code, s.fault.index, s.fault.tick, s.limited,
-            inputs.device_status, inputs.device_fault, inputs.lost_in_a_row, inputs.lost_total, inputs.connected,
+            course.law if moving else LawKind.NONE, course.goal_id, course.goal_status, course.goal_code, course.goal_coordinate,
+            course.slots_in_use, s.order_id, s.order_outcome, s.fault.code, s.fault.index, s.fault.tick, course.limited,
+            inputs.device_status, inputs.device_fault,
+            inputs.lost_in_a_row, inputs.lost_total, inputs.connected,
         )  # fmt: skip
         _SCALARS.pack_into(
             self._scalar_words, 0,
-            inputs.time_s, path_s, path_rate, path_length, s.goal_value, s.goal_limit, s.fault.value, s.fault.limit,
+            inputs.time_s, path_s, path_rate, path_length,
+            course.goal_value, course.goal_limit, s.fault.value, s.fault.limit,
         )  # fmt: skip
         self._r_q_measured[:] = inputs.q_measured
         self._r_v_measured[:] = inputs.v_measured

@@ -1,4 +1,6 @@
-"""What the supervisor looks at each tick: the link, the device, the measurements, the joints' limits, the goal's deviation."""
+"""What the supervisor looks at each tick: the link, the device, the measurements, the joints' limits, the
+goal's deviation.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ AT_REST = 1e-3
 
 @kernel(int64(VECTOR, VECTOR, VECTOR, VECTOR, VECTOR))
 def first_beyond(q: Floats, v: Floats, low: Floats, high: Floats, max_speed: Floats) -> int:
-    """The first joint outside its position limits and moving outwards (2 i), or too fast (2 i + 1); −1 when none is."""
+    """The first joint outside its position limits and moving outwards (2 i), or too fast (2 i + 1); −1 when
+    none is.
+    """
     for i in range(len(q)):
         if (q[i] > high[i] and v[i] > 1e-6) or (q[i] < low[i] and v[i] < -1e-6):
             return 2 * i
@@ -33,7 +37,9 @@ def first_beyond(q: Floats, v: Floats, low: Floats, high: Floats, max_speed: Flo
 def deviations(
     index: NDArray[np.int64], reference: Floats, theta: Floats, wraps: NDArray[np.bool_], error: Floats
 ) -> None:
-    """Writes |reference − θ| for the coordinates `index`, the short way round where a coordinate is an angle that wraps."""
+    """Writes |reference − θ| for the coordinates `index`, the short way round where a coordinate is an angle
+    that wraps.
+    """
     for i in range(len(index)):
         difference = reference[i] - theta[index[i]]
         if wraps[index[i]]:
@@ -43,7 +49,9 @@ def deviations(
 
 @kernel(boolean(VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR))
 def must_slow(q: Floats, v: Floats, low: Floats, high: Floats, deceleration: Floats, jerk: Floats) -> bool:
-    """Whether some joint, braking from now on within its acceleration and jerk limits, would not stop before its limit."""
+    """Whether some joint, braking from now on within its acceleration and jerk limits, would not stop before
+    its limit.
+    """
     for i in range(len(q)):
         distance = v[i] * v[i] / (2.0 * deceleration[i]) + abs(v[i]) * deceleration[i] / jerk[i]
         if (v[i] > 0.0 and q[i] + distance >= high[i]) or (v[i] < 0.0 and q[i] - distance <= low[i]):
@@ -119,7 +127,9 @@ class Watch:
             case FaultCode.NOT_HOMED:
                 return not status & DeviceStatus.HOMED
             case FaultCode.MEASUREMENT_NOT_FINITE:
-                return not bool(np.all(np.isfinite(inputs.q_measured)) and np.all(np.isfinite(inputs.v_measured)))
+                return not bool(
+                    np.all(np.isfinite(inputs.q_measured)) and np.all(np.isfinite(inputs.v_measured))
+                )
             case FaultCode.VELOCITY_LIMIT:
                 return float(np.max(np.abs(v))) > AT_REST
             case _:
@@ -134,7 +144,9 @@ class Watch:
         return bool(must_slow(q, v, self._low, self._high, self._deceleration, self._jerk))
 
     def jog_set(self, wanted: list[int]) -> NDArray[np.int64] | None:
-        """The independent coordinates a jog moves in: all joints, or the file's task coordinates; None for a mixture."""
+        """The independent coordinates a jog moves in: all joints, or the file's task coordinates; None for a
+        mixture.
+        """
         joints = len(self._low)
         total = len(self._wraps)
         if wanted and all(0 <= number < joints for number in wanted):
