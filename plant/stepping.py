@@ -58,7 +58,7 @@ BRAKE, ZERO, EFFORTS, DAMP = range(4)
 
 @kernel(void(INTEGERS, BUFFER, int64, VECTOR))
 def latch(s: Integers, b: Rows, mode: int, effort: Rows) -> None:
-    """Take a fresh command: its efforts, saturated, act from now on (under ZERO none); the way starts anew."""
+    """Take a fresh command: its efforts, saturated, act from now on (under ZERO none); the way is 0 again."""
     acting, most = vector(s, b, EFFORT), vector(s, b, MAX_EFFORT)
     for i in range(s[MOTORS]):
         acting[i] = 0.0 if mode == ZERO else min(max(effort[i], -most[i]), most[i])
