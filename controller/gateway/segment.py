@@ -1,0 +1,122 @@
+"""One MCAP file: the machine file as attachment, every tick as CDR, events as JSON.
+
+A tick's message is four bytes that say "little-endian CDR" and the record's own bytes. Under lockstep the
+wall-clock tail of the record is left off and message times are the device's, so that the same run gives the
+same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from mcap.writer import CompressionType, Writer
+from numpy.typing import NDArray
+
+from controller.records import RecordLayout
+
+CHUNK_BYTES = 64 * 1024
+"""Closing a chunk of this size takes well under a millisecond; a chunk is also what a crash may lose."""
+_CDR_LITTLE_ENDIAN = b"\0\1\0\0"
+_EVENT_SCHEMA = {
+    "title": "linkwork event",
+    "type": "object",
+    "properties": {
+        "event": {"type": "string"},
+        "tick": {"type": "integer"},
+        "time_s": {"type": "number"},
+    },
+}
+_LATEST_NS = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class LogSource:
+    """What a log is made from: the layout of a record, whether wall-clock time belongs in it, and what is
+    said up front.
+
+    `metadata` must hold nothing that differs between two equal runs when `wall_clock` is False.
+    """
+
+    layout: RecordLayout
+    wall_clock: bool
+    machine_file: str
+    metadata: Mapping[str, str]
+
+
+class Segment:
+    """A new file being written. Raises OSError (a full disk, a path that exists already)."""
+
+    def __init__(self, path: Path, source: LogSource) -> None:
+        self.path = path
+        self._layout = source.layout
+        self._wall_clock = source.wall_clock
+        self._record_bytes = source.layout.bytes if source.wall_clock else source.layout.deterministic_bytes
+        self._stream: IO[bytes] = path.open("xb")
+        self._writer = Writer(self._stream, chunk_size=CHUNK_BYTES, compression=CompressionType.LZ4)
+        self._writer.start(profile="ros2", library="linkwork")
+        self._writer.add_metadata("linkwork", dict(source.metadata))
+        self._writer.add_attachment(0, 0, "machine.yaml", "application/yaml", source.machine_file.encode())
+        schema = source.layout.ros2msg(wall_clock=source.wall_clock).encode()
+        tick = self._writer.register_schema("linkwork_msgs/msg/Tick", "ros2msg", schema)
+        event = self._writer.register_schema(
+            "linkwork.Event", "jsonschema", json.dumps(_EVENT_SCHEMA).encode()
+        )
+        self._tick = self._writer.register_channel("tick", "cdr", tick)
+        self._event = self._writer.register_channel("events", "json", event)
+        self._last_ns = 0
+        self.bytes = 0
+        """Bytes of messages so far, before compression: the same for the same run."""
+        self._stream.flush()
+
+    def ticks(self, words: NDArray[np.float64]) -> None:
+        """Appends records (n, words)."""
+        add, channel = self._writer.add_message, self._tick
+        numbers = (words.view(np.int64)[:, 0] & 0xFFFFFFFF).tolist()
+        times = self._times(words)
+        raw, size, stride = words.tobytes(), self._record_bytes, self._layout.bytes
+        for row, (number, time_ns) in enumerate(zip(numbers, times, strict=True)):
+            at = row * stride
+            add(channel, time_ns, _CDR_LITTLE_ENDIAN + raw[at : at + size], time_ns, number)
+        self.bytes += len(words) * (size + len(_CDR_LITTLE_ENDIAN))
+        if times:
+            self._last_ns = times[-1]
+
+    def event(self, name: str, content: Mapping[str, Any]) -> None:
+        """Appends an event at the time of the last tick."""
+        data = json.dumps({"event": name, **content}, default=str).encode()
+        self._writer.add_message(self._event, self._last_ns, data, self._last_ns)
+        self.bytes += len(data)
+
+    def _times(self, words: NDArray[np.float64]) -> list[int]:
+        offsets = self._layout.offsets
+        if self._wall_clock:
+            wall: list[int] = words.view(np.int64)[:, offsets["real_time_ns"]].tolist()
+            return [max(0, time_ns) for time_ns in wall]
+        seconds = np.nan_to_num(words[:, offsets["time_s"]], posinf=0.0, neginf=0.0)
+        return [min(max(0, round(1e9 * second)), _LATEST_NS) for second in seconds.tolist()]
+
+    def flush(self, *, close_chunk: bool) -> None:
+        """Hands what is complete to the system; with `close_chunk` everything."""
+        if close_chunk:
+            self._writer.flush()  # type: ignore[no-untyped-call]
+        else:
+            self._stream.flush()
+
+    def close(self) -> None:
+        """Writes the index and closes the file."""
+        try:
+            self._writer.finish()  # type: ignore[no-untyped-call]
+        finally:
+            self._stream.close()
+
+    def abandon(self) -> None:
+        """Closes the file as it is, after a failure to write."""
+        try:
+            self._stream.close()
+        except OSError:
+            return
