@@ -120,11 +120,10 @@ def read_handshake(data: bytes) -> Handshake:
     version. Raises ProtocolError naming the field.
     """
     content = read_map(data)
-    validate = _KINDS.get(content.get("type"))  # type: ignore[arg-type]
+    kind = content.get("type")
+    validate = _KINDS.get(kind) if isinstance(kind, str) else None
     if validate is None:
-        raise ProtocolError(
-            f"`type` must be one of {', '.join(_KINDS)}, this is {content.get('type')!r}", "type"
-        )
+        raise ProtocolError(f"`type` must be one of {', '.join(_KINDS)}, this is {kind!r}", "type")
     try:
         return validate(content)
     except ValidationError as error:

@@ -9,7 +9,6 @@ are in `protocol.handshake`.
 from __future__ import annotations
 
 import struct
-from functools import partial
 from math import isfinite
 from operator import itemgetter
 from typing import Any, Final
@@ -30,9 +29,6 @@ _STATE_FIELDS: Final = (
 _COMMAND_FIELDS: Final = ("type", "session", "seq", "mode", "effort")
 _read_state = itemgetter(*_STATE_FIELDS)
 _read_command = itemgetter(*_COMMAND_FIELDS)
-_unpack = partial(
-    msgpack.unpackb, use_list=False, max_array_len=_LONGEST_LIST, max_map_len=_LONGEST_LIST, max_ext_len=0
-)
 Floats = NDArray[np.float64]
 
 
@@ -143,7 +139,7 @@ class StateCodec:
         except Exception as error:
             raise _unreadable(data, "state", _STATE_FIELDS, error) from None
         if kind != "state":
-            raise ProtocolError(f"this is a {kind!r}, not a state", "type")
+            raise ProtocolError(f"this is {_brief(kind)}, not a state", "type")
         if not (type(session) is type(seq) is type(mode) is type(status) is type(fault) is type(ack) is int):
             _require_integers(session=session, seq=seq, mode=mode, status=status, fault=fault, ack=ack)
         if type(time_s) is not float:
@@ -206,7 +202,7 @@ class CommandCodec:
         except Exception as error:
             raise _unreadable(data, "command", _COMMAND_FIELDS, error) from None
         if kind != "command":
-            raise ProtocolError(f"this is a {kind!r}, not a command", "type")
+            raise ProtocolError(f"this is {_brief(kind)}, not a command", "type")
         if not (type(session) is type(seq) is type(mode) is int):
             _require_integers(session=session, seq=seq, mode=mode)
         if not (0 <= mode <= 2 and -1 <= seq < _TOP and 0 <= session < _TOP):
@@ -226,13 +222,13 @@ class CommandCodec:
 
 
 def read_map(data: bytes) -> dict[str, Any]:
-    """Any message of the device link as a map, lists as tuples. Raises ProtocolError when it is no map."""
+    """Any message of the device link as a map. Raises ProtocolError when it is none."""
     try:
-        content = _unpack(data)
+        content = msgpack.unpackb(data, max_array_len=_LONGEST_LIST, max_map_len=_LONGEST_LIST, max_ext_len=0)
     except Exception as error:
         raise ProtocolError(f"not readable as MessagePack: {error or type(error).__name__}") from None
     if not isinstance(content, dict):
-        raise ProtocolError(f"a message is a map, this is {type(content).__name__}")
+        raise ProtocolError(f"a message is a map, this is {_brief(content)}")
     return content
 
 
@@ -250,9 +246,9 @@ def _bytes_of(values: Floats) -> memoryview:
 
 def _unreadable(data: bytes, kind: str, fields: tuple[str, ...], error: Exception) -> ProtocolError:
     content = read_map(data)
-    found = content.get("type")
+    found = content.get("type", kind)
     if found != kind:
-        return ProtocolError(f"this is {found!r}, not a {kind}", "type")
+        return ProtocolError(f"this is {_brief(found)}, not a {kind}", "type")
     missing = [name for name in fields if name not in content]
     if missing:
         return ProtocolError(f"the {kind} has no field `{missing[0]}`", missing[0])

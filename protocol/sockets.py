@@ -39,6 +39,7 @@ class _Socket:
     _kind: int
     _largest = TRANSPORT_BYTES
     _queue = 1000
+    _queue_in = 1000
 
     def __init__(self, keys: ServerKeys | ClientKeys | None = None) -> None:
         self._own_context = isinstance(keys, ServerKeys)
@@ -56,7 +57,7 @@ class _Socket:
             zmq.LINGER: 0,
             zmq.MAXMSGSIZE: self._largest,
             zmq.SNDHWM: self._queue,
-            zmq.RCVHWM: self._queue,
+            zmq.RCVHWM: self._queue_in,
             zmq.RECONNECT_IVL: 20,
             zmq.RECONNECT_IVL_MAX: 500,
         }
@@ -117,15 +118,18 @@ class _Socket:
         if not endpoint.startswith("ipc://"):
             self.socket.set(zmq.HEARTBEAT_IVL, 1000)
             self.socket.set(zmq.HEARTBEAT_TIMEOUT, 3000)
-        ipc_path(endpoint)
-        self._secure("")
         try:
+            ipc_path(endpoint)
+            self._secure("")
             self.socket.connect(endpoint)
         except zmq.ZMQError as error:
             self.close()
             raise EndpointError(
                 f"{endpoint!r} is no endpoint: {error.strerror}; say ipc://PATH or tcp://HOST:PORT"
             ) from None
+        except EndpointError:
+            self.close()
+            raise
         self.endpoint = endpoint
 
     def _allow_ipv6(self, endpoint: str) -> None:
@@ -270,7 +274,7 @@ class DeviceServer(_Router):
     """The plant's end of the device link."""
 
     _largest = LINK_BYTES
-    _queue = 2 * LATEST_DRAIN
+    _queue = _queue_in = 2 * LATEST_DRAIN
     _domain = "linkwork-device"
 
 
@@ -278,7 +282,7 @@ class DeviceClient(_Dealer):
     """The controller's end of the device link."""
 
     _largest = LINK_BYTES
-    _queue = 2 * LATEST_DRAIN
+    _queue = _queue_in = 2 * LATEST_DRAIN
 
     def receive_latest(self, most: int = LATEST_DRAIN) -> tuple[bytes | None, int]:
         """(newest message or None, how many older ones were dropped); takes at most `most`. Never waits."""
@@ -292,7 +296,7 @@ class DeviceClient(_Dealer):
 class RequestServer(_Router):
     """The gateway's end of the requests. Few messages queue per peer: large ones must not fill the memory."""
 
-    _queue = 16
+    _queue_in = 16
     _domain = "linkwork-requests"
 
 

@@ -1,0 +1,183 @@
+"""The hot messages: what is packed is read back, what is wrong is refused by name and changes nothing."""
+
+import math
+from contextlib import suppress
+
+import msgpack
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol.errors import ProtocolError
+from protocol.link import CommandCodec, StateCodec, kind_of, read_map
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+counter = st.integers(0, 2**53 - 1)
+STATES = StateCodec(2, 3)
+COMMANDS = CommandCodec(3)
+STATE = {
+    "type": "state", "session": 5, "seq": 1, "time_s": 0.001, "q": [1.0, 2.0], "v": [3.0, 4.0],
+    "effort": [5.0, 6.0, 7.0], "mode": 2, "status": 17, "fault": 0, "ack": -1,
+}  # fmt: skip
+COMMAND = {"type": "command", "session": 5, "seq": 1, "mode": 2, "effort": [1.0, 2.0, 3.0]}
+
+
+@given(
+    st.lists(finite, min_size=7, max_size=7), counter, counter, finite, st.integers(0, 2), counter, counter,
+    st.integers(-1, 2**53 - 1),
+)  # fmt: skip
+def test_states_come_back_as_they_went(values, session, seq, time_s, mode, status, fault, ack):
+    row = np.array(values)
+    data = STATES.pack(session, seq, time_s, row[:2], row[2:4], row[4:], mode, status, fault, ack)
+    out = STATES.message()
+    STATES.unpack(data, out)
+    assert out.values.tobytes() == row.tobytes()
+    assert out.q.tolist() == values[:2]
+    assert out.v.tolist() == values[2:4]
+    assert out.effort.tolist() == values[4:]
+    assert (out.session, out.seq, out.time_s, out.mode) == (session, seq, time_s, mode)
+    assert (out.status, out.fault, out.ack) == (status, fault, ack)
+    assert kind_of(data) == "state"
+
+
+@given(st.lists(finite, min_size=3, max_size=3), counter, st.integers(-1, 2**53 - 1), st.integers(0, 2))
+def test_commands_come_back_as_they_went(efforts, session, seq, mode):
+    data = COMMANDS.pack(session, seq, mode, np.array(efforts))
+    out = COMMANDS.message()
+    COMMANDS.unpack(data, out)
+    assert out.effort.tolist() == efforts
+    assert (out.session, out.seq, out.mode) == (session, seq, mode)
+
+
+def test_integers_unknown_fields_and_any_order_are_fine():
+    shuffled = {"colour": [{"deep": None}], **dict(reversed(STATE.items())), "q": [1, -2], "time_s": 3}
+    out = STATES.message()
+    STATES.unpack(msgpack.packb(shuffled), out)
+    assert out.q.tolist() == [1.0, -2.0]
+    assert out.time_s == 3.0
+
+
+def test_huge_finite_numbers_whose_sum_overflows_are_finite():
+    out = STATES.message()
+    STATES.unpack(msgpack.packb({**STATE, "q": [1.7e308, 1.7e308]}), out)
+    assert out.q.tolist() == [1.7e308, 1.7e308]
+
+
+nan, inf = math.nan, math.inf
+WRONG_STATES = [
+    ({"type": "command"}, "type"), ({"type": None}, "type"), ({"session": -1}, "session"),
+    ({"session": 1.0}, "session"), ({"seq": True}, "seq"), ({"seq": "1"}, "seq"), ({"seq": 2**53}, "seq"),
+    ({"time_s": nan}, "time_s"), ({"time_s": -inf}, "time_s"), ({"time_s": None}, "time_s"),
+    ({"time_s": False}, "time_s"), ({"q": [1.0]}, "q"), ({"q": [1.0, 2.0, 3.0]}, "q"), ({"q": None}, "q"),
+    ({"q": "ab"}, "q"), ({"q": {"a": 1.0, "b": 2.0}}, "q"), ({"q": [1.0, "2"]}, "q[1]"),
+    ({"q": [nan, 2.0]}, "q[0]"), ({"v": [3.0, inf]}, "v[1]"), ({"v": [3.0, [4.0]]}, "v[1]"),
+    ({"effort": [5.0, True, 7.0]}, "effort[1]"), ({"effort": [5.0, None, 7.0]}, "effort[1]"),
+    ({"effort": [inf, -inf, 0.0]}, "effort[0]"), ({"mode": 3}, "mode"), ({"mode": -1}, "mode"),
+    ({"mode": 2.0}, "mode"), ({"status": -1}, "status"), ({"fault": 2**60}, "fault"), ({"ack": -2}, "ack"),
+    ({"ack": b"1"}, "ack"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "field"), WRONG_STATES)
+def test_a_wrong_state_is_refused_by_field_and_changes_nothing(change, field):
+    out = STATES.message()
+    STATES.unpack(msgpack.packb(STATE), out)
+    before = (
+        out.values.tobytes(),
+        out.session,
+        out.seq,
+        out.time_s,
+        out.mode,
+        out.status,
+        out.fault,
+        out.ack,
+    )
+    with pytest.raises(ProtocolError) as caught:
+        STATES.unpack(msgpack.packb({**STATE, **change}), out)
+    assert caught.value.field == field
+    after = (out.values.tobytes(), out.session, out.seq, out.time_s, out.mode, out.status, out.fault, out.ack)
+    assert after == before
+
+
+@pytest.mark.parametrize("field", list(STATE))
+def test_a_missing_field_of_a_state_is_named(field):
+    with pytest.raises(ProtocolError, match=field) as caught:
+        STATES.unpack(msgpack.packb({k: v for k, v in STATE.items() if k != field}), STATES.message())
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("field", list(COMMAND))
+def test_a_missing_field_of_a_command_is_named(field):
+    with pytest.raises(ProtocolError, match=field) as caught:
+        COMMANDS.unpack(msgpack.packb({k: v for k, v in COMMAND.items() if k != field}), COMMANDS.message())
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [({"mode": 7}, "mode"), ({"seq": -2}, "seq"), ({"effort": [1.0, 2.0]}, "effort"),
+    ({"session": "a"}, "session"),
+     ({"effort": [1.0, nan, 2.0]}, "effort[1]"), ({"effort": [True, 0.0, 0.0]}, "effort[0]"),
+     ({"effort": 3}, "effort")],
+)  # fmt: skip
+def test_a_wrong_command_is_refused_by_field(change, field):
+    with pytest.raises(ProtocolError) as caught:
+        COMMANDS.unpack(msgpack.packb({**COMMAND, **change}), COMMANDS.message())
+    assert caught.value.field == field
+
+
+def test_a_flood_of_bytes_is_refused_before_it_is_decoded():
+    with pytest.raises(ProtocolError, match="bytes are too many"):
+        STATES.unpack(msgpack.packb({**STATE, "extra": bytes(100_000)}), STATES.message())
+
+
+@given(st.binary(max_size=300))
+def test_random_bytes_raise_nothing_but_protocol_errors(data):
+    for read in (
+        lambda: STATES.unpack(data, STATES.message()),
+        lambda: COMMANDS.unpack(data, COMMANDS.message()),
+        lambda: read_map(data),
+        lambda: kind_of(data),
+    ):
+        try:
+            read()
+        except ProtocolError:
+            continue
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text(max_size=5)
+    | st.binary(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@given(st.sampled_from(list(STATE)), values)
+def test_any_value_in_any_field_is_read_or_refused(field, value):
+    out = STATES.message()
+    with suppress(ProtocolError):
+        STATES.unpack(msgpack.packb({**STATE, field: value}), out)
+    assert np.isfinite(out.values).all()
+    assert 0 <= out.mode <= 2
+
+
+@given(st.data())
+def test_a_damaged_frame_is_read_or_refused(data):
+    frame = bytearray(msgpack.packb(STATE))
+    at = data.draw(st.integers(0, len(frame) - 1))
+    frame[at] = data.draw(st.integers(0, 255))
+    try:
+        STATES.unpack(bytes(frame[: data.draw(st.integers(0, len(frame)))]), STATES.message())
+    except ProtocolError:
+        return
+
+
+def test_a_machine_without_motors_has_empty_lists():
+    codec = StateCodec(0, 0)
+    empty = np.zeros(0)
+    out = codec.message()
+    codec.unpack(codec.pack(1, 2, 0.5, empty, empty, empty, 0, 0, 0, -1), out)
+    assert out.seq == 2
+    assert out.values.size == 0
