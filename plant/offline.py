@@ -163,9 +163,8 @@ def _run(
         finite = _steps(*work.arguments, method, step, count, chunk)
         seconds += time.perf_counter() - began
         if finite < count:
-            raise SimulationDiverged(
-                f"the simulation of {machine.name} diverged at {(done + finite + 1) * dt:g} s; take a shorter step"
-            )
+            at_s = (done + finite + 1) * dt
+            raise SimulationDiverged(f"the simulation of {machine.name} diverged at {at_s:g} s; shorten the step")
         first = (-done - 1) % every
         kept.append(chunk[first:count:every].copy())
         done += count
