@@ -18,17 +18,12 @@ def _longest_column(a: Rows, start: int) -> tuple[int, float]:
     """The column from `start` on whose part below row `start` is longest, and that length."""
     best, longest = start, -1.0
     for j in range(start, a.shape[1]):
-        largest = 0.0
-        for i in range(start, a.shape[0]):
-            largest = max(largest, abs(a[i, j]))
         square = 0.0
-        if largest > 0.0:
-            for i in range(start, a.shape[0]):
-                square += (a[i, j] / largest) ** 2
-        length = largest * math.sqrt(square)
-        if length > longest:
-            best, longest = j, length
-    return best, longest
+        for i in range(start, a.shape[0]):
+            square += a[i, j] * a[i, j]
+        if square > longest:
+            best, longest = j, square
+    return best, math.sqrt(max(longest, 0.0))
 
 
 @kernel(int64(MATRIX, VECTOR, VECTOR, float64))

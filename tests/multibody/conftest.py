@@ -1,0 +1,55 @@
+"""Kernels are warmed once, so that tests run them as daemons do: fixed types, nothing compiled on the way."""
+
+from collections.abc import Callable
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import pytest
+from numba.core.runtime import _nrt_python, rtsys
+
+# each import declares the kernels of its file
+import multibody.functions
+import multibody.integrate
+import multibody.udwadia_kalaba  # noqa: F401
+from multibody.compiling import warm
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _warm_kernels() -> None:
+    warm()
+
+
+@numba.njit
+def _nothing(*arguments: object) -> None:
+    return None
+
+
+@numba.njit
+def _allocate(a: npt.NDArray[np.float64]) -> float:
+    return float(np.zeros_like(a)[0])
+
+
+@pytest.fixture
+def allocations() -> Callable[..., int]:
+    """Function that calls a kernel with arguments and says how many times it allocated memory.
+
+    numba allocates a little for each array that it takes over from Python; that is subtracted. That the count
+    counts at all is checked first.
+    """
+    _nrt_python.memsys_enable_stats()
+
+    def total() -> int:
+        stats = rtsys.get_allocation_stats()
+        return int(stats.alloc + stats.mi_alloc)
+
+    def count(function: Callable[..., object], *arguments: object) -> int:
+        _nothing(*arguments)
+        before = total()
+        _nothing(*arguments)
+        between = total()
+        function(*arguments)
+        return total() - between - (between - before)
+
+    assert count(_allocate, np.zeros(3)) > 0
+    return count

@@ -1,0 +1,80 @@
+"""The same mechanism in Pinocchio, whose joints must be numbered depth first: else its numbers are wrong."""
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from multibody import Body, Joint, Mechanism
+
+Array = npt.NDArray[np.float64]
+
+
+class PinocchioModel:
+    """Mass matrix, bias force, and kinematics of points, in this project's order of coordinates."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+        self.model = pin.Model()
+        self.model.gravity = pin.Motion(np.asarray(mechanism.gravity_m_s2), np.zeros(3))
+        self._bodies = {body.name: body for body in mechanism.bodies}
+        self._places = {"world": (0, pin.SE3.Identity())}
+        self._grow("world")
+        self.order = [self.model.joints[self.model.getJointId(name)].idx_v for name in mechanism.joint_names]
+        self.model.armature = np.zeros(self.model.nv)
+        for name, place in zip(mechanism.joint_names, self.order, strict=True):
+            self.model.armature[place] = next(j for j in mechanism.joints if j.name == name).armature
+        for point in mechanism.points:
+            parent, offset = self._places[point.body]
+            placement = offset * pin.SE3(np.eye(3), np.asarray(point.at_m))
+            self.model.addFrame(pin.Frame(point.name, parent, placement, pin.FrameType.OP_FRAME))
+        self.data = self.model.createData()
+
+    def _grow(self, parent: str) -> None:
+        for joint in self.mechanism.joints:
+            if joint.parent == parent:
+                self._add(joint, self._bodies[joint.child])
+                self._grow(joint.child)
+
+    def _add(self, joint: Joint, body: Body) -> None:
+        parent, offset = self._places[joint.parent]
+        placement = offset * pin.SE3(np.asarray(joint.rotation), np.asarray(joint.at_m))
+        if joint.kind == "fixed":
+            self._places[body.name] = (parent, placement)
+        else:
+            makers = {
+                "revolute": pin.JointModelRevoluteUnaligned,
+                "prismatic": pin.JointModelPrismaticUnaligned,
+            }
+            number = self.model.addJoint(
+                parent, makers[joint.kind](np.asarray(joint.axis)), placement, joint.name
+            )
+            self._places[body.name] = (number, pin.SE3.Identity())
+        inertia = pin.Inertia(body.mass_kg, np.asarray(body.com_m), np.asarray(body.inertia_kg_m2))
+        self.model.appendBodyToJoint(*self._places[body.name][:1], inertia, self._places[body.name][1])
+
+    def _theirs(self, ours: Array) -> Array:
+        theirs = np.zeros(len(ours))
+        theirs[self.order] = ours
+        return theirs
+
+    def mass_matrix(self, q: Array) -> Array:
+        pin.crba(self.model, self.data, self._theirs(q))
+        upper = np.triu(self.data.M)
+        full: Array = upper + np.triu(upper, 1).T
+        return full[np.ix_(self.order, self.order)]
+
+    def bias(self, q: Array, v: Array) -> Array:
+        h: Array = pin.nonLinearEffects(self.model, self.data, self._theirs(q), self._theirs(v))
+        return h[self.order]
+
+    def point(self, name: str, q: Array, v: Array) -> tuple[Array, Array, Array]:
+        """Position, Jacobian (angular; linear) in world axes at the point, and J̇ v."""
+        frame, axes = self.model.getFrameId(name), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        theirs = self._theirs(q), self._theirs(v), np.zeros(len(v))
+        pin.forwardKinematics(self.model, self.data, *theirs)
+        pin.updateFramePlacements(self.model, self.data)
+        j = pin.computeFrameJacobian(self.model, self.data, theirs[0], frame, axes)
+        j = j.reshape(6, -1)[:, self.order]
+        bias = pin.getFrameClassicalAcceleration(self.model, self.data, frame, axes)
+        position = self.data.oMf[frame].translation.copy()
+        return position, np.vstack([j[3:], j[:3]]), np.concatenate([bias.angular, bias.linear])

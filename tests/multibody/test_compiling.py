@@ -1,0 +1,85 @@
+"""Warming: what is compiled once is loaded afterwards, by every process, until a source changes."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import multibody.linear
+from multibody.compiling import warm
+from multibody.dynamics import dynamics
+from tests.multibody.machines import pendulum
+
+_SCRIPT = """
+import multibody.linear
+from multibody.compiling import CACHE_FOLDER, warm
+report = warm()
+print(report.compiled, report.from_cache, CACHE_FOLDER)
+"""
+
+
+def _copy_of_the_room(folder: Path) -> Path:
+    """The compiling machinery and one small file of kernels, apart from the project's own."""
+    room = folder / "multibody"
+    room.mkdir()
+    source = Path(multibody.linear.__file__).parent
+    for name in ("compiling.py", "linear.py", "vectors.py", "views.py", "model.py"):
+        shutil.copy(source / name, room)
+    (room / "__init__.py").write_text("")
+    return room
+
+
+def _start(folder: Path) -> "subprocess.Popen[str]":
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
+    environment["PYTHONPATH"] = str(folder)
+    environment["XDG_CACHE_HOME"] = str(folder / "cache")
+    return subprocess.Popen(
+        [sys.executable, "-c", _SCRIPT], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
+    )
+
+
+def _finish(process: "subprocess.Popen[str]") -> tuple[int, bool, str]:
+    output, _ = process.communicate(timeout=100)
+    assert process.returncode == 0
+    compiled, from_cache, folder = output.split()
+    return int(compiled), from_cache == "True", folder
+
+
+def test_only_one_of_two_processes_compiles_and_a_changed_source_compiles_anew(tmp_path):
+    room = _copy_of_the_room(tmp_path)
+    both = [_start(tmp_path), _start(tmp_path)]
+    reports = sorted(_finish(process) for process in both)
+    kernels = reports[1][0]
+    assert kernels > 0
+    assert [(compiled, cached) for compiled, cached, _ in reports] == [(0, True), (kernels, False)]
+    assert reports[0][2] == reports[1][2]
+
+    vectors = room / "vectors.py"  # only called or imported by the kernels' file
+    vectors.write_text(vectors.read_text() + "\n# changed\n")
+    changed = _finish(_start(tmp_path))
+    assert changed[:2] == (kernels, False)
+    assert changed[2] != reports[0][2]
+
+    (room / "unrelated.py").write_text("VALUE = 1\n")
+    assert _finish(_start(tmp_path)) == (0, True, changed[2])
+
+
+def test_after_warming_wrong_types_raise_and_nothing_compiles():
+    warm()
+    w = pendulum().workspace()
+    with pytest.raises(TypeError, match="No matching definition"):
+        dynamics(w.parameters, w.topology, w.buffer.astype(np.float32))
+    again = warm()
+    assert again.compiled == 0
+    assert again.from_cache
+
+
+def test_progress_is_told_only_of_what_is_still_to_do():
+    warm()
+    told: list[tuple[int, int, str]] = []
+    warm(lambda done, total, name: told.append((done, total, name)))
+    assert told == []
