@@ -96,7 +96,7 @@ def physics(file: MachineFile) -> dict[str, Any]:
 def everything(file: MachineFile) -> dict[str, Any]:
     """Return all that a file says, defaults filled in and order kept where it counts."""
     order = [list(file.joints), list(file.task), list(file.motors), list(file.sensors)]
-    return {"file": file.model_dump(exclude={"about"}), "order": order}
+    return {"file": file.model_dump(), "order": order}
 
 
 def limits_of(file: MachineFile) -> tuple[Limits, ...]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, Tag, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from machine.fields import NAME_PATTERN
-from machine.names import nearest
-from machine.problems import Problem, shown
+from machine.names import meant
+from machine.places import locate
+from machine.problems import Place, Problem, shown
 from machine.yaml import Document
 
 M = TypeVar("M", bound=BaseModel)
 
-_ALLOWED = {
+_UNKNOWN, _MISSING = "this key is not known", "this key is missing"
+_TYPES = {
     "float_type": "a number",
     "int_type": "a whole number",
     "int_from_float": "a whole number",
@@ -24,26 +27,14 @@ _ALLOWED = {
     "model_type": "a mapping",
     "model_attributes_type": "a mapping",
     "list_type": "a list",
-    "finite_number": "a finite number",
+}
+_RANGES = {
     "greater_than": "more than {gt:g}",
     "greater_than_equal": "{ge:g} or more",
     "less_than": "less than {lt:g}",
     "less_than_equal": "at most {le:g}",
-    "literal_error": "{expected}",
-    "union_tag_invalid": "{expected_tags}",
-    "string_pattern_mismatch": "letters, digits and underscores, a letter first",
     "string_too_long": "at most {max_length} characters",
 }
-_WRONG = {
-    "missing": "this key is missing",
-    "extra_forbidden": "this key is not known",
-    "union_tag_invalid": "this type is not known",
-    "union_tag_not_found": "this key is missing",
-    "finite_number": "this is not a finite number",
-    "literal_error": "this choice does not exist",
-    "string_pattern_mismatch": "this is not a name",
-}
-_OUT_OF_RANGE = {"greater_than", "greater_than_equal", "less_than", "less_than_equal", "string_too_long"}
 
 
 def validate(model: type[M], data: Any, document: Document) -> M | list[Problem]:
@@ -55,138 +46,149 @@ def validate(model: type[M], data: Any, document: Document) -> M | list[Problem]
 
 
 def problems_of(error: ValidationError, model: type[BaseModel], document: Document) -> list[Problem]:
-    """Translate a pydantic error about a document's data, in the order of the document."""
-    problems = [_problem(detail, model, document) for detail in error.errors(include_url=False)]
-    misspelt = {
-        (*_parent(p), p.remedy.removeprefix("write "))
-        for p in problems
-        if p.message == _WRONG["extra_forbidden"]
-    }
-    problems = [
-        p
-        for p in problems
-        if p.message != _WRONG["missing"] or (*_parent(p), p.key.rpartition(".")[2]) not in misspelt
-    ]
-    return sorted(problems, key=lambda problem: (problem.line or 0, problem.column or 0))
+    """Translate a pydantic error about a document's data, in the order of the document.
+
+    A key that is missing because it is misspelt is reported once, as unknown.
+    """
+    problems = []
+    for detail in error.errors(include_url=False):
+        of_key = bool(detail["loc"]) and detail["loc"][-1] == "[key]"
+        fault = _Fault(
+            detail["msg"], detail.get("ctx", {}), detail["input"], *locate(model, detail["loc"]), of_key
+        )
+        report = _REPORTS.get(detail["type"], _plainly)
+        problems.append(report(detail["type"], fault).problem(document))
+    misspelt = {_sibling(p.key, p.remedy.removeprefix("write ")) for p in problems if p.message == _UNKNOWN}
+    told = [p for p in problems if p.message != _MISSING or p.key not in misspelt]
+    return sorted(told, key=lambda problem: (problem.line or 0, problem.column or 0))
 
 
-def _parent(problem: Problem) -> tuple[str]:
-    return (problem.key.rpartition(".")[0],)
+def _sibling(key: str, name: str) -> str:
+    parent = key.rpartition(".")[0]
+    return f"{parent}.{name}" if parent else name
 
 
-def _problem(detail: Any, model: type[BaseModel], document: Document) -> Problem:
-    kind, context = detail["type"], detail.get("ctx", {})
-    path, section, description = _locate(model, detail["loc"])
-    found = shown(detail["input"])
-    message = _WRONG.get(kind) or (
-        "this is out of range" if kind in _OUT_OF_RANGE else "this has the wrong type"
+@dataclass(frozen=True)
+class _Fault:
+    """What pydantic says, and where it is in the schema."""
+
+    text: str
+    context: dict[str, Any]
+    value: Any
+    path: Place
+    section: type[BaseModel] | None
+    meaning: str
+    of_key: bool
+
+
+@dataclass(frozen=True)
+class _Report:
+    """A problem that does not know its line and column yet."""
+
+    path: Place
+    message: str
+    found: str
+    allowed: str
+    remedy: str = ""
+    of_key: bool = False
+
+    def problem(self, document: Document) -> Problem:
+        """Place the problem in a document."""
+        rest = {"found": self.found, "allowed": self.allowed, "remedy": self.remedy}
+        return document.problem(self.path, self.message, of_key=self.of_key, **rest)
+
+
+def _with_meaning(allowed: str, fault: _Fault) -> str:
+    return f"{allowed}: {fault.meaning}" if allowed and fault.meaning else allowed or fault.meaning
+
+
+def _plainly(_: str, fault: _Fault) -> _Report:
+    return _Report(fault.path, fault.text, shown(fault.value), fault.meaning, of_key=fault.of_key)
+
+
+def _by_the_section(_: str, fault: _Fault) -> _Report:
+    """A fault that a section of ours has found and described (`fields.wrong`)."""
+    said = fault.context
+    return _Report(
+        (*fault.path, *said["at"]), said["message"], said["found"], said["allowed"], said["remedy"]
     )
-    allowed, remedy, of_key = _allowed(kind, context, description), "", False
-    if detail["loc"] and detail["loc"][-1] == "[key]":
-        of_key = True
-    if kind == "machine":
-        message, found = context["message"], context["found"]
-        allowed, remedy, path = context["allowed"], context["remedy"], (*path, *context["at"])
-    elif kind in ("missing", "union_tag_not_found"):
-        if kind == "union_tag_not_found":
-            path = (*path, str(context.get("discriminator", "type")).strip("'"))
-        found, remedy = "nothing", f"add {path[-1]}"
-    elif kind == "extra_forbidden":
-        keys = sorted(section.model_fields) if section else []
-        meant = nearest(str(path[-1]), keys)
-        found, allowed, of_key = str(path[-1]), ", ".join(keys), True
-        remedy = f"write {meant}" if meant else "remove it"
-    elif kind == "union_tag_invalid":
-        path = (*path, str(context.get("discriminator", "type")).strip("'"))
-        found = str(context.get("tag", ""))
-        allowed = allowed.replace("'", "")
-        remedy = _meant(found, allowed.split(", "))
-    elif kind == "literal_error":
-        choices = allowed.replace("'", "").replace(" or ", ", ")
-        allowed, remedy = choices, _meant(str(detail["input"]), choices.split(", "))
-    elif kind == "string_pattern_mismatch" and context.get("pattern") != NAME_PATTERN:
-        message, allowed = "this is not understood", description
-    elif kind in ("too_short", "too_long"):
-        message, allowed = "this has the wrong length", _length(context, detail["input"])
-        found = f"{len(detail['input'])} values" if isinstance(detail["input"], (list, dict)) else found
-    elif kind not in _ALLOWED:
-        message = detail["msg"]
-    return document.problem(path, message, of_key=of_key, found=found, allowed=allowed, remedy=remedy)
 
 
-def _allowed(kind: str, context: dict[str, Any], description: str) -> str:
-    text = _ALLOWED.get(kind, "").format(**context) if kind in _ALLOWED else ""
-    return (
-        f"{text}: {description}"
-        if text and description and kind not in ("literal_error", "union_tag_invalid")
-        else text or description
-    )
+def _missing(kind: str, fault: _Fault) -> _Report:
+    path = fault.path if kind == "missing" else (*fault.path, _choosing_key(fault))
+    return _Report(path, _MISSING, "nothing", fault.meaning, f"add {path[-1]}")
 
 
-def _length(context: dict[str, Any], value: Any) -> str:
-    least, most = context.get("min_length"), context.get("max_length")
-    unit = "values" if isinstance(value, list) else "entries"
-    return f"{least} {unit} at least" if least is not None else f"{most} {unit} at most"
+def _unknown_key(_: str, fault: _Fault) -> _Report:
+    keys = sorted(fault.section.model_fields) if fault.section else []
+    word = str(fault.path[-1])
+    return _Report(fault.path, _UNKNOWN, word, ", ".join(keys), meant(word, keys) or "remove it", of_key=True)
 
 
-def _meant(word: str, choices: list[str]) -> str:
-    meant = nearest(word, choices)
-    return f"write {meant}" if meant else ""
+def _unknown_type(_: str, fault: _Fault) -> _Report:
+    choices = _choices(fault.context["expected_tags"])
+    path, word = (*fault.path, _choosing_key(fault)), str(fault.context["tag"])
+    return _Report(path, "this type is not known", word, ", ".join(choices), meant(word, choices))
 
 
-def _locate(
-    model: type[BaseModel], loc: tuple[str | int, ...]
-) -> tuple[tuple[str | int, ...], type[BaseModel] | None, str]:
-    """Walk a location: return it without the marks of unions, its section, its key's description."""
-    path: list[str | int] = []
-    section: type[BaseModel] | None = model
-    here: Any = model
-    description = ""
-    for step in loc:
-        if step == "[key]":
-            continue
-        here, member = _member(here, step)
-        if member:
-            continue
-        path.append(step)
-        description = ""
-        section = here if isinstance(here, type) and issubclass(here, BaseModel) else None
-        if section is not None:
-            known = section.model_fields.get(str(step))
-            description = known.description or "" if known else ""
-            here = known.annotation if known else None
-        else:
-            here = _inside(here)
-    return tuple(path), section, description
+def _unknown_choice(_: str, fault: _Fault) -> _Report:
+    choices = _choices(fault.context["expected"].replace(" or ", ", "))
+    allowed, remedy = ", ".join(choices), meant(str(fault.value), choices)
+    return _Report(fault.path, "this choice does not exist", shown(fault.value), allowed, remedy)
 
 
-def _member(here: Any, step: str | int) -> tuple[Any, bool]:
-    """Strip what surrounds a type; where it is a union, choose the member that a step names, and say so."""
-    while get_origin(here) is Annotated:
-        here = get_args(here)[0]
-    if get_origin(here) not in (Union, UnionType):
-        return here, False
-    members = [member for member in get_args(here) if member is not type(None)]
-    for candidate in members:
-        if step in _tags(candidate):
-            return candidate, True
-    return (_member(members[0], step)[0], False) if len(members) == 1 else (None, False)
+def _not_a_name(_: str, fault: _Fault) -> _Report:
+    if fault.context["pattern"] != NAME_PATTERN:
+        return _Report(fault.path, "this is not understood", shown(fault.value), fault.meaning)
+    allowed = "letters, digits and underscores, a letter first"
+    return _Report(fault.path, "this is not a name", shown(fault.value), allowed, of_key=fault.of_key)
 
 
-def _tags(member: Any) -> set[str]:
-    tags: set[str] = set()
-    while get_origin(member) is Annotated:
-        tags |= {note.tag for note in get_args(member)[1:] if isinstance(note, Tag)}
-        member = get_args(member)[0]
-    if isinstance(member, type) and issubclass(member, BaseModel) and "type" in member.model_fields:
-        choice = member.model_fields["type"].annotation
-        tags |= set(get_args(choice)) if get_origin(choice) is Literal else set()
-    return tags
+def _wrong_length(kind: str, fault: _Fault) -> _Report:
+    what = "values" if isinstance(fault.value, list) else "entries"
+    bound = "min_length" if kind == "too_short" else "max_length"
+    allowed = f"{fault.context[bound]} {what} at {'least' if kind == 'too_short' else 'most'}"
+    found = f"{len(fault.value)} {what}"
+    return _Report(fault.path, "this has the wrong length", found, _with_meaning(allowed, fault))
 
 
-def _inside(here: Any) -> Any:
-    """Return the type of what a list or a mapping holds."""
-    origin, inner = get_origin(here), get_args(here)
-    if origin is dict:
-        return inner[1]
-    return inner[0] if origin in (list, tuple) and inner else None
+def _not_finite(_: str, fault: _Fault) -> _Report:
+    allowed = _with_meaning("a finite number", fault)
+    return _Report(fault.path, "this is not a finite number", shown(fault.value), allowed)
+
+
+def _wrong_type(kind: str, fault: _Fault) -> _Report:
+    whole = isinstance(fault.value, int) and not isinstance(fault.value, bool)
+    message = "this number is too large" if kind == "float_type" and whole else "this has the wrong type"
+    return _Report(fault.path, message, shown(fault.value), _with_meaning(_TYPES[kind], fault))
+
+
+def _out_of_range(kind: str, fault: _Fault) -> _Report:
+    allowed = _RANGES[kind].format(**fault.context)
+    if not fault.of_key:
+        allowed = _with_meaning(allowed, fault)
+    return _Report(fault.path, "this is out of range", shown(fault.value), allowed, of_key=fault.of_key)
+
+
+def _choosing_key(fault: _Fault) -> str:
+    return str(fault.context.get("discriminator", "type")).strip("'")
+
+
+def _choices(text: str) -> list[str]:
+    return text.replace("'", "").split(", ")
+
+
+_REPORTS: dict[str, Callable[[str, _Fault], _Report]] = {
+    "machine": _by_the_section,
+    "missing": _missing,
+    "union_tag_not_found": _missing,
+    "extra_forbidden": _unknown_key,
+    "union_tag_invalid": _unknown_type,
+    "literal_error": _unknown_choice,
+    "string_pattern_mismatch": _not_a_name,
+    "too_short": _wrong_length,
+    "too_long": _wrong_length,
+    "finite_number": _not_finite,
+    **dict.fromkeys(_TYPES, _wrong_type),
+    **dict.fromkeys(_RANGES, _out_of_range),
+}

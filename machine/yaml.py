@@ -155,6 +155,8 @@ class _Walk:
                 continue
             self.keys[place] = _mark(key_node)
             data[key] = self.value(value_node, place)
+            if data[key] is None and not value_node.value:  # nothing stands there: point at the key
+                self.values[place] = self.keys[place]
         return data
 
     def scalar(self, node: ScalarNode, path: Place) -> Any:
@@ -204,6 +206,8 @@ def _syntax(error: MarkedYAMLError, file: str, text: str) -> Problem:
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (None, None)
     message = " ".join(str(part) for part in (error.problem, error.context) if part) or "this is not YAML"
+    if error.context_mark and mark is not error.context_mark:
+        message += f" that began on line {error.context_mark.line + 1}"
     lines = text.splitlines()
     source = lines[line - 1] if line is not None and line <= len(lines) else ""
     if "\t" in source and (not source[: source.index("\t")].strip() or "\\t" in message):
