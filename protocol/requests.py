@@ -64,8 +64,14 @@ class MoveParams(TimedParams):
     """Fraction of the velocity limits."""
 
 
-class TrajectoryParams(TimedParams):
-    """A trajectory to follow, or only to check."""
+class SendParams(TimedParams):
+    """A trajectory to follow."""
+
+    trajectory: Trajectory
+
+
+class CheckParams(OwnedParams):
+    """A trajectory to judge only."""
 
     trajectory: Trajectory
 
@@ -131,8 +137,8 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "enable": Request(TimedParams, True, "inactive → active, without a jump"),
     "disable": Request(TimedParams, True, "active → inactive: stop, then brake"),
     "move": Request(MoveParams, True, "jerk-limited move to rest at a target"),
-    "send": Request(TrajectoryParams, True, "follow a trajectory", bulk=True),
-    "check": Request(TrajectoryParams, False, "would this trajectory be accepted", bulk=True),
+    "send": Request(SendParams, True, "follow a trajectory", bulk=True),
+    "check": Request(CheckParams, False, "would this trajectory be accepted", bulk=True),
     "pause": Request(TimedParams, True, "slow the goal to rest on its path, keep it"),
     "resume": Request(TimedParams, True, "go on after a pause"),
     "speed": Request(SpeedParams, True, "scale the speed of the goal"),
@@ -234,18 +240,18 @@ def read_params(method: str, raw: bytes | memoryview) -> Any:
 
 def check_params(method: str, content: object) -> Any:
     """As `read_params`, from plain data instead of bytes."""
-    model = REQUESTS[method].params
+    request = REQUESTS[method]
     if content is None:
         content = {}
     if not isinstance(content, dict):
         raise RequestError(
             RequestCode.INVALID_PARAMS, f"params must be a map, this is {type(content).__name__}"
         )
-    if model is TrajectoryParams:
+    if request.bulk:
         if "trajectory" not in content:
             raise RequestError(RequestCode.INVALID_PARAMS, "trajectory: field required", ["trajectory"])
         content = {**content, "trajectory": read_trajectory(content["trajectory"])}
-    return validated(model, content)
+    return validated(request.params, content)
 
 
 def pack_request(msgid: int, method: str, params: Mapping[str, Any]) -> bytes:

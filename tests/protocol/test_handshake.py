@@ -10,9 +10,11 @@ from protocol.errors import ProtocolError
 from protocol.handshake import Bye, Hello, Refuse, Welcome, new_session, peer_version, read_handshake
 
 MESSAGES = [
-    Hello(session=7, owner="a@b", interface="ff", model="00", pace=Pace.LOCKSTEP, period_s=0.001, layout={"a": [1]}),
+    Hello(session=7, owner="a@b", interface="ff", model="00", pace=Pace.LOCKSTEP,
+          period_s=0.001, layout={"a": [1]}),
     Welcome(
-        session=7, name="arm", interface="ff", pace=Pace.HOST, period_s=0.001, tick=3, command_timeout_periods=20,
+        session=7, name="arm", interface="ff", pace=Pace.HOST, period_s=0.001,
+        tick=3, command_timeout_periods=20,
         watchdog={"tick": 2, "travel": {"a": 0.5}},
     ),
     Refuse(session=7, code=RefuseCode.TAKEN, text="no", owner="c@d"),

@@ -8,7 +8,8 @@ from protocol.trajectory import Circle, Helix, Line, read_trajectory
 
 nan = float("nan")
 HELIX = {
-    "center_m": [0, 0.35, 0], "radius_m": 0.05, "rate_rad_s": 1.2566, "pitch_speed_m_s": 0.02, "duration_s": 5,
+    "center_m": [0, 0.35, 0], "radius_m": 0.05, "rate_rad_s": 1.2566,
+    "pitch_speed_m_s": 0.02, "duration_s": 5,
 }  # fmt: skip
 LINE = {"from_m": [0, 0, 0], "to_m": [1, 0, 0], "duration_s": 2}
 CIRCLE = {"center_m": [0, 0, 0], "radius_m": 1, "rate_rad_s": -2.0, "duration_s": 5}
@@ -79,7 +80,8 @@ WRONG = [
     (points((1, [1, 2]), coordinates=["a", ""]), RequestCode.INVALID_PARAMS, ("coordinates", 1)),
     (points((1, [1, 2]), coordinates=["a", "x" * 65]), RequestCode.INVALID_PARAMS, ("coordinates", 1)),
     (points((1, [1, 2]), tolerances={"c": {"path": 1}}), ResultCode.INVALID_COORDINATES, ("tolerances", "c")),
-    (points((1, [1, 2]), tolerances={"a": {"path": 0}}), RequestCode.INVALID_PARAMS, ("tolerances", "a", "path")),
+    (points((1, [1, 2]), tolerances={"a": {"path": 0}}), RequestCode.INVALID_PARAMS,
+     ("tolerances", "a", "path")),
     (points((1, [1, 2]), goal_time_s=-1), RequestCode.INVALID_PARAMS, ("goal_time_s",)),
     (points((1, [1, 2]), curve=CURVE), ResultCode.INVALID_GOAL, ()),
     (points((1, [1, 2]), entry={"ramp_s": 1}), ResultCode.INVALID_GOAL, ("entry",)),
@@ -87,13 +89,16 @@ WRONG = [
     ({"coordinates": ["a"]}, ResultCode.INVALID_GOAL, ()),
     ({"curve": {}}, ResultCode.INVALID_GOAL, ("curve",)),
     ({"curve": {"helix": HELIX, "line": LINE}}, ResultCode.INVALID_GOAL, ("curve",)),
-    ({"curve": {"helix": {**HELIX, "radius_m": 0}}}, RequestCode.INVALID_PARAMS, ("curve", "helix", "radius_m")),
-    ({"curve": {"helix": {**HELIX, "center_m": [0, 1]}}}, RequestCode.INVALID_PARAMS, ("curve", "helix", "center_m")),
+    ({"curve": {"helix": {**HELIX, "radius_m": 0}}}, RequestCode.INVALID_PARAMS,
+     ("curve", "helix", "radius_m")),
+    ({"curve": {"helix": {**HELIX, "center_m": [0, 1]}}}, RequestCode.INVALID_PARAMS,
+     ("curve", "helix", "center_m")),
     ({"curve": {"line": {**LINE, "to_m": [0, 0, 0]}}}, ResultCode.INVALID_GOAL, ("curve", "line", "to_m")),
     ({"curve": CURVE, "coordinates": ["x", "y"]}, ResultCode.INVALID_COORDINATES, ("curve", "of", 2)),
     ({"curve": {**CURVE, "of": ["x", "y", "y"]}}, ResultCode.INVALID_COORDINATES, ("curve", "of")),
     ({"curve": CURVE, "hold": {"x": 1}}, ResultCode.INVALID_COORDINATES, ("hold", "x")),
-    ({"curve": CURVE, "coordinates": ["x", "y", "z"], "hold": {"a": 1}}, ResultCode.INVALID_COORDINATES, ("hold", "a")),
+    ({"curve": CURVE, "coordinates": ["x", "y", "z"], "hold": {"a": 1}}, ResultCode.INVALID_COORDINATES,
+     ("hold", "a")),
     ({"curve": CURVE, "entry": {"ramp_s": 0}}, RequestCode.INVALID_PARAMS, ("entry", "ramp_s")),
     ("a circle", RequestCode.INVALID_PARAMS, ()),
     (None, RequestCode.INVALID_PARAMS, ()),

@@ -1,4 +1,4 @@
-"""The test vectors beside the page, read by a reader of MessagePack written out here from its specification."""
+"""The test vectors beside the page, read by a reader of MessagePack written here from its specification."""
 
 import json
 import struct
@@ -20,8 +20,8 @@ ROWS = json.loads((FOLDER / "vectors.json").read_text())
 GOOD = [row for row in ROWS if "content" in row]
 REFUSED = [row for row in ROWS if "refused" in row]
 _NUMBERS = {
-    0xCA: ">f", 0xCB: ">d", 0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q", 0xD0: ">b", 0xD1: ">h", 0xD2: ">i",
-    0xD3: ">q",
+    0xCA: ">f", 0xCB: ">d", 0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q", 0xD0: ">b", 0xD1: ">h",
+    0xD2: ">i", 0xD3: ">q",
 }  # fmt: skip
 
 
