@@ -69,8 +69,8 @@ def cholesky_solve(factor: Rows, x: Rows) -> None:
 def lu_factor(a: Rows, pivots: Integers) -> float:
     """Replace a (n × n) by its factors L (unit diagonal) and U; `pivots` (n) receives the exchanges of rows.
 
-    Returns the ratio of the smallest pivot to the largest: of the size of round-off for a singular matrix, and
-    0 where a pivot vanishes or is not a number, in which case the factors are of no use.
+    Returns the ratio of the smallest pivot to the largest: of the size of round-off for a singular matrix,
+    and 0 where a pivot vanishes or is not a number, in which case the factors are of no use.
     """
     n = a.shape[0]
     smallest, largest = math.inf, 0.0

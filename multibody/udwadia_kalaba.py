@@ -64,7 +64,7 @@ def constrained_acceleration(
 
 
 class ConstrainedAcceleration:
-    """`constrained_acceleration` with its memory, for m rows and n velocities: nothing is allocated in a call.
+    """`constrained_acceleration` with its memory, for m rows and n velocities: a call allocates nothing.
 
     After a call, `acceleration` and `constraint_force` (n each) hold the results.
     """

@@ -42,7 +42,8 @@ def test_every_field_is_the_view_of_its_name():
     names = {
         layout.Q: w.q, layout.V: w.v, layout.EFFORT: w.effort, layout.H: w.h, layout.M: w.M, layout.J: w.J,
         layout.FRICTION: w.friction, layout.VDOT: w.vdot, layout.THETA: w.theta, layout.JDV: w.Jdv,
-        layout.POINT_POSITION: w.point_position, layout.POINT_VELOCITY: w.point_velocity, layout.ENERGY: w.energy,
+        layout.POINT_POSITION: w.point_position, layout.POINT_VELOCITY: w.point_velocity,
+        layout.ENERGY: w.energy,
     }  # fmt: skip
     for field, view in names.items():
         assert np.array_equal(w.buffer[w.topology[field] : w.topology[field + 1]], view.ravel())
