@@ -36,7 +36,8 @@ class Problem:
         place = self.file if self.line is None else f"{self.file}:{self.line}:{self.column}"
         head = f"{place}: {self.severity}: " + (f"{self.key}: " if self.key else "") + self.message
         rows = (("found", self.found), ("allowed", self.allowed), ("remedy", self.remedy))
-        return "\n".join([head, *(f"    {label:<8} {text}" for label, text in rows if text)])
+        lines = [head, *(f"    {label:<8} {text}" for label, text in rows if text)]
+        return "\n".join(_printable(line) for line in lines)
 
 
 class MachineError(Exception):
@@ -77,6 +78,13 @@ def shown(value: Any) -> str:
     if isinstance(value, int) and value.bit_length() > 200:
         return "a whole number of more than 60 digits"
     return _cut(repr(value) if isinstance(value, (str, int, float)) else str(value))
+
+
+def _printable(line: str) -> str:
+    """Escape what would move the cursor or change the colours of a terminal."""
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
 def _cut(text: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
@@ -19,7 +20,12 @@ MOST_VALUES = 300_000
 DEEPEST = 50
 
 _TAG = "tag:yaml.org,2002:"
-_NUMBERS = {_TAG + "int", _TAG + "float", _TAG + "bool", _TAG + "null"}
+_WANTED = {
+    _TAG + "int": "a whole number",
+    _TAG + "float": "a number",
+    _TAG + "bool": "true or false",
+    _TAG + "null": "nothing",
+}
 _TEXTS = {_TAG + "str", _TAG + "timestamp", _TAG + "merge", _TAG + "value"}
 
 
@@ -83,7 +89,9 @@ def parse_yaml(source: str | bytes, file: str = "<text>") -> Document:
         raise _refusal(file, "the file is too large", found="more than that", allowed=allowed)
     text = _decode(source, file) if isinstance(source, bytes) else source
     try:
-        root = YAML(typ="safe", pure=True).compose(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ReusedAnchorWarning)  # YAML allows it, and nobody would see it
+            root = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:
         raise MachineError([_syntax(error, file, text)]) from None
     except ReaderError as error:
@@ -146,6 +154,9 @@ class _Walk:
                 self.refuse(key_node, path, "a key must be text", found, "a name", "put the key in quotes")
                 continue
             key = str(key_node.value)
+            if not _is_unicode(key):
+                self.refuse(key_node, path, "this key is not valid Unicode", repr(key))
+                continue
             place = (*path, key)
             if key in data:
                 first = self.keys[place][0]
@@ -161,14 +172,16 @@ class _Walk:
 
     def scalar(self, node: ScalarNode, path: Place) -> Any:
         tag = str(node.tag)
+        if tag in _TEXTS and not _is_unicode(node.value):
+            return self.refuse(node, path, "this text is not valid Unicode", shown(node.value))
         if tag in _TEXTS:
             return str(node.value)
-        if tag not in _NUMBERS:
+        if tag not in _WANTED:
             return self.refuse(node, path, "this tag is not known", tag, "numbers, texts, true, false, null")
         try:
             return self.constructor.construct_object(node)
-        except (ValueError, YAMLError, KeyError, OverflowError):
-            return self.refuse(node, path, "this is not a number", shown(str(node.value)))
+        except (ValueError, YAMLError, KeyError, IndexError, OverflowError):
+            return self.refuse(node, path, f"this is not {_WANTED[tag]}", shown(str(node.value)))
 
     def refuse(
         self, node: Node, path: Place, message: str, found: str = "", allowed: str = "", remedy: str = ""
@@ -179,6 +192,11 @@ class _Walk:
     def stop(self, node: Node, path: Place, message: str, allowed: str) -> None:
         self.refuse(node, path, message, allowed=allowed)
         raise MachineError(self.problems)
+
+
+def _is_unicode(text: str) -> bool:
+    """Tell whether a text could be written to a file: an escape can name half of a surrogate pair."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _mark(node: Node) -> tuple[int, int]:

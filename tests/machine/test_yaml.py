@@ -31,6 +31,7 @@ def test_every_key_and_value_knows_its_place():
 
 def test_aliases_are_followed():
     assert parse_yaml("a: &motor {x: 1}\nb: *motor").data == {"a": {"x": 1}, "b": {"x": 1}}
+    assert parse_yaml("a: &x 1\nb: &x 2\nc: *x").data["c"] == 2
 
 
 def test_byte_order_marks_and_windows_line_ends_are_read():
@@ -55,18 +56,30 @@ def test_byte_order_marks_and_windows_line_ends_are_read():
         (b'a: "b', "f.yaml:1:6: error: "),
         (b"a: !!python/object:os.system {}", "f.yaml:1:4: error: a: this tag is not known"),
         (b"a: !!binary aGFsbG8=", "f.yaml:1:4: error: a: this tag is not known"),
-        (b"a: !!int five", "f.yaml:1:4: error: a: this is not a number"),
+        (b"a: !!int five", "f.yaml:1:4: error: a: this is not a whole number"),
+        (b"a: !!int ''", "f.yaml:1:4: error: a: this is not a whole number"),
+        (b"a: !!float ''", "f.yaml:1:4: error: a: this is not a number"),
+        (b"a: !!bool maybe", "f.yaml:1:4: error: a: this is not true or false"),
+        (rb'a: "\ud800"', "f.yaml:1:4: error: a: this text is not valid Unicode"),
+        (rb'"\ud800": 1', "f.yaml:1:1: error: this key is not valid Unicode"),
+        (rb'a: "\U00110000"', "f.yaml: error: this is not YAML"),
         (b"? [1, 2]\n: 3", "f.yaml:1:3: error: a key must be text"),
         (b"null: 3", "f.yaml:1:1: error: a key must be text"),
         (b"a: &a [*a]", "nested too deeply"),
         (b"[" * 100_000, "nested too deeply"),
         (b"- " * 60 + b"1", "nested too deeply"),
         (b"%YAML 3.0\n---\na: 1", "f.yaml:1"),
-        (b"a: 1" + b"0" * 5000, "f.yaml:1:4: error: a: this is not a number"),
+        (b"a: 1" + b"0" * 5000, "f.yaml:1:4: error: a: this is not a whole number"),
     ],
 )
 def test_what_is_no_good_is_placed(source, words):
     assert words in refusal(source)
+
+
+def test_a_report_cannot_drive_the_terminal(problems_of):
+    reports = "\n".join(map(str, problems_of('"\\e[2J\\n": 1\nname: "\\a"\n')))
+    assert "\\x1b[2J\\n" in reports
+    assert all(line.isprintable() for line in reports.split("\n"))
 
 
 def test_two_keys_that_stand_twice_are_told_at_once():
