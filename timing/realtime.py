@@ -29,7 +29,10 @@ from timing.steps import Step
 
 Policy = Literal["enforce", "warn", "ignore"]
 POLICIES: tuple[Policy, ...] = ("enforce", "warn", "ignore")
-_BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+BLAS_ENVIRONMENT = dict.fromkeys(
+    ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1"
+)
+"""Environment of a child that shall do its linear algebra in one thread."""
 
 
 class RealTimeRefused(Exception):
@@ -41,8 +44,7 @@ class RealTimeRefused(Exception):
 
 def single_threaded_blas() -> bool:
     """Keeps linear algebra in the calling thread. Returns False when numpy was imported before: too late."""
-    for name in _BLAS_VARIABLES:
-        os.environ[name] = "1"
+    os.environ.update(BLAS_ENVIRONMENT)
     return "numpy" not in sys.modules
 
 
