@@ -1,0 +1,97 @@
+"""Reads the ticks of a log (MCAP) back into one numpy table.
+
+The log's own schema says which fields a record has, so a log is readable without the machine file that made
+it. A log that was cut off by a crash is read as far as it goes.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mcap.exceptions import EndOfFile, McapError
+from mcap.records import Channel, Message, Schema
+from mcap.stream_reader import StreamReader
+from numpy.typing import NDArray
+
+_PLAIN = {"int64": np.dtype("<i8"), "float64": np.dtype("<f8")}
+_CDR_HEADER_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """The ticks of one log: `table[channel]` is (n,) or (n, number of names[channel])."""
+
+    table: NDArray[Any]
+    names: dict[str, tuple[str, ...]]
+
+    def column(self, channel: str, name: str) -> NDArray[np.float64]:
+        """One number over time, e.g. `column("effort", "shoulder")`. Raises KeyError with the names."""
+        names = self.names[channel]
+        if name not in names:
+            raise KeyError(f"{channel} has {', '.join(names)}; not {name}")
+        values: NDArray[np.float64] = self.table[channel][:, names.index(name)]
+        return values
+
+
+def read_ticks(*paths: Path) -> Ticks:
+    """All ticks of these segments, in the order given.
+
+    Raises ValueError when a file holds no ticks or the segments do not belong together.
+    """
+    layout: tuple[np.dtype[Any], dict[str, tuple[str, ...]]] | None = None
+    rows: list[bytes] = []
+    for path in paths:
+        for schema, data in _messages(path):
+            found = _layout(schema)
+            if layout is None:
+                layout = found
+            elif layout[0] != found[0]:
+                raise ValueError(f"{path} holds records of another machine than {paths[0]}")
+            rows.append(data[_CDR_HEADER_BYTES:])
+    if layout is None:
+        raise ValueError(f"no ticks in {', '.join(str(path) for path in paths)}")
+    return Ticks(np.frombuffer(b"".join(rows), layout[0]), layout[1])
+
+
+def _messages(path: Path) -> list[tuple[Schema, bytes]]:
+    """Every CDR message of a file with its schema, up to the point where the file ends or breaks off."""
+    schemas: dict[int, Schema] = {}
+    channels: dict[int, Channel] = {}
+    found: list[tuple[Schema, bytes]] = []
+    with path.open("rb") as stream:
+        try:
+            for record in StreamReader(stream).records:
+                if isinstance(record, Schema):
+                    schemas[record.id] = record
+                elif isinstance(record, Channel):
+                    channels[record.id] = record
+                elif isinstance(record, Message):
+                    channel = channels[record.channel_id]
+                    if channel.message_encoding == "cdr":
+                        found.append((schemas[channel.schema_id], record.data))
+        except (EndOfFile, McapError, struct.error):
+            return found
+    return found
+
+
+def _layout(schema: Schema) -> tuple[np.dtype[Any], dict[str, tuple[str, ...]]]:
+    """The numpy type of a record from its ROS 2 message text, and the names within each channel."""
+    main, *parts = schema.data.decode().split("=" * 80 + "\n")
+    members: dict[str, tuple[str, ...]] = {}
+    for part in parts:
+        title, *lines = part.strip().splitlines()
+        members[title.removeprefix("MSG: ")] = tuple(line.split()[1] for line in lines)
+    fields: list[tuple[str, Any]] = []
+    names: dict[str, tuple[str, ...]] = {}
+    for line in main.strip().splitlines():
+        kind, name = line.split("#")[0].split()
+        if kind in _PLAIN:
+            fields.append((name, _PLAIN[kind]))
+        else:
+            names[name] = members[kind]
+            fields.append((name, (_PLAIN["float64"], (len(members[kind]),))))
+    return np.dtype(fields), names
