@@ -1,10 +1,10 @@
 """A goal as the loop follows it: one array of doubles that lies in shared memory and is read where it lies.
 
 The *path parameter* s counts seconds at the goal's own speed, from 0 to the duration. At every knot of s the
-block holds the goal coordinates and their derivatives with respect to s: two rows (θ, θ') where the pieces are
-cubics, three (θ, θ', θ'') where they are quintics. Both are Hermite interpolation, so a piece is known from its
-two ends, and neighbours agree to the last bit. Beside the path lie what the loop checks (tolerances) and, for
-windows of equal length in s, how hard the path parameter may be slowed down or sped up there.
+block holds the goal coordinates and their derivatives with respect to s: two rows (θ, θ') where the pieces
+are cubics, three (θ, θ', θ'') where they are quintics. Both are Hermite interpolation, so a piece is known from
+its two ends, and neighbours agree to the last bit. Beside the path lie what the loop checks (tolerances) and,
+for windows of equal length in s, how hard the path parameter may be slowed down or sped up there.
 
     words 0 … 15      header, see the constants
     k                 coordinates, as indices into the mechanism's coordinate_names
@@ -16,7 +16,6 @@ windows of equal length in s, how hard the path parameter may be slowed down or 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -213,4 +212,4 @@ class GoalBlock:
 
     def _window(self, s: float) -> int:
         last = self._tables.shape[1] - 1
-        return min(max(math.floor(s * self._per_s), 0), last)
+        return int(min(max(s * self._per_s, 0.0), last))

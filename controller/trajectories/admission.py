@@ -1,0 +1,154 @@
+"""Whether the machine can follow a path: the whole of it is walked before the goal is accepted.
+
+Looked at: can every sample be reached, and how far is it from a singular pose; positions, velocities,
+accelerations and jerks of joints and goal coordinates; efforts, their rates, and room to stop anywhere. A
+refusal says which sample, which coordinate, by how much, and the smallest stretch of time that would make the
+goal feasible.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controller.trajectories.demands import SLOWEST, Demand, demands
+from controller.trajectories.efforts import Efforts
+from controller.trajectories.path import Path
+from controller.trajectories.singularity import SINGULAR_BELOW, smallest_singular_value
+from controller.trajectories.start import Start
+from controller.trajectories.walk import Walk, walk
+from machine import Machine
+from protocol.codes import ResultCode
+from protocol.errors import RequestError
+
+Floats = NDArray[np.float64]
+
+_SAFELY = 1.0 + 1e-3
+"""On top of a stretch: samples of the stretched path lie elsewhere and may see slightly more."""
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """A path that the machine can follow. `stopping`: the block's table. `report`: what was found, plain data."""
+
+    path: Path
+    stopping: Floats
+    report: dict[str, Any]
+
+
+def admit(machine: Machine, path: Path, start: Start, *, may_stretch: bool = False) -> Admitted:
+    """Walks the path and admits or refuses it. With `may_stretch` a path that is too fast is slowed down instead.
+
+    Raises RequestError (INFEASIBLE) with data `quantity`, `sample`, `time_s`, `coordinate`, `value`, `limit`,
+    `unit` and `min_time_stretch` (nil when no stretch helps).
+    """
+    stretched = 1.0
+    while True:
+        walked = walk(machine, path, start.q)
+        singular = _check_poses(machine, path, walked)
+        efforts = Efforts(machine, walked)
+        found = [*demands(machine, walked, path.coordinates), *efforts.demands()]
+        worst = max(found, key=lambda demand: (demand.stretch, demand.used))
+        if worst.stretch == 1.0:
+            break
+        if not may_stretch or stretched * worst.stretch > SLOWEST:
+            _refuse_demand(walked, worst)
+        stretched *= worst.stretch * _SAFELY
+        path = path.stretched(worst.stretch * _SAFELY)
+    stopping = efforts.stopping(path.duration_s)
+    report: dict[str, Any] = {
+        "duration_s": path.duration_s,
+        "samples": len(walked.s),
+        "time_stretch": stretched,
+        "stop": _stop_report(stopping, path.duration_s),
+        "singularity": singular,
+        "limits": _limit_report(walked, found),
+    }
+    return Admitted(path, stopping, report)
+
+
+def _check_poses(machine: Machine, path: Path, walked: Walk) -> dict[str, float] | None:
+    """Refuses a path that leaves the machine's reach or comes too close to a singular pose; reports the closest."""
+    if walked.reached < len(walked.s):
+        sample = walked.reached
+        where = _position(machine, path, walked, sample)
+        at = ", ".join(f"{name} = {value:.6g}" for name, value in where.items())
+        text = f"the machine cannot reach {at} at {walked.s[sample]:.3f} s (sample {sample})"
+        data: dict[str, Any] = {"quantity": "reach", "position": where, "coordinate": next(iter(where))}
+        _refuse(text, walked, sample, data)
+    if set(path.coordinates) == set(range(machine.mechanism.nv)):
+        return None
+    sample = int(np.argmin(walked.hold))
+    value = smallest_singular_value(machine.mechanism, path.coordinates, walked.q[sample])
+    if value < SINGULAR_BELOW:
+        names = ", ".join(machine.mechanism.coordinate_names[index] for index in path.coordinates)
+        text = (
+            f"{names} lose their hold on the machine at {walked.s[sample]:.3f} s (sample {sample}): smallest singular"
+            f" value {value:.3g}, at least {SINGULAR_BELOW:g} is needed. Keep away from that pose, or move in joints"
+        )
+        lost: dict[str, Any] = {
+            "quantity": "singularity",
+            "value": value,
+            "limit": SINGULAR_BELOW,
+            "unit": "1",
+            "coordinate": names,
+        }
+        _refuse(text, walked, sample, {**lost, "position": _position(machine, path, walked, sample)})
+    return {"smallest": value, "limit": SINGULAR_BELOW, "time_s": float(walked.s[sample])}
+
+
+def _position(machine: Machine, path: Path, walked: Walk, sample: int) -> dict[str, float]:
+    names = [machine.mechanism.coordinate_names[index] for index in path.coordinates]
+    return dict(zip(names, walked.d0[sample].tolist(), strict=True))
+
+
+def _refuse_demand(walked: Walk, worst: Demand) -> NoReturn:
+    smallest = worst.stretch * _SAFELY if math.isfinite(worst.stretch) else None
+    remedy = f"stretch its time by {smallest:.4g} at least" if smallest else "slower does not help"
+    text = (
+        f"{worst.name} would need {worst.quantity} {worst.value:.6g} {worst.unit} at {walked.s[worst.sample]:.3f} s"
+        f" (sample {worst.sample}), {worst.limit:.6g} {worst.unit} is allowed; {remedy}"
+    )
+    data = {
+        "quantity": worst.quantity,
+        "coordinate": worst.name,
+        "value": worst.value,
+        "limit": worst.limit,
+        "unit": worst.unit,
+        "min_time_stretch": smallest,
+    }
+    _refuse(text, walked, worst.sample, data)
+
+
+def _refuse(text: str, walked: Walk, sample: int, data: Mapping[str, Any]) -> NoReturn:
+    where = {"sample": sample, "time_s": float(walked.s[sample]), "piece": int(walked.piece[sample])}
+    raise RequestError(ResultCode.INFEASIBLE, text, (), {"min_time_stretch": None, **where, **data})
+
+
+def _stop_report(stopping: Floats, duration_s: float) -> dict[str, float]:
+    """The slowest stop of this goal, from full speed, and where it begins."""
+    deceleration, jerk = stopping[0], stopping[2]
+    times = 1.0 / deceleration + deceleration / jerk
+    slowest = int(np.argmax(times))
+    return {"slowest_s": float(times[slowest]), "time_s": slowest * duration_s / stopping.shape[1]}
+
+
+def _limit_report(walked: Walk, found: Iterable[Demand]) -> dict[str, dict[str, dict[str, Any]]]:
+    """quantity → name → the largest value, its limit, unit, share of the limit and time."""
+    report: dict[str, dict[str, dict[str, Any]]] = {}
+    for demand in found:
+        names = report.setdefault(demand.quantity, {})
+        if demand.name not in names or names[demand.name]["used"] < demand.used:
+            names[demand.name] = {
+                "value": demand.value,
+                "limit": demand.limit,
+                "unit": demand.unit,
+                "used": demand.used,
+                "time_s": float(walked.s[demand.sample]),
+            }
+    return report

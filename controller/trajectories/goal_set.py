@@ -1,0 +1,69 @@
+"""From the coordinates a goal names to a full independent set: as many as the machine has freedoms.
+
+Only joints named: the other joints hold. Only task coordinates named: the other task coordinates hold, if that makes a
+full set. A mixture must be full by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from controller.trajectories.singularity import independent
+from controller.trajectories.start import Start
+from machine import Machine
+from machine.names import nearest
+from protocol.codes import ResultCode
+from protocol.errors import RequestError
+
+
+def index_of(machine: Machine, name: str, path: Sequence[str | int]) -> int:
+    """Place of a coordinate. Raises RequestError (INVALID_COORDINATES) with the names there are."""
+    index = machine.coordinate_index(name)
+    if index is None:
+        names = machine.mechanism.coordinate_names
+        meant = nearest(name, names)
+        hint = f", did you mean {meant!r}?" if meant else ""
+        text = f"there is no coordinate {name!r}{hint} This machine has {', '.join(names)}"
+        raise RequestError(
+            ResultCode.INVALID_COORDINATES, text, path, {"coordinate": name, "allowed": list(names)}
+        )
+    return index
+
+
+def complete(
+    machine: Machine, named: Sequence[int], start: Start, path: Sequence[str | int]
+) -> tuple[int, ...]:
+    """The full set: those named and those that hold, in the order of the loop's reference or of the mechanism.
+
+    Raises RequestError (INVALID_COORDINATES) when the set is too large, dependent, or cannot be completed.
+    """
+    mechanism = machine.mechanism
+    freedoms, names = mechanism.nv, mechanism.coordinate_names
+    joints = range(freedoms)
+    tasks = range(freedoms, len(names))
+    chosen = set(named)
+    if chosen <= set(joints):
+        chosen = set(joints)
+    elif len(chosen) < freedoms and chosen <= set(tasks) and len(tasks) == freedoms:
+        chosen = set(tasks)
+    said = ", ".join(names[index] for index in named)
+    data = {"coordinates": [names[index] for index in named], "freedoms": freedoms}
+    if len(chosen) > freedoms:
+        text = f"{said}: {len(chosen)} coordinates, but the machine has only {freedoms} freedoms; name fewer"
+        raise RequestError(ResultCode.INVALID_COORDINATES, text, path, data)
+    if len(chosen) < freedoms:
+        missing = freedoms - len(chosen)
+        useful = [
+            names[index]
+            for index in range(len(names))
+            if index not in chosen and independent(mechanism, sorted((*chosen, index)), start.q)
+        ]
+        text = (
+            f"{said} leave {missing} of {freedoms} freedoms open; name {missing} more of {', '.join(useful)}"
+        )
+        raise RequestError(ResultCode.INVALID_COORDINATES, text, path, {**data, "allowed": useful})
+    ordered = start.reference if chosen == set(start.reference) else tuple(sorted(chosen))
+    if not independent(mechanism, ordered, start.q):
+        text = f"{', '.join(names[index] for index in ordered)} are not independent of each other on this machine"
+        raise RequestError(ResultCode.INVALID_COORDINATES, text, path, data)
+    return ordered

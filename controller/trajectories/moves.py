@@ -1,0 +1,125 @@
+"""Jerk-limited moves from rest to rest (or from motion to rest), as exact cubic pieces of Ruckig's profiles.
+
+Only state to state: Ruckig's intermediate positions would be sent to a service outside, and are never used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import ruckig
+from numpy.typing import NDArray
+
+from controller.trajectories.block import SHORTEST_PIECE_S
+from controller.trajectories.path import Path, resting_path
+from machine import Machine
+from protocol.codes import ResultCode
+from protocol.errors import RequestError
+
+Floats = NDArray[np.float64]
+
+SHORTEST_MOVE_S = 0.1
+"""How long a move takes that has nowhere to go."""
+_ANGLE_SPEED, _LENGTH_SPEED = 1.0, 0.25
+_SPEED_UP_S, _RAMP_S = 0.25, 0.1
+
+
+def limits_of(machine: Machine, index: int) -> tuple[float, float, float]:
+    """Largest velocity, acceleration and jerk for moves in a coordinate.
+
+    What the file leaves open is filled in: a joint's velocity from its motor, else 1 rad/s or 0.25 m/s; an
+    acceleration that reaches the velocity in 0.25 s; a jerk that reaches the acceleration in 0.1 s.
+    """
+    limits = machine.coordinates[index]
+    velocity = limits.velocity
+    if index < machine.mechanism.nv:
+        velocity = min([velocity, *(motor.max_speed for motor in machine.motors if motor.index == index)])
+    if not math.isfinite(velocity):
+        velocity = _ANGLE_SPEED if limits.is_angle else _LENGTH_SPEED
+    acceleration = limits.acceleration if math.isfinite(limits.acceleration) else velocity / _SPEED_UP_S
+    jerk = limits.jerk if math.isfinite(limits.jerk) else acceleration / _RAMP_S
+    return velocity, acceleration, jerk
+
+
+def path_to(
+    machine: Machine, coordinates: Sequence[int], present: Floats, rate: Floats, target: Floats
+) -> Path:
+    """The quickest move to rest at the target, in a straight line of these coordinates when it begins at rest.
+
+    present, rate, target: k each. Raises RequestError (INVALID_GOAL) when the present rate is beyond a limit.
+    """
+    limits = np.array([limits_of(machine, index) for index in coordinates])
+    names = machine.mechanism.coordinate_names
+    for place, index in enumerate(coordinates):
+        if abs(rate[place]) > limits[place, 0]:
+            text = f"{names[index]} moves at {rate[place]:.6g}, above its limit {limits[place, 0]:.6g}"
+            data = {"coordinate": names[index], "value": float(rate[place]), "limit": float(limits[place, 0])}
+            raise RequestError(ResultCode.INVALID_GOAL, text, ("target", names[index]), data)
+    if np.array_equal(present, target) and not rate.any():
+        return resting_path(coordinates, target, SHORTEST_MOVE_S)
+    profiles = _profiles(present, rate, target, limits)
+    times = np.unique(np.concatenate([profile[0] for profile in profiles]))
+    end = times[-1]
+    keep = np.concatenate([[True], np.diff(times) > SHORTEST_PIECE_S])
+    knots = times[keep & (times <= end - SHORTEST_PIECE_S)]
+    knots = np.append(knots, end)
+    values = np.stack([_at(profile, knots) for profile in profiles], axis=2)
+    values[0, 0], values[0, 1] = present, rate
+    values[-1, 0], values[-1, 1] = target, 0.0
+    return Path(tuple(coordinates), knots, values, (0.0, float(end)))
+
+
+Switches = tuple[Floats, Floats]
+"""Switching times (m), and position, velocity, acceleration, jerk from each of them on (m × 4)."""
+
+
+def _profiles(present: Floats, rate: Floats, target: Floats, limits: Floats) -> list[Switches]:
+    count = len(present)
+    given = ruckig.InputParameter(count)
+    given.synchronization = ruckig.Synchronization.Phase
+    given.current_position, given.current_velocity = present.tolist(), rate.tolist()
+    given.target_position = target.tolist()
+    given.max_velocity, given.max_acceleration, given.max_jerk = limits.T.tolist()
+    assert not given.intermediate_positions
+    found = ruckig.Trajectory(count)
+    result = ruckig.Ruckig(count).calculate(given, found)
+    if result not in (ruckig.Result.Working, ruckig.Result.Finished):
+        text = f"no jerk-limited move was found ({result.name})"
+        raise RequestError(ResultCode.INVALID_GOAL, text, ("target",))
+    return [
+        _profile(one, p, v, found.duration)
+        for one, p, v in zip(found.profiles[0], present, rate, strict=True)
+    ]
+
+
+def _profile(found: ruckig.Profile, position: float, velocity: float, duration: float) -> Switches:
+    """One coordinate's switching times, integrated from its own start so that they follow from jerks alone."""
+    jerks = [(t, j) for part in (found.brake, found) for t, j in zip(part.t, part.j, strict=False) if t > 0.0]
+    time, state, times, states = 0.0, (position, velocity, 0.0), [], []
+    for length, jerk in jerks:
+        times.append(time)
+        states.append((*state, jerk))
+        p, v, a = state
+        state = (
+            p + length * (v + length * (a / 2.0 + length * jerk / 6.0)),
+            v + length * (a + length * jerk / 2.0),
+            a + length * jerk,
+        )
+        time += length
+    times.append(max(time, duration))
+    states.append((state[0], 0.0, 0.0, 0.0))
+    if time < duration:
+        times.insert(-1, time)
+        states.insert(-1, (state[0], 0.0, 0.0, 0.0))
+    return np.array(times), np.array(states)
+
+
+def _at(profile: Switches, times: Floats) -> Floats:
+    """Position and velocity at these times: n × 2."""
+    switches, states = profile
+    place = np.clip(np.searchsorted(switches, times, "right") - 1, 0, len(switches) - 1)
+    x = times - switches[place]
+    p, v, a, j = states[place].T
+    return np.stack([p + x * (v + x * (a / 2.0 + x * j / 6.0)), v + x * (a + x * j / 2.0)], axis=1)

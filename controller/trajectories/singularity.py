@@ -1,0 +1,61 @@
+"""How far a set of coordinates is from losing its hold on the machine: singular values of its scaled Jacobian.
+
+Lengths count in units of the machine's reach, so that metres and radians may stand in one matrix. With k = nv
+coordinates θ˙ = J v can be solved for v as long as the smallest singular value is above zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multibody import layout
+from multibody.coordinates import coordinates
+from multibody.kinematics import kinematics
+from multibody.mechanism import Mechanism
+
+Floats = NDArray[np.float64]
+
+SINGULAR_BELOW = 0.01
+"""Smallest singular value with which a goal is accepted; on a two-link arm about 3° before it is stretched."""
+
+
+def reach_m(mechanism: Mechanism) -> float:
+    """Sum of the distances from joint to joint and to the farthest point: a length of the machine's size."""
+    p, t = mechanism.parameters, mechanism.topology
+    origins = p[t[layout.FIXED_ORIGIN] : t[layout.FIXED_ORIGIN + 1]].reshape(-1, 3)
+    points = p[t[layout.POINT_AT] : t[layout.POINT_AT + 1]].reshape(-1, 3)
+    total = float(np.linalg.norm(origins, axis=1).sum())
+    total += float(np.linalg.norm(points, axis=1).max()) if len(points) else 0.0
+    return total or 1.0
+
+
+def scales(mechanism: Mechanism, chosen: Sequence[int]) -> tuple[Floats, Floats]:
+    """Factors for the rows (k) and columns (nv) of these coordinates' Jacobian that make it free of units."""
+    reach = reach_m(mechanism)
+    angle = np.array(mechanism.coordinate_is_angle)
+    rows = np.where(angle[list(chosen)], 1.0, 1.0 / reach)
+    columns = np.where(angle[: mechanism.nv], 1.0, reach)
+    return rows, columns
+
+
+def smallest_singular_value(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> float:
+    """Of the scaled Jacobian of these coordinates at q; 0 where a coordinate has no gradient."""
+    workspace = mechanism.workspace()
+    workspace.q[:] = q
+    kinematics(*workspace.arguments)
+    coordinates(*workspace.arguments)
+    rows, columns = scales(mechanism, chosen)
+    jacobian = rows[:, None] * workspace.J[list(chosen)] * columns
+    if not np.all(np.isfinite(jacobian)):
+        return 0.0
+    return float(np.linalg.svd(jacobian, compute_uv=False)[-1])
+
+
+def independent(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> bool:
+    """Whether the coordinates are independent in general: at q, or at one of a few other poses."""
+    away = 0.37 * np.sin(1.0 + np.arange(mechanism.nq))
+    poses = [q + share * away for share in (0.0, 1.0, -1.0, 2.0)]
+    return any(smallest_singular_value(mechanism, chosen, pose) > 1e-6 for pose in poses)

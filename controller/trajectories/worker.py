@@ -1,0 +1,123 @@
+"""The planner process: takes jobs on standard input, answers them in order on standard output.
+
+    job     {id, method, params: bytes (MessagePack), start: {q, v, coordinates, theta}, slot}
+    answer  {id, goal: {slot, length, checksum, duration_s, coordinates, full_speed_s, report}}
+            {id, error: {code, name, message, path, data}}
+
+The block of an accepted goal is written into the shared slot before the answer; with slot -1 it is thrown away. Whatever
+is wrong with a job, its answer says so and the next one is taken. The end of standard input ends the process.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controller.shared import GOAL_SLOTS, Shared, SharedMismatch
+from controller.trajectories.frames import BadFrame, FrameReader, pack_frame, read_body
+from controller.trajectories.planner import Plan, plan
+from controller.trajectories.start import Start
+from machine import Machine
+from multibody.compiling import warm
+from protocol.codes import RequestCode
+from protocol.errors import RequestError
+from protocol.requests import read_params
+from timing.children import ignore_interrupts
+
+Floats = NDArray[np.float64]
+Store = Callable[[int, Floats], None]
+PLANNED = ("move", "send", "check")
+_READ_BYTES = 1 << 20
+
+
+def run(machine: Machine, shared: Path) -> None:
+    """The process: warms the kernels, then serves standard input until its end. `shared`: path of the loop's memory."""
+    ignore_interrupts()
+    jobs, answers = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(2, 1)  # whatever prints must not write between the frames
+    os.close(null)
+    warm()
+    serve(machine, jobs, answers, lambda slot, words: store(shared, slot, words))
+
+
+def store(shared: Path, slot: int, words: Floats) -> None:
+    """Writes a block into a goal slot. Raises RequestError (NO_LOOP) when the loop's memory is not there.
+
+    The memory is opened for each block, because a new loop makes a new one at the same path.
+    """
+    try:
+        memory = Shared.open(shared)
+    except (OSError, SharedMismatch) as error:
+        text = f"the loop's memory is not there: {error}; ask again when the loop runs"
+        raise RequestError(RequestCode.NO_LOOP, text) from None
+    memory.slot(slot)[: len(words)] = words
+    memory.close()
+
+
+def serve(machine: Machine, jobs: int, answers: int, keep: Store) -> None:
+    """Answers the jobs read from one descriptor on another, until the jobs end or nobody reads the answers."""
+    reader = FrameReader()
+    while data := os.read(jobs, _READ_BYTES):
+        reader.feed(data)
+        try:
+            while (body := reader.next()) is not None:
+                _write(answers, pack_frame(answer(machine, body, keep)))
+        except BadFrame as error:  # nobody knows where the next frame begins
+            wrong = RequestError(RequestCode.MALFORMED, str(error))
+            _write(answers, pack_frame({"id": None, "error": wrong.as_map()}))
+            return
+        except BrokenPipeError:
+            return
+
+
+def answer(machine: Machine, body: bytes, keep: Store) -> dict[str, Any]:
+    """The answer to one job."""
+    number: Any = None
+    try:
+        job = _read_job(body)
+        number = job["id"]
+        made = _plan(machine, job)
+        slot = job["slot"]
+        if slot >= 0:
+            keep(slot, made.words)
+        return {"id": number, "goal": {"slot": slot, **made.as_map()}}
+    except RequestError as error:
+        return {"id": number, "error": error.as_map()}
+    except Exception as error:  # a defect must cost this job alone
+        text = f"the planner failed: {type(error).__name__}: {error}"
+        return {"id": number, "error": RequestError(RequestCode.INTERNAL, text).as_map()}
+
+
+def _read_job(body: bytes) -> Mapping[str, Any]:
+    try:
+        job = read_body(body)
+    except BadFrame as error:
+        raise RequestError(RequestCode.MALFORMED, str(error)) from None
+    match job:
+        case {"id": int(), "method": str(), "params": bytes(), "start": dict(), "slot": int() as slot} if (
+            -1 <= slot < GOAL_SLOTS
+        ):
+            return dict(job)
+    text = f"a job is {{id, method, params, start, slot}} with a slot from -1 to {GOAL_SLOTS - 1}"
+    raise RequestError(RequestCode.MALFORMED, text, (), {"found": type(job).__name__})
+
+
+def _plan(machine: Machine, job: Mapping[str, Any]) -> Plan:
+    method = job["method"]
+    if method not in PLANNED:
+        raise RequestError(RequestCode.UNSUPPORTED, f"the planner plans {', '.join(PLANNED)}, not {method!r}")
+    params = read_params(method, job["params"])
+    return plan(method, params, machine, Start.from_map(machine, job["start"]))
+
+
+def _write(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
