@@ -9,8 +9,8 @@ are in `protocol.handshake`.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from math import isfinite
-from operator import itemgetter
 from typing import Any, Final
 
 import msgpack
@@ -18,17 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.errors import ProtocolError
+from protocol.layout import Layout
 
 _LONGEST_LIST: Final = 4096
 _ROOM_BYTES: Final = 8192
 """Bytes that a hot message may have beyond its numbers."""
 _TOP: Final = 2**53
 _STATE_FIELDS: Final = (
-    "type", "session", "seq", "time_s", "q", "v", "effort", "mode", "status", "fault", "ack",
+    "type", "session", "seq", "time_s", "mode", "status", "fault", "ack", "q", "v", "effort",
 )  # fmt: skip
 _COMMAND_FIELDS: Final = ("type", "session", "seq", "mode", "effort")
-_read_state = itemgetter(*_STATE_FIELDS)
-_read_command = itemgetter(*_COMMAND_FIELDS)
 Floats = NDArray[np.float64]
 
 
@@ -58,7 +57,7 @@ class StateMessage:
         self.ack = -1
         self.time_s = 0.0
 
-    def set_values(self, values: tuple[float, ...]) -> None:
+    def set_values(self, values: Sequence[float]) -> None:
         """Overwrites `values`; as many numbers as it has."""
         self._layout.pack_into(self._bytes, 0, *values)
 
@@ -79,7 +78,7 @@ class CommandMessage:
         self.session = self.mode = 0
         self.seq = -1
 
-    def set_effort(self, values: tuple[float, ...]) -> None:
+    def set_effort(self, values: Sequence[float]) -> None:
         """Overwrites `effort`; as many numbers as it has."""
         self._layout.pack_into(self._bytes, 0, *values)
 
@@ -89,9 +88,13 @@ class StateCodec:
 
     def __init__(self, sensors: int, motors: int) -> None:
         self.sensors, self.motors = sensors, motors
-        self._pack = msgpack.Packer().pack
-        self._types = (float,) * (2 * sensors + motors)
-        self._most = _ROOM_BYTES + 9 * (2 * sensors + motors)
+        layout = Layout(
+            "state", _STATE_FIELDS[1:8], ("time_s",), (("q", sensors), ("v", sensors), ("effort", motors))
+        )
+        self._size, self._constants, self._lists = layout.size, layout.constants, layout.first_list
+        self._row = layout.row()
+        self._pack, self._unpack = layout.struct.pack, layout.struct.unpack
+        self._most = _ROOM_BYTES + layout.size
 
     def message(self) -> StateMessage:
         """An empty message of this size to read into."""
@@ -110,64 +113,48 @@ class StateCodec:
         fault: int,
         ack: int,
     ) -> bytes:
-        """The bytes of one state; meaning and order of the fields as in StateMessage."""
-        packed: bytes = self._pack(
-            {
-                "type": "state",
-                "session": session,
-                "seq": seq,
-                "time_s": time_s,
-                "q": q.tolist(),
-                "v": v.tolist(),
-                "effort": effort.tolist(),
-                "mode": mode,
-                "status": status,
-                "fault": fault,
-                "ack": ack,
-            }
-        )
-        return packed
+        """The bytes of one state; the fields mean what they mean in StateMessage."""
+        row = self._row
+        row[1:15:2] = session, seq, time_s, mode, status, fault, ack
+        row[self._lists :: 2] = q.tolist() + v.tolist() + effort.tolist()
+        return self._pack(*row)
 
     def unpack(self, data: bytes, out: StateMessage) -> None:
         """Reads one state into `out`. Raises ProtocolError, and leaves `out` as it was, when it is none."""
-        if len(data) > self._most:
-            raise ProtocolError(f"{len(data)} bytes are too many for a state, at most {self._most}")
-        try:
-            kind, session, seq, time_s, q, v, effort, mode, status, fault, ack = _read_state(
-                msgpack.unpackb(data, use_list=False)
-            )
-        except Exception as error:
-            raise _unreadable(data, "state", _STATE_FIELDS, error) from None
-        if kind != "state":
-            raise ProtocolError(f"this is {_brief(kind)}, not a state", "type")
-        if not (type(session) is type(seq) is type(mode) is type(status) is type(fault) is type(ack) is int):
-            _require_integers(session=session, seq=seq, mode=mode, status=status, fault=fault, ack=ack)
-        if type(time_s) is not float:
-            time_s = _number("time_s", time_s)
-        if not (
-            0 <= mode <= 2
-            and 0 <= seq < _TOP
-            and 0 <= session < _TOP
-            and 0 <= status < _TOP
-            and 0 <= fault < _TOP
-            and -1 <= ack < _TOP
-            and isfinite(time_s)
-        ):
-            _require_ranges(
-                session=session, seq=seq, mode=mode, status=status, fault=fault, ack=ack, time_s=time_s
-            )
-        try:
-            fits = len(q) == len(v) == self.sensors and len(effort) == self.motors
-            values = q + v + effort
-            fits = fits and tuple(map(type, values)) == self._types and isfinite(sum(values))
-        except TypeError:
-            fits = False
-        if not fits:
-            values = (
-                *_numbers("q", q, self.sensors),
-                *_numbers("v", v, self.sensors),
-                *_numbers("effort", effort, self.motors),
-            )
+        if len(data) == self._size:
+            row = self._unpack(data)
+            if row[::2] == self._constants:
+                session, seq, time_s, mode, status, fault, ack, *values = row[1::2]
+                if (
+                    0 <= mode <= 2
+                    and 0 <= seq < _TOP
+                    and 0 <= session < _TOP
+                    and 0 <= status < _TOP
+                    and 0 <= fault < _TOP
+                    and -1 <= ack < _TOP
+                    and isfinite(sum(values, time_s))
+                ):
+                    out.set_values(values)
+                    out.session, out.seq, out.time_s, out.mode = session, seq, time_s, mode
+                    out.status, out.fault, out.ack = status, fault, ack
+                    return
+        self._unpack_any(data, out)
+
+    def _unpack_any(self, data: bytes, out: StateMessage) -> None:
+        _, session, seq, time_s, mode, status, fault, ack, q, v, effort = _fields(
+            data, "state", _STATE_FIELDS, self._most
+        )
+        counters = {"session": session, "seq": seq, "status": status, "fault": fault}
+        for name, value in counters.items():
+            _require_integer(name, value, 0, _TOP - 1)
+        _require_integer("ack", ack, -1, _TOP - 1)
+        _require_integer("mode", mode, 0, 2)
+        time_s = _number("time_s", time_s)
+        values = (
+            *_numbers("q", q, self.sensors),
+            *_numbers("v", v, self.sensors),
+            *_numbers("effort", effort, self.motors),
+        )
         out.set_values(values)
         out.session, out.seq, out.time_s, out.mode = session, seq, time_s, mode
         out.status, out.fault, out.ack = status, fault, ack
@@ -178,46 +165,41 @@ class CommandCodec:
 
     def __init__(self, motors: int) -> None:
         self.motors = motors
-        self._pack = msgpack.Packer().pack
-        self._types = (float,) * motors
-        self._most = _ROOM_BYTES + 9 * motors
+        layout = Layout("command", _COMMAND_FIELDS[1:4], (), (("effort", motors),))
+        self._size, self._constants, self._lists = layout.size, layout.constants, layout.first_list
+        self._row = layout.row()
+        self._pack, self._unpack = layout.struct.pack, layout.struct.unpack
+        self._most = _ROOM_BYTES + layout.size
 
     def message(self) -> CommandMessage:
         """An empty message of this size to read into."""
         return CommandMessage(self.motors)
 
     def pack(self, session: int, seq: int, mode: int, effort: Floats) -> bytes:
-        """The bytes of one command; meaning of the fields as in CommandMessage."""
-        packed: bytes = self._pack(
-            {"type": "command", "session": session, "seq": seq, "mode": mode, "effort": effort.tolist()}
-        )
-        return packed
+        """The bytes of one command; the fields mean what they mean in CommandMessage."""
+        row = self._row
+        row[1:7:2] = session, seq, mode
+        row[self._lists :: 2] = effort.tolist()
+        return self._pack(*row)
 
     def unpack(self, data: bytes, out: CommandMessage) -> None:
         """Reads one command into `out`. Raises ProtocolError, and leaves `out` as it was, when it is none."""
-        if len(data) > self._most:
-            raise ProtocolError(f"{len(data)} bytes are too many for a command, at most {self._most}")
-        try:
-            kind, session, seq, mode, effort = _read_command(msgpack.unpackb(data, use_list=False))
-        except Exception as error:
-            raise _unreadable(data, "command", _COMMAND_FIELDS, error) from None
-        if kind != "command":
-            raise ProtocolError(f"this is {_brief(kind)}, not a command", "type")
-        if not (type(session) is type(seq) is type(mode) is int):
-            _require_integers(session=session, seq=seq, mode=mode)
-        if not (0 <= mode <= 2 and -1 <= seq < _TOP and 0 <= session < _TOP):
-            _require_ranges(session=session, seq_answered=seq, mode=mode)
-        try:
-            fits = (
-                len(effort) == self.motors
-                and tuple(map(type, effort)) == self._types
-                and isfinite(sum(effort))
-            )
-        except TypeError:
-            fits = False
-        if not fits:
-            effort = _numbers("effort", effort, self.motors)
-        out.set_effort(effort)
+        if len(data) == self._size:
+            row = self._unpack(data)
+            if row[::2] == self._constants:
+                session, seq, mode, *effort = row[1::2]
+                if 0 <= mode <= 2 and -1 <= seq < _TOP and 0 <= session < _TOP and isfinite(sum(effort)):
+                    out.set_effort(effort)
+                    out.session, out.seq, out.mode = session, seq, mode
+                    return
+        self._unpack_any(data, out)
+
+    def _unpack_any(self, data: bytes, out: CommandMessage) -> None:
+        _, session, seq, mode, effort = _fields(data, "command", _COMMAND_FIELDS, self._most)
+        _require_integer("session", session, 0, _TOP - 1)
+        _require_integer("seq", seq, -1, _TOP - 1)
+        _require_integer("mode", mode, 0, 2)
+        out.set_effort(_numbers("effort", effort, self.motors))
         out.session, out.seq, out.mode = session, seq, mode
 
 
@@ -244,53 +226,42 @@ def _bytes_of(values: Floats) -> memoryview:
     return values.data.cast("B") if values.size else memoryview(bytearray())
 
 
-def _unreadable(data: bytes, kind: str, fields: tuple[str, ...], error: Exception) -> ProtocolError:
+def _fields(data: bytes, kind: str, fields: tuple[str, ...], most: int) -> list[Any]:
+    """The values of these fields of a message of any shape. Raises ProtocolError naming the field."""
+    if len(data) > most:
+        raise ProtocolError(f"{len(data)} bytes are too many for a {kind}, at most {most}")
     content = read_map(data)
     found = content.get("type", kind)
     if found != kind:
-        return ProtocolError(f"this is {_brief(found)}, not a {kind}", "type")
-    missing = [name for name in fields if name not in content]
-    if missing:
-        return ProtocolError(f"the {kind} has no field `{missing[0]}`", missing[0])
-    return ProtocolError(f"the {kind} is not readable: {error}")
+        raise ProtocolError(f"this is {_brief(found)}, not a {kind}", "type")
+    for name in fields:
+        if name not in content:
+            raise ProtocolError(f"the {kind} has no field `{name}`", name)
+    return [content[name] for name in fields]
 
 
-def _require_integers(**fields: object) -> None:
-    for name, value in fields.items():
-        if type(value) is not int:
-            raise ProtocolError(f"`{name}` must be an integer, this is {_brief(value)}", name)
-
-
-def _require_ranges(**fields: float) -> None:
-    for name, value in fields.items():
-        shown = "seq" if name == "seq_answered" else name
-        lowest = -1 if name in ("ack", "seq_answered") else 0
-        if not isfinite(value):
-            raise ProtocolError(f"`{shown}` must be finite, this is {value}", shown)
-        if name == "mode" and not 0 <= value <= 2:
-            raise ProtocolError(f"`mode` must be 0 (brake), 1 (zero) or 2 (effort), this is {value}", "mode")
-        if name != "time_s" and not lowest <= value < _TOP:
-            raise ProtocolError(f"`{shown}` must be from {lowest} to 2^53 - 1, this is {value}", shown)
+def _require_integer(name: str, value: object, lowest: int, highest: int) -> None:
+    if type(value) is not int:
+        raise ProtocolError(f"`{name}` must be an integer, this is {_brief(value)}", name)
+    if not lowest <= value <= highest:
+        raise ProtocolError(f"`{name}` must be from {lowest} to {highest}, this is {value}", name)
 
 
 def _number(name: str, value: object) -> float:
     if type(value) is not float and type(value) is not int:
         raise ProtocolError(f"`{name}` must be a number, this is {_brief(value)}", name)
-    try:
-        number = float(value)
-    except OverflowError:
-        number = float("inf")
+    number = float(value)
     if not isfinite(number):
         raise ProtocolError(f"`{name}` must be finite, this is {value}", name)
     return number
 
 
-def _numbers(name: str, values: object, count: int) -> tuple[float, ...]:
-    if not isinstance(values, tuple):
+def _numbers(name: str, values: object, count: int) -> list[float]:
+    if not isinstance(values, list):
         raise ProtocolError(f"`{name}` must be a list of {count} numbers, this is {_brief(values)}", name)
     if len(values) != count:
         raise ProtocolError(f"`{name}` must have {count} numbers, this has {len(values)}", name)
-    return tuple(_number(f"{name}[{index}]", value) for index, value in enumerate(values))
+    return [_number(f"{name}[{index}]", value) for index, value in enumerate(values)]
 
 
 def _brief(value: object) -> str:

@@ -163,15 +163,62 @@ def test_any_value_in_any_field_is_read_or_refused(field, value):
     assert 0 <= out.mode <= 2
 
 
-@given(st.data())
-def test_a_damaged_frame_is_read_or_refused(data):
-    frame = bytearray(msgpack.packb(STATE))
+OURS = STATES.pack(5, 1, 0.001, np.ones(2), np.ones(2), np.ones(3), 2, 17, 0, -1)
+
+
+@given(st.data(), st.sampled_from([msgpack.packb(STATE), OURS]))
+def test_a_damaged_frame_is_read_or_refused(data, whole):
+    frame = bytearray(whole)
     at = data.draw(st.integers(0, len(frame) - 1))
     frame[at] = data.draw(st.integers(0, 255))
-    try:
-        STATES.unpack(bytes(frame[: data.draw(st.integers(0, len(frame)))]), STATES.message())
-    except ProtocolError:
-        return
+    out = STATES.message()
+    with suppress(ProtocolError):
+        STATES.unpack(bytes(frame[: data.draw(st.integers(at, len(frame)))]), out)
+    assert np.isfinite(out.values).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [({"q": np.array([1.0, nan])}, "q[1]"), ({"effort": np.array([inf, -inf, 0])}, "effort[0]"),
+     ({"mode": 3}, "mode"),
+     ({"time_s": nan}, "time_s"), ({"seq": -1}, "seq"), ({"ack": -2}, "ack"), ({"session": 2**53}, "session"),
+     ({"status": -1}, "status"), ({"fault": -1}, "fault")],
+)  # fmt: skip
+def test_a_wrong_state_in_our_own_layout_is_refused_by_field(change, field):
+    fields = {"q": np.ones(2), "v": np.ones(2), "effort": np.ones(3), **change}
+    scalars = {
+        name: change.get(name, value) for name, value in STATE.items() if isinstance(value, (int, float))
+    }
+    out = STATES.message()
+    with pytest.raises(ProtocolError) as caught:
+        STATES.unpack(STATES.pack(**{**scalars, **fields}), out)
+    assert caught.value.field == field
+    assert not out.values.any()
+
+
+def test_our_layout_and_the_general_encoder_say_the_same():
+    for sensors, motors in ((2, 3), (0, 0), (1, 0), (0, 2), (40, 17)):
+        codec = StateCodec(sensors, motors)
+        q, v, effort = np.arange(sensors) + 0.5, np.arange(sensors) - 0.5, np.arange(motors) + 0.25
+        packed = codec.pack(5, 1, 0.001, q, v, effort, 2, 17, 0, -1)
+        lists = {"q": q.tolist(), "v": v.tolist(), "effort": effort.tolist()}
+        assert msgpack.unpackb(packed) == {**STATE, **lists}
+        one, other = codec.message(), codec.message()
+        codec.unpack(packed, one)
+        codec.unpack(msgpack.packb({**STATE, **lists}), other)
+        assert one.values.tobytes() == other.values.tobytes() == np.concatenate([q, v, effort]).tobytes()
+        commands = CommandCodec(motors)
+        command = commands.pack(5, -1, 2, effort)
+        assert msgpack.unpackb(command) == {**COMMAND, "seq": -1, "effort": effort.tolist()}
+        commands.unpack(command, into := commands.message())
+        assert (into.seq, into.effort.tolist()) == (-1, effort.tolist())
+
+
+def test_packing_the_wrong_length_is_an_error_here_and_not_over_there():
+    with pytest.raises(ValueError, match="size"):
+        COMMANDS.pack(5, 1, 2, np.zeros(2))
+    COMMANDS.unpack(COMMANDS.pack(5, 1, 2, np.ones(3)), out := COMMANDS.message())
+    assert out.effort.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_a_machine_without_motors_has_empty_lists():
