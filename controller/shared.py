@@ -151,7 +151,7 @@ class Shared:
     @property
     def full(self) -> bool:
         """Whether the next record would overwrite one that the gateway has not taken."""
-        return bool(self._words[_AT_HEAD] - self._words[_AT_TAIL] >= RING_RECORDS)
+        return bool(self._words[_AT_HEAD] - self._words[_AT_TAIL] >= RING_RECORDS - 1)
 
     def take(self, since: int) -> tuple[NDArray[np.float64], int, int]:
         """Records from number `since` on, copied: (words, number of the first, records lost to overwriting).

@@ -1,0 +1,206 @@
+"""The controller's command lines: the gateway, which people start, and the two processes that it starts
+itself.
+
+The only file of this room that reads a command line. `linkwork controller` is the function `controller`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from protocol.keys import ClientKeys
+
+
+class PaceChoice(StrEnum):
+    """Who is the clock."""
+
+    DEVICE = "device"
+    HOST = "host"
+    LOCKSTEP = "lockstep"
+
+
+class LawChoice(StrEnum):
+    """Laws of motion."""
+
+    PIDC = "pidc"
+    SERVO = "servo"
+
+
+class RealtimeChoice(StrEnum):
+    """What happens when real-time set-up falls short."""
+
+    ENFORCE = "enforce"
+    WARN = "warn"
+    IGNORE = "ignore"
+
+
+Config = Annotated[str, typer.Argument(help="Machine file, or the name of a machine that ships.")]
+Law = Annotated[LawChoice | None, typer.Option(help="Law of motion; none: the machine file's.")]
+Realtime = Annotated[
+    RealtimeChoice, typer.Option(help="Refuse to start, warn, or stay silent when real time is not granted.")
+]
+Cpu = Annotated[int | None, typer.Option(min=0, help="Processor for the loop; the gateway stays off it.")]
+Keys = Annotated[Path | None, typer.Option(help="This controller's secret key file.")]
+PlantKey = Annotated[Path | None, typer.Option(help="Public key file of a plant that has keys.")]
+
+
+def controller(
+    config: Config,
+    plant: Annotated[
+        str | None, typer.Option(help="Endpoint of the plant; none: the machine's seat.")
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(help="Where to take requests, beside the machine's seat.")
+    ] = None,
+    telemetry: Annotated[
+        str | None,
+        typer.Option(help="Where to publish telemetry, beside the machine's seat: tcp://127.0.0.1:9872."),
+    ] = None,
+    pace: Annotated[PaceChoice, typer.Option(help="Who is the clock.")] = PaceChoice.DEVICE,
+    lockstep: Annotated[bool, typer.Option("--lockstep", help="The same as --pace lockstep.")] = False,
+    law: Law = None,
+    log: Annotated[
+        Path | None, typer.Option(help="Folder for logs; none: ~/.local/state/linkwork/logs.")
+    ] = None,
+    no_log: Annotated[
+        bool, typer.Option("--no-log", help="Keep no log (flight records are still made).")
+    ] = False,
+    realtime: Realtime = RealtimeChoice.WARN,
+    cpu: Cpu = None,
+    lifeline: Annotated[
+        bool,
+        typer.Option("--lifeline", help="End when standard input closes (for programs that start this)."),
+    ] = False,
+    keys: Keys = None,
+    allowed: Annotated[
+        Path | None, typer.Option(help="Folder with the *.public files of the clients that may connect.")
+    ] = None,
+    plant_key: PlantKey = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Runs a machine: takes requests, plans, logs, and minds the real-time loop.
+
+    It ends with Ctrl-C: the machine is stopped on its path and disabled first; a second Ctrl-C brakes at
+    once. Exit status: 0 ended, 1 it could not go on, 2 wrong usage or file, 3 refused.
+    """
+    from controller.gateway.options import GatewayOptions
+    from controller.gateway.process import default_log_folder, run
+    from controller.gateway.server import StartFailed
+    from machine import MachineError
+    from protocol.codes import ExitCode, Pace
+    from protocol.errors import EndpointError
+
+    options = GatewayOptions(
+        config=config,
+        plant=plant,
+        endpoint=endpoint,
+        telemetry=telemetry,
+        pace=Pace.LOCKSTEP if lockstep else Pace(pace.value),
+        law=None if law is None else law.value,
+        log=None if no_log else log or default_log_folder(),
+        realtime=realtime.value,
+        cpu=cpu,
+        lifeline=lifeline,
+        keys=keys,
+        allowed=allowed,
+        plant_key=plant_key,
+        as_json=as_json,
+    )
+    if keys is None and (allowed is not None or plant_key is not None):
+        _complain("--allowed and --plant-key need --keys: this controller's own secret file")
+        raise typer.Exit(int(ExitCode.USAGE))
+    try:
+        status = run(options)
+    except MachineError as error:
+        _complain(str(error))
+        status = ExitCode.USAGE
+    except EndpointError as error:
+        _complain(str(error))
+        status = ExitCode.REFUSED
+    except OSError as error:
+        _complain(f"{error.filename or 'the controller'}: {error.strerror or error}")
+        status = ExitCode.USAGE
+    except StartFailed as error:
+        _complain(str(error))
+        status = error.status
+    raise typer.Exit(int(status))
+
+
+def loop(
+    config: Config,
+    seat: Annotated[Path, typer.Option()],
+    plant: Annotated[str, typer.Option()],
+    pace: Annotated[PaceChoice, typer.Option()],
+    owner: Annotated[str, typer.Option()],
+    law: Law = None,
+    realtime: Realtime = RealtimeChoice.WARN,
+    cpu: Cpu = None,
+    keys: Keys = None,
+    plant_key: PlantKey = None,
+) -> None:
+    """The real-time loop; the gateway starts it."""
+    from controller.loop.process import LoopOptions, run
+    from protocol.codes import ExitCode, Pace
+    from timing.realtime import RealTimeRefused
+
+    options = LoopOptions(
+        config=config,
+        seat=seat,
+        plant=plant,
+        pace=Pace(pace.value),
+        owner=owner,
+        law=None if law is None else law.value,
+        realtime=realtime.value,
+        cpu=cpu,
+        keys=_client_keys(keys, plant_key),
+    )
+    try:
+        status = run(options)
+    except RealTimeRefused as error:
+        _complain(str(error))
+        status = int(ExitCode.REFUSED)
+    raise typer.Exit(status)
+
+
+def planner(config: Config, seat: Annotated[Path, typer.Option()], law: Law = None) -> None:
+    """The planner; the gateway starts it."""
+    from controller.configuration import configured
+    from controller.trajectories.worker import run
+    from protocol.endpoints import Seat
+
+    run(configured(config, None if law is None else law.value), Seat(seat).shared_path)
+
+
+def _client_keys(keys: Path | None, plant_key: Path | None) -> ClientKeys | None:
+    from protocol.keys import client_keys
+
+    return None if keys is None or plant_key is None else client_keys(keys, plant_key)
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(text.rstrip() + "\n")
+
+
+def main() -> None:
+    """`python -m controller CONFIG …`; and, for the gateway alone, `loop …` and `planner …`."""
+    from timing.realtime import single_threaded_blas
+
+    single_threaded_blas()
+    commands: dict[str, Callable[..., None]] = {"loop": loop, "planner": planner}
+    chosen = sys.argv[1] if len(sys.argv) > 1 else ""
+    if chosen in commands:
+        del sys.argv[1]
+    app = typer.Typer(add_completion=False, pretty_exceptions_show_locals=False)
+    app.command()(commands.get(chosen, controller))
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""The answers of `state` and `status`: what stands in the newest record and in the gateway's memory."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from controller.gateway.wording import limits_named, state_name
+from protocol.codes import PROTOCOL_VERSION
+from protocol.results import Lease
+
+if TYPE_CHECKING:
+    from controller.gateway.gateway import Gateway
+
+
+def linkwork_version() -> str:
+    """The installed version; "0" in a source tree that was never installed."""
+    try:
+        return version("linkwork")
+    except PackageNotFoundError:
+        return "0"
+
+
+def lease_map(gateway: Gateway, reason: str = "") -> Lease:
+    """Who may move the machine now."""
+    lease = gateway.lease
+    return {
+        "owner": lease.owner,
+        "left_s": round(lease.left_s(gateway.now_ns), 3),
+        "lease_s": lease.lease_s,
+        "reason": reason,
+    }
+
+
+def state(gateway: Gateway) -> dict[str, Any]:
+    """The answer of `state` (protocol.results.StateResult)."""
+    record, wording = gateway.latest, gateway.wording
+    common: dict[str, Any] = {
+        "pace": gateway.options.pace.value,
+        "device": wording.device(gateway.connection_record, gateway.link_text),
+        "results": gateway.memory.results(),
+        "lease": lease_map(gateway),
+    }
+    if record is None:  # no tick has been counted yet
+        return common | {
+            "state": "unconfigured", "tick": -1, "device_tick": -1, "time_s": 0.0,
+            "q": {}, "v": {}, "coordinates": {}, "effort": {},
+            "mode": "brake", "law": "none", "goal": None, "fault": None, "limited": [],
+        }  # fmt: skip
+    table = gateway.layout.as_map(record)
+    joints = len(gateway.machine.joints)
+    return common | {
+        "state": state_name(record),
+        "tick": table["tick"],
+        "device_tick": table["device_tick"],
+        "time_s": table["time_s"],
+        "q": table["q"],
+        "v": table["v"],
+        "coordinates": dict(list(table["coordinate"].items())[joints:]),
+        "effort": table["effort"],
+        "mode": wording.mode(record),
+        "law": wording.law(record),
+        "goal": wording.progress(record),
+        "fault": gateway.fault_of(record),
+        "limited": limits_named(int(record["limited"])),
+    }
+
+
+def status(gateway: Gateway) -> dict[str, Any]:
+    """The answer of `status` (protocol.results.StatusResult)."""
+    record, statistics, log = gateway.latest, gateway.statistics, gateway.log
+    return {
+        "version": linkwork_version(),
+        "protocol": PROTOCOL_VERSION,
+        "machine": gateway.machine.name,
+        "state": gateway.state_name,
+        "pace": gateway.options.pace.value,
+        "gateway_pid": os.getpid(),
+        "loop_pid": gateway.host.pid,
+        "planner_pid": gateway.planning.pid,
+        "device": dict(gateway.wording.device(gateway.connection_record, gateway.link_text))
+        | {
+            "lost_in_a_row": statistics.lost_in_a_row,
+            "success_rate": round(statistics.success_rate(), 4),
+        },
+        "timing": statistics.timing(),
+        "real_time": gateway.host.shared.text if gateway.host.shared is not None else "",
+        "lease": lease_map(gateway),
+        "log": str(log.path) if log is not None and log.path is not None else None,
+        "log_problem": log.problem if log is not None else "",
+        "log_lost": gateway.records_lost,
+        "telemetry": gateway.broadcast.endpoints[-1],
+        "faults": gateway.memory.faults_total,
+        "fault": None if record is None else gateway.fault_of(record),
+        "law": gateway.machine.controller.law,
+        "config": gateway.machine.config_hash,
+        "loops_started": gateway.loops_started,
+        "planner_restarts": gateway.planning.restarts,
+    }

@@ -1,0 +1,75 @@
+"""What anyone may listen to: telemetry at its rate, and events as they happen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controller.records import RecordLayout
+from protocol.keys import ServerKeys
+from protocol.sockets import Publisher
+from protocol.telemetry import TELEMETRY_TOPIC, pack_telemetry
+
+MOST_AT_ONCE = 8
+"""Telemetry messages from one batch of records: lockstep may run far faster than anybody looks."""
+
+
+class Broadcast:
+    """Publishes to several endpoints. Raises EndpointError when one cannot be bound.
+
+    `every` is how many records make one telemetry message. `wall_clock` says that times are the computer's
+    (Unix time); in lockstep they are the device's.
+    """
+
+    def __init__(
+        self,
+        endpoints: Sequence[str],
+        layout: RecordLayout,
+        every: int,
+        *,
+        wall_clock: bool,
+        keys: ServerKeys | None = None,
+    ) -> None:
+        self._layout, self._every = layout, max(1, every)
+        self._clock = "real_time_ns" if wall_clock else "time_s"
+        self._publishers: list[Publisher] = []
+        try:
+            for endpoint in endpoints:
+                self._publishers.append(Publisher(endpoint, keys))
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def endpoints(self) -> list[str]:
+        """Where it can be heard, as bound."""
+        return [publisher.endpoint for publisher in self._publishers]
+
+    def telemetry(self, first: int, words: NDArray[np.float64]) -> None:
+        """Publishes every so manieth of these records (n, words), the first of which has the number
+        `first`.
+        """
+        at = np.arange(-first % self._every, len(words), self._every)[-MOST_AT_ONCE:]
+        for record in words[at].view(self._layout.dtype)[:, 0]:
+            self._send(TELEMETRY_TOPIC, pack_telemetry(self.timestamp(record), self._layout.as_map(record)))
+
+    def event(self, name: str, timestamp: float, content: Mapping[str, Any]) -> None:
+        """Publishes an event under its own name."""
+        self._send(name.encode(), pack_telemetry(timestamp, content))
+
+    def timestamp(self, record: np.void) -> float:
+        """Seconds on the clock that telemetry uses."""
+        value = record[self._clock]
+        return float(value) * 1e-9 if self._clock == "real_time_ns" else float(value)
+
+    def close(self) -> None:
+        """Closes the endpoints."""
+        for publisher in self._publishers:
+            publisher.close()
+
+    def _send(self, topic: bytes, payload: bytes) -> None:
+        for publisher in self._publishers:
+            publisher.send(topic, payload)

@@ -1,0 +1,347 @@
+"""The gateway: it owns every client socket, minds loop and planner, and keeps lease, log and memory.
+
+One thread, one poll loop (`server.py`). Nothing here may wait: whatever takes time is left as a callback.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controller.gateway.answers import lease_map
+from controller.gateway.broadcast import Broadcast
+from controller.gateway.call import Call
+from controller.gateway.desk import Desk
+from controller.gateway.flight import FlightRecorder
+from controller.gateway.lease import Lease, LeaseChange, LeaseHeld
+from controller.gateway.log import Log
+from controller.gateway.loop_host import LoopHost
+from controller.gateway.memory import Memory, Requester
+from controller.gateway.options import GatewayOptions
+from controller.gateway.planning import Planning
+from controller.gateway.statistics import LoopStatistics
+from controller.gateway.story import Story
+from controller.gateway.wording import Wording, in_motion, state_name
+from controller.orders import OrderKind
+from controller.records import RecordLayout
+from machine import Machine
+from protocol.codes import Pace, RequestCode, ResultCode
+from protocol.errors import RequestError
+from protocol.requests import REQUESTS, pack_notification
+from protocol.results import Fault
+
+FLIGHT_AFTER_TICKS = 500
+"""Ticks after a fault that its flight record still holds, if they come within FLIGHT_AFTER_S."""
+FLIGHT_AFTER_S = 1.0
+PROGRESS_EVERY_S = 0.1
+ORDERS_UNSEEN = 1_000_000
+"""An adopted loop may hold orders of the gateway before this one; new ones are numbered well beyond them."""
+
+
+class Gateway:
+    """The gateway's state, and what happens to it. Sockets are polled elsewhere."""
+
+    def __init__(
+        self,
+        options: GatewayOptions,
+        machine: Machine,
+        layout: RecordLayout,
+        host: LoopHost,
+        planning: Planning,
+        broadcast: Broadcast,
+        log: Log | None,
+        flights: FlightRecorder,
+    ) -> None:
+        self.options, self.machine, self.layout = options, machine, layout
+        self.host, self.planning, self.broadcast = host, planning, broadcast
+        self.log, self.flights = log, flights
+        self.wording = Wording(machine)
+        self.lease = Lease(machine.controller.lease_s)
+        self.desk, self.memory = Desk(), Memory()
+        self.statistics = LoopStatistics(layout)
+        self.story = Story(layout, self.wording)
+        self.latest: np.void | None = None
+        self.records_lost = 0
+        self.loops_started = 0
+        self.leaving = False
+        """A shutdown is under way: nothing new may move."""
+        self.now_ns = time.monotonic_ns()
+        self._since = 0
+        self._goal = 0
+        self._told_progress_s = -np.inf
+        self._flight: tuple[int, int, dict[str, Any]] | None = None
+        self._timers: list[tuple[int, Callable[[], None]]] = []
+
+    # What handlers ask.
+
+    @property
+    def tick(self) -> int:
+        """Number of the newest tick; -1 before the first."""
+        return int(self.latest["tick"]) if self.latest is not None else -1
+
+    @property
+    def state_name(self) -> str:
+        """The newest state."""
+        return state_name(self.latest) if self.latest is not None else "unconfigured"
+
+    @property
+    def in_motion(self) -> bool:
+        """Whether something moves the machine that somebody must hold the lease for."""
+        return self.latest is not None and in_motion(self.latest)
+
+    @property
+    def link_text(self) -> str:
+        """How the device link stands, in words."""
+        if self.host.shared is None:
+            return "the loop is being started"
+        return self.host.shared.link_text or "the loop is being started"
+
+    @property
+    def connection_record(self) -> np.void | None:
+        """The record that tells how the plant stands, or None when only the link's text knows.
+
+        In lockstep a plant may be connected before time has run for the first tick.
+        """
+        standing = self.options.pace is Pace.LOCKSTEP and self.link_text.startswith("connected")
+        known = self.latest is not None and bool(self.latest["connected"])
+        return self.latest if known or not standing else None
+
+    def fault_of(self, record: np.void) -> Fault | None:
+        """The latched fault, with the path of its flight record where there is one."""
+        if not int(record["fault"]):
+            return None
+        return self.memory.fault_at(int(record["fault_tick"])) or self.wording.fault(record)
+
+    def next_goal(self) -> int:
+        """A number for a new goal."""
+        self._goal += 1
+        return self._goal
+
+    @staticmethod
+    def needs_lease(call: Call) -> bool:
+        """Whether this method needs the lease."""
+        return REQUESTS[call.method].needs_lease
+
+    def need_owner(self, call: Call) -> None:
+        """Refuses a request that does not say in whose name it is made."""
+        if not call.owner:
+            text = "as: say in whose name you ask, such as user@host; the lease belongs to a name"
+            raise RequestError(RequestCode.INVALID_PARAMS, text, ["as"])
+
+    def borrow(self, call: Call) -> None:
+        """Makes sure that whoever asks may move the machine."""
+        if self.leaving:
+            raise RequestError(RequestCode.WRONG_STATE, "the controller is being shut down")
+        self.need_owner(call)
+        self.change_lease(lambda: self.lease.borrow(call.owner, self.now_ns, in_motion=self.in_motion))
+
+    def change_lease(self, act: Callable[[], LeaseChange | None]) -> None:
+        """Acts on the lease; a live owner who is in the way is named in the refusal."""
+        try:
+            change = act()
+        except LeaseHeld as held:
+            text = (
+                f"{held.owner} holds the lease, for another {held.left_s:.1f} s unless renewed; "
+                f"ask {held.owner} to release it, or `acquire` it with force"
+            )
+            data = {"owner": held.owner, "left_s": round(held.left_s, 3)}
+            raise RequestError(RequestCode.NOT_OWNER, text, ["as"], data) from None
+        self._lease_changed(change)
+
+    def drop_plans(self, why: str) -> None:
+        """What is being planned shall not move the machine any more."""
+        self.planning.drop_motions(RequestError(ResultCode.CANCELLED, f"not begun: {why}"))
+
+    def after(self, seconds: float, act: Callable[[], None]) -> None:
+        """Acts a little later."""
+        self._timers.append((self.now_ns + round(1e9 * seconds), act))
+
+    def goal_refused(self, goal: int, error: RequestError, requester: Requester) -> None:
+        """A goal for a later tick was refused when its time came."""
+        code = error.code if error.code < 0 else ResultCode.INVALID_GOAL
+        result = {
+            "goal": goal, "code": int(code), "name": ResultCode(code).name, "text": error.message,
+            "tick": self.tick, "time_s": float(self.latest["time_s"]) if self.latest is not None else 0.0,
+            "coordinate": None, "value": None, "limit": None,
+        }  # fmt: skip
+        self.memory.end(result)  # type: ignore[arg-type]
+        self.publish("goal.result", result, requester)
+
+    # What happens.
+
+    def loop_ready(self) -> None:
+        """A loop is there, new or adopted."""
+        shared, outbox = self.host.shared, self.host.outbox
+        assert shared is not None
+        assert outbox is not None
+        next_order = 1
+        self.latest, self._since = None, 0
+        if self.host.adopted:
+            words, _, _ = shared.take(0)
+            seen = words.view(self.layout.dtype)[:, 0]
+            self._since = shared.tail  # what the gateway before this one has logged
+            if len(seen):
+                next_order = int(seen["order_id"].max()) + ORDERS_UNSEEN
+                self._goal = max(self._goal, int(seen["goal_id"].max()))
+        self.story = Story(self.layout, self.wording)
+        self.statistics = LoopStatistics(self.layout)
+        self.loops_started += 1
+        self._told_progress_s = -np.inf
+        self.desk.connect(outbox, next_order)
+
+    def loop_ended(self) -> None:
+        """The loop is gone: what it wrote is still taken, everybody who waits is told."""
+        self.take_records()
+        pid, status = self.host.pid, self.host.returncode
+        reason = f"the real-time loop ended unexpectedly (status {status}); a new one is started, inactive"
+        if self.latest is not None and self.host.shared is not None and not self.leaving:
+            self._begin_flight(self.tick, {"event": "loop.ended", "status": status, "pid": pid})
+            progress = self.wording.progress(self.latest)
+            if progress is not None:
+                self._goal_lost(progress["goal"], reason)
+        self.desk.disconnect(RequestError(RequestCode.NO_LOOP, reason))
+        self.drop_plans("the real-time loop ended")
+        self.latest = None
+        if not self.leaving:
+            self.publish("loop", {"text": reason})
+
+    def _goal_lost(self, goal: int, reason: str) -> None:
+        assert self.latest is not None
+        result = self.wording.result(self.latest)
+        result |= {"goal": goal, "code": int(ResultCode.FAULT), "name": "FAULT", "text": reason}
+        result |= {"coordinate": None, "value": None, "limit": None}
+        self.memory.end(result)
+        self.publish("goal.result", dict(result), self.memory.owner_of(goal))
+
+    def take_records(self) -> None:
+        """Takes what the loop has written: into the log, to those who wait, to those who listen."""
+        shared = self.host.shared
+        if shared is None:
+            return
+        words, first, lost = shared.take(self._since)
+        self.records_lost += lost
+        if len(words):
+            self._digest(first, words)
+            self._since = first + len(words)
+        shared.tail = self._since
+
+    def _digest(self, first: int, words: NDArray[np.float64]) -> None:
+        table = words.view(self.layout.dtype)[:, 0]
+        told = []
+        rows = list(self.story.rows(words))
+        for row in rows:
+            record = table[row]
+            events = self.story.tell(row, record)
+            told += events
+            self.latest = record
+            self.desk.settle(record)
+            for _, name, content in events:
+                self._happened(name, content)
+        if not rows or rows[-1] != len(words) - 1:
+            self.latest = table[-1]
+            self.desk.settle(table[-1])
+        self.latest = table[-1].copy()
+        if self.log is not None:
+            self.log.write(words, told)
+        self.statistics.add(words)
+        self.broadcast.telemetry(first, words)
+        self._tell_progress()
+
+    def _happened(self, name: str, content: dict[str, Any]) -> None:
+        requester = None
+        if name == "goal.accepted":
+            accepted = self.memory.accepted
+            if accepted is not None and accepted["goal"] == content["goal"]:
+                content = content | accepted
+                requester = self.memory.requester
+        elif name == "goal.result":
+            self.memory.end(content)  # type: ignore[arg-type]
+            requester = self.memory.owner_of(content["goal"])
+        elif name == "fault":
+            content = dict(content)
+            self.memory.raise_fault(content)  # type: ignore[arg-type]
+            self._flight = (content["tick"], self.now_ns + round(1e9 * FLIGHT_AFTER_S), content)
+        self.publish(name, content, requester)
+
+    def _tell_progress(self) -> None:
+        assert self.latest is not None
+        time_s = float(self.latest["time_s"])
+        if abs(time_s - self._told_progress_s) < PROGRESS_EVERY_S:
+            return
+        progress = self.wording.progress(self.latest)
+        if progress is not None:
+            self._told_progress_s = time_s
+            self.publish("goal.progress", dict(progress), self.memory.owner_of(progress["goal"]))
+
+    def publish(self, name: str, content: Mapping[str, Any], requester: Requester | None = None) -> None:
+        """An event, to all who listen and to the one it concerns."""
+        stamp = self.broadcast.timestamp(self.latest) if self.latest is not None else 0.0
+        if stamp == 0.0 and self.options.pace is not Pace.LOCKSTEP:
+            stamp = time.time()
+        self.broadcast.event(name, stamp, content)
+        if requester is not None:
+            requester.server.send(requester.peer, pack_notification(name, content))
+
+    def attend(self) -> None:
+        """Often, whatever else happens: lease, time-outs, flight record, log."""
+        self._settle_lease()
+        self.desk.send()
+        self.desk.expire(self.now_ns)
+        due = [act for at, act in self._timers if at <= self.now_ns]
+        self._timers = [timer for timer in self._timers if timer[0] > self.now_ns]
+        for act in due:
+            act()
+        self._fly()
+        if self.log is not None:
+            self.log.flush(self.now_ns)
+
+    @property
+    def pressing(self) -> bool:
+        """Whether somebody waits for an answer, so that records should be looked at soon."""
+        return self.desk.busy or bool(self._timers) or self.flights.busy
+
+    def _settle_lease(self) -> None:
+        in_use = self.desk.in_use or self.planning.in_use
+        self._lease_changed(self.lease.settle(self.now_ns, in_use=in_use, in_motion=self.in_motion))
+
+    def _lease_changed(self, change: LeaseChange | None) -> None:
+        if change is None:
+            return
+        if change.motion_lost:
+            self.desk.place(OrderKind.LEASE_LOST, lambda _: None, now_ns=self.now_ns, urgent=True)
+        if change.reason in ("expired", "taken_over"):
+            self.drop_plans(f"the lease of {change.before} has {change.reason.replace('_', ' ')}")
+        self.publish("lease", dict(lease_map(self, change.reason)))
+
+    def _fly(self) -> None:
+        """The flight record of the latest fault, once the machine has had time to come to rest."""
+        self.flights.advance()
+        if self._flight is None or self.flights.busy:
+            return
+        tick, until_ns, cause = self._flight
+        if self.tick < tick + FLIGHT_AFTER_TICKS and self.now_ns < until_ns:
+            return
+        self._flight = None
+        self._begin_flight(tick, cause)
+
+    def _begin_flight(self, tick: int, cause: dict[str, Any]) -> None:
+        assert self.host.shared is not None
+        words, _, _ = self.host.shared.take(0)
+        path: Path = self.flights.path_for(tick)
+        self.memory.flight_record(tick, str(path))
+        self.flights.begin(tick, words, cause)
+
+    def close(self) -> None:
+        """Takes what is left, completes the files."""
+        self.take_records()
+        if self._flight is not None and self.host.shared is not None:
+            tick, _, cause = self._flight
+            self._begin_flight(tick, cause)
+        self.flights.finish()
+        if self.log is not None:
+            self.log.close()

@@ -1,0 +1,163 @@
+"""The loop process as the gateway minds it: started, adopted, told to leave, mourned."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from enum import Enum, auto
+from pathlib import Path
+
+from controller.gateway.options import same_connection
+from controller.orders import Order, OrderKind, OrderOutbox
+from controller.shared import Shared, SharedMismatch
+from protocol.endpoints import Seat, running
+from timing.children import Child, Process, lifeline_pipe
+from timing.realtime import BLAS_ENVIRONMENT
+
+LEAVES_WITHIN_S = 5.0
+"""How long a loop of another configuration gets to brake and leave."""
+
+
+class Standing(Enum):
+    """How the loop stands."""
+
+    STARTING = auto()
+    READY = auto()
+    ENDED = auto()
+
+
+class LoopHost:
+    """One loop process. `begin` adopts a living one that fits, else starts one; `look` says how it stands."""
+
+    def __init__(self, seat: Seat, config_hash: str, arguments: list[str]) -> None:
+        self._seat, self._hash, self._arguments = seat, config_hash, arguments
+        self._process: Process | None = None
+        self._lifeline = -1
+        self.shared: Shared | None = None
+        self.outbox: OrderOutbox | None = None
+        self.adopted = False
+        self.note = ""
+        """What happened at `begin`, for people."""
+
+    def begin(self) -> None:
+        """Adopts the loop that lives in this seat, or tells it to leave and starts another."""
+        living = self._living()
+        if living is not None and self._adopt(living):
+            return
+        if living is not None:
+            self._dismiss(living)
+        self.start()
+
+    def start(self) -> None:
+        """Starts a new loop; what is left of an earlier one is let go."""
+        self.close()
+        self._seat.shared_path.unlink(missing_ok=True)
+        self.adopted = False
+        self._process = Child.start(self._arguments, env=BLAS_ENVIRONMENT)
+
+    @property
+    def pid(self) -> int | None:
+        """Process id while it lives."""
+        process = self._process
+        return process.pid if process is not None and process.alive else None
+
+    @property
+    def pidfd(self) -> int | None:
+        """Becomes readable when the loop ends."""
+        return self._process.pidfd if self._process is not None else None
+
+    @property
+    def returncode(self) -> int | None:
+        """Exit status of a loop that was started here and has ended."""
+        return self._process.returncode if isinstance(self._process, Child) else None
+
+    def look(self) -> Standing:
+        """How it stands now. On becoming ready `shared` and `outbox` are there."""
+        if self._process is None or not self._process.alive:
+            return Standing.ENDED
+        if self.shared is not None:
+            return Standing.READY
+        with suppress(FileNotFoundError, SharedMismatch):
+            shared = Shared.open(self._seat.shared_path)
+            if shared.loop_pid == self._process.pid and shared.text:
+                self.shared, self.outbox = shared, OrderOutbox(self._seat.orders_path)
+                return Standing.READY
+            shared.close()
+        return Standing.STARTING
+
+    def wait(self, timeout_s: float) -> bool:
+        """Waits for its end, at most so long. Returns whether it has ended."""
+        return self._process is None or self._process.wait(timeout_s)
+
+    def kill(self) -> None:
+        """Ends it without asking; the plant's watchdog brakes the machine."""
+        if self._process is not None:
+            self._process.kill()
+
+    def close(self) -> None:
+        """Lets go of everything, the lifeline too: a loop that still lives stops the machine."""
+        if self._lifeline >= 0:
+            os.close(self._lifeline)
+            self._lifeline = -1
+        if isinstance(self._process, Child):
+            if not self._process.alive:
+                self._process.stop(0.0)  # collects its exit status
+            self._process.close()
+        elif self._process is not None:
+            self._process.close()
+        if self.outbox is not None:
+            self.outbox.close()
+        if self.shared is not None:
+            self.shared.close()
+        self._process = self.outbox = self.shared = None
+
+    def _living(self) -> Process | None:
+        for found in running("loop"):
+            if found.name == self._seat.folder.name and found.pid > 0:
+                with suppress(ProcessLookupError):
+                    return Process(found.pid)
+        return None
+
+    def _adopt(self, process: Process) -> bool:
+        """Takes over a loop that runs the same configuration, by handing it a new lifeline."""
+        try:
+            shared = Shared.open(self._seat.shared_path)
+        except (FileNotFoundError, SharedMismatch):
+            return False
+        fits = shared.loop_pid == process.pid and bool(shared.text) and shared.config_hash == self._hash
+        if not fits or not same_connection(_arguments_of(process.pid), self._arguments):
+            shared.close()
+            return False
+        outbox = OrderOutbox(self._seat.orders_path)
+        theirs, ours = lifeline_pipe()
+        sent = outbox.send(Order(0, OrderKind.ADOPT), lifeline=theirs)
+        os.close(theirs)
+        if not sent:
+            os.close(ours)
+            outbox.close()
+            shared.close()
+            return False
+        self._process, self._lifeline, self.shared, self.outbox = process, ours, shared, outbox
+        self.adopted = True
+        self.note = f"adopted the running loop, process {process.pid}"
+        return True
+
+    def _dismiss(self, process: Process) -> None:
+        """A loop that does not fit brakes and leaves; one that does not listen is ended."""
+        outbox = OrderOutbox(self._seat.orders_path)
+        deadline = time.monotonic() + LEAVES_WITHIN_S
+        outbox.send(Order(0, OrderKind.SHUTDOWN, length=1))
+        self.note = f"told the loop of another configuration, process {process.pid}, to brake and leave"
+        if not process.wait(max(0.0, deadline - time.monotonic())):
+            self.note += "; it did not and was ended"
+            process.kill()
+            process.wait(LEAVES_WITHIN_S)
+        outbox.close()
+        process.close()
+
+
+def _arguments_of(pid: int) -> list[str]:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    return []

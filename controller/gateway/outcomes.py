@@ -1,0 +1,105 @@
+"""What a client is told about the outcome of an order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controller.gateway.desk import Effect
+from controller.gateway.wording import UNDER_WAY, Wording, state_name
+from controller.loop.brakes import Phase
+from controller.loop.states import State, allowed
+from controller.orders import OrderOutcome
+from protocol.codes import RequestCode, ResultCode
+from protocol.errors import RequestError
+
+_NOTHING = {
+    "enable": "it was enabled already",
+    "disable": "it was disabled already",
+    "stop": "there was nothing to stop",
+    "cancel": "there was no such goal under way",
+    "pause": "there was nothing to pause",
+    "resume": "there was nothing to resume",
+    "speed": "there was no goal under way",
+    "recover": "there was no fault",
+    "reset": "there was no emergency stop",
+}
+
+
+def effect_map(method: str, effect: Effect, text: str = "") -> dict[str, Any]:
+    """The answer of a request that an order carried out."""
+    nothing = effect.outcome is OrderOutcome.NOTHING_TO_DO
+    return {
+        "tick": int(effect.record["tick"]),
+        "state": state_name(effect.record),
+        "text": text or (_NOTHING.get(method, "there was nothing to do") if nothing else ""),
+    }
+
+
+def refusal(method: str, effect: Effect, wording: Wording, link_text: str) -> RequestError:
+    """Why an order was refused, from its record."""
+    record, state = effect.record, State(int(effect.record["state"]))
+    match effect.outcome:
+        case OrderOutcome.REFUSED_STATE if not int(record["connected"]) and state is not State.ESTOP:
+            return RequestError(
+                RequestCode.NO_PLANT,
+                f"`{method}` needs a plant: {link_text}",
+                data={"state": state_name(record)},
+            )
+        case OrderOutcome.REFUSED_STATE:
+            return wrong_state(method, state, Phase(int(record["phase"])))
+        case OrderOutcome.REFUSED_BUSY:
+            return busy(int(record["goal_id"]) if int(record["goal_status"]) in UNDER_WAY else None)
+        case OrderOutcome.REFUSED_START:
+            text = (
+                "the goal does not begin where the machine is; it moved while the goal was planned: try again"
+            )
+            return RequestError(ResultCode.INVALID_GOAL, text)
+        case OrderOutcome.NOT_CLEARED:
+            return not_cleared(effect, wording)
+        case OrderOutcome.REFUSED_LATE:
+            text = f"at_tick lies in the past: the loop is at tick {int(record['tick'])}"
+            return RequestError(ResultCode.OLD_TIMESTAMP, text, ["at_tick"], {"tick": int(record["tick"])})
+        case OrderOutcome.REFUSED_FULL:
+            return RequestError(RequestCode.BUSY, "too many orders wait for a later tick; try again")
+        case OrderOutcome.REFUSED_VALUE:
+            return RequestError(RequestCode.INVALID_PARAMS, _VALUES.get(method, "a value is out of bounds"))
+    return RequestError(RequestCode.INTERNAL, f"the loop refused `{method}`: {effect.outcome.name}")
+
+
+def wrong_state(method: str, state: State, phase: Phase) -> RequestError:
+    """The refusal of a request that the state machine has no move for."""
+    name = state.name.lower()
+    if state is State.ACTIVE and phase is not Phase.RELEASED:
+        text = f"`{method}` has to wait until the brakes are off; they are {phase.name.lower()}"
+    else:
+        moves = ", ".join(event.name.lower() for event in allowed(state))
+        text = f"`{method}` is not possible while {name}{_HINTS.get(state, '')}; possible events: {moves}"
+    return RequestError(RequestCode.WRONG_STATE, text, data={"state": name})
+
+
+def busy(goal: int | None) -> RequestError:
+    """The refusal while something else moves the machine."""
+    what = f"goal {goal} is under way" if goal is not None else "a jog or another motion is under way"
+    return RequestError(RequestCode.BUSY, f"{what}; wait for its end, or stop it", data={"goal": goal})
+
+
+def not_cleared(effect: Effect, wording: Wording) -> RequestError:
+    """The refusal of `recover` and `reset` while the cause stands."""
+    if not int(effect.record["fault"]):
+        return RequestError(RequestCode.NOT_CLEARED, "not cleared: the controller has no plant")
+    fault = wording.fault(effect.record)
+    text = f"not cleared: {fault['name']}: {fault['text']}; it clears when: {fault['clears_when']}"
+    return RequestError(RequestCode.NOT_CLEARED, text, data={"fault": dict(fault)})
+
+
+_HINTS = {
+    State.INACTIVE: " (enable it first)",
+    State.FAULT: " (recover first)",
+    State.ESTOP: " (reset first)",
+    State.UNCONFIGURED: " (there has been no plant yet)",
+}
+_VALUES = {
+    "speed": "fraction: must lie between 0 and 1",
+    "jog": "velocity: name joints only, or task coordinates only where they are as many as the joints",
+    "law": "name: must be hold, float or damp",
+}

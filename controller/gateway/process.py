@@ -1,0 +1,114 @@
+"""The gateway process: what it opens before its poll loop runs."""
+
+from __future__ import annotations
+
+import os
+import socket
+from contextlib import ExitStack
+from datetime import datetime
+from getpass import getuser
+from pathlib import Path
+
+from controller.configuration import configured
+from controller.gateway.answers import linkwork_version
+from controller.gateway.broadcast import Broadcast
+from controller.gateway.flight import FlightRecorder
+from controller.gateway.gateway import Gateway
+from controller.gateway.log import Log
+from controller.gateway.loop_host import LoopHost
+from controller.gateway.options import GatewayOptions
+from controller.gateway.planning import Planning
+from controller.gateway.segment import LogSource
+from controller.gateway.server import Server
+from controller.records import RecordLayout, layout_for
+from machine import Machine
+from protocol.codes import Pace, RequestCode
+from protocol.endpoints import Seat, claim
+from protocol.errors import RequestError
+from protocol.keys import ServerKeys, server_keys
+from protocol.sockets import RequestServer
+from timing.children import Lifeline
+from timing.signals import Interrupts
+
+
+def run(options: GatewayOptions) -> int:
+    """The life of the gateway. Returns its exit status.
+
+    Raises MachineError, EndpointError (Taken when another controller sits in the machine's seat), OSError and
+    StartFailed before it is ready.
+    """
+    machine = configured(options.config, options.law)
+    layout = layout_for(machine)
+    with ExitStack() as stack:
+        interrupts = stack.enter_context(Interrupts())
+        lifeline = Lifeline.from_stdin() if options.lifeline else None
+        seat = Seat.named(machine.name)
+        held = stack.enter_context(claim(seat.folder, "gateway", "starting"))
+        keys = _keys(options)
+        servers = [stack.enter_context(RequestServer(seat.requests))]
+        if options.endpoint is not None and options.endpoint != seat.requests:
+            servers.append(stack.enter_context(RequestServer(options.endpoint, keys)))
+        telemetry = [seat.telemetry, *([options.telemetry] if options.telemetry else [])]
+        every = round(1.0 / (machine.controller.telemetry_hz * machine.controller.period_s))
+        broadcast = Broadcast(
+            telemetry, layout, every, wall_clock=options.pace is not Pace.LOCKSTEP, keys=keys
+        )
+        stack.callback(broadcast.close)
+        gateway = _gateway(options, machine, layout, seat, broadcast)
+        stack.callback(gateway.planning.close, RequestError(RequestCode.NO_LOOP, "the controller has ended"))
+        stack.callback(gateway.host.close)
+        stack.callback(gateway.close)
+        if options.cpu is not None:
+            _stay_off(options.cpu)
+        gateway.planning.start()
+        return Server(gateway, servers, interrupts, lifeline, held).run()
+
+
+def _gateway(
+    options: GatewayOptions, machine: Machine, layout: RecordLayout, seat: Seat, broadcast: Broadcast
+) -> Gateway:
+    owner = f"{getuser()}@{socket.gethostname()}, process {os.getpid()}"
+    plant = options.plant or seat.plant
+    host = LoopHost(seat, machine.config_hash, options.loop_arguments(seat.folder, plant, owner))
+    planning = Planning(options.planner_arguments(seat.folder))
+    source = _log_source(options, machine, layout)
+    stamp = f"{datetime.now():%Y%m%d-%H%M%S}"
+    log = None
+    if options.log is not None:
+        log = Log(options.log, machine.name, stamp, source, machine.controller.log_cap_bytes)
+    flights = FlightRecorder(options.log or default_log_folder(), machine.name, stamp, source)
+    return Gateway(options, machine, layout, host, planning, broadcast, log, flights)
+
+
+def _log_source(options: GatewayOptions, machine: Machine, layout: RecordLayout) -> LogSource:
+    """What stands at the head of a log: equal for equal runs, so no path, host or time."""
+    metadata = {
+        "linkwork": linkwork_version(),
+        "machine": machine.name,
+        "law": machine.controller.law,
+        "pace": options.pace.value,
+        "period_s": repr(machine.controller.period_s),
+        "config": machine.config_hash,
+        "interface": machine.interface_hash,
+        "model": machine.model_hash,
+    }
+    return LogSource(layout, options.pace is not Pace.LOCKSTEP, machine.source_text, metadata)
+
+
+def default_log_folder() -> Path:
+    """$XDG_STATE_HOME/linkwork/logs, else ~/.local/state/linkwork/logs."""
+    state = os.environ.get("XDG_STATE_HOME")
+    return (Path(state) if state else Path.home() / ".local" / "state") / "linkwork" / "logs"
+
+
+def _keys(options: GatewayOptions) -> ServerKeys | None:
+    if options.keys is None or options.allowed is None:
+        return None
+    return server_keys(options.keys, options.allowed)
+
+
+def _stay_off(cpu: int) -> None:
+    """Leaves the loop's processor to the loop, where there is another."""
+    others = os.sched_getaffinity(0) - {cpu}
+    if others:
+        os.sched_setaffinity(0, others)

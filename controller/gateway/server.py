@@ -1,0 +1,244 @@
+"""The gateway's one poll loop: requests, children, time, and the end."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+
+from controller.gateway.call import Call
+from controller.gateway.envelope import Envelope, read_envelope
+from controller.gateway.gateway import Gateway
+from controller.gateway.handlers import HANDLERS
+from controller.gateway.loop_host import Standing
+from controller.orders import OrderKind
+from protocol.codes import ExitCode, RequestCode
+from protocol.endpoints import Claim
+from protocol.errors import RequestError
+from protocol.requests import UnreadableRequest, pack_error, peek
+from protocol.sockets import Poller, RequestServer
+from timing.children import Lifeline
+from timing.signals import Interrupts
+
+IDLE_MS, PRESSING_MS = 5, 1
+MOST_AT_ONCE = 16
+"""Requests served between two looks at everything else."""
+READY_WITHIN_S = 120.0
+"""A first start compiles the kernels."""
+LEAVES_WITHIN_S, BRAKES_WITHIN_S = 60.0, 2.0
+RESTART_AFTER_S = (0.0, 0.5, 1.0, 2.0, 5.0)
+"""Pause before a loop is started again, by how many have died in a row."""
+STEADY_S = 10.0
+"""A loop that has lived this long is forgiven what went before."""
+
+
+class StartFailed(Exception):
+    """The daemon could not start; `status` is its exit status."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass
+class _Ending:
+    """How far a shutdown is: asked for when, and whether with the brakes."""
+
+    until_s: float
+    braking: bool
+
+
+class Server:
+    """The poll loop."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        servers: list[RequestServer],
+        interrupts: Interrupts,
+        lifeline: Lifeline | None,
+        held: Claim,
+    ) -> None:
+        self._gateway, self._servers = gateway, servers
+        self._interrupts, self._lifeline, self._held = interrupts, lifeline, held
+        self._standing = Standing.STARTING
+        self._started_s = time.monotonic()
+        self._deaths = 0
+        self._restart_s: float | None = None
+        self._ready = False
+        self._ending: _Ending | None = None
+        self._pressed = 0
+        self._watched: tuple[int | None, ...] = ()
+        self._poller = Poller()
+
+    def run(self) -> int:
+        """Serves until it is told to end and the loop has left."""
+        self._gateway.host.begin()
+        while True:
+            self._watch()
+            pressing = self._gateway.pressing or self._ending is not None
+            ready = self._poller.wait(PRESSING_MS if pressing else IDLE_MS)
+            self._gateway.now_ns = time.monotonic_ns()
+            for source in ready:
+                if isinstance(source, RequestServer):
+                    self._requests(source)
+            if self._gateway.planning.fd in ready:
+                self._gateway.planning.receive()
+            self._mind_loop()
+            self._gateway.take_records()
+            self._gateway.attend()
+            if self._asked_to_end():
+                self._begin_to_end()
+            if self._ending is not None and self._ended():
+                return int(ExitCode.DONE)
+
+    # Requests.
+
+    def _requests(self, server: RequestServer) -> None:
+        for _ in range(MOST_AT_ONCE):
+            received = server.receive()
+            if received is None:
+                return
+            self._serve(server, *received)
+
+    def _serve(self, server: RequestServer, peer: bytes, message: bytes) -> None:
+        gateway = self._gateway
+        try:
+            request = peek(message)
+        except UnreadableRequest as error:
+            server.send(peer, pack_error(error.msgid, error))
+            return
+        call = Call(server, peer, request, Envelope())
+        try:
+            call.envelope = read_envelope(request.params)
+            if call.owner:
+                gateway.lease.renew(call.owner, gateway.now_ns)
+            HANDLERS[call.method](gateway, call)
+        except RequestError as error:
+            call.refuse(error)
+        except Exception as error:  # a defect of ours must not stop the machine's gateway
+            traceback.print_exc()
+            text = f"{type(error).__name__} in `{call.method}`: {error}"
+            call.refuse(RequestError(RequestCode.INTERNAL, text))
+
+    # Children.
+
+    def _watch(self) -> None:
+        """Keeps the poller in step with the children, which come and go."""
+        gateway = self._gateway
+        lifeline = self._lifeline.fd if self._lifeline is not None and self._ending is None else None
+        watched = (gateway.host.pidfd, gateway.planning.fd, self._interrupts.fd, lifeline)
+        if watched == self._watched:
+            return
+        self._watched = watched
+        self._poller = Poller()
+        for server in self._servers:
+            self._poller.add(server)
+        for descriptor in watched:
+            if descriptor is not None and descriptor >= 0:
+                self._poller.add(descriptor)
+
+    def _mind_loop(self) -> None:
+        now = time.monotonic()
+        if self._restart_s is not None:
+            if now >= self._restart_s and self._ending is None:
+                self._restart_s, self._started_s = None, now
+                self._standing = Standing.STARTING
+                self._gateway.host.start()
+            return
+        standing = self._gateway.host.look()
+        if standing is self._standing is not Standing.ENDED:
+            if standing is Standing.STARTING and now - self._started_s > READY_WITHIN_S:
+                raise StartFailed(f"the loop was not ready within {READY_WITHIN_S:g} s", ExitCode.GOAL_FAILED)
+            return
+        self._standing = standing
+        if standing is Standing.READY:
+            self._gateway.loop_ready()
+            self._say_ready()
+        elif standing is Standing.ENDED:
+            self._loop_ended(now)
+
+    def _loop_ended(self, now: float) -> None:
+        gateway, status = self._gateway, self._gateway.host.returncode
+        if not self._ready:
+            code = status if status in (ExitCode.USAGE, ExitCode.REFUSED) else ExitCode.GOAL_FAILED
+            raise StartFailed(f"the real-time loop ended with status {status} before it was ready", int(code))
+        gateway.loop_ended()
+        if self._ending is not None:
+            return
+        self._deaths = 1 if now - self._started_s > STEADY_S else self._deaths + 1
+        self._restart_s = now + RESTART_AFTER_S[min(self._deaths, len(RESTART_AFTER_S)) - 1]
+        self._say("loop_ended", f"the loop ended unexpectedly (status {status}); starting a new one")
+
+    # The end.
+
+    def _asked_to_end(self) -> bool:
+        self._interrupts.drain()
+        lost = self._lifeline is not None and self._ending is None and self._lifeline.ended()
+        asked = self._interrupts.count > self._pressed or lost
+        return asked and (self._ending is None or not self._ending.braking)
+
+    def _begin_to_end(self) -> None:
+        """First the machine is stopped on its path and disabled; when asked again it is braked at once."""
+        gateway, again = self._gateway, self._ending is not None or self._interrupts.insisted
+        self._pressed = self._interrupts.count
+        within = BRAKES_WITHIN_S if again else LEAVES_WITHIN_S
+        self._ending = _Ending(time.monotonic() + within, braking=again)
+        gateway.leaving = True
+        gateway.drop_plans("the controller is being shut down")
+        self._say("ending", "braking and leaving" if again else "stopping the machine, then leaving")
+        if self._standing is Standing.READY:
+            gateway.desk.place(
+                OrderKind.SHUTDOWN, lambda _: None, now_ns=gateway.now_ns, urgent=True, length=int(again)
+            )
+        else:
+            gateway.host.kill()  # it has no machine yet
+
+    def _ended(self) -> bool:
+        assert self._ending is not None
+        if self._standing is Standing.ENDED or self._restart_s is not None:
+            return True
+        if time.monotonic() < self._ending.until_s:
+            return False
+        self._say("killed", "the loop did not leave in time and was ended; the plant brakes the machine")
+        self._gateway.host.kill()
+        self._gateway.host.wait(BRAKES_WITHIN_S)
+        return True
+
+    # What people see.
+
+    def _say_ready(self) -> None:
+        gateway = self._gateway
+        first, self._ready = not self._ready, True
+        self._held.describe(f"controller of {gateway.machine.name} at {self._servers[-1].endpoint}")
+        if first:
+            gc.collect()
+            gc.freeze()
+        shared = gateway.host.shared
+        note = f"; {gateway.host.note}" if gateway.host.note else ""
+        log = f"; log {gateway.log.path}" if gateway.log is not None else ""
+        where = f"ready at {self._servers[-1].endpoint}, telemetry at {gateway.broadcast.endpoints[-1]}{log}"
+        means = shared.text if shared is not None else ""
+        self._say("ready", f"{gateway.machine.name}: {where}{note}; {gateway.link_text}; {means}")
+
+    def _say(self, event: str, text: str) -> None:
+        gateway = self._gateway
+        if gateway.options.as_json:
+            content = {
+                "event": event,
+                "text": text,
+                "machine": gateway.machine.name,
+                "endpoint": self._servers[-1].endpoint,
+                "telemetry": gateway.broadcast.endpoints,
+                "log": str(gateway.log.path) if gateway.log is not None else None,
+                "pid": os.getpid(),
+                "loop_pid": gateway.host.pid,
+                "adopted": gateway.host.adopted,
+            }
+            text = json.dumps(content)
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()

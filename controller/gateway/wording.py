@@ -1,0 +1,189 @@
+"""Records put into words: what people and clients are told about a fault, a result, the device."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from controller.laws import LawKind
+from controller.loop.faults import FAULTS, FaultCode
+from controller.loop.goals import GoalStatus
+from controller.loop.limits import Limited
+from controller.loop.states import State
+from machine import Machine
+from protocol.codes import DeviceFault, DeviceStatus, Mode, ResultCode
+from protocol.results import Device, Fault, GoalProgress, GoalResult
+
+ENDED = (GoalStatus.SUCCEEDED, GoalStatus.ENDED)
+UNDER_WAY = (GoalStatus.RUNNING, GoalStatus.SETTLING, GoalStatus.PAUSED, GoalStatus.STOPPING)
+RECORD_LAWS = (LawKind.PIDC, LawKind.SERVO, LawKind.FLOAT, LawKind.DAMP)
+"""Laws under which the machine is in motion, or may be."""
+
+
+def state_name(record: np.void) -> str:
+    """The state of the state machine, lower case."""
+    return State(int(record["state"])).name.lower()
+
+
+def in_motion(record: np.void) -> bool:
+    """Whether a goal, a jog or hand guiding is under way."""
+    return int(record["law"]) in RECORD_LAWS or int(record["goal_status"]) in UNDER_WAY
+
+
+def limits_named(bits: int) -> list[str]:
+    """What limited a command, by name."""
+    return [flag.name.lower() for flag in Limited if bits & flag and flag.name]
+
+
+def finite(value: float) -> float | None:
+    """The number, or None where it is none."""
+    return float(value) if math.isfinite(value) else None
+
+
+class Wording:
+    """Knows the machine's names and units."""
+
+    def __init__(self, machine: Machine) -> None:
+        sensors = [(sensor.joint, sensor.is_angle) for sensor in machine.sensors]
+        motors = [(motor.joint, motor.is_angle) for motor in machine.motors]
+        self._named = {
+            "joint": [(joint.name, joint.is_angle) for joint in machine.joints],
+            "coordinate": [(limits.name, limits.is_angle) for limits in machine.coordinates],
+            "motor": motors,
+            "sensor": sensors,
+        }
+        self._law = machine.controller.law
+
+    def fault(self, record: np.void) -> Fault:
+        """The latched fault of a record; its `record` (path) is still open."""
+        code = FaultCode(int(record["fault"]))
+        kind = FAULTS[code]
+        where, unit = None, kind.unit
+        index = int(record["fault_index"])
+        if kind.index and 0 <= index < len(self._named[kind.index]):
+            where, is_angle = self._named[kind.index][index]
+            unit = _unit(unit, is_angle=is_angle)
+        value, limit = finite(record["fault_value"]), finite(record["fault_limit"])
+        text = kind.text if where is None else f"{kind.text}: {where}"
+        if code is FaultCode.DEVICE_FAULT and value is not None:
+            text += f": {_device_fault(int(value))}"
+        elif unit and value is not None and limit is not None:
+            text += f" ({value:.4g}, allowed {limit:.4g} {unit})"
+        return {
+            "code": int(code),
+            "name": code.name,
+            "text": text,
+            "where": where,
+            "value": value,
+            "limit": limit,
+            "unit": unit,
+            "tick": int(record["fault_tick"]),
+            "time_s": float(record["time_s"]),
+            "clears_when": kind.clears_when,
+            "record": None,
+        }
+
+    def result(self, record: np.void) -> GoalResult:
+        """How the goal of a record ended."""
+        code = int(record["goal_code"])
+        name = ResultCode(code).name if code in set(ResultCode) else f"CODE_{code}"
+        violated = code in (ResultCode.PATH_TOLERANCE_VIOLATED, ResultCode.GOAL_TOLERANCE_VIOLATED)
+        index = int(record["goal_coordinate"])
+        where, is_angle = self._named["coordinate"][index] if violated and index >= 0 else (None, False)
+        return {
+            "goal": int(record["goal_id"]),
+            "code": code,
+            "name": name,
+            "text": self._result_text(record, code, where, "rad" if is_angle else "m"),
+            "tick": int(record["tick"]),
+            "time_s": float(record["time_s"]),
+            "coordinate": where,
+            "value": float(record["goal_value"]) if violated else None,
+            "limit": float(record["goal_limit"]) if violated else None,
+        }
+
+    def _result_text(self, record: np.void, code: int, where: str | None, unit: str) -> str:
+        at = f"{float(record['path_s']):.3f} s of the path"
+        off, allowed = float(record["goal_value"]), float(record["goal_limit"])
+        match code:
+            case ResultCode.SUCCESSFUL:
+                return "the end of the path was reached within the goal tolerances"
+            case ResultCode.PATH_TOLERANCE_VIOLATED:
+                return (
+                    f"{where} was {off:.4g} {unit} off the path, {off - allowed:.2g} {unit} more than the "
+                    f"path tolerance of {allowed:.4g} {unit}; the machine stopped on its path"
+                )
+            case ResultCode.GOAL_TOLERANCE_VIOLATED:
+                return (
+                    f"{where} was still {off:.4g} {unit} from the goal when the goal time was over; "
+                    f"the goal tolerance is {allowed:.4g} {unit}"
+                )
+            case ResultCode.CANCELLED:
+                return "stopped on its path, as asked for"
+            case ResultCode.LEASE_LOST:
+                return "the owner's lease was lost; the machine stopped on its path and holds"
+            case ResultCode.FAULT if int(record["fault"]):
+                return f"a fault braked the machine at {at}: {self.fault(record)['text']}"
+            case ResultCode.FAULT:
+                return f"an emergency stop braked the machine at {at}"
+        return f"ended at {at}"
+
+    def device(self, record: np.void | None, link_text: str) -> Device:
+        """The plant as the loop sees it."""
+        status = int(record["device_status"]) if record is not None else 0
+        connected = bool(record["connected"]) if record is not None else link_text.startswith("connected")
+        return {
+            "connected": connected,
+            "text": link_text,
+            "enabled": bool(status & DeviceStatus.ENABLED),
+            "fault": int(record["device_fault"]) if record is not None else 0,
+            "sto": bool(status & DeviceStatus.STO),
+            "brake": bool(status & DeviceStatus.BRAKE),
+            "homed": bool(status & DeviceStatus.HOMED),
+        }
+
+    def progress(self, record: np.void) -> GoalProgress | None:
+        """How far the goal under way is; None when there is none."""
+        status = GoalStatus(int(record["goal_status"]))
+        if status not in UNDER_WAY:
+            return None
+        path_s, duration_s = float(record["path_s"]), float(record["path_length_s"])
+        return {
+            "goal": int(record["goal_id"]),
+            "tick": int(record["tick"]),
+            "time_s": float(record["time_s"]),
+            "path_s": path_s,
+            "duration_s": duration_s,
+            "fraction": min(1.0, max(0.0, path_s / duration_s)) if duration_s > 0.0 else 1.0,
+            "status": status.name.lower(),
+        }
+
+    def law(self, record: np.void) -> str:
+        """The law at work; while braked, none."""
+        return LawKind(int(record["law"])).name.lower()
+
+    def mode(self, record: np.void) -> str:
+        """What the last command asked of the motors."""
+        return Mode(int(record["mode"])).name.lower()
+
+
+def plain(value: Any) -> Any:
+    """The same without numbers that are none: they become None."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return finite(value) if isinstance(value, float) else value
+
+
+def _unit(unit: str, *, is_angle: bool) -> str:
+    first, _, second = unit.partition(" or ")
+    return first if is_angle or not second else second
+
+
+def _device_fault(number: int) -> str:
+    if number in set(DeviceFault):
+        return DeviceFault(number).name.lower().replace("_", " ")
+    return f"the vendor's fault {number}"
