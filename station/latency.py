@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median, quantiles
@@ -29,14 +29,15 @@ BANDS = (
     (50, "good", "fit for loops of 1 kHz and faster"),
     (500, "usable", "fit for 1 kHz where single ticks may come late by half a period"),
 )
-"""Largest late wake-up in µs, the word for it, and what it is fit for; the bands of LinuxCNC's latency test."""
+"""Largest late wake-up in µs, a word, what it is fit for; bands as in LinuxCNC's latency test."""
 WORST = (
     "poor",
-    "single ticks come late by half a millisecond and more: see docs/real_time.md for what to change",
+    "single ticks come late by half a millisecond and more: docs/real_time.md says what to change",
 )
 LOAD = (
-    "The worst case shows only under load. While this runs, use the computer as hard as the machine's user ever will: "
-    "copy large files, compile something, move windows, load the network. Minutes say more than seconds."
+    "The worst case shows only under load. While this runs, use the computer as hard as the machine's user "
+    "ever will: copy large files, compile something, move windows, load the network. Minutes say more than "
+    "seconds."
 )
 _BLOCK_S = 0.25
 _PATIENCE_S = 2.0
@@ -147,10 +148,10 @@ def run_latency(
     report = LatencyReport(period_s)
     with tempfile.TemporaryDirectory(prefix="latency-", dir=runtime_dir()) as folder:
         plan = Run(folder, round(period_s * 1e9), rounds, ticks, realtime, fifo)
-        with suppress(KeyboardInterrupt):
-            for line in _lines(plan):
+        with suppress(KeyboardInterrupt), closing(_lines(plan)) as lines:
+            for line in lines:
                 _take(report, line)
-                if progress is not None:
+                if progress is not None and report.rounds:
                     progress(report.rounds / rounds)
     if not report.rounds:
         raise LatencyError("interrupted before the first round was over")
@@ -166,7 +167,7 @@ def _take(report: LatencyReport, said: dict[str, Any]) -> None:
         report.realtime, report.warnings = said["realtime"], said["warnings"]
 
 
-def _lines(plan: Run) -> Iterator[dict[str, Any]]:
+def _lines(plan: Run) -> Generator[dict[str, Any], None, None]:
     errors = Path(plan.folder) / "errors"
     children: list[Child] = []
     try:
