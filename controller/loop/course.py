@@ -7,13 +7,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.laws import LawKind
+from controller.laws import LawKind, Reference
 from controller.loop.goals import Follow, GoalStatus, Hold, Jog, Motion
 from controller.loop.limits import Limited
 from controller.loop.watch import Watch
 from controller.orders import Order, OrderKind, OrderOutcome
 from controller.trajectories.block import BlockError, GoalBlock
 from machine import Machine
+from multibody import Workspace
 from protocol.codes import ResultCode
 
 Floats = NDArray[np.float64]
@@ -25,31 +26,29 @@ AT_REST_VELOCITY = 1e-3
 class Course:
     """The motion under way and its goal.
 
-    `slot` gives a goal slot's words; `theta` (all coordinates), `q` and `v` are the estimate, kept current by the
-    tick.
+    `estimate` is the workspace that the tick keeps current; `slot` gives a goal slot's words.
     """
 
     def __init__(
-        self,
-        machine: Machine,
-        watch: Watch,
-        theta: Floats,
-        q: Floats,
-        v: Floats,
-        slot: Callable[[int], Floats],
+        self, machine: Machine, watch: Watch, estimate: Workspace, slot: Callable[[int], Floats]
     ) -> None:
         settings = machine.controller
         names = list(machine.mechanism.coordinate_names)
         self._home = np.array([names.index(name) for name in settings.goal_coordinates], np.int64)
         self._motion_law = LawKind.SERVO if settings.law == "servo" else LawKind.PIDC
         self._start_tolerance = np.array([tolerance.start for tolerance in settings.tolerances])
-        self._watch, self._theta, self._q, self._v, self._slot = watch, theta, q, v, slot
-        self._scratch = np.zeros((4, len(names)))
+        self._watch, self._slot = watch, slot
+        self._theta, self._J, self._q, self._v = estimate.theta, estimate.J, estimate.q, estimate.v
+        self._period_s = settings.period_s
+        self._error = np.zeros(len(names))
         self._time_s = 0.0
         self._settling_since_s = 0.0
         self.law = LawKind.HOLD
-        self.motion: Motion = Hold(self._home, theta[self._home])
-        self.limited = Limited.NOTHING
+        self.motion: Motion = Hold(self._home, estimate.theta[self._home])
+        self.now = Reference.sized(len(self._home))
+        """The reference at this tick."""
+        self.limited = 0
+        """Limited bits."""
         self.goal_id, self.goal_status, self.goal_code = 0, GoalStatus.NONE, 0
         self.goal_coordinate, self.goal_value, self.goal_limit = -1, 0.0, 0.0
         self.slots_in_use = 0
@@ -71,15 +70,21 @@ class Course:
     def advance(self, time_s: float) -> None:
         """Moves to the device time of this tick."""
         self._time_s = time_s
-        self.limited = Limited.NOTHING
+        self.limited = 0
         self.motion.advance(time_s)
+        self._evaluate()
+
+    def _evaluate(self) -> None:
+        now = self.now
+        now.index = self.motion.index
+        self.motion.at(0.0, now.theta, now.velocity, now.acceleration)
 
     def check(self) -> bool:
-        """Looks at the motion under way; False when its path tolerance was just violated and it began to stop."""
+        """Looks at the motion under way; False when its path tolerance was just violated: it stops then."""
         motion = self.motion
         if isinstance(motion, Jog):
-            if self._watch.near_limit(self._q, self._v):
-                self.limited |= Limited.JOG_POSITION
+            if not self._may_go_on(motion):
+                self.limited |= int(Limited.JOG_POSITION)
                 motion.stop()
             if motion.resting:
                 self._hold()
@@ -87,36 +92,44 @@ class Course:
             return self._check_goal(motion)
         return True
 
+    def _may_go_on(self, jog: Jog) -> bool:
+        """Whether every joint, stopped a tick from now, would still come to rest inside its limits."""
+        rest = np.zeros(len(jog.index))
+        jog.rest_after(self._period_s, rest)
+        try:
+            way = np.linalg.solve(self._J[jog.index], rest - self._theta[jog.index])
+        except np.linalg.LinAlgError:
+            return False
+        return self._watch.within(self._q + way)
+
     def _check_goal(self, goal: Follow) -> bool:
         if goal.stopping:
             if goal.resting:
                 self._end(GoalStatus.ENDED, self.goal_code)
             return True
-        reference, velocity, acceleration, error = (row[: len(goal.index)] for row in self._scratch)
-        goal.at(0.0, reference, velocity, acceleration)
-        self._watch.deviation(goal.index, reference, self._theta, error)
-        if self._violates(goal, error, goal.block.path_tolerance):
+        if self._violates(goal, goal.block.path_tolerance):
             self._stop_goal(goal, ResultCode.PATH_TOLERANCE_VIOLATED)
             return False
-        if not goal.arrived:
-            return True
-        if self.goal_status is not GoalStatus.SETTLING:
-            self.goal_status, self._settling_since_s = GoalStatus.SETTLING, self._time_s
-        worst = int(np.argmax(error - goal.block.goal_tolerance))
-        if error[worst] <= goal.block.goal_tolerance[worst]:
-            self._end(GoalStatus.SUCCEEDED, ResultCode.SUCCESSFUL)
-        elif self._time_s - self._settling_since_s > goal.block.goal_time_s:
-            self._violates(goal, error, goal.block.goal_tolerance)
-            self._end(GoalStatus.ENDED, ResultCode.GOAL_TOLERANCE_VIOLATED)
+        if goal.arrived:
+            self._settle(goal)
         return True
 
-    def _violates(self, goal: Follow, error: Floats, tolerance: Floats) -> bool:
-        worst = int(np.argmax(error - tolerance))
-        if error[worst] <= tolerance[worst]:
-            return False
-        self.goal_coordinate = int(goal.index[worst])
-        self.goal_value, self.goal_limit = float(error[worst]), float(tolerance[worst])
-        return True
+    def _settle(self, goal: Follow) -> None:
+        if self.goal_status is not GoalStatus.SETTLING:
+            self.goal_status, self._settling_since_s = GoalStatus.SETTLING, self._time_s
+        late = self._time_s - self._settling_since_s > goal.block.goal_time_s
+        if not self._violates(goal, goal.block.goal_tolerance, tell=late):
+            self._end(GoalStatus.SUCCEEDED, ResultCode.SUCCESSFUL)
+        elif late:
+            self._end(GoalStatus.ENDED, ResultCode.GOAL_TOLERANCE_VIOLATED)
+
+    def _violates(self, goal: Follow, tolerance: Floats, *, tell: bool = True) -> bool:
+        error = self._error
+        worst = self._watch.violation(goal.index, self.now.theta, self._theta, tolerance, error)
+        if worst >= 0 and tell:
+            self.goal_coordinate = int(goal.index[worst])
+            self.goal_value, self.goal_limit = float(error[worst]), float(tolerance[worst])
+        return worst >= 0
 
     def settled(self) -> bool:
         """While stopping: whether the machine is at rest. Damping ends in a hold."""
@@ -131,7 +144,9 @@ class Course:
     # Ways to rest.
 
     def stop(self, code: ResultCode) -> None:
-        """Brings whatever is under way to rest: a goal on its path (it ends with `code`), the rest by damping."""
+        """Brings whatever is under way to rest: a goal on its path (it ends with `code`), the rest by
+        damping.
+        """
         if isinstance(self.motion, Follow):
             self._stop_goal(self.motion, code)
         elif isinstance(self.motion, Jog):
@@ -158,13 +173,14 @@ class Course:
 
     def _hold(self) -> None:
         """Holds where the reference stands, in the coordinates it is in."""
-        reference, velocity, acceleration, _ = (row[: len(self.motion.index)] for row in self._scratch)
-        self.motion.at(0.0, reference, velocity, acceleration)
-        self.motion, self.law = Hold(self.motion.index, reference), LawKind.HOLD
+        self._evaluate()
+        self.motion, self.law = Hold(self.motion.index, self.now.theta), LawKind.HOLD
+        self._evaluate()
 
     def hold_here(self) -> None:
         """Holds where the machine is, in the file's goal coordinates."""
         self.motion, self.law = Hold(self._home, self._theta[self._home]), LawKind.HOLD
+        self._evaluate()
 
     # Orders.
 
@@ -183,6 +199,7 @@ class Course:
         if not 0.0 < order.arguments[0] <= 1.0:
             return OrderOutcome.REFUSED_VALUE
         self.motion = Follow(order.goal_id, block, self._time_s, order.arguments[0])
+        self._evaluate()
         self.law = self._motion_law
         self.goal_id, self.goal_status, self.goal_code = order.goal_id, GoalStatus.RUNNING, 0
         self.goal_coordinate, self.goal_value, self.goal_limit = -1, 0.0, 0.0
@@ -190,17 +207,13 @@ class Course:
         return OrderOutcome.DONE
 
     def _begins_here(self, block: GoalBlock) -> bool:
-        index = block.coordinates
-        start, rate, change, here = (row[: len(index)] for row in self._scratch)
+        index, count = block.coordinates, len(block.coordinates)
+        start, rate, change = np.zeros((3, count))
         block.evaluate(0.0, start, rate, change)
         allowed = self._start_tolerance[index]
-        if np.any(np.abs(rate) > allowed):
-            return False
-        if self.law is LawKind.HOLD and np.array_equal(self.motion.index, index):
-            self.motion.at(0.0, here, rate, change)
-        else:
-            here[:] = self._theta[index]
-        return bool(np.all(np.abs(start - here) <= allowed))
+        held = self.law is LawKind.HOLD and np.array_equal(self.now.index, index)
+        here = self.now.theta if held else self._theta[index]
+        return bool(np.all(np.abs(rate) <= allowed) and np.all(np.abs(start - here) <= allowed))
 
     def jog(self, order: Order) -> OrderOutcome:
         """Begins a jog, or says again that it should go on."""
@@ -220,7 +233,7 @@ class Course:
         elif not np.array_equal(self.motion.index, index):
             return OrderOutcome.REFUSED_BUSY
         if self.motion.want(velocity, self._time_s + JOG_DEAD_MAN_S):
-            self.limited |= Limited.JOG_VELOCITY
+            self.limited |= int(Limited.JOG_VELOCITY)
         return OrderOutcome.DONE
 
     def steer(self, order: Order) -> OrderOutcome:

@@ -16,7 +16,8 @@ import numpy as np
 import ruckig
 from numpy.typing import NDArray
 
-from controller.trajectories.block import GoalBlock
+from controller.trajectories.block import GoalBlock, evaluate
+from multibody.compiling import VECTOR, float64, kernel, void
 
 Floats = NDArray[np.float64]
 
@@ -134,6 +135,17 @@ class PathRate:
         return self._time - self._since >= self._changing_s
 
 
+@kernel(void(VECTOR, float64, float64, float64, VECTOR, VECTOR, VECTOR))
+def along_path(
+    words: Floats, s: float, rate: float, change: float, theta: Floats, velocity: Floats, acceleration: Floats
+) -> None:
+    """θ(s), θ' ds/dt and θ'' (ds/dt)² + θ' d²s/dt², with ds/dt = rate and d²s/dt² = change."""
+    evaluate(words, s, theta, velocity, acceleration)
+    for i in range(len(theta)):
+        acceleration[i] = acceleration[i] * rate * rate + velocity[i] * change
+        velocity[i] *= rate
+
+
 class Follow:
     """A goal under way: the block's path, walked at the path rate."""
 
@@ -145,8 +157,6 @@ class Follow:
         self.path.start(time_s, speed)
         self.stopping = False
         self.paused = False
-        self._d1 = np.zeros(len(block.coordinates))
-        self._d2 = np.zeros(len(block.coordinates))
 
     def advance(self, time_s: float) -> None:
         """Moves to the device time of this tick."""
@@ -155,11 +165,7 @@ class Follow:
     def at(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
         """θ(s), θ' ds/dt and θ'' (ds/dt)² + θ' d²s/dt²."""
         s, rate, change = self.path.at(ahead_s)
-        self.block.evaluate(s, theta, self._d1, self._d2)
-        np.multiply(self._d1, rate, out=velocity)
-        np.multiply(self._d2, rate * rate, out=acceleration)
-        if change:
-            acceleration += self._d1 * change
+        along_path(self.block.words, s, rate, change, theta, velocity, acceleration)
 
     def stop(self) -> None:
         """Slows the path parameter to rest, within what the goal was admitted for."""
@@ -183,8 +189,9 @@ class Follow:
             self._aim(fraction)
 
     def _aim(self, rate: float) -> None:
-        deceleration, jerk = self.block.stop_limits(self.path.at(0.0)[0])
-        self.path.aim(rate, deceleration, jerk)
+        s, now, _ = self.path.at(0.0)
+        limits = self.block.stop_limits(s) if rate < now else self.block.go_limits(s)
+        self.path.aim(rate, *limits)
 
     @property
     def arrived(self) -> bool:
@@ -208,6 +215,7 @@ class Jog:
         self.index = index
         count = len(index)
         self._otg = ruckig.Ruckig(count)
+        self._stop = ruckig.Trajectory(count)
         self._given = ruckig.InputParameter(count)
         self._given.control_interface = ruckig.ControlInterface.Velocity
         self._given.synchronization = ruckig.Synchronization.No
@@ -240,6 +248,24 @@ class Jog:
         self._time = time_s
         if time_s >= self._expires_s:
             self._aim([0.0] * len(self.index))
+
+    def rest_after(self, ahead_s: float, theta: Floats) -> None:
+        """Writes where the jog would come to rest if it were stopped that much later."""
+        given = self._given
+        kept = (
+            given.current_position,
+            given.current_velocity,
+            given.current_acceleration,
+            given.target_velocity,
+        )
+        then = self._trajectory.at_time(self._elapsed + ahead_s)
+        given.current_position, given.current_velocity, given.current_acceleration = then
+        given.target_velocity = [0.0] * len(self.index)
+        self._otg.calculate(given, self._stop)
+        given.current_position, given.current_velocity, given.current_acceleration, given.target_velocity = (
+            kept
+        )
+        theta[:] = self._stop.at_time(self._stop.duration)[0]
 
     def _aim(self, velocity: list[float]) -> None:
         given = self._given

@@ -7,7 +7,7 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
-from multibody.compiling import VECTOR, float64, int64, kernel
+from multibody.compiling import INTEGERS, VECTOR, float64, int64, kernel
 
 Floats = NDArray[np.float64]
 
@@ -22,27 +22,38 @@ class Limited(IntFlag):
     JOG_POSITION = 8
 
 
-@kernel(int64(VECTOR, VECTOR, VECTOR, VECTOR, float64, float64, VECTOR))
+@kernel(int64(VECTOR, INTEGERS, float64, VECTOR, VECTOR, float64, float64, VECTOR, VECTOR))
 def limit_effort(
-    wanted: Floats, last: Floats, max_effort: Floats, max_rate: Floats, blend: float, dt: float, sent: Floats
+    force: Floats,
+    motor: NDArray[np.int64],
+    share: float,
+    max_effort: Floats,
+    max_rate: Floats,
+    blend: float,
+    dt: float,
+    wanted: Floats,
+    sent: Floats,
 ) -> int:
-    """Writes `sent`, one effort per motor (N m or N); returns Limited bits, or −1 − i when entry i is not
-    finite.
+    """From the law's force (per joint) to the effort sent (per motor), N m or N; returns Limited bits.
 
-    `blend` is the first-order filter's share of the new value, 1 without a filter. `sent` is left as it was
-    on failure.
+    `motor` says which joint each motor drives, `share` how much of the law's effort is wanted while the brakes
+    change, `blend` is the first-order filter's share of the new value, 1 without a filter. `sent` holds the
+    last command on entry. Writes `wanted` and `sent`; returns −1 − i, and leaves `sent` as it was, when entry
+    i is not finite.
     """
     limited = 0
-    for i in range(len(wanted)):
+    for i in range(len(motor)):
+        wanted[i] = share * force[motor[i]]
         if not np.isfinite(wanted[i]):
             return -1 - i
-    for i in range(len(wanted)):
-        effort = last[i] + blend * (wanted[i] - last[i]) if blend < 1.0 else wanted[i]
+    for i in range(len(motor)):
+        last = sent[i]
+        effort = last + blend * (wanted[i] - last) if blend < 1.0 else wanted[i]
         step = max_rate[i] * dt
-        if effort > last[i] + step:
-            effort, limited = last[i] + step, limited | 2
-        elif effort < last[i] - step:
-            effort, limited = last[i] - step, limited | 2
+        if effort > last + step:
+            effort, limited = last + step, limited | 2
+        elif effort < last - step:
+            effort, limited = last - step, limited | 2
         if effort > max_effort[i]:
             effort, limited = max_effort[i], limited | 1
         elif effort < -max_effort[i]:

@@ -67,7 +67,7 @@ class OrderSource:
         known = 0 <= order.slot < GOAL_SLOTS and order.length > 0
         words = (self._slot(order.slot)[: order.length] if known else np.empty(0)).view(np.uint8)
         upto = min(len(words), self._verified + self._slice)
-        self._sum = zlib.crc32(words[self._verified : upto], self._sum)
+        self._sum = zlib.crc32(words[self._verified : upto].data, self._sum)
         self._verified = upto
         if upto < len(words):
             return None

@@ -19,6 +19,7 @@ from controller.loop.states import Event, State, after
 from controller.loop.watch import Watch
 from controller.orders import NOW, Order, OrderKind, OrderOutcome
 from machine import Machine
+from multibody import Workspace
 from protocol.codes import DeviceStatus, ResultCode
 
 Floats = NDArray[np.float64]
@@ -28,22 +29,16 @@ MAX_PENDING = 32
 class Supervisor:
     """State, brakes and fault of one machine, and its course.
 
-    `slot` gives a goal slot's words; `sound` holds the ids of goal orders whose block was verified; `theta`, `q`
-    and `v` are the estimate, kept current by the tick.
+    `estimate` is the workspace that the tick keeps current; `slot` gives a goal slot's words; `sound` holds
+    the ids of goal orders whose block was verified.
     """
 
     def __init__(
-        self,
-        machine: Machine,
-        theta: Floats,
-        q: Floats,
-        v: Floats,
-        slot: Callable[[int], Floats],
-        sound: set[int],
+        self, machine: Machine, estimate: Workspace, slot: Callable[[int], Floats], sound: set[int]
     ) -> None:
-        self._q, self._v, self._sound = q, v, sound
+        self._q, self._v, self._sound = estimate.q, estimate.v, sound
         self._watch = Watch(machine)
-        self.course = Course(machine, self._watch, theta, q, v, slot)
+        self.course = Course(machine, self._watch, estimate, slot)
         self.state = State.UNCONFIGURED
         self.brakes = BrakeSequence(max((motor.brake_release_s for motor in machine.motors), default=0.0))
         self.fault = Fault()
@@ -227,7 +222,7 @@ class Supervisor:
             nothing = self.fault.code is FaultCode.NONE
             return OrderOutcome.NOTHING_TO_DO if nothing else OrderOutcome.REFUSED_STATE
         tripped = self.fault.code is FaultCode.DEVICE_WATCHDOG
-        if tripped and inputs.connected and inputs.device_status & DeviceStatus.FAULT:
+        if tripped and inputs.connected and inputs.device_status & int(DeviceStatus.FAULT):
             self.handshake_wanted = True
             return OrderOutcome.DONE
         return OrderOutcome.DONE if self._try_clear(inputs) else OrderOutcome.NOT_CLEARED

@@ -17,12 +17,15 @@ from controller.loop.estimator import Estimator
 from controller.loop.exchange import Inputs, Outputs
 from controller.loop.faults import FaultCode
 from controller.loop.goals import Follow
-from controller.loop.limits import Limited, filter_share, limit_effort
+from controller.loop.limits import filter_share, limit_effort
 from controller.loop.supervisor import Supervisor
 from controller.records import Record, RecordLayout
 from machine import Machine
-from multibody.dynamics import coordinates, dynamics, kinematics
+from multibody.compiling import INTEGERS, VECTOR, boolean, kernel, void
+from multibody.coordinates import coordinates
+from multibody.dynamics import dynamics
 from multibody.integrate import rk4
+from multibody.kinematics import kinematics
 
 Floats = NDArray[np.float64]
 AHEAD = 1.5
@@ -33,6 +36,28 @@ LEAST_PIVOT = 1e-6
 """Pivot ratio of the goal coordinates' Jacobian below which the pose counts as singular."""
 _INTEGERS = struct.Struct("=22q")
 _SCALARS = struct.Struct("=8d")
+
+
+_PUBLISH = (VECTOR, VECTOR, VECTOR, INTEGERS, VECTOR, VECTOR, boolean, *(VECTOR,) * 5)
+
+
+@kernel(void(*_PUBLISH))
+def publish(
+    q: Floats, v: Floats, theta: Floats, index: NDArray[np.int64], reference: Floats, velocity: Floats,
+    moving: bool, to_q: Floats, to_v: Floats, to_theta: Floats, to_reference: Floats, to_velocity: Floats,
+) -> None:  # fmt: skip
+    """Copies the estimate into the record, and the reference to its coordinates; the others are NaN."""
+    for i in range(len(q)):
+        to_q[i] = q[i]
+    for i in range(len(v)):
+        to_v[i] = v[i]
+    for i in range(len(theta)):
+        to_theta[i] = theta[i]
+        to_reference[i] = to_velocity[i] = np.nan
+    if moving:
+        for i in range(len(index)):
+            to_reference[index[i]] = reference[i]
+            to_velocity[index[i]] = velocity[i]
 
 
 def no_slots(_: int) -> Floats:
@@ -70,18 +95,19 @@ class Tick:
         self._sent = np.zeros(len(machine.motors))
         self.record = Record(layout)
         self._bind(self.record)
-        self.supervisor = Supervisor(
-            machine, self._now.theta, self._now.q, self._now.v, slot, set() if sound is None else sound
-        )
+        self.supervisor = Supervisor(machine, self._now, slot, set() if sound is None else sound)
         self._count = 0
         self._bad_sensor = -1
 
     def _bind(self, record: Record) -> None:
-        for name in ("q_measured", "v_measured", "q", "v", "coordinate", "reference", "reference_velocity"):
-            setattr(self, f"_r_{name}", record.view(name))
-        for name in ("law_effort", "effort", "device_effort"):
-            setattr(self, f"_r_{name}", record.view(name))
-        words = memoryview(record.floats).cast("B")
+        self._r_q_measured, self._r_v_measured = record.view("q_measured"), record.view("v_measured")
+        self._r_q, self._r_v = record.view("q"), record.view("v")
+        self._r_coordinate = record.view("coordinate")
+        self._r_reference = record.view("reference")
+        self._r_reference_velocity = record.view("reference_velocity")
+        self._r_law_effort, self._r_effort = record.view("law_effort"), record.view("effort")
+        self._r_device_effort = record.view("device_effort")
+        words = record.floats.data.cast("B")
         self._integer_words = words[: _INTEGERS.size]
         at = 8 * record.layout.offsets["time_s"]
         self._scalar_words = words[at : at + _SCALARS.size]
@@ -133,25 +159,19 @@ class Tick:
 
     def _limit(self, outputs: Outputs) -> None:
         supervisor, brakes = self.supervisor, self.supervisor.brakes
-        np.take(self._force, self._motor, out=self._r_law_effort)
         if brakes.phase is Phase.BRAKED:
             self._sent[:] = 0.0
+            self._r_law_effort[:] = 0.0
         else:
-            self._r_law_effort *= brakes.share
             limited = limit_effort(
-                self._r_law_effort,
-                self._sent,
-                self._max_effort,
-                self._max_rate,
-                self._filter,
-                self._period_s,
-                self._sent,
-            )
+                self._force, self._motor, brakes.share, self._max_effort, self._max_rate,
+                self._filter, self._period_s, self._r_law_effort, self._sent,
+            )  # fmt: skip
             if limited < 0:
                 supervisor.raise_fault(FaultCode.EFFORT_NOT_FINITE, -1 - limited)
                 self._sent[:] = 0.0
             elif limited:
-                supervisor.course.limited |= Limited(limited)
+                supervisor.course.limited |= limited
         outputs.mode = brakes.mode
         outputs.effort[:] = self._sent
 
@@ -166,8 +186,9 @@ class Tick:
         _INTEGERS.pack_into(
             self._integer_words, 0,
             self._count, inputs.device_tick, s.state, s.brakes.phase, outputs.mode,
-            course.law if moving else LawKind.NONE, course.goal_id, course.goal_status, course.goal_code, course.goal_coordinate,
-            course.slots_in_use, s.order_id, s.order_outcome, s.fault.code, s.fault.index, s.fault.tick, course.limited,
+            course.law if moving else LawKind.NONE,
+            course.goal_id, course.goal_status, course.goal_code, course.goal_coordinate, course.slots_in_use,
+            s.order_id, s.order_outcome, s.fault.code, s.fault.index, s.fault.tick, course.limited,
             inputs.device_status, inputs.device_fault,
             inputs.lost_in_a_row, inputs.lost_total, inputs.connected,
         )  # fmt: skip
@@ -176,16 +197,12 @@ class Tick:
             inputs.time_s, path_s, path_rate, path_length,
             course.goal_value, course.goal_limit, s.fault.value, s.fault.limit,
         )  # fmt: skip
+        now, reference = self._now, course.now
+        publish(
+            now.q, now.v, now.theta, reference.index, reference.theta, reference.velocity, moving,
+            self._r_q, self._r_v, self._r_coordinate, self._r_reference, self._r_reference_velocity,
+        )  # fmt: skip
         self._r_q_measured[:] = inputs.q_measured
         self._r_v_measured[:] = inputs.v_measured
         self._r_device_effort[:] = inputs.device_effort
-        self._r_q[:], self._r_v[:] = self._now.q, self._now.v
-        self._r_coordinate[:] = self._now.theta
-        self._r_reference[:] = np.nan
-        self._r_reference_velocity[:] = np.nan
-        if moving:
-            reference = self._reference
-            motion.at(0.0, reference.theta, reference.velocity, reference.acceleration)
-            self._r_reference[motion.index] = reference.theta
-            self._r_reference_velocity[motion.index] = reference.velocity
         self._r_effort[:] = outputs.effort

@@ -10,13 +10,20 @@ from numpy.typing import NDArray
 from controller.loop.exchange import Inputs
 from controller.loop.faults import FaultCode
 from machine import Machine
-from multibody.compiling import FLAGS, INTEGERS, VECTOR, boolean, int64, kernel, void
+from multibody.compiling import FLAGS, INTEGERS, VECTOR, int64, kernel
 from protocol.codes import DeviceFault, DeviceStatus
 
 Floats = NDArray[np.float64]
 Found = tuple[FaultCode, int, float, float]
+_FAULT, _STO, _HOMED = (int(bit) for bit in (DeviceStatus.FAULT, DeviceStatus.STO, DeviceStatus.HOMED))
 OVERSPEED = 1.25
 """A joint may exceed its velocity limit by this factor before that is a fault."""
+LIMIT_SLACK = 1e-3
+"""rad or m beyond a position limit that a joint may be carried by its tracking error before that is a
+fault.
+"""
+JOG_MARGIN = 2e-3
+"""rad or m before the fault's threshold at which a jog comes to rest."""
 AT_REST = 1e-3
 
 
@@ -33,30 +40,29 @@ def first_beyond(q: Floats, v: Floats, low: Floats, high: Floats, max_speed: Flo
     return -1
 
 
-@kernel(void(INTEGERS, VECTOR, VECTOR, FLAGS, VECTOR))
-def deviations(
-    index: NDArray[np.int64], reference: Floats, theta: Floats, wraps: NDArray[np.bool_], error: Floats
-) -> None:
-    """Writes |reference − θ| for the coordinates `index`, the short way round where a coordinate is an angle
-    that wraps.
+@kernel(int64(INTEGERS, VECTOR, VECTOR, FLAGS, VECTOR, VECTOR))
+def worst_violation(
+    index: NDArray[np.int64],
+    reference: Floats,
+    theta: Floats,
+    wraps: NDArray[np.bool_],
+    tolerance: Floats,
+    error: Floats,
+) -> int:
+    """Writes |reference − θ| for the coordinates `index`; returns the one furthest beyond its tolerance,
+    or −1.
+
+    A coordinate that wraps is measured the short way round.
     """
+    worst, excess = -1, 0.0
     for i in range(len(index)):
         difference = reference[i] - theta[index[i]]
         if wraps[index[i]]:
             difference -= 2.0 * np.pi * np.round(difference / (2.0 * np.pi))
         error[i] = abs(difference)
-
-
-@kernel(boolean(VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR))
-def must_slow(q: Floats, v: Floats, low: Floats, high: Floats, deceleration: Floats, jerk: Floats) -> bool:
-    """Whether some joint, braking from now on within its acceleration and jerk limits, would not stop before
-    its limit.
-    """
-    for i in range(len(q)):
-        distance = v[i] * v[i] / (2.0 * deceleration[i]) + abs(v[i]) * deceleration[i] / jerk[i]
-        if (v[i] > 0.0 and q[i] + distance >= high[i]) or (v[i] < 0.0 and q[i] - distance <= low[i]):
-            return True
-    return False
+        if error[i] - tolerance[i] > excess:
+            worst, excess = i, error[i] - tolerance[i]
+    return worst
 
 
 class Watch:
@@ -65,13 +71,11 @@ class Watch:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         joints = machine.joints
-        self._low = np.array([joint.position[0] for joint in joints])
-        self._high = np.array([joint.position[1] for joint in joints])
+        self._low = np.array([joint.position[0] for joint in joints]) - LIMIT_SLACK
+        self._high = np.array([joint.position[1] for joint in joints]) + LIMIT_SLACK
         self._max_speed = OVERSPEED * np.array([joint.velocity for joint in joints])
         for motor in machine.motors:
             self._max_speed[motor.index] = min(self._max_speed[motor.index], OVERSPEED * motor.max_speed)
-        self._deceleration = np.minimum([joint.acceleration for joint in joints], 1e3)
-        self._jerk = np.minimum([joint.jerk for joint in joints], 1e6)
         self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
         self._loss_limit = machine.controller.loss_limit
         self._loss_ratio = machine.controller.loss_ratio_per_s
@@ -102,13 +106,13 @@ class Watch:
 
     def _device(self, inputs: Inputs, *, moving: bool) -> Found | None:
         status = inputs.device_status
-        if status & DeviceStatus.FAULT:
+        if status & _FAULT:
             tripped = inputs.device_fault == DeviceFault.COMMAND_TIMEOUT
             code = FaultCode.DEVICE_WATCHDOG if tripped else FaultCode.DEVICE_FAULT
             return code, -1, float(inputs.device_fault), 0.0
-        if status & DeviceStatus.STO:
+        if status & _STO:
             return FaultCode.DEVICE_STO, -1, 1.0, 0.0
-        if moving and not status & DeviceStatus.HOMED:
+        if moving and not status & _HOMED:
             return FaultCode.NOT_HOMED, -1, 0.0, 1.0
         return None
 
@@ -121,11 +125,11 @@ class Watch:
             case FaultCode.LINK_LOST | FaultCode.LINK_LOSS_RATIO:
                 return inputs.lost_in_a_row > 0
             case FaultCode.DEVICE_FAULT | FaultCode.DEVICE_WATCHDOG:
-                return bool(status & DeviceStatus.FAULT)
+                return bool(status & _FAULT)
             case FaultCode.DEVICE_STO:
-                return bool(status & DeviceStatus.STO)
+                return bool(status & _STO)
             case FaultCode.NOT_HOMED:
-                return not status & DeviceStatus.HOMED
+                return not status & _HOMED
             case FaultCode.MEASUREMENT_NOT_FINITE:
                 return not bool(
                     np.all(np.isfinite(inputs.q_measured)) and np.all(np.isfinite(inputs.v_measured))
@@ -135,13 +139,16 @@ class Watch:
             case _:
                 return False
 
-    def deviation(self, index: NDArray[np.int64], reference: Floats, theta: Floats, error: Floats) -> None:
-        """Writes how far each coordinate is from its reference."""
-        deviations(index, reference, theta, self._wraps, error)
+    def violation(
+        self, index: NDArray[np.int64], reference: Floats, theta: Floats, tolerance: Floats, error: Floats
+    ) -> int:
+        """Writes each coordinate's distance from its reference; returns the worst violation, or −1."""
+        worst: int = worst_violation(index, reference, theta, self._wraps, tolerance, error)
+        return worst
 
-    def near_limit(self, q: Floats, v: Floats) -> bool:
-        """Whether a joint must slow down now to stop before its limit."""
-        return bool(must_slow(q, v, self._low, self._high, self._deceleration, self._jerk))
+    def within(self, q: Floats) -> bool:
+        """Whether a jog may come to rest at q."""
+        return bool(np.all(q < self._high - JOG_MARGIN) and np.all(q > self._low + JOG_MARGIN))
 
     def jog_set(self, wanted: list[int]) -> NDArray[np.int64] | None:
         """The independent coordinates a jog moves in: all joints, or the file's task coordinates; None for a

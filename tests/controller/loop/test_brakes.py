@@ -37,7 +37,9 @@ def test_disabling_closes_the_brake_before_the_motor_lets_go() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(["engage", "disengage", "wait", "drop"]), st.floats(0.0, 0.2)), max_size=40)
+    st.lists(
+        st.tuples(st.sampled_from(["engage", "disengage", "wait", "drop"]), st.floats(0.0, 0.2)), max_size=40
+    )
 )
 def test_whatever_happens_the_share_never_jumps_but_by_a_drop(happenings: list[tuple[str, float]]) -> None:
     brakes, time_s, step = BrakeSequence(0.03), 0.0, 1e-3

@@ -1,0 +1,127 @@
+"""Tick and simulator in one process, in the order of the device link: the loop without its sockets."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controller.loop.brakes import Phase
+from controller.loop.exchange import Inputs, Outputs
+from controller.loop.states import State
+from controller.loop.tick import Tick
+from controller.orders import NOW, Order, OrderKind, OrderOutcome
+from controller.records import layout_for
+from controller.trajectories.block import pack_block
+from machine import Machine, load
+from plant.simulator import Simulator
+from protocol.codes import DeviceStatus, Mode
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Sample:
+    """One tick's record, copied."""
+
+    record: np.void
+
+    def __getitem__(self, channel: str) -> NDArray[np.float64]:
+        return self.record[channel]
+
+
+class InProcess:
+    """The command computed from state k acts over [t_{k+1}, t_{k+2}), as on the link."""
+
+    def __init__(self, machine: Machine | None = None) -> None:
+        self.machine = machine or load("scara")
+        self.layout = layout_for(self.machine)
+        self.simulator = Simulator(self.machine)
+        self.slot = np.zeros(1 << 16)
+        self.sound: set[int] = set()
+        self.controller = Tick(self.machine, self.layout, lambda _: self.slot, self.sound)
+        self.supervisor = self.controller.supervisor
+        motors, sensors = len(self.machine.motors), len(self.machine.sensors)
+        self.inputs, self.outputs = Inputs.sized(sensors, motors), Outputs.sized(motors)
+        self.inputs.connected = self.inputs.fresh = True
+        self.inputs.device_status = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)
+        self.period_s = self.machine.controller.period_s
+        self._orders = 0
+        self._mode, self._effort = int(Mode.BRAKE), np.zeros(motors)
+
+    def tick(self, order: Order | None = None) -> Sample:
+        """One period: the plant takes the last command and speaks, we answer, the plant moves on."""
+        plant, inputs = self.simulator, self.inputs
+        plant.latch(self._mode, self._effort)
+        if inputs.fresh:
+            inputs.q_measured[:], inputs.v_measured[:] = plant.measured_q, plant.measured_v
+        inputs.time_s, inputs.device_tick = plant.tick * self.period_s, plant.tick
+        inputs.order = order
+        self.controller.step(inputs, self.outputs, self.period_s)
+        self._mode, self._effort = int(self.outputs.mode), self.outputs.effort.copy()
+        plant.integrate()
+        return Sample(self.controller.record.record().copy())
+
+    def order(self, kind: OrderKind, **fields: object) -> Sample:
+        """One tick in which this order arrives."""
+        self._orders += 1
+        return self.tick(Order(self._orders, kind, **fields))  # type: ignore[arg-type]
+
+    def run(self, seconds: float) -> list[Sample]:
+        """So much time."""
+        return [self.tick() for _ in range(round(seconds / self.period_s))]
+
+    def until(self, condition: object, most_s: float = 20.0) -> list[Sample]:
+        """Ticks until `condition(sample)` holds; fails when it never does."""
+        samples = [self.tick()]
+        while not condition(samples[-1]):  # type: ignore[operator]
+            samples.append(self.tick())
+            assert len(samples) * self.period_s < most_s, "the condition never came true"
+        return samples
+
+    def enable(self) -> None:
+        """To active and released."""
+        if self.supervisor.state is State.UNCONFIGURED:
+            self.tick()
+        assert self.order(OrderKind.ENABLE)["order_outcome"] == OrderOutcome.DONE
+        self.until(lambda sample: sample["phase"] == Phase.RELEASED)
+
+    def send(
+        self, index: Floats, knots: Floats, values: Floats, *, path: float = 0.01, goal: float = 1e-3,
+        stop: float = 4.0, at_tick: int = NOW, goal_id: int = 1,
+    ) -> Sample:  # fmt: skip
+        """A goal through these knots: values (n + 1, 3, k), position, velocity and acceleration."""
+        k = len(index)
+        words = pack_block(
+            [int(i) for i in index], knots, values, path_tolerance=[path] * k, goal_tolerance=[goal] * k,
+            goal_time_s=0.5, stopping=np.array([[stop], [stop], [20.0 * stop]]),
+        )  # fmt: skip
+        self.slot[: len(words)] = words
+        self._orders += 1
+        self.sound.add(self._orders)
+        checksum = zlib.crc32(words.tobytes())
+        return self.tick(
+            Order(
+                self._orders, OrderKind.GOAL, at_tick, 0, len(words), 1, checksum, goal_id, arguments=(1.0,)
+            )
+        )  # fmt: skip
+
+    def swing(self, amplitude: float = 0.3, seconds: float = 1.0) -> tuple[Floats, Floats, Floats]:
+        """A smooth swing of the first joint from where the machine holds: index, knots, values."""
+        n = 50
+        knots = np.linspace(0.0, seconds, n + 1)
+        x = knots / seconds
+        values = np.zeros((n + 1, 3, 4))
+        here = self.simulator.q
+        values[:, 0, :] = here
+        values[:, 0, 0] += amplitude * (10 * x**3 - 15 * x**4 + 6 * x**5)
+        values[:, 1, 0] = amplitude / seconds * (30 * x**2 - 60 * x**3 + 30 * x**4)
+        values[:, 2, 0] = amplitude / seconds**2 * (60 * x - 180 * x**2 + 120 * x**3)
+        return np.arange(4), knots, values
+
+
+def with_controller(machine: Machine, **settings: object) -> Machine:
+    """The machine with other controller settings."""
+    return replace(machine, controller=replace(machine.controller, **settings))  # type: ignore[arg-type]
