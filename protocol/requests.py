@@ -26,8 +26,9 @@ _HEADER_BYTES: Final = 160
 _LAST_ID: Final = 2**32 - 1
 _SMALL_LIST: Final = 1024
 Tick = Annotated[int, Field(strict=True, ge=0, lt=2**53)]
-Fraction = Annotated[float, Field(strict=True, ge=0.0, le=2.0, allow_inf_nan=False)]
+Fraction = Annotated[float, Field(strict=True, ge=0.0, le=1.0, allow_inf_nan=False)]
 Targets = Annotated[dict[Name, Number], Field(min_length=1, max_length=256)]
+Jogged = Annotated[dict[Name, Number], Field(min_length=1, max_length=12)]
 
 
 class NoParams(Part):
@@ -45,7 +46,7 @@ class TimedParams(OwnedParams):
     """A request that takes effect at a tick."""
 
     at_tick: Tick | None = None
-    """Device tick at which it takes effect; nil: at once (lockstep: where time stands)."""
+    """Tick of the loop at which it takes effect; nil: at once (lockstep: where time stands)."""
 
 
 class AcquireParams(OwnedParams):
@@ -93,7 +94,7 @@ class CancelParams(TimedParams):
 class JogParams(TimedParams):
     """Velocities while a key is held; repeat at least every 0.2 s, else the machine slows to rest."""
 
-    velocity: Targets
+    velocity: Jogged
     """Coordinate → velocity (rad/s or m/s)."""
 
 
@@ -104,9 +105,10 @@ class AdvanceParams(OwnedParams):
 
 
 class LawParams(TimedParams):
-    """Chooses the control law while inactive."""
+    """Chooses what the machine does at rest."""
 
     name: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)]
+    """hold, float or damp."""
 
 
 class FaultsParams(Part):
@@ -144,7 +146,7 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "speed": Request(SpeedParams, True, "scale the speed of the goal"),
     "cancel": Request(CancelParams, True, "end the goal by a stop on its path"),
     "jog": Request(JogParams, True, "velocities while a key is held"),
-    "law": Request(LawParams, True, "choose the control law"),
+    "law": Request(LawParams, True, "what the machine does at rest: hold, float, damp"),
     "advance": Request(AdvanceParams, True, "run lockstep time"),
     "stop": Request(TimedParams, False, "stop on the path, then hold; accepted from anyone"),
     "estop": Request(TimedParams, False, "brake at once and latch; accepted from anyone"),

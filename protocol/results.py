@@ -1,8 +1,7 @@
-"""What the answers and events hold: one typed map for each, the names being what travels.
+"""What the answers and events hold: one typed map for each, whose names are what travels.
 
 All maps may grow; a reader ignores what it does not know. Positions are rad or m, velocities rad/s or m/s,
-efforts N m or N, by the name of the joint, coordinate or motor. Ticks are device ticks of the present
-session.
+efforts N m or N, by the name of the joint, coordinate or motor. Ticks are the loop's, counted since it started.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ class Effect(TypedDict):
     """Answer of every method that has none of its own: enable, disable, pause, stop, jog, advance, …"""
 
     tick: int
-    """Device tick at which it took effect."""
+    """Tick at which it took effect, or will: a request for a later tick is answered when it is accepted."""
     state: str
     """The controller's state after it: unconfigured, inactive, active, stopping, fault, estop."""
     text: str
@@ -31,7 +30,7 @@ class Lease(TypedDict):
     lease_s: float
     """How long one renewal lasts."""
     reason: str
-    """Event only: acquired, released, expired, taken_over."""
+    """In the event: acquired, released, expired, taken_over; empty elsewhere."""
 
 
 class GoalAccepted(TypedDict):
@@ -42,7 +41,7 @@ class GoalAccepted(TypedDict):
     method: str
     owner: str
     tick: int
-    """Device tick at which it begins."""
+    """At which it begins."""
     duration_s: float
     """Its planned length, lead-in and lead-out included."""
     coordinates: list[str]
@@ -101,8 +100,8 @@ class Fault(TypedDict):
     """Path of the flight record."""
 
 
-class Device(TypedDict):
-    """The plant as the controller sees it."""
+class Device(TypedDict, total=False):
+    """The plant as the controller sees it. The last two stand in status only."""
 
     connected: bool
     text: str
@@ -112,6 +111,9 @@ class Device(TypedDict):
     sto: bool
     brake: bool
     homed: bool
+    lost_in_a_row: int
+    success_rate: float
+    """Share of the last periods in which a fresh state came, 0 … 1."""
 
 
 class StateResult(TypedDict):
@@ -119,6 +121,8 @@ class StateResult(TypedDict):
 
     state: str
     tick: int
+    device_tick: int
+    """Number of the plant's state that this tick answered, counted from the handshake; -1 without one."""
     time_s: float
     """Device time of the sample."""
     q: dict[str, float]
@@ -197,6 +201,9 @@ class StatusResult(TypedDict):
     pace: str
     gateway_pid: int
     loop_pid: int | None
+    planner_pid: int | None
+    loops_started: int
+    planner_restarts: int
     device: Device
     timing: Timing
     real_time: str
@@ -204,10 +211,19 @@ class StatusResult(TypedDict):
     lease: Lease
     log: str | None
     """Path of the newest log segment."""
+    log_problem: str
+    """Why nothing is logged, or empty."""
+    log_lost: int
+    """Ticks that are missing from the log."""
     telemetry: str
     """Endpoint of telemetry and events."""
     faults: int
     """How many since the gateway started."""
+    fault: Fault | None
+    """The latched one."""
+    law: str
+    config: str
+    """Hash of the machine file's content."""
 
 
 class Described(TypedDict):

@@ -70,6 +70,8 @@ def test_whoever_may_not_move_may_still_stop_and_look():
         ("move", {"target": {"a": 1}, "as": 5}, ("as",)),
         ("enable", {"as": "x" * 65}, ("as",)), ("speed", {"fraction": -0.1}, ("fraction",)),
         ("speed", {"fraction": nan}, ("fraction",)),
+        ("speed", {"fraction": 1.01}, ("fraction",)),
+        ("jog", {"velocity": {str(k): 0.1 for k in range(13)}}, ("velocity",)),
         ("jog", {"velocity": {"a": None}}, ("velocity", "a")), ("advance", {"ticks": 0}, ("ticks",)),
         ("advance", {"ticks": 10**10}, ("ticks",)), ("cancel", {"goal": "last"}, ("goal",)),
         ("law", {"name": ""}, ("name",)),
