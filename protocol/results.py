@@ -1,7 +1,8 @@
 """What the answers and events hold: one typed map for each, whose names are what travels.
 
 All maps may grow; a reader ignores what it does not know. Positions are rad or m, velocities rad/s or m/s,
-efforts N m or N, by the name of the joint, coordinate or motor. Ticks are the loop's, counted since it started.
+efforts N m or N, by the name of the joint, coordinate or motor. Ticks are the loop's, counted since it
+started.
 """
 
 from __future__ import annotations
