@@ -55,7 +55,7 @@ def check(gateway: Gateway, call: Call) -> None:
         if isinstance(result, RequestError):
             call.refuse(result)
         else:
-            names = ("duration_s", "coordinates", "report")
+            names = ("duration_s", "coordinates", "full_speed_s", "report")
             call.answer({name: result[name] for name in names if name in result})
 
     _submit(gateway, call, planned, -1)
@@ -79,7 +79,7 @@ def _able(gateway: Gateway, call: Call) -> None:
         raise RequestError(RequestCode.NO_PLANT, f"`{call.method}` needs a plant: {gateway.link_text}")
     state, phase = State(int(record["state"])), Phase(int(record["phase"]))
     if state is not State.ACTIVE or phase is not Phase.RELEASED:
-        raise wrong_state(call.method, state, phase)
+        raise wrong_state(call.method, record, gateway.wording)
     if in_motion(record):
         raise busy(int(record["goal_id"]) if int(record["goal_status"]) in UNDER_WAY else None)
 
@@ -105,6 +105,8 @@ def _hand_over(gateway: Gateway, call: Call, plan: Mapping[str, Any], slot: int)
     goal = gateway.next_goal()
     scheduled = call.envelope.at_tick is not None and call.envelope.at_tick > gateway.tick
 
+    extra = {name: plan[name] for name in ("full_speed_s",) if name in plan}
+
     def accepted(tick: int) -> GoalAccepted:
         return {
             "goal": goal,
@@ -128,7 +130,7 @@ def _hand_over(gateway: Gateway, call: Call, plan: Mapping[str, Any], slot: int)
         elif isinstance(effect, Effect):
             begun = accepted(int(effect.record["tick"]))
             gateway.memory.accept(begun, Requester(call.server, call.peer))
-            call.answer(dict(begun))
+            call.answer(dict(begun) | extra)
 
     gateway.desk.place(
         OrderKind.GOAL,
@@ -145,7 +147,7 @@ def _hand_over(gateway: Gateway, call: Call, plan: Mapping[str, Any], slot: int)
         arguments=(1.0,),
     )
     if scheduled and call.envelope.at_tick is not None:
-        call.answer(dict(accepted(call.envelope.at_tick)))
+        call.answer(dict(accepted(call.envelope.at_tick)) | extra)
 
 
 HANDLERS = {"move": move_or_send, "send": move_or_send, "check": check}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from controller.gateway.desk import Effect
 from controller.gateway.wording import UNDER_WAY, Wording, state_name
 from controller.loop.brakes import Phase
-from controller.loop.states import State, allowed
+from controller.loop.states import Event, State, allowed
 from controller.orders import OrderOutcome
 from protocol.codes import RequestCode, ResultCode
 from protocol.errors import RequestError
@@ -46,7 +48,7 @@ def refusal(method: str, effect: Effect, wording: Wording, link_text: str) -> Re
                 data={"state": state_name(record)},
             )
         case OrderOutcome.REFUSED_STATE:
-            return wrong_state(method, state, Phase(int(record["phase"])))
+            return wrong_state(method, record, wording)
         case OrderOutcome.REFUSED_BUSY:
             return busy(int(record["goal_id"]) if int(record["goal_status"]) in UNDER_WAY else None)
         case OrderOutcome.REFUSED_START:
@@ -66,14 +68,17 @@ def refusal(method: str, effect: Effect, wording: Wording, link_text: str) -> Re
     return RequestError(RequestCode.INTERNAL, f"the loop refused `{method}`: {effect.outcome.name}")
 
 
-def wrong_state(method: str, state: State, phase: Phase) -> RequestError:
+def wrong_state(method: str, record: np.void, wording: Wording) -> RequestError:
     """The refusal of a request that the state machine has no move for."""
-    name = state.name.lower()
+    state, phase = State(int(record["state"])), Phase(int(record["phase"]))
+    name, hint = state.name.lower(), _HINTS.get(state, "")
+    if state is State.FAULT:
+        hint = f": {wording.fault(record)['text']} (recover first)"
     if state is State.ACTIVE and phase is not Phase.RELEASED:
         text = f"`{method}` has to wait until the brakes are off; they are {phase.name.lower()}"
     else:
-        moves = ", ".join(event.name.lower() for event in allowed(state))
-        text = f"`{method}` is not possible while {name}{_HINTS.get(state, '')}; possible events: {moves}"
+        methods = [_METHODS[event] for event in allowed(state) if event in _METHODS]
+        text = f"`{method}` is not possible while {name}{hint}; possible now: {', '.join(methods)}"
     return RequestError(RequestCode.WRONG_STATE, text, data={"state": name})
 
 
@@ -94,9 +99,17 @@ def not_cleared(effect: Effect, wording: Wording) -> RequestError:
 
 _HINTS = {
     State.INACTIVE: " (enable it first)",
-    State.FAULT: " (recover first)",
     State.ESTOP: " (reset first)",
     State.UNCONFIGURED: " (there has been no plant yet)",
+}
+_METHODS = {
+    Event.ENABLE: "enable",
+    Event.DISABLE: "disable",
+    Event.MOVE: "move, send, jog, law",
+    Event.STOP: "stop",
+    Event.CLEARED: "recover",
+    Event.ESTOP: "estop",
+    Event.RESET: "reset",
 }
 _VALUES = {
     "speed": "fraction: must lie between 0 and 1",
