@@ -9,7 +9,7 @@ goal feasible.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -34,19 +34,29 @@ _SAFELY = 1.0 + 1e-3
 
 @dataclass(frozen=True)
 class Admitted:
-    """A path that the machine can follow. `stopping`: the block's table. `report`: what was found, plain data."""
+    """A path that the machine can follow, its table of stopping limits, and what was found, as plain data."""
 
     path: Path
     stopping: Floats
     report: dict[str, Any]
 
 
-def admit(machine: Machine, path: Path, start: Start, *, may_stretch: bool = False) -> Admitted:
-    """Walks the path and admits or refuses it. With `may_stretch` a path that is too fast is slowed down instead.
+def admit(
+    machine: Machine, path: Path, start: Start, *, may_stretch: bool = False, where: Sequence[str | int] = ()
+) -> Admitted:
+    """Walks the path and admits or refuses it. With `may_stretch` a path that is too fast is slowed down
+    instead.
 
     Raises RequestError (INFEASIBLE) with data `quantity`, `sample`, `time_s`, `coordinate`, `value`, `limit`,
-    `unit` and `min_time_stretch` (nil when no stretch helps).
+    `unit` and `min_time_stretch` (nil when no stretch helps). `where` is the path of the refused parameter.
     """
+    try:
+        return _admit(machine, path, start, may_stretch)
+    except RequestError as error:
+        raise RequestError(error.code, error.message, where, error.data) from None
+
+
+def _admit(machine: Machine, path: Path, start: Start, may_stretch: bool) -> Admitted:
     stretched = 1.0
     while True:
         walked = walk(machine, path, start.q)
@@ -73,7 +83,7 @@ def admit(machine: Machine, path: Path, start: Start, *, may_stretch: bool = Fal
 
 
 def _check_poses(machine: Machine, path: Path, walked: Walk) -> dict[str, float] | None:
-    """Refuses a path that leaves the machine's reach or comes too close to a singular pose; reports the closest."""
+    """Refuses a path out of reach or too close to a singular pose; reports how close it comes."""
     if walked.reached < len(walked.s):
         sample = walked.reached
         where = _position(machine, path, walked, sample)
@@ -88,8 +98,9 @@ def _check_poses(machine: Machine, path: Path, walked: Walk) -> dict[str, float]
     if value < SINGULAR_BELOW:
         names = ", ".join(machine.mechanism.coordinate_names[index] for index in path.coordinates)
         text = (
-            f"{names} lose their hold on the machine at {walked.s[sample]:.3f} s (sample {sample}): smallest singular"
-            f" value {value:.3g}, at least {SINGULAR_BELOW:g} is needed. Keep away from that pose, or move in joints"
+            f"{names} lose their hold on the machine at {walked.s[sample]:.3f} s (sample {sample}):"
+            f" smallest singular value {value:.3g}, at least {SINGULAR_BELOW:g} is needed. Keep away from"
+            " that pose, or move in joints"
         )
         lost: dict[str, Any] = {
             "quantity": "singularity",
@@ -111,8 +122,9 @@ def _refuse_demand(walked: Walk, worst: Demand) -> NoReturn:
     smallest = worst.stretch * _SAFELY if math.isfinite(worst.stretch) else None
     remedy = f"stretch its time by {smallest:.4g} at least" if smallest else "slower does not help"
     text = (
-        f"{worst.name} would need {worst.quantity} {worst.value:.6g} {worst.unit} at {walked.s[worst.sample]:.3f} s"
-        f" (sample {worst.sample}), {worst.limit:.6g} {worst.unit} is allowed; {remedy}"
+        f"{worst.name} would need {worst.quantity} {worst.value:.6g} {worst.unit} at"
+        f" {walked.s[worst.sample]:.3f} s (sample {worst.sample}), {worst.limit:.6g} {worst.unit} is allowed;"
+        f" {remedy}"
     )
     data = {
         "quantity": worst.quantity,

@@ -1,10 +1,11 @@
 """A goal as the loop follows it: one array of doubles that lies in shared memory and is read where it lies.
 
-The *path parameter* s counts seconds at the goal's own speed, from 0 to the duration. At every knot of s the
-block holds the goal coordinates and their derivatives with respect to s: two rows (θ, θ') where the pieces
-are cubics, three (θ, θ', θ'') where they are quintics. Both are Hermite interpolation, so a piece is known from
-its two ends, and neighbours agree to the last bit. Beside the path lie what the loop checks (tolerances) and,
-for windows of equal length in s, how hard the path parameter may be slowed down or sped up there.
+The *path parameter* s counts seconds at the goal's own speed, from 0 to the duration. At every knot of s
+the block holds the goal coordinates and their derivatives with respect to s: two rows (θ, θ') where the
+pieces are cubics, three (θ, θ', θ'') where they are quintics. Both are Hermite interpolation, so a piece is
+known from its two ends, and neighbours agree to the last bit. Beside the path lie what the loop checks
+(tolerances) and, for windows of equal length in s, how hard the path parameter may be slowed down or sped
+up there.
 
     words 0 … 15      header, see the constants
     k                 coordinates, as indices into the mechanism's coordinate_names

@@ -16,7 +16,7 @@ _LEAVE_S = 1.0
 
 
 class PlannerClient:
-    """A planner process and its two pipes. `alive` turns False when it has ended; it is not started again here."""
+    """A planner process and its two pipes. Once it has ended, `alive` is False and stays so."""
 
     def __init__(self, child: Child) -> None:
         assert child.stdin is not None, "started with a lifeline"
@@ -43,7 +43,7 @@ class PlannerClient:
         return self._child.pid
 
     def fileno(self) -> int:
-        """For a poller: readable when `receive` has something to do (answers, the end, or room for more of a job)."""
+        """For a poller: readable when `receive` has something to do (answers, the end, room for a job)."""
         return self._poll.fileno()
 
     @property
@@ -52,7 +52,7 @@ class PlannerClient:
         return not self._ended
 
     def submit(self, job: Mapping[str, Any]) -> None:
-        """Takes a job; what does not fit into the pipe now goes along with `receive`. A dead planner takes nothing."""
+        """Takes a job; `receive` sends what does not fit into the pipe now. A dead planner takes nothing."""
         if not self._ended:
             self._unsent += pack_frame(dict(job))
             self._send()

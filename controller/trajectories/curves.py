@@ -1,11 +1,12 @@
-"""Named curves to a path: exact derivatives at knots so close that the quintic pieces are the curve to 1e-12 m.
+"""Named curves to a path: exact derivatives at knots so close that the pieces are the curve to 1e-12 m.
 
-A curve p(u) runs at its own speed when u is time. With a lead-in u' rises from 0 to 1 by the smooth polynomial
+A curve p(u) runs at its own speed when u is time. With a lead-in u' rises from 0 to 1 by the smooth
+polynomial
 
     u' = 10 τ³ - 15 τ⁴ + 6 τ⁵,   τ = s / ramp,   so that  u = ramp (2.5 τ⁴ - 3 τ⁵ + τ⁶)
 
-which covers half the ramp's time in u; the path begins on the curve's extension at u = -ramp / 2. The lead-out is
-the same backwards.
+which covers half the ramp's time in u; the path begins on the curve's extension at u = -ramp / 2. The
+lead-out is the same backwards.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from controller.trajectories.block import QUINTIC, block_words
 from controller.trajectories.path import Path
+from controller.trajectories.start import Present
 from protocol.codes import ResultCode
 from protocol.errors import RequestError
 from protocol.trajectory import Circle, Curve, Helix, Line
@@ -86,31 +88,26 @@ class Profile:
 
 
 def path_along(
-    curve: Curve,
-    ramp_s: float,
-    columns: Sequence[int],
-    coordinates: Sequence[int],
-    held: Floats,
-    capacity: int,
+    curve: Curve, ramp_s: float, columns: Sequence[int], present: Present, held: Floats, capacity: int
 ) -> Path:
     """The path along a curve, with a lead-in and a lead-out of ramp_s each (0: none).
 
-    columns: places in `coordinates` of the curve's three axes. held: values of all `coordinates` (k); those of
-    the three columns are not used. capacity: most words a block may have. Raises RequestError (INVALID_GOAL)
-    when the curve is too long for that.
+    columns: places in `present` of the curve's three axes. held: values of all coordinates (k); those of the
+    three columns are not used. capacity: most words a block may have. Raises RequestError (INVALID_GOAL): too
+    long for that, not beginning where the machine is, or not at rest at its ends.
     """
     shape = curve.shape
     profile = Profile(shape.duration_s, ramp_s)
-    most = max(1, capacity // (1 + QUINTIC * len(coordinates)) - 1)
+    most = max(1, capacity // (1 + QUINTIC * len(held)) - 1)
     knots = [np.array([0.0])]
     if ramp_s:
         knots.append(_ramp_knots(shape, profile, most)[1:])
     pieces = _cruise_pieces(shape)
     if len(knots[-1]) * 2 + pieces + 2 > most:
-        needed = block_words(len(coordinates), QUINTIC, pieces, 0) * 8 / 2**20
+        needed = block_words(len(held), QUINTIC, pieces, 0) * 8 / 2**20
         raise RequestError(
             ResultCode.INVALID_GOAL,
-            f"the curve needs {pieces} pieces ({needed:.0f} MiB), at most {most} fit; give a shorter duration",
+            f"the curve needs {pieces} pieces ({needed:.0f} MiB), at most {most} fit; shorten its duration",
             ("trajectory", "curve"),
             {"value": pieces, "limit": most},
         )
@@ -119,10 +116,41 @@ def path_along(
         knots.append(profile.total_s - knots[1][-2::-1])
         knots.append(np.array([profile.total_s]))
     s = np.concatenate(knots)
-    values = np.zeros((len(s), QUINTIC, len(coordinates)))
+    values = np.zeros((len(s), QUINTIC, len(held)))
     values[:, 0] = held
     values[:, :, list(columns)] = profile.along(shape, s)
-    return Path(tuple(coordinates), s, values, (ramp_s, ramp_s + shape.duration_s))
+    path = Path(present.coordinates, s, values, (ramp_s, ramp_s + shape.duration_s))
+    _check_ends(path, present)
+    return path
+
+
+def _check_ends(path: Path, present: Present) -> None:
+    first = path.values[0]
+    begin = {name: float(value) for name, value in zip(present.names, first[0], strict=True)}
+    where = ("trajectory", "curve")
+    for place, name in enumerate(present.names):
+        limit = float(present.tolerance[place])
+        value, here = float(first[0, place]), float(present.theta[place])
+        if abs(value - here) > limit:
+            wanted = ", ".join(f"{key} = {number:.6g}" for key, number in begin.items())
+            raise RequestError(
+                ResultCode.INVALID_GOAL,
+                f"the curve begins at {name} = {value:.6g}, {abs(value - here):.3g} away from where the machine"
+                f" is ({here:.6g}); at most {limit:.3g} is allowed. Move to {wanted} first",
+                where,
+                {"coordinate": name, "value": value, "present": here, "limit": limit, "begin": begin},
+            )
+    for end, rates in (("begins", first[1] - present.rate), ("ends", path.values[-1, 1])):
+        place = int(np.argmax(np.abs(rates) - present.tolerance))
+        rate, limit = float(rates[place]), float(present.tolerance[place])
+        if abs(rate) > limit:
+            name = present.names[place]
+            raise RequestError(
+                ResultCode.INVALID_GOAL,
+                f"the curve {end} in motion ({name} at {rate:.6g} per s); add: entry: {{ramp_s: 1}}",
+                where,
+                {"coordinate": name, "value": rate, "limit": limit, "begin": begin},
+            )
 
 
 def _cruise_pieces(shape: Line | Circle | Helix) -> int:

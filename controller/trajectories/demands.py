@@ -1,4 +1,4 @@
-"""What a walked path demands of joints and goal coordinates, beside what they may do, and how much slower they could.
+"""What a walked path demands of joints and goal coordinates, beside what they may do.
 
 Taken at full speed. Slower by the factor c, velocities fall with c, accelerations with c², jerks with c³.
 """
@@ -26,8 +26,8 @@ ROUND_OFF = 1e-6
 class Demand:
     """The most a path asks of one quantity of one joint, coordinate or motor.
 
-    `used`: share of the limit. `stretch`: factor of time that brings it within the limit; 1 when it is within,
-    infinite when slower does not help.
+    `used`: share of the limit. `stretch`: factor of time that brings it within the limit; 1 when it is
+    within, infinite when slower does not help.
     """
 
     quantity: str
@@ -90,7 +90,7 @@ def _rate(quantity: str, name: str, unit: str, values: Floats, limit: float, pow
 
 
 def _joint_jerks(walk: Walk, chosen: Sequence[int], nv: int) -> Floats:
-    """q''' (n × nv): exact where the goal names joints, else from one sample to the next of the same piece."""
+    """q''' (n × nv): exact where the goal names joints, else between samples of the same piece."""
     jerks = np.zeros_like(walk.q2)
     if set(chosen) == set(range(nv)):
         jerks[:, list(chosen)] = walk.d3

@@ -14,10 +14,11 @@ from machine import Machine
 from multibody import layout
 
 Floats = NDArray[np.float64]
+ALL = slice(None)
 
 
 class Efforts:
-    """Efforts along a walk. `limit`, `rate_limit` (nv): what the motors of each joint give together, 0 without one."""
+    """Efforts along a walk. `limit`, `rate_limit` (nv): of the motors at each joint, 0 without one."""
 
     def __init__(self, machine: Machine, walk: Walk) -> None:
         self._machine, self._walk = machine, walk
@@ -30,60 +31,66 @@ class Efforts:
         self._viscous, self._coulomb, self._coulomb_speed = (
             p[t[field] : t[field + 1]] for field in (layout.VISCOUS, layout.COULOMB, layout.COULOMB_SPEED)
         )
-        self._gaps = np.where(walk.joined, np.diff(walk.s), np.inf)[:, None]
+        self._gaps = np.where(walk.joined, np.diff(walk.s), np.inf)
 
-    def friction(self, slower: float = 1.0) -> Floats:
-        """n × nv: effort that overcomes friction when the path is followed `slower` times as slow."""
-        v = self._walk.q1 / slower
-        sliding = np.divide(v, self._coulomb_speed, out=np.zeros_like(v), where=self._coulomb != 0.0)
-        return np.asarray(self._viscous * v + self._coulomb * np.tanh(sliding))
+    def friction(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
+        """n × nv (of joint j: n): effort against friction, the path followed `slower` times as slow."""
+        v = self._walk.q1[:, j] / slower
+        viscous, coulomb = self._viscous[j], self._coulomb[j]
+        if not np.any(coulomb):
+            return np.asarray(viscous * v)
+        return np.asarray(viscous * v + coulomb * np.tanh(v / self._coulomb_speed[j]))
 
-    def at(self, slower: float = 1.0) -> Floats:
-        """n × nv: efforts when the path is followed `slower` times as slow."""
-        return np.asarray(self._walk.rest + self._walk.motion / slower**2 + self.friction(slower))
+    def at(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
+        """n × nv (of joint j: n): efforts when the path is followed `slower` times as slow."""
+        moving = self._walk.motion[:, j] / slower**2
+        return np.asarray(self._walk.rest[:, j] + moving + self.friction(slower, j))
 
-    def with_reserve(self, slower: float = 1.0) -> Floats:
-        """n × nv: largest magnitudes at that and any lower speed, with room to change the path rate by AT_LEAST."""
-        rest, friction = self._walk.rest, self.friction(slower)
-        moving = rest + friction + self._walk.motion / slower**2
+    def with_reserve(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
+        """As `at`: largest magnitudes at that speed and below, with room to change the rate by AT_LEAST."""
+        rest, friction = self._walk.rest[:, j], self.friction(slower, j)
+        moving = rest + friction + self._walk.motion[:, j] / slower**2
         largest = np.maximum(np.maximum(np.abs(rest), np.abs(rest + friction)), np.abs(moving))
-        return np.asarray(largest + np.abs(self._walk.inertia) * (AT_LEAST / slower))
+        return np.asarray(largest + np.abs(self._walk.inertia[:, j]) * (AT_LEAST / slower))
 
-    def rates(self, slower: float = 1.0) -> Floats:
-        """(n - 1) × nv: change of effort per second, from one sample to the next of the same piece."""
-        return np.asarray(np.abs(np.diff(self.at(slower), axis=0)) / (self._gaps * slower))
+    def rates(self, j: int, slower: float = 1.0) -> Floats:
+        """n - 1: change of joint j's effort per second, from one sample to the next of the same piece."""
+        return np.asarray(np.abs(np.diff(self.at(slower, j))) / (self._gaps * slower))
 
     def demands(self) -> Iterator[Demand]:
-        """Effort, effort with room to stop, and rate of effort, of every joint that has a motor or needs one."""
-        actual, reserve, rates = np.abs(self.at()), self.with_reserve(), self.rates()
+        """Effort, with room to stop, of every joint, and the rate of effort of those with motors."""
         for j, joint in enumerate(self._machine.joints):
-            limit = float(self.limit[j]) or ROUND_OFF
             unit = "N m" if joint.is_angle else "N"
-            worst = reserve if actual[:, j].max() <= limit * (1.0 + ROUND_OFF) else actual
-            sample = int(np.argmax(worst[:, j]))
-            value = float(worst[sample, j])
-            stretch = 1.0 if value <= limit * (1.0 + ROUND_OFF) else self._stretch(j, limit)
-            kind = "effort with room to stop" if worst is reserve and stretch > 1.0 else "effort"
-            if kind == "effort":
-                sample = int(np.argmax(actual[:, j]))
-                value = float(actual[sample, j])
-            yield Demand(kind, joint.name, unit, value, limit, sample, value / limit, stretch)
-            if np.isfinite(self.rate_limit[j]) and self.rate_limit[j] and len(rates):
-                sample = int(np.argmax(rates[:, j]))
-                value, limit = float(rates[sample, j]), float(self.rate_limit[j])
-                stretch = 1.0 if value <= limit * (1.0 + ROUND_OFF) else self._rate_stretch(j, limit)
-                yield Demand(
-                    "effort rate", joint.name, f"{unit}/s", value, limit, sample, value / limit, stretch
-                )
+            yield self._effort(j, joint.name, unit)
+            if np.isfinite(self.rate_limit[j]) and self.rate_limit[j] > 0.0:
+                yield self._rate(j, joint.name, f"{unit}/s")
 
-    def _stretch(self, j: int, limit: float) -> float:
-        return _smallest(lambda slower: float(self.with_reserve(slower)[:, j].max()) <= limit)
+    def _effort(self, j: int, name: str, unit: str) -> Demand:
+        actual = np.abs(self.at(1.0, j))
+        limit = float(self.limit[j]) or ROUND_OFF
+        allowed = limit * (1.0 + ROUND_OFF)
+        reserve = self.with_reserve(1.0, j)
+        stretch = 1.0
+        if reserve.max() > allowed:
+            stretch = _smallest(lambda slower: bool(self.with_reserve(slower, j).max() <= limit))
+        only_reserve = stretch > 1.0 and actual.max() <= allowed
+        values = reserve if only_reserve else actual
+        sample = int(np.argmax(values))
+        value = float(values[sample])
+        kind = "effort with room to stop" if only_reserve else "effort"
+        return Demand(kind, name, unit, value, limit, sample, value / limit, stretch)
 
-    def _rate_stretch(self, j: int, limit: float) -> float:
-        return _smallest(lambda slower: float(self.rates(slower)[:, j].max()) <= limit)
+    def _rate(self, j: int, name: str, unit: str) -> Demand:
+        rates, limit = self.rates(j), float(self.rate_limit[j])
+        sample = int(np.argmax(rates))
+        value, stretch = float(rates[sample]), 1.0
+        if value > limit * (1.0 + ROUND_OFF):
+            stretch = _smallest(lambda slower: bool(self.rates(j, slower).max() <= limit))
+        return Demand("effort rate", name, unit, value, limit, sample, value / limit, stretch)
 
     def stopping(self, duration_s: float) -> Floats:
-        """The block's table of stopping limits (3 × w): efforts, and the joints' own acceleration and jerk limits.
+        """The block's table of stopping limits (3 × w): efforts, and the joints' own acceleration and jerk
+        limits.
 
         A stop adds at most the acceleration limit of each joint to what the path asks for by itself.
         """
@@ -101,7 +108,7 @@ class Efforts:
 
 
 def _smallest(within: Callable[[float], bool]) -> float:
-    """The smallest factor of time for which this holds, infinite when it never does; it holds for larger ones."""
+    """The smallest factor of time from which on this holds, infinite when it never does."""
     low, high = 1.0, 2.0
     while not within(high):
         low, high = high, 2.0 * high

@@ -1,7 +1,7 @@
 """From the coordinates a goal names to a full independent set: as many as the machine has freedoms.
 
-Only joints named: the other joints hold. Only task coordinates named: the other task coordinates hold, if that makes a
-full set. A mixture must be full by itself.
+Only joints named: the other joints hold. Only task coordinates named: the other task coordinates hold, if
+that makes a full set. A mixture must be full by itself.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def index_of(machine: Machine, name: str, path: Sequence[str | int]) -> int:
 def complete(
     machine: Machine, named: Sequence[int], start: Start, path: Sequence[str | int]
 ) -> tuple[int, ...]:
-    """The full set: those named and those that hold, in the order of the loop's reference or of the mechanism.
+    """The full set: those named and those that hold, in the order of the loop's reference or of the
+    mechanism.
 
     Raises RequestError (INVALID_COORDINATES) when the set is too large, dependent, or cannot be completed.
     """
@@ -64,6 +65,6 @@ def complete(
         raise RequestError(ResultCode.INVALID_COORDINATES, text, path, {**data, "allowed": useful})
     ordered = start.reference if chosen == set(start.reference) else tuple(sorted(chosen))
     if not independent(mechanism, ordered, start.q):
-        text = f"{', '.join(names[index] for index in ordered)} are not independent of each other on this machine"
+        text = f"{', '.join(names[index] for index in ordered)} are not independent on this machine"
         raise RequestError(ResultCode.INVALID_COORDINATES, text, path, data)
     return ordered

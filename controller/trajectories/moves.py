@@ -6,7 +6,6 @@ Only state to state: Ruckig's intermediate positions would be sent to a service 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import ruckig
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from controller.trajectories.block import SHORTEST_PIECE_S
 from controller.trajectories.path import Path, resting_path
+from controller.trajectories.start import Present
 from machine import Machine
 from protocol.codes import ResultCode
 from protocol.errors import RequestError
@@ -43,32 +43,30 @@ def limits_of(machine: Machine, index: int) -> tuple[float, float, float]:
     return velocity, acceleration, jerk
 
 
-def path_to(
-    machine: Machine, coordinates: Sequence[int], present: Floats, rate: Floats, target: Floats
-) -> Path:
-    """The quickest move to rest at the target, in a straight line of these coordinates when it begins at rest.
+def path_to(machine: Machine, present: Present, target: Floats) -> Path:
+    """The quickest move to rest at the target (k): a straight line of the coordinates if it begins at rest.
 
-    present, rate, target: k each. Raises RequestError (INVALID_GOAL) when the present rate is beyond a limit.
+    Raises RequestError (INVALID_GOAL) when a present rate is beyond its limit.
     """
-    limits = np.array([limits_of(machine, index) for index in coordinates])
-    names = machine.mechanism.coordinate_names
-    for place, index in enumerate(coordinates):
-        if abs(rate[place]) > limits[place, 0]:
-            text = f"{names[index]} moves at {rate[place]:.6g}, above its limit {limits[place, 0]:.6g}"
-            data = {"coordinate": names[index], "value": float(rate[place]), "limit": float(limits[place, 0])}
-            raise RequestError(ResultCode.INVALID_GOAL, text, ("target", names[index]), data)
-    if np.array_equal(present, target) and not rate.any():
-        return resting_path(coordinates, target, SHORTEST_MOVE_S)
-    profiles = _profiles(present, rate, target, limits)
+    limits = np.array([limits_of(machine, index) for index in present.coordinates])
+    theta, rate = present.theta, present.rate
+    for name, speed, (velocity, _, _) in zip(present.names, rate.tolist(), limits.tolist(), strict=True):
+        if abs(speed) > velocity:
+            text = f"{name} moves at {speed:.6g} per s, above its limit {velocity:.6g}; let it stop first"
+            data = {"coordinate": name, "value": speed, "limit": velocity}
+            raise RequestError(ResultCode.INVALID_GOAL, text, ("target", name), data)
+    if np.array_equal(theta, target) and not rate.any():
+        return resting_path(present.coordinates, target, SHORTEST_MOVE_S)
+    profiles = _profiles(theta, rate, target, limits)
     times = np.unique(np.concatenate([profile[0] for profile in profiles]))
     end = times[-1]
     keep = np.concatenate([[True], np.diff(times) > SHORTEST_PIECE_S])
     knots = times[keep & (times <= end - SHORTEST_PIECE_S)]
     knots = np.append(knots, end)
     values = np.stack([_at(profile, knots) for profile in profiles], axis=2)
-    values[0, 0], values[0, 1] = present, rate
+    values[0, 0], values[0, 1] = theta, rate
     values[-1, 0], values[-1, 1] = target, 0.0
-    return Path(tuple(coordinates), knots, values, (0.0, float(end)))
+    return Path(present.coordinates, knots, values, (0.0, float(end)))
 
 
 Switches = tuple[Floats, Floats]
@@ -95,7 +93,7 @@ def _profiles(present: Floats, rate: Floats, target: Floats, limits: Floats) -> 
 
 
 def _profile(found: ruckig.Profile, position: float, velocity: float, duration: float) -> Switches:
-    """One coordinate's switching times, integrated from its own start so that they follow from jerks alone."""
+    """One coordinate's switching times and states, integrated from its own start by the jerks alone."""
     jerks = [(t, j) for part in (found.brake, found) for t, j in zip(part.t, part.j, strict=False) if t > 0.0]
     time, state, times, states = 0.0, (position, velocity, 0.0), [], []
     for length, jerk in jerks:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.trajectories.block import CUBIC, QUINTIC, pack_block
+from controller.trajectories.block import CUBIC, pack_block
 from machine import Machine
 from protocol.trajectory import Tolerance
 
@@ -69,6 +69,3 @@ def resting_path(coordinates: Sequence[int], theta: Floats, duration_s: float) -
     values = np.zeros((2, CUBIC, len(coordinates)))
     values[:, 0] = theta
     return Path(tuple(coordinates), np.array([0.0, duration_s]), values, (0.0, duration_s))
-
-
-__all__ = ["CUBIC", "QUINTIC", "Path", "resting_path"]

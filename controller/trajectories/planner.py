@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from controller.trajectories.goal_set import complete, index_of
 from controller.trajectories.moves import path_to
 from controller.trajectories.path import Path
 from controller.trajectories.splines import path_through
-from controller.trajectories.start import Start
+from controller.trajectories.start import Present, Start
 from machine import Machine
 from protocol.codes import RequestCode, ResultCode
 from protocol.errors import RequestError
@@ -32,7 +33,7 @@ CAPACITY = SLOT_BYTES // 8
 
 @dataclass(frozen=True)
 class Plan:
-    """An accepted goal: its block and what people want to know of it. `coordinates`: names, those held included."""
+    """An accepted goal: its block, and what people want to know. `coordinates`: names, held ones too."""
 
     words: Floats
     duration_s: float
@@ -72,7 +73,9 @@ def plan(method: str, params: object, machine: Machine, start: Start) -> Plan:
         path, given = _trajectory(model.trajectory, machine, start), model.trajectory
     else:
         raise RequestError(RequestCode.UNSUPPORTED, f"{method} is not a motion that can be planned")
-    admitted = admit(machine, path, start, may_stretch=isinstance(model, MoveParams))
+    moves = isinstance(model, MoveParams)
+    where = ("target",) if moves else ("trajectory",)
+    admitted = admit(machine, path, start, may_stretch=moves, where=where)
     path = admitted.path
     _check_size(path, admitted.stopping.shape[1])
     words = path.pack(machine, admitted.stopping, given.tolerances, given.goal_time_s)
@@ -85,78 +88,33 @@ def plan(method: str, params: object, machine: Machine, start: Start) -> Plan:
 
 def _move(params: MoveParams, machine: Machine, start: Start) -> Path:
     named = [index_of(machine, name, ("target", name)) for name in params.target]
-    chosen = complete(machine, named, start, ("target",))
-    present = start.of(chosen)
-    target = present.copy()
-    for index, value in zip(named, params.target.values(), strict=True):
-        place = chosen.index(index)
-        target[place] = value
-        if machine.mechanism.coordinate_wraps[index]:
-            target[place] += _whole_turns(present[place] - value)
-    path = path_to(machine, chosen, present, start.rates(chosen, machine), target)
+    present = start.present(machine, complete(machine, named, start, ("target",)))
+    target = _with(present, named, params.target.values())
+    path = path_to(machine, present, target)
     return path if params.speed == 1.0 else path.stretched(1.0 / params.speed)
 
 
 def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:
-    named = [
-        index_of(machine, name, ("trajectory", "coordinates", place))
-        for place, name in enumerate(trajectory.coordinates)
-    ]
-    chosen = complete(machine, named, start, ("trajectory", "coordinates"))
-    present, rates = start.of(chosen), start.rates(chosen, machine)
-    tolerance = np.array([machine.controller.tolerances[index].start for index in chosen])
+    where = ("trajectory", "coordinates")
+    named = [index_of(machine, name, (*where, at)) for at, name in enumerate(trajectory.coordinates)]
+    present = start.present(machine, complete(machine, named, start, where))
     if trajectory.points is not None:
-        _check_count(len(trajectory.points), len(chosen))
-        columns = [chosen.index(index) for index in named]
-        wraps = [machine.mechanism.coordinate_wraps[index] for index in chosen]
-        return path_through(trajectory.points, columns, chosen, present, rates, wraps, tolerance)
+        _check_count(len(trajectory.points), len(present.theta))
+        return path_through(trajectory.points, [present.coordinates.index(one) for one in named], present)
     assert trajectory.curve is not None, "read_trajectory has made sure"
-    held = present.copy()
-    for name, value in trajectory.hold.items():
-        index = index_of(machine, name, ("trajectory", "hold", name))
-        place = chosen.index(index)
-        wrapped = machine.mechanism.coordinate_wraps[index]
-        held[place] = value + (_whole_turns(present[place] - value) if wrapped else 0.0)
-    columns = [
-        chosen.index(index_of(machine, name, ("trajectory", "curve", "of"))) for name in trajectory.curve.of
-    ]
+    kept = [index_of(machine, name, ("trajectory", "hold", name)) for name in trajectory.hold]
+    held = _with(present, kept, trajectory.hold.values())
+    columns = [present.names.index(name) for name in trajectory.curve.of]
     ramp_s = trajectory.entry.ramp_s if trajectory.entry else 0.0
-    path = path_along(trajectory.curve, ramp_s, columns, chosen, held, CAPACITY)
-    _check_entry(path, machine, present, rates, tolerance)
-    return path
+    return path_along(trajectory.curve, ramp_s, columns, present, held, CAPACITY)
 
 
-def _whole_turns(difference: float) -> float:
-    return float(2.0 * np.pi * np.round(difference / (2.0 * np.pi)))
-
-
-def _check_entry(path: Path, machine: Machine, present: Floats, rates: Floats, tolerance: Floats) -> None:
-    """A curve must begin where the machine is, as fast as it is, and end at rest."""
-    names = [machine.mechanism.coordinate_names[index] for index in path.coordinates]
-    begin = dict(zip(names, path.values[0, 0].tolist(), strict=True))
-    where = ("trajectory", "curve")
-    for place, name in enumerate(names):
-        for row, here, what in ((0, present, "where"), (1, rates, "as fast as")):
-            value, limit = float(path.values[0, row, place]), float(tolerance[place])
-            if abs(value - here[place]) > limit:
-                data = {"coordinate": name, "value": value, "present": float(here[place]), "limit": limit}
-                unit = "rad" if machine.mechanism.coordinate_is_angle[path.coordinates[place]] else "m"
-                remedy = (
-                    "; move there first: " + ", ".join(f"{key} = {place:.6g}" for key, place in begin.items())
-                    if row == 0
-                    else "; ask for a lead-in: entry: {ramp_s: 1}"
-                )
-                text = (
-                    f"the curve does not begin {what} the machine is: {name} {value:.6g} instead of"
-                    f" {here[place]:.6g} {unit}{'/s' * row}, at most {limit:.3g} apart is allowed{remedy}"
-                )
-                raise RequestError(ResultCode.INVALID_GOAL, text, where, {**data, "begin": begin})
-        speed = float(path.values[-1, 1, place])
-        if abs(speed) > tolerance[place]:
-            text = f"the curve ends in motion ({name} at {speed:.6g} per s); ask for a lead-out: entry: {{ramp_s: 1}}"
-            raise RequestError(
-                ResultCode.INVALID_GOAL, text, where, {"coordinate": name, "value": speed, "limit": 0.0}
-            )
+def _with(present: Present, indices: Sequence[int], values: Iterable[float]) -> Floats:
+    """The present coordinates with some replaced, whole turns off where that is nearer."""
+    changed = present.theta.copy()
+    for index, value in zip(indices, values, strict=True):
+        changed[present.coordinates.index(index)] = value
+    return np.asarray(changed + present.nearest(changed))
 
 
 def _check_count(count: int, coordinates: int) -> None:

@@ -1,4 +1,5 @@
-"""How far a set of coordinates is from losing its hold on the machine: singular values of its scaled Jacobian.
+"""How far a set of coordinates is from losing its hold on the machine: singular values of its scaled
+Jacobian.
 
 Lengths count in units of the machine's reach, so that metres and radians may stand in one matrix. With k = nv
 coordinates θ˙ = J v can be solved for v as long as the smallest singular value is above zero.
@@ -19,7 +20,7 @@ from multibody.mechanism import Mechanism
 Floats = NDArray[np.float64]
 
 SINGULAR_BELOW = 0.01
-"""Smallest singular value with which a goal is accepted; on a two-link arm about 3° before it is stretched."""
+"""Smallest singular value with which a goal is accepted: a two-link arm about 3° from straight."""
 
 
 def reach_m(mechanism: Mechanism) -> float:

@@ -11,6 +11,7 @@ from scipy.interpolate import CubicSpline
 
 from controller.trajectories.block import SHORTEST_PIECE_S
 from controller.trajectories.path import Path
+from controller.trajectories.start import Present
 from protocol.codes import ResultCode
 from protocol.errors import RequestError
 from protocol.trajectory import Point
@@ -29,54 +30,35 @@ def spline(knots: Floats, theta: Floats, first_rate: Floats) -> Floats:
     return np.stack([theta, rate], axis=1)
 
 
-def path_through(
-    points: Sequence[Point],
-    columns: Sequence[int],
-    coordinates: Sequence[int],
-    present: Floats,
-    present_rate: Floats,
-    wraps: Sequence[bool],
-    tolerance: Floats,
-) -> Path:
+def path_through(points: Sequence[Point], columns: Sequence[int], present: Present) -> Path:
     """The path through the way-points, from where the machine is.
 
-    columns: place in `coordinates` of each of the way-points' numbers; the other coordinates hold. present,
-    present_rate, wraps, tolerance (start tolerances): one for each of `coordinates`. Raises RequestError
-    (INVALID_GOAL): a first way-point at time 0 that is not where the machine is, unequal way-points, times too close, a
-    last way-point in motion.
+    columns: place in `present` of each of the way-points' numbers; the other coordinates hold. Raises
+    RequestError (INVALID_GOAL): a first way-point at time 0 that is not where the machine is, unequal
+    way-points, times too close, a last way-point in motion.
     """
     times = np.array([point.time_from_start_s for point in points])
-    rows = _rows(points)
-    given = np.array([point.positions for point in points])
-    if rows > 1:
-        given = np.stack([given, np.array([point.velocities for point in points])], axis=1)
-        if rows > 2:
-            given = np.concatenate([given, np.array([[point.accelerations] for point in points])], axis=1)
-    else:
-        given = given[:, None, :]
-    values = np.zeros((len(points), rows, len(coordinates)))
-    values[:, 0] = present
-    values[:, :, list(columns)] = given
-    whole_turns = np.round((present - values[0, 0]) / (2.0 * np.pi)) * np.where(wraps, 2.0 * np.pi, 0.0)
+    values = np.zeros((len(points), _rows(points), len(present.theta)))
+    values[:, 0] = present.theta
+    values[:, 0, list(columns)] = [point.positions for point in points]
+    for row, name in ((1, "velocities"), (2, "accelerations")):
+        if row < values.shape[1]:
+            values[:, row, list(columns)] = [getattr(point, name) for point in points]
+    values[:, 0] += present.nearest(values[0, 0])
     if times[0] == 0.0:
-        values[:, 0] += whole_turns
-        _check_start(values[0], present, present_rate, tolerance, columns)
-        values[0, 0] = present
+        _check_start(values[0], present, columns)
+        values[0, 0] = present.theta
     else:
-        values[:, 0] += whole_turns
-        here = np.zeros((1, rows, len(coordinates)))
-        here[0, 0] = present
-        if rows > 1:
-            here[0, 1] = present_rate
-        values = np.concatenate([here, values])
-        times = np.concatenate([[0.0], times])
+        here = np.zeros((1, *values.shape[1:]))
+        here[0, 0], here[0, 1:2] = present.theta, present.rate
+        values, times = np.concatenate([here, values]), np.concatenate([[0.0], times])
     _check_times(times, len(times) - len(points))
-    if rows > 1:
-        _check_end(values[-1, 1], tolerance, len(points) - 1, columns)
+    if values.shape[1] > 1:
+        _check_end(values[-1, 1], present, len(points) - 1, columns)
         values[-1, 1] = 0.0
     else:
-        values = spline(times, values[:, 0], present_rate)
-    return Path(tuple(coordinates), times, values, (0.0, float(times[-1])))
+        values = spline(times, values[:, 0], present.rate)
+    return Path(present.coordinates, times, values, (0.0, float(times[-1])))
 
 
 def _refuse(text: str, *path: str | int, **data: object) -> NoReturn:
@@ -95,25 +77,23 @@ def _rows(points: Sequence[Point]) -> int:
     return first
 
 
-def _check_start(
-    first: Floats, present: Floats, rate: Floats, tolerance: Floats, columns: Sequence[int]
-) -> None:
+def _check_start(first: Floats, present: Present, columns: Sequence[int]) -> None:
     for place, column in enumerate(columns):
-        away = abs(first[0, column] - present[column])
-        if away > tolerance[column]:
+        name, limit = present.names[column], float(present.tolerance[column])
+        value, here = float(first[0, column]), float(present.theta[column])
+        if abs(value - here) > limit:
             _refuse(
-                f"the goal begins at {first[0, column]:.6g}, {away:.3g} away from where the machine is"
-                f" ({present[column]:.6g}); at most {tolerance[column]:.3g} is allowed. Move there first, or let the"
-                " first time be above 0",
-                0, "positions", place,
-                value=float(first[0, column]), present=float(present[column]), limit=float(tolerance[column]),
+                f"the goal begins at {name} = {value:.6g}, {abs(value - here):.3g} away from where the machine"
+                f" is ({here:.6g}); at most {limit:.3g} is allowed. Move there, or let the first time be above 0",
+                0, "positions", place, coordinate=name, value=value, present=here, limit=limit,
             )  # fmt: skip
-        if len(first) > 1 and abs(first[1, column] - rate[column]) > tolerance[column]:
-            _refuse(
-                f"the goal begins at a velocity of {first[1, column]:.6g}, the machine moves at {rate[column]:.6g}",
-                0, "velocities", place,
-                value=float(first[1, column]), present=float(rate[column]), limit=float(tolerance[column]),
-            )  # fmt: skip
+        if len(first) > 1:
+            value, here = float(first[1, column]), float(present.rate[column])
+            if abs(value - here) > limit:
+                _refuse(
+                    f"the goal begins with {name} at {value:.6g} per s, the machine has {here:.6g}",
+                    0, "velocities", place, coordinate=name, value=value, present=here, limit=limit,
+                )  # fmt: skip
 
 
 def _check_times(times: Floats, added: int) -> None:
@@ -122,15 +102,17 @@ def _check_times(times: Floats, added: int) -> None:
     if gaps[shortest] < SHORTEST_PIECE_S:
         index = shortest + 1 - added
         _refuse(
-            f"only {gaps[shortest]:.3g} s lie before point {index}; at least {SHORTEST_PIECE_S:g} s are needed",
+            f"only {gaps[shortest]:.3g} s before point {index}; at least {SHORTEST_PIECE_S:g} s are needed",
             index, "time_from_start_s", value=float(gaps[shortest]), limit=SHORTEST_PIECE_S,
         )  # fmt: skip
 
 
-def _check_end(rate: Floats, tolerance: Floats, last: int, columns: Sequence[int]) -> None:
+def _check_end(rate: Floats, present: Present, last: int, columns: Sequence[int]) -> None:
     for place, column in enumerate(columns):
-        if abs(rate[column]) > tolerance[column]:
+        value, limit = float(rate[column]), float(present.tolerance[column])
+        if abs(value) > limit:
+            name = present.names[column]
             _refuse(
-                f"the last way-point has a velocity of {rate[column]:.6g}; a goal ends at rest",
-                last, "velocities", place, value=float(rate[column]), limit=0.0,
+                f"the last way-point has {name} at {value:.6g} per s; a goal ends at rest",
+                last, "velocities", place, coordinate=name, value=value, limit=limit,
             )  # fmt: skip

@@ -19,6 +19,26 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Present:
+    """A full set of goal coordinates where a goal begins: k indices, names, values and rates.
+
+    `wraps`: angles that mean the same a whole turn on. `tolerance`: how far off a goal may begin.
+    """
+
+    coordinates: tuple[int, ...]
+    names: tuple[str, ...]
+    theta: Floats
+    rate: Floats
+    wraps: NDArray[np.bool_]
+    tolerance: Floats
+
+    def nearest(self, values: Floats) -> Floats:
+        """Whole turns that bring these values (k) closest to the present ones; 0 where nothing wraps."""
+        turns = np.round((self.theta - values) / (2.0 * np.pi))
+        return np.asarray(np.where(self.wraps, 2.0 * np.pi * turns, 0.0))
+
+
+@dataclass(frozen=True)
 class Start:
     """State of the machine when a goal is planned.
 
@@ -78,15 +98,24 @@ class Start:
             )
         return start
 
-    def of(self, chosen: Sequence[int]) -> Floats:
-        """Present values of these coordinates: the reference where it stands in just this set, else the state's."""
+    def present(self, machine: Machine, chosen: Sequence[int]) -> Present:
+        """These coordinates here and now: at the reference if it is in just this set, else at the state.
+
+        A rate below the start tolerance (per second) counts as rest.
+        """
         if set(chosen) == set(self.reference):
             held = dict(zip(self.reference, self.reference_theta, strict=True))
-            return np.array([held[index] for index in chosen])
-        return self.theta[list(chosen)]
-
-    def rates(self, chosen: Sequence[int], machine: Machine) -> Floats:
-        """Their present rates; what is below the start tolerance (per second) counts as rest."""
+            theta = np.array([held[index] for index in chosen])
+        else:
+            theta = self.theta[list(chosen)]
         rate = self.rate[list(chosen)]
+        mechanism = machine.mechanism
         tolerance = np.array([machine.controller.tolerances[index].start for index in chosen])
-        return np.where(np.abs(rate) <= tolerance, 0.0, rate)
+        return Present(
+            tuple(chosen),
+            tuple(mechanism.coordinate_names[index] for index in chosen),
+            theta,
+            np.where(np.abs(rate) <= tolerance, 0.0, rate),
+            np.array([mechanism.coordinate_wraps[index] for index in chosen]),
+            tolerance,
+        )

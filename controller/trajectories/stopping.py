@@ -1,15 +1,17 @@
 """How hard the path parameter may be slowed down and sped up, so that every motor stays within its effort.
 
-At rate r ≤ 1 with s¨ the effort is e(r²) + inertia s¨, where e lies between lines in x = r² (friction f is odd and
-concave for r > 0, so that f x ≤ f(r) ≤ f):
+At rate r ≤ 1 with s¨ the effort is e(r²) + inertia s¨, where e lies between lines in x = r² (friction f is
+odd and concave for r > 0, so that f x ≤ f(r) ≤ f):
 
     rest + (motion + f) x   and   rest + motion x + f
 
-Corners of x and s¨ therefore bound it. For a stop from s at the deceleration D, reached with the jerk j, the rate obeys
+Corners of x and s¨ therefore bound it. For a stop from s at the deceleration D, reached with the jerk j,
+the rate obeys
 
     r² ≤ min(1, 1 - 2 D (σ - s - D / j))   at σ ≥ s
 
-Each deceleration of a descending list is tried along the path that it needs; the first that fits is the answer.
+Each deceleration of a descending list is tried along the path that it needs; the first that fits is the
+answer.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from multibody.compiling import MATRIX, VECTOR, float64, kernel, part, void
 Floats = NDArray[np.float64]
 
 AT_LEAST = 0.25
-"""1/s: every goal must leave room for this deceleration (and as much speeding up) everywhere: a stop in 4 s."""
+"""1/s: every goal must leave room for so much slowing down and speeding up everywhere: a stop in 4 s."""
 AT_MOST = 50.0
 """1/s: no stop is quicker than 20 ms."""
 STEEPEST_JERK = 2500.0
@@ -47,8 +49,9 @@ def stopping_tables(
 ) -> Floats:
     """Per window: largest deceleration, largest acceleration (1/s), jerk (1/s²) of the path parameter: 3 × w.
 
-    s (n, ascending); inertia, rest, motion, friction at full speed (n × nv); limit (nv), effort. steepest (n): the most
-    that other limits allow at each sample. jerk: the most that limits of jerk and of effort rate allow anywhere.
+    s (n, ascending); inertia, rest, motion, friction at full speed (n × nv); limit (nv), effort. steepest
+    (n): the most that other limits allow at each sample. jerk: the most that limits of jerk and of effort
+    rate allow anywhere.
     """
     windows = max(1, min(MOST_WINDOWS, math.ceil(duration_s / WINDOW_S)))
     tables = np.empty((3, windows))
@@ -69,7 +72,7 @@ def _fits(
     x: float,
     change: float,
 ) -> bool:
-    """Whether sample n stays within the efforts at every rate up to r² = x while the rate changes by up to `change`."""
+    """Whether sample n stays within the efforts at rates up to r² = x and changes of rate up to `change`."""
     for j in range(len(limit)):
         e0, e1 = rest[n, j], rest[n, j] + friction[n, j]
         e2, e3 = e0 + (motion[n, j] + friction[n, j]) * x, e1 + motion[n, j] * x

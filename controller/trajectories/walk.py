@@ -1,4 +1,5 @@
-"""The walk along a path: at every sample the machine's pose, speeds, accelerations and efforts, at full speed.
+"""The walk along a path: at every sample the machine's pose, speeds, accelerations and efforts, at full
+speed.
 
 At the path parameter s, with rate r = ds/dt and its change s¨, the motors must give
 
@@ -53,9 +54,10 @@ _CLOSE = 1e-9
 class Walk:
     """What was found at n samples; derivatives are with respect to s.
 
-    `s`, `piece` (n). `q`, `q1`, `q2`: joints and their derivatives (n × nv); `inertia`, `rest`, `motion`: efforts at the
-    joints, see above; `d0` … `d3`: the goal coordinates and their derivatives (n × k). `hold` (n): a lower bound of the
-    smallest singular value of the scaled Jacobian. `reached`: samples that could be reached, n when all of them.
+    `s`, `piece` (n). `q`, `q1`, `q2`: joints and their derivatives (n × nv); `inertia`, `rest`, `motion`:
+    efforts at the joints, see above; `d0` … `d3`: the goal coordinates and their derivatives (n × k).
+    `hold` (n): a lower bound of the smallest singular value of the scaled Jacobian. `reached`: samples that
+    could be reached, n when all of them.
     """
 
     s: Floats
@@ -147,9 +149,11 @@ def walk_samples(
     columns: Floats,
     out: Floats,
 ) -> int:
-    """Fills `out` sample by sample (columns as in `Walk`, q first); returns how many samples could be reached.
+    """Fills `out` sample by sample (columns as in `Walk`, q first); returns how many samples could be
+    reached.
 
-    w holds the pose to begin from. Inverse kinematics by Newton's method from the pose extrapolated from the last sample.
+    w holds the pose to begin from. Inverse kinematics by Newton's method from the pose extrapolated from
+    the last sample.
     """
     nv, k, count = t[NV], len(chosen), len(piece)
     _, order, _, knots, values = places(words)

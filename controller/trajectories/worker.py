@@ -4,8 +4,9 @@
     answer  {id, goal: {slot, length, checksum, duration_s, coordinates, full_speed_s, report}}
             {id, error: {code, name, message, path, data}}
 
-The block of an accepted goal is written into the shared slot before the answer; with slot -1 it is thrown away. Whatever
-is wrong with a job, its answer says so and the next one is taken. The end of standard input ends the process.
+The block of an accepted goal is written into the shared slot before the answer; with slot -1 it is thrown
+away. Whatever is wrong with a job, its answer says so and the next one is taken. The end of standard input
+ends the process.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _READ_BYTES = 1 << 20
 
 
 def run(machine: Machine, shared: Path) -> None:
-    """The process: warms the kernels, then serves standard input until its end. `shared`: path of the loop's memory."""
+    """The process: warms the kernels, serves standard input to its end. `shared`: the loop's memory."""
     ignore_interrupts()
     jobs, answers = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
@@ -62,7 +63,7 @@ def store(shared: Path, slot: int, words: Floats) -> None:
 
 
 def serve(machine: Machine, jobs: int, answers: int, keep: Store) -> None:
-    """Answers the jobs read from one descriptor on another, until the jobs end or nobody reads the answers."""
+    """Answers the jobs read from one descriptor on another, until either is closed."""
     reader = FrameReader()
     while data := os.read(jobs, _READ_BYTES):
         reader.feed(data)
