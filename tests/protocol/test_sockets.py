@@ -1,6 +1,7 @@
 """Real sockets: what comes through, what is dropped, what is refused, and that nobody is stolen from."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -284,3 +285,11 @@ def test_loopback_of_ip_version_6():
         pytest.skip("this machine has no ::1")
     with DeviceServer("tcp://[::1]:*") as server, DeviceClient(server.endpoint) as client:
         assert client.writable(WAIT_MS)
+
+
+def test_one_file_of_the_room_imports_zmq():
+    room = Path(protocol.__file__).parent
+    speaking = [
+        path.name for path in room.rglob("*.py") if re.search(r"^(import|from) zmq", path.read_text(), re.M)
+    ]
+    assert speaking == ["sockets.py"]
