@@ -81,12 +81,20 @@ class DeviceLink:
         try:
             answer = read_handshake(message)
         except ProtocolError as error:
-            if not self.connected:
+            if (
+                not self.connected and error.field != "type"
+            ):  # states of a session given up are still on their way
                 self.text = f"the plant's answer is not readable: {error}"
             return
         if answer.session != self._session or (self.connected and isinstance(answer, Welcome)):
             return
         match answer:
+            case Welcome() if answer.interface != self._machine.interface_hash:
+                self.text = (
+                    f"{answer.name} at {self._client.endpoint} has other joints, motors, sensors or another "
+                    f"period ({answer.layout}); give plant and controller the same machine file"
+                )
+                self._client.send(Bye(session=self._session, text="the interfaces differ").pack())
             case Welcome():
                 self.connected, self.seq, self.lost_total = True, -1, 0
                 self.text = f"connected to {answer.name} at {self._client.endpoint}"

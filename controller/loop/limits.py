@@ -36,7 +36,7 @@ def limit_effort(
 ) -> int:
     """From the law's force (per joint) to the effort sent (per motor), N m or N; returns Limited bits.
 
-    `motor` says which joint each motor drives, `share` how much of the law's effort is wanted while the brakes
+    `motor` says which joint each motor drives, `share` how much of the law's effort is wanted while brakes
     change, `blend` is the first-order filter's share of the new value, 1 without a filter. `sent` holds the
     last command on entry. Writes `wanted` and `sent`; returns −1 − i, and leaves `sent` as it was, when entry
     i is not finite.
