@@ -35,8 +35,8 @@ def find_controller(name: str | None = None) -> Seat:
         return Seat.named(name)
     if not names:
         raise NobodyThere(
-            "no controller is running; start one with `linkwork plant scara` and `linkwork controller scara`, "
-            "or see `linkwork demo scara`"
+            "no controller is running; start one with `linkwork plant scara` and "
+            "`linkwork controller scara`, or see `linkwork demo scara`"
         )
     if len(names) > 1:
         raise EndpointError(

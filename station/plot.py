@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 INK, QUIET, GRID = "#1f2933", "#7b8794", "#e4e7eb"
 HUES = ("#0b6e99", "#d9730d", "#448361", "#9065b0")
 ACCENT = "#c8102e"
-LENGTH_SCALES = ((1e-3, 1e3, "mm"), (1e-6, 1e6, "µm"), (1e-9, 1e9, "nm"), (0.0, 1e12, "pm"))
+_SCALES = ((1e-3, 1e3, "m"), (1e-6, 1e6, "µ"), (1e-9, 1e9, "n"), (0.0, 1e12, "p"))
+"""From this size on: the factor and the prefix in which a number is read easily."""
 
 
 def draw_tracking(tracking: Tracking, path: Path, *, title: str, caption: str) -> None:
@@ -67,12 +68,11 @@ def _draw_errors(axes: Axes, tracking: Tracking) -> None:
     time = tracking.time_s[tracking.measured]
     lengths = [tracking.error(name) for name in tracking.coordinates[:3]]
     angle = tracking.error(tracking.coordinates[3])
-    scale, unit = _scale(max(float(np.abs(each).max()) for each in lengths))
-    turn, turn_unit = _scale(float(np.abs(angle).max()))
-    turn_unit = turn_unit.replace("m", "rad") if turn_unit != "mm" else "mrad"
+    scale, prefix = _scale(max(float(np.abs(each).max()) for each in lengths))
+    turn, turn_prefix = _scale(float(np.abs(angle).max()))
     for name, error, hue in zip(tracking.coordinates, lengths, HUES, strict=False):
-        axes.plot(time, error * scale, color=hue, linewidth=1.2, label=f"{name} / {unit}")
-    label = f"{tracking.coordinates[3]} / {turn_unit}"
+        axes.plot(time, error * scale, color=hue, linewidth=1.2, label=f"{name} / {prefix}m")
+    label = f"{tracking.coordinates[3]} / {turn_prefix}rad"
     axes.plot(time, angle * turn, color=HUES[3], linewidth=1.0, linestyle=(0, (5, 2)), label=label)
     _dress(axes, "tracking error")
 
@@ -102,9 +102,11 @@ def _dress(axes: Axes, label: str) -> None:
     )
 
 
+def amount(value: float, unit: str) -> str:
+    """A small quantity for people: "1.23 nm"."""
+    factor, prefix = _scale(abs(value))
+    return f"{value * factor:.3g} {prefix}{unit}"
+
+
 def _scale(largest: float) -> tuple[float, str]:
-    """Factor and unit in which a length is read easily."""
-    for least, factor, unit in LENGTH_SCALES:
-        if largest >= least:
-            return factor, unit
-    return 1e12, "pm"
+    return next((factor, prefix) for least, factor, prefix in _SCALES if largest >= least or least == 0.0)

@@ -66,7 +66,7 @@ def follow(ticks: Ticks, goal_id: int, coordinates: Sequence[str], begin_s: floa
         tuple(coordinates),
         reference,
         mine["coordinate"][:, columns],
-        ticks.names["motor"],
+        ticks.names["effort"],
         mine["effort"],
     )
 

@@ -1,0 +1,1 @@
+"""The command line, `linkwork`: thin commands over the client, the machine room and the daemons."""

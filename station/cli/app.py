@@ -1,0 +1,56 @@
+"""The command `linkwork` put together."""
+
+from __future__ import annotations
+
+import typer
+
+from controller.__main__ import controller
+from plant.__main__ import plant
+from station.cli import daemons, files, looking, motion, states
+
+_PANELS = {
+    "Start": (daemons.demo, plant, controller),
+    "Look": (looking.status, looking.state, looking.watch, looking.describe, looking.faults),
+    "Move": (
+        states.enable,
+        motion.move,
+        motion.send,
+        motion.jog,
+        states.pause,
+        states.resume,
+        states.speed,
+        states.cancel,
+        states.stop,
+        states.disable,
+        states.law,
+        states.advance,
+    ),
+    "When something went wrong": (states.recover, states.estop, states.reset),
+    "Files and this computer": (
+        files.check,
+        files.robots,
+        files.schema,
+        files.simulate,
+        files.latency,
+        files.warm,
+        files.keys,
+    ),
+}
+
+
+def build() -> typer.Typer:
+    """The application, every command in its panel."""
+    app = typer.Typer(
+        name="linkwork",
+        no_args_is_help=True,
+        pretty_exceptions_show_locals=False,
+        help="Real-time control of machines whose joints are constrained.",
+        epilog="Exit status: 0 done, 1 the goal failed, 2 wrong usage or file, 3 refused, 4 nobody there.",
+    )
+    for panel, commands in _PANELS.items():
+        for command in commands:
+            if isinstance(command, typer.Typer):
+                app.add_typer(command, name="demo", rich_help_panel=panel)
+            else:
+                app.command(rich_help_panel=panel)(command)
+    return app

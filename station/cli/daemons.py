@@ -1,0 +1,51 @@
+"""Commands that start daemons: demo here; `plant` and `controller` are the daemons' own functions."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from station.cli.connected import AsJson
+from station.cli.failures import DONE, GOAL_FAILED
+from station.cli.output import console, emit
+
+demo = typer.Typer(no_args_is_help=True, help="Shows a machine at work, from one command.")
+
+
+class LawChoice(StrEnum):
+    """Laws of motion."""
+
+    PIDC = "pidc"
+    SERVO = "servo"
+
+
+@demo.callback()
+def demos() -> None:
+    """Shows a machine at work, from one command."""
+
+
+@demo.command()
+def scara(
+    as_json: AsJson = False,
+    lockstep: Annotated[
+        bool, typer.Option("--lockstep", help="As fast as this computer can, without a clock.")
+    ] = False,
+    law: Annotated[LawChoice, typer.Option(help="Law of motion.")] = LawChoice.PIDC,
+    seconds: Annotated[float, typer.Option(min=0.01, help="Measured length, s.")] = 5.0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sensors' noise.")] = 0,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for plot and log.")] = Path("linkwork-out"),
+) -> int:
+    """A SCARA arm follows a helix: plant and controller are started, used, and ended again."""
+    from station.demo import DemoOptions, run_demo
+    from station.demo_report import show_summary
+
+    options = DemoOptions(lockstep=lockstep, law=law.value, seconds=seconds, seed=seed, out=out)
+    summary = run_demo(options, console)
+    if as_json:
+        emit(summary)
+    else:
+        show_summary(summary, console)
+    return DONE if summary["result"] in ("SUCCESSFUL", "CANCELLED") else GOAL_FAILED

@@ -1,0 +1,193 @@
+"""Commands about files and this computer: check, robots, schema, simulate, keys, warm, latency."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from station.cli.connected import AsJson
+from station.cli.failures import DONE, USAGE, Misuse
+from station.cli.output import complain, console, emit, number, say, table
+
+Config = Annotated[str, typer.Argument(help="Machine file, or the name of a machine that ships.")]
+
+
+def check(config: Config, as_json: AsJson = False) -> int:
+    """Validates a machine file; names line, key, what was found and what was allowed."""
+    from machine import check as problems_of
+    from machine import load
+
+    problems = problems_of(config)
+    errors = [problem for problem in problems if problem.severity == "error"]
+    content: dict[str, Any] = {"valid": not errors, "problems": [vars(problem) for problem in problems]}
+    if not errors:
+        machine = load(config)
+        content |= {
+            "name": machine.name,
+            "joints": list(machine.mechanism.joint_names),
+            "coordinates": list(machine.mechanism.coordinate_names),
+            "interface": machine.interface_hash,
+            "model": machine.model_hash,
+            "config": machine.config_hash,
+        }
+    for problem in problems:
+        complain(str(problem))
+    if as_json:
+        emit(content)
+    elif not errors:
+        say(f"{content['name']}: valid; {len(content['joints'])} joints: {', '.join(content['joints'])}")
+        say(f"interface {content['interface']}")
+    return USAGE if errors else DONE
+
+
+def robots(as_json: AsJson = False) -> None:
+    """Lists the machines that ship, and those that run."""
+    from machine import load, shipped, shipped_path
+    from protocol.endpoints import running
+
+    there = {role: {found.name: found.pid for found in running(role)} for role in ("plant", "gateway")}
+    listed = []
+    for name in shipped():
+        machine = load(name)
+        listed.append(
+            {
+                "name": name,
+                "about": machine.about,
+                "file": str(shipped_path(name)),
+                "joints": list(machine.mechanism.joint_names),
+            }
+        )
+    if as_json:
+        emit({"robots": listed, "running": {"plants": there["plant"], "controllers": there["gateway"]}})
+        return
+    for each in listed:
+        say(f"{each['name']}  {each['about']}")
+        say(f"    {each['file']}")
+    for role, word in (("plant", "plant"), ("gateway", "controller")):
+        for name, pid in there[role].items():
+            say(f"running: {word} of {name}, process {pid}")
+
+
+def schema() -> None:
+    """Prints the JSON schema of machine files, with which an editor completes them."""
+    from machine import schema as machine_schema
+
+    say(json.dumps(machine_schema(), indent=2, ensure_ascii=False))
+
+
+def simulate(
+    config: Config,
+    duration: Annotated[float, typer.Option(metavar="S", help="How long, s.")],
+    dt: Annotated[float | None, typer.Option(metavar="S", help="Step, s; none: the plant's.")] = None,
+    initial: Annotated[
+        list[str] | None, typer.Option(metavar="JOINT=VALUE", help="shoulder_deg=30; repeatable.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write every state there.")] = None,
+    plant_set: Annotated[
+        list[str] | None, typer.Option("--plant-set", metavar="KEY=VALUE", help="upper_arm.mass_kg=+20%.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """The plant alone, offline: no sockets, no brakes, no motors."""
+    from machine import load
+    from machine.units import parse_assignment
+    from plant.offline import simulate as run
+    from plant.simulator import SimulationDiverged
+
+    machine = load(config, plant_set or [])
+    names = machine.mechanism.joint_names
+    start: dict[str, float] = {}
+    for text in initial or []:
+        index, value = parse_assignment(text, machine)
+        if index >= len(names):
+            raise Misuse(f"{text}: only joints have an initial position; there are {', '.join(names)}")
+        start[names[index]] = value
+    try:
+        motion = run(machine, duration, dt, start)
+    except (ValueError, SimulationDiverged) as error:
+        raise Misuse(str(error)) from None
+    if out is not None:
+        _write_csv(out, motion)
+    summary: dict[str, Any] = {
+        "time_s": float(motion.time_s[-1]),
+        "q": dict(zip(motion.joint_names, motion.q[-1].tolist(), strict=True)),
+        "v": dict(zip(motion.joint_names, motion.v[-1].tolist(), strict=True)),
+        "energy_start_J": motion.energy_start_J,
+        "energy_end_J": motion.energy_end_J,
+        "steps": motion.steps,
+        "steps_per_s": motion.steps_per_s,
+    }
+    if as_json:
+        emit(summary | ({"out": str(out)} if out is not None else {}))
+        return
+    rows = [(name, number(summary["q"][name]), number(summary["v"][name])) for name in motion.joint_names]
+    console.print(table(f"{machine.name} after {motion.time_s[-1]:g} s", ("", "rad, m", "per second"), rows))
+    say(f"energy {motion.energy_start_J:.9g} J → {motion.energy_end_J:.9g} J")
+    say(f"{motion.steps} steps, {motion.steps_per_s:,.0f} a second")
+
+
+def _write_csv(path: Path, motion: Any) -> None:
+    import numpy as np
+
+    header = ["time_s", *motion.joint_names, *(f"{name}_velocity" for name in motion.joint_names)]
+    rows = np.column_stack([motion.time_s, motion.q, motion.v])
+    try:
+        np.savetxt(path, rows, delimiter=",", header=",".join(header), comments="", fmt="%.17g")
+    except OSError as error:
+        raise Misuse(f"{path} cannot be written: {error.strerror}") from None
+
+
+def keys(
+    name: Annotated[str, typer.Argument(help="Whose keys: NAME.secret and NAME.public are made.")],
+    folder: Annotated[Path, typer.Option(help="Where to put them.")] = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Makes a pair of CURVE keys, for daemons and clients on different computers."""
+    from protocol.sockets import generate_keys
+
+    public, secret = generate_keys(folder, name)
+    if as_json:
+        emit({"public": str(public), "secret": str(secret)})
+    else:
+        say(f"{public}: give it to those who may talk to {name}")
+        say(f"{secret}: keep it to yourself")
+
+
+def warm(as_json: AsJson = False) -> None:
+    """Compiles the kernels that the daemons need, once, so that they start at once."""
+    from station.kernels import warm_kernels
+
+    report = warm_kernels(console)
+    if as_json:
+        emit({"compiled": report.compiled, "seconds": report.seconds, "from_cache": report.from_cache})
+    else:
+        text = (
+            "everything was compiled already" if report.from_cache else f"{report.compiled} kernels compiled"
+        )
+        say(f"{text} ({report.seconds:.1f} s)")
+
+
+def latency(
+    seconds: Annotated[float, typer.Argument(min=0.1, help="How long to measure, s.")] = 10.0,
+    period: Annotated[float, typer.Option(min=1e-4, max=1.0, metavar="S", help="Period, s.")] = 0.001,
+    as_json: AsJson = False,
+) -> None:
+    """How well this computer keeps time, and what a trip over the device link costs."""
+    from station.latency import LOAD, LatencyError, run_latency
+    from station.latency_text import report_text
+    from station.progress import goal_bar
+
+    if not as_json:
+        console.print(LOAD, style="dim")
+    try:
+        with goal_bar(console, "measuring") as progress:
+            report = run_latency(seconds, period_s=period, progress=progress)
+    except LatencyError as error:
+        raise Misuse(str(error)) from None
+    if as_json:
+        emit(report.as_dict())
+    else:
+        say(report_text(report))

@@ -1,0 +1,166 @@
+"""Commands that move the machine: move, send, jog."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from station.cli.assignments import read_assignments
+from station.cli.connected import Link, connected
+from station.cli.failures import DONE, GOAL_FAILED, INTERRUPTED, Misuse
+from station.cli.output import complain, console, emit, say
+
+if TYPE_CHECKING:
+    from protocol.results import GoalResult
+    from station.client import Robot
+    from station.goal import Goal
+    from station.trajectory_file import TrajectoryFile
+
+JOG_EVERY_S = 0.1
+_AFTER_CANCEL_S = 30.0
+Assignments = Annotated[
+    list[str], typer.Argument(metavar="NAME=VALUE...", help="shoulder_deg=30, or rad and m.")
+]
+
+
+@connected
+def move(
+    link: Link,
+    target: Assignments,
+    speed: Annotated[float, typer.Option(min=0.001, max=1.0, help="Fraction of the velocity limits.")] = 1.0,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait for the end.")] = False,
+) -> int:
+    """A jerk-limited move to rest, shown until it ends. Ctrl-C cancels it."""
+    with link.robot(lease=not no_wait) as robot:
+        goal = robot.move(read_assignments(target, robot.describe()), speed=speed, wait=False)
+        return _accepted(link, goal) if no_wait else _follow(link, goal, "move")
+
+
+@connected
+def send(
+    link: Link,
+    file: Annotated[Path, typer.Argument(help="Trajectory: YAML, or CSV of way-points.")],
+    check: Annotated[bool, typer.Option("--check", help="Only say whether it would be accepted.")] = False,
+) -> int:
+    """Follows a trajectory, shown until it ends. Ctrl-C cancels it."""
+    from protocol.errors import RequestError
+    from station.trajectory_file import read_trajectory_file
+
+    read = read_trajectory_file(file)
+    with link.robot(lease=not check) as robot:
+        try:
+            if check:
+                return _checked(link, robot, read)
+            goal = robot.send(read.trajectory)
+        except RequestError as error:
+            raise _placed(error, read) from None
+        return _follow(link, goal, file.name)
+
+
+@connected
+def jog(
+    link: Link,
+    velocity: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME=VELOCITY...]", help="shoulder_deg_s=5, or rad/s and m/s."),
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--for", min=0.05, max=60.0, metavar="SECONDS", help="Jog so long, then stop."),
+    ] = None,
+    fraction: Annotated[
+        float, typer.Option("--speed", min=0.001, max=1.0, help="With keys: fraction of the velocity limits.")
+    ] = 0.1,
+) -> None:
+    """Moves while a key is held (dead-man). With NAME=VELOCITY and --for: that velocity, so long."""
+    if bool(velocity) != (seconds is not None):
+        raise Misuse("give velocities and --for SECONDS together, or neither of them to jog with keys")
+    with link.robot() as robot:
+        described = robot.describe()
+        if velocity and seconds is not None:
+            _jog_for(robot, read_assignments(velocity, described, speeds=True), seconds)
+        else:
+            from station.jog_keys import jog_with_keys
+
+            jog_with_keys(robot, described, fraction, console)
+        found = robot.state
+    if link.as_json:
+        emit(found)
+    else:
+        say(found["state"])
+
+
+def _jog_for(robot: Robot, velocities: dict[str, float], seconds: float) -> None:
+    """Repeats the velocities until the time is over; then the machine slows to rest by a stop."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        robot.jog(velocities)
+        time.sleep(min(JOG_EVERY_S, max(left, 0.0)))
+    robot.stop()
+
+
+def _follow(link: Link, goal: Goal, what: str) -> int:
+    """Shows a goal until it ends; answers with its result."""
+    from station.goal import GoalFailed
+    from station.progress import goal_bar
+
+    try:
+        with goal_bar(console, what) as show:
+            _answer(link, goal, goal.wait(on_progress=show))
+    except KeyboardInterrupt:
+        return _cancel(link, goal)
+    except GoalFailed as failed:
+        _answer(link, goal, failed.result)
+        return GOAL_FAILED
+    return DONE
+
+
+def _cancel(link: Link, goal: Goal) -> int:
+    from protocol.errors import RequestError
+    from station.goal import GoalFailed
+
+    with suppress(RequestError):  # it may have ended in the same moment
+        goal.cancel()
+    try:
+        _answer(link, goal, goal.wait(_AFTER_CANCEL_S))
+    except GoalFailed as failed:
+        _answer(link, goal, failed.result)
+    except TimeoutError as late:
+        complain(str(late))
+    return INTERRUPTED
+
+
+def _answer(link: Link, goal: Goal, result: GoalResult) -> None:
+    if link.as_json:
+        emit({**result, "duration_s": goal.duration_s, "report": goal.accepted["report"]})
+    else:
+        say(f"{result['name']}" + (f": {result['text']}" if result["text"] else ""))
+
+
+def _accepted(link: Link, goal: Goal) -> int:
+    if link.as_json:
+        emit(goal.accepted)
+    else:
+        say(f"goal {goal.number} accepted, {goal.duration_s:.3f} s")
+    return DONE
+
+
+def _checked(link: Link, robot: Robot, read: TrajectoryFile) -> int:
+    found = robot.check(read.trajectory)
+    if link.as_json:
+        emit(found)
+    else:
+        say(f"would be accepted: {found['duration_s']:.3f} s in {', '.join(found['coordinates'])}")
+    return DONE
+
+
+def _placed(error: Any, read: TrajectoryFile) -> Any:
+    """The refusal, with the file's line before it where it is about one."""
+    place = read.place(error)
+    if place:
+        error.message = f"{place}: {error.message}"
+    return error

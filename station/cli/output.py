@@ -1,0 +1,57 @@
+"""What a command writes: machine text on standard output, everything for people's eyes on standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+console = Console(stderr=True, highlight=False, soft_wrap=True)
+"""Progress, tables, remarks."""
+
+
+def emit(content: Mapping[str, Any]) -> None:
+    """The one JSON object of a command with --json. Numbers that JSON does not have become null."""
+    sys.stdout.write(json.dumps(_finite(content), ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def say(text: str) -> None:
+    """A line of a command's answer, plain, on standard output."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def complain(text: str) -> None:
+    """What went wrong, on standard error, exactly as it is."""
+    console.print(text, markup=False, style="red")
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A plain table; the first column is text, the others are numbers."""
+    made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for index, column in enumerate(columns):
+        made.add_column(column, justify="left" if index == 0 else "right", header_style="dim")
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+def number(value: float | None) -> str:
+    """A number for people: six significant digits, a dash where there is none."""
+    return "–" if value is None or not math.isfinite(value) else f"{value:.6g}"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _finite(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return value

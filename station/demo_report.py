@@ -1,0 +1,40 @@
+"""The demo's summary for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+from station.cli.output import number, say, table
+from station.plot import amount
+
+
+def show_summary(summary: dict[str, Any], console: Console) -> None:
+    """Tables of errors, efforts and timing, and where plot and log are."""
+    say(f"{summary['result']}" + (f": {summary['text']}" if summary["text"] else ""))
+    if "error_max" in summary:
+        rows = [
+            (name, amount(summary["error_rms"][name], _unit(name)), amount(most, _unit(name)))
+            for name, most in summary["error_max"].items()
+        ]
+        rows.append(
+            ("tool", amount(summary["tool_error_rms_m"], "m"), amount(summary["tool_error_max_m"], "m"))
+        )
+        console.print(table("tracking error", ("", "rms", "max"), rows))
+        efforts = [(name, number(value)) for name, value in summary["peak_effort"].items()]
+        console.print(table("peak effort", ("joint", "N m, N"), efforts))
+    if "ticks" in summary:
+        timing = [
+            (name, *(f"{summary[key][part]:.1f}" for part in ("p50", "p99", "max")))
+            for name, key in (("period", "period_us"), ("latency", "latency_us"))
+        ]
+        title = f"{summary['ticks']} ticks, {summary['missed_ticks']} missed, {summary['mode']}"
+        console.print(table(title, ("µs", "p50", "p99", "max"), timing))
+    for name in ("plot", "log"):
+        if summary.get(name):
+            say(f"{name}: {summary[name]}")
+
+
+def _unit(name: str) -> str:
+    return "rad" if name == "angle" else "m"

@@ -1,0 +1,33 @@
+"""Compiles every kernel that some daemon needs, before any daemon starts."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from multibody.compiling import WarmReport
+
+_HOMES = ("plant.daemon", "plant.offline", "controller.loop.process", "controller.trajectories.worker")
+"""Modules whose import declares all kernels of a process."""
+
+
+def warm_kernels(console: Console) -> WarmReport:
+    """Compiles, or loads from the cache, every kernel; says so on the console when it has to compile."""
+    from multibody.compiling import CACHE_FOLDER, warm
+
+    for home in _HOMES:
+        import_module(home)
+    if any(CACHE_FOLDER.rglob("*.nbi")):
+        return warm()
+    line = "compiling the kernels, once on this computer; it takes up to half a minute"
+    with console.status(line) as status:
+        if not console.is_terminal:
+            console.print(line)
+
+        def show(done: int, total: int, name: str) -> None:
+            status.update(f"{line}: {done} of {total}, {name}")
+
+        return warm(show)

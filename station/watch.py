@@ -1,0 +1,84 @@
+"""A live table of the machine, from telemetry."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import Any
+
+from rich.console import Group
+from rich.live import Live
+from rich.text import Text
+
+from protocol.errors import NobodyThere, ProtocolError
+from protocol.keys import ClientKeys
+from protocol.request_client import RequestClient
+from protocol.sockets import Subscriber
+from protocol.telemetry import TELEMETRY_TOPIC, read_telemetry
+from station.cli.output import console, number, table
+
+_REFRESH_S = 0.1
+_SILENT_S = 3.0
+
+
+def watch_telemetry(
+    client: RequestClient, endpoint: str, keys: ClientKeys | None, seconds: float | None, *, show: bool
+) -> dict[str, Any]:
+    """Shows telemetry until Ctrl-C, or for so long; returns the last sample.
+
+    Raises NobodyThere when the controller falls silent and does not answer either.
+    """
+    end = None if seconds is None else time.monotonic() + seconds
+    sample: dict[str, Any] = {}
+    heard = time.monotonic()
+    with Subscriber(endpoint, (TELEMETRY_TOPIC,), keys) as subscriber, suppress(KeyboardInterrupt):
+        live = Live(console=console, auto_refresh=False, screen=console.is_terminal) if show else None
+        try:
+            if live is not None:
+                live.start()
+            while end is None or time.monotonic() < end or not sample:
+                newest = _newest(subscriber)
+                if newest is not None:
+                    sample, heard = newest, time.monotonic()
+                elif time.monotonic() - heard > _SILENT_S:
+                    client.request("state", timeout_s=_SILENT_S)  # time may stand still in lockstep
+                    heard = time.monotonic()
+                if live is not None and sample:
+                    live.update(view(sample), refresh=True)
+        except NobodyThere as gone:
+            raise NobodyThere(f"the controller has gone: {gone}") from None
+        finally:
+            if live is not None:
+                live.stop()
+    if show and sample and console.is_terminal:
+        console.print(view(sample))
+    return sample
+
+
+def _newest(subscriber: Subscriber) -> dict[str, Any] | None:
+    """The newest sample of the next tenth of a second."""
+    end = time.monotonic() + _REFRESH_S
+    newest: dict[str, Any] | None = None
+    while (left_s := end - time.monotonic()) > 0:
+        message = subscriber.receive(max(1, round(1e3 * left_s)))
+        if message is not None:
+            with suppress(ProtocolError):
+                newest = read_telemetry(message[1])
+    return newest
+
+
+def view(sample: dict[str, Any]) -> Group:
+    """One sample as a table: joints and task coordinates with reference and effort."""
+    joints, efforts = sample["q"], sample["effort"]
+    rows = []
+    for name, value in sample["coordinate"].items():
+        wanted = sample["reference"].get(name)
+        error = None if wanted is None else wanted - value
+        speed = sample["v"].get(name) if name in joints else None
+        effort = efforts.get(name)
+        rows.append((name, *(number(each) for each in (value, speed, wanted, error, effort))))
+    columns = ("", "rad, m", "per second", "reference", "error", "effort")
+    state = sample.get("state_name", sample.get("state", ""))
+    path = f"path {sample['path_s']:.2f} of {sample['path_length_s']:.2f} s"
+    head = f"{state}  {sample['timestamp']:.3f} s  {path}"
+    return Group(Text(head, style="bold"), table("", columns, rows))
