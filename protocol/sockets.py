@@ -37,12 +37,14 @@ class _Socket:
     """A socket with its lock, its keys and its end."""
 
     _kind: int
+    _private = False
+    """A context of its own: only the end of its context makes ZeroMQ wait for what is still to be sent."""
     _largest = TRANSPORT_BYTES
     _queue = 1000
     _queue_in = 1000
 
     def __init__(self, keys: ServerKeys | ClientKeys | None = None) -> None:
-        self._own_context = isinstance(keys, ServerKeys)
+        self._own_context = self._private or isinstance(keys, ServerKeys)
         self._context: zmq.Context[zmq.Socket[bytes]] = (
             zmq.Context() if self._own_context else zmq.Context.instance()
         )
@@ -273,6 +275,7 @@ class _Dealer(_Socket):
 class DeviceServer(_Router):
     """The plant's end of the device link."""
 
+    _private = True
     _largest = LINK_BYTES
     _queue = _queue_in = 2 * LATEST_DRAIN
     _domain = "linkwork-device"
@@ -281,6 +284,7 @@ class DeviceServer(_Router):
 class DeviceClient(_Dealer):
     """The controller's end of the device link."""
 
+    _private = True
     _largest = LINK_BYTES
     _queue = _queue_in = 2 * LATEST_DRAIN
 
