@@ -60,11 +60,12 @@ def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
         if lifeline is not None:
             ignore_interrupts()
         ending = Ending(interrupts, lifeline)
+        # Before the real-time priority: compiling at it would starve whatever else runs on this processor.
+        if not _warm(ending, events):
+            return ExitCode.DONE
         obtained = _real_time(options)
         try:
             with DeviceServer(options.endpoint or Seat.named(machine.name).plant, options.keys) as server:
-                if not _warm(ending, events):
-                    return ExitCode.DONE
                 device = Device(machine, server, events, options.paces, options.seed)
                 obtained.freeze_garbage()
                 _introduce(device, obtained, events)

@@ -41,7 +41,8 @@ def _stick(
     n = free.shape[0]
     for i in range(n):
         if sticks[i] == 0.0:
-            factor[i, :] = 0.0
+            for j in range(n):
+                factor[i, j] = 0.0
             factor[i, i] = 1.0
             trial[i] = impulse[i]
             continue
@@ -57,7 +58,8 @@ def _stick(
     for i in range(n):
         if sticks[i] != 0.0 and not abs(trial[i]) <= bound[i]:
             return False
-    impulse[:] = trial
+    for i in range(n):
+        impulse[i] = trial[i]
     return True
 
 

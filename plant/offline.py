@@ -164,7 +164,9 @@ def _run(
         seconds += time.perf_counter() - began
         if finite < count:
             at_s = (done + finite + 1) * dt
-            raise SimulationDiverged(f"the simulation of {machine.name} diverged at {at_s:g} s; shorten the step")
+            raise SimulationDiverged(
+                f"the simulation of {machine.name} diverged at {at_s:g} s; shorten the step"
+            )
         first = (-done - 1) % every
         kept.append(chunk[first:count:every].copy())
         done += count

@@ -62,7 +62,9 @@ def latch(s: Integers, b: Rows, mode: int, effort: Rows) -> None:
     acting, most = vector(s, b, EFFORT), vector(s, b, MAX_EFFORT)
     for i in range(s[MOTORS]):
         acting[i] = 0.0 if mode == ZERO else min(max(effort[i], -most[i]), most[i])
-    vector(s, b, TRAVEL)[:] = 0.0
+    travel = vector(s, b, TRAVEL)
+    for k in range(travel.shape[0]):
+        travel[k] = 0.0
 
 
 @kernel(void(TOPOLOGY, BUFFER, INTEGERS, BUFFER))
@@ -102,7 +104,8 @@ def resist(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int, dt: f
     for k in range(nv):
         v[k] += dt * vdot[k]
     for i in range(n):
-        response[i, :] = rows[i, :]
+        for k in range(nv):
+            response[i, k] = rows[i, k]
         cholesky_solve(mass_factor, response[i])
         free[i] = 0.0
         for k in range(nv):
@@ -138,11 +141,12 @@ def advance(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> f
     acting, impulse, at = vector(s, b, EFFORT), vector(s, b, IMPULSE), table(s, MOTOR_AT, 1)
     before, travel = vector(s, b, BEFORE), vector(s, b, TRAVEL)
     dt = vector(s, b, PERIOD)[0] / s[SUBSTEPS]
-    generalized[:] = 0.0
+    for k in range(t[NV]):
+        generalized[k] = 0.0
+        before[k] = q[k]
     for i in range(s[MOTORS]):
         if mode != DAMP:
             generalized[at[i, 0]] += acting[i]
-    before[:] = q
     for _ in range(s[SUBSTEPS]):
         if mode in (BRAKE, DAMP):
             resist(p, t, w, s, b, mode, dt)

@@ -1,4 +1,4 @@
-"""The watchdog counts periods since the last fresh command, trips once, and is opened by a handshake alone."""
+"""The watchdog counts periods since the last fresh command, trips once, and only a handshake opens it."""
 
 from __future__ import annotations
 

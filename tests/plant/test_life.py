@@ -1,0 +1,119 @@
+"""How the daemon begins and ends: command line, locks, signals, lifeline; nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from protocol.codes import Mode, Pace
+from protocol.endpoints import running
+from protocol.handshake import Bye
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("pace", [Pace.DEVICE, Pace.LOCKSTEP])
+def test_a_signal_ends_it_with_a_bye(
+    number: int, pace: Pace, scara, start_plant, controller, runtime: Path
+) -> None:
+    plant = start_plant(scara())
+    me = controller(plant)
+    state = me.connect(pace)
+    me.command(state.seq, Mode.EFFORT, [10.0])
+    me.state()
+    assert plant.end(number) == 0
+    said = me.answer()
+    assert isinstance(said, Bye)
+    assert said.session == me.session
+    assert plant.wait_for("end")
+    assert not (runtime / "scara" / "plant.ipc").exists()
+
+
+def test_while_it_waits_a_signal_ends_it_too(scara, start_plant, monkeypatch, runtime: Path) -> None:
+    monkeypatch.setenv("LINKWORK_RUNTIME_DIR", str(runtime))
+    plant = start_plant(scara())
+    assert [one.pid for one in running("plant")] == [plant.process.pid]
+    assert plant.end(signal.SIGINT) == 0
+    assert running("plant") == []
+
+
+def test_it_ends_when_its_parent_lets_go(scara, start_plant) -> None:
+    plant = start_plant(scara(), "--lifeline", stdin=subprocess.PIPE)
+    plant.process.send_signal(signal.SIGINT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        plant.process.wait(0.3)
+    plant.process.stdin.close()
+    assert plant.process.wait(60) == 0
+
+
+def test_killed_it_leaves_a_seat_that_the_next_one_takes(scara, start_plant, controller) -> None:
+    config = scara()
+    killed = start_plant(config)
+    os.kill(killed.process.pid, signal.SIGKILL)
+    killed.process.wait(60)
+    me = controller(start_plant(config))
+    assert me.connect(Pace.LOCKSTEP).seq == 0
+
+
+def test_a_second_plant_of_the_same_machine_is_refused_by_name(scara, start_plant) -> None:
+    config = scara()
+    first = start_plant(config)
+    second = start_plant(config, ready=False)
+    assert second.process.wait(60) == 3
+    error = second.process.stderr.read().decode()
+    assert str(first.process.pid) in error
+    assert "Traceback" not in error
+
+
+def test_an_endpoint_of_ones_own(scara, start_plant, controller, runtime: Path) -> None:
+    config = scara()
+    start_plant(config)
+    elsewhere = f"ipc://{runtime}/elsewhere.ipc"
+    plant = start_plant(config, "--endpoint", elsewhere)
+    plant.endpoint = elsewhere
+    assert controller(plant).connect(Pace.LOCKSTEP).seq == 0
+
+
+def run(*arguments: str, runtime: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "plant", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env={**os.environ, "LINKWORK_RUNTIME_DIR": str(runtime)},
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["no_such_machine"], 2, ["no_such_machine"]),
+        (["scara", "--pace", "sideways"], 2, ["sideways", "lockstep"]),
+        (["scara", "--plant-set", "elbow_link.mass=3"], 2, ["mass"]),
+        (["scara", "--keys", "me.secret"], 2, ["--allowed"]),
+        (["scara", "--endpoint", "tcp://0.0.0.0:5999"], 3, ["keys"]),
+        (["scara", "--endpoint", "nowhere"], 3, ["nowhere"]),
+    ],
+)
+def test_mistakes_are_answered_with_words(
+    arguments: list[str], status: int, words: list[str], runtime: Path
+) -> None:
+    ended = run(*arguments, runtime=runtime)
+    assert ended.returncode == status, ended.stderr
+    assert "Traceback" not in ended.stderr
+    for word in words:
+        assert word in ended.stderr
+
+
+def test_a_wrong_file_is_answered_with_the_line(tmp_path: Path, runtime: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text("name: bad\nbodies: {a: {mass_kg: -1}}\n")
+    ended = run(str(path), runtime=runtime)
+    assert ended.returncode == 2
+    assert "bad.yaml" in ended.stderr
+    assert "Traceback" not in ended.stderr
