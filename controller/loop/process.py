@@ -47,6 +47,7 @@ def run(options: LoopOptions) -> int:
     machine = configured(options.config, options.law)
     in_step = options.pace is Pace.LOCKSTEP
     with claim(seat.folder, "loop", f"loop of {machine.name}"):
+        warm()  # before the real-time priority, at which it would starve the plant on the same processor
         obtained = set_up(
             "ignore" if in_step else options.realtime,
             cpus=None if options.cpu is None else (options.cpu,),
@@ -59,7 +60,6 @@ def run(options: LoopOptions) -> int:
         try:
             link = DeviceLink(client, machine, options.pace, options.owner)
             loop = Loop(machine, link, shared, inbox, Lifeline.from_stdin(), options.pace)
-            warm()
             obtained.freeze_garbage()
             shared.text = "; ".join((obtained.line, *obtained.warnings))
             loop.look_around()
