@@ -18,6 +18,7 @@ from controller.loop.states import State
 from controller.orders import NOW, OrderKind
 from protocol.codes import RequestCode
 from protocol.errors import RequestError
+from protocol.requests import pack_notification
 from protocol.results import GoalAccepted
 
 if TYPE_CHECKING:
@@ -102,6 +103,9 @@ def start_of(gateway: Gateway) -> dict[str, Any]:
 
 
 def _hand_over(gateway: Gateway, call: Call, plan: Mapping[str, Any], slot: int) -> None:
+    """Gives a planned goal to the loop, unless whoever asked for it went away during the planning."""
+    if not call.server.send(call.peer, pack_notification("goal.planned", {"duration_s": plan["duration_s"]})):
+        raise RequestError(RequestCode.NOT_OWNER, "whoever asked is gone; nothing moves")
     goal = gateway.next_goal()
     scheduled = call.envelope.at_tick is not None and call.envelope.at_tick > gateway.tick
 

@@ -81,10 +81,13 @@ class Lease:
         """To be called often: ends a lease whose time is over, and a borrowed one that nothing uses any
         longer.
 
-        `in_use`: a request of the owner is still under way. `in_motion`: so is a motion.
+        `in_use`: a request of the owner waits for its answer. `in_motion`: something moves. While nothing
+        moves, whoever waits for an answer cannot be asked for more signs of life.
         """
         if self.owner is None:
             return None
+        if in_use and not in_motion:
+            self._until_ns = now_ns + self._length_ns
         if now_ns >= self._until_ns:
             return self._end("expired", in_motion=in_motion)
         if not (self.kept or in_use or in_motion):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import datetime
 from getpass import getuser
 from pathlib import Path
@@ -28,6 +29,7 @@ from protocol.errors import RequestError
 from protocol.keys import ServerKeys, server_keys
 from protocol.sockets import RequestServer
 from timing.children import Lifeline
+from timing.scheduling import share_processors
 from timing.signals import Interrupts
 
 
@@ -38,6 +40,8 @@ def run(options: GatewayOptions) -> int:
     StartFailed before it is ready.
     """
     machine = configured(options.config, options.law)
+    if options.pace is not Pace.LOCKSTEP:
+        options = replace(options, cpu=_leave_a_processor(options.cpu))
     layout = layout_for(machine)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
@@ -58,8 +62,6 @@ def run(options: GatewayOptions) -> int:
         stack.callback(gateway.planning.close, RequestError(RequestCode.NO_LOOP, "the controller has ended"))
         stack.callback(gateway.host.close)
         stack.callback(gateway.close)
-        if options.cpu is not None:
-            _stay_off(options.cpu)
         gateway.planning.start()
         return Server(gateway, servers, interrupts, lifeline, held).run()
 
@@ -107,8 +109,11 @@ def _keys(options: GatewayOptions) -> ServerKeys | None:
     return server_keys(options.keys, options.allowed)
 
 
-def _stay_off(cpu: int) -> None:
-    """Leaves the loop's processor to the loop, where there is another."""
-    others = os.sched_getaffinity(0) - {cpu}
-    if others:
+def _leave_a_processor(chosen: int | None) -> int:
+    """Stays off the loop's processor where there is another, as will the planner. Returns the loop's."""
+    shared, others = share_processors()
+    if chosen is None:
         os.sched_setaffinity(0, others)
+        return max(shared)
+    os.sched_setaffinity(0, os.sched_getaffinity(0) - {chosen} or {chosen})
+    return chosen

@@ -1,6 +1,14 @@
-"""Made-up tick records, for tests of what the gateway does with them."""
+"""Made-up tick records, and rigs of real daemons, for the gateway's tests."""
 
-from typing import Protocol
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import pytest
@@ -8,6 +16,12 @@ from numpy.typing import NDArray
 
 from controller.gateway.segment import LogSource
 from controller.records import RecordLayout
+from machine import shipped_path
+from protocol.endpoints import Seat
+from protocol.errors import RequestError
+from protocol.request_client import RequestClient
+from protocol.requests import Notification
+from timing.children import Child
 
 LAYOUT = RecordLayout(
     ["shoulder", "Fore arm"], ["shoulder", "Fore arm", "x"], ["shoulder"], ["shoulder", "Fore arm"]
@@ -57,3 +71,139 @@ def real_time() -> LogSource:
 @pytest.fixture
 def lockstep() -> LogSource:
     return LogSource(LAYOUT, False, "name: test\n", {"machine": "test", "config": "0" * 64})
+
+
+PATIENCE_S = 40.0
+
+
+def wait_for(condition: Callable[[], Any], what: str) -> Any:
+    """Waits until the condition gives something true, and returns that."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        time.sleep(0.01)
+    return found
+
+
+class Rig:
+    """A plant and a controller as processes of their own, in a runtime folder of their own.
+
+    The machine is the SCARA with limits on lost states so wide that a busy computer raises no fault.
+    """
+
+    def __init__(self, folder: Path, pace: str) -> None:
+        self.folder, self.pace = folder, pace
+        self.seat = Seat(folder / "scara")
+        self.config = folder / "scara.yaml"
+        text = shipped_path("scara").read_text()
+        text = text.replace("command_timeout_periods: 20", "command_timeout_periods: 5000")
+        text += "  loss_limit: 5000\n  loss_ratio_per_s: 1.0\n  lease_s: 1.0\n  orphan_timeout_s: 20\n"
+        self.config.write_text(text)
+        self.log = folder / "log"
+        self.children: list[Child] = []
+        self.clients: list[RequestClient] = []
+        self.plant = self.start_plant()
+        self.gateway = self.start_gateway()
+        self.client = self.connect()
+
+    def start(self, *arguments: str, room: str) -> tuple[Child, Any]:
+        """Starts a daemon; returns it and an iterator over what it says."""
+        env = {"LINKWORK_RUNTIME_DIR": str(self.folder), "XDG_STATE_HOME": str(self.folder / "state")}
+        command = [sys.executable, "-P", "-m", room, str(self.config), *arguments, "--json", "--lifeline"]
+        child = Child.start([*command, "--realtime", "ignore"], env=env, stdout=subprocess.PIPE)
+        self.children.append(child)
+        assert child.stdout is not None
+        said = (json.loads(line) for line in map(bytes.decode, child.stdout) if line.startswith("{"))
+        return child, said
+
+    def start_plant(self) -> Child:
+        child, said = self.start(room="plant")
+        next(event for event in said if event["event"] == "ready")
+        return child
+
+    def start_gateway(self, *arguments: str) -> Child:
+        child, said = self.start("--pace", self.pace, "--log", str(self.log), *arguments, room="controller")
+        self.ready = next(event for event in said if event["event"] == "ready")
+        return child
+
+    def connect(self) -> RequestClient:
+        client = RequestClient(self.seat.requests)
+        self.clients.append(client)
+        return client
+
+    def ask(self, method: str, client: RequestClient | None = None, **params: Any) -> Any:
+        return (client or self.client).request(method, {"as": "me@test", **params}, timeout_s=PATIENCE_S)
+
+    def refused(self, method: str, client: RequestClient | None = None, **params: Any) -> RequestError:
+        with pytest.raises(RequestError) as caught:
+            self.ask(method, client, **params)
+        return caught.value
+
+    def connected(self) -> None:
+        wait_for(lambda: self.ask("status")["device"]["connected"], "the plant")
+
+    def enabled(self) -> None:
+        """Whatever came before: enabled, at rest, nobody's lease but mine."""
+        self.connected()
+        self.ask("acquire", force=True)
+        state = self.ask("state")["state"]
+        if state in ("fault", "estop"):
+            self.ask("recover" if state == "fault" else "reset")
+        wait_for(lambda: self.ask("state")["state"] != "stopping", "rest")
+        self.ask("enable")
+
+    def events(self, until: str, client: RequestClient | None = None) -> list[Notification]:
+        """The notifications up to one of this name, keeping the lease alive meanwhile."""
+        found: list[Notification] = []
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            event = (client or self.client).next_notification(0.2)
+            self.ask("state", client)
+            found += [] if event is None else [event]
+            if event is not None and event.method == until:
+                return found
+        raise AssertionError(f"no {until} came, only {[event.method for event in found]}")
+
+    def result(self, client: RequestClient | None = None) -> dict[str, Any]:
+        return self.events("goal.result", client)[-1].params
+
+    def close(self) -> None:
+        for client in self.clients:
+            client.close()
+        for child in reversed(self.children):
+            child.stop(10.0)
+            child.close()
+
+
+@pytest.fixture(scope="module")
+def rigs() -> Iterator[Callable[[str], Rig]]:
+    """Makes rigs by pace, one of each for all tests of a module."""
+    made: dict[str, Rig] = {}
+    folders: list[Path] = []
+
+    def make(pace: str) -> Rig:
+        if pace not in made:
+            folders.append(Path(tempfile.mkdtemp(prefix="lw-")))
+            made[pace] = Rig(folders[-1], pace)
+        return made[pace]
+
+    yield make
+    for rig in made.values():
+        rig.close()
+    for folder in folders:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def rig() -> Iterator[Callable[[str], Rig]]:
+    """Makes rigs that one test has for itself and may damage."""
+    made: list[Rig] = []
+
+    def make(pace: str) -> Rig:
+        made.append(Rig(Path(tempfile.mkdtemp(prefix="lw-")), pace))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+        shutil.rmtree(one.folder)

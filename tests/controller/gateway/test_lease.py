@@ -78,6 +78,9 @@ class Sequences(RuleBasedStateMachine):
         change = self.lease.settle(self.now, in_use=in_use, in_motion=self.moving)
         if before is None:
             assert change is None
+        elif in_use and not self.moving:
+            assert change is None
+            self.renewed = self.now
         elif not live:
             assert change is not None
             assert (change.reason, change.motion_lost) == ("expired", self.moving)
@@ -115,6 +118,13 @@ def test_a_renewal_that_comes_too_late_revives_nothing() -> None:
     change = lease.settle(2 * SECOND, in_use=False, in_motion=False)
     assert change is not None
     assert change.reason == "expired"
+
+
+def test_whoever_waits_for_an_answer_at_rest_does_not_lose_the_lease() -> None:
+    lease = Lease(LEASE_S)
+    lease.borrow("ann@desk", 0)
+    assert lease.settle(7 * SECOND, in_use=True, in_motion=False) is None
+    assert lease.left_s(7 * SECOND) == LEASE_S
 
 
 def test_a_stale_lease_is_taken_over_without_force() -> None:
