@@ -1,0 +1,122 @@
+"""The parts of a tick: the real loop process with a clock between its stages.
+
+As a program, `python loop_stages.py SEAT CPU TICKS`, it is that loop: `controller.loop.process` with a pace
+of its own. At the end it prints the median of each part in µs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from controller.loop.exchange import Inputs, Outputs
+from controller.loop.loop import Loop
+from controller.loop.paces import PACES
+from controller.loop.process import LoopOptions, run
+from controller.orders import Order, OrderKind, OrderOutbox
+from protocol.codes import Pace
+from protocol.endpoints import Seat
+from protocol.sockets import DeviceClient
+from timing.children import Child
+from timing.clock import now_ns
+from timing.realtime import BLAS_ENVIRONMENT
+
+SETTLE_TICKS = 2000
+PARTS = ("read the state", "orders and inputs", "step", "pack the command", "send", "record and ring")
+
+
+def measure_stages(seconds: float, cpu: int, config: str = "scara") -> dict[str, float]:
+    """Median of each part in µs, over so many seconds of holding the machine in real time."""
+    with tempfile.TemporaryDirectory(prefix="stages-") as folder:
+        os.environ["LINKWORK_RUNTIME_DIR"] = folder
+        seat = Seat.named("stages")
+        ticks = round(seconds * 1000)
+        plant = Child.start(
+            [sys.executable, "-P", "-m", "plant", config,
+             "--endpoint", seat.plant, "--lifeline", "--cpu", str(cpu)],
+            env=BLAS_ENVIRONMENT, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        loop = Child.start(
+            [sys.executable, __file__, config, str(seat.folder), str(cpu), str(ticks)],
+            env=BLAS_ENVIRONMENT, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        try:
+            assert loop.stdout is not None
+            result: dict[str, float] = json.loads(loop.stdout.readline())
+            return result
+        finally:
+            for child in (loop, plant):
+                child.stop(5.0)
+                child.close()
+
+
+class Clocked:
+    """The device's pace with a clock between the stages."""
+
+    def __init__(self, seat: Seat, ticks: int) -> None:
+        self._outbox, self._wanted = OrderOutbox(seat.orders_path), ticks
+        self._marks: list[tuple[int, ...]] = []
+        self._step_begin = self._step_end = 0
+
+    def __call__(self, loop: Loop, client: DeviceClient) -> None:
+        """Shakes hands, enables, then clocks the ticks."""
+        self._clock_the_step(loop)
+        next_hello = 0
+        ticks = -SETTLE_TICKS
+        while ticks < self._wanted:
+            if not loop.link.connected and now_ns() >= next_hello:
+                loop.link.hello()
+                next_hello = now_ns() + 100_000_000
+            message = client.receive_until(now_ns() + 5_000_000)
+            received = now_ns()
+            if message is None or not loop.link.take(message, loop.inputs):
+                continue
+            taken = now_ns()
+            loop.tick(fresh=True, received_ns=received)
+            packed = now_ns()
+            loop.link.send()
+            sent = now_ns()
+            loop.finish()
+            done = now_ns()
+            ticks += 1
+            if ticks == 1 - SETTLE_TICKS:
+                self._outbox.send(Order(1, OrderKind.ENABLE))
+            elif ticks > 0:
+                self._marks.append((received, taken, self._step_begin, self._step_end, packed, sent, done))
+
+    def _clock_the_step(self, loop: Loop) -> None:
+        step: Any = loop._tick.step
+
+        def clocked(inputs: Inputs, outputs: Outputs, dt: float) -> None:
+            self._step_begin = now_ns()
+            step(inputs, outputs, dt)
+            self._step_end = now_ns()
+
+        loop._tick.step = clocked  # type: ignore[method-assign]
+
+    def medians(self) -> dict[str, float]:
+        """Each part's median, µs."""
+        return {
+            name: median(mark[part + 1] - mark[part] for mark in self._marks) / 1e3
+            for part, name in enumerate(PARTS)
+        }
+
+
+def main() -> None:
+    """The loop process."""
+    config, folder, cpu, ticks = sys.argv[1:]
+    seat = Seat(Path(folder))
+    clocked = Clocked(seat, int(ticks))
+    PACES[Pace.DEVICE] = clocked
+    run(LoopOptions(config, seat.folder, seat.plant, Pace.DEVICE, "benchmark", cpu=int(cpu)))
+    print(json.dumps(clocked.medians()), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""A plant and a controller of their own for one benchmark, in a runtime folder of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from numpy.typing import NDArray
+
+from controller.configuration import configured
+from controller.records import RecordLayout, layout_for
+from controller.shared import Shared
+from machine import Machine
+from protocol.endpoints import Seat
+from station import Robot
+from timing.children import Child
+from timing.realtime import BLAS_ENVIRONMENT
+
+FORTH_AND_BACK_S = 5.0
+
+
+class Rig:
+    """Both daemons, from `with` to the block's end. `plant`, `gateway`, `loop` are their process ids.
+
+    pace: device, host or lockstep. log: whether the controller keeps its log. cpu: processor for plant and
+    loop.
+    """
+
+    def __init__(self, pace: str, *, config: str = "scara", log: bool = True, cpu: int | None = None) -> None:
+        self._pace, self._config, self._log, self._cpu = pace, config, log, cpu
+        self._stack = ExitStack()
+        self.plant = self.gateway = self.loop = 0
+
+    def __enter__(self) -> Rig:
+        with ExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="linkwork-"))
+            os.environ["LINKWORK_RUNTIME_DIR"] = folder
+            self.machine: Machine = configured(self._config, None)
+            self.layout: RecordLayout = layout_for(self.machine)
+            self.log_folder = Path(folder, "log")
+            self.log_folder.mkdir()
+            cpu = [] if self._cpu is None else ["--cpu", str(self._cpu)]
+            plant, _ = self._start(stack, "plant", self._config, "--pace", self._pace, *cpu)
+            log = ["--log", str(self.log_folder)] if self._log else ["--no-log"]
+            gateway, ready = self._start(stack, "controller", self._config, "--pace", self._pace, *log, *cpu)
+            self.plant, self.gateway, self.loop = plant.pid, gateway.pid, int(ready["loop_pid"])
+            self.shared = Shared.open(Seat.named(self.machine.name).shared_path)
+            stack.callback(self.shared.close)
+            self.realtime = self.shared.text
+            self.robot = stack.enter_context(Robot())
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def records(self, since: int) -> tuple[NDArray[Any], int]:
+        """Tick records from number `since` on, as named fields, and the number after the last."""
+        words, first, _ = self.shared.take(since)
+        return words.view(self.layout.dtype)[:, 0], first + len(words)
+
+    def forth_and_back(self) -> dict[str, Any]:
+        """A trajectory of five seconds that ends where it began, so that it can be sent again and again."""
+        names = [joint.name for joint in self.machine.joints][:2]
+        q = self.robot.request("state")["q"]
+        home = [float(q[name]) for name in names]
+        away = [home[0] + 0.3, home[1] - 0.3]
+        times = (0.0, 0.5 * FORTH_AND_BACK_S, FORTH_AND_BACK_S)
+        points = [
+            {"time_from_start_s": time_s, "positions": where, "velocities": [0.0, 0.0]}
+            for time_s, where in zip(times, (home, away, home), strict=True)
+        ]
+        return {"coordinates": names, "points": points}
+
+    def _start(self, stack: ExitStack, module: str, *arguments: str) -> tuple[Child, dict[str, Any]]:
+        child = Child.start(
+            [sys.executable, "-P", "-m", module, *arguments, "--lifeline", "--json"],
+            env=BLAS_ENVIRONMENT,
+            stdout=subprocess.PIPE,
+        )
+        stack.callback(child.close)
+        stack.callback(child.stop, 20.0)
+        assert child.stdout is not None
+        for line in child.stdout:
+            said: dict[str, Any] = json.loads(line)
+            if said["event"] == "ready":
+                return child, said
+        raise SystemExit(f"the {module} ended before it was ready")
