@@ -3,11 +3,13 @@
 A daemon's main does, in this order:
 
     single_threaded_blas()                 before numpy is imported
-    obtained = set_up("warn", …)           processors, policy, memory, timers
+    …warm the compiled kernels…            at a real-time priority that would starve others
+    obtained = set_up("warn", …)           processors, memory, policy, timers
     …open sockets…                         ZeroMQ's I/O thread inherits processors and policy
-    …warm the compiled kernels…
     obtained.freeze_garbage()              what lives now lives for ever; collect no more
     print(obtained.line)                   one line: what was asked for and what was obtained
+    …
+    obtained.close()                       before the process takes itself down
 
 Policy `enforce` raises RealTimeRefused when anything asked for was not obtained, `warn` leaves the
 shortfalls and their remedies in `obtained.warnings`, `ignore` leaves `warnings` empty. All three try the
@@ -97,10 +99,12 @@ class Obtained:
         self.steps.append(Step("gc", "off", "off"))
 
     def close(self) -> None:
-        """Lets the processors sleep deeply again and the collector work.
+        """Gives back what others miss: the real-time priority of this thread, deep sleep of the processors.
 
-        Policy and locks stay until the process ends.
+        Call it before the process ends: taking down an interpreter lasts longer than many a period, and must
+        not do so at a priority that starves the plant. Memory stays locked, processors stay chosen.
         """
+        scheduling.set_policy(None)
         gc.enable()
         gc.unfreeze()
         if self.dma_latency_fd >= 0:
@@ -132,9 +136,9 @@ def set_up(
     obtained = Obtained(policy, [_blas_step()])
     if cpus is not None:
         obtained.steps.append(scheduling.pin(frozenset(cpus)))
-    obtained.steps.append(scheduling.set_policy(fifo_priority))
-    if lock_memory:
+    if lock_memory:  # before the policy: touching every page takes its time, and others need the processor
         obtained.steps.append(memory.lock())
+    obtained.steps.append(scheduling.set_policy(fifo_priority))
     if timer_slack_ns is not None:
         obtained.steps.append(scheduling.set_timer_slack(timer_slack_ns))
     if cpu_dma_latency_us is not None:

@@ -162,11 +162,13 @@ def test_linear_algebra_starts_no_threads() -> None:
 
 def test_close_gives_back() -> None:
     answer = run(
-        "obtained = set_up('ignore', lock_memory=False)\n"
+        "obtained = set_up('ignore', fifo_priority=10, lock_memory=False)\n"
         "obtained.freeze_garbage()\nobtained.close()\nobtained.close()",
-        "{'collects': gc.isenabled(), 'open': obtained.dma_latency_fd}",
+        "{'collects': gc.isenabled(), 'open': obtained.dma_latency_fd,"
+        " 'scheduler': os.sched_getscheduler(0)}",
     )
     assert answer["collects"]
+    assert answer["scheduler"] == os.SCHED_OTHER
     assert answer["open"] == -1
 
 
