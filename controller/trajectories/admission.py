@@ -28,7 +28,7 @@ from protocol.errors import RequestError
 
 Floats = NDArray[np.float64]
 
-_SAFELY = 1.0 + 1e-3
+_SAFELY = 1.005
 """On top of a stretch: samples of the stretched path lie elsewhere and may see slightly more."""
 
 

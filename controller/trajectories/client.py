@@ -72,10 +72,11 @@ class PlannerClient:
 
     def close(self) -> None:
         """Ends the process; it is killed when it does not leave by itself."""
-        self._end()
-        self._poll.close()
-        self._child.stop(_LEAVE_S)
-        self._child.close()
+        if not self._poll.closed:
+            self._end()
+            self._poll.close()
+            self._child.stop(_LEAVE_S)
+            self._child.close()
 
     def _frames(self) -> list[dict[str, Any]]:
         found = []

@@ -22,8 +22,8 @@ def index_of(machine: Machine, name: str, path: Sequence[str | int]) -> int:
     if index is None:
         names = machine.mechanism.coordinate_names
         meant = nearest(name, names)
-        hint = f", did you mean {meant!r}?" if meant else ""
-        text = f"there is no coordinate {name!r}{hint} This machine has {', '.join(names)}"
+        hint = f", did you mean {meant!r}?" if meant else ";"
+        text = f"there is no coordinate {name!r}{hint} this machine has {', '.join(names)}"
         raise RequestError(
             ResultCode.INVALID_COORDINATES, text, path, {"coordinate": name, "allowed": list(names)}
         )

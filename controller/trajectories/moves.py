@@ -1,4 +1,7 @@
-"""Jerk-limited moves from rest to rest (or from motion to rest), as exact cubic pieces of Ruckig's profiles.
+"""Jerk-limited moves, as exact cubic pieces of Ruckig's profiles.
+
+From rest a move is a straight line of its coordinates: one profile along the line, within the tightest of all
+limits. From motion every coordinate has a profile of its own, of the same duration.
 
 Only state to state: Ruckig's intermediate positions would be sent to a service outside, and are never used.
 """
@@ -11,8 +14,8 @@ import numpy as np
 import ruckig
 from numpy.typing import NDArray
 
-from controller.trajectories.block import SHORTEST_PIECE_S
-from controller.trajectories.path import Path, resting_path
+from controller.trajectories.block import QUINTIC, SHORTEST_PIECE_S
+from controller.trajectories.path import Path
 from controller.trajectories.start import Present
 from machine import Machine
 from protocol.codes import ResultCode
@@ -20,8 +23,8 @@ from protocol.errors import RequestError
 
 Floats = NDArray[np.float64]
 
-SHORTEST_MOVE_S = 0.1
-"""How long a move takes that has nowhere to go."""
+SHORTEST_WAY, SHORT_PROFILE_S, SHORT_MOVE_S = 1e-12, 1e-3, 0.1
+"""A move of less than this way (rad, m) or time (s) goes nearly nowhere, and takes the last of these."""
 _ANGLE_SPEED, _LENGTH_SPEED = 1.0, 0.25
 _SPEED_UP_S, _RAMP_S = 0.25, 0.1
 
@@ -55,18 +58,37 @@ def path_to(machine: Machine, present: Present, target: Floats) -> Path:
             text = f"{name} moves at {speed:.6g} per s, above its limit {velocity:.6g}; let it stop first"
             data = {"coordinate": name, "value": speed, "limit": velocity}
             raise RequestError(ResultCode.INVALID_GOAL, text, ("target", name), data)
-    if np.array_equal(theta, target) and not rate.any():
-        return resting_path(present.coordinates, target, SHORTEST_MOVE_S)
-    profiles = _profiles(theta, rate, target, limits)
+    way = target - theta
+    if rate.any():
+        profiles, directions = _profiles(theta, rate, target, limits), np.eye(len(target))
+        begin = np.zeros(len(target))
+    else:
+        far = float(np.abs(way).max())
+        if far < SHORTEST_WAY:
+            return _step(present, target)
+        directions, begin = way[None, :] / far, theta
+        with np.errstate(divide="ignore"):
+            along = np.min(limits / np.abs(directions.T), axis=0)
+        profiles = _profiles(np.zeros(1), np.zeros(1), np.array([far]), along[None, :])
     times = np.unique(np.concatenate([profile[0] for profile in profiles]))
     end = times[-1]
+    if end < SHORT_PROFILE_S and not rate.any():
+        return _step(present, target)
     keep = np.concatenate([[True], np.diff(times) > SHORTEST_PIECE_S])
-    knots = times[keep & (times <= end - SHORTEST_PIECE_S)]
-    knots = np.append(knots, end)
-    values = np.stack([_at(profile, knots) for profile in profiles], axis=2)
+    keep[1:] &= times[1:] <= end - SHORTEST_PIECE_S
+    knots = np.append(times[keep], end)
+    values = np.stack([_at(profile, knots) for profile in profiles], axis=2) @ directions
+    values[:, 0] += begin
     values[0, 0], values[0, 1] = theta, rate
     values[-1, 0], values[-1, 1] = target, 0.0
     return Path(present.coordinates, knots, values, (0.0, float(end)))
+
+
+def _step(present: Present, target: Floats) -> Path:
+    """A move that goes (nearly) nowhere."""
+    values = np.zeros((2, QUINTIC, len(target)))
+    values[0, 0], values[1, 0] = present.theta, target
+    return Path(present.coordinates, np.array([0.0, SHORT_MOVE_S]), values, (0.0, SHORT_MOVE_S))
 
 
 Switches = tuple[Floats, Floats]
@@ -76,7 +98,7 @@ Switches = tuple[Floats, Floats]
 def _profiles(present: Floats, rate: Floats, target: Floats, limits: Floats) -> list[Switches]:
     count = len(present)
     given = ruckig.InputParameter(count)
-    given.synchronization = ruckig.Synchronization.Phase
+    given.synchronization = ruckig.Synchronization.Time
     given.current_position, given.current_velocity = present.tolist(), rate.tolist()
     given.target_position = target.tolist()
     given.max_velocity, given.max_acceleration, given.max_jerk = limits.T.tolist()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.trajectories.block import CUBIC, pack_block
+from controller.trajectories.block import pack_block
 from machine import Machine
 from protocol.trajectory import Tolerance
 
@@ -62,10 +61,3 @@ class Path:
             stopping=stopping,
             full_speed=self.full_speed,
         )
-
-
-def resting_path(coordinates: Sequence[int], theta: Floats, duration_s: float) -> Path:
-    """A path that stays where it is."""
-    values = np.zeros((2, CUBIC, len(coordinates)))
-    values[:, 0] = theta
-    return Path(tuple(coordinates), np.array([0.0, duration_s]), values, (0.0, duration_s))

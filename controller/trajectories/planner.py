@@ -11,24 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.shared import SLOT_BYTES
-from controller.trajectories.admission import admit
-from controller.trajectories.block import block_words, check_block
+from controller.trajectories.admission import Admitted, admit
+from controller.trajectories.block import CUBIC, QUINTIC, block_words, check_block
 from controller.trajectories.curves import path_along
 from controller.trajectories.goal_set import complete, index_of
 from controller.trajectories.moves import path_to
 from controller.trajectories.path import Path
 from controller.trajectories.splines import path_through
 from controller.trajectories.start import Present, Start
+from controller.trajectories.stopping import MOST_WINDOWS
 from machine import Machine
 from protocol.codes import RequestCode, ResultCode
 from protocol.errors import RequestError
 from protocol.requests import CheckParams, MoveParams, SendParams, check_params
-from protocol.trajectory import Trajectory
+from protocol.trajectory import Point, Trajectory
 
 Floats = NDArray[np.float64]
 
 CAPACITY = SLOT_BYTES // 8
 """Most words a block may have."""
+_ROOM = CAPACITY - 3 * MOST_WINDOWS
 
 
 @dataclass(frozen=True)
@@ -68,16 +70,14 @@ def plan(method: str, params: object, machine: Machine, start: Start) -> Plan:
         params if isinstance(params, MoveParams | SendParams | CheckParams) else check_params(method, params)
     )
     if isinstance(model, MoveParams):
-        path, given = _move(model, machine, start), Trajectory()
+        admitted, given = _move(model, machine, start), Trajectory()
     elif isinstance(model, SendParams | CheckParams):
-        path, given = _trajectory(model.trajectory, machine, start), model.trajectory
+        given = model.trajectory
+        path = _trajectory(given, machine, start)
+        admitted = admit(machine, path, start, where=("trajectory",))
     else:
         raise RequestError(RequestCode.UNSUPPORTED, f"{method} is not a motion that can be planned")
-    moves = isinstance(model, MoveParams)
-    where = ("target",) if moves else ("trajectory",)
-    admitted = admit(machine, path, start, may_stretch=moves, where=where)
     path = admitted.path
-    _check_size(path, admitted.stopping.shape[1])
     words = path.pack(machine, admitted.stopping, given.tolerances, given.goal_time_s)
     wrong = check_block(words)
     if wrong:
@@ -86,12 +86,16 @@ def plan(method: str, params: object, machine: Machine, start: Start) -> Plan:
     return Plan(words, path.duration_s, names, path.full_speed, admitted.report)
 
 
-def _move(params: MoveParams, machine: Machine, start: Start) -> Path:
+def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
+    """The quickest move that is admitted, then as much slower as was asked for."""
     named = [index_of(machine, name, ("target", name)) for name in params.target]
     present = start.present(machine, complete(machine, named, start, ("target",)))
     target = _with(present, named, params.target.values())
-    path = path_to(machine, present, target)
-    return path if params.speed == 1.0 else path.stretched(1.0 / params.speed)
+    admitted = admit(machine, path_to(machine, present, target), start, may_stretch=True, where=("target",))
+    if params.speed == 1.0:
+        return admitted
+    slower = admitted.path.stretched(1.0 / params.speed)
+    return admit(machine, slower, start, may_stretch=True, where=("target",))
 
 
 def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:
@@ -99,14 +103,14 @@ def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:
     named = [index_of(machine, name, (*where, at)) for at, name in enumerate(trajectory.coordinates)]
     present = start.present(machine, complete(machine, named, start, where))
     if trajectory.points is not None:
-        _check_count(len(trajectory.points), len(present.theta))
+        _check_count(trajectory.points, len(present.theta))
         return path_through(trajectory.points, [present.coordinates.index(one) for one in named], present)
     assert trajectory.curve is not None, "read_trajectory has made sure"
     kept = [index_of(machine, name, ("trajectory", "hold", name)) for name in trajectory.hold]
     held = _with(present, kept, trajectory.hold.values())
     columns = [present.names.index(name) for name in trajectory.curve.of]
     ramp_s = trajectory.entry.ramp_s if trajectory.entry else 0.0
-    return path_along(trajectory.curve, ramp_s, columns, present, held, CAPACITY)
+    return path_along(trajectory.curve, ramp_s, columns, present, held, _ROOM)
 
 
 def _with(present: Present, indices: Sequence[int], values: Iterable[float]) -> Floats:
@@ -117,21 +121,11 @@ def _with(present: Present, indices: Sequence[int], values: Iterable[float]) -> 
     return np.asarray(changed + present.nearest(changed))
 
 
-def _check_count(count: int, coordinates: int) -> None:
-    """Before any work: so many way-points must fit into a block of the smaller kind."""
-    most = CAPACITY // (1 + 2 * coordinates) - 4096
-    if count > most:
-        text = f"{count} way-points in {coordinates} coordinates do not fit; at most about {most} do"
-        raise RequestError(
-            ResultCode.INVALID_GOAL, text, ("trajectory", "points"), {"value": count, "limit": most}
-        )
-
-
-def _check_size(path: Path, windows: int) -> None:
-    knots, rows, count = path.values.shape
-    needed = block_words(count, rows, knots - 1, windows)
-    if needed > CAPACITY:
-        most = (CAPACITY - block_words(count, rows, 0, windows)) // (1 + rows * count)
-        text = f"{knots} way-points with {rows} numbers a coordinate do not fit; at most {most} do"
-        data = {"value": knots, "limit": most}
+def _check_count(points: Sequence[Point], coordinates: int) -> None:
+    """Before any work: so many way-points must fit into a block."""
+    rows = QUINTIC if points[0].accelerations is not None else CUBIC
+    most = (_ROOM - block_words(coordinates, rows, 0, 0)) // (1 + rows * coordinates)
+    if len(points) > most:
+        text = f"{len(points)} way-points in {coordinates} coordinates do not fit; at most {most} do"
+        data = {"value": len(points), "limit": most}
         raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "points"), data)

@@ -83,8 +83,9 @@ def _check_start(first: Floats, present: Present, columns: Sequence[int]) -> Non
         value, here = float(first[0, column]), float(present.theta[column])
         if abs(value - here) > limit:
             _refuse(
-                f"the goal begins at {name} = {value:.6g}, {abs(value - here):.3g} away from where the machine"
-                f" is ({here:.6g}); at most {limit:.3g} is allowed. Move there, or let the first time be above 0",
+                f"the goal begins at {name} = {value:.6g}, {abs(value - here):.3g} away from where the"
+                f" machine is ({here:.6g}); at most {limit:.3g} is allowed. Move there, or let the first time"
+                " be above 0",
                 0, "positions", place, coordinate=name, value=value, present=here, limit=limit,
             )  # fmt: skip
         if len(first) > 1:

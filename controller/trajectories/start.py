@@ -64,8 +64,10 @@ class Start:
         """The start at joint positions q (and velocities v), with the reference by coordinate name."""
         mechanism = machine.mechanism
         workspace = mechanism.workspace()
-        workspace.q[:] = q
-        workspace.v[:] = 0.0 if v is None else v
+        for place, values in ((workspace.q, q), (workspace.v, v)):
+            if values is not None and len(values) != len(place):
+                raise ValueError(f"{len(values)} numbers for {len(place)} joints")
+            place[:] = 0.0 if values is None else values
         kinematics(*workspace.arguments)
         coordinates(*workspace.arguments)
         given = reference or {}
