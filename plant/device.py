@@ -192,7 +192,9 @@ class Device:
         elif seat.owner is not None:
             seat.owner.peer = peer
             self.server.send(peer, seat.owner.welcome)
-            if seat.owner.reply:
+            if not seat.owner.alive:
+                self.speak()
+            elif seat.owner.reply:
                 self.server.send(peer, seat.owner.reply)
         return verdict
 

@@ -33,7 +33,7 @@ class Greeting(Enum):
     """What a hello is to the plant, unless it is refused."""
 
     ENTER = "a new session that may have the plant"
-    REPEATED = "the live owner's own: answered with what is stored"
+    REPEATED = "of the session that is here: answered again, and with the fault if the watchdog has tripped"
 
 
 @dataclass(frozen=True)
@@ -104,10 +104,10 @@ class Seat:
         owner = self.owner
         if refusal is not None:
             return self._refuse(hello.session, *refusal)
+        if owner is not None and owner.session == hello.session:
+            return Greeting.REPEATED
         if owner is None or not owner.alive:
             return Greeting.ENTER
-        if owner.session == hello.session:
-            return Greeting.REPEATED
         text = f"the plant belongs to {owner.name} (session {owner.session}), whose commands are fresh"
         return self._refuse(hello.session, RefuseCode.TAKEN, text, owner.name)
 

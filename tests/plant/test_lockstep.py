@@ -116,6 +116,9 @@ def test_silence_ends_lockstep_with_the_action_and_a_new_handshake_goes_on(
     if action == "brake":
         assert late.v.tolist() == [0.0] * 4
         assert me.exchange(101, Mode.EFFORT, [20.0]).q.tobytes() == late.q.tobytes()
+    me.hello(Pace.LOCKSTEP)
+    assert isinstance(me.answer(), Welcome)
+    assert me.state().fault == DeviceFault.COMMAND_TIMEOUT, "the same session opens nothing"
     other = controller(plant, "other@there")
     state = other.connect(Pace.LOCKSTEP)
     report = other.welcome.watchdog

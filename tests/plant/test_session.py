@@ -34,7 +34,7 @@ def seat(owner: int | None = None, *, alive: bool = True, paces: tuple[Pace, ...
         (None, True, 1, Greeting.ENTER),
         (1, True, 1, Greeting.REPEATED),
         (1, True, 2, RefuseCode.TAKEN),
-        (1, False, 1, Greeting.ENTER),
+        (1, False, 1, Greeting.REPEATED),
         (1, False, 2, Greeting.ENTER),
     ],
 )
