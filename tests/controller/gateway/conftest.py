@@ -96,8 +96,10 @@ class Rig:
         self.seat = Seat(folder / "scara")
         self.config = folder / "scara.yaml"
         text = shipped_path("scara").read_text()
-        text = text.replace("command_timeout_periods: 20", "command_timeout_periods: 5000")
-        text += "  loss_limit: 5000\n  loss_ratio_per_s: 1.0\n  lease_s: 1.0\n  orphan_timeout_s: 20\n"
+        text = text.replace(
+            "command_timeout_periods: 20", "command_timeout_periods: 3000\n  peer_timeout_s: 2"
+        )
+        text += "  loss_limit: 5000\n  loss_ratio_per_s: 1.0\n  lease_s: 4.0\n  orphan_timeout_s: 20\n"
         self.config.write_text(text)
         self.log = folder / "log"
         self.children: list[Child] = []

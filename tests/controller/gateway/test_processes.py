@@ -1,0 +1,234 @@
+"""Processes that die, end, or stand in each other's way, and what becomes of the machine meanwhile."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcap.reader import make_reader
+
+from protocol.codes import RequestCode, ResultCode
+from protocol.endpoints import running
+from protocol.errors import NobodyThere, RequestError
+from timing.children import Child, Process
+
+Make = Callable[[str], Any]
+SLOWLY = {"shoulder": -2.0, "elbow": 1.0}
+PATIENCE_S = 40.0
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    deadline = time.monotonic() + PATIENCE_S
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        time.sleep(0.01)
+    return found
+
+
+def kill(pid: int) -> None:
+    process = Process(pid)
+    process.kill()
+    assert process.wait(PATIENCE_S)
+    process.close()
+
+
+def under_way(rig: Any) -> int:
+    """Enables and starts a long motion; returns the goal's number once it moves."""
+    rig.enabled()
+    goal: int = rig.ask("move", target=SLOWLY, speed=0.05)["goal"]
+    until(lambda: (rig.ask("state")["goal"] or {}).get("path_s", 0.0) > 0.2, "motion")
+    return goal
+
+
+def logged(path: Path) -> tuple[int, list[str]]:
+    """(ticks, names of events) of a complete log."""
+    with path.open("rb") as stream:
+        found = [(channel.topic, message.data) for _, channel, message in make_reader(stream).iter_messages()]
+    events = [data.split(b'"')[3].decode() for topic, data in found if topic == "events"]
+    return sum(topic == "tick" for topic, _ in found), events
+
+
+def test_a_dead_loop_is_told_recorded_and_replaced_inactive(rig: Make) -> None:
+    one = rig("device")
+    goal = under_way(one)
+    first = one.ask("status")["loop_pid"]
+    kill(first)
+    result = one.result()
+    assert (result["goal"], result["code"]) == (goal, ResultCode.FAULT)
+    assert "loop ended unexpectedly" in result["text"]
+    status = until(lambda: (s := one.ask("status"))["loop_pid"] not in (None, first) and s, "a new loop")
+    assert status["loops_started"] == 2 or until(lambda: one.ask("status")["loops_started"] == 2, "it")
+    one.connected()
+    state = one.ask("state")
+    assert state["state"] in ("inactive", "fault")  # a fault where the plant's watchdog has tripped meanwhile
+    assert state["results"][-1] == result
+    assert list(one.log.glob("scara-*-flight-*.mcap"))
+    one.enabled()
+    one.ask("move", target={"lift": 0.01})
+    assert one.result()["code"] == 0
+
+
+def test_requests_while_there_is_no_loop_say_so(rig: Make) -> None:
+    one = rig("lockstep")
+    one.enabled()
+    kill(one.ask("status")["loop_pid"])
+    try:
+        one.ask("enable")
+    except RequestError as error:
+        assert error.code in (RequestCode.NO_LOOP, RequestCode.NO_PLANT)  # noqa: PT017 - either may be first
+    one.enabled()
+    assert one.ask("state")["state"] == "active"
+
+
+def test_a_new_gateway_adopts_the_loop_of_a_dead_one(rig: Make) -> None:
+    one = rig("device")
+    goal = under_way(one)
+    loop = one.ask("status")["loop_pid"]
+    kill(one.gateway.pid)
+    with pytest.raises(NobodyThere):
+        one.client.request("state", {}, timeout_s=0.5)
+    one.start_gateway()
+    assert one.ready["adopted"]
+    assert one.ready["loop_pid"] == loop
+    state = until(lambda: (s := one.ask("state"))["state"] == "active" and s, "rest")
+    assert state["law"] == "hold"
+    result = next(result for result in state["results"] if result["goal"] == goal)
+    assert result["code"] == ResultCode.LEASE_LOST
+    held = state["q"]
+    later = one.ask("move", target={"lift": 0.02})
+    assert later["goal"] > goal
+    assert one.result()["code"] == 0
+    assert one.ask("state")["q"]["shoulder"] == pytest.approx(held["shoulder"], abs=1e-3)
+
+
+def test_a_loop_of_another_configuration_is_told_to_leave(rig: Make) -> None:
+    one = rig("lockstep")
+    under_way(one)
+    loop = one.ask("status")["loop_pid"]
+    kill(one.gateway.pid)
+    one.start_gateway("--law", "servo")
+    assert not one.ready["adopted"]
+    assert one.ready["loop_pid"] != loop
+    assert f"process {loop}, to brake and leave" in one.ready["text"]
+    one.enabled()
+    assert one.ask("describe")["law"] == "servo"
+    one.ask("move", target={"lift": 0.01})
+    assert one.result()["code"] == 0
+
+
+def test_a_dead_planner_costs_its_job_and_nothing_else(rig: Make) -> None:
+    one = rig("lockstep")
+    one.enabled()
+    for _ in range(2):
+        kill(one.ask("status")["planner_pid"] or 0)
+        until(lambda: one.ask("status")["planner_pid"] is None or one.ask("status")["planner_restarts"], "it")
+        one.ask("move", target={"lift": 0.01})
+        assert one.result()["code"] == 0
+
+
+@pytest.mark.parametrize("pace", ["device", "lockstep"])
+def test_to_be_ended_stops_on_the_path_disables_and_leaves_nothing(rig: Make, pace: str) -> None:
+    one = rig(pace)
+    under_way(one)
+    loop, log = one.ask("status")["loop_pid"], Path(one.ask("status")["log"])
+    planner = one.ask("status")["planner_pid"]
+    one.gateway.send_signal(signal.SIGTERM)
+    assert one.gateway.wait(PATIENCE_S)
+    assert one.gateway.returncode == 0
+    for pid in (loop, planner):
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    ticks, events = logged(log)
+    assert ticks > 100
+    assert events[-1] == "state"
+    assert "goal.result" in events
+    assert not [entry for entry in one.seat.folder.iterdir() if entry.suffix in (".ipc", ".sock")
+                and entry.name != "plant.ipc"]  # fmt: skip
+
+
+def test_to_be_asked_twice_brakes_at_once(rig: Make) -> None:
+    one = rig("device")
+    under_way(one)
+    loop = one.ask("status")["loop_pid"]
+    one.gateway.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    one.gateway.send_signal(signal.SIGINT)
+    assert one.gateway.wait(PATIENCE_S)
+    assert one.gateway.returncode == 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(loop, 0)
+
+
+def test_the_end_of_the_lifeline_is_the_end(rig: Make) -> None:
+    one = rig("lockstep")
+    under_way(one)
+    one.gateway.let_go()
+    assert one.gateway.wait(PATIENCE_S)
+    assert one.gateway.returncode == 0
+
+
+def test_a_second_gateway_is_refused_with_the_first_one_s_name(rig: Make) -> None:
+    one = rig("lockstep")
+    env = {**os.environ, "LINKWORK_RUNTIME_DIR": str(one.folder)}
+    command = [sys.executable, "-P", "-m", "controller", str(one.config), "--no-log"]
+    second = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert second.returncode == 3
+    assert f"taken by process {one.gateway.pid}" in second.stderr
+    assert "Traceback" not in second.stderr
+    assert one.ask("state")["pace"] == "lockstep"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["no_such_machine"], 2, "no_such_machine"),
+        (["scara", "--telemetry", "tcp://0.0.0.0:9872"], 3, "without keys"),
+        (["scara", "--allowed", "nowhere"], 2, "--keys"),
+        (["scara", "--pace", "waltz"], 2, "waltz"),
+    ],
+)
+def test_a_wrong_start_is_told_in_words(tmp_path: Path, arguments: list[str], status: int, said: str) -> None:
+    env = {**os.environ, "LINKWORK_RUNTIME_DIR": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
+    command = [sys.executable, "-P", "-m", "controller", *arguments, "--no-log"]
+    result = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert result.returncode == status
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_the_gateway_is_found_by_its_role(rig: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = rig("lockstep")
+    monkeypatch.setenv("LINKWORK_RUNTIME_DIR", str(one.folder))
+    (found,) = running("gateway")
+    assert (found.name, found.pid) == ("scara", one.gateway.pid)
+    assert one.ready["endpoint"] in found.text
+
+
+def test_equal_lockstep_runs_leave_equal_logs_whoever_else_looks(rig: Make) -> None:
+    contents = []
+    for noisy in (False, True):
+        one = rig("lockstep")
+        one.connected()
+        if noisy:
+            other = one.connect()
+            one.ask("acquire", other, **{"as": "you@test"})
+            one.ask("release", other, **{"as": "you@test"})
+        one.ask("enable")
+        for target in ({"shoulder": 0.7}, {"x": 0.05, "y": 0.38}):
+            if noisy:
+                one.refused("move", target={"nobody": 1.0})
+            one.ask("move", target=target)
+            one.result()
+        one.ask("disable")
+        path = Path(one.ask("status")["log"])
+        child: Child = one.gateway
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(PATIENCE_S)
+        contents.append(path.read_bytes())
+    assert contents[0] == contents[1]
+    assert len(contents[0]) > 100_000
