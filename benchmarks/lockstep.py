@@ -16,6 +16,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from echo import Echo
+from loop_stages import measure_stages
 from rig import Rig
 
 
@@ -69,6 +70,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     result = measure(options.rounds, options.ticks, log=not options.no_log)
+    result["stages"] = measure_stages(10_000, "lockstep", None)
     if options.json:
         print(json.dumps(result, indent=1))
         return
@@ -77,6 +79,8 @@ def main() -> None:
     for name in ("holding", "following"):
         ratio = result[f"{name}_to_ping_pong"]
         print(f"{name + ' / ping-pong':<24}{ratio['median']:>8.3f}     {quartiles_of(ratio, 3)}")
+    parts = ", ".join(f"{name} {us:.1f}" for name, us in result["stages"].items())
+    print(f"parts of a tick, median us: {parts}")
 
 
 def quartiles_of(value: dict[str, float], digits: int) -> str:

@@ -1,7 +1,7 @@
 """The parts of a tick: the real loop process with a clock between its stages.
 
-As a program, `python loop_stages.py SEAT CPU TICKS`, it is that loop: `controller.loop.process` with a pace
-of its own. At the end it prints the median of each part in µs.
+As a program, `python loop_stages.py CONFIG SEAT PACE CPU TICKS`, it is that loop: `controller.loop.process`
+with a pace of its own. At the end it prints the median of each part in µs.
 """
 
 from __future__ import annotations
@@ -28,27 +28,32 @@ from timing.clock import now_ns
 from timing.realtime import BLAS_ENVIRONMENT
 
 SETTLE_TICKS = 2000
-PARTS = ("read the state", "orders and inputs", "step", "pack the command", "send", "record and ring")
+PARTS = (
+    "wait for a state", "read the state", "orders and inputs", "step", "pack the command", "send",
+    "record and ring",
+)  # fmt: skip
 
 
-def measure_stages(seconds: float, cpu: int, config: str = "scara") -> dict[str, float]:
-    """Median of each part in µs, over so many seconds of holding the machine in real time."""
+def measure_stages(ticks: int, pace: str, cpu: int | None, config: str = "scara") -> dict[str, float]:
+    """Median of each part in µs, over so many ticks of holding the machine. pace: device or lockstep."""
     with tempfile.TemporaryDirectory(prefix="stages-") as folder:
         os.environ["LINKWORK_RUNTIME_DIR"] = folder
         seat = Seat.named("stages")
-        ticks = round(seconds * 1000)
+        place = [] if cpu is None else ["--cpu", str(cpu)]
         plant = Child.start(
-            [sys.executable, "-P", "-m", "plant", config,
-             "--endpoint", seat.plant, "--lifeline", "--cpu", str(cpu)],
+            [sys.executable, "-P", "-m", "plant", config, "--endpoint", seat.plant, "--lifeline", *place],
             env=BLAS_ENVIRONMENT, stdout=subprocess.DEVNULL,
         )  # fmt: skip
         loop = Child.start(
-            [sys.executable, __file__, config, str(seat.folder), str(cpu), str(ticks)],
+            [sys.executable, __file__, config, str(seat.folder), pace, str(cpu), str(ticks)],
             env=BLAS_ENVIRONMENT, stdout=subprocess.PIPE,
         )  # fmt: skip
         try:
             assert loop.stdout is not None
-            result: dict[str, float] = json.loads(loop.stdout.readline())
+            line = loop.stdout.readline()
+            if not line:
+                raise SystemExit("the loop ended before it had measured")
+            result: dict[str, float] = json.loads(line)
             return result
         finally:
             for child in (loop, plant):
@@ -57,7 +62,7 @@ def measure_stages(seconds: float, cpu: int, config: str = "scara") -> dict[str,
 
 
 class Clocked:
-    """The device's pace with a clock between the stages."""
+    """A pace with a clock between the stages: a state arrives, a command answers it."""
 
     def __init__(self, seat: Seat, ticks: int) -> None:
         self._outbox, self._wanted = OrderOutbox(seat.orders_path), ticks
@@ -69,11 +74,13 @@ class Clocked:
         self._clock_the_step(loop)
         next_hello = 0
         ticks = -SETTLE_TICKS
+        done = now_ns()
         while ticks < self._wanted:
             if not loop.link.connected and now_ns() >= next_hello:
                 loop.link.hello()
                 next_hello = now_ns() + 100_000_000
-            message = client.receive_until(now_ns() + 5_000_000)
+            begin = done
+            message = client.receive(50)
             received = now_ns()
             if message is None or not loop.link.take(message, loop.inputs):
                 continue
@@ -88,7 +95,9 @@ class Clocked:
             if ticks == 1 - SETTLE_TICKS:
                 self._outbox.send(Order(1, OrderKind.ENABLE))
             elif ticks > 0:
-                self._marks.append((received, taken, self._step_begin, self._step_end, packed, sent, done))
+                self._marks.append(
+                    (begin, received, taken, self._step_begin, self._step_end, packed, sent, done)
+                )
 
     def _clock_the_step(self, loop: Loop) -> None:
         step: Any = loop._tick.step
@@ -110,11 +119,14 @@ class Clocked:
 
 def main() -> None:
     """The loop process."""
-    config, folder, cpu, ticks = sys.argv[1:]
-    seat = Seat(Path(folder))
+    config, folder, name, cpu, ticks = sys.argv[1:]
+    seat, pace = Seat(Path(folder)), Pace(name)
     clocked = Clocked(seat, int(ticks))
-    PACES[Pace.DEVICE] = clocked
-    run(LoopOptions(config, seat.folder, seat.plant, Pace.DEVICE, "benchmark", cpu=int(cpu)))
+    PACES[pace] = clocked
+    options = LoopOptions(
+        config, seat.folder, seat.plant, pace, "benchmark", cpu=None if cpu == "None" else int(cpu)
+    )
+    run(options)
     print(json.dumps(clocked.medians()), flush=True)
 
 
