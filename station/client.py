@@ -35,6 +35,7 @@ from protocol.trajectory import Trajectory
 from station.connection import default_owner, find_controller
 from station.goal import Goal
 
+CONNECT_S = 3.0
 ANSWER_S = 10.0
 NO_LIMIT_S = 1.0e6
 PLAN_S = 120.0
@@ -79,6 +80,8 @@ class Robot:
         endpoint = self._endpoint or find_controller(self._name).requests
         self._client = RequestClient(endpoint, self._keys)
         try:
+            if not self._client.connected(CONNECT_S):
+                raise NobodyThere(f"nobody answers at {endpoint}; is the controller running there?")
             self._gateway_pid = self.status["gateway_pid"]
             if self._lease:
                 held = self.request("acquire", force=self._take_over)

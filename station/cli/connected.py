@@ -71,9 +71,13 @@ class Link:
     @contextmanager
     def client(self) -> Iterator[RequestClient]:
         """A connection without a lease of its own: one request takes it and gives it back."""
+        from protocol.errors import NobodyThere
         from protocol.request_client import RequestClient
+        from station.client import CONNECT_S
 
         with RequestClient(self.address, self.client_keys) as client:
+            if not client.connected(CONNECT_S):
+                raise NobodyThere(f"nobody answers at {client.endpoint}; is the controller running there?")
             yield client
 
     def robot(self, *, lease: bool = True) -> Robot:

@@ -15,13 +15,14 @@ from station.cli.failures import DONE, GOAL_FAILED, INTERRUPTED, Misuse
 from station.cli.output import complain, console, emit, say
 
 if TYPE_CHECKING:
-    from protocol.results import GoalResult
+    from protocol.results import GoalResult, StateResult
     from station.client import Robot
     from station.goal import Goal
     from station.trajectory_file import TrajectoryFile
 
 JOG_EVERY_S = 0.1
 _AFTER_CANCEL_S = 30.0
+_STANDS_WITHIN_S = 10.0
 Assignments = Annotated[
     list[str], typer.Argument(metavar="NAME=VALUE...", help="shoulder_deg=30, or rad and m.")
 ]
@@ -87,7 +88,7 @@ def jog(
             from station.jog_keys import jog_with_keys
 
             jog_with_keys(robot, described, fraction, console)
-        found = robot.state
+        found = _at_rest(robot)
     if link.as_json:
         emit(found)
     else:
@@ -101,6 +102,14 @@ def _jog_for(robot: Robot, velocities: dict[str, float], seconds: float) -> None
         robot.jog(velocities)
         time.sleep(min(JOG_EVERY_S, max(left, 0.0)))
     robot.stop()
+
+
+def _at_rest(robot: Robot) -> StateResult:
+    """The state once the stop is over, or after a while whatever it is."""
+    end = time.monotonic() + _STANDS_WITHIN_S
+    while (found := robot.state)["state"] == "stopping" and time.monotonic() < end:
+        time.sleep(JOG_EVERY_S)
+    return found
 
 
 def _follow(link: Link, goal: Goal, what: str) -> int:

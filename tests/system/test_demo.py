@@ -1,0 +1,178 @@
+"""`linkwork demo scara` as people run it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from station.demo import RAMP_S, RATE_RAD_S
+from station.log_file import read_ticks
+
+KEYS = {
+    "result", "law", "mode", "tool_error_max_m", "tool_error_rms_m", "angle_error_max_rad", "peak_effort",
+    "ticks", "missed_ticks", "period_us", "latency_us", "plot", "log",
+}  # fmt: skip
+JOINTS = {"shoulder", "elbow", "wrist", "lift"}
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def start(out: Path, *words: str) -> "subprocess.Popen[str]":
+    """A demo in lockstep, with a runtime folder of its own beside its output."""
+    command = [
+        sys.executable,
+        "-m",
+        "station",
+        "demo",
+        "scara",
+        "--lockstep",
+        "--json",
+        "--out",
+        str(out),
+        *words,
+    ]
+    env = {**os.environ, "LINKWORK_RUNTIME_DIR": str(out.parent / "r")}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=env, stdin=subprocess.DEVNULL)
+
+
+def finish(demo: "subprocess.Popen[str]") -> tuple[int, dict[str, Any]]:
+    stdout, stderr = demo.communicate(timeout=110)
+    assert "Traceback" not in stderr, stderr
+    assert stdout.count("\n") == 1, stdout + stderr
+    return demo.returncode, json.loads(stdout)
+
+
+def left_behind(folder: Path) -> list[str]:
+    """Processes that name the folder in command line or environment, and runtime folders not removed."""
+    found = [str(path) for path in (folder / "r").glob("rig-*")]
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            state = (path / "stat").read_text().rpartition(")")[2].split()[0]
+            told = (path / "cmdline").read_bytes() + (path / "environ").read_bytes()
+        except OSError:
+            continue
+        if state != "Z" and str(folder).encode() in told:
+            found.append(path.name)
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
+        yield Path(made)
+
+
+@pytest.fixture(scope="module")
+def runs(folder: Path) -> dict[str, dict[str, Any]]:
+    """Summaries of one run with each law, and of two more with another seed, two at a time in one folder."""
+    words = {"pidc": [], "servo": ["--law", "servo"], "one": ["--seconds", "1"], "other": ["--seconds", "1"]}
+
+    def run(name: str) -> dict[str, Any]:
+        status, summary = finish(start(folder / "out", *words[name]))
+        assert status == 0, summary
+        return summary
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(words, pool.map(run, words), strict=True))
+
+
+@pytest.mark.parametrize("law", ["pidc", "servo"])
+def test_both_laws_follow_the_helix(runs: dict[str, dict[str, Any]], law: str) -> None:
+    summary = runs[law]
+    assert set(summary) >= KEYS
+    assert (summary["result"], summary["law"], summary["mode"]) == ("SUCCESSFUL", law, "lockstep")
+    assert summary["tool_error_max_m"] <= 1e-7
+    assert summary["tool_error_rms_m"] <= summary["tool_error_max_m"]
+    assert summary["angle_error_max_rad"] <= 1e-7
+    assert set(summary["peak_effort"]) == JOINTS
+    assert summary["peak_effort"]["lift"] == pytest.approx(0.5 * 9.81, rel=1e-3)
+    assert summary["missed_ticks"] == 0
+    assert summary["measured_ticks"] == 5001
+    for name in ("period_us", "latency_us"):
+        assert 0 < summary[name]["p50"] <= summary[name]["p99"] <= summary[name]["max"]
+    assert Path(summary["plot"]).read_bytes().startswith(PNG)
+
+
+def test_the_reference_is_the_curve_of_the_paper(runs: dict[str, dict[str, Any]]) -> None:
+    ticks = read_ticks(Path(runs["pidc"]["log"]))
+    table = ticks.table[(ticks.table["goal_id"] == 2) & (ticks.table["path_rate"] == 1.0)]
+    time_s = table["path_s"] - RAMP_S
+    inside = (time_s >= 0) & (time_s <= 5)
+    time_s, turn = time_s[inside], RATE_RAD_S * time_s[inside]
+    wanted = {
+        "x": 0.05 * np.sin(turn),
+        "y": 0.35 + 0.05 * np.cos(turn),
+        "z": 0.02 * time_s,
+        "angle": 0 * turn,
+    }
+    for name, values in wanted.items():
+        column = ticks.names["reference"].index(name)
+        np.testing.assert_allclose(table["reference"][inside, column], values, rtol=0, atol=1e-12)
+
+
+def test_the_plant_returns_to_where_it_began_and_brakes(runs: dict[str, dict[str, Any]]) -> None:
+    table = read_ticks(Path(runs["servo"]["log"])).table
+    np.testing.assert_allclose(table["q"][-1], table["q"][0], atol=1e-6)
+    assert table["mode"][-1] == 0
+
+
+def test_the_same_run_twice_gives_the_same_bytes(runs: dict[str, dict[str, Any]]) -> None:
+    one, other = Path(runs["one"]["log"]), Path(runs["other"]["log"])
+    assert one != other
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_nothing_is_left_behind(runs: dict[str, dict[str, Any]], folder: Path) -> None:
+    assert runs
+    assert left_behind(folder) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_stops_the_machine_and_leaves_nothing_behind(number: signal.Signals) -> None:
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
+        folder = Path(made)
+        demo = start(folder / "out", "--seconds", "9")
+        deadline = time.monotonic() + 90
+        while not any(path.stat().st_size > 100_000 for path in (folder / "out").glob("*.mcap")):
+            assert time.monotonic() < deadline
+            assert demo.poll() is None, demo.communicate()
+            time.sleep(0.02)
+        demo.send_signal(number)
+        status, summary = finish(demo)
+        assert (status, summary["result"]) == (0, "CANCELLED")
+        assert left_behind(folder) == []
+        table = read_ticks(Path(summary["log"])).table
+        assert table["mode"][-1] == 0
+        np.testing.assert_array_equal(table["v"][-1], 0.0)
+
+
+def test_a_killed_demo_takes_its_daemons_with_it() -> None:
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
+        folder = Path(made)
+        demo = start(folder / "out")
+        deadline = time.monotonic() + 90
+        while not any((folder / "out").glob("*.mcap")):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        demo.kill()
+        demo.communicate()
+        while [name for name in left_behind(folder) if name.isdigit()]:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+def test_a_goal_the_machine_cannot_do_is_refused_with_the_reason() -> None:
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
+        status, summary = finish(start(Path(made) / "out", "--seconds", "15"))
+        assert (status, summary["result"]) == (1, "INFEASIBLE")
+        assert "lift" in summary["text"]
