@@ -165,38 +165,35 @@ class Device:
         return None
 
     def _hear_hello(self, peer: bytes, message: bytes) -> Greeting | None:
-        seat = self.seat
-        version, session = peer_version(message)
-        try:
-            said = read_handshake(message)
-            verdict = (
-                seat.judge_hello(said)
-                if isinstance(said, Hello)
-                else seat.refuse_unreadable("no hello", session)
-            )
-        except ProtocolError as error:
-            readable = version == PROTOCOL_VERSION
-            verdict = (
-                seat.refuse_unreadable(str(error), session)
-                if readable
-                else seat.refuse_version(version, session)
-            )
+        hello, verdict = self._judge(message)
         if isinstance(verdict, Refuse):
             self.server.send(peer, verdict.pack())
             if self._told != (verdict.session, verdict.code):
                 self._told = (verdict.session, verdict.code)
                 self.events.say("refused", f"refused a controller: {verdict.text}", code=verdict.code.name)
             return None
-        if verdict is Greeting.ENTER and isinstance(said, Hello):
-            self._enter(said, peer)
-        elif seat.owner is not None:
-            seat.owner.peer = peer
-            self.server.send(peer, seat.owner.welcome)
-            if not seat.owner.alive:
+        owner = self.seat.owner
+        if verdict is Greeting.ENTER and hello is not None:
+            self._enter(hello, peer)
+        elif owner is not None:
+            owner.peer = peer
+            self.server.send(peer, owner.welcome)
+            if not owner.alive:
                 self.speak()
-            elif seat.owner.reply:
-                self.server.send(peer, seat.owner.reply)
+            elif owner.reply:
+                self.server.send(peer, owner.reply)
         return verdict
+
+    def _judge(self, message: bytes) -> tuple[Hello | None, Greeting | Refuse]:
+        version, session = peer_version(message)
+        if version != PROTOCOL_VERSION:
+            return None, self.seat.refuse_version(version, session)
+        try:
+            hello = read_handshake(message)
+        except ProtocolError as error:
+            return None, self.seat.refuse_unreadable(str(error), session)
+        assert isinstance(hello, Hello)
+        return hello, self.seat.judge_hello(hello)
 
     def _enter(self, hello: Hello, peer: bytes) -> None:
         simulator, machine = self.simulator, self.machine
