@@ -73,8 +73,7 @@ def plan(method: str, params: object, machine: Machine, start: Start) -> Plan:
         admitted, given = _move(model, machine, start), Trajectory()
     elif isinstance(model, SendParams | CheckParams):
         given = model.trajectory
-        path = _trajectory(given, machine, start)
-        admitted = admit(machine, path, start, where=("trajectory",))
+        admitted = _followed(given, machine, start)
     else:
         raise RequestError(RequestCode.UNSUPPORTED, f"{method} is not a motion that can be planned")
     path = admitted.path
@@ -96,6 +95,20 @@ def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
         return admitted
     slower = admitted.path.stretched(1.0 / params.speed)
     return admit(machine, slower, start, may_stretch=True, where=("target",))
+
+
+def _followed(trajectory: Trajectory, machine: Machine, start: Start) -> Admitted:
+    """The trajectory as it is, or a refusal that leads to the way-point behind the offending sample."""
+    path = _trajectory(trajectory, machine, start)
+    try:
+        return admit(machine, path, start)
+    except RequestError as error:
+        where: tuple[str | int, ...] = ("trajectory",)
+        piece = error.data.get("piece")
+        if trajectory.points is not None and piece is not None:
+            added = len(path.knots) - len(trajectory.points)
+            where = ("trajectory", "points", piece + 1 - added)
+        raise RequestError(error.code, error.message, where, error.data) from None
 
 
 def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:

@@ -71,7 +71,7 @@ def check_refusal(machine, made, name, quantity, limit):
     error = refused(machine, made(machine))
     data = error.data
     assert error.code == ResultCode.INFEASIBLE
-    assert error.path == ("trajectory",)
+    assert error.path[:2] == ("trajectory", "points")
     assert (data["coordinate"], data["quantity"], abs(data["limit"])) == (name, quantity, limit)
     assert abs(data["value"]) > limit
     for word in (name, quantity, f"{data['value']:.6g}", f"sample {data['sample']}", "stretch"):
@@ -94,6 +94,9 @@ def test_the_value_and_the_sample_are_where_they_are_said_to_be(scara):
         np.abs(pieces(np.linspace(0, 1, 4001), 1)[:, 1]).max(), rel=1e-4
     )
     piece, offset = samples(path.knots)
+    way_point = error.path[2]
+    assert way_point == piece[error.data["sample"]]  # the machine's place is put before the first one
+    assert (0.0, 0.5)[way_point] <= at <= (0.5, 1.0)[way_point]
     assert at == path.knots[piece[error.data["sample"]]] + offset[error.data["sample"]]
 
 
