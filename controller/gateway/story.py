@@ -41,6 +41,8 @@ class Story:
 
     def rows(self, words: NDArray[np.float64]) -> Sequence[int]:
         """The rows of a batch (n, words) that differ from the one before them in anything but numbers."""
+        if not len(words):
+            return []
         integers = words.view(np.int64)
         watched = integers[:, self._watched]
         before = np.vstack((watched[:1] - 1 if self._before is None else self._before, watched[:-1]))

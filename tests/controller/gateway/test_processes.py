@@ -121,8 +121,8 @@ def test_a_loop_of_another_configuration_is_told_to_leave(rig: Make) -> None:
     assert one.result()["code"] == 0
 
 
-def test_a_dead_planner_costs_its_job_and_nothing_else(rig: Make) -> None:
-    one = rig("lockstep")
+def test_a_dead_planner_costs_its_job_and_nothing_else(rigs: Make) -> None:
+    one = rigs("lockstep")
     one.enabled()
     for _ in range(2):
         kill(one.ask("status")["planner_pid"] or 0)
@@ -172,8 +172,8 @@ def test_the_end_of_the_lifeline_is_the_end(rig: Make) -> None:
     assert one.gateway.returncode == 0
 
 
-def test_a_second_gateway_is_refused_with_the_first_one_s_name(rig: Make) -> None:
-    one = rig("lockstep")
+def test_a_second_gateway_is_refused_with_the_first_one_s_name(rigs: Make) -> None:
+    one = rigs("lockstep")
     env = {**os.environ, "LINKWORK_RUNTIME_DIR": str(one.folder)}
     command = [sys.executable, "-P", "-m", "controller", str(one.config), "--no-log"]
     second = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
@@ -201,8 +201,8 @@ def test_a_wrong_start_is_told_in_words(tmp_path: Path, arguments: list[str], st
     assert "Traceback" not in result.stderr
 
 
-def test_the_gateway_is_found_by_its_role(rig: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = rig("lockstep")
+def test_the_gateway_is_found_by_its_role(rigs: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = rigs("lockstep")
     monkeypatch.setenv("LINKWORK_RUNTIME_DIR", str(one.folder))
     (found,) = running("gateway")
     assert (found.name, found.pid) == ("scara", one.gateway.pid)
