@@ -36,7 +36,7 @@ class OrderKind(IntEnum):
     PAUSE = 6
     RESUME = 7
     SPEED = 8
-    """arguments[0]: fraction of the goal's own speed, 0 … 2."""
+    """arguments[0]: fraction of the goal's own speed, 0 … 1."""
     JOG = 9
     """arguments[2 i], arguments[2 i + 1]: coordinate index and its velocity, `length` pairs; repeated while
     the key is held.

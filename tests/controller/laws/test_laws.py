@@ -1,4 +1,4 @@
-"""The laws as maps: what they compute on random states, against each other and against plain linear algebra."""
+"""The laws as maps: on random states, against each other and against plain linear algebra."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,9 @@ def test_a_stretched_arm_is_called_singular_and_nothing_is_divided(scara: Machin
     work = scara.mechanism.workspace()
     dynamics(*work.arguments)
     coordinates(*work.arguments)
-    force, determined = apply(law_of(kind, scara), work, random_reference(work, TOOL, np.random.default_rng(3)))
+    force, determined = apply(
+        law_of(kind, scara), work, random_reference(work, TOOL, np.random.default_rng(3))
+    )
     assert determined < 1e-6
     assert np.all(np.isfinite(force))
 

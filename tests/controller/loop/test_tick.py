@@ -65,7 +65,8 @@ def test_the_error_decays_as_the_sampled_closed_form(rig: InProcess) -> None:
     """From an initial error e0 at rest, each joint follows the sampled second-order law exactly.
 
     The command computed from state k acts over [t_{k+1}, t_{k+2}); it sees the state predicted to the middle
-    of its hold with the command before it: a_{k+1} = -2 w (v + 1.5 T a_k) - w^2 (x + 1.5 T v + 1.125 T^2 a_k).
+    of its hold with the command before it:
+    a_{k+1} = -2 w (v + 1.5 T a_k) - w^2 (x + 1.5 T v + 1.125 T^2 a_k).
     """
     rig.enable()
     rig.run(0.1)
@@ -179,7 +180,8 @@ def test_orders_take_effect_at_their_tick(rig: InProcess) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "state"), [(OrderKind.GOAL, State.INACTIVE), (OrderKind.JOG, State.INACTIVE), (OrderKind.LAW, State.INACTIVE)]
+    ("kind", "state"),
+    [(kind, State.INACTIVE) for kind in (OrderKind.GOAL, OrderKind.JOG, OrderKind.LAW)],
 )  # fmt: skip
 def test_nothing_moves_before_it_is_enabled(rig: InProcess, kind: OrderKind, state: State) -> None:
     rig.tick()
