@@ -67,8 +67,7 @@ def path_to(machine: Machine, present: Present, target: Floats) -> Path:
         if far < SHORTEST_WAY:
             return _step(present, target)
         directions, begin = way[None, :] / far, theta
-        with np.errstate(divide="ignore"):
-            along = np.min(limits / np.abs(directions.T), axis=0)
+        along = np.min(limits / np.maximum(np.abs(directions.T), 1e-200), axis=0)
         profiles = _profiles(np.zeros(1), np.zeros(1), np.array([far]), along[None, :])
     times = np.unique(np.concatenate([profile[0] for profile in profiles]))
     end = times[-1]
