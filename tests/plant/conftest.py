@@ -22,6 +22,7 @@ from machine import Machine, load, shipped_path
 from protocol.codes import Mode, Pace
 from protocol.errors import ProtocolError
 from protocol.handshake import Bye, Hello, Refuse, Welcome, new_session, read_handshake
+from protocol.keys import ClientKeys
 from protocol.link import CommandCodec, StateCodec, StateMessage
 from protocol.sockets import DeviceClient
 
@@ -102,9 +103,9 @@ class PlantProcess:
 class Controller:
     """A controller without a law: it says what the test tells it to say."""
 
-    def __init__(self, machine: Machine, endpoint: str, owner: str = "tester@here") -> None:
+    def __init__(self, machine: Machine, endpoint: str, owner: str, keys: ClientKeys | None) -> None:
         self.machine, self.owner = machine, owner
-        self.client = DeviceClient(endpoint)
+        self.client = DeviceClient(endpoint, keys)
         self.session = new_session()
         self.states = StateCodec(len(machine.sensors), len(machine.motors))
         self.commands = CommandCodec(len(machine.motors))
@@ -248,8 +249,8 @@ def controller() -> Iterator[Callable[..., Controller]]:
     """Makes controllers; each is closed after the test."""
     made: list[Controller] = []
 
-    def make(plant: PlantProcess, owner: str = "tester@here") -> Controller:
-        made.append(Controller(plant.machine, plant.endpoint, owner))
+    def make(plant: PlantProcess, owner: str = "tester@here", keys: ClientKeys | None = None) -> Controller:
+        made.append(Controller(plant.machine, plant.endpoint, owner, keys))
         return made[-1]
 
     yield make

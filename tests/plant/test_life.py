@@ -13,6 +13,8 @@ import pytest
 from protocol.codes import Mode, Pace
 from protocol.endpoints import running
 from protocol.handshake import Bye
+from protocol.keys import client_keys
+from protocol.sockets import generate_keys
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -76,6 +78,25 @@ def test_an_endpoint_of_ones_own(scara, start_plant, controller, runtime: Path) 
     plant = start_plant(config, "--endpoint", elsewhere)
     plant.endpoint = elsewhere
     assert controller(plant).connect(Pace.LOCKSTEP).seq == 0
+
+
+def test_with_keys_only_the_controllers_that_are_allowed_get_in(
+    scara, start_plant, controller, tmp_path: Path
+) -> None:
+    files = {}
+    for name in ("plant", "ann", "bob"):
+        generate_keys(tmp_path / name, name)
+        files[name] = tmp_path / name
+    secret = files["plant"] / "plant.secret"
+    arguments = ("--endpoint", "tcp://127.0.0.1:*", "--keys", str(secret), "--allowed", str(files["ann"]))
+    plant = start_plant(scara(), *arguments)
+    plant.endpoint = plant.wait_for("ready")["endpoint"]
+    public = files["plant"] / "plant.public"
+    bob = controller(plant, keys=client_keys(files["bob"] / "bob.secret", public))
+    assert not bob.client.writable(500)
+    ann = controller(plant, keys=client_keys(files["ann"] / "ann.secret", public))
+    assert ann.connect(Pace.LOCKSTEP).seq == 0
+    assert ann.exchange(0).seq == 1
 
 
 def run(*arguments: str, runtime: Path) -> subprocess.CompletedProcess[str]:
