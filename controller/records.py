@@ -8,6 +8,7 @@ simply leaves off the tail and holds nothing but what the motion decides.
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -144,6 +145,12 @@ class RecordLayout:
             at += self.width(channel)
         self.words = at
         self.bytes = 8 * at
+        kinds = ("q" if channel.kind == "int" else "d" * self.width(channel) for channel in CHANNELS)
+        self._numbers = struct.Struct("=" + "".join(kinds))
+        self._places = [
+            (channel.name, self.offsets[channel.name], self.names[channel.per] if channel.per else None)
+            for channel in CHANNELS
+        ]
 
     def width(self, channel: Channel) -> int:
         """Numbers in this channel."""
@@ -185,13 +192,13 @@ class RecordLayout:
 
     def as_map(self, record: np.void) -> dict[str, Any]:
         """One record as a nested map of plain numbers, for telemetry and for people."""
+        numbers = self._numbers.unpack(record.tobytes())
         nested: dict[str, Any] = {}
-        for channel in CHANNELS:
-            value = record[channel.name]
-            if channel.per:
-                nested[channel.name] = dict(zip(self.names[channel.per], value.tolist(), strict=True))
+        for name, at, names in self._places:
+            if names is None:
+                nested[name] = numbers[at]
             else:
-                nested[channel.name] = value.item()
+                nested[name] = dict(zip(names, numbers[at : at + len(names)], strict=True))
         return nested
 
     def columns(self) -> list[str]:

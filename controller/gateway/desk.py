@@ -157,6 +157,11 @@ class Desk:
             wait.then(wait.late)
 
     @property
+    def pressing(self) -> bool:
+        """Whether the effect of an order is expected any moment."""
+        return any(one.deadline_ns is not None for one in self._placed.values())
+
+    @property
     def busy(self) -> bool:
         """Whether anybody waits for the loop."""
         return bool(self._placed or self._waits)

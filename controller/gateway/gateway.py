@@ -39,6 +39,7 @@ FLIGHT_AFTER_TICKS = 500
 """Ticks after a fault that its flight record still holds, if they come within FLIGHT_AFTER_S."""
 FLIGHT_AFTER_S = 1.0
 PROGRESS_EVERY_S = 0.1
+PRESSING_MS, BUSY_MS, IDLE_MS = 1, 4, 10
 ORDERS_UNSEEN = 1_000_000
 """An adopted loop may hold orders of the gateway before this one; new ones are numbered well beyond them."""
 
@@ -245,7 +246,7 @@ class Gateway:
         if not rows or rows[-1] != len(words) - 1:
             self.latest = table[-1]
             self.desk.settle(table[-1])
-        self.latest = table[-1].copy()
+        self.latest = words[-1].copy().view(self.layout.dtype)[0]
         if self.log is not None:
             self.log.write(words, told)
         self.statistics.add(words)
@@ -301,9 +302,11 @@ class Gateway:
             self.log.flush(self.now_ns)
 
     @property
-    def pressing(self) -> bool:
-        """Whether somebody waits for an answer, so that records should be looked at soon."""
-        return self.desk.busy or bool(self._timers) or self.flights.busy
+    def patience_ms(self) -> int:
+        """How long the records may wait to be looked at, if nothing else happens."""
+        if self.desk.pressing or self._timers or self.flights.busy:
+            return PRESSING_MS
+        return BUSY_MS if self.desk.busy or self.in_motion else IDLE_MS
 
     def _settle_lease(self) -> None:
         in_use = self.desk.in_use or self.planning.in_use

@@ -25,7 +25,6 @@ from protocol.sockets import Poller, RequestServer
 from timing.children import Lifeline
 from timing.signals import Interrupts
 
-IDLE_MS, PRESSING_MS = 5, 1
 MOST_AT_ONCE = 16
 """Requests served between two looks at everything else."""
 READY_WITHIN_S = 120.0
@@ -81,8 +80,7 @@ class Server:
         self._gateway.host.begin()
         while True:
             self._watch()
-            pressing = self._gateway.pressing or self._ending is not None
-            ready = self._poller.wait(PRESSING_MS if pressing else IDLE_MS)
+            ready = self._poller.wait(self._gateway.patience_ms)
             self._gateway.now_ns = time.monotonic_ns()
             for source in ready:
                 if isinstance(source, RequestServer):

@@ -22,7 +22,7 @@ once.
 """
 Told = tuple[int, str, dict[str, Any]]
 """(row of the batch, event, content)"""
-_WATCHED = ("state", "goal_id", "goal_status", "fault", "connected", "phase")
+_WATCHED = ("state", "goal_id", "goal_status", "fault", "fault_tick", "connected", "phase")
 
 
 class Story:
@@ -31,8 +31,7 @@ class Story:
     def __init__(self, layout: RecordLayout, wording: Wording, first: np.void | None = None) -> None:
         self._wording = wording
         self._dtype = layout.dtype
-        self._watched = [layout.offsets[name] for name in _WATCHED]
-        self._order, self._limited = layout.offsets["order_id"], layout.offsets["limited"]
+        self._looked_at = [layout.offsets[name] for name in (*_WATCHED, "order_id", "limited")]
         self._before: NDArray[np.int64] | None = None
         self._state = int(first["state"]) if first is not None else int(State.UNCONFIGURED)
         self._goal = (int(first["goal_id"]), int(first["goal_status"])) if first is not None else (0, 0)
@@ -44,13 +43,17 @@ class Story:
         if not len(words):
             return []
         integers = words.view(np.int64)
-        watched = integers[:, self._watched]
-        before = np.vstack((watched[:1] - 1 if self._before is None else self._before, watched[:-1]))
-        self._before = watched[-1:].copy()
-        notable = (watched != before).any(axis=1) | (integers[:, self._order] != 0)
-        limited = integers[:, self._limited]
-        if self._met or limited.any():
-            notable |= True
+        looked_at = integers[:, self._looked_at]
+        if self._before is not None and not self._met and (looked_at == self._before).all():
+            return []  # as in most batches
+        watched = looked_at[:, :-2]
+        notable: NDArray[np.bool_] = np.any(looked_at[:, -2:] != 0, axis=1)
+        notable[1:] |= (watched[1:] != watched[:-1]).any(axis=1)
+        notable[0] |= self._before is None or bool((watched[0] != self._before[:-2]).any())
+        self._before = looked_at[-1].copy()
+        self._before[-2:] = 0  # an order, or a limit that is met, is always worth a look
+        if self._met or looked_at[:, -1].any():
+            return range(len(words))
         return np.flatnonzero(notable).tolist()
 
     def tell(self, row: int, record: np.void) -> list[Told]:
