@@ -171,7 +171,10 @@ def warm(as_json: AsJson = False) -> None:
 
 
 def latency(
-    seconds: Annotated[float, typer.Argument(min=0.1, help="How long to measure, s.")] = 10.0,
+    for_seconds: Annotated[
+        float | None, typer.Argument(min=0.1, metavar="[SECONDS]", help="The same as --seconds.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0.1, metavar="S", help="How long to measure, s.")] = 10.0,
     period: Annotated[float, typer.Option(min=1e-4, max=1.0, metavar="S", help="Period, s.")] = 0.001,
     as_json: AsJson = False,
 ) -> None:
@@ -184,7 +187,7 @@ def latency(
         console.print(LOAD, style="dim")
     try:
         with goal_bar(console, "measuring") as progress:
-            report = run_latency(seconds, period_s=period, progress=progress)
+            report = run_latency(for_seconds or seconds, period_s=period, progress=progress)
     except LatencyError as error:
         raise Misuse(str(error)) from None
     if as_json:
