@@ -12,6 +12,7 @@ dead one needs nothing but the path. Only ADOPT carries a file descriptor, the n
 from __future__ import annotations
 
 import os
+import select
 import socket
 import struct
 from contextlib import suppress
@@ -124,6 +125,8 @@ class OrderInbox:
         self._socket.bind(str(path))
         path.chmod(0o600)
         self._path = path
+        self._poll = select.poll()
+        self._poll.register(self._socket, select.POLLIN)
         self.lifeline: int | None = None
 
     def fileno(self) -> int:
@@ -134,10 +137,9 @@ class OrderInbox:
         """The next order, or None. A datagram that is no order is dropped. A lifeline that came along is kept
         in `lifeline`.
         """
-        try:
-            data, ancillary, _, _ = self._socket.recvmsg(ORDER_BYTES + 1, socket.CMSG_SPACE(4))
-        except BlockingIOError:
+        if not self._poll.poll(0):  # a third of the price of an exception
             return None
+        data, ancillary, _, _ = self._socket.recvmsg(ORDER_BYTES + 1, socket.CMSG_SPACE(4))
         for level, kind, content in ancillary:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
                 self._keep(struct.unpack("i", content[:4])[0])
