@@ -6,6 +6,7 @@ The only file of this room that reads a command line. `linkwork controller` is t
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 from enum import StrEnum
@@ -116,8 +117,11 @@ def controller(
     if keys is None and (allowed is not None or plant_key is not None):
         _complain("--allowed and --plant-key need --keys: this controller's own secret file")
         raise typer.Exit(int(ExitCode.USAGE))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         status = run(options)
+    except KeyboardInterrupt:  # before the gateway counts signals itself; nothing runs yet
+        status = ExitCode.DONE
     except MachineError as error:
         _complain(str(error))
         status = ExitCode.USAGE

@@ -6,6 +6,7 @@ One thread, one poll loop (`server.py`). Nothing here may wait: whatever takes t
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from controller.gateway.call import Call
 from controller.gateway.desk import Desk
 from controller.gateway.flight import FlightRecorder
 from controller.gateway.lease import Lease, LeaseChange, LeaseHeld
-from controller.gateway.log import Log
+from controller.gateway.log import Event, Log
 from controller.gateway.loop_host import LoopHost
 from controller.gateway.memory import Memory, Requester
 from controller.gateway.options import GatewayOptions
@@ -77,6 +78,7 @@ class Gateway:
         self._told_progress_s = -np.inf
         self._flight: tuple[int, int, dict[str, Any]] | None = None
         self._timers: list[tuple[int, Callable[[], None]]] = []
+        self._asides: deque[Event] = deque(maxlen=1000)
 
     # What handlers ask.
 
@@ -198,10 +200,12 @@ class Gateway:
     def loop_ended(self) -> None:
         """The loop is gone: what it wrote is still taken, everybody who waits is told."""
         self.take_records()
-        pid, status = self.host.pid, self.host.returncode
+        status = self.host.returncode
         reason = f"the real-time loop ended unexpectedly (status {status}); a new one is started, inactive"
-        if self.latest is not None and self.host.shared is not None and not self.leaving:
-            self._begin_flight(self.tick, {"event": "loop.ended", "status": status, "pid": pid})
+        if self.latest is not None and not self.leaving:
+            tick, _, cause = self._flight or (self.tick, 0, {"name": "LOOP_ENDED", "text": reason})
+            self._flight = None
+            self._begin_flight(tick, cause)
             progress = self.wording.progress(self.latest)
             if progress is not None:
                 self._goal_lost(progress["goal"], reason)
@@ -209,7 +213,7 @@ class Gateway:
         self.drop_plans("the real-time loop ended")
         self.latest = None
         if not self.leaving:
-            self.publish("loop", {"text": reason})
+            self._aside("loop", {"text": reason})
 
     def _goal_lost(self, goal: int, reason: str) -> None:
         assert self.latest is not None
@@ -225,7 +229,9 @@ class Gateway:
         if shared is None:
             return
         words, first, lost = shared.take(self._since)
-        self.records_lost += lost
+        if lost:
+            self.records_lost += lost
+            self._aside("log", {"text": f"{lost} records were overwritten before they could be taken"})
         if len(words):
             self._digest(first, words)
             self._since = first + len(words)
@@ -248,7 +254,8 @@ class Gateway:
             self.desk.settle(table[-1])
         self.latest = words[-1].copy().view(self.layout.dtype)[0]
         if self.log is not None:
-            self.log.write(words, told)
+            self.log.write(words, [*self._asides, *told])
+            self._asides.clear()
         self.statistics.add(words)
         self.broadcast.telemetry(first, words)
         self._tell_progress()
@@ -288,6 +295,12 @@ class Gateway:
         if requester is not None:
             requester.server.send(requester.peer, pack_notification(name, content))
 
+    def _aside(self, name: str, content: dict[str, Any]) -> None:
+        """An event that no record tells; logged too, unless the log must depend on records alone."""
+        self.publish(name, content)
+        if self.log is not None and self.options.pace is not Pace.LOCKSTEP:
+            self._asides.append((-1, name, content))
+
     def attend(self) -> None:
         """Often, whatever else happens: lease, time-outs, flight record, log."""
         self._settle_lease()
@@ -319,7 +332,7 @@ class Gateway:
             self.desk.place(OrderKind.LEASE_LOST, lambda _: None, now_ns=self.now_ns, urgent=True)
         if change.reason in ("expired", "taken_over"):
             self.drop_plans(f"the lease of {change.before} has {change.reason.replace('_', ' ')}")
-        self.publish("lease", dict(lease_map(self, change.reason)))
+        self._aside("lease", dict(lease_map(self, change.reason)))
 
     def _fly(self) -> None:
         """The flight record of the latest fault, once the machine has had time to come to rest."""

@@ -21,7 +21,7 @@ SEGMENT_BYTES = 48_000_000
 FLUSH_EVERY_NS = 250_000_000
 """Wall time after which a real-time log hands over even an unfinished chunk."""
 Event = tuple[int, str, Mapping[str, Any]]
-"""(row of the batch after which it stands, name, content)."""
+"""(row of the batch after which it stands, −1: before all; name, content)."""
 
 
 class Log:

@@ -163,7 +163,7 @@ class Server:
 
     def _loop_ended(self, now: float) -> None:
         gateway, status = self._gateway, self._gateway.host.returncode
-        if not self._ready:
+        if not self._ready and self._ending is None:
             code = status if status in (ExitCode.USAGE, ExitCode.REFUSED) else ExitCode.GOAL_FAILED
             raise StartFailed(f"the real-time loop ended with status {status} before it was ready", int(code))
         gateway.loop_ended()

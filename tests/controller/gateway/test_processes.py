@@ -1,9 +1,12 @@
 """Processes that die, end, or stand in each other's way, and what becomes of the machine meanwhile."""
 
+import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -232,3 +235,28 @@ def test_equal_lockstep_runs_leave_equal_logs_whoever_else_looks(rig: Make) -> N
         contents.append(path.read_bytes())
     assert contents[0] == contents[1]
     assert len(contents[0]) > 100_000
+
+
+def test_to_be_ended_while_starting_leaves_nothing() -> None:
+    folder = Path(tempfile.mkdtemp(prefix="lw-"))
+    env = {**os.environ, "LINKWORK_RUNTIME_DIR": str(folder)}
+    command = [sys.executable, "-P", "-m", "controller", "scara", "--no-log"]
+    starting = subprocess.Popen(
+        command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    until(lambda: (folder / "scara" / "gateway.lock").exists(), "the gateway's lock")
+    starting.send_signal(signal.SIGTERM)
+    _, said = starting.communicate(timeout=PATIENCE_S)
+    assert (starting.returncode, "Traceback" in said) == (0, False)
+    held = [path for path in folder.glob("scara/*.lock") if _locked(path)]
+    assert held == []
+    shutil.rmtree(folder)
+
+
+def _locked(path: Path) -> bool:
+    with path.open("r+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
