@@ -216,3 +216,8 @@ def test_a_full_disk_ends_the_log_and_says_why(tmp_path: Path) -> None:
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert result.stdout == f"None logging has ended: {tmp_path}: File too large\n"
     assert len(messages(tmp_path / "m-20260101-120000-0000.mcap")) > 100
+
+
+def test_the_page_explains_every_channel() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "log.md").read_text()
+    assert [channel.name for channel in CHANNELS if f"`{channel.name}`" not in page] == []
