@@ -36,15 +36,20 @@ class RigFailed(Exception):
 class Rig:
     """Use it as a context manager. `requests` is the controller's endpoint once `wait_ready` has returned.
 
-    name: the machine's. plant, controller: their further arguments, the machine file first. runtime: the
-    runtime folder to use; none: a private one that goes with the rig.
+    name: the machine's. plant, controller: their arguments, the machine file first; None: not started.
+    runtime: the runtime folder to use; none: a private one that goes with the rig.
     """
 
     def __init__(
-        self, name: str, plant: Sequence[str], controller: Sequence[str], runtime: Path | None = None
+        self,
+        name: str,
+        plant: Sequence[str] | None,
+        controller: Sequence[str] | None,
+        runtime: Path | None = None,
     ) -> None:
         self.name = name
-        self._arguments = {"plant": list(plant), "controller": list(controller)}
+        given = {"plant": plant, "controller": controller}
+        self._arguments = {role: list(words) for role, words in given.items() if words is not None}
         self._given = runtime
         self.runtime = Path()
         self.children: dict[str, Child] = {}
@@ -66,7 +71,11 @@ class Rig:
         self.close()
 
     def start(self, role: str, arguments: Sequence[str]) -> Child:
-        """Starts a daemon (again). What it says goes to files in the runtime folder."""
+        """Starts a daemon, instead of one that was there. What it says goes to files in the runtime folder."""
+        if role in self.children:
+            before = self.children.pop(role)
+            before.stop(_STOP_S)
+            before.close()
         # -P: a file of the user's, plant.py or controller.py, must not stand in for ours
         argv = [sys.executable, "-P", "-m", role, *arguments, "--lifeline", "--json"]
         stdout, stderr = (self._output(f"{role}.{stream}") for stream in ("out", "err"))

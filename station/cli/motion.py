@@ -11,7 +11,7 @@ import typer
 
 from station.cli.assignments import read_assignments
 from station.cli.connected import Link, connected
-from station.cli.failures import DONE, GOAL_FAILED, INTERRUPTED, Misuse
+from station.cli.failures import DONE, GOAL_FAILED, Misuse
 from station.cli.output import complain, console, emit, say
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _cancel(link: Link, goal: Goal) -> int:
         _answer(link, goal, failed.result)
     except TimeoutError as late:
         complain(str(late))
-    return INTERRUPTED
+    return GOAL_FAILED
 
 
 def _answer(link: Link, goal: Goal, result: GoalResult) -> None:

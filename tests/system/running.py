@@ -1,0 +1,86 @@
+"""What the system tests share: patience, a patient machine, and the command line as a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from machine import shipped_path
+
+PATIENCE_S = 90.0
+_WIDE = "  loss_limit: 1000\n  loss_ratio_per_s: 1.0\n  lease_s: 3.0\n"
+COMMAND_TIMEOUT_PERIODS = 400
+
+
+def wait_for(condition: Callable[[], Any], what: str) -> Any:
+    """Waits until the condition gives something true, and returns that."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        time.sleep(0.02)
+    return found
+
+
+def patient_machine(folder: Path) -> Path:
+    """The SCARA with limits on lost messages so wide that a busy computer raises no fault."""
+    text = shipped_path("scara").read_text()
+    was = "command_timeout_periods: 20"
+    assert was in text
+    text = text.replace(was, f"command_timeout_periods: {COMMAND_TIMEOUT_PERIODS}") + _WIDE
+    path = folder / "scara.yaml"
+    path.write_text(text)
+    return path
+
+
+def command_line(*words: str) -> list[str]:
+    return [sys.executable, "-m", "station", *words]
+
+
+def environment(runtime: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "LINKWORK_RUNTIME_DIR": str(runtime),
+        "XDG_STATE_HOME": str(runtime / "state"),
+        "COLUMNS": "120",
+    }
+
+
+def linkwork(runtime: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end; no traceback, whatever happens."""
+    ran = subprocess.run(
+        command_line(*words),
+        capture_output=True,
+        text=True,
+        env=environment(runtime),
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert "Traceback" not in ran.stderr, ran.stderr
+    return ran
+
+
+def answer(runtime: Path, *words: str, status: int = 0) -> dict[str, Any]:
+    """Runs a command with --json; returns its one object."""
+    ran = linkwork(runtime, *words, "--json")
+    assert ran.returncode == status, (words, ran.stdout, ran.stderr)
+    assert ran.stdout.count("\n") == 1, ran.stdout
+    found: dict[str, Any] = json.loads(ran.stdout)
+    return found
+
+
+def processes_naming(text: str) -> list[int]:
+    """Live processes (zombies do not count) whose command line holds this text."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            state = (path / "stat").read_text().rpartition(")")[2].split()[0]
+            if state != "Z" and text in (path / "cmdline").read_text() and int(path.name) != os.getpid():
+                found.append(int(path.name))
+    return found

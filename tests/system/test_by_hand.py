@@ -1,0 +1,158 @@
+"""The machine by hand: the commands of the README against daemons in real time, with their exit statuses."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from station.rig import Rig
+from tests.system.running import (
+    answer,
+    command_line,
+    environment,
+    linkwork,
+    patient_machine,
+    processes_naming,
+    wait_for,
+)
+
+WAYPOINTS = """\
+time_from_start_s,lift,shoulder
+0,0,0.5235987755982988
+1,0.02,0.4
+2,0,0.5235987755982988
+"""
+TOO_FAST = WAYPOINTS.replace("\n1,0.02", "\n0.01,0.2")
+
+
+def test_a_session(patient: Rig, tmp_path: Path) -> None:
+    runtime = patient.runtime
+    assert answer(runtime, "status")["state"] == "inactive"
+    assert "inactive" in linkwork(runtime, "status").stdout
+    assert set(answer(runtime, "state")["coordinates"]) == {"x", "y", "z", "angle"}
+    assert linkwork(runtime, "state").returncode == 0
+    assert answer(runtime, "describe")["machine"] == "scara"
+    assert "shoulder" in linkwork(runtime, "describe").stderr
+    assert answer(runtime, "robots")["running"]["controllers"] == {
+        "scara": patient.children["controller"].pid
+    }
+
+    refused = answer(runtime, "move", "shoulder=0.1", status=3)
+    assert refused["error"]["name"] == "WRONG_STATE"
+
+    assert answer(runtime, "enable")["state"] == "active"
+    done = answer(runtime, "move", "shoulder_deg=20", "lift=0.01")
+    assert done["name"] == "SUCCESSFUL"
+    assert answer(runtime, "state")["q"]["shoulder"] == pytest.approx(0.349066, abs=1e-3)
+    assert answer(runtime, "move", "shoulder=99", status=3)["error"]["name"] in ("INFEASIBLE", "INVALID_GOAL")
+    assert linkwork(runtime, "move", "knee=1").returncode == 2
+    assert answer(runtime, "move", "shoulder=0.5235987755982988", "lift=0")["code"] == 0
+
+    path, bad = tmp_path / "way.csv", tmp_path / "bad.csv"
+    path.write_text(WAYPOINTS)
+    bad.write_text(TOO_FAST)
+    assert answer(runtime, "send", str(path), "--check")["duration_s"] == 2.0
+    sent = linkwork(runtime, "send", str(path))
+    assert (sent.returncode, sent.stdout.split(":")[0].strip()) == (0, "SUCCESSFUL")
+    infeasible = answer(runtime, "send", str(bad), status=3)
+    assert infeasible["error"]["name"] == "INFEASIBLE"
+
+    before = answer(runtime, "state")["q"]["shoulder"]
+    assert answer(runtime, "jog", "shoulder=0.1", "--for", "0.5")["state"] == "active"
+    assert 0.005 < answer(runtime, "state")["q"]["shoulder"] - before < 0.2
+
+    assert answer(runtime, "watch", "--for", "0.3")["q"].keys() == {"shoulder", "elbow", "wrist", "lift"}
+    assert answer(runtime, "stop", "--as", "anyone@else")["state"] in ("active", "stopping")
+    assert answer(runtime, "disable")["state"] == "inactive"
+    assert answer(runtime, "estop")["state"] == "estop"
+    assert answer(runtime, "enable", status=3)["error"]["name"] == "WRONG_STATE"
+    assert answer(runtime, "reset")["state"] == "inactive"
+    assert answer(runtime, "faults")["faults"] == []
+    assert answer(runtime, "recover")["state"] == "inactive"
+
+
+def test_commands_for_a_goal_under_way(patient: Rig) -> None:
+    runtime = patient.runtime
+    answer(runtime, "enable")
+    command = [*command_line("move"), "lift=0.15", "--speed", "0.02", "--json", "--as", "anna"]
+    moving = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(runtime), text=True)
+    wait_for(lambda: answer(runtime, "state")["goal"], "the goal")
+    refused = answer(runtime, "move", "lift=0", "--as", "bob", status=3)
+    assert refused["error"]["name"] == "NOT_OWNER"
+    assert "anna" in refused["error"]["message"]
+    answer(runtime, "pause", "--as", "anna")
+    wait_for(lambda: answer(runtime, "state")["goal"]["status"] == "paused", "the pause")
+    answer(runtime, "resume", "--as", "anna")
+    answer(runtime, "speed", "0.5", "--as", "anna")
+    moving.send_signal(signal.SIGINT)
+    stdout, _ = moving.communicate(timeout=100)
+    assert moving.returncode == 1
+    assert '"CANCELLED"' in stdout
+    assert wait_for(lambda: answer(runtime, "state")["state"] == "active", "the end of the stop")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_on_the_daemons(number: signal.Signals, tmp_path: Path, folder: Path) -> None:
+    runtime = folder / f"r{int(number)}"
+    runtime.mkdir()
+    pipe = subprocess.PIPE
+    daemons = [
+        subprocess.Popen(
+            [*command_line(role), "scara", "--pace", "lockstep", "--realtime", "ignore", "--json", *more],
+            stdout=pipe,
+            stderr=pipe,
+            env=environment(runtime),
+            start_new_session=True,
+        )
+        for role, more in (("plant", []), ("controller", ["--log", str(tmp_path)]))
+    ]
+    try:
+        wait_for(
+            lambda: (
+                linkwork(runtime, "status").returncode == 0
+                and answer(runtime, "state")["state"] == "inactive"
+            ),
+            "the controller",
+        )
+        answer(runtime, "enable")
+        for daemon in reversed(daemons):
+            daemon.send_signal(number)
+            _, stderr = daemon.communicate(timeout=100)
+            assert daemon.returncode == 0, stderr
+            assert b"Traceback" not in stderr
+    finally:
+        for daemon in daemons:
+            daemon.kill()
+            daemon.communicate()
+    assert processes_naming(str(runtime)) == []
+    assert linkwork(runtime, "status").returncode == 4
+
+
+def test_a_second_controller_in_the_same_seat_is_refused(patient: Rig) -> None:
+    ran = linkwork(patient.runtime, "controller", "scara", "--realtime", "ignore", "--no-log")
+    assert ran.returncode == 3
+    assert str(patient.children["controller"].pid) in ran.stderr
+
+
+def test_a_second_controller_at_the_same_plant_learns_who_has_it(
+    patient: Rig, folder: Path, tmp_path: Path
+) -> None:
+    elsewhere = folder / "other"
+    elsewhere.mkdir()
+    config = str(patient_machine(tmp_path))
+    arguments = [config, "--realtime", "ignore", "--no-log", "--plant", patient.seat.plant]
+    with Rig("scara", None, arguments, elsewhere):
+        found = wait_for(
+            lambda: (
+                (ran := linkwork(elsewhere, "status", "--json")).returncode == 0
+                and "belongs to" in ran.stdout
+                and ran.stdout
+            ),
+            "the refusal",
+        )
+        assert f"process {patient.children['controller'].pid}" in found
+        assert f"{os.uname().nodename}" in found
+        assert answer(elsewhere, "enable", status=3)["error"]["name"] in ("NO_PLANT", "WRONG_STATE")
+    assert answer(patient.runtime, "state")["state"] == "inactive"

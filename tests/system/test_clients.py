@@ -1,0 +1,168 @@
+"""Clients of all kinds against real daemons: ours, the pages' programs as printed, bare ZeroMQ."""
+
+import re
+import subprocess
+import sys
+import threading
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import pytest
+import zmq
+
+from protocol.codes import RequestCode, ResultCode
+from station import GoalFailed, RequestError, Robot
+from station.demo import helix, helix_start
+from station.rig import Rig
+from station.trajectory_file import read_trajectory_file
+from tests.system.running import environment, wait_for
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def robot(lockstep: Rig) -> Any:
+    """Enabled at the beginning, disabled at the end."""
+    with Robot(endpoint=lockstep.requests, owner="anna") as robot:
+        robot.enable()
+        yield robot
+        if robot.state["state"] == "estop":
+            robot.reset()
+        robot.disable()
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def run_printed(rig: Rig, program: str, *words: str) -> str:
+    ran = subprocess.run(
+        [sys.executable, "-c", program, *words],
+        capture_output=True,
+        text=True,
+        env=environment(rig.runtime),
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def test_the_page_s_bare_client_as_printed(lockstep: Rig) -> None:
+    (program,) = blocks(ROOT / "protocol" / "README.md", "python")
+    assert run_printed(lockstep, program, lockstep.requests).startswith("SUCCESSFUL")
+
+
+def test_the_readme_s_python_as_printed(lockstep: Rig) -> None:
+    (program,) = blocks(ROOT / "README.md", "python")
+    height, name = run_printed(lockstep, program).split()
+    assert (float(height), name) == (pytest.approx(0.02, abs=1e-4), "SUCCESSFUL")
+
+
+def test_the_readme_s_trajectories_as_printed(robot: Robot, tmp_path: Path) -> None:
+    points, curve = blocks(ROOT / "README.md", "yaml")
+    path = tmp_path / "path.yaml"
+    path.write_text(points)
+    robot.move(shoulder=0.35, elbow=-0.70)
+    robot.send(read_trajectory_file(path).trajectory).wait()
+    path.write_text(curve)
+    robot.move(helix_start(), wait=False).wait()
+    assert robot.check(read_trajectory_file(path).trajectory)["duration_s"] == pytest.approx(7.0)
+
+
+def test_moves_by_joint_and_by_tool(robot: Robot) -> None:
+    robot.move(shoulder=0.3, elbow=-0.6, lift=0.0)
+    state = robot.state
+    assert state["q"]["shoulder"] == pytest.approx(0.3, abs=1e-4)
+    robot.move({"x": 0.0, "y": 0.35, "z": 0.02, "angle": 0.0}, speed=0.5)
+    assert robot.state["coordinates"]["z"] == pytest.approx(0.02, abs=1e-4)
+    assert robot.describe()["machine"] == "scara"
+    assert robot.faults()["faults"] == []
+
+
+def test_a_goal_tells_its_progress_and_can_be_cancelled(robot: Robot) -> None:
+    robot.move(helix_start())
+    seen: list[float] = []
+    goal = robot.send(helix(9.0))
+    canceller = threading.Timer(0.5, goal.cancel)
+    canceller.start()
+    with pytest.raises(GoalFailed) as caught:
+        goal.wait(100.0, seen.append)
+    canceller.join()
+    assert caught.value.code == ResultCode.CANCELLED
+    assert goal.status == "CANCELLED"
+    assert 0.0 < seen[-1] < 1.0
+    assert seen == sorted(seen)
+    wait_for(lambda: robot.state["state"] == "active", "the end of the stop")
+
+
+def test_a_trajectory_from_elsewhere_is_refused_with_the_place(robot: Robot) -> None:
+    robot.move(shoulder=0.3)
+    points = [{"time_from_start_s": t, "positions": [1.0 + t]} for t in (0.0, 1.0)]
+    with pytest.raises(RequestError) as caught:
+        robot.send({"coordinates": ["shoulder"], "points": points})
+    assert caught.value.code < 0
+    assert "shoulder" in caught.value.message
+
+
+def test_one_moves_many_look_anyone_stops(lockstep: Rig, robot: Robot) -> None:
+    with Robot(endpoint=lockstep.requests, owner="bob", lease=False) as bob:
+        assert bob.state["lease"]["owner"] == "anna"
+        for forbidden in (bob.disable, lambda: bob.move(lift=0.1), lambda: bob.jog(lift=0.01)):
+            with pytest.raises(RequestError, match="anna") as caught:
+                forbidden()
+            assert caught.value.code == RequestCode.NOT_OWNER
+            assert caught.value.data["owner"] == "anna"
+        with (
+            pytest.raises(RequestError, match="anna"),
+            Robot(endpoint=lockstep.requests, owner="bob"),
+        ):
+            pytest.fail("took a lease that somebody else has")
+        robot.move(helix_start())
+        goal = robot.send(helix(9.0))
+        bob.stop()
+        with pytest.raises(GoalFailed):
+            goal.wait(100.0)
+        bob.estop()
+        assert robot.state["state"] == "estop"
+        with pytest.raises(RequestError, match="anna"):
+            bob.reset()
+
+
+def test_a_person_may_take_over(lockstep: Rig) -> None:
+    with Robot(endpoint=lockstep.requests, owner="program") as program:
+        with Robot(endpoint=lockstep.requests, owner="person", take_over=True) as person:
+            assert person.state["lease"]["owner"] == "person"
+            with pytest.raises(RequestError, match="person"):
+                program.enable()
+        program.enable()
+        program.disable()
+
+
+def test_telemetry_is_what_plotjuggler_reads(lockstep: Rig, robot: Robot) -> None:
+    context = zmq.Context()
+    socket = context.socket(zmq.SUB)
+    try:
+        socket.set(zmq.SUBSCRIBE, b"")
+        socket.set(zmq.RCVTIMEO, 60_000)
+        socket.connect(robot.status["telemetry"])
+        mover = threading.Thread(target=lambda: [robot.move(lift=height) for height in (0.1, 0.0, 0.1)])
+        mover.start()
+        samples: list[dict[str, Any]] = []
+        while len(samples) < 20:
+            topic, payload, *more = socket.recv_multipart()
+            assert more == []
+            content = msgpack.unpackb(payload)
+            assert isinstance(content["timestamp"], float)
+            if topic == b"telemetry":
+                samples.append(content)
+        mover.join()
+    finally:
+        socket.close(0)
+        context.term()
+    times = [sample["timestamp"] for sample in samples]
+    assert times == sorted(times)
+    steps = {round(after - before, 9) for before, after in pairwise(times)}
+    assert min(steps) == 0.01
+    assert set(samples[0]["q"]) == {"shoulder", "elbow", "wrist", "lift"}
