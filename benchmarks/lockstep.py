@@ -1,6 +1,6 @@
 """How fast lockstep runs, beside a bare ZeroMQ ping-pong of the same bytes in the same run.
 
-    python benchmarks/lockstep.py [--rounds 20] [--ticks 4000] [--no-log] [--json]
+    python benchmarks/lockstep.py [--rounds 60] [--ticks 1000] [--no-log] [--json]
 
 A round is three blocks: ping-pong; ticks in which the arm holds its pose; ticks in which it follows a
 trajectory. While one block runs, the processes of the others wait. What counts is the ratio, median over
@@ -25,7 +25,7 @@ def measure(rounds: int, ticks: int, *, log: bool) -> dict[str, Any]:
     rates: dict[str, list[float]] = {"ping_pong": [], "holding": [], "following": []}
     with Rig("lockstep", log=log) as rig, Echo(rig.machine) as echo:
         rig.robot.enable()
-        trajectory = rig.forth_and_back()
+        trajectory = rig.forth_and_back(ticks * rig.machine.controller.period_s)
         echo.per_second(1000)
         for _ in range(rounds):
             rates["ping_pong"].append(echo.per_second(ticks))
@@ -64,8 +64,8 @@ def spread(values: list[float]) -> dict[str, float]:
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--ticks", type=int, default=4000)
+    parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--ticks", type=int, default=1000)
     parser.add_argument("--no-log", action="store_true")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()

@@ -23,8 +23,6 @@ from station import Robot
 from timing.children import Child
 from timing.realtime import BLAS_ENVIRONMENT
 
-FORTH_AND_BACK_S = 5.0
-
 
 class Rig:
     """Both daemons, from `with` to the block's end. `plant`, `gateway`, `loop` are their process ids.
@@ -68,13 +66,13 @@ class Rig:
         words, first, _ = self.shared.take(since)
         return words.view(self.layout.dtype)[:, 0], first + len(words)
 
-    def forth_and_back(self) -> dict[str, Any]:
-        """A trajectory of five seconds that ends where it began, so that it can be sent again and again."""
+    def forth_and_back(self, duration_s: float = 5.0) -> dict[str, Any]:
+        """A trajectory of so many seconds that ends where it began, to be sent again and again."""
         names = [joint.name for joint in self.machine.joints][:2]
         q = self.robot.request("state")["q"]
         home = [float(q[name]) for name in names]
-        away = [home[0] + 0.3, home[1] - 0.3]
-        times = (0.0, 0.5 * FORTH_AND_BACK_S, FORTH_AND_BACK_S)
+        away = [home[0] + 0.06 * duration_s, home[1] - 0.06 * duration_s]
+        times = (0.0, 0.5 * duration_s, duration_s)
         points = [
             {"time_from_start_s": time_s, "positions": where, "velocities": [0.0, 0.0]}
             for time_s, where in zip(times, (home, away, home), strict=True)
