@@ -71,7 +71,7 @@ class Rig:
         self.close()
 
     def start(self, role: str, arguments: Sequence[str]) -> Child:
-        """Starts a daemon, instead of one that was there. What it says goes to files in the runtime folder."""
+        """Starts a daemon, instead of one that was there. What it says goes to files in the runtime."""
         if role in self.children:
             before = self.children.pop(role)
             before.stop(_STOP_S)
