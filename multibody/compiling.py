@@ -32,6 +32,7 @@ from numba.core import config
 
 __all__ = [
     "BUFFER",
+    "COMPILING",
     "FLAGS",
     "INTEGERS",
     "MATRIX",
@@ -41,6 +42,7 @@ __all__ = [
     "VECTOR",
     "WarmReport",
     "boolean",
+    "cached",
     "float64",
     "int64",
     "kernel",
@@ -49,6 +51,8 @@ __all__ = [
     "warm",
 ]
 
+COMPILING = "once on this computer; it takes up to half a minute"
+"""What people are told while kernels are compiled."""
 _ROOMS = ("multibody", "controller", "plant")
 _KEPT = 8
 _DECLARES = re.compile(r"^\s*@(kernel|part)\b", re.MULTILINE)
@@ -166,6 +170,14 @@ def kernel(signature: Any) -> Callable[[Function], Function]:
 def part(function: Function) -> Function:
     """Declare a small function that is only called inside kernels, where the compiler inlines it."""
     return cast(Function, numba.njit(error_model="numpy")(function))
+
+
+def cached() -> bool:
+    """Whether every kernel declared so far has been compiled on this computer before."""
+    kept = {path.name.split("-")[0] for path in CACHE_FOLDER.rglob("*.nbi")}
+    return all(
+        f"{d.py_func.__module__.rpartition('.')[2]}.{d.py_func.__qualname__}" in kept for d, _ in _declared
+    )
 
 
 def warm(progress: Callable[[int, int, str], None] | None = None) -> WarmReport:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from machine import Machine
-from multibody.compiling import warm
+from multibody.compiling import COMPILING, cached, warm
 from plant.device import Device
 from plant.events import Events
 from plant.paces import PACES, alone
@@ -96,13 +96,11 @@ def _warm(ending: Ending, events: Events) -> bool:
     def progress(done: int, total: int, _name: str) -> None:
         if ending.looked():
             raise KeyboardInterrupt
-        if done == 0:
-            text = (
-                f"loading {total} kernels; the first time they are compiled, which takes up to half a minute"
-            )
-            events.say("warming", text, kernels=total)
+        if done == 0 and not ready:
+            events.say("warming", f"compiling {total} kernels, {COMPILING}", kernels=total)
             events.flush()
 
+    ready = cached()
     try:
         report = warm(progress)
     except KeyboardInterrupt:

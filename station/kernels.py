@@ -16,13 +16,13 @@ _HOMES = ("plant.daemon", "plant.offline", "controller.loop.process", "controlle
 
 def warm_kernels(console: Console) -> WarmReport:
     """Compiles, or loads from the cache, every kernel; says so on the console when it has to compile."""
-    from multibody.compiling import CACHE_FOLDER, warm
+    from multibody.compiling import COMPILING, cached, warm
 
     for home in _HOMES:
         import_module(home)
-    if any(CACHE_FOLDER.rglob("*.nbi")):
+    if cached():
         return warm()
-    line = "compiling the kernels, once on this computer; it takes up to half a minute"
+    line = f"compiling the kernels, {COMPILING}"
     with console.status(line) as status:
         if not console.is_terminal:
             console.print(line)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from controller.gateway.wording import limits_named, state_name
 from protocol.codes import PROTOCOL_VERSION
-from protocol.results import Lease
 
 if TYPE_CHECKING:
     from controller.gateway.gateway import Gateway
@@ -22,17 +21,6 @@ def linkwork_version() -> str:
         return "0"
 
 
-def lease_map(gateway: Gateway, reason: str = "") -> Lease:
-    """Who may move the machine now."""
-    lease = gateway.lease
-    return {
-        "owner": lease.owner,
-        "left_s": round(lease.left_s(gateway.now_ns), 3),
-        "lease_s": lease.lease_s,
-        "reason": reason,
-    }
-
-
 def state(gateway: Gateway) -> dict[str, Any]:
     """The answer of `state` (protocol.results.StateResult)."""
     record, wording = gateway.latest, gateway.wording
@@ -40,7 +28,7 @@ def state(gateway: Gateway) -> dict[str, Any]:
         "pace": gateway.options.pace.value,
         "device": wording.device(gateway.connection_record, gateway.link_text),
         "results": gateway.memory.results(),
-        "lease": lease_map(gateway),
+        "lease": gateway.lease.as_map(gateway.now_ns),
     }
     if record is None:  # no tick has been counted yet
         return common | {
@@ -86,7 +74,7 @@ def status(gateway: Gateway) -> dict[str, Any]:
         },
         "timing": statistics.timing(),
         "real_time": gateway.host.shared.text if gateway.host.shared is not None else "",
-        "lease": lease_map(gateway),
+        "lease": gateway.lease.as_map(gateway.now_ns),
         "log": str(log.path) if log is not None and log.path is not None else None,
         "log_problem": log.problem if log is not None else "",
         "log_lost": gateway.records_lost,

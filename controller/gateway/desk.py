@@ -94,14 +94,19 @@ class Desk:
     ) -> int:
         """Places an order; returns its id.
 
-        `timeout_s`: how long to wait for the effect (None: as long as it takes). `urgent` orders go first.
-        `leased`: an order that somebody holds the lease for. Raises RequestError when there is no loop or too
-        many orders wait.
+        `timeout_s`: how long to wait for the effect (None: as long as it takes). `urgent` orders go first,
+        and two of the same kind that wait are one. `leased`: an order that somebody holds the lease for.
+        Raises RequestError when there is no loop or too many orders wait; an urgent order for now always has
+        room.
         """
         if self._outbox is None:
             raise no_loop()
         queue = self._urgent if urgent else self._queue
-        if len(queue) >= MOST_WAITING:
+        same = next((one.id for one in queue if urgent and (one.kind, one.at_tick) == (kind, at_tick)), None)
+        if same is not None:
+            self._join(same, then)
+            return same
+        if len(queue) >= MOST_WAITING and not (urgent and at_tick == NOW):
             raise RequestError(RequestCode.BUSY, f"{len(queue)} orders wait for the loop; try again")
         number = self._next_id
         self._next_id += 1
@@ -110,6 +115,16 @@ class Desk:
         queue.append(Order(number, kind, at_tick, slot, length, generation, checksum, goal_id, arguments))
         self.send()
         return number
+
+    def _join(self, number: int, then: Then) -> None:
+        """One more who waits for an order that has not left yet."""
+        first = self._placed[number].then
+
+        def both(effect: Effect | RequestError) -> None:
+            first(effect)
+            then(effect)
+
+        self._placed[number].then = both
 
     def wait(
         self,

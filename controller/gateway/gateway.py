@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.gateway.answers import lease_map
 from controller.gateway.broadcast import Broadcast
 from controller.gateway.call import Call
 from controller.gateway.desk import Desk
@@ -332,7 +331,7 @@ class Gateway:
             self.desk.place(OrderKind.LEASE_LOST, lambda _: None, now_ns=self.now_ns, urgent=True)
         if change.reason in ("expired", "taken_over"):
             self.drop_plans(f"the lease of {change.before} has {change.reason.replace('_', ' ')}")
-        self._aside("lease", dict(lease_map(self, change.reason)))
+        self._aside("lease", dict(self.lease.as_map(self.now_ns, change.reason)))
 
     def _fly(self) -> None:
         """The flight record of the latest fault, once the machine has had time to come to rest."""

@@ -14,6 +14,7 @@ from controller.gateway.describe import CHOSEN_LAWS, describe
 from controller.gateway.desk import Effect, Then
 from controller.gateway.goals import HANDLERS as GOAL_HANDLERS
 from controller.gateway.lease import LeaseChange
+from controller.gateway.memory import Requester
 from controller.gateway.outcomes import effect_map, not_cleared, refusal
 from controller.laws import LawKind
 from controller.loop.brakes import Phase
@@ -58,13 +59,13 @@ def _acquire(gateway: Gateway, call: Call) -> None:
         return gateway.lease.acquire(call.owner, gateway.now_ns, force=params.force, in_motion=moving)
 
     gateway.change_lease(take)
-    call.answer(dict(answers.lease_map(gateway)))
+    call.answer(dict(gateway.lease.as_map(gateway.now_ns)))
 
 
 def _release(gateway: Gateway, call: Call) -> None:
     gateway.need_owner(call)
     gateway.change_lease(lambda: gateway.lease.release(call.owner, in_motion=gateway.in_motion))
-    call.answer(dict(answers.lease_map(gateway)))
+    call.answer(dict(gateway.lease.as_map(gateway.now_ns)))
 
 
 def order(
@@ -85,7 +86,11 @@ def order(
         if isinstance(effect, RequestError):
             call.refuse(effect)
         elif effect.outcome < 0:
-            call.refuse(refusal(call.method, effect, gateway.wording, gateway.link_text))
+            error = refusal(call.method, effect, gateway.wording, gateway.link_text)
+            call.refuse(error)
+            if scheduled:
+                told = {"method": call.method, "code": int(error.code), "text": error.message}
+                gateway.publish("order.refused", told, Requester(call.server, call.peer))
         elif done is None or scheduled:
             call.answer(effect_map(call.method, effect))
         else:

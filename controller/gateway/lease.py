@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from protocol.results import Lease as LeaseMap
+
 Reason = Literal["acquired", "released", "expired", "taken_over"]
 
 
@@ -52,6 +54,11 @@ class Lease:
     def left_s(self, now_ns: int) -> float:
         """Time until it ends if nobody renews it; 0 without an owner."""
         return max(0.0, (self._until_ns - now_ns) * 1e-9) if self.owner is not None else 0.0
+
+    def as_map(self, now_ns: int, reason: str = "") -> LeaseMap:
+        """Who may move the machine now, as answers and events say it."""
+        left_s = round(self.left_s(now_ns), 3)
+        return {"owner": self.owner, "left_s": left_s, "lease_s": self.lease_s, "reason": reason}
 
     def renew(self, owner: str, now_ns: int) -> None:
         """A request was made in this name. Renews the lease when it is the owner's and has not ended yet."""

@@ -25,7 +25,7 @@ from protocol.sockets import Poller, RequestServer
 from timing.children import Lifeline
 from timing.signals import Interrupts
 
-MOST_AT_ONCE = 16
+MOST_AT_ONCE, MOST_BYTES_AT_ONCE = 16, 256 * 1024
 """Requests served between two looks at everything else."""
 READY_WITHIN_S = 120.0
 """A first start compiles the kernels."""
@@ -98,11 +98,15 @@ class Server:
     # Requests.
 
     def _requests(self, server: RequestServer) -> None:
+        taken = 0
         for _ in range(MOST_AT_ONCE):
             received = server.receive()
             if received is None:
                 return
             self._serve(server, *received)
+            taken += len(received[1])
+            if taken > MOST_BYTES_AT_ONCE:
+                return
 
     def _serve(self, server: RequestServer, peer: bytes, message: bytes) -> None:
         gateway = self._gateway

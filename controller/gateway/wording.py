@@ -105,7 +105,6 @@ class Wording:
         }
 
     def _result_text(self, record: np.void, code: int, where: str | None, unit: str) -> str:
-        at = f"{float(record['path_s']):.3f} s of the path"
         off, allowed = float(record["goal_value"]), float(record["goal_limit"])
         match code:
             case ResultCode.SUCCESSFUL:
@@ -125,10 +124,10 @@ class Wording:
             case ResultCode.LEASE_LOST:
                 return "the owner's lease was lost; the machine stopped on its path and holds"
             case ResultCode.FAULT if int(record["fault"]):
-                return f"a fault braked the machine at {at}: {self.fault(record)['text']}"
+                return f"a fault braked the machine: {self.fault(record)['text']}"
             case ResultCode.FAULT:
-                return f"an emergency stop braked the machine at {at}"
-        return f"ended at {at}"
+                return "an emergency stop braked the machine"
+        return "ended"
 
     def device(self, record: np.void | None, link_text: str) -> Device:
         """The plant as the loop sees it."""

@@ -4,6 +4,7 @@ write.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from controller.loop.paces import PACES
 from controller.orders import OrderInbox
 from controller.records import layout_for
 from controller.shared import Shared
-from multibody.compiling import warm
+from multibody.compiling import COMPILING, cached, warm
 from protocol.codes import Pace
 from protocol.endpoints import Seat, claim
 from protocol.keys import ClientKeys
@@ -47,6 +48,8 @@ def run(options: LoopOptions) -> int:
     machine = configured(options.config, options.law)
     in_step = options.pace is Pace.LOCKSTEP
     with claim(seat.folder, "loop", f"loop of {machine.name}"):
+        if not cached():
+            sys.stderr.write(f"compiling the loop's kernels, {COMPILING}\n")
         warm()  # before the real-time priority, at which it would starve the plant on the same processor
         obtained = set_up(
             "ignore" if in_step else options.realtime,
