@@ -1,9 +1,13 @@
 """The mathematics of constrained multibody systems: no files, sockets, clocks or global state.
 
-Describe a mechanism with `Body`, `Joint`, `Point` and `Coordinate`, make it with `Mechanism.build`, then
-either call `multibody.functions`, or take a `Workspace` from it and run the kernels (kinematics.py,
-dynamics.py, coordinates.py, integrate.py, linear.py, orthogonal.py, udwadia_kalaba.py) on
-`*workspace.arguments`.
+Describe a mechanism with `Body`, `Joint`, `Point` and `Coordinate`, and what closes its loops with
+`multibody.constraints`; make it with `Mechanism.build`. Then either call functions on states (functions.py,
+acceleration.py, assembly.py, projector.py), or take a `Workspace` and run kernels on `*workspace.arguments`:
+
+    of the tree         kinematics.py, dynamics.py, coordinates.py, integrate.py
+    of the constraints  rows.py (Φ, A, b), rank.py (one decision on the rank, basis of admitted velocities)
+    under constraints   constrained.py, formulations.py (accelerations), projection.py, constrained_steps.py
+    on plain matrices   linear.py, orthogonal.py, udwadia_kalaba.py
 """
 
 from multibody.mechanism import Mechanism

@@ -5,8 +5,9 @@ After a step only q and v are new: everything else in the workspace belongs to t
 
 from multibody.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel, void
 from multibody.dynamics import forward_dynamics
-from multibody.layout import NQ, NV, START_Q, START_V, SUM_Q, SUM_V, VDOT, Q, V
+from multibody.layout import NQ, NV, RATES, START_Q, START_V, SUM_Q, SUM_V, VDOT, Q, V
 from multibody.model import Integers
+from multibody.rotations import coordinate_rates, move, normalise
 from multibody.vectors import Rows
 from multibody.views import copy, fill, vector
 
@@ -18,7 +19,7 @@ def rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
     """The classical fourth-order step of Runge and Kutta, dt in seconds."""
     q, v, vdot = vector(t, w, Q), vector(t, w, V), vector(t, w, VDOT)
     start_q, start_v = vector(t, w, START_Q), vector(t, w, START_V)
-    sum_q, sum_v = vector(t, w, SUM_Q), vector(t, w, SUM_V)
+    sum_q, sum_v, rates = vector(t, w, SUM_Q), vector(t, w, SUM_V), vector(t, w, RATES)
     nq, nv = t[NQ], t[NV]
     copy(q, start_q)
     copy(v, start_v)
@@ -26,11 +27,12 @@ def rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
     fill(sum_v, 0.0)
     for stage in range(4):
         forward_dynamics(p, t, w)
+        coordinate_rates(t, q, v, rates)
         weight = 1.0 / 3.0 if stage in (1, 2) else 1.0 / 6.0
         reach = dt if stage == 2 else 0.5 * dt
         for k in range(nq):
-            sum_q[k] += weight * v[k]
-            q[k] = start_q[k] + reach * v[k]
+            sum_q[k] += weight * rates[k]
+            q[k] = start_q[k] + reach * rates[k]
         for k in range(nv):
             sum_v[k] += weight * vdot[k]
             v[k] = start_v[k] + reach * vdot[k]
@@ -38,6 +40,7 @@ def rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
         q[k] = start_q[k] + dt * sum_q[k]
     for k in range(nv):
         v[k] = start_v[k] + dt * sum_v[k]
+    normalise(t, q)
 
 
 @kernel(_STEP)
@@ -47,5 +50,4 @@ def semi_implicit(p: Rows, t: Integers, w: Rows, dt: float) -> None:
     forward_dynamics(p, t, w)
     for k in range(t[NV]):
         v[k] += dt * vdot[k]
-    for k in range(t[NQ]):
-        q[k] += dt * v[k]
+    move(t, q, v, dt)

@@ -2,9 +2,10 @@
 
 Every joint turns its link about, and moves it along, the z axis of its frame in fixed proportion: the
 elementary joint of Kwatny & Blankenship 1995 with the unit twist (turn z; travel z). Link frames are chosen
-so that the axis is z. Twists are (angular; linear), in world axes, and the linear part is the velocity of the
-link's material at one common reference point, the first link's origin where it is at this instant. So twists
-add up without any transformation.
+so that the axis is z. A ball is three links: the first takes its pose from a quaternion, the others are axes
+of the turned body (tree.py). Twists are (angular; linear), in world axes, and the linear part is the velocity
+of the link's material at one common reference point, the first link's origin where it is at this instant. So
+twists add up without any transformation.
 """
 
 import math
@@ -37,6 +38,7 @@ from multibody.layout import (
     POINT_POSITION,
     POINT_VELOCITY,
     POINTS,
+    POSES,
     REFERENCE,
     SCREW_ANGULAR,
     SCREW_LINEAR,
@@ -46,6 +48,8 @@ from multibody.layout import (
     V,
 )
 from multibody.model import Integers
+from multibody.rotations import turned
+from multibody.tree import SCREW
 from multibody.vectors import Rows, add, combine, cross, load, store, subtract, times
 from multibody.views import fill, fill_matrix, matrix, table, vector
 
@@ -54,7 +58,7 @@ from multibody.views import fill, fill_matrix, matrix, table, vector
 def kinematics(p: Rows, t: Integers, w: Rows) -> None:
     """From q and v: pose, twist and its rate for v̇ = 0, of every link; then the same for every point."""
     q, v = vector(t, w, Q), vector(t, w, V)
-    links = table(t, LINKS, 3)
+    links, poses = table(t, LINKS, 3), table(t, POSES, 2)
     fixed_axes, fixed_origin = matrix(t, p, FIXED_AXES, 3), matrix(t, p, FIXED_ORIGIN, 3)
     turn, travel = vector(t, p, TURN), vector(t, p, TRAVEL)
     axes, origin, reference = matrix(t, w, AXES, 3), matrix(t, w, ORIGIN, 3), matrix(t, w, REFERENCE, 3)
@@ -74,20 +78,28 @@ def kinematics(p: Rows, t: Integers, w: Rows) -> None:
             w_p, u_p = load(angular, parent), load(linear, parent)
             wd_p, ud_p = load(angular_bias, parent), load(linear_bias, parent)
 
-        e = q[links[i, 1]]
-        if turn[i] != 0.0:
-            c, s = math.cos(turn[i] * e), math.sin(turn[i] * e)
-            x, y = add(times(c, x), times(s, y)), subtract(times(c, y), times(s, x))
-        o = add(o, times(travel[i] * e, z))
+        k, scalar = links[i, 1], poses[i, 0]
+        if scalar == SCREW:
+            e = q[k]
+            if turn[i] != 0.0:
+                c, s = math.cos(turn[i] * e), math.sin(turn[i] * e)
+                x, y = add(times(c, x), times(s, y)), subtract(times(c, y), times(s, x))
+            o = add(o, times(travel[i] * e, z))
+        elif scalar >= 0:
+            x, y, z = turned(x, y, z, q[scalar], (q[k], q[k + 1], q[k + 2]))
         if i == 0:
             store(reference, 0, o)
 
         s_w = times(turn[i], z)
         s_u = add(times(travel[i], z), cross(subtract(o, load(reference, 0)), s_w))
         rate = v[links[i, 2]]
-        # V_i = V_p + S v,  its rate for v̇ = 0: V̇_i = V̇_p + V_p × S v
         store(angular, i, add(w_p, times(rate, s_w)))
         store(linear, i, add(u_p, times(rate, s_u)))
+        if poses[i, 1] != parent:
+            w_p = u_p = (0.0, 0.0, 0.0)
+            if poses[i, 1] >= 0:
+                w_p, u_p = load(angular, poses[i, 1]), load(linear, poses[i, 1])
+        # V_i = V_p + S v,  its rate for v̇ = 0: V̇_i = V̇_p + V_b × S v, b: what carries the axis
         store(angular_bias, i, add(wd_p, times(rate, cross(w_p, s_w))))
         store(linear_bias, i, add(ud_p, times(rate, add(cross(w_p, s_u), cross(u_p, s_w)))))
         store(screw_angular, i, s_w)

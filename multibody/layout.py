@@ -4,12 +4,13 @@
 the field's start is written; the entry after it holds its end. So `w[t[Q] + i]` is coordinate i, and inside
 kernels `views.vector(t, w, Q)` is the whole field as an array at no cost.
 
-Sizes: nq coordinates, nv velocities, nl links, np points, nc coordinates of interest (see `Mechanism`).
+Sizes: nq coordinates, nv velocities, nl links, np points, nc coordinates of interest, nk constraints with
+together nr rows, ng targets of theirs (see `Mechanism`).
 """
 
-NQ, NV, N_LINKS, N_POINTS, N_COORDINATES = range(5)
+NQ, NV, N_LINKS, N_POINTS, N_COORDINATES, N_CONSTRAINTS, N_ROWS, N_TARGETS, N_TERMS = range(9)
 
-_next = 8
+_next = 16
 
 
 def _field() -> int:
@@ -33,6 +34,21 @@ POINT_POSITION = _field()  # np × 3, world frame
 POINT_VELOCITY = _field()  # np × 3, world frame
 POINT_BIAS = _field()  # np × 3, acceleration for vdot = 0, world frame
 ENERGY = _field()  # kinetic, potential
+ON = _field()  # nk, 1 for a constraint that is switched on, 0 for one that is off
+CLOCK = _field()  # time (s) now, and the time at which the targets hold
+TARGET = _field()  # ng × 6, a target's value and its first five time derivatives
+BAUMGARTE = _field()  # nr × 2, alpha (1/s) and beta (1/s²)
+PHI = _field()  # nr, residual of position, 0 in rows of velocity level
+PHI_RATE = _field()  # nr, residual of velocity
+A = _field()  # nr × nv, rows that are switched off are 0
+B = _field()  # nr, A v̇ = b
+CONSTRAINT_FORCE = _field()  # nv, acting on the mechanism
+MULTIPLIERS = _field()  # nr, those of minimum norm (in scaled rows)
+BASIS = _field()  # nv × nv, its first nv - rank rows span the velocities that A admits
+RANKING = _field()  # the decision on the rank, see rank.py
+CHOICE = (
+    _field()
+)  # how a step finds its acceleration (formulations.py), and whether it corrects (1) or not (0)
 
 # fields of w that only the kernels of this room use; all vectors in world axes
 REFERENCE = _field()  # 3, the point about which moments and linear velocities are taken
@@ -54,6 +70,19 @@ START_Q = _field()  # nq, state at the beginning of a step
 START_V = _field()  # nv
 SUM_Q = _field()  # nq, weighted sum of stages
 SUM_V = _field()  # nv
+RATES = _field()  # nq, q̇
+FACTORED = _field()  # nr × nv, scaled rows, after their pivoted QR
+RIGHT_SIDE = _field()  # nr, scaled b, after the reflections of that QR
+EXCHANGES = _field()  # nv, exchanged columns
+REFLECTED = _field()  # nv, factors of the reflections
+REDUCED = _field()  # nv × nv, mass matrix of the admitted velocities and its factor
+MOMENTA = _field()  # nv × nv, M times the basis
+SHIFT = _field()  # nv, forces, or a correction of position or velocity
+FREE_MOTION = _field()  # nv, components of a motion in the basis
+ASIDE = _field()  # nr × nv + nr + nv + nq, scratch of the branch poses and of the slower formulations
+ASIDE_2 = _field()  # the same
+SQUARE = _field()  # (nv + nr)² + 4 (nv + nr), scratch of the slower formulations
+LAST = SQUARE
 
 # fields of p
 GRAVITY = _field()  # 3
@@ -70,15 +99,44 @@ COULOMB = _field()  # nv
 COULOMB_SPEED = _field()  # nv
 POINT_AT = _field()  # np × 3, in link axes (world if the point is fixed)
 POINT_AXES = _field()  # 3 np × 3, axes of the point's body, in link axes
+FRAME_AT = _field()  # 2 nk × 3, origins of the frames a and b of each constraint, in link axes
+FRAME_AXES = _field()  # 6 nk × 3, their axes
+ROW_OFFSET = _field()  # nr, m
+TERM_FACTOR = _field()  # factors of the terms of linear rows
+ROW_SCALE = _field()  # nr, takes a row to unit size
+COLUMN_SCALE = _field()  # nv, rad or m for one unit of velocity
+TARGET_GIVEN = _field()  # ng, with what targets begin
+BAUMGARTE_GIVEN = _field()  # nr × 2
+REFERENCE_SIZE = _field()  # 1, size of the scaled rows in ordinary poses
 
 # tables in t
 LINKS = _field()  # nl × 3: parent link (-1: world), index in q, index in v
+POSES = _field()  # nl × 2: index in q of a quaternion's scalar part (or tree.SCREW, tree.FOLLOWS), base link
+BALLS = _field()  # quaternions × 2: indices in q of the vector part's beginning and of the scalar part
 POINTS = _field()  # np: link (-1: world)
 COORDINATES = _field()  # nc × 2: kind, then index in v of the joint, or index of the point
+CONSTRAINTS = _field()  # nk × 4: first row, number of rows, links of frames a and b (-1: world)
+ROWS = _field()  # nr × 4: kind, axes i and j (linear: first term, number of terms), target (-1: none)
+TERMS = _field()  # coordinate of interest of each term
 
 END_OF_HEADER = _next
 
+RANKING_SIZE = 10
+(
+    RANK,  # independent rows now
+    SMALLEST,  # estimate of the smallest kept singular value of the scaled rows, over the reference size
+    DROPPED,  # size of what was dropped, over the reference size
+    ORDINARY,  # the largest rank since the constraints were last switched
+    LOST,  # rows that have lost their independence to a branch pose, now
+    REPLACED,  # how many of them are replaced by their next derivative
+    NEAR,  # 1 where the smallest singular value is small (rank.NEAR_AT) or lost, 0 elsewhere
+    PASSAGES,  # how many times that began
+    INCONSISTENCY,  # how far dependent rows contradict the others, in the last solution
+    SWITCHED,  # code of the switches for which ORDINARY holds
+) = range(RANKING_SIZE)
+
 ON_JOINT, ON_X, ON_Y, ON_Z, ON_ROLL, ON_PITCH, ON_YAW = range(7)
+ALONG, PERPENDICULAR, DISTANCE, LINEAR_ROW, NO_SLIP = range(5)
 COORDINATE_KINDS = {
     "joint": ON_JOINT,
     "x": ON_X,

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from multibody import layout
+from multibody.constraints import Constraint
 from multibody.model import (
     ANGLES,
     Array,
@@ -18,33 +19,43 @@ from multibody.model import (
     Point,
     _frozen,
 )
-from multibody.tree import Link, Seat, check_names, links_of, refuse_massless, screw_of
+from multibody.parameters import constraint_fields, freedoms_with_coordinates, scaling, tree_parameters
+from multibody.tree import check_names, links_of, refuse_massless
 from multibody.workspace import Workspace, lay_out
 
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """A tree of rigid bodies; q and v follow the joints with freedom in the order in which they were given.
+    """A tree of rigid bodies under constraints; v follows the joints in the order in which they were given.
+
+    `joint_names` (nv) lists their freedoms: a joint with one bears its own name, of others see freedoms.py.
+    q (nq, `position_names`) follows v, then come the scalar parts of quaternions. `coordinate_names` lists
+    the freedoms that have a coordinate of their own (all but those of quaternions), then the named
+    coordinates. `row_names` and `target_names`: rows of the constraints, and those with a prescribed value.
 
     `parameters` and `topology` are the read-only arrays p and t of every kernel (see layout.py); the state
-    lives in a `Workspace`. `coordinate_names` lists all joints with freedom, then the named coordinates.
-    Lengths: `nq`, `nv`.
+    lives in a `Workspace`.
     """
 
     bodies: tuple[Body, ...]
     joints: tuple[Joint, ...]
     points: tuple[Point, ...]
     coordinates: tuple[Coordinate, ...]
+    constraints: tuple[Constraint, ...]
     gravity_m_s2: Array
     nq: int
     nv: int
     joint_names: tuple[str, ...]
+    position_names: tuple[str, ...]
     joint_is_angle: tuple[bool, ...]
     body_names: tuple[str, ...]
     point_names: tuple[str, ...]
     coordinate_names: tuple[str, ...]
     coordinate_is_angle: tuple[bool, ...]
     coordinate_wraps: tuple[bool, ...]
+    constraint_names: tuple[str, ...]
+    row_names: tuple[str, ...]
+    target_names: tuple[str, ...]
     parameters: Array
     topology: Integers
 
@@ -55,6 +66,7 @@ class Mechanism:
         gravity_m_s2: npt.ArrayLike,
         points: Sequence[Point] = (),
         coordinates: Sequence[Coordinate] = (),
+        constraints: Sequence[Constraint] = (),
     ) -> "Mechanism":
         """Check the description and make the model.
 
@@ -62,51 +74,64 @@ class Mechanism:
         ModelError, whose `where` names the culprit.
         """
         gravity = _frozen(gravity_m_s2, (3,), ("gravity_m_s2",))
-        links, seats = links_of(bodies, joints)
+        links, seats, places = links_of(bodies, joints)
         if not links:
             raise ModelError("no joint has any freedom, so nothing can move", ("joints",))
         refuse_massless(links)
-        free = [joint for joint in joints if joint.kind != "fixed"]
-        rank = {joint.name: k for k, joint in enumerate(free)}
+        names = [name for freedoms in places.freedoms.values() for name in freedoms.names]
+        angles = [angle for freedoms in places.freedoms.values() for angle in freedoms.is_angle]
         check_names("points", [point.name for point in points])
-        check_names("coordinates", [*rank, *(c.name for c in coordinates)])
         for point in points:
             if point.body not in seats:
                 raise ModelError(
                     f"there is no body {point.body!r}; known: {', '.join(seats)}",
                     ("points", point.name, "body"),
                 )
-        everything = (*(Coordinate(joint.name, "joint", joint.name) for joint in free), *coordinates)
-        rows = _coordinate_rows(everything, rank, [point.name for point in points])
-        n = len(free)
+        scalars = [f"{name}.quaternion" for name in places.scalar]
+        own = {names[k]: k for k in freedoms_with_coordinates(links)}
+        everything = (*(Coordinate(name, "joint", name) for name in own), *coordinates)
+        check_names("coordinates", [c.name for c in everything])
+        rows = _coordinate_rows(everything, own, [point.name for point in points])
+        demanded = constraint_fields(constraints, seats, [c.name for c in everything])
+        coordinate_angles = {
+            c.name: angles[index] if kind == layout.ON_JOINT else c.kind in ANGLES
+            for c, (kind, index) in zip(everything, rows.tolist(), strict=True)
+        }
+        scales = scaling(links, constraints, demanded, angles, coordinate_angles)
         parameters, topology = lay_out(
-            _parameters(links, rank, points, seats, gravity),
+            tree_parameters(links, points, seats, gravity) | demanded.parameters | scales,
             {
-                layout.LINKS: np.array([[k.parent, rank[k.joint.name], rank[k.joint.name]] for k in links]),
+                layout.LINKS: np.array([[k.parent, k.coordinate, k.place] for k in links]),
+                layout.POSES: np.array([[k.scalar, k.base] for k in links]),
+                layout.BALLS: np.array(
+                    [[k.coordinate, k.scalar] for k in links if k.scalar >= 0], dtype=np.int64
+                ).reshape(-1, 2),
                 layout.POINTS: np.array([seats[point.body].link for point in points], dtype=np.int64),
                 layout.COORDINATES: rows,
-            },
-            counts=(n, n, len(links), len(points), len(everything)),
+            }
+            | demanded.tables,
+            counts=(places.nq, places.nv, len(links), len(points), len(everything), *demanded.counts),
         )
-        angles = [
-            free[index].is_angle if kind == layout.ON_JOINT else c.kind in ANGLES
-            for c, (kind, index) in zip(everything, rows.tolist(), strict=True)
-        ]
         return Mechanism(
             bodies=tuple(bodies),
             joints=tuple(joints),
             points=tuple(points),
             coordinates=tuple(coordinates),
+            constraints=tuple(constraints),
             gravity_m_s2=gravity,
-            nq=n,
-            nv=n,
-            joint_names=tuple(rank),
-            joint_is_angle=tuple(joint.is_angle for joint in free),
+            nq=places.nq,
+            nv=places.nv,
+            joint_names=tuple(names),
+            position_names=(*names, *scalars),
+            joint_is_angle=tuple(angles),
             body_names=tuple(body.name for body in bodies),
             point_names=tuple(point.name for point in points),
             coordinate_names=tuple(c.name for c in everything),
-            coordinate_is_angle=tuple(angles),
+            coordinate_is_angle=tuple(coordinate_angles.values()),
             coordinate_wraps=tuple(c.kind in ANGLES for c in everything),
+            constraint_names=tuple(c.name for c in constraints),
+            row_names=tuple(f"{c.name}.{row.name}" for c in constraints for row in c.rows),
+            target_names=demanded.target_names,
             parameters=parameters,
             topology=topology,
         )
@@ -116,7 +141,7 @@ class Mechanism:
         return Workspace(self.parameters, self.topology)
 
     def joint_index(self, name: str) -> int:
-        """Place of a joint's coordinate in q and v. Raises ModelError with the known names."""
+        """Place of a freedom in v, and of its coordinate in q. Raises ModelError with the known names."""
         return _index("joint", name, self.joint_names)
 
     def point_index(self, name: str) -> int:
@@ -127,6 +152,14 @@ class Mechanism:
         """Place of a coordinate in θ. Raises ModelError with the known names."""
         return _index("coordinate", name, self.coordinate_names)
 
+    def constraint_index(self, name: str) -> int:
+        """Place of a constraint. Raises ModelError with the known names."""
+        return _index("constraint", name, self.constraint_names)
+
+    def target_index(self, name: str) -> int:
+        """Place of a constraint's prescribed value in `target`. Raises ModelError with the known names."""
+        return _index("prescribed value", name, self.target_names)
+
 
 def _index(kind: str, name: str, names: tuple[str, ...]) -> int:
     if name not in names:
@@ -135,51 +168,15 @@ def _index(kind: str, name: str, names: tuple[str, ...]) -> int:
 
 
 def _coordinate_rows(
-    coordinates: Sequence[Coordinate], rank: dict[str, int], point_names: Sequence[str]
+    coordinates: Sequence[Coordinate], own: dict[str, int], point_names: Sequence[str]
 ) -> Integers:
     rows = np.empty((len(coordinates), 2), dtype=np.int64)
     for row, c in zip(rows, coordinates, strict=True):
-        known = list(rank) if c.kind == "joint" else list(point_names)
+        known = list(own) if c.kind == "joint" else list(point_names)
         if c.of not in known:
-            what = "joint with freedom" if c.kind == "joint" else "point"
+            what = "joint with a coordinate" if c.kind == "joint" else "point"
             text = f"there is no {what} {c.of!r}; known: {', '.join(known) or 'none'}"
             raise ModelError(text, ("coordinates", c.name, "of"))
-        row[:] = layout.COORDINATE_KINDS[c.kind], known.index(c.of)
+        index = own[c.of] if c.kind == "joint" else known.index(c.of)
+        row[:] = layout.COORDINATE_KINDS[c.kind], index
     return rows
-
-
-def _parameters(
-    links: Sequence[Link],
-    rank: dict[str, int],
-    points: Sequence[Point],
-    seats: dict[str, Seat],
-    gravity: Array,
-) -> dict[int, Array]:
-    """The fields of p."""
-    by_velocity = sorted((link.joint for link in links), key=lambda joint: rank[joint.name])
-    screws = np.array([screw_of(link.joint) for link in links])
-    com = np.array([link.first / link.mass if link.mass > 0.0 else np.zeros(3) for link in links])
-    central = [
-        link.second - link.mass * (float(c @ c) * np.eye(3) - np.outer(c, c))
-        for link, c in zip(links, com, strict=True)
-    ]
-    upper = np.triu_indices(3)
-    sitting = [seats[point.body] for point in points]
-    return {
-        layout.GRAVITY: gravity,
-        layout.FIXED_AXES: np.array([link.axes.T for link in links]),
-        layout.FIXED_ORIGIN: np.array([link.origin for link in links]),
-        layout.TURN: screws[:, 0],
-        layout.TRAVEL: screws[:, 1],
-        layout.MASS: np.array([link.mass for link in links]),
-        layout.COM: com,
-        layout.INERTIA: np.array([inertia[upper] for inertia in central]),
-        layout.ARMATURE: np.array([joint.armature for joint in by_velocity]),
-        layout.VISCOUS: np.array([joint.viscous for joint in by_velocity]),
-        layout.COULOMB: np.array([joint.coulomb for joint in by_velocity]),
-        layout.COULOMB_SPEED: np.array([joint.coulomb_speed for joint in by_velocity]),
-        layout.POINT_AT: np.array(
-            [s.origin + s.axes @ np.asarray(p.at_m) for s, p in zip(sitting, points, strict=True)]
-        ),
-        layout.POINT_AXES: np.array([s.axes.T for s in sitting]),
-    }

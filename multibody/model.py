@@ -5,7 +5,7 @@ model.
 """
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,12 @@ Array: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
 
 WORLD = "world"
-JointKind = Literal["revolute", "prismatic", "screw", "fixed"]
+JointKind = Literal[
+    "revolute", "prismatic", "screw", "cylindrical", "universal", "planar", "spherical", "free",
+    "compound", "simple", "fixed",
+]  # fmt: skip
+JOINT_KINDS: tuple[str, ...] = get_args(JointKind)
+RotationCoordinates = Literal["quaternion", "angles"]
 CoordinateKind = Literal["joint", "x", "y", "z", "roll", "pitch", "yaw"]
 ANGLES = ("roll", "pitch", "yaw")
 
@@ -101,9 +106,18 @@ class Joint:
     At zero the child's frame lies at `at_m` in the parent's frame, its axes being the columns of `rotation`.
     The child turns about `axis` (revolute), slides along it (prismatic) or does both (screw: coordinate is
     the angle, and the child advances `pitch_m_per_rad` for each radian); `axis` is given in the child's axes
-    and passes through its origin. `armature` is inertia that moves with the coordinate but not with the body
-    (a geared rotor): kg m² or kg. Friction: `viscous` (N m s/rad or N s/m) times velocity, and `coulomb` (N m
-    or N) times tanh(velocity / `coulomb_speed`), in rad/s or m/s.
+    and passes through its origin.
+
+    Several freedoms (freedoms.py names them): cylindrical turns about and slides along `axis`; universal
+    turns about `axis`, fixed in the child, and `second_axis`, fixed in the parent; planar slides along two
+    directions normal to `axis`, fixed in the parent, and turns about it; spherical turns about the child's
+    origin; free moves at will. Compound joints follow their `columns` (r × 6, joint_map.py), the first next
+    to the child; simple ones have these columns, fixed in the child, for their velocities. `coordinates`
+    chooses between a unit quaternion and three angles, R = Rz Ry Rx, for spherical and free joints.
+
+    `armature` is inertia that moves with the coordinate but not with the body (a geared rotor): kg m² or kg.
+    Friction: `viscous` (N m s/rad or N s/m) times velocity, and `coulomb` (N m or N) times
+    tanh(velocity / `coulomb_speed`), in rad/s or m/s. These four hold for each freedom of a joint alike.
     """
 
     name: str
@@ -118,20 +132,20 @@ class Joint:
     viscous: float = 0.0
     coulomb: float = 0.0
     coulomb_speed: float = 1e-3
+    second_axis: npt.ArrayLike | None = None
+    columns: npt.ArrayLike | None = None
+    coordinates: RotationCoordinates = "quaternion"
 
     def __post_init__(self) -> None:
-        """Check the values that concern this joint alone; the axis is normalised."""
+        """Check the values that concern this joint alone; axes are normalised."""
         where = ("joints", self.name)
-        if self.kind not in ("revolute", "prismatic", "screw", "fixed"):
-            text = f"expected revolute, prismatic, screw or fixed, found {self.kind!r}"
+        if self.kind not in JOINT_KINDS:
+            text = f"expected {', '.join(JOINT_KINDS[:-1])} or {JOINT_KINDS[-1]}, found {self.kind!r}"
             raise ModelError(text, (*where, "kind"))
         object.__setattr__(self, "at_m", _frozen(self.at_m, (3,), (*where, "at_m")))
         object.__setattr__(self, "rotation", _rotation(self.rotation, (*where, "rotation")))
-        axis = _frozen(self.axis, (3,), (*where, "axis"))
-        length = float(np.linalg.norm(axis))
-        if length < 1e-9:
-            raise ModelError("an axis needs a direction, found a zero vector", (*where, "axis"))
-        object.__setattr__(self, "axis", _frozen(axis / length, (3,), (*where, "axis")))
+        object.__setattr__(self, "axis", _unit(self.axis, (*where, "axis")))
+        self._check_axes(where)
         for name in ("armature", "viscous", "coulomb"):
             object.__setattr__(self, name, _number(getattr(self, name), (*where, name), least=0.0))
         if not _number(self.coulomb_speed, (*where, "coulomb_speed")) > 0.0:
@@ -143,10 +157,45 @@ class Joint:
                 f"only a screw has a pitch, not a {self.kind} joint", (*where, "pitch_m_per_rad")
             )
 
+    def _check_axes(self, where: tuple[str, ...]) -> None:
+        if (self.second_axis is not None) != (self.kind == "universal"):
+            wants = "needs" if self.kind == "universal" else "does not take"
+            raise ModelError(f"a {self.kind} joint {wants} a second axis", (*where, "second_axis"))
+        if self.second_axis is not None:
+            second = _unit(self.second_axis, (*where, "second_axis"))
+            if np.linalg.norm(np.cross(second, np.asarray(self.axis))) < 1e-6:
+                raise ModelError("the two axes of a universal joint are parallel", (*where, "second_axis"))
+            object.__setattr__(self, "second_axis", second)
+        if (self.columns is not None) != (self.kind in ("compound", "simple")):
+            wants = "needs" if self.kind in ("compound", "simple") else "does not take"
+            raise ModelError(f"a {self.kind} joint {wants} columns", (*where, "columns"))
+        if self.columns is not None:
+            rows = np.shape(self.columns)[0] if np.ndim(self.columns) else 0
+            columns = _frozen(self.columns, (max(1, min(rows, 6)), 6), (*where, "columns"))
+            if np.linalg.matrix_rank(columns, tol=1e-9) < len(columns):
+                text = "the columns must be independent, and none of them zero"
+                raise ModelError(text, (*where, "columns"))
+            object.__setattr__(self, "columns", columns)
+        if self.coordinates not in get_args(RotationCoordinates):
+            text = f"expected quaternion or angles, found {self.coordinates!r}"
+            raise ModelError(text, (*where, "coordinates"))
+        if self.coordinates == "angles" and self.kind not in ("spherical", "free"):
+            text = f"only spherical and free joints have a choice, not a {self.kind} joint"
+            raise ModelError(text, (*where, "coordinates"))
+
     @property
     def is_angle(self) -> bool:
-        """Whether the coordinate is an angle in radians, rather than a length in metres."""
-        return self.kind in ("revolute", "screw")
+        """Whether the first coordinate is an angle in radians, rather than a length in metres."""
+        return self.kind in ("revolute", "screw", "cylindrical", "universal", "spherical")
+
+
+def _unit(value: npt.ArrayLike, where: tuple[str, ...]) -> Array:
+    """A direction as a unit vector."""
+    axis = _frozen(value, (3,), where)
+    length = float(np.linalg.norm(axis))
+    if length < 1e-9:
+        raise ModelError("an axis needs a direction, found a zero vector", where)
+    return _frozen(axis / length, (3,), where)
 
 
 def _rotation(value: npt.ArrayLike, where: tuple[str, ...]) -> Array:

@@ -1,7 +1,8 @@
 """From bodies and joints to links: sorted depth first, fixed joints merged, every axis turned onto z.
 
-A link is what one freedom carries: one or several bodies that are fixed to each other. Its frame's z axis is
-the joint's axis, so that the recursion need not know other axes.
+A link is what one freedom carries: one or several bodies that are fixed to each other, or nothing at all
+between two freedoms of one joint. Its frame's z axis is the freedom's axis, so that the recursion need not
+know other axes.
 """
 
 from collections.abc import Sequence
@@ -9,17 +10,28 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from multibody.freedoms import BALL, Freedoms, freedoms_of, onto_z
+from multibody.joint_map import elementary, screw_of
 from multibody.model import WORLD, Array, Body, Joint, ModelError
+
+SCREW, FOLLOWS = -1, -2
+"""What gives a link its pose, where it is not a quaternion: its own screw; nothing but the link before."""
 
 
 @dataclass
 class Link:
-    """A joint with freedom and the bodies it carries rigidly, in the link's own frame."""
+    """One freedom and the bodies it carries rigidly, in the link's own frame."""
 
     joint: Joint
     parent: int
-    axes: Array  # 3 × 3, columns: axes of the joint's frame at zero, in the parent link's axes
+    place: int  # of its velocity in v
+    axes: Array  # 3 × 3, columns: axes of the freedom's frame at zero, in the parent link's axes
     origin: Array  # 3, its origin there
+    turn: float  # rotation about the frame's z axis for unit velocity, rad
+    travel: float  # translation along it, m
+    base: int  # link whose motion carries the freedom's axis along (-1: the world)
+    coordinate: int  # place of its coordinate in q, of a ball's first link: of the quaternion's vector part
+    scalar: int = SCREW  # of a ball's first link: place of the quaternion's scalar part in q
     mass: float = 0.0
     first: Array = field(default_factory=lambda: np.zeros(3))  # mass times centre of mass
     second: Array = field(default_factory=lambda: np.zeros((3, 3)))  # inertia about the link's origin
@@ -93,16 +105,6 @@ def _refuse_rings(names: Sequence[str], carrier: dict[str, Joint]) -> None:
         grounded.update(path)
 
 
-def _onto_z(axis: Array) -> Array:
-    """A rotation whose third column is the unit vector `axis`; the identity where that is z already."""
-    if axis[2] == 1.0:
-        return np.eye(3)
-    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    x = np.cross(helper, axis)
-    x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(axis, x), axis])
-
-
 def _carry(link: Link, body: Body, seat: Seat) -> None:
     """Add a body's mass to its link."""
     c = seat.origin + seat.axes @ np.asarray(body.com_m)
@@ -112,13 +114,41 @@ def _carry(link: Link, body: Body, seat: Seat) -> None:
     link.second += inertia + body.mass_kg * (float(c @ c) * np.eye(3) - np.outer(c, c))
 
 
-def links_of(bodies: Sequence[Body], joints: Sequence[Joint]) -> tuple[list[Link], dict[str, Seat]]:
+@dataclass(frozen=True)
+class Places:
+    """Where each joint's freedoms begin in v (and q), and where quaternions keep their scalar parts in q."""
+
+    freedoms: dict[str, Freedoms]
+    first: dict[str, int]
+    scalar: dict[str, int]
+    nv: int
+
+    @property
+    def nq(self) -> int:
+        """Length of q."""
+        return self.nv + len(self.scalar)
+
+    @staticmethod
+    def of(joints: Sequence[Joint]) -> "Places":
+        """Freedoms in the order of the joints; scalar parts of quaternions after all else."""
+        freedoms = {joint.name: freedoms_of(joint) for joint in joints}
+        first: dict[str, int] = {}
+        nv = 0
+        for name, freedom in freedoms.items():
+            first[name] = nv
+            nv += len(freedom.names)
+        balls = [name for name, freedom in freedoms.items() if freedom.has_ball]
+        return Places(freedoms, first, {name: nv + k for k, name in enumerate(balls)}, nv)
+
+
+def links_of(bodies: Sequence[Body], joints: Sequence[Joint]) -> tuple[list[Link], dict[str, Seat], Places]:
     """The links, each after its parent, depth first, and where each body sits. Raises ModelError."""
     check_names("bodies", [body.name for body in bodies])
     check_names("joints", [joint.name for joint in joints])
     carrier = _carriers(bodies, joints)
     _refuse_rings([body.name for body in bodies], carrier)
 
+    places = Places.of(joints)
     by_name = {body.name: body for body in bodies}
     carried: dict[str, list[Joint]] = {}
     for joint in joints:
@@ -129,19 +159,46 @@ def links_of(bodies: Sequence[Body], joints: Sequence[Joint]) -> tuple[list[Link
     while waiting:
         joint = waiting.pop()
         on = seats[joint.parent]
-        origin = on.origin + on.axes @ np.asarray(joint.at_m)
-        axes = on.axes @ np.asarray(joint.rotation)
-        if joint.kind == "fixed":
-            seat = Seat(on.link, axes, origin)
-        else:
-            turned = _onto_z(np.asarray(joint.axis))
-            links.append(Link(joint, on.link, axes @ turned, origin))
-            seat = Seat(len(links) - 1, turned.T.copy(), np.zeros(3))
+        seat = Seat(
+            on.link, on.axes @ np.asarray(joint.rotation), on.origin + on.axes @ np.asarray(joint.at_m)
+        )
+        seat = _grow(links, seat, joint, places)
         seats[joint.child] = seat
         if seat.link >= 0:
             _carry(links[seat.link], by_name[joint.child], seat)
         waiting.extend(reversed(carried.get(joint.child, [])))
-    return links, seats
+    return links, seats, places
+
+
+def _grow(links: list[Link], seat: Seat, joint: Joint, places: Places) -> Seat:
+    """Append the links of a joint, whose frame is seated on a link; returns the seat of the child."""
+    first = places.first[joint.name]
+    for step in places.freedoms[joint.name].chain:
+        if step.kind == BALL:
+            seat = _grow_ball(links, seat, joint, first + step.place, places.scalar[joint.name])
+            continue
+        direction, point, turn, travel = screw_of(step.column)
+        turned, place = onto_z(direction), first + step.place
+        axes, origin = seat.axes @ turned, seat.origin + seat.axes @ point
+        links.append(Link(joint, seat.link, place, axes, origin, turn, travel, seat.link, place))
+        seat = Seat(len(links) - 1, turned.T.copy(), -turned.T @ point)
+    return seat
+
+
+def _grow_ball(links: list[Link], seat: Seat, joint: Joint, place: int, scalar: int) -> Seat:
+    """Three links about z, x and y of the child: the first has the pose, all three axes go with the child.
+
+    The axes are fixed in the child, whose own motion does not change their rates: V × S v summed over the
+    three is (motion of the base) × (their sum). Hence the common base.
+    """
+    cycle = np.eye(3)[:, [1, 2, 0]]  # columns y, z, x: the axis after z, turned onto z
+    base = seat.link
+    links.append(Link(joint, base, place + 2, seat.axes, seat.origin, 1.0, 0.0, base, place, scalar))
+    for k in range(2):
+        links.append(
+            Link(joint, len(links) - 1, place + k, cycle, np.zeros(3), 1.0, 0.0, base, place + k, FOLLOWS)
+        )
+    return Seat(len(links) - 1, (cycle @ cycle).T, np.zeros(3))
 
 
 def refuse_massless(links: Sequence[Link]) -> None:
@@ -167,15 +224,18 @@ def refuse_massless(links: Sequence[Link]) -> None:
             lost = np.abs(vectors[:, 0]) > 0.1
         singular_everywhere &= lost
     if singular_everywhere.any():
-        names = [links[k].joint.name for k in np.flatnonzero(singular_everywhere).tolist()]
+        names = list(dict.fromkeys(links[k].joint.name for k in np.flatnonzero(singular_everywhere).tolist()))
+        whose = f"joints {', '.join(names)} can move against each other"
+        if len(names) == 1:
+            whose = f"joint {names[0]} can move"
         raise ModelError(
-            f"joints {', '.join(names)} can move against each other without moving any mass: "
-            "give a body between them mass, or a joint armature",
+            f"{whose} without moving any mass: give a body between them mass, or a joint armature",
             ("joints", names[-1]),
         )
 
 
-def _mass_matrix(links: Sequence[Link], q: Array) -> Array:
+def _mass_matrix(links: Sequence[Link], angles: Array) -> Array:
+    """M in the order of the links; each turns about its z by angles[i], a ball by three of them."""
     n = len(links)
     matrix = np.diag([link.joint.armature for link in links]).astype(np.float64)
     axes: list[Array] = []
@@ -187,13 +247,17 @@ def _mass_matrix(links: Sequence[Link], q: Array) -> Array:
         if link.parent >= 0:
             base, place = axes[link.parent], origins[link.parent]
             angular, linear = (part.copy() for part in jacobians[link.parent])
-        turn, travel = screw_of(link.joint)
-        c, s = np.cos(turn * q[i]), np.sin(turn * q[i])
+        turn, travel = link.turn, link.travel
         fixed = base @ link.axes
-        origin = place + base @ link.origin + travel * q[i] * fixed[:, 2]
+        if link.scalar >= 0:
+            for k in range(3):
+                fixed = fixed @ elementary(np.eye(6)[k], float(angles[i + k]))[0]
+        origin = place + base @ link.origin + travel * angles[i] * fixed[:, 2]
         linear += np.cross(angular, origin - place, axisa=0, axisb=0, axisc=0)
         angular[:, i], linear[:, i] = turn * fixed[:, 2], travel * fixed[:, 2]
-        rotation = fixed @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        rotation = fixed
+        if link.scalar == SCREW:
+            rotation = fixed @ elementary(np.eye(6)[2], float(turn * angles[i]))[0]
         first, second = rotation @ link.first, rotation @ link.second @ rotation.T
         coupling = angular.T @ np.cross(first, linear, axisa=0, axisb=0, axisc=0)
         matrix += angular.T @ second @ angular + link.mass * linear.T @ linear + coupling + coupling.T
@@ -201,10 +265,3 @@ def _mass_matrix(links: Sequence[Link], q: Array) -> Array:
         origins.append(origin)
         jacobians.append((angular, linear))
     return matrix
-
-
-def screw_of(joint: Joint) -> tuple[float, float]:
-    """Rotation about and travel along the axis per unit of the joint's coordinate (rad and m)."""
-    if joint.kind == "prismatic":
-        return 0.0, 1.0
-    return 1.0, float(joint.pitch_m_per_rad)

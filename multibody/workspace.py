@@ -4,11 +4,15 @@ import numpy as np
 import numpy.typing as npt
 
 from multibody import layout
+from multibody.layout import RANKING_SIZE
 from multibody.model import Array, Integers
 
 
-def _sizes(nq: int, nv: int, nl: int, np_: int, nc: int) -> dict[int, int]:
+def _sizes(
+    nq: int, nv: int, nl: int, np_: int, nc: int, nk: int, nr: int, ng: int, _nt: int
+) -> dict[int, int]:
     """How many numbers each field of w holds, in the order in which they lie."""
+    aside = nr * nv + nr + nv + nq
     return {
         layout.Q: nq,
         layout.V: nv,
@@ -24,6 +28,19 @@ def _sizes(nq: int, nv: int, nl: int, np_: int, nc: int) -> dict[int, int]:
         layout.POINT_VELOCITY: 3 * np_,
         layout.POINT_BIAS: 3 * np_,
         layout.ENERGY: 2,
+        layout.ON: nk,
+        layout.CLOCK: 2,
+        layout.TARGET: 6 * ng,
+        layout.BAUMGARTE: 2 * nr,
+        layout.PHI: nr,
+        layout.PHI_RATE: nr,
+        layout.A: nr * nv,
+        layout.B: nr,
+        layout.CONSTRAINT_FORCE: nv,
+        layout.MULTIPLIERS: nr,
+        layout.BASIS: nv * nv,
+        layout.RANKING: RANKING_SIZE,
+        layout.CHOICE: 2,
         layout.REFERENCE: 3,
         layout.AXES: 9 * nl,
         layout.ORIGIN: 3 * nl,
@@ -43,11 +60,23 @@ def _sizes(nq: int, nv: int, nl: int, np_: int, nc: int) -> dict[int, int]:
         layout.START_V: nv,
         layout.SUM_Q: nq,
         layout.SUM_V: nv,
+        layout.RATES: nq,
+        layout.FACTORED: nr * nv,
+        layout.RIGHT_SIDE: nr,
+        layout.EXCHANGES: nv,
+        layout.REFLECTED: nv,
+        layout.REDUCED: nv * nv,
+        layout.MOMENTA: nv * nv,
+        layout.SHIFT: nv,
+        layout.FREE_MOTION: nv,
+        layout.ASIDE: aside,
+        layout.ASIDE_2: aside,
+        layout.SQUARE: (nv + nr) * (nv + nr + 4),
     }
 
 
 def lay_out(
-    parameters: dict[int, Array], tables: dict[int, Integers], counts: tuple[int, int, int, int, int]
+    parameters: dict[int, Array], tables: dict[int, Integers], counts: tuple[int, ...]
 ) -> tuple[Array, Integers]:
     """The read-only arrays p and t, from the fields of p, the tables of t and the counts (layout.py)."""
     header = np.zeros(layout.END_OF_HEADER, dtype=np.int64)
@@ -75,15 +104,21 @@ class Workspace:
     (nv), `friction` (nv, opposing v), `vdot` (nv): M v̇ + h = effort + friction. `theta` (nc), `J` (nc × nv),
     `Jdv` (nc): coordinates of interest with θ˙ = J v and θ¨ = J v̇ + Jdv. `point_position`, `point_velocity`
     (np × 3, world). `energy`: kinetic and potential, joules. SI units, radians.
+
+    Of the constraints, all with nr rows: `on` (nk, written by the caller, 1 or 0), `phi`, `phi_rate`, `A`
+    (nr × nv), `b`: A v̇ = b; `constraint_force` (nv) and `multipliers` (nr); `clock` (time now, and the time
+    at which the targets hold), `target` (ng × 6, value and five time derivatives of each prescribed value,
+    written by the caller), `baumgarte` (nr × 2), `ranking` (layout.py names its entries), `choice`: of the
+    formulation (formulations.py) and of corrections after each step (0: none).
     """
 
     def __init__(self, parameters: Array, topology: Integers) -> None:
-        """Lay out a buffer for a mechanism's parameters and topology; everything is zero."""
+        """Lay out a buffer for a mechanism's parameters and topology; at rest at the zero pose."""
         t = topology
         nv = int(t[layout.NV])
         self.parameters = parameters
         self.topology = topology
-        self.buffer: Array = np.zeros(int(t[layout.SUM_V + 1]))
+        self.buffer: Array = np.zeros(int(t[layout.LAST + 1]))
         self.q = self._view(layout.Q)
         self.v = self._view(layout.V)
         self.effort = self._view(layout.EFFORT)
@@ -97,9 +132,36 @@ class Workspace:
         self.point_position = self._view(layout.POINT_POSITION).reshape(-1, 3)
         self.point_velocity = self._view(layout.POINT_VELOCITY).reshape(-1, 3)
         self.energy = self._view(layout.ENERGY)
+        self.on = self._view(layout.ON)
+        self.clock = self._view(layout.CLOCK)
+        self.target = self._view(layout.TARGET).reshape(-1, 6)
+        self.baumgarte = self._view(layout.BAUMGARTE).reshape(-1, 2)
+        self.phi = self._view(layout.PHI)
+        self.phi_rate = self._view(layout.PHI_RATE)
+        self.A = self._view(layout.A).reshape(-1, nv)
+        self.b = self._view(layout.B)
+        self.constraint_force = self._view(layout.CONSTRAINT_FORCE)
+        self.multipliers = self._view(layout.MULTIPLIERS)
+        self.ranking = self._view(layout.RANKING)
+        self.choice = self._view(layout.CHOICE)
+        self.basis = self._view(layout.BASIS).reshape(-1, nv)
+        self.on[:] = 1.0
+        self.choice[1] = 1.0
+        self.target[:, 0] = self._given(layout.TARGET_GIVEN)
+        self.baumgarte.ravel()[:] = self._given(layout.BAUMGARTE_GIVEN)
+        self.q[self.scalars] = 1.0
 
     def _view(self, field: int) -> npt.NDArray[np.float64]:
         return self.buffer[self.topology[field] : self.topology[field + 1]]
+
+    def _given(self, field: int) -> Array:
+        return self.parameters[self.topology[field] : self.topology[field + 1]]
+
+    @property
+    def scalars(self) -> Integers:
+        """Places in q of the scalar parts of quaternions."""
+        start, end = self.topology[layout.BALLS], self.topology[layout.BALLS + 1]
+        return self.topology[start + 1 : end : 2]
 
     @property
     def arguments(self) -> tuple[Array, Integers, Array]:

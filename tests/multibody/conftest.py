@@ -9,6 +9,9 @@ import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
 # each import declares the kernels of its file
+import multibody.acceleration
+import multibody.assembly
+import multibody.constrained_steps
 import multibody.functions
 import multibody.integrate
 import multibody.udwadia_kalaba  # noqa: F401

@@ -3,7 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from multibody import Body, Coordinate, Joint, Mechanism, Point
+from multibody import Body, Coordinate, Joint, Mechanism, Point, layout
+from multibody.constraints import Constraint
 
 Array = npt.NDArray[np.float64]
 G = 9.81
@@ -70,12 +71,33 @@ def random_body(rng: np.random.Generator, name: str) -> Body:
     return Body(name, float(masses.sum()), com, second)
 
 
+def random_joint(
+    rng: np.random.Generator, name: str, kind: str, parent: str, child: str, armature: float
+) -> Joint:
+    """A joint in general position; "angles" and "free_angles" are spherical and free on three angles."""
+    special: dict[str, object] = {}
+    if kind == "screw":
+        special["pitch_m_per_rad"] = float(rng.normal() * 0.1)
+    if kind == "universal":
+        special["second_axis"] = rng.normal(size=3)
+    if kind == "compound":
+        special["columns"] = rng.normal(size=(int(rng.integers(1, 4)), 6)) * 0.7
+    if kind in ("angles", "free_angles"):
+        special["coordinates"] = "angles"
+        kind = "spherical" if kind == "angles" else "free"
+    return Joint(
+        name, kind, parent, child, at_m=rng.normal(size=3) * 0.4, rotation=random_rotation(rng),
+        axis=rng.normal(size=3), armature=armature if kind != "fixed" else 0.0, **special,
+    )  # fmt: skip
+
+
 def random_tree(
     rng: np.random.Generator,
     n: int,
     kinds: tuple[str, ...] = ("revolute", "prismatic"),
     serial: bool = False,
     armature: bool = True,
+    constraints: tuple[Constraint, ...] = (),
 ) -> Mechanism:
     """A tree of n bodies in general position, its joints given in no particular order."""
     bodies, joints = [], []
@@ -83,19 +105,9 @@ def random_tree(
         bodies.append(random_body(rng, f"body{i}"))
         parent = i - 1 if serial else int(rng.integers(-1, i))
         kind = kinds[int(rng.integers(len(kinds)))] if i else kinds[0]
-        joints.append(
-            Joint(
-                f"joint{i}",
-                kind,
-                "world" if parent < 0 else f"body{parent}",
-                f"body{i}",
-                at_m=rng.normal(size=3) * 0.4,
-                rotation=random_rotation(rng),
-                axis=rng.normal(size=3),
-                pitch_m_per_rad=float(rng.normal() * 0.1) if kind == "screw" else 0.0,
-                armature=float(rng.uniform(0.0, 0.3)) if armature and kind != "fixed" else 0.0,
-            )
-        )
+        mount = "world" if parent < 0 else f"body{parent}"
+        inertia = float(rng.uniform(0.0, 0.3)) if armature else 0.0
+        joints.append(random_joint(rng, f"joint{i}", kind, mount, f"body{i}", inertia))
     if not serial:
         joints = [joints[i] for i in rng.permutation(n)]
     tip = f"body{n - 1}"
@@ -105,11 +117,36 @@ def random_tree(
         rng.normal(size=3) * 5.0,
         [Point("tip", tip, rng.normal(size=3) * 0.3), Point("middle", f"body{n // 2}", (0.1, 0.2, 0.3))],
         [Coordinate(f"tip_{kind}", kind, "tip") for kind in ("x", "y", "z", "roll", "pitch", "yaw")],
+        constraints,
     )
 
 
 def random_state(rng: np.random.Generator, mechanism: Mechanism) -> tuple[Array, Array]:
-    return rng.uniform(-2.0, 2.0, size=mechanism.nq), rng.normal(size=mechanism.nv)
+    """Any state; quaternions are of unit length."""
+    q, v = rng.uniform(-2.0, 2.0, size=mechanism.nq), rng.normal(size=mechanism.nv)
+    for k, scalar in quaternions(mechanism):
+        q[[k, k + 1, k + 2, scalar]] /= np.linalg.norm(q[[k, k + 1, k + 2, scalar]])
+    return q, v
+
+
+def quaternions(mechanism: Mechanism) -> list[list[int]]:
+    """Places in q: beginning of the vector part, and scalar part."""
+    t = mechanism.topology
+    table: list[list[int]] = t[t[layout.BALLS] : t[layout.BALLS + 1]].reshape(-1, 2).tolist()
+    return table
+
+
+def moved(mechanism: Mechanism, q: Array, v: Array) -> Array:
+    """q after unit time at constant v, exactly; angular velocities of balls are constant in their axes."""
+    result = q.copy()
+    result[: mechanism.nv] += v
+    for k, scalar in quaternions(mechanism):
+        angle = float(np.linalg.norm(v[k : k + 3]))
+        s, u = np.cos(0.5 * angle), 0.5 * np.sinc(0.5 * angle / np.pi) * v[k : k + 3]
+        a, b = q[scalar], q[k : k + 3]
+        result[scalar] = a * s - b @ u
+        result[k : k + 3] = a * u + s * b + np.cross(b, u)
+    return result
 
 
 def relative_error(found: npt.ArrayLike, expected: npt.ArrayLike) -> float:

@@ -46,7 +46,7 @@ def test_bodies_that_cannot_be(values, key, text):
 @pytest.mark.parametrize(
     ("values", "key", "text"),
     [
-        ({"kind": "hinge"}, "kind", "revolute, prismatic, screw or fixed"),
+        ({"kind": "hinge"}, "kind", "compound, simple or fixed"),
         ({"axis": (0.0, 0.0, 0.0)}, "axis", "zero vector"),
         ({"axis": (0.0, np.nan, 0.0)}, "axis", "finite"),
         ({"rotation": np.diag([1.0, 1.0, -1.0])}, "rotation", "right-handed"),

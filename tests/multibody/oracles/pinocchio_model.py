@@ -19,10 +19,12 @@ class PinocchioModel:
         self._bodies = {body.name: body for body in mechanism.bodies}
         self._places = {"world": (0, pin.SE3.Identity())}
         self._grow("world")
-        self.order = [self.model.joints[self.model.getJointId(name)].idx_v for name in mechanism.joint_names]
+        moving = [joint for joint in mechanism.joints if joint.kind != "fixed"]
+        numbers = [self.model.joints[self.model.getJointId(joint.name)] for joint in moving]
+        self.order = [number.idx_v + k for number in numbers for k in range(number.nv)]
         self.model.armature = np.zeros(self.model.nv)
-        for name, place in zip(mechanism.joint_names, self.order, strict=True):
-            self.model.armature[place] = next(j for j in mechanism.joints if j.name == name).armature
+        for joint, number in zip(moving, numbers, strict=True):
+            self.model.armature[number.idx_v : number.idx_v + number.nv] = joint.armature
         for point in mechanism.points:
             parent, offset = self._places[point.body]
             placement = offset * pin.SE3(np.eye(3), np.asarray(point.at_m))
@@ -44,6 +46,7 @@ class PinocchioModel:
             makers = {
                 "revolute": pin.JointModelRevoluteUnaligned,
                 "prismatic": pin.JointModelPrismaticUnaligned,
+                "spherical": lambda axis: pin.JointModelSpherical(),
             }
             number = self.model.addJoint(
                 parent, makers[joint.kind](np.asarray(joint.axis)), placement, joint.name
@@ -52,25 +55,40 @@ class PinocchioModel:
         inertia = pin.Inertia(body.mass_kg, np.asarray(body.com_m), np.asarray(body.inertia_kg_m2))
         self.model.appendBodyToJoint(*self._places[body.name][:1], inertia, self._places[body.name][1])
 
+    def _positions(self, q: Array) -> Array:
+        """q in their order; quaternions are (vector, scalar) in place."""
+        theirs = np.zeros(self.model.nq)
+        k, scalar = 0, self.mechanism.nv
+        for joint in self.mechanism.joints:
+            if joint.kind == "fixed":
+                continue
+            number = self.model.joints[self.model.getJointId(joint.name)]
+            theirs[number.idx_q : number.idx_q + number.nv] = q[k : k + number.nv]
+            if number.nq > number.nv:
+                theirs[number.idx_q + number.nv] = q[scalar]
+                scalar += 1
+            k += number.nv
+        return theirs
+
     def _theirs(self, ours: Array) -> Array:
         theirs = np.zeros(len(ours))
         theirs[self.order] = ours
         return theirs
 
     def mass_matrix(self, q: Array) -> Array:
-        pin.crba(self.model, self.data, self._theirs(q))
+        pin.crba(self.model, self.data, self._positions(q))
         upper = np.triu(self.data.M)
         full: Array = upper + np.triu(upper, 1).T
         return full[np.ix_(self.order, self.order)]
 
     def bias(self, q: Array, v: Array) -> Array:
-        h: Array = pin.nonLinearEffects(self.model, self.data, self._theirs(q), self._theirs(v))
+        h: Array = pin.nonLinearEffects(self.model, self.data, self._positions(q), self._theirs(v))
         return h[self.order]
 
     def point(self, name: str, q: Array, v: Array) -> tuple[Array, Array, Array]:
         """Position, Jacobian (angular; linear) in world axes at the point, and J̇ v."""
         frame, axes = self.model.getFrameId(name), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        theirs = self._theirs(q), self._theirs(v), np.zeros(len(v))
+        theirs = self._positions(q), self._theirs(v), np.zeros(len(v))
         pin.forwardKinematics(self.model, self.data, *theirs)
         pin.updateFramePlacements(self.model, self.data)
         j = pin.computeFrameJacobian(self.model, self.data, theirs[0], frame, axes)

@@ -1,0 +1,151 @@
+"""Finding a consistent state: q on the manifold of all constraints near a given one, v admitted by them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from multibody import layout
+from multibody.constrained import least_motion
+from multibody.dynamics import dynamics
+from multibody.functions import _set
+from multibody.mechanism import Mechanism
+from multibody.model import Array
+from multibody.projection import correct_velocity, position_residual
+from multibody.rank import factor, scaled_right_side_of
+from multibody.rotations import move_by
+from multibody.rows import constraint_rows
+from multibody.workspace import Workspace
+
+LONGEST = 0.5
+"""Longest correction at once, in scaled velocities (about half a radian)."""
+
+
+class AssemblyError(ValueError):
+    """The constraints cannot be met near the given q.
+
+    `residual` is the largest scaled |Φ| reached, `rows` the names of the rows that remain open.
+    """
+
+    def __init__(self, residual: float, rows: tuple[str, ...]) -> None:
+        """Say what remains open."""
+        super().__init__(
+            f"the constraints cannot be met near this pose: {', '.join(rows)} remain open, by up to "
+            f"{residual:.3g} (in typical lengths, or radians). Check lengths and frames, or start nearer"
+        )
+        self.residual, self.rows = residual, rows
+
+
+@dataclass(frozen=True)
+class AssembledState:
+    """A consistent state.
+
+    `q` (nq), `v` (nv), the largest scaled |Φ| left, Newton's iterations, the rank here, and the rank in the
+    neighbourhood, which is larger at a branch pose.
+    """
+
+    q: Array
+    v: Array
+    residual: float
+    iterations: int
+    rank: int
+    ordinary_rank: int
+
+
+def assemble(
+    mechanism: Mechanism,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike | None = None,
+    tolerance: float = 1e-12,
+    most: int = 100,
+) -> AssembledState:
+    """The consistent state near (q, v), by Newton's method with the pseudo-inverse in the mass metric.
+
+    Raises AssemblyError where the largest scaled |Φ| is above `tolerance` after `most` iterations, ValueError
+    for wrong lengths.
+    """
+    w = mechanism.workspace()
+    _set("q", w.q, q)
+    if v is not None:
+        _set("v", w.v, v)
+    return assemble_workspace(mechanism, w, tolerance, most)
+
+
+def assemble_workspace(
+    mechanism: Mechanism, w: Workspace, tolerance: float = 1e-12, most: int = 100
+) -> AssembledState:
+    """The same in place, for the state, targets and switches of a workspace, whose ordinary rank is set."""
+    w.ranking[:] = 0.0
+    iterations = _close(mechanism, w, tolerance, most)
+    rank = int(w.ranking[layout.RANK])
+    ordinary = max(rank, _ordinary_rank(mechanism, w, tolerance, most))
+    w.ranking[:] = 0.0
+    _prepare(w)
+    w.ranking[layout.ORDINARY] = ordinary
+    _prepare(w)
+    correct_velocity(*w.arguments)
+    constraint_rows(*w.arguments)
+    return AssembledState(w.q.copy(), w.v.copy(), position_residual(*w.arguments), iterations, rank, ordinary)
+
+
+def _prepare(w: Workspace) -> float:
+    dynamics(*w.arguments)
+    constraint_rows(*w.arguments)
+    factor(*w.arguments)
+    return float(position_residual(*w.arguments))
+
+
+def _close(mechanism: Mechanism, w: Workspace, tolerance: float, most: int) -> int:
+    """Newton's method with limited steps and a line search on the residual; returns the iterations."""
+    t = w.topology
+    columns = w.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+    shift, zero = np.zeros(mechanism.nv), np.zeros(mechanism.nv)
+    residual = _prepare(w)
+    for iteration in range(most):
+        if residual <= tolerance:
+            return iteration
+        scaled_right_side_of(*w.arguments, -1.0, layout.PHI)
+        least_motion(*w.arguments, zero, shift)
+        start, reach = w.q.copy(), min(1.0, LONGEST / max(1e-300, float(np.abs(shift / columns).max())))
+        while True:
+            w.q[:] = start
+            move_by(w.topology, w.q, shift, reach)
+            now = _prepare(w)
+            if now < residual or reach < 1e-3:
+                break
+            reach *= 0.5
+        residual = now
+    phi = np.abs(w.phi)
+    worst = np.argsort(-phi)[:3]
+    raise AssemblyError(residual, tuple(mechanism.row_names[i] for i in worst if phi[i] > tolerance))
+
+
+def _ordinary_rank(mechanism: Mechanism, w: Workspace, tolerance: float, most: int) -> int:
+    """The largest rank at a few poses of the manifold close by."""
+    rng, best = np.random.default_rng(0), 0
+    t = w.topology
+    columns = w.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+    near = mechanism.workspace()
+    for _ in range(4):
+        near.buffer[:] = w.buffer
+        move_by(w.topology, near.q, columns * rng.normal(size=mechanism.nv), 0.02)
+        near.ranking[:] = 0.0
+        try:
+            _close(mechanism, near, max(tolerance, 1e-10), most)
+        except AssemblyError:
+            continue
+        best = max(best, int(near.ranking[layout.RANK]))
+    return best
+
+
+def switch(mechanism: Mechanism, w: Workspace, name: str, on: bool) -> float:
+    """Switch a constraint on or off in a running workspace; returns the energy (J) lost to the impulse.
+
+    Switching on makes v jump, v⁺ = v⁻ - M⁻¹ A' (A M⁻¹ A')⁺ (A v⁻ + Φ_t), and closes the gap in position, if
+    any. Raises ModelError for an unknown name, AssemblyError where the gap cannot be closed.
+    """
+    w.on[mechanism.constraint_index(name)] = float(on)
+    _close(mechanism, w, 1e-12, 50)
+    w.ranking[layout.ORDINARY] = w.ranking[layout.LOST] = 0.0
+    _prepare(w)
+    return float(correct_velocity(*w.arguments))

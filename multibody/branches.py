@@ -1,0 +1,138 @@
+"""Poses in which branches of the closure meet: a lost row is replaced by its next derivative.
+
+Let u'A = 0 for a combination u of rows. Three derivatives of u'Φ = 0 give, with Ȧ linear in v,
+
+    u'(A v̈ + 3 Ȧ v̇ + D³Φ[v, v, v]) = 0,      hence      u'Ȧ v̇ = -(1/3) u'D³Φ[v, v, v],
+
+a condition on v̇ that takes the place of the one that is lost. It keeps the motion on the branch on which it
+is. Where the machine rests at such a pose the motion is undetermined, and the row stays away.
+
+Ȧ and D³Φ are found by differences along v at constant v (five points, error about 1e-11): this is done only
+inside the narrow window of a branch pose. Prescribed values are taken as functions whose third derivative
+is 0.
+"""
+
+import math
+
+from multibody.compiling import ON_MECHANISM, kernel, part
+from multibody.kinematics import kinematics
+from multibody.layout import (
+    ASIDE,
+    ASIDE_2,
+    COLUMN_SCALE,
+    EXCHANGES,
+    FACTORED,
+    N_ROWS,
+    NQ,
+    NV,
+    RANK,
+    RANKING,
+    REFERENCE_SIZE,
+    REFLECTED,
+    REPLACED,
+    RIGHT_SIDE,
+    ROW_SCALE,
+    A,
+    B,
+    Q,
+    V,
+)
+from multibody.model import Integers
+from multibody.orthogonal import pivoted_qr
+from multibody.rank import ENTERED, exchange_back, reflect
+from multibody.rotations import move
+from multibody.rows import constraint_rows
+from multibody.vectors import Rows
+from multibody.views import block, copy, fill, fill_matrix, matrix, vector
+
+STEP = 1e-3
+SLOWEST = 1e-6
+
+
+@kernel(ON_MECHANISM)
+def replace_lost_rows(p: Rows, t: Integers, w: Rows) -> None:
+    """After `factor` and with the right side set: factors of the remaining rows and of the replaced ones."""
+    m, n = t[N_ROWS], t[NV]
+    ranking, v, columns = vector(t, w, RANKING), vector(t, w, V), vector(t, p, COLUMN_SCALE)
+    speed = 0.0
+    for k in range(n):
+        speed += (v[k] / columns[k]) ** 2
+    speed = math.sqrt(speed)
+    if speed < SLOWEST:
+        return
+    start = t[ASIDE]
+    derivative, third = block(w, start, m, n), block(w, start + m * n, 1, m)[0]
+    _differences(p, t, w, speed, derivative, third)
+
+    # Q' from the left: the first rows stay as they are, the others become the replaced ones
+    factored, exchanges, reflected = (
+        matrix(t, w, FACTORED, n),
+        vector(t, w, EXCHANGES),
+        vector(t, w, REFLECTED),
+    )
+    right, rank = vector(t, w, RIGHT_SIDE), int(ranking[RANK])
+    system, column = block(w, t[ASIDE_2], m, n), block(w, t[ASIDE_2] + m * n, 1, m)[0]
+    reflect(factored, reflected, rank, right)
+    reflect(factored, reflected, rank, third)
+    for k in range(n):
+        for i in range(m):
+            column[i] = derivative[i, k]
+        reflect(factored, reflected, rank, column)
+        for i in range(rank, m):
+            system[i, k] = column[i]
+    for i in range(rank):
+        fill(system[i], 0.0)
+        for k in range(i, n):
+            system[i, k] = factored[i, k]
+        exchange_back(exchanges, rank, system[i])
+    for i in range(rank, m):
+        right[i] = -speed * speed * third[i] / 3.0
+    for i in range(m):
+        copy(system[i], factored[i])
+    limit = ENTERED * vector(t, p, REFERENCE_SIZE)[0]
+    ranking[RANK] = pivoted_qr(factored, exchanges, reflected, limit)
+    ranking[REPLACED] = ranking[RANK] - rank
+
+
+@part
+def _differences(p: Rows, t: Integers, w: Rows, speed: float, derivative: Rows, third: Rows) -> None:
+    """dÂ/ds and d(Ȧv)/ds along the unit velocity v/speed, in scaled rows and velocities."""
+    m, n, nq = t[N_ROWS], t[NV], t[NQ]
+    rows, columns = vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
+    q, v, a, b = vector(t, w, Q), vector(t, w, V), matrix(t, w, A, n), vector(t, w, B)
+    end = t[ASIDE + 1]
+    kept_q, kept_v = block(w, end - nq, 1, nq)[0], block(w, end - nq - n, 1, n)[0]
+    copy(q, kept_q)
+    copy(v, kept_v)
+    fill_matrix(derivative, 0.0)
+    fill(third, 0.0)
+    for k in range(n):
+        v[k] /= speed
+    for point in range(4):
+        reach = STEP * (point - 2 if point < 2 else point - 1)  # -2, -1, 1, 2
+        weight = (-8.0 if point == 1 else 8.0 if point == 2 else 1.0 if point == 0 else -1.0) / (12.0 * STEP)
+        copy(kept_q, q)
+        move(t, q, v, reach)
+        kinematics(p, t, w)
+        constraint_rows(p, t, w)
+        for i in range(m):
+            third[i] -= weight * rows[i] * b[i]
+            for k in range(n):
+                derivative[i, k] += weight * rows[i] * a[i, k] * columns[k]
+    copy(kept_q, q)
+    copy(kept_v, v)
+    kinematics(p, t, w)
+    constraint_rows(p, t, w)
+
+
+@kernel(ON_MECHANISM)
+def factor_again(p: Rows, t: Integers, w: Rows) -> None:
+    """Factors of the remaining rows alone, as before `replace_lost_rows`; the rank is left as it is."""
+    factored, a = matrix(t, w, FACTORED, t[NV]), matrix(t, w, A, t[NV])
+    rows, columns = vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
+    for i in range(t[N_ROWS]):
+        for k in range(t[NV]):
+            factored[i, k] = rows[i] * a[i, k] * columns[k]
+    pivoted_qr(
+        factored, vector(t, w, EXCHANGES), vector(t, w, REFLECTED), ENTERED * vector(t, p, REFERENCE_SIZE)[0]
+    )

@@ -1,0 +1,163 @@
+"""Constrained acceleration: M v̇ = r + Fc, A v̇ = b, with r = effort + friction - h and Fc in the range of A'.
+
+Each formulation is a kernel with the same results in the workspace: `VDOT`, `CONSTRAINT_FORCE`, `MULTIPLIERS`
+(the shortest, in scaled rows, where they are not unique) and `RANKING`. All share the decision on the rank
+(rank.py).
+
+`projected` is the fast one. Its equations are those of Aghili 2005, (I - P) v̇ = A⁺ b and P M v̇ = P r, written
+with a basis Λ of the range of P instead of P itself:
+    v̇ = x + Λ z,   A x = b,   Λ' M Λ z = Λ' (r - M x)
+"""
+
+from multibody.branches import factor_again, replace_lost_rows
+from multibody.compiling import BUFFER, ON_MECHANISM, PARAMETERS, TOPOLOGY, VECTOR, kernel, part, void
+from multibody.dynamics import dynamics
+from multibody.layout import (
+    BASIS,
+    COLUMN_SCALE,
+    CONSTRAINT_FORCE,
+    EFFORT,
+    EXCHANGES,
+    FACTORED,
+    FREE_MOTION,
+    FRICTION,
+    LOST,
+    MOMENTA,
+    MULTIPLIERS,
+    N_ROWS,
+    NV,
+    RANK,
+    RANKING,
+    REDUCED,
+    REFLECTED,
+    REPLACED,
+    RIGHT_SIDE,
+    ROW_SCALE,
+    SHIFT,
+    VDOT,
+    B,
+    H,
+    M,
+)
+from multibody.linear import cholesky, cholesky_solve
+from multibody.model import Integers
+from multibody.rank import (
+    admitted,
+    exchange,
+    factor,
+    forward_substitute,
+    particular,
+    reflect_back,
+    scaled_right_side,
+)
+from multibody.rows import constraint_rows
+from multibody.vectors import Rows
+from multibody.views import block, fill, matrix, vector
+
+
+@kernel(ON_MECHANISM)
+def constrained_terms(p: Rows, t: Integers, w: Rows) -> None:
+    """From q, v and effort: M, h, friction, the rows and their factors, lost ones replaced."""
+    dynamics(p, t, w)
+    constraint_rows(p, t, w)
+    factor(p, t, w)
+    scaled_right_side(t, p, w, 1.0, B)
+    if vector(t, w, RANKING)[LOST] > 0.0:
+        replace_lost_rows(p, t, w)
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, VECTOR))
+def least_motion(p: Rows, t: Integers, w: Rows, r: Rows, x: Rows) -> None:
+    """After `factor`, with `RIGHT_SIDE` = scaled b: the x (nv) with A x = b and Λ' M x = Λ' r.
+
+    Leaves the basis in `BASIS`. For r = 0 it is the x with A x = b that is shortest in the mass metric.
+    """
+    nv = t[NV]
+    mass, basis = matrix(t, w, M, nv), matrix(t, w, BASIS, nv)
+    ranking = vector(t, w, RANKING)
+    particular(p, t, w, vector(t, w, RIGHT_SIDE), x)
+    admitted(p, t, w)
+    free = nv - int(ranking[RANK])
+    reduced, z, momenta = (
+        block(w, t[REDUCED], free, free),
+        vector(t, w, FREE_MOTION),
+        matrix(t, w, MOMENTA, nv),
+    )
+    for i in range(free):
+        for k in range(nv):
+            total = 0.0
+            for j in range(nv):
+                total += mass[k, j] * basis[i, j]
+            momenta[i, k] = total
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(nv):
+                total += momenta[i, k] * basis[j, k]
+            reduced[i, j] = total
+        total = 0.0
+        for k in range(nv):
+            total += basis[i, k] * r[k] - momenta[i, k] * x[k]
+        z[i] = total
+    cholesky(reduced, reduced)
+    cholesky_solve(reduced, z[:free])
+    for i in range(free):
+        for k in range(nv):
+            x[k] += basis[i, k] * z[i]
+
+
+@part
+def free_forces(t: Integers, w: Rows, r: Rows) -> None:
+    """r = effort + friction - h."""
+    effort, friction, h = vector(t, w, EFFORT), vector(t, w, FRICTION), vector(t, w, H)
+    for k in range(t[NV]):
+        r[k] = effort[k] + friction[k] - h[k]
+
+
+@kernel(ON_MECHANISM)
+def forces_of_constraint(p: Rows, t: Integers, w: Rows) -> None:
+    """After v̇ is known: Fc = M v̇ - r, and the shortest multipliers with A'λ = Fc."""
+    nv = t[NV]
+    mass, vdot, force, r = (
+        matrix(t, w, M, nv),
+        vector(t, w, VDOT),
+        vector(t, w, CONSTRAINT_FORCE),
+        vector(t, w, SHIFT),
+    )
+    free_forces(t, w, r)
+    for i in range(nv):
+        force[i] = -r[i]
+        for k in range(nv):
+            force[i] += mass[i, k] * vdot[k]
+    if vector(t, w, RANKING)[REPLACED] > 0.0:
+        factor_again(p, t, w)
+    multipliers_of(p, t, w)
+
+
+@kernel(ON_MECHANISM)
+def multipliers_of(p: Rows, t: Integers, w: Rows) -> None:
+    """The shortest multipliers (in scaled rows) with A'λ = Fc, from the factors of the rows."""
+    nv, m = t[NV], t[N_ROWS]
+    force, x, multipliers = vector(t, w, CONSTRAINT_FORCE), vector(t, w, SHIFT), vector(t, w, MULTIPLIERS)
+    factored, columns, rows = matrix(t, w, FACTORED, nv), vector(t, p, COLUMN_SCALE), vector(t, p, ROW_SCALE)
+    ranking = vector(t, w, RANKING)
+    rank = int(ranking[RANK] - ranking[REPLACED])
+    for k in range(nv):
+        x[k] = columns[k] * force[k]
+    exchange(vector(t, w, EXCHANGES), rank, x)
+    forward_substitute(factored, rank, x)
+    fill(multipliers, 0.0)
+    for i in range(rank):
+        multipliers[i] = x[i]
+    reflect_back(factored, vector(t, w, REFLECTED), rank, multipliers)
+    for i in range(m):
+        multipliers[i] *= rows[i]
+
+
+@kernel(ON_MECHANISM)
+def projected(p: Rows, t: Integers, w: Rows) -> None:
+    """From q, v and effort: v̇, Fc, λ and the rank, by the basis of the admitted velocities."""
+    constrained_terms(p, t, w)
+    r = vector(t, w, SHIFT)
+    free_forces(t, w, r)
+    least_motion(p, t, w, r, vector(t, w, VDOT))
+    forces_of_constraint(p, t, w)

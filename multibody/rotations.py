@@ -1,0 +1,94 @@
+"""Unit quaternions (scalar s; vector u), R = (s² - u'u) 1 + 2 u u' + 2 s û, with rates in the body's axes.
+
+    ṡ = -½ u'ω,   u̇ = ½ (s ω + u × ω)            ω: angular velocity, in the turned axes
+
+All kernels accept quaternions that are not quite of unit length, and take their direction.
+"""
+
+import math
+
+from multibody.compiling import TOPOLOGY, VECTOR, float64, kernel, part, void
+from multibody.layout import BALLS
+from multibody.model import Integers
+from multibody.vectors import Rows, Vector, add, combine, cross, dot, subtract, times
+from multibody.views import table
+
+
+@part
+def turned(x: Vector, y: Vector, z: Vector, s: float, u: Vector) -> tuple[Vector, Vector, Vector]:
+    """Axes x, y, z after the rotation that the quaternion gives in these very axes."""
+    square = s * s + dot(u, u)
+    a, b = 2.0 / square, 1.0 - 2.0 * dot(u, u) / square
+    c = a * s
+    first = (b + a * u[0] * u[0], a * u[1] * u[0] + c * u[2], a * u[2] * u[0] - c * u[1])
+    second = (a * u[0] * u[1] - c * u[2], b + a * u[1] * u[1], a * u[2] * u[1] + c * u[0])
+    third = (a * u[0] * u[2] + c * u[1], a * u[1] * u[2] - c * u[0], b + a * u[2] * u[2])
+    return combine(x, y, z, first), combine(x, y, z, second), combine(x, y, z, third)
+
+
+@part
+def coordinate_rates(t: Integers, q: Rows, v: Rows, rates: Rows) -> None:
+    """q̇ from v: equal, except for quaternions."""
+    for k in range(len(v)):
+        rates[k] = v[k]
+    balls = table(t, BALLS, 2)
+    for i in range(balls.shape[0]):
+        k, scalar = balls[i, 0], balls[i, 1]
+        s, u, w = q[scalar], (q[k], q[k + 1], q[k + 2]), (v[k], v[k + 1], v[k + 2])
+        rates[scalar] = -0.5 * dot(u, w)
+        rates[k], rates[k + 1], rates[k + 2] = times(0.5, add(times(s, w), cross(u, w)))
+
+
+@part
+def velocities(t: Integers, q: Rows, rates: Rows, v: Rows) -> None:
+    """v from q̇ (which may have a part along the quaternion, that is ignored)."""
+    for k in range(len(v)):
+        v[k] = rates[k]
+    balls = table(t, BALLS, 2)
+    for i in range(balls.shape[0]):
+        k, scalar = balls[i, 0], balls[i, 1]
+        s, u = q[scalar], (q[k], q[k + 1], q[k + 2])
+        sd, ud = rates[scalar], (rates[k], rates[k + 1], rates[k + 2])
+        v[k], v[k + 1], v[k + 2] = times(
+            2.0 / (s * s + dot(u, u)), subtract(subtract(times(s, ud), times(sd, u)), cross(u, ud))
+        )
+
+
+@part
+def normalise(t: Integers, q: Rows) -> None:
+    """Bring every quaternion to unit length."""
+    balls = table(t, BALLS, 2)
+    for i in range(balls.shape[0]):
+        k, scalar = balls[i, 0], balls[i, 1]
+        square = q[scalar] * q[scalar]
+        for j in range(k, k + 3):
+            square += q[j] * q[j]
+        scale = 1.0 / square**0.5
+        q[scalar] *= scale
+        for j in range(k, k + 3):
+            q[j] *= scale
+
+
+@part
+def move(t: Integers, q: Rows, shift: Rows, reach: float) -> None:
+    """q := q moved along the constant v = `shift` for `reach`, exactly."""
+    for k in range(len(shift)):
+        q[k] += reach * shift[k]
+    balls = table(t, BALLS, 2)
+    for i in range(balls.shape[0]):
+        k, scalar = balls[i, 0], balls[i, 1]
+        turn = times(reach, (shift[k], shift[k + 1], shift[k + 2]))
+        u = subtract((q[k], q[k + 1], q[k + 2]), turn)
+        half = 0.5 * math.sqrt(dot(turn, turn))
+        c, ratio = math.cos(half), 0.5 * (math.sin(half) / half if half > 1e-9 else 1.0)
+        a = times(ratio, turn)
+        s = q[scalar]
+        q[scalar] = s * c - dot(u, a)
+        q[k], q[k + 1], q[k + 2] = add(add(times(c, u), times(s, a)), cross(u, a))
+    normalise(t, q)
+
+
+@kernel(void(TOPOLOGY, VECTOR, VECTOR, float64))
+def move_by(t: Integers, q: Rows, shift: Rows, reach: float) -> None:
+    """`move` for callers in Python."""
+    move(t, q, shift, reach)
