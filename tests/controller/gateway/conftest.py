@@ -134,7 +134,10 @@ class Rig:
         return client
 
     def ask(self, method: str, client: RequestClient | None = None, **params: Any) -> Any:
-        return (client or self.client).request(method, {"as": "me@test", **params}, timeout_s=PATIENCE_S)
+        answer = (client or self.client).request(method, {"as": "me@test", **params}, timeout_s=PATIENCE_S)
+        if method in ("move", "send"):
+            self.goal: int = answer["goal"]
+        return answer
 
     def refused(self, method: str, client: RequestClient | None = None, **params: Any) -> RequestError:
         with pytest.raises(RequestError) as caught:
@@ -167,7 +170,11 @@ class Rig:
         raise AssertionError(f"no {until} came, only {[event.method for event in found]}")
 
     def result(self, client: RequestClient | None = None) -> dict[str, Any]:
-        return self.events("goal.result", client)[-1].params
+        """How the goal that was asked for last ended."""
+        while True:
+            result = self.events("goal.result", client)[-1].params
+            if result["goal"] == self.goal:
+                return result
 
     def close(self) -> None:
         for client in self.clients:

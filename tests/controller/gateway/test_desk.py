@@ -82,6 +82,21 @@ def test_more_orders_than_the_socket_holds_arrive_in_order_with_the_urgent_ahead
     assert len(arrived) - arrived.index(stop) > MOST_WAITING // 2
 
 
+def test_stops_that_wait_for_room_are_one(desk: Desk, inbox: OrderInbox, effect_of: Any) -> None:
+    told: list[Any] = []
+
+    def stop_at(tick: int) -> int:
+        return desk.place(OrderKind.STOP, lambda _: None, now_ns=0, urgent=True, at_tick=tick)
+
+    with pytest.raises(RequestError, match="orders wait"):
+        list(map(stop_at, range(5000)))  # until neither socket nor desk has room for more
+    numbers = {desk.place(OrderKind.ESTOP, told.append, now_ns=0, urgent=True) for _ in range(500)}
+    (number,) = numbers
+    assert [order.id for order in drained(inbox, desk)].count(number) == 1
+    desk.settle(effect_of(number))
+    assert [effect.outcome for effect in told] == [OrderOutcome.DONE] * 500
+
+
 def test_an_order_without_effect_fails_when_its_time_is_over(desk: Desk, effect_of: Any) -> None:
     told: list[Any] = []
     number = desk.place(OrderKind.ENABLE, told.append, now_ns=0, timeout_s=2.0)

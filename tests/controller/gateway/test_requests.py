@@ -176,6 +176,32 @@ def test_a_lost_lease_stops_the_machine_on_its_path(rigs: Make) -> None:
     assert rig.ask("state")["fault"] is None
 
 
+def test_a_lease_taken_by_force_or_given_back_in_motion_stops_the_machine(rigs: Make) -> None:
+    rig = rigs("device")
+    other = rig.connect()
+    for by, method, force in ((other, "acquire", {"force": True}), (rig.client, "release", {})):
+        rig.enabled()
+        goal = rig.ask(
+            "move", target={"lift": 0.0 if rig.ask("state")["q"]["lift"] > 0.1 else 0.19}, speed=0.02
+        )
+        name = "you@test" if by is other else "me@test"
+        rig.ask(method, by, **{"as": name, **force})
+        result = rig.result()
+        assert (result["goal"], result["code"]) == (goal["goal"], ResultCode.LEASE_LOST)
+        assert "lease was lost" in result["text"]
+
+
+def test_what_is_refused_at_its_tick_is_told_then(rigs: Make) -> None:
+    rig = rigs("lockstep")
+    rig.enabled()
+    tick = rig.ask("state")["tick"]
+    assert rig.ask("jog", velocity={"lift": 0.01}, at_tick=tick + 30)["tick"] == tick + 30
+    rig.ask("disable")
+    rig.ask("advance", ticks=50)
+    told = rig.events("order.refused")[-1].params
+    assert (told["method"], told["code"]) == ("jog", RequestCode.WRONG_STATE)
+
+
 def test_stop_is_answered_while_the_planner_plans_and_the_plan_moves_nothing(rigs: Make) -> None:
     rig = rigs("device")
     rig.enabled()
