@@ -1,6 +1,9 @@
 """The machine by hand: the commands of the README against daemons in real time, with their exit statuses."""
 
 import os
+import pty
+import re
+import select
 import signal
 import subprocess
 from pathlib import Path
@@ -156,3 +159,51 @@ def test_a_second_controller_at_the_same_plant_learns_who_has_it(
         assert f"{os.uname().nodename}" in found
         assert answer(elsewhere, "enable", status=3)["error"]["name"] in ("NO_PLANT", "WRONG_STATE")
     assert answer(patient.runtime, "state")["state"] == "inactive"
+
+
+def test_jogging_with_keys(patient: Rig) -> None:
+    runtime = patient.runtime
+    answer(runtime, "enable")
+    ours, theirs = pty.openpty()
+    jog = subprocess.Popen(
+        command_line("jog", "--speed", "0.2"),
+        stdin=theirs,
+        stderr=theirs,
+        stdout=theirs,
+        env=environment(runtime),
+    )
+    os.close(theirs)
+    try:
+        _read_until(ours, "q: end")
+        before = answer(runtime, "state")["q"]["elbow"]
+        os.write(ours, b"2")
+        _read_until(ours, "elbow")
+        wait_for(
+            lambda: _strike(ours, b"+") and answer(runtime, "state")["q"]["elbow"] > before + 0.01, "motion"
+        )
+        wait_for(lambda: answer(runtime, "state")["state"] == "active", "the stop after the key was let go")
+        held = answer(runtime, "state")["q"]["elbow"]
+        assert answer(runtime, "state")["q"]["elbow"] == pytest.approx(held, abs=1e-5)
+        os.write(ours, b"q")
+        assert jog.wait(60) == 0
+    finally:
+        jog.kill()
+        jog.wait()
+        os.close(ours)
+
+
+def _read_until(terminal: int, text: str) -> None:
+    seen = ""
+
+    def found() -> bool:
+        nonlocal seen
+        if select.select([terminal], [], [], 0.1)[0]:
+            seen += os.read(terminal, 4096).decode(errors="replace")
+        return text in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen)
+
+    wait_for(found, f"{text!r} on the terminal")
+
+
+def _strike(terminal: int, key: bytes) -> bool:
+    os.write(terminal, key)
+    return True

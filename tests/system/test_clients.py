@@ -71,6 +71,27 @@ def test_the_readme_s_trajectories_as_printed(robot: Robot, tmp_path: Path) -> N
     assert robot.check(read_trajectory_file(path).trajectory)["duration_s"] == pytest.approx(7.0)
 
 
+def test_getting_started_as_printed(lockstep: Rig, tmp_path: Path) -> None:
+    page = ROOT / "docs" / "getting_started.md"
+    points, curve = blocks(page, "yaml")
+    (program,) = blocks(page, "python")
+    path = tmp_path / "path.yaml"
+    with Robot(endpoint=lockstep.requests) as robot:
+        robot.enable()
+        robot.move({"x": 0.1, "y": 0.3, "angle": 0.0})
+        path.write_text(points)
+        robot.send(read_trajectory_file(path).trajectory).wait()
+        path.write_text(points.replace("3.0", "2.05"))
+        with pytest.raises(RequestError, match="lift"):
+            robot.send(read_trajectory_file(path).trajectory)
+        start = re.search(r"linkwork move (x=\S+) (y=\S+) (z=\S+) (angle=\S+)`", page.read_text())
+        assert start
+        robot.move({name: float(value) for name, value in (text.split("=") for text in start.groups())})
+        path.write_text(curve)
+        robot.send(read_trajectory_file(path).trajectory).wait()
+    assert "%" in run_printed(lockstep, program)
+
+
 def test_moves_by_joint_and_by_tool(robot: Robot) -> None:
     robot.move(shoulder=0.3, elbow=-0.6, lift=0.0)
     state = robot.state
