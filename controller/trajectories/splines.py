@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from controller.trajectories.block import SHORTEST_PIECE_S
+from controller.trajectories.block import CUBIC, QUINTIC, SHORTEST_PIECE_S
 from controller.trajectories.path import Path
 from controller.trajectories.start import Present
 from protocol.codes import ResultCode
@@ -19,15 +20,22 @@ from protocol.trajectory import Point
 Floats = NDArray[np.float64]
 
 
-def spline(knots: Floats, theta: Floats, first_rate: Floats) -> Floats:
-    """Values (n + 1) × 2 × k of the C2 cubic spline through theta ((n + 1) × k), at rest in the end.
+def spline(knots: Floats, theta: Floats, rates: Floats) -> Floats:
+    """Values (n + 1) × 2 × k of the cubic pieces through theta ((n + 1) × k) with the given rates.
 
-    first_rate: θ' at the beginning (k).
+    rates: θ' at each knot ((n + 1) × k), a row that is not a number where it is left open; the first and the
+    last are given. Between two given rates the pieces are one C2 spline.
     """
-    through = CubicSpline(knots, theta, bc_type=((1, first_rate), (1, np.zeros(theta.shape[1]))))
-    rate = through(knots, 1)
-    rate[0], rate[-1] = first_rate, 0.0
-    return np.stack([theta, rate], axis=1)
+    filled = rates.copy()
+    given = np.flatnonzero(~np.isnan(rates[:, 0]))
+    for first, last in pairwise(given):
+        if last - first > 1:
+            section = slice(first, last + 1)
+            through = CubicSpline(
+                knots[section], theta[section], bc_type=((1, rates[first]), (1, rates[last]))
+            )
+            filled[first + 1 : last] = through(knots[first + 1 : last], 1)
+    return np.stack([theta, filled], axis=1)
 
 
 def path_through(points: Sequence[Point], columns: Sequence[int], present: Present) -> Path:
@@ -41,23 +49,26 @@ def path_through(points: Sequence[Point], columns: Sequence[int], present: Prese
     values = np.zeros((len(points), _rows(points), len(present.theta)))
     values[:, 0] = present.theta
     values[:, 0, list(columns)] = [point.positions for point in points]
-    for row, name in ((1, "velocities"), (2, "accelerations")):
-        if row < values.shape[1]:
-            values[:, row, list(columns)] = [getattr(point, name) for point in points]
+    for row, name in ((1, "velocities"), (2, "accelerations"))[: values.shape[1] - 1]:
+        for index, point in enumerate(points):
+            given = getattr(point, name)
+            values[index, row] = np.nan if given is None else 0.0
+            if given is not None:
+                values[index, row, list(columns)] = given
     values[:, 0] += present.nearest(values[0, 0])
     if times[0] == 0.0:
         _check_start(values[0], present, columns)
         values[0, 0] = present.theta
+        values[0, 1] = np.where(np.isnan(values[0, 1]), present.rate, values[0, 1])
     else:
         here = np.zeros((1, *values.shape[1:]))
-        here[0, 0], here[0, 1:2] = present.theta, present.rate
+        here[0, 0], here[0, 1] = present.theta, present.rate
         values, times = np.concatenate([here, values]), np.concatenate([[0.0], times])
     _check_times(times, len(times) - len(points))
-    if values.shape[1] > 1:
-        _check_end(values[-1, 1], present, len(points) - 1, columns)
-        values[-1, 1] = 0.0
-    else:
-        values = spline(times, values[:, 0], present.rate)
+    _check_end(values[-1, 1], present, len(points) - 1, columns)
+    values[-1, 1] = 0.0
+    if values.shape[1] == CUBIC:
+        values = spline(times, values[:, 0], values[:, 1])
     return Path(present.coordinates, times, values, (0.0, float(times[-1])))
 
 
@@ -66,15 +77,15 @@ def _refuse(text: str, *path: str | int, **data: object) -> NoReturn:
 
 
 def _rows(points: Sequence[Point]) -> int:
-    def rows(point: Point) -> int:
-        return 1 + (point.velocities is not None) + (point.accelerations is not None)
-
-    first = rows(points[0])
-    for index, point in enumerate(points):
-        if rows(point) != first:
-            what = "velocities" if min(first, rows(point)) == 1 else "accelerations"
-            _refuse(f"give {what} for every way-point or for none; points 0 and {index} differ", index, what)
-    return first
+    """CUBIC, or QUINTIC where every way-point has accelerations too."""
+    given = [point.accelerations is not None for point in points]
+    if not any(given):
+        return CUBIC
+    if not all(given):
+        index = given.index(not given[0])
+        text = f"give accelerations for every way-point or for none; points 0 and {index} differ"
+        _refuse(text, index, "accelerations")
+    return QUINTIC
 
 
 def _check_start(first: Floats, present: Present, columns: Sequence[int]) -> None:
@@ -88,13 +99,12 @@ def _check_start(first: Floats, present: Present, columns: Sequence[int]) -> Non
                 " be above 0",
                 0, "positions", place, coordinate=name, value=value, present=here, limit=limit,
             )  # fmt: skip
-        if len(first) > 1:
-            value, here = float(first[1, column]), float(present.rate[column])
-            if abs(value - here) > limit:
-                _refuse(
-                    f"the goal begins with {name} at {value:.6g} per s, the machine has {here:.6g}",
-                    0, "velocities", place, coordinate=name, value=value, present=here, limit=limit,
-                )  # fmt: skip
+        value, here = float(first[1, column]), float(present.rate[column])
+        if abs(value - here) > limit:  # a rate that is left open is not a number, and passes
+            _refuse(
+                f"the goal begins with {name} at {value:.6g} per s, the machine has {here:.6g}",
+                0, "velocities", place, coordinate=name, value=value, present=here, limit=limit,
+            )  # fmt: skip
 
 
 def _check_times(times: Floats, added: int) -> None:

@@ -117,11 +117,6 @@ def test_an_angle_that_wraps_is_taken_the_short_way():
         (lambda: points([1.0, 1.000001], [HERE, HERE]), (1, "time_from_start_s"), "1e-05 s are needed"),
         (lambda: points([1e-6], [HERE]), (0, "time_from_start_s"), "before point 0"),
         (
-            lambda: points([1.0], [HERE]) + points([2.0], [HERE], [[0.0] * 3]),
-            (1, "velocities"),
-            "every way-point or for none",
-        ),
-        (
             lambda: points([1.0], [HERE], [[0.0] * 3]) + points([2.0], [HERE], [[0.0] * 3], [[0.0] * 3]),
             (1, "accelerations"),
             "every way-point or for none",
@@ -133,3 +128,27 @@ def test_way_points_that_do_not_fit_are_refused_with_the_field(made, path, says)
         path_through(made(), [0, 1, 2], present())
     assert caught.value.code == ResultCode.INVALID_GOAL
     assert caught.value.path == ("trajectory", "points", *path)
+
+
+def test_velocities_may_be_given_at_some_way_points_only():
+    times = [0.0, 0.7, 1.5, 2.0, 3.0]
+    positions = HERE + np.array(
+        [[0, 0, 0], [0.1, -0.2, 0.3], [0.4, 0.1, 0.0], [0.2, 0.2, 0.2], [0.0, 0.1, 0.5]]
+    )
+    rate = [0.25, -0.1, 0.3]
+    chosen = points(times, positions)
+    chosen[2] = Point(time_from_start_s=1.5, positions=list(positions[2]), velocities=rate)
+    path = path_through(chosen, [0, 1, 2], present())
+    np.testing.assert_array_equal(path.values[2, 1], rate)
+    np.testing.assert_array_equal(path.values[[0, -1], 1], 0.0)
+    pieces = BPoly.from_derivatives(path.knots, path.values)
+    for time in (0.7, 2.0):  # where the rate was left open the acceleration is continuous
+        np.testing.assert_allclose(pieces(time - 1e-9, 2), pieces(time + 1e-9, 2), atol=1e-5)
+
+
+def test_a_rest_given_at_the_end_alone_changes_nothing():
+    times, positions = [0.0, 1.0, 2.0], HERE + np.array([[0, 0, 0], [0.1, 0.1, 0.1], [0.3, 0.2, 0.1]])
+    bare, ended = points(times, positions), points(times, positions)
+    ended[2] = Point(time_from_start_s=2.0, positions=list(positions[2]), velocities=[0.0, 0.0, 0.0])
+    first, second = (path_through(chosen, [0, 1, 2], present()) for chosen in (bare, ended))
+    np.testing.assert_array_equal(first.values, second.values)
