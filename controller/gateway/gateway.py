@@ -72,6 +72,7 @@ class Gateway:
         self.leaving = False
         """A shutdown is under way: nothing new may move."""
         self.now_ns = time.monotonic_ns()
+        self._loop_lives = False
         self._since = 0
         self._goal = 0
         self._told_progress_s = -np.inf
@@ -99,9 +100,8 @@ class Gateway:
     @property
     def link_text(self) -> str:
         """How the device link stands, in words."""
-        if self.host.shared is None:
-            return "the loop is being started"
-        return self.host.shared.link_text or "the loop is being started"
+        text = self.host.shared.link_text if self.host.shared is not None and self._loop_lives else ""
+        return text or "the loop is being started"
 
     @property
     def connection_record(self) -> np.void | None:
@@ -193,12 +193,14 @@ class Gateway:
         self.story = Story(self.layout, self.wording)
         self.statistics = LoopStatistics(self.layout)
         self.loops_started += 1
+        self._loop_lives = True
         self._told_progress_s = -np.inf
         self.desk.connect(outbox, next_order)
 
     def loop_ended(self) -> None:
         """The loop is gone: what it wrote is still taken, everybody who waits is told."""
         self.take_records()
+        self._loop_lives = False
         status = self.host.returncode
         reason = f"the real-time loop ended unexpectedly (status {status}); a new one is started, inactive"
         if self.latest is not None and not self.leaving:
