@@ -27,8 +27,8 @@ from timing.signals import Interrupts
 
 MOST_AT_ONCE, MOST_BYTES_AT_ONCE = 16, 256 * 1024
 """Requests served between two looks at everything else."""
-READY_WITHIN_S = 120.0
-"""A first start compiles the kernels."""
+READY_WITHIN_S = 600.0
+"""A first start compiles the kernels, and may have to wait for others who do."""
 LEAVES_WITHIN_S, BRAKES_WITHIN_S = 60.0, 2.0
 RESTART_AFTER_S = (0.0, 0.5, 1.0, 2.0, 5.0)
 """Pause before a loop is started again, by how many have died in a row."""
