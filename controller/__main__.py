@@ -1,5 +1,4 @@
-"""The controller's command lines: the gateway, which people start, and the two processes that it starts
-itself.
+"""The controller's command lines: the gateway, and the two processes that it starts itself.
 
 The only file of this room that reads a command line. `linkwork controller` is the function `controller`.
 """

@@ -49,9 +49,7 @@ class Broadcast:
         return [publisher.endpoint for publisher in self._publishers]
 
     def telemetry(self, first: int, words: NDArray[np.float64]) -> None:
-        """Publishes every so manieth of these records (n, words), the first of which has the number
-        `first`.
-        """
+        """Publishes every `every`-th of these records (n, words), counted by number; `first` is their first."""
         at = np.arange(-first % self._every, len(words), self._every)[-MOST_AT_ONCE:]
         for record in words[at].view(self._layout.dtype)[:, 0]:
             self._send(TELEMETRY_TOPIC, pack_telemetry(self.timestamp(record), self._layout.as_map(record)))

@@ -23,8 +23,9 @@ class Envelope:
 
 
 def read_envelope(params: bytes | memoryview) -> Envelope:
-    """Reads `as` and `at_tick` of encoded parameters. Raises RequestError: MALFORMED, or INVALID_PARAMS
-    with the path.
+    """Reads `as` and `at_tick` of encoded parameters.
+
+    Raises RequestError: MALFORMED, or INVALID_PARAMS with the path.
     """
     if not len(params) or bytes(params[:1]) == b"\xc0":
         return Envelope()

@@ -21,8 +21,9 @@ SLICE_RECORDS = 256
 
 
 class FlightRecorder:
-    """Writes flight records into a folder, one at a time; `advance` is called often and does a slice of the
-    work.
+    """Writes flight records into a folder, one at a time.
+
+    `advance` is to be called often and does a slice of the work; `problem` says why a record is missing.
     """
 
     def __init__(self, folder: Path, family: str, stamp: str, source: LogSource) -> None:

@@ -51,9 +51,7 @@ class Log:
         return self._segment.path if self._segment is not None else None
 
     def write(self, words: NDArray[np.float64], events: Sequence[Event] = ()) -> None:
-        """Appends a batch of records (n, words) with the events that belong between them, in rising order
-        of rows.
-        """
+        """Appends a batch of records (n, words) with its events, which come in rising order of rows."""
         if self._segment is None:
             return
         try:
@@ -67,8 +65,9 @@ class Log:
             self._give_up(error)
 
     def flush(self, now_ns: int) -> None:
-        """To be called often: hands over what is written, a real-time log's unfinished chunk four times a
-        second.
+        """To be called often: hands over what is written.
+
+        A real-time log hands over even an unfinished chunk, four times a second.
         """
         if self._segment is None:
             return

@@ -36,10 +36,10 @@ _LATEST_NS = 2**63 - 1
 
 @dataclass(frozen=True)
 class LogSource:
-    """What a log is made from: the layout of a record, whether wall-clock time belongs in it, and what is
-    said up front.
+    """What a log is made from: the layout of a record, and what is said up front.
 
-    `metadata` must hold nothing that differs between two equal runs when `wall_clock` is False.
+    `wall_clock`: whether wall-clock time belongs in it. `metadata` must hold nothing that differs between two
+    equal runs when it does not.
     """
 
     layout: RecordLayout

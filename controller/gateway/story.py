@@ -17,9 +17,7 @@ from controller.loop.states import State
 from controller.records import RecordLayout
 
 STICKS_TICKS = 100
-"""A limit counts as over when it has not been met for this many ticks, so that one that flickers is told
-once.
-"""
+"""A limit is over when it has not been met for this many ticks: one that flickers is told once."""
 Told = tuple[int, str, dict[str, Any]]
 """(row of the batch, event, content)"""
 _WATCHED = ("state", "goal_id", "goal_status", "fault", "fault_tick", "connected", "phase")
