@@ -49,7 +49,7 @@ class Broadcast:
         return [publisher.endpoint for publisher in self._publishers]
 
     def telemetry(self, first: int, words: NDArray[np.float64]) -> None:
-        """Publishes every `every`-th of these records (n, words), counted by number; `first` is their first."""
+        """Publishes every `every`-th of these records (n, words), by number from `first` on."""
         at = np.arange(-first % self._every, len(words), self._every)[-MOST_AT_ONCE:]
         for record in words[at].view(self._layout.dtype)[:, 0]:
             self._send(TELEMETRY_TOPIC, pack_telemetry(self.timestamp(record), self._layout.as_map(record)))

@@ -1,9 +1,9 @@
 """The lease: whose requests may move the machine.
 
 Pure rules; the caller brings the time and acts on what comes out. A lease belongs to a name. Every request
-made in that name renews it. It is *kept* when it was acquired by name, and *borrowed* when a request that needs
-it merely found it free: a borrowed lease ends with what it was taken for. While something is in motion an end
-of the lease is a loss: the machine has to be stopped on its path.
+made in that name renews it. It is *kept* when it was acquired by name, and *borrowed* when a request that
+needs it merely found it free: a borrowed lease ends with what it was taken for. While something is in motion
+an end of the lease is a loss: the machine has to be stopped on its path.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Lease:
         return self._end("released", in_motion=in_motion) if owner == self.owner else None
 
     def settle(self, now_ns: int, *, in_use: bool, in_motion: bool) -> LeaseChange | None:
-        """To be called often: ends a lease whose time is over, or a borrowed one that nothing uses any longer.
+        """To be called often: ends a lease whose time is over, or a borrowed one that nothing uses now.
 
         `in_use`: a request of the owner waits for its answer. `in_motion`: something moves. While nothing
         moves, whoever waits for an answer cannot be asked for more signs of life.
