@@ -10,6 +10,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
+from controller.loop.states import State
 from protocol.errors import NobodyThere, ProtocolError
 from protocol.keys import ClientKeys
 from protocol.request_client import RequestClient
@@ -78,7 +79,7 @@ def view(sample: dict[str, Any]) -> Group:
         effort = efforts.get(name)
         rows.append((name, *(number(each) for each in (value, speed, wanted, error, effort))))
     columns = ("", "rad, m", "per second", "reference", "error", "effort")
-    state = sample.get("state_name", sample.get("state", ""))
+    state = State(sample["state"]).name.lower()
     path = f"path {sample['path_s']:.2f} of {sample['path_length_s']:.2f} s"
     head = f"{state}  {sample['timestamp']:.3f} s  {path}"
     return Group(Text(head, style="bold"), table("", columns, rows))

@@ -67,6 +67,7 @@ def test_a_session(patient: Rig, tmp_path: Path) -> None:
     assert 0.005 < answer(runtime, "state")["q"]["shoulder"] - before < 0.2
 
     assert answer(runtime, "watch", "--for", "0.3")["q"].keys() == {"shoulder", "elbow", "wrist", "lift"}
+    assert "active" in linkwork(runtime, "watch", "--for", "0.3").stderr
     assert answer(runtime, "stop", "--as", "anyone@else")["state"] in ("active", "stopping")
     assert answer(runtime, "disable")["state"] == "inactive"
     assert answer(runtime, "estop")["state"] == "estop"
