@@ -16,6 +16,7 @@ from plant.device import Device
 from plant.session import Hearing, Owner
 from protocol.codes import LATEST_DRAIN, UNANSWERED_STATES, Pace
 from timing.clock import Ticker, now_ns
+from timing.together import Together
 
 _SLICE_MS = 50
 """Longest time in a blocking call, so that the end of the daemon is noticed."""
@@ -99,32 +100,34 @@ def lockstep(device: Device, ending: Ending) -> None:
     heard_s = time.monotonic()
     quiet = False
     ticks = 0
-    while True:
-        received = receive(_SLICE_MS)
-        said = hear(*received) if received is not None else None
-        if said is Hearing.FRESH:
-            device.take()
-            device.speak()
-            device.step()
-            quiet = False
-            ticks += 1
-            if ticks % _TICKS_BETWEEN_LOOKS and not ending.asked:
+    with Together() as together:
+        while True:
+            together()
+            received = receive(_SLICE_MS)
+            said = hear(*received) if received is not None else None
+            if said is Hearing.FRESH:
+                device.take()
+                device.speak()
+                device.step()
+                quiet = False
+                ticks += 1
+                if ticks % _TICKS_BETWEEN_LOOKS and not ending.asked:
+                    continue
+                events.flush()
+                if ending.looked():
+                    return
                 continue
+            if said is Hearing.REPEATED:
+                device.server.send(owner.peer, owner.reply)
+            now_s = time.monotonic()
+            if said is not None or not quiet:
+                heard_s, quiet = now_s, said is None
             events.flush()
-            if ending.looked():
+            if seat.owner is not owner or ending.looked():
                 return
-            continue
-        if said is Hearing.REPEATED:
-            device.server.send(owner.peer, owner.reply)
-        now_s = time.monotonic()
-        if said is not None or not quiet:
-            heard_s, quiet = now_s, said is None
-        events.flush()
-        if seat.owner is not owner or ending.looked():
-            return
-        if now_s - heard_s >= patience_s:
-            device.trip(f"no message for {patience_s:g} s in lockstep")
-            return
+            if now_s - heard_s >= patience_s:
+                device.trip(f"no message for {patience_s:g} s in lockstep")
+                return
 
 
 def alone(device: Device, ending: Ending) -> None:

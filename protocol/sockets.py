@@ -311,11 +311,21 @@ class RequestDealer(_Dealer):
 class Publisher(_Socket):
     """Telemetry and events: [topic, payload] to any number of subscribers. A slow one only loses messages."""
 
-    _kind = zmq.PUB
+    _kind = zmq.XPUB
 
     def __init__(self, endpoint: str, keys: ServerKeys | None = None) -> None:
         super().__init__(keys)
+        self._topics: set[bytes] = set()
         self._bind(endpoint, "linkwork-telemetry")
+
+    def wanted(self, topic: bytes) -> bool:
+        """Whether anybody has subscribed to this topic, so that making a message of it is worth while."""
+        while (said := self._frame(0)) is not None:
+            if said[:1] == b"\1":
+                self._topics.add(said[1:])
+            elif said[:1] == b"\0":
+                self._topics.discard(said[1:])
+        return any(topic.startswith(beginning) for beginning in self._topics)
 
     def send(self, topic: bytes, payload: bytes) -> None:
         """Publishes one message of exactly two frames."""

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 _SUB_BITS = 5
 _SUB = 1 << _SUB_BITS
 _OCTAVES = 42
@@ -64,6 +67,22 @@ class Histogram:
             self.max_ns = value
         if value < self.min_ns:
             self.min_ns = value
+
+    def add_all(self, durations_ns: NDArray[np.int64]) -> None:
+        """Counts many durations (n) at once, each an integer of ns."""
+        if not len(durations_ns):
+            return
+        values = np.clip(durations_ns, 0, _CEILING_NS)
+        shifts = np.maximum(np.frexp(values.astype(np.float64))[1] - (_SUB_BITS + 1), -1)
+        at = np.where(shifts < 0, values, (shifts << _SUB_BITS) + (values >> np.maximum(shifts, 0)))
+        for index, count in zip(
+            *(found.tolist() for found in np.unique(at, return_counts=True)), strict=True
+        ):
+            self._bins[index] += count
+        self.count += len(values)
+        self.total_ns += int(values.sum())
+        self.max_ns = max(self.max_ns, int(values.max()))
+        self.min_ns = min(self.min_ns, int(values.min()))
 
     def merge(self, other: Histogram) -> None:
         """Adds everything the other has counted."""

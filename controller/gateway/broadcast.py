@@ -50,9 +50,14 @@ class Broadcast:
 
     def telemetry(self, first: int, words: NDArray[np.float64]) -> None:
         """Publishes every `every`-th of these records (n, words), by number from `first` on."""
+        listening = [publisher for publisher in self._publishers if publisher.wanted(TELEMETRY_TOPIC)]
+        if not listening:
+            return
         at = np.arange(-first % self._every, len(words), self._every)[-MOST_AT_ONCE:]
         for record in words[at].view(self._layout.dtype)[:, 0]:
-            self._send(TELEMETRY_TOPIC, pack_telemetry(self.timestamp(record), self._layout.as_map(record)))
+            message = pack_telemetry(self.timestamp(record), self._layout.as_map(record))
+            for publisher in listening:
+                publisher.send(TELEMETRY_TOPIC, message)
 
     def event(self, name: str, timestamp: float, content: Mapping[str, Any]) -> None:
         """Publishes an event under its own name."""

@@ -39,7 +39,7 @@ FLIGHT_AFTER_TICKS = 500
 """Ticks after a fault that its flight record still holds, if they come within FLIGHT_AFTER_S."""
 FLIGHT_AFTER_S = 1.0
 PROGRESS_EVERY_S = 0.1
-PRESSING_MS, BUSY_MS, IDLE_MS = 1, 4, 10
+PRESSING_MS, BUSY_MS, IDLE_MS = 1, 8, 10
 ORDERS_UNSEEN = 1_000_000
 """An adopted loop may hold orders of the gateway before this one; new ones are numbered well beyond them."""
 

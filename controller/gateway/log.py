@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from controller.gateway.segment import LogSource, Segment
 
-SEGMENT_BYTES = 48_000_000
+SEGMENT_BYTES = 12_000_000
 """Bytes of messages in a segment, before compression: bounds the index that the writer keeps in memory."""
 FLUSH_EVERY_NS = 250_000_000
 """Wall time after which a real-time log hands over even an unfinished chunk."""

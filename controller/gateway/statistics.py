@@ -24,33 +24,38 @@ class LoopStatistics:
         self._period, self._latency = Histogram(), Histogram()
         self._ticks = self._missed = self._lost = 0
         self._before_ns = -1
-        self._answered = bytearray(WINDOW)
-        self._seen = 0
+        self._answered = np.empty(0, np.bool_)
         self.lost_in_a_row = 0
 
     def add(self, words: NDArray[np.float64]) -> None:
         """Counts a batch of records (n, words)."""
-        for received, sent, missed, lost, connected in words.view(np.int64)[:, self._columns].tolist():
-            period = received - self._before_ns
-            if self._before_ns >= 0 and period < PAUSE_NS:
-                self._period.add(period)
-            self._before_ns = received
-            self._missed += missed
-            self._lost += lost > 0
-            self.lost_in_a_row = lost
-            if connected:
-                self._answered[self._seen % WINDOW] = lost == 0
-                self._seen += 1
-            else:
-                self._seen = 0
-            if connected and not lost:
-                self._latency.add(sent - received)
+        if not len(words):
+            return
+        received, sent, missed, lost, connected = words.view(np.int64)[:, self._columns].T
+        periods = np.diff(
+            received, prepend=self._before_ns if self._before_ns >= 0 else received[0] - PAUSE_NS
+        )
+        self._period.add_all(periods[periods < PAUSE_NS])
+        self._before_ns = int(received[-1])
+        self._missed += int(missed.sum())
+        self._lost += int(np.count_nonzero(lost))
+        self.lost_in_a_row = int(lost[-1])
+        answered = (connected != 0) & (lost == 0)
+        self._latency.add_all(sent[answered] - received[answered])
+        self._window(connected != 0, answered)
         self._ticks += len(words)
+
+    def _window(self, connected: NDArray[np.bool_], answered: NDArray[np.bool_]) -> None:
+        """Keeps the last periods of the connection that stands; a connection lost begins a new window."""
+        apart = np.flatnonzero(~connected)
+        if len(apart):
+            self._answered = answered[apart[-1] + 1 :][-WINDOW:]
+        else:
+            self._answered = np.concatenate((self._answered, answered))[-WINDOW:]
 
     def success_rate(self) -> float:
         """Share of the last 100 periods in which a state arrived; 0 without a plant."""
-        counted = min(self._seen, WINDOW)
-        return sum(self._answered[:counted]) / counted if counted else 0.0
+        return float(self._answered.mean()) if len(self._answered) else 0.0
 
     def timing(self) -> Timing:
         """What `status` says about time keeping."""

@@ -56,6 +56,7 @@ class Loop:
         self._words = self._tick.record.floats
         self._at = [layout.offsets[name] for name in RING_FIELDS]
         self._link_text = ""
+        self._received_ns = self._missed = 0
 
     def tick(self, *, fresh: bool, received_ns: int, missed: int = 0) -> None:
         """One tick: order in, step, command packed. The caller sends it, then calls `finish`."""
@@ -73,12 +74,15 @@ class Loop:
         self._last_time_s = inputs.time_s
         self._tick.step(inputs, self.outputs, dt)
         self.link.prepare(self.outputs)
-        integers, at = self._integers, self._at
-        integers[at[0]], integers[at[2]], integers[at[3]] = received_ns, missed, time.time_ns()
+        self._received_ns, self._missed = received_ns, missed
 
     def finish(self) -> None:
         """After the command is out: the record goes to the ring, and now and then a look around."""
-        self._integers[self._at[1]] = time.monotonic_ns()
+        sent_ns = time.monotonic_ns()
+        self._tick.note(self.inputs, self.outputs)
+        integers, at = self._integers, self._at
+        integers[at[0]], integers[at[1]] = self._received_ns, sent_ns
+        integers[at[2]], integers[at[3]] = self._missed, time.time_ns()
         self._shared.append(self._words)
         self._count += 1
         supervisor = self.supervisor

@@ -14,6 +14,7 @@ from controller.loop.loop import Loop
 from protocol.codes import Pace
 from protocol.sockets import DeviceClient
 from timing.clock import Ticker
+from timing.together import Together
 
 HELLO_EVERY_NS = 100_000_000
 REPEAT_AFTER_MS = 1000
@@ -78,21 +79,23 @@ def lockstep(loop: Loop, client: DeviceClient) -> None:
 
     Exactly one message is outstanding; it is repeated byte for byte after a second of wall time.
     """
-    while not loop.done:
-        if not loop.link.connected:
-            if not _connect(loop, client):
+    with Together() as together:
+        while not loop.done:
+            together()
+            if not loop.link.connected:
+                if not _connect(loop, client):
+                    continue
+            elif not _await_reason(loop, client):
                 continue
-        elif not _await_reason(loop, client):
-            continue
-        loop.tick(fresh=True, received_ns=time.monotonic_ns())
-        loop.link.send()
-        loop.finish()
-        while loop.ring_full and not loop.orphan:
-            time.sleep(0.0005)
-            loop.look_around()
-        if not loop.done and not _await_state(loop, client):
-            loop.lose(f"the plant has not answered for {loop.peer_timeout_s:g} s")
-            _tick_alone(loop)
+            loop.tick(fresh=True, received_ns=time.monotonic_ns())
+            loop.link.send()
+            loop.finish()
+            while loop.ring_full and not loop.orphan:
+                time.sleep(0.0005)
+                loop.look_around()
+            if not loop.done and not _await_state(loop, client):
+                loop.lose(f"the plant has not answered for {loop.peer_timeout_s:g} s")
+                _tick_alone(loop)
 
 
 PACES: dict[Pace, Callable[[Loop, DeviceClient], None]] = {

@@ -21,11 +21,24 @@ from controller.loop.limits import filter_share, limit_effort
 from controller.loop.supervisor import Supervisor
 from controller.records import Record, RecordLayout
 from machine import Machine
-from multibody.compiling import INTEGERS, VECTOR, boolean, kernel, void
+from multibody.compiling import (
+    BUFFER,
+    INTEGERS,
+    ON_MECHANISM,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    boolean,
+    float64,
+    kernel,
+    void,
+)
 from multibody.coordinates import coordinates
 from multibody.dynamics import dynamics
 from multibody.integrate import rk4
 from multibody.kinematics import kinematics
+from multibody.layout import EFFORT, Q, V
+from multibody.views import copy, vector
 
 Floats = NDArray[np.float64]
 AHEAD = 1.5
@@ -60,6 +73,34 @@ def publish(
             to_velocity[index[i]] = velocity[i]
 
 
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, BUFFER, INTEGERS, VECTOR, float64))
+def predict(
+    p: Floats, t: NDArray[np.int64], now: Floats, ahead: Floats, motor: NDArray[np.int64], sent: Floats,
+    seconds: float,
+) -> None:  # fmt: skip
+    """Writes to `ahead` the state so many seconds later, under the efforts sent to the motors."""
+    copy(vector(t, now, Q), vector(t, ahead, Q))
+    copy(vector(t, now, V), vector(t, ahead, V))
+    effort = vector(t, ahead, EFFORT)
+    for i in range(len(motor)):
+        effort[motor[i]] = sent[i]
+    rk4(p, t, ahead, seconds)
+
+
+@kernel(ON_MECHANISM)
+def evaluate_dynamics(p: Floats, t: NDArray[np.int64], w: Floats) -> None:
+    """Mass matrix, bias, friction and coordinates at the workspace's state."""
+    dynamics(p, t, w)
+    coordinates(p, t, w)
+
+
+@kernel(ON_MECHANISM)
+def evaluate_kinematics(p: Floats, t: NDArray[np.int64], w: Floats) -> None:
+    """Frames and coordinates at the workspace's state."""
+    kinematics(p, t, w)
+    coordinates(p, t, w)
+
+
 def no_slots(_: int) -> Floats:
     """The goal slots of a tick that is given none."""
     return np.empty(0)
@@ -69,7 +110,7 @@ class Tick:
     """The controller of one machine, one call a period.
 
     `slot` gives a goal slot's words and `sound` the ids of goal orders whose block was verified (both from
-    the loop process). After `step` the tick's record stands in `record`.
+    the loop process). A tick is `step`, then `note`; after that its record stands in `record`.
     """
 
     def __init__(
@@ -118,6 +159,9 @@ class Tick:
         self.supervisor.update(inputs, self._count, self._bad_sensor)
         self._law()
         self._limit(outputs)
+
+    def note(self, inputs: Inputs, outputs: Outputs) -> None:
+        """Ends the tick: writes what was read and decided to `record`. The loop sends its command before."""
         self._write(inputs, outputs)
         self._count += 1
 
@@ -128,15 +172,11 @@ class Tick:
         elif self.supervisor.brakes.phase is Phase.RELEASED:
             self._predict(dt)
             now.q[:], now.v[:] = self._ahead.q, self._ahead.v
-        kinematics(*self._model, now.buffer)
-        coordinates(*self._model, now.buffer)
+        evaluate_kinematics(*self._model, now.buffer)
 
     def _predict(self, seconds: float) -> None:
         """The state that much later, under the command that acts now."""
-        now, ahead = self._now, self._ahead
-        ahead.q[:], ahead.v[:] = now.q, now.v
-        ahead.effort[self._motor] = self._sent
-        rk4(*self._model, ahead.buffer, seconds)
+        predict(*self._model, self._now.buffer, self._ahead.buffer, self._motor, self._sent, seconds)
 
     def _law(self) -> None:
         supervisor, reference = self.supervisor, self._reference
@@ -148,8 +188,7 @@ class Tick:
             self._predict(AHEAD * self._period_s)
         else:
             ahead.q[:], ahead.v[:] = self._now.q, self._now.v
-        dynamics(*self._model, ahead.buffer)
-        coordinates(*self._model, ahead.buffer)
+        evaluate_dynamics(*self._model, ahead.buffer)
         motion = supervisor.course.motion
         reference.index = motion.index
         motion.at(AHEAD * self._period_s, reference.theta, reference.velocity, reference.acceleration)

@@ -231,6 +231,20 @@ def test_telemetry_reaches_its_subscribers_by_topic():
     }
 
 
+def test_a_publisher_knows_whether_anybody_listens():
+    with Publisher("tcp://127.0.0.1:*") as publisher:
+        assert not publisher.wanted(TELEMETRY_TOPIC)
+        with Subscriber(publisher.endpoint, [b"goal.", b"tele"]) as subscriber:
+            deadline = time.monotonic() + 20
+            while not (publisher.wanted(TELEMETRY_TOPIC) and publisher.wanted(b"goal.result")):
+                subscriber.receive(1)
+                assert time.monotonic() < deadline
+            assert not publisher.wanted(b"state")
+        while publisher.wanted(TELEMETRY_TOPIC) or publisher.wanted(b"goal.result"):
+            publisher.ready(20)
+            assert time.monotonic() < deadline
+
+
 def test_telemetry_is_two_frames_that_any_reader_decodes():
     with (
         Publisher("tcp://127.0.0.1:*") as publisher,

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,6 +45,17 @@ def test_every_value_lies_in_the_bin_that_counts_it(values: list[int]) -> None:
     for low, high, count in bins:
         assert count == sum(low <= min(value, 2**42 - 1) < high for value in values)
     assert bins == sorted(bins)
+
+
+@given(first=durations, second=durations)
+def test_many_at_once_are_the_same_as_one_by_one(first: list[int], second: list[int]) -> None:
+    histogram = filled(first)
+    histogram.add_all(np.array([*second, -5], np.int64))
+    one_by_one = filled([*first, *second, -5])
+    assert histogram.summary() == one_by_one.summary()
+    assert list(histogram.bins()) == list(one_by_one.bins())
+    histogram.add_all(np.empty(0, np.int64))
+    assert histogram.summary() == one_by_one.summary()
 
 
 @given(first=durations, second=durations)

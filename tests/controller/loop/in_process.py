@@ -60,6 +60,7 @@ class InProcess:
         inputs.time_s, inputs.device_tick = plant.tick * self.period_s, plant.tick
         inputs.order = order
         self.controller.step(inputs, self.outputs, self.period_s)
+        self.controller.note(inputs, self.outputs)
         self._mode, self._effort = int(self.outputs.mode), self.outputs.effort.copy()
         plant.integrate()
         return Sample(self.controller.record.record().copy())

@@ -213,6 +213,7 @@ def test_a_cause_is_a_latched_fault_in_the_same_tick(rig: InProcess, spoil: obje
     spoil(tick)  # type: ignore[operator]
     rig.inputs.fresh = True
     rig.controller.step(rig.inputs, rig.outputs, rig.period_s)
+    rig.controller.note(rig.inputs, rig.outputs)
     record = rig.controller.record.record()
     assert (record["fault"], record["state"], record["mode"]) == (code, State.FAULT, Mode.BRAKE)
     assert (record["goal_status"], record["goal_code"]) == (GoalStatus.ENDED, ResultCode.FAULT)
