@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from machine.constraints import CoordinateSpec, CouplingSpec
 from machine.description import ControllerSettings, Limits, Motor, PlantSettings, Sensor, Tolerance
 from machine.file import MachineFile
-from machine.joints import FixedSpec, PrismaticSpec, RevoluteSpec, ScrewSpec, friction
+from machine.freedoms import coordinates, freedoms, joint_limits, unnamed_coordinates
+from machine.joint_types import friction
+from machine.joints import AxisSpec, JointSpec, ScrewSpec
+from machine.limits import AngleLimits, LengthLimits
 from machine.problems import Problem
-from machine.references import moving_joints
-from machine.tasks import AngleTaskSpec
-from machine.units import keys_of
+from machine.several_freedoms import ColumnsSpec, FreeSpec, SphericalSpec, UniversalSpec
 from machine.yaml import Document
+from multibody.constraints import Constraint
 from multibody.mechanism import Mechanism
-from multibody.model import Body, Coordinate, Joint, ModelError, Point
+from multibody.model import Body, Coordinate, CoordinateKind, Joint, ModelError, Point
 
 _SECTION = {"coordinates": "task"}
 
@@ -36,22 +39,46 @@ def build_mechanism(file: MachineFile) -> Mechanism:
         [_joint(file, name) for name in file.joints],
         np.array(file.gravity_m_s2, dtype=np.float64),
         points=points,
-        coordinates=[Coordinate(name, task.axis(), task.point()) for name, task in file.task.items()],
+        coordinates=[
+            *(Coordinate(name, task.axis(), task.point()) for name, task in file.task.items()),
+            *_unnamed(file),
+        ],
+        constraints=_constraints(file),
     )
+
+
+def _unnamed(file: MachineFile) -> list[Coordinate]:
+    """The coordinates of points that only constraints name."""
+    texts = [text for text, name in unnamed_coordinates(file).items() if text == name]
+    return [
+        Coordinate(text, cast(CoordinateKind, text.rpartition(".")[2]), text.partition(".")[0])
+        for text in texts
+    ]
+
+
+def _constraints(file: MachineFile) -> list[Constraint]:
+    called = unnamed_coordinates(file)
+    made: list[Constraint] = []
+    for name, spec in file.constraints.items():
+        if isinstance(spec, CoordinateSpec):
+            spec = spec.model_copy(update={"of": called.get(spec.of, spec.of)})
+        elif isinstance(spec, CouplingSpec):
+            factors = {called.get(each, each): factor for each, factor in spec.factors.items()}
+            spec = spec.model_copy(update={"factors": factors})
+        made.append(spec.make(name))
+    return made
 
 
 def _joint(file: MachineFile, name: str) -> Joint:
     spec = file.joints[name]
     place: dict[str, Any] = {
         "name": name,
-        "kind": spec.type,
+        "kind": "fixed" if spec.type == "weld" else spec.type,
         "parent": spec.parent,
         "child": spec.child,
         "at_m": np.array(spec.at_m, dtype=np.float64),
         "rotation": spec.rotation(),
     }
-    if isinstance(spec, FixedSpec):
-        return Joint(**place)
     armature, viscous, coulomb, coulomb_speed = friction(spec)
     if name in file.motors:
         motor = file.motors[name].values()
@@ -62,13 +89,28 @@ def _joint(file: MachineFile, name: str) -> Joint:
         )
     return Joint(
         **place,
-        axis=spec.direction(),
-        pitch_m_per_rad=spec.pitch() if isinstance(spec, ScrewSpec) else 0.0,
+        **_geometry(spec),
         armature=armature,
         viscous=viscous,
         coulomb=coulomb,
         coulomb_speed=coulomb_speed,
     )
+
+
+def _geometry(spec: JointSpec) -> dict[str, Any]:
+    """What a joint's type adds: axes, pitch, columns, the choice of coordinates."""
+    own: dict[str, Any] = {}
+    if isinstance(spec, AxisSpec):
+        own["axis"] = spec.direction()
+    if isinstance(spec, ScrewSpec):
+        own["pitch_m_per_rad"] = spec.pitch()
+    if isinstance(spec, UniversalSpec):
+        own["second_axis"] = spec.second_direction()
+    if isinstance(spec, ColumnsSpec):
+        own["columns"] = np.array(spec.columns, dtype=np.float64)
+    if isinstance(spec, (SphericalSpec, FreeSpec)):
+        own["coordinates"] = spec.coordinates
+    return own
 
 
 def model_problem(error: ModelError, document: Document) -> Problem:
@@ -90,64 +132,61 @@ def physics(file: MachineFile) -> dict[str, Any]:
         "joints": joints,
         "points": {name: {"body": spec.body, "at_m": spec.at_m} for name, spec in file.points.items()},
         "task": {name: spec.coordinate for name, spec in file.task.items()},
+        **({"constraints": _demands(file)} if file.constraints else {}),
     }
+
+
+def _demands(file: MachineFile) -> list[Any]:
+    return [
+        [spec.type, made] for spec, made in zip(file.constraints.values(), _constraints(file), strict=True)
+    ]
 
 
 def everything(file: MachineFile) -> dict[str, Any]:
     """Return all that a file says, defaults filled in and order kept where it counts."""
     order = [list(file.joints), list(file.task), list(file.motors), list(file.sensors)]
+    order += [list(file.constraints)] if file.constraints else []
     return {"file": file.model_dump(), "order": order}
 
 
 def limits_of(file: MachineFile) -> tuple[Limits, ...]:
-    """Return the limits of every coordinate: the joints that move, then the task coordinates."""
-    rows = [
-        (name, spec, spec.limits) for name, spec in file.joints.items() if not isinstance(spec, FixedSpec)
-    ]
-    limits = [
-        Limits(name, isinstance(spec, (RevoluteSpec, ScrewSpec)), own.position(), *own.rates())
-        for name, spec, own in rows
-    ]
-    for name, task in file.task.items():
-        limits.append(
-            Limits(name, isinstance(task, AngleTaskSpec), task.limits.position(), *task.limits.rates())
-        )
-    return tuple(limits)
+    """Return the limits of every coordinate, in the order of the mechanism's."""
+    return tuple(_limits(file, name, is_angle) for name, is_angle in coordinates(file).items())
+
+
+def joint_limits_of(file: MachineFile) -> tuple[Limits, ...]:
+    """Return the limits of every freedom, in the order of v."""
+    return tuple(_limits(file, name, is_angle) for name, is_angle in freedoms(file).items())
+
+
+def _limits(file: MachineFile, name: str, is_angle: bool) -> Limits:
+    task = file.task.get(name)
+    if task is not None:
+        own: AngleLimits | LengthLimits | None = task.limits
+    else:
+        own = joint_limits(file, name) if name in freedoms(file) else None
+    own = AngleLimits() if own is None else own
+    return Limits(name, is_angle, own.position(), *own.rates())
 
 
 def motors_of(file: MachineFile) -> tuple[Motor, ...]:
     """Return the motors in the order of the file."""
-    order = list(moving_joints(file))
+    angles = freedoms(file)
+    order = list(angles)
     return tuple(
-        Motor(
-            name, order.index(name), not isinstance(file.joints[name], PrismaticSpec), **asdict(spec.values())
-        )
+        Motor(name, order.index(name), angles[name], **asdict(spec.values()))
         for name, spec in file.motors.items()
     )
 
 
 def sensors_of(file: MachineFile) -> tuple[Sensor, ...]:
     """Return the sensors in the order of the file."""
-    order = list(moving_joints(file))
+    angles = freedoms(file)
+    order = list(angles)
     return tuple(
-        Sensor(
-            name, order.index(name), not isinstance(file.joints[name], PrismaticSpec), **asdict(spec.values())
-        )
+        Sensor(name, order.index(name), angles[name], **asdict(spec.values()))
         for name, spec in file.sensors.items()
     )
-
-
-def initial_state(file: MachineFile) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the initial q and v of the joints that move, read-only."""
-    moving = moving_joints(file)
-    order, known = list(moving), keys_of(moving, speeds=True)
-    q, v = np.zeros(len(order)), np.zeros(len(order))
-    for key, value in file.initial.items():
-        quantity = known[key]
-        (v if quantity.is_speed else q)[order.index(quantity.name)] = value * quantity.factor
-    q.setflags(write=False)
-    v.setflags(write=False)
-    return q, v
 
 
 def plant_settings(file: MachineFile) -> PlantSettings:
@@ -155,12 +194,11 @@ def plant_settings(file: MachineFile) -> PlantSettings:
     return PlantSettings(**file.plant.model_dump(exclude={"set"}))
 
 
-def controller_settings(file: MachineFile) -> ControllerSettings:
-    """Return the settings of the controller daemon, with every default filled in."""
+def controller_settings(file: MachineFile, goals: Sequence[str]) -> ControllerSettings:
+    """Return the settings of the controller daemon; `goals` are its coordinates where the file names none."""
     spec, own = file.controller, file.controller.tolerances
-    moving = moving_joints(file)
     tolerances = []
-    for name in [*moving, *file.task]:
+    for name in coordinates(file):
         given = own.coordinates.get(name)
         values = {key: getattr(given, key, None) for key in ("path", "goal", "start")}
         tolerances.append(
@@ -169,7 +207,7 @@ def controller_settings(file: MachineFile) -> ControllerSettings:
     return ControllerSettings(
         **spec.model_dump(exclude={"period_s", "goal_coordinates", "tolerances", "log_cap_MB"}),
         period_s=file.plant.period_s,
-        goal_coordinates=tuple(spec.goal_coordinates or moving),
+        goal_coordinates=tuple(spec.goal_coordinates or goals),
         tolerances=tuple(tolerances),
         goal_time_s=own.goal_time_s,
         log_cap_bytes=round(spec.log_cap_MB * 1e6),

@@ -115,13 +115,32 @@ class ControllerSettings:
     log_cap_bytes: int
 
 
+@dataclass(frozen=True)
+class Assembly:
+    """How the initial state was found.
+
+    `freedoms` of the motion near it, the `rank` of the constraints' rows at the very pose and the
+    `ordinary_rank` beside it (larger at a branch pose), their `rows`; `residual`, the largest |Φ| left, in
+    typical lengths or rad, and the `iterations`; `kept`, the coordinates whose initial values were kept.
+    """
+
+    freedoms: int
+    rows: int
+    rank: int
+    ordinary_rank: int
+    residual: float
+    iterations: int
+    kept: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Machine:
     """A machine file, checked and built.
 
     `mechanism` is the controller's model; `plant_mechanism` is what the simulated plant really is
     (`plant.set`, command line). `coordinates` has the limits of every coordinate in the mechanism's order,
-    `joints` those of its first nv, the joints. `initial_q` (nq) and `initial_v` (nv) are read-only. The
+    `joints` those of its nv freedoms. `initial_q` (nq) and `initial_v` (nv) are read-only and obey the
+    constraints; `assembly` tells how they were found. The
     hashes are hex SHA-256 texts: of what both ends of the device link must agree on, of the two models'
     physics, and of everything.
     """
@@ -145,6 +164,12 @@ class Machine:
     plant_model_hash: str
     config_hash: str
     warnings: tuple[Problem, ...]
+    assembly: Assembly
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether there are constraints beyond the joints."""
+        return bool(self.mechanism.constraints)
 
     def interface(self) -> dict[str, Any]:
         """Return what both ends of the device link must agree on, see `interface_of`."""

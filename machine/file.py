@@ -7,8 +7,9 @@ from typing import Annotated
 from pydantic import Field
 
 from machine.bodies import BodySpec, PointSpec
+from machine.constraints import Constraint, CoordinateName
 from machine.fields import Name, Number, Section, Vector3, entry
-from machine.joints import Joint
+from machine.joint_types import Joint
 from machine.motors import Motor
 from machine.sensors import Sensor
 from machine.settings import ControllerSpec, PlantSpec
@@ -27,12 +28,21 @@ class MachineFile(Section):
         "Their order here is the order of the coordinates"
     )
     points: dict[Name, PointSpec] = entry("Named points of bodies", default={})
+    constraints: dict[Name, Constraint] = entry(
+        "What is demanded of the motion beyond the joints: loops that close, guides, gears, by name",
+        default={},
+    )
     task: dict[Name, Task] = entry("Task coordinates that goals may name, by name", default={})
-    motors: dict[Name, Motor] = entry("The motors, by the name of the joint they drive", default={})
-    sensors: dict[Name, Sensor] = entry("The sensors, by the name of the joint they measure", default={})
+    motors: dict[CoordinateName, Motor] = entry(
+        "The motors, by the name of the joint they drive, or of its freedom: JOINT.FREEDOM", default={}
+    )
+    sensors: dict[CoordinateName, Sensor] = entry(
+        "The sensors, by the name of the joint they measure, or of its freedom: JOINT.FREEDOM", default={}
+    )
     initial: dict[str, Number] = entry(
         "Where the plant starts: `JOINT_deg`, `JOINT_rad` or `JOINT_m`, "
-        "and its speed: `JOINT_deg_s`, `JOINT_rad_s` or `JOINT_m_s`; 0 where not given",
+        "and its speed: `JOINT_deg_s`, `JOINT_rad_s` or `JOINT_m_s`; 0 where not given. Under constraints "
+        "as many as the machine has freedoms are kept, in this order; the others are guesses",
         default={},
     )
     plant: PlantSpec = entry("The plant daemon", default=PlantSpec())

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from machine.description import Machine
+from machine.description import Machine, Motor
 from machine.problems import Problem
 from machine.yaml import parse_yaml
 from multibody.mechanism import Mechanism
@@ -15,6 +15,8 @@ from multibody.model import WORLD, Body, Joint
 
 _STEP = 1e-5
 _NOTHING = 1e-6
+_WEAK = 1e-6
+"""Effort (N m or N) that a motor without a brake counts with when the load is shared."""
 
 Vector = NDArray[np.float64]
 Pose = tuple[Vector, Vector]  # axes (columns) and origin in the world
@@ -25,10 +27,8 @@ def holding_warnings(machine: Machine) -> Iterator[Problem]:
     if machine.plant.on_timeout == "damp":
         return
     document = parse_yaml(machine.source_text, machine.path)
-    loads = gravity_load(machine.mechanism, machine.initial_q)
-    for motor in machine.motors:
-        needed = abs(float(loads[motor.index]))
-        if needed <= motor.brake_effort or needed < _NOTHING:
+    for motor, needed in _needed(machine):
+        if needed <= motor.brake_effort * (1.0 + _NOTHING) or needed < _NOTHING:
             continue
         unit, key = ("N m", "brake_torque_N_m") if motor.is_angle else ("N", "brake_force_N")
         yield document.problem(
@@ -40,6 +40,49 @@ def holding_warnings(machine: Machine) -> Iterator[Problem]:
             remedy="give it a stronger brake, or say on_timeout: damp",
             severity="warning",
         )
+
+
+def _needed(machine: Machine) -> list[tuple[Motor, float]]:
+    """Return what the brake of each motor must hold (N m or N) where the machine starts.
+
+    Under constraints the brakes share the load; then it is the share of each in the way of sharing that asks
+    the least part of what any brake has.
+    """
+    mechanism, motors = machine.mechanism, machine.motors
+    if len(mechanism.joints) == len(mechanism.joint_names) == mechanism.nq and not mechanism.constraints:
+        loads = gravity_load(mechanism, machine.initial_q)
+        return [(motor, abs(float(loads[motor.index]))) for motor in motors]
+    from machine.assembly import admitted_velocities  # the compiler is loaded for such machines alone
+    from multibody.functions import bias
+
+    loads = bias(mechanism, machine.initial_q, np.zeros(mechanism.nv))
+    if not mechanism.constraints:
+        return [(motor, abs(float(loads[motor.index]))) for motor in motors]
+    ways = admitted_velocities(mechanism, machine.initial_q)
+    strengths = np.array([motor.brake_effort for motor in motors])
+    return list(zip(motors, _shares(ways, loads, [m.index for m in motors], strengths).tolist(), strict=True))
+
+
+def _shares(ways: Vector, loads: Vector, places: list[int], strengths: Vector) -> Vector:
+    """Return |τ| with ways' (loads - τ) = 0 for which the largest |τ| / strength is least."""
+    from scipy.optimize import linprog
+
+    n, scale = len(places), np.where(strengths > 0.0, strengths, _WEAK)
+    if n == 0:
+        return np.zeros(0)
+    bounds = np.hstack([np.vstack([np.eye(n), -np.eye(n)]), -np.ones((2 * n, 1))])
+    equal = np.hstack([ways[places].T * scale, np.zeros((ways.shape[1], 1))])
+    found = linprog(
+        np.append(np.zeros(n), 1.0),
+        bounds,
+        np.zeros(2 * n),
+        equal,
+        ways.T @ loads,
+        bounds=[(None, None)] * (n + 1),
+    )
+    if not found.success:  # some motion is out of the reach of all motors: gravity moves it where it can
+        return np.zeros(n)
+    return np.abs(found.x[:n] * scale)
 
 
 def gravity_load(mechanism: Mechanism, q: Vector) -> Vector:

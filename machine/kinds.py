@@ -12,8 +12,9 @@ from typing import Any
 ANGLE, LENGTH = "angle", "length"
 
 _KIND_OF_JOINT = {"revolute": ANGLE, "screw": ANGLE, "prismatic": LENGTH}
+_LENGTHS = {"cylindrical": ("slide",), "planar": ("x", "y"), "free": ("x", "y", "z")}
 _KIND_OF_COORDINATE = {"x": LENGTH, "y": LENGTH, "z": LENGTH, "roll": ANGLE, "pitch": ANGLE, "yaw": ANGLE}
-_LENGTH_UNIT = re.compile(r"_(N|N_s|N_s_m|rad_m)$|(?<!_N)_m(_s)?$")
+_LENGTH_UNIT = re.compile(r"_(N|N_s|N_s_m|rad_m)$|(?<!_N)_m(_s[23]?)?$")
 
 
 class _Marked(dict[str, Any]):
@@ -50,8 +51,24 @@ def _mark(section: str, name: str, row: Any, joints: Any) -> Any:
     kind = None
     if section == "task":
         kind = _KIND_OF_COORDINATE.get(str(row.get("coordinate")).rpartition(".")[2])
-    elif isinstance(joints, dict) and isinstance(joints.get(name), dict):
-        kind = _KIND_OF_JOINT.get(str(joints[name].get("type")))
+    elif isinstance(joints, dict):
+        kind = _of_freedom(joints, str(name))
     marked = _Marked(row)
     marked.kind = kind or angle_or_length(row)
     return marked
+
+
+def _of_freedom(joints: dict[str, Any], name: str) -> str | None:
+    """Tell what the freedom of a joint is ("elbow", "sleeve.turn"), as far as unchecked data says."""
+    owner, _, freedom = name.partition(".")
+    joint = joints.get(owner)
+    if not isinstance(joint, dict):
+        return None
+    kind = str(joint.get("type"))
+    if kind in ("compound", "simple"):
+        columns, place = joint.get("columns"), int(freedom) - 1 if freedom.isdecimal() else 0
+        if not isinstance(columns, list) or not 0 <= place < len(columns):
+            return None
+        column = columns[place]
+        return ANGLE if isinstance(column, list) and any(column[:3]) else LENGTH
+    return _KIND_OF_JOINT.get(kind) or (LENGTH if freedom in _LENGTHS.get(kind, ()) else ANGLE)

@@ -12,8 +12,10 @@ from machine.advice import warnings_of
 from machine.catalogue import shipped, shipped_path
 from machine.description import Machine, interface_of
 from machine.file import MachineFile
+from machine.goals import goal_coordinates
 from machine.hashes import fingerprint
 from machine.holding import holding_warnings
+from machine.initial import initial_state
 from machine.kinds import mark_kinds
 from machine.names import nearest
 from machine.overrides import apply_settings, blame, settings_of
@@ -35,13 +37,13 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
     file = _checked(document.data, document)
     mechanism = _built(file, document)
     plant_file, plant_mechanism = _plant(file, mechanism, document, plant_set)
-    limits = building.limits_of(file)
-    q, v = building.initial_state(file)
+    q, v, assembly = initial_state(file, mechanism, document)
     joints, motors, sensors = (
-        limits[: len(limits) - len(file.task)],
+        building.joint_limits_of(file),
         building.motors_of(file),
         building.sensors_of(file),
     )
+    goals = goal_coordinates(file, mechanism, document, q, assembly.freedoms)
     plant = building.plant_settings(file)
     return Machine(
         name=file.name,
@@ -51,18 +53,19 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         mechanism=mechanism,
         plant_mechanism=plant_mechanism,
         joints=joints,
-        coordinates=limits,
+        coordinates=building.limits_of(file),
         motors=motors,
         sensors=sensors,
         initial_q=q,
         initial_v=v,
         plant=plant,
-        controller=building.controller_settings(file),
+        controller=building.controller_settings(file, goals),
         interface_hash=fingerprint(interface_of(joints, motors, sensors, plant.period_s)),
         model_hash=fingerprint(building.physics(file)),
         plant_model_hash=fingerprint(building.physics(plant_file)),
         config_hash=fingerprint([building.everything(file), building.everything(plant_file)]),
-        warnings=tuple(warnings_of(file, document)),
+        warnings=tuple(warnings_of(file, document, assembly.freedoms)),
+        assembly=assembly,
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
+from machine.constraint_references import check_constraints
 from machine.file import MachineFile
-from machine.joints import FixedSpec
-from machine.names import nearest
+from machine.freedoms import coordinates, freedoms, initial_keys, initial_names, joint_limits, owned
 from machine.problems import Problem
-from machine.units import choices, keys_of
+from machine.unknown import unknown
+from machine.units import choices
 from machine.yaml import Document
 
 WORLD = "world"
@@ -16,18 +17,9 @@ WORLD = "world"
 
 def check_references(file: MachineFile, document: Document) -> list[Problem]:
     """Return every problem of a file whose sections are right each for itself, in the order of the file."""
-    rules = (_tree, _points, _motors_and_sensors, _names, _initial, _settings)
+    rules = (_tree, _points, check_constraints, _motors_and_sensors, _names, _initial, _settings)
     problems = [problem for rule in rules for problem in rule(file, document)]
     return sorted(problems, key=lambda problem: (problem.line or 0, problem.column or 0))
-
-
-def moving_joints(file: MachineFile) -> dict[str, bool]:
-    """Return the joints that have a coordinate, in the order of the file: name -> whether it is an angle."""
-    return {
-        name: joint.type != "prismatic"
-        for name, joint in file.joints.items()
-        if not isinstance(joint, FixedSpec)
-    }
 
 
 def _tree(file: MachineFile, document: Document) -> Iterator[Problem]:
@@ -42,9 +34,9 @@ def _tree(file: MachineFile, document: Document) -> Iterator[Problem]:
         )
     for name, joint in file.joints.items():
         if joint.parent != WORLD and joint.parent not in file.bodies:
-            yield _unknown(document, ("joints", name, "parent"), joint.parent, "body", [WORLD, *file.bodies])
+            yield unknown(document, ("joints", name, "parent"), joint.parent, "body", [WORLD, *file.bodies])
         if joint.child not in file.bodies:
-            yield _unknown(document, ("joints", name, "child"), joint.child, "body", file.bodies)
+            yield unknown(document, ("joints", name, "child"), joint.child, "body", file.bodies)
         elif joint.child in carrier:
             found, allowed = (
                 f"{joint.child}, carried by {carrier[joint.child]} too",
@@ -87,23 +79,41 @@ def _loop(file: MachineFile, carrier: dict[str, str], name: str) -> set[str]:
 def _points(file: MachineFile, document: Document) -> Iterator[Problem]:
     for name, point in file.points.items():
         if point.body != WORLD and point.body not in file.bodies:
-            yield _unknown(document, ("points", name, "body"), point.body, "body", [WORLD, *file.bodies])
+            yield unknown(document, ("points", name, "body"), point.body, "body", [WORLD, *file.bodies])
     for name, task in file.task.items():
         if task.point() not in file.points:
-            yield _unknown(document, ("task", name, "coordinate"), task.point(), "point", file.points)
+            yield unknown(document, ("task", name, "coordinate"), task.point(), "point", file.points)
 
 
 def _motors_and_sensors(file: MachineFile, document: Document) -> Iterator[Problem]:
-    moving = moving_joints(file)
+    moving, own = freedoms(file), owned(file)
     for section, rows in (("motors", file.motors), ("sensors", file.sensors)):
         for name in rows:
-            if name in moving:
+            if name in own:
                 continue
-            if name in file.joints:
-                message, allowed = "a fixed joint does not move", ", ".join(moving)
-                yield document.problem((section, name), message, of_key=True, found=name, allowed=allowed)
+            several = [each for each in own if each.startswith(f"{name}.")]
+            if name in moving:
+                message, found = f"no {section[:-1]} acts on a part of a quaternion", name
+                allowed, remedy = ", ".join(own), "write coordinates: angles at the joint"
+            elif name in file.joints and several:
+                message, found = "this joint has several freedoms", name
+                allowed, remedy = ", ".join(several), f"write {several[0]}"
+            elif name in file.joints:
+                message, found, allowed, remedy = "a fixed joint does not move", name, ", ".join(own), ""
+                if any(each.startswith(f"{name}.") for each in moving):
+                    message = "this joint has no coordinate of one freedom"
             else:
-                yield _unknown(document, (section, name), name, "joint", moving, of_key=True)
+                yield unknown(document, (section, name), name, "joint", own, of_key=True)
+                continue
+            yield document.problem(
+                (section, name), message, of_key=True, found=found, allowed=allowed, remedy=remedy
+            )
+    for name, motor in file.motors.items():
+        for key in ("gear", "rotor_inertia_kg_m2", "viscous_N_m_s", "coulomb_N_m"):
+            if "." in name and name in own and key in motor.model_fields_set:
+                message = "inertia and friction belong to the whole of a joint with several freedoms"
+                remedy = "give it to the joint, or model the joint as several joints"
+                yield document.problem(("motors", name, key), message, of_key=True, found=key, remedy=remedy)
 
 
 def _names(file: MachineFile, document: Document) -> Iterator[Problem]:
@@ -114,12 +124,11 @@ def _names(file: MachineFile, document: Document) -> Iterator[Problem]:
 
 
 def _initial(file: MachineFile, document: Document) -> Iterator[Problem]:
-    moving = moving_joints(file)
-    known, said = keys_of(moving, speeds=True), dict[tuple[str, bool], str]()
+    known, said = initial_keys(file), dict[tuple[str, bool], str]()
     for key, value in file.initial.items():
         quantity = known.get(key)
         if quantity is None:
-            allowed, remedy = choices(key, moving, speeds=True)
+            allowed, remedy = choices(key, initial_names(file), speeds=True)
             message = "no joint has this name and unit"
             yield document.problem(
                 ("initial", key), message, of_key=True, found=key, allowed=allowed, remedy=remedy
@@ -133,13 +142,13 @@ def _initial(file: MachineFile, document: Document) -> Iterator[Problem]:
 
 
 def _within_limits(file: MachineFile, document: Document, key: str, value: float) -> Iterator[Problem]:
-    quantity = keys_of(moving_joints(file), speeds=True)[key]
-    joint = file.joints[quantity.name]
-    if isinstance(joint, FixedSpec):
+    quantity = initial_keys(file)[key]
+    own = joint_limits(file, quantity.name)
+    if own is None:
         return
-    low, high = joint.limits.position()
+    low, high = own.position()
     if quantity.is_speed:
-        low, high = -joint.limits.rates()[0], joint.limits.rates()[0]
+        low, high = -own.rates()[0], own.rates()[0]
     if not low <= value <= high:
         f = quantity.factor
         found, allowed = f"{file.initial[key]:g}", f"{low / f:g} to {high / f:g}"
@@ -155,39 +164,20 @@ def _settings(file: MachineFile, document: Document) -> Iterator[Problem]:
         yield document.problem(
             ("controller", "period_s"), message, found=f"{period:g}", allowed=allowed, remedy=remedy
         )
-    moving = moving_joints(file)
-    coordinates = [*moving, *file.task]
+    moving, known = freedoms(file), list(coordinates(file))
     goals = file.controller.goal_coordinates
     at = ("controller", "goal_coordinates")
     for index, name in enumerate(goals or ()):
-        if name not in coordinates:
-            yield _unknown(document, (*at, index), name, "coordinate", coordinates)
+        if name not in known:
+            yield unknown(document, (*at, index), name, "coordinate", known)
         elif goals is not None and name in goals[:index]:
             yield document.problem(
                 (*at, index), "this coordinate stands twice", found=name, remedy="keep one"
             )
-    if goals is not None and len(goals) != len(moving):
+    if goals is not None and not file.constraints and len(goals) != len(moving):
         found, allowed = f"{len(goals)} coordinates", f"{len(moving)}, one for each freedom of the machine"
         yield document.problem(at, "these coordinates do not fix the motion", found=found, allowed=allowed)
     for name in file.controller.tolerances.coordinates:
-        if name not in coordinates:
+        if name not in known:
             place = ("controller", "tolerances", "coordinates", name)
-            yield _unknown(document, place, name, "coordinate", coordinates, of_key=True)
-
-
-def _unknown(
-    document: Document,
-    path: tuple[str | int, ...],
-    name: str,
-    what: str,
-    known: Iterable[str],
-    *,
-    of_key: bool = False,
-) -> Problem:
-    names = list(known)
-    meant = nearest(name, names)
-    remedy = f"write {meant}" if meant else ""
-    allowed = ", ".join(names) or "none: the file has none"
-    return document.problem(
-        path, f"no {what} has this name", of_key=of_key, found=name, allowed=allowed, remedy=remedy
-    )
+            yield unknown(document, place, name, "coordinate", known, of_key=True)

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from machine.fields import Count, Name, Number, Section, entry
+from machine.constraints import CoordinateName
+from machine.fields import Count, Number, Section, entry
 
 
 class PlantSpec(Section):
@@ -56,7 +57,7 @@ class TolerancesSpec(Section):
     goal_time_s: Number = entry(
         "Time after the end within which the goal tolerances must be met", "s", 1.0, gt=0, le=3600
     )
-    coordinates: dict[Name, CoordinateTolerances] = entry(
+    coordinates: dict[CoordinateName, CoordinateTolerances] = entry(
         "Other values for single coordinates, by name", default={}
     )
 
@@ -71,9 +72,9 @@ class ControllerSpec(Section):
         "Law of motion: projected inverse dynamics, or the trajectory as a constraint (Udwadia-Kalaba)",
         default="pidc",
     )
-    goal_coordinates: Annotated[list[Name], Field(min_length=1, max_length=100)] | None = entry(
+    goal_coordinates: Annotated[list[CoordinateName], Field(min_length=1, max_length=100)] | None = entry(
         "Coordinates in which motion is controlled where a goal names none, "
-        "as many as the machine has freedoms; none: the joints",
+        "as many as the machine has freedoms; none: the joints, under constraints those with motors first",
         default=None,
     )
     bandwidth_rad_s: Number = entry("Bandwidth of the error dynamics", "rad/s", 20.0, gt=0, le=10_000)

@@ -10,6 +10,8 @@ from machine.fields import Section, entry
 from machine.kinds import ANGLE, LENGTH, angle_or_length
 from machine.limits import AngleLimits, LengthLimits
 
+ANGLES = ("roll", "pitch", "yaw")
+
 _NAME = r"^[A-Za-z][A-Za-z0-9_]*"
 _CHOICE = (
     "A point and what of it: POINT.x, POINT.y, POINT.z, its place in the world's frame [m], "

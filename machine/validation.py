@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from machine.constraints import COORDINATE_PATTERN
 from machine.fields import NAME_PATTERN
 from machine.names import meant
 from machine.places import locate
@@ -138,9 +139,11 @@ def _unknown_choice(_: str, fault: _Fault) -> _Report:
 
 
 def _not_a_name(_: str, fault: _Fault) -> _Report:
-    if fault.context["pattern"] != NAME_PATTERN:
+    if fault.context["pattern"] not in (NAME_PATTERN, COORDINATE_PATTERN):
         return _Report(fault.path, "this is not understood", shown(fault.value), fault.meaning)
     allowed = "letters, digits and underscores, a letter first"
+    if fault.context["pattern"] == COORDINATE_PATTERN:
+        allowed += "; of a joint with several freedoms, a dot and the freedom after it"
     return _Report(fault.path, "this is not a name", shown(fault.value), allowed, of_key=fault.of_key)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,15 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from machine import Machine
-from multibody.compiling import BUFFER, MATRIX, PARAMETERS, TOPOLOGY, float64, int64, kernel
+from machine.assembly import assembled
+from multibody.assembly import AssemblyError
 from multibody.dynamics import dynamics, energy
-from multibody.integrate import rk4, semi_implicit
-from multibody.layout import NQ, NV, Q, V
-from multibody.model import Integers
-from multibody.vectors import Rows
-from multibody.views import vector
+from multibody.formulations import FORMULATIONS
+from multibody.layout import ORDINARY, PASSAGES, RANK
 from multibody.workspace import Workspace
-from plant.layout import METHODS, RK4
+from plant import offline_kernels as kernels
+from plant.layout import METHODS
 from plant.simulator import SimulationDiverged
 
 Floats = NDArray[np.float64]
@@ -30,43 +29,49 @@ _WHOLE: Final = 1e-9
 """Part of a step below which the rest of the duration is round-off."""
 
 
+_SETTLED: Final = (100.0, 2500.0)
+"""Baumgarte's α (1/s) and β (1/s²) where the file gives a constraint none: critically damped at 50 rad/s."""
+STABILISATIONS: Final = ("none", "baumgarte", "projection")
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What the constraints and the energy did, over all steps.
+
+    Largest residuals, of position in m or rad and of velocity per second; least and largest rank of the
+    constraints' rows, the smallest singular value of theirs that was kept (scaled rows, 1 is ordinary; all
+    of these None without constraints), and how many branch poses were passed. Work of the motors, and the
+    largest difference between the gain of energy and the work of motors and friction, in J.
+    """
+
+    residual_position_max: float
+    residual_velocity_max: float
+    rank_min: int | None
+    rank_max: int | None
+    sigma_min: float | None
+    singular_passages: int
+    motor_work_J: float
+    energy_balance_error_J: float
+
+
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """What was simulated: row k of `q` and `v` is the state at `time_s[k]`, columns as in `joint_names`.
+    """What was simulated: row k of `q` and `v` is the state at `time_s[k]`.
 
-    rad or m, and per second. Energies are kinetic plus potential, in joules; `steps_per_s` counts wall
-    time.
+    The columns of `v` are `joint_names`, those of `q` `position_names`. rad or m, and per second. Energies
+    are kinetic plus potential, in joules; `steps_per_s` counts wall time.
     """
 
     joint_names: tuple[str, ...]
+    position_names: tuple[str, ...]
     time_s: Floats
     q: Floats
     v: Floats
     energy_start_J: float
     energy_end_J: float
+    balance: Balance
     steps: int
     steps_per_s: float
-
-
-@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX))
-def _steps(p: Rows, t: Integers, w: Rows, method: int, dt: float, count: int, rows: Rows) -> int:
-    """So many steps of dt, the state after each in a row [q, v]; returns how many came out finite."""
-    q, v = vector(t, w, Q), vector(t, w, V)
-    for step in range(count):
-        if method == RK4:
-            rk4(p, t, w, dt)
-        else:
-            semi_implicit(p, t, w, dt)
-        total = 0.0
-        for k in range(t[NQ]):
-            rows[step, k] = q[k]
-            total += q[k]
-        for k in range(t[NV]):
-            rows[step, t[NQ] + k] = v[k]
-            total += v[k]
-        if not math.isfinite(total):
-            return step
-    return count
 
 
 def simulate(
@@ -77,36 +82,75 @@ def simulate(
     integrator: str | None = None,
     effort: ArrayLike | None = None,
     every: int = 1,
+    formulation: str = "projected",
+    stabilisation: str = "projection",
 ) -> Motion:
     """Let the plant's mechanism move for `duration_s` from its initial state.
 
     dt_s: step (none: the plant's period over its substeps); the last one is shorter where the duration
-    demands it. initial: joint positions by name (rad or m) in place of the file's. integrator: "rk4" or
-    "semi_implicit" (none: the file's). effort: one number per motor (N m or N), held. every: keep each
-    so-manieth state, and always the last. Raises ValueError for an argument out of bounds,
+    demands it. initial: joint positions by name (rad or m) in place of the file's; under constraints the
+    other joints follow. integrator: "rk4" or "semi_implicit" (none: the file's). effort: one number per motor
+    (N m or N), held. every: keep each so-manieth state, and always the last. formulation, of the constrained
+    acceleration: "projected", "udwadia_kalaba" or "lagrange". stabilisation: "projection" of position and
+    velocity after each step, "baumgarte" (with the file's α and β, else 100 and 2500) or "none".
+
+    Raises ValueError for an argument out of bounds and for initial positions that cannot be assembled,
     SimulationDiverged when the state leaves the finite numbers.
     """
     dt = machine.plant.period_s / machine.plant.substeps if dt_s is None else dt_s
     method = machine.plant.integrator if integrator is None else integrator
     _check(duration_s, dt, method, every)
+    _known("formulation", formulation, FORMULATIONS)
+    _known("stabilisation", stabilisation, STABILISATIONS)
     whole = math.floor(duration_s / dt + _WHOLE)
     rest = duration_s - whole * dt if duration_s - whole * dt > _WHOLE * dt else 0.0
-    work = _begin(machine, initial or {}, effort)
-    energy_start = _energy(work)
-    recorded, seconds = _run(machine, work, METHODS[method], dt, whole, rest, every)
+    work = begin(machine, initial or {}, effort)
+    _choose(work, formulation, stabilisation)
+    figures = np.empty(kernels.FIGURES + len(work.q))
+    kernels.look(*work.arguments, 0.0, figures)
+    recorded, seconds = _run(machine, work, figures, METHODS[method], dt, whole, rest, every)
     times = np.concatenate([np.arange(0, whole + 1, every) * dt, [duration_s]])[: len(recorded)]
     times[-1] = duration_s
     steps = whole + (rest > 0.0)
-    nq = machine.plant_mechanism.nq
+    mechanism = machine.plant_mechanism
     return Motion(
-        machine.plant_mechanism.joint_names,
+        mechanism.joint_names,
+        mechanism.position_names,
         times,
-        recorded[:, :nq],
-        recorded[:, nq:],
-        energy_start,
+        recorded[:, : mechanism.nq],
+        recorded[:, mechanism.nq :],
+        float(figures[kernels.ENERGY_START]),
         _energy(work),
+        _balance(work, figures),
         steps,
         steps / seconds if seconds > 0.0 else 0.0,
+    )
+
+
+def _known(what: str, name: str, there: Iterable[str]) -> None:
+    if name not in there:
+        raise ValueError(f"there is no {what} {name!r}; there are {', '.join(there)}")
+
+
+def _choose(work: Workspace, formulation: str, stabilisation: str) -> None:
+    work.choice[:] = FORMULATIONS[formulation], stabilisation == "projection"
+    if stabilisation == "baumgarte":
+        work.baumgarte[~work.baumgarte.any(axis=1)] = _SETTLED
+    else:
+        work.baumgarte[:] = 0.0
+
+
+def _balance(work: Workspace, figures: Floats) -> Balance:
+    constrained = len(work.phi) > 0
+    return Balance(
+        float(figures[kernels.POSITION]),
+        float(figures[kernels.VELOCITY]),
+        int(figures[kernels.RANK_LEAST]) if constrained else None,
+        int(figures[kernels.RANK_MOST]) if constrained else None,
+        float(figures[kernels.SIGMA]) if constrained else None,
+        int(work.ranking[PASSAGES]),
+        float(figures[kernels.MOTOR_WORK]),
+        float(figures[kernels.IMBALANCE]),
     )
 
 
@@ -125,22 +169,37 @@ def _check(duration_s: float, dt: float, method: str, every: int) -> None:
         raise ValueError(f"`every` must be at least 1, not {every}")
 
 
-def _begin(machine: Machine, initial: Mapping[str, float], effort: ArrayLike | None) -> Workspace:
+def begin(machine: Machine, initial: Mapping[str, float], effort: ArrayLike | None = None) -> Workspace:
+    """The plant's state at the start, put together, in a new workspace; arguments as of `simulate`."""
     mechanism = machine.plant_mechanism
     work = mechanism.workspace()
     work.q[:], work.v[:] = machine.initial_q, machine.initial_v
+    own = [name for name in mechanism.joint_names if name in mechanism.coordinate_names]
     for name, value in initial.items():
-        if name not in mechanism.joint_names:
-            raise ValueError(f"there is no joint {name!r}; there are {', '.join(mechanism.joint_names)}")
+        if name not in own:
+            raise ValueError(f"there is no joint {name!r}; there are {', '.join(own)}")
         if not math.isfinite(value):
             raise ValueError(f"the initial position of {name} must be finite, not {value}")
         work.q[mechanism.joint_index(name)] = value
+    if mechanism.constraints:
+        _assemble(machine, work, list(initial))
     given = np.zeros(len(machine.motors)) if effort is None else np.asarray(effort, np.float64)
     if given.shape != (len(machine.motors),) or not np.all(np.isfinite(given)):
         raise ValueError(f"`effort` must be {len(machine.motors)} finite numbers, one per motor")
     for motor, value in zip(machine.motors, given, strict=True):
         work.effort[motor.index] += value
     return work
+
+
+def _assemble(machine: Machine, work: Workspace, moved: list[str]) -> None:
+    first = [*moved, *machine.assembly.kept, *(motor.joint for motor in machine.motors)]
+    try:
+        work.q[:], work.v[:], found = assembled(
+            machine.plant_mechanism, work.q, work.v, first, near=machine.initial_q
+        )
+    except AssemblyError as error:
+        raise ValueError(f"{machine.name} cannot be assembled with these initial positions: {error}") from None
+    work.ranking[ORDINARY] = found.ordinary_rank
 
 
 def _energy(work: Workspace) -> float:
@@ -150,23 +209,28 @@ def _energy(work: Workspace) -> float:
 
 
 def _run(
-    machine: Machine, work: Workspace, method: int, dt: float, whole: int, rest: float, every: int
+    machine: Machine,
+    work: Workspace,
+    figures: Floats,
+    method: int,
+    dt: float,
+    whole: int,
+    rest: float,
+    every: int,
 ) -> tuple[Floats, float]:
     """The recorded states, the initial one first, and the wall time that the steps took."""
     width = len(work.q) + len(work.v)
     chunk = np.empty((min(_CHUNK, whole + 1), width))
     kept = [np.concatenate([work.q, work.v])[None, :]]
-    _steps(*work.arguments, method, dt, 0, chunk)  # loads the kernel before the clock runs
+    run = kernels.constrained_steps if len(work.phi) else kernels.free_steps
+    run(*work.arguments, method, dt, 0, chunk, figures)  # loads the kernel before the clock runs
     seconds, done = 0.0, 0
     for count, step in [*((n, dt) for n in _chunks(whole, len(chunk))), *([(1, rest)] if rest else [])]:
         began = time.perf_counter()
-        finite = _steps(*work.arguments, method, step, count, chunk)
+        finite = run(*work.arguments, method, step, count, chunk, figures)
         seconds += time.perf_counter() - began
         if finite < count:
-            at_s = (done + finite + 1) * dt
-            raise SimulationDiverged(
-                f"the simulation of {machine.name} diverged at {at_s:g} s; shorten the step"
-            )
+            raise SimulationDiverged(_why(machine, work, (done + finite + 1) * dt))
         first = (-done - 1) % every
         kept.append(chunk[first:count:every].copy())
         done += count
@@ -174,6 +238,17 @@ def _run(
     if done % every:
         kept.append(last)
     return np.concatenate(kept), seconds
+
+
+def _why(machine: Machine, work: Workspace, at_s: float) -> str:
+    text = f"the simulation of {machine.name} diverged at {at_s:g} s; "
+    if work.choice[0] == FORMULATIONS["lagrange"]:
+        rows = len(work.phi)
+        return (
+            f"{text}lagrange needs independent rows, but here {rows} rows have rank {int(work.ranking[RANK])}: "
+            "take projected or udwadia_kalaba"
+        )
+    return text + "shorten the step"
 
 
 def _chunks(total: int, size: int) -> list[int]:

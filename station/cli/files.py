@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from station.cli.connected import AsJson
+from station.cli.choices import FormulationChoice, IntegratorChoice, StabilisationChoice
 from station.cli.failures import DONE, USAGE, Misuse
 from station.cli.output import complain, console, emit, number, say, table
 
@@ -86,6 +88,15 @@ def simulate(
         list[str] | None, typer.Option(metavar="JOINT=VALUE", help="shoulder_deg=30; repeatable.")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write every state there.")] = None,
+    formulation: Annotated[
+        FormulationChoice, typer.Option(help="Way to the acceleration under constraints.")
+    ] = FormulationChoice.PROJECTED,
+    stabilisation: Annotated[
+        StabilisationChoice, typer.Option(help="What keeps the constraints closed.")
+    ] = StabilisationChoice.PROJECTION,
+    integrator: Annotated[
+        IntegratorChoice | None, typer.Option(help="Method of integration; none: the file's.")
+    ] = None,
     plant_set: Annotated[
         list[str] | None, typer.Option("--plant-set", metavar="KEY=VALUE", help="upper_arm.mass_kg=+20%.")
     ] = None,
@@ -106,33 +117,52 @@ def simulate(
             raise Misuse(f"{text}: only joints have an initial position; there are {', '.join(names)}")
         start[names[index]] = value
     try:
-        motion = run(machine, duration, dt, start)
+        motion = run(
+            machine,
+            duration,
+            dt,
+            start,
+            integrator.value if integrator else None,
+            formulation=formulation.value,
+            stabilisation=stabilisation.value,
+        )
     except (ValueError, SimulationDiverged) as error:
         raise Misuse(str(error)) from None
     if out is not None:
         _write_csv(out, motion)
     summary: dict[str, Any] = {
         "time_s": float(motion.time_s[-1]),
-        "q": dict(zip(motion.joint_names, motion.q[-1].tolist(), strict=True)),
+        "q": dict(zip(motion.position_names, motion.q[-1].tolist(), strict=True)),
         "v": dict(zip(motion.joint_names, motion.v[-1].tolist(), strict=True)),
         "energy_start_J": motion.energy_start_J,
         "energy_end_J": motion.energy_end_J,
         "steps": motion.steps,
         "steps_per_s": motion.steps_per_s,
+        **asdict(motion.balance),
     }
     if as_json:
         emit(summary | ({"out": str(out)} if out is not None else {}))
         return
-    rows = [(name, number(summary["q"][name]), number(summary["v"][name])) for name in motion.joint_names]
+    rows = [
+        (name, number(value), number(summary["v"].get(name))) for name, value in summary["q"].items()
+    ]
     console.print(table(f"{machine.name} after {motion.time_s[-1]:g} s", ("", "rad, m", "per second"), rows))
     say(f"energy {motion.energy_start_J:.9g} J → {motion.energy_end_J:.9g} J")
+    balance = motion.balance
+    say(f"largest difference between energy and work {balance.energy_balance_error_J:.3g} J")
+    if balance.rank_min is not None:
+        say(
+            f"constraints open by at most {balance.residual_position_max:.3g} (m or rad), "
+            f"{balance.residual_velocity_max:.3g} per second; rank {balance.rank_min} to {balance.rank_max}, "
+            f"smallest singular value {balance.sigma_min:.3g}, branch poses passed {balance.singular_passages}"
+        )
     say(f"{motion.steps} steps, {motion.steps_per_s:,.0f} a second")
 
 
 def _write_csv(path: Path, motion: Any) -> None:
     import numpy as np
 
-    header = ["time_s", *motion.joint_names, *(f"{name}_velocity" for name in motion.joint_names)]
+    header = ["time_s", *motion.position_names, *(f"{name}_velocity" for name in motion.joint_names)]
     rows = np.column_stack([motion.time_s, motion.q, motion.v])
     try:
         np.savetxt(path, rows, delimiter=",", header=",".join(header), comments="", fmt="%.17g")

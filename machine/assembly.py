@@ -1,0 +1,166 @@
+"""Putting a constrained machine together: some coordinates keep what is given, the others follow.
+
+As many coordinates are kept as the machine has freedoms, the first independent ones of those that are named;
+all other values are where the search begins, and so choose the branch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from machine.description import Assembly
+from multibody import layout
+from multibody.assembly import AssembledState, AssemblyError, assemble, assemble_workspace
+from multibody.constraints import CoordinateConstraint
+from multibody.dynamics import dynamics
+from multibody.mechanism import Mechanism
+from multibody.rows import constraint_rows
+from multibody.workspace import Workspace
+
+Vector = NDArray[np.float64]
+_STRIDE = 0.1
+"""Longest way of a kept coordinate from one assembled pose to the next, rad or m."""
+_INDEPENDENT = 1e-5
+
+
+def assembled(
+    mechanism: Mechanism,
+    q: Vector,
+    v: Vector,
+    first: Sequence[str] = (),
+    speeds: Sequence[str] = (),
+    near: Vector | None = None,
+) -> tuple[Vector, Vector, Assembly]:
+    """Return q and v on the manifold near the given ones, and how they were found.
+
+    `first` names coordinates to be kept rather than others, `speeds` those whose speed in v is kept; what is
+    not named keeps the speed 0 in the order of `first`. `near` is a pose known to be on the manifold, or close
+    to it, from which the kept coordinates may travel instead of a search from q. Raises multibody.assembly.AssemblyError.
+    """
+    start = assemble(mechanism, q if near is None else near)
+    kept = independent(mechanism, admitted(mechanism, start.q), first)
+    found = _keeping(mechanism, kept, q, start, travel=near is not None) if kept else start
+    tangents = admitted(mechanism, found.q)
+    moving = independent(mechanism, tangents, [*speeds, *first])
+    return (
+        found.q,
+        _velocity(mechanism, found.q, v, tangents, moving),
+        Assembly(
+            mechanism.nv - start.ordinary_rank,
+            len(mechanism.row_names),
+            _rank(mechanism, found.q),
+            start.ordinary_rank,
+            found.residual,
+            found.iterations,
+            tuple(kept),
+        ),
+    )
+
+
+def admitted(mechanism: Mechanism, q: Vector) -> Vector:
+    """Return a basis of the velocities that the constraints admit at a pose, nv × freedoms, in scaled units."""
+    return np.asarray(np.linalg.svd(_scaled_rows(mechanism, q))[2][_rank(mechanism, q) :].T)
+
+
+def admitted_velocities(mechanism: Mechanism, q: Vector) -> Vector:
+    """Return the same basis in rad/s and m/s."""
+    return _columns(mechanism)[:, None] * admitted(mechanism, q)
+
+
+def independent(mechanism: Mechanism, tangents: Vector, names: Sequence[str]) -> list[str]:
+    """Return the first of these joints, not more than the freedoms, whose motions are independent."""
+    chosen: list[str] = []
+    span = np.zeros((0, tangents.shape[1]))
+    for name in dict.fromkeys(names):
+        if name not in mechanism.coordinate_names or name not in mechanism.joint_names:
+            continue
+        row = tangents[mechanism.joint_index(name)]
+        row = row - span.T @ (span @ row)
+        size = float(np.linalg.norm(row))
+        if size > _INDEPENDENT and len(span) < tangents.shape[1]:
+            span = np.vstack([span, row / size])
+            chosen.append(name)
+    return chosen
+
+
+def _keeping(
+    mechanism: Mechanism, kept: list[str], q: Vector, near: AssembledState, *, travel: bool
+) -> AssembledState:
+    """Return the state in which these joints have the positions that q gives them.
+
+    The search begins at q; where it fails or is not wanted (`travel`), the joints go there step by step from
+    the pose that is near.
+    """
+    held = [CoordinateConstraint(f"initial {name}", of=name) for name in kept]
+    wider = Mechanism.build(
+        mechanism.bodies,
+        mechanism.joints,
+        mechanism.gravity_m_s2,
+        mechanism.points,
+        mechanism.coordinates,
+        [*mechanism.constraints, *held],
+    )
+    places = [mechanism.joint_index(name) for name in kept]
+    targets = [wider.target_index(constraint.name) for constraint in held]
+    work = wider.workspace()
+    work.target[targets, 0] = q[places]
+    if not travel:
+        work.q[:] = q
+        with suppress(AssemblyError):
+            return assemble_workspace(wider, work)
+    work.q[:] = near.q
+    begin = near.q[places]
+    strides = max(1, math.ceil(float(np.abs(q[places] - begin).max()) / _STRIDE))
+    for stride in range(1, strides + 1):
+        work.target[targets, 0] = begin + (q[places] - begin) * stride / strides
+        try:
+            found = assemble_workspace(wider, work)
+        except AssemblyError as error:
+            rows = tuple(row for row in error.rows if row in mechanism.row_names)
+            raise AssemblyError(error.residual, rows or mechanism.row_names[:1]) from None
+    return found
+
+
+def _velocity(mechanism: Mechanism, q: Vector, v: Vector, tangents: Vector, moving: list[str]) -> Vector:
+    """Return the admitted velocity nearest v in kinetic energy in which some joints have just their speed."""
+    columns = _columns(mechanism)
+    basis = columns[:, None] * tangents
+    places = [mechanism.joint_index(name) for name in moving]
+    mass = _terms(mechanism, q).M
+    n, m = basis.shape[1], len(places)
+    if n == 0:
+        return np.zeros(mechanism.nv)
+    system = np.zeros((n + m, n + m))
+    system[:n, :n] = basis.T @ mass @ basis
+    system[n:, :n] = basis[places]
+    system[:n, n:] = basis[places].T
+    right = np.concatenate([basis.T @ mass @ v, v[places]])
+    return np.asarray(basis @ np.linalg.lstsq(system, right, rcond=None)[0][:n]) + 0.0
+
+
+def _terms(mechanism: Mechanism, q: Vector) -> Workspace:
+    work = mechanism.workspace()
+    work.q[:] = q
+    dynamics(*work.arguments)
+    constraint_rows(*work.arguments)
+    return work
+
+
+def _columns(mechanism: Mechanism) -> Vector:
+    t = mechanism.topology
+    return mechanism.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+
+
+def _scaled_rows(mechanism: Mechanism, q: Vector) -> Vector:
+    t = mechanism.topology
+    rows = mechanism.parameters[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1]]
+    return np.asarray(rows[:, None] * _terms(mechanism, q).A * _columns(mechanism))
+
+
+def _rank(mechanism: Mechanism, q: Vector) -> int:
+    return int(np.linalg.matrix_rank(_scaled_rows(mechanism, q), tol=2e-4))

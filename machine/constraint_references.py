@@ -1,0 +1,60 @@
+"""Whether the names in `constraints` point at something, and whether a constraint constrains anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from machine.constraints import CoordinateSpec, named_coordinates, places_of
+from machine.file import MachineFile
+from machine.freedoms import coordinates, owned
+from machine.problems import Problem
+from machine.unknown import unknown
+from machine.yaml import Document
+
+WORLD = "world"
+
+
+def check_constraints(file: MachineFile, document: Document) -> Iterator[Problem]:
+    """Return the problems of the section."""
+    for name, constraint in file.constraints.items():
+        here = ("constraints", name)
+        ends = places_of(constraint)
+        for end, place in ends.items():
+            if place.body != WORLD and place.body not in file.bodies:
+                yield unknown(document, (*here, end, "body"), place.body, "body", [WORLD, *file.bodies])
+        if ends and ends["a"].body == ends["b"].body:
+            message, body = "both ends are on the same body", ends["b"].body
+            remedy = "name another body at one end"
+            yield document.problem((*here, "b", "body"), message, found=body, remedy=remedy)
+        for place_within, coordinate in named_coordinates(constraint):
+            yield from _coordinate(file, document, (*here, *place_within), coordinate)
+        if isinstance(constraint, CoordinateSpec):
+            yield from _unit(file, document, here, constraint)
+
+
+def _coordinate(
+    file: MachineFile, document: Document, path: tuple[str | int, ...], name: str
+) -> Iterator[Problem]:
+    known = [*owned(file), *file.task]
+    point, _, axis = name.partition(".")
+    of_key = "factors" in path
+    if name in known or (point in file.points and axis in ("x", "y", "z", "roll", "pitch", "yaw")):
+        return
+    if point in file.points:
+        message, allowed = "a point has no such coordinate", "x, y, z, roll, pitch, yaw"
+        yield document.problem(path, message, of_key=of_key, found=axis or "nothing", allowed=allowed)
+        return
+    places = [f"{each}.{axis}" for each in file.points] if axis else []
+    yield unknown(document, path, name, "coordinate", [*known, *places], of_key=of_key)
+
+
+def _unit(
+    file: MachineFile, document: Document, here: tuple[str, str], constraint: CoordinateSpec
+) -> Iterator[Problem]:
+    is_angle = coordinates(file).get(constraint.of)
+    if is_angle is None or is_angle == constraint.is_angle():
+        return
+    found = "equals_m" if is_angle else next(iter(constraint.model_fields_set & {"equals_rad", "equals_deg"}))
+    allowed = "equals_rad or equals_deg" if is_angle else "equals_m"
+    message = f"{constraint.of} is {'an angle' if is_angle else 'a length'}"
+    yield document.problem((*here, found), message, of_key=True, found=found, allowed=allowed)

@@ -1,0 +1,131 @@
+"""Many steps of the machine alone as one compiled call, with what its constraints did on the way."""
+
+from __future__ import annotations
+
+import math
+
+from multibody.compiling import BUFFER, MATRIX, PARAMETERS, TOPOLOGY, VECTOR, float64, int64, kernel, part, void
+from multibody.constrained_steps import constrained_rk4, constrained_semi_implicit
+from multibody.dynamics import dynamics, energy
+from multibody.integrate import rk4, semi_implicit
+from multibody.layout import (
+    EFFORT,
+    ENERGY,
+    FRICTION,
+    N_ROWS,
+    NQ,
+    NV,
+    PHI,
+    PHI_RATE,
+    RANK,
+    RANKING,
+    SMALLEST,
+    Q,
+    V,
+)
+from multibody.model import Integers
+from multibody.rank import factor
+from multibody.rows import constraint_rows
+from multibody.vectors import Rows
+from multibody.views import vector
+from plant.layout import RK4
+
+(
+    POSITION,  # largest |Φ|, m or rad
+    VELOCITY,  # largest |A v + Φ_t|, m/s or rad/s
+    RANK_LEAST,
+    RANK_MOST,
+    SIGMA,  # smallest singular value of the scaled rows that was kept
+    FRICTION_WORK,  # J
+    POWER,  # of friction when the machine was last looked at, W
+    MOTOR_WORK,  # of the constant efforts, J
+    ENERGY_START,  # kinetic and potential, J
+    IMBALANCE,  # largest |energy - energy at the start - work|, J
+) = range(10)
+FIGURES = 10
+"""Entries above; the coordinates at the start follow them."""
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, float64, VECTOR))
+def look(p: Rows, t: Integers, w: Rows, dt: float, figures: Rows) -> None:
+    """Renew the figures by the state at the end of a step of dt; dt = 0 begins them."""
+    q, v, effort, friction = vector(t, w, Q), vector(t, w, V), vector(t, w, EFFORT), vector(t, w, FRICTION)
+    dynamics(p, t, w)
+    energy(p, t, w)
+    total = vector(t, w, ENERGY)[0] + vector(t, w, ENERGY)[1]
+    power = 0.0
+    for k in range(t[NV]):
+        power += friction[k] * v[k]
+    if dt == 0.0:
+        figures[:FIGURES] = 0.0
+        figures[FIGURES:] = q
+        figures[ENERGY_START] = total
+        figures[RANK_LEAST] = figures[SIGMA] = math.inf
+    figures[FRICTION_WORK] += 0.5 * dt * (power + figures[POWER])
+    figures[POWER] = power
+    figures[MOTOR_WORK] = 0.0
+    for k in range(t[NV]):
+        figures[MOTOR_WORK] += effort[k] * (q[k] - figures[FIGURES + k])
+    gained = total - figures[ENERGY_START] - figures[FRICTION_WORK] - figures[MOTOR_WORK]
+    figures[IMBALANCE] = max(figures[IMBALANCE], abs(gained))
+    if t[N_ROWS] > 0:
+        _look_at_constraints(p, t, w, figures)
+
+
+@part
+def _look_at_constraints(p: Rows, t: Integers, w: Rows, figures: Rows) -> None:
+    constraint_rows(p, t, w)
+    factor(p, t, w)
+    phi, phi_rate, ranking = vector(t, w, PHI), vector(t, w, PHI_RATE), vector(t, w, RANKING)
+    for i in range(t[N_ROWS]):
+        figures[POSITION] = max(figures[POSITION], abs(phi[i]))
+        figures[VELOCITY] = max(figures[VELOCITY], abs(phi_rate[i]))
+    figures[RANK_LEAST] = min(figures[RANK_LEAST], ranking[RANK])
+    figures[RANK_MOST] = max(figures[RANK_MOST], ranking[RANK])
+    figures[SIGMA] = min(figures[SIGMA], ranking[SMALLEST])
+
+
+@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR))
+def free_steps(
+    p: Rows, t: Integers, w: Rows, method: int, dt: float, count: int, rows: Rows, figures: Rows
+) -> int:
+    """So many steps of dt, the state after each in a row [q, v]; returns how many came out finite."""
+    for step in range(count):
+        if method == RK4:
+            rk4(p, t, w, dt)
+        else:
+            semi_implicit(p, t, w, dt)
+        if not _recorded(t, w, rows[step]):
+            return step
+        look(p, t, w, dt, figures)
+    return count
+
+
+@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR))
+def constrained_steps(
+    p: Rows, t: Integers, w: Rows, method: int, dt: float, count: int, rows: Rows, figures: Rows
+) -> int:
+    """The same under constraints, by the formulation and the corrections that the workspace names."""
+    for step in range(count):
+        if method == RK4:
+            constrained_rk4(p, t, w, dt)
+        else:
+            constrained_semi_implicit(p, t, w, dt)
+        if not _recorded(t, w, rows[step]):
+            return step
+        look(p, t, w, dt, figures)
+    return count
+
+
+@part
+def _recorded(t: Integers, w: Rows, row: Rows) -> bool:
+    """Write the state to a row; returns whether it is finite."""
+    q, v = vector(t, w, Q), vector(t, w, V)
+    total = 0.0
+    for k in range(t[NQ]):
+        row[k] = q[k]
+        total += q[k]
+    for k in range(t[NV]):
+        row[t[NQ] + k] = v[k]
+        total += v[k]
+    return math.isfinite(total)

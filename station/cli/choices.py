@@ -1,0 +1,28 @@
+"""Choices of options that several commands may have, by the names that the plant gives them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class FormulationChoice(StrEnum):
+    """Ways to the acceleration under constraints."""
+
+    PROJECTED = "projected"
+    UDWADIA_KALABA = "udwadia_kalaba"
+    LAGRANGE = "lagrange"
+
+
+class StabilisationChoice(StrEnum):
+    """What keeps the constraints closed while time goes on."""
+
+    NONE = "none"
+    BAUMGARTE = "baumgarte"
+    PROJECTION = "projection"
+
+
+class IntegratorChoice(StrEnum):
+    """Methods of integration."""
+
+    RK4 = "rk4"
+    SEMI_IMPLICIT = "semi_implicit"
