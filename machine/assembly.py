@@ -26,6 +26,8 @@ Vector = NDArray[np.float64]
 _STRIDE = 0.1
 """Longest way of a kept coordinate from one assembled pose to the next, rad or m."""
 _INDEPENDENT = 1e-5
+_EXACT, _ROUNDED = 1e-12, 1e-7
+"""Residuals (typical lengths or rad) that are asked for, and that redundant closures of rounded numbers may leave."""
 
 
 def assembled(
@@ -42,9 +44,9 @@ def assembled(
     not named keeps the speed 0 in the order of `first`. `near` is a pose known to be on the manifold, or close
     to it, from which the kept coordinates may travel instead of a search from q. Raises multibody.assembly.AssemblyError.
     """
-    start = assemble(mechanism, q if near is None else near)
+    start, tolerance = _closed(mechanism, q if near is None else near)
     kept = independent(mechanism, admitted(mechanism, start.q), first)
-    found = _keeping(mechanism, kept, q, start, travel=near is not None) if kept else start
+    found = _keeping(mechanism, kept, q, start, tolerance, travel=near is not None) if kept else start
     tangents = admitted(mechanism, found.q)
     moving = independent(mechanism, tangents, [*speeds, *first])
     return (
@@ -60,6 +62,16 @@ def assembled(
             tuple(kept),
         ),
     )
+
+
+def _closed(mechanism: Mechanism, q: Vector) -> tuple[AssembledState, float]:
+    """Return the assembled state near q and the tolerance that could be met."""
+    try:
+        return assemble(mechanism, q, tolerance=_EXACT), _EXACT
+    except AssemblyError as error:
+        if error.residual > _ROUNDED:
+            raise
+    return assemble(mechanism, q, tolerance=_ROUNDED), _ROUNDED
 
 
 def admitted(mechanism: Mechanism, q: Vector) -> Vector:
@@ -89,7 +101,7 @@ def independent(mechanism: Mechanism, tangents: Vector, names: Sequence[str]) ->
 
 
 def _keeping(
-    mechanism: Mechanism, kept: list[str], q: Vector, near: AssembledState, *, travel: bool
+    mechanism: Mechanism, kept: list[str], q: Vector, near: AssembledState, tolerance: float, *, travel: bool
 ) -> AssembledState:
     """Return the state in which these joints have the positions that q gives them.
 
@@ -112,14 +124,14 @@ def _keeping(
     if not travel:
         work.q[:] = q
         with suppress(AssemblyError):
-            return assemble_workspace(wider, work)
+            return assemble_workspace(wider, work, tolerance)
     work.q[:] = near.q
     begin = near.q[places]
     strides = max(1, math.ceil(float(np.abs(q[places] - begin).max()) / _STRIDE))
     for stride in range(1, strides + 1):
         work.target[targets, 0] = begin + (q[places] - begin) * stride / strides
         try:
-            found = assemble_workspace(wider, work)
+            found = assemble_workspace(wider, work, tolerance)
         except AssemblyError as error:
             rows = tuple(row for row in error.rows if row in mechanism.row_names)
             raise AssemblyError(error.residual, rows or mechanism.row_names[:1]) from None
