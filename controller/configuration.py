@@ -8,7 +8,7 @@ import hashlib
 from dataclasses import replace
 from typing import Literal
 
-from machine import Machine, load
+from machine import Machine, for_daemons, load
 
 LawName = Literal["pidc", "servo"]
 
@@ -17,9 +17,9 @@ def configured(config: str, law: LawName | None = None) -> Machine:
     """The machine of this file (or shipped name), with another law where one is given.
 
     Its `config_hash` covers the change, so that a gateway adopts a loop only when both run the same. Raises
-    MachineError.
+    MachineError, for machines too that the daemons do not run.
     """
-    machine = load(config)
+    machine = for_daemons(load(config))
     if law is None or law == machine.controller.law:
         return machine
     changed = hashlib.sha256(f"{machine.config_hash} law={law}".encode()).hexdigest()

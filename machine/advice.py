@@ -22,7 +22,7 @@ def warnings_of(file: MachineFile, document: Document, freedoms: int) -> Iterato
     if file.constraints:
         for section, rows, lack in sections:
             if len(rows) < freedoms:
-                message = f"there are fewer {lack}s than freedoms: the machine can be simulated, but not controlled"
+                message = f"fewer {lack}s than freedoms: the machine can be simulated, but not controlled"
                 yield document.problem(
                     (section,),
                     message,

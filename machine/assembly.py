@@ -27,7 +27,7 @@ _STRIDE = 0.1
 """Longest way of a kept coordinate from one assembled pose to the next, rad or m."""
 _INDEPENDENT = 1e-5
 _EXACT, _ROUNDED = 1e-12, 1e-7
-"""Residuals (typical lengths or rad) that are asked for, and that redundant closures of rounded numbers may leave."""
+"""Residuals (typical lengths or rad): the one asked for, and what rounded redundant closures may leave."""
 
 
 def assembled(
@@ -41,8 +41,9 @@ def assembled(
     """Return q and v on the manifold near the given ones, and how they were found.
 
     `first` names coordinates to be kept rather than others, `speeds` those whose speed in v is kept; what is
-    not named keeps the speed 0 in the order of `first`. `near` is a pose known to be on the manifold, or close
-    to it, from which the kept coordinates may travel instead of a search from q. Raises multibody.assembly.AssemblyError.
+    not named keeps the speed 0 in the order of `first`. `near` is a pose on the manifold, or close to it,
+    from which the kept coordinates travel instead of a search from q. Raises
+    multibody.assembly.AssemblyError.
     """
     start, tolerance = _closed(mechanism, q if near is None else near)
     kept = independent(mechanism, admitted(mechanism, start.q), first)
@@ -75,7 +76,7 @@ def _closed(mechanism: Mechanism, q: Vector) -> tuple[AssembledState, float]:
 
 
 def admitted(mechanism: Mechanism, q: Vector) -> Vector:
-    """Return a basis of the velocities that the constraints admit at a pose, nv × freedoms, in scaled units."""
+    """Return a basis of the velocities that the constraints admit, nv × freedoms, in scaled units."""
     return np.asarray(np.linalg.svd(_scaled_rows(mechanism, q))[2][_rank(mechanism, q) :].T)
 
 

@@ -82,7 +82,8 @@ def _shares(ways: Vector, loads: Vector, places: list[int], strengths: Vector) -
     )
     if not found.success:  # some motion is out of the reach of all motors: gravity moves it where it can
         return np.zeros(n)
-    return np.abs(found.x[:n] * scale)
+    share: Vector = np.abs(np.asarray(found.x)[:n] * scale)
+    return share
 
 
 def gravity_load(mechanism: Mechanism, q: Vector) -> Vector:

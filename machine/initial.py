@@ -65,7 +65,7 @@ def initial_state(
         found = Assembly(mechanism.nv, 0, 0, 0, 0.0, 0, tuple(_given(file, speeds=False)))
     else:
         q, v, found = _assembled(file, mechanism, document, q, v)
-        _check_limits(file, mechanism, document, q)
+        _check_limits(file, document, q)
     q.setflags(write=False)
     v.setflags(write=False)
     return q, v, found
@@ -102,7 +102,7 @@ def _open(document: Document, name: str, residual: float) -> Problem:
     )
 
 
-def _check_limits(file: MachineFile, mechanism: Mechanism, document: Document, q: Vector) -> None:
+def _check_limits(file: MachineFile, document: Document, q: Vector) -> None:
     problems = []
     for index, (name, is_angle) in enumerate(freedoms(file).items()):
         own = joint_limits(file, name)

@@ -66,8 +66,9 @@ class JointSpec(Orientation):
     parent: Name = entry("The body, or `world` for the ground, that carries the joint")
     child: Name = entry("The body that the joint carries")
     at_m: Vector3 = entry("Place of the child's frame, in the parent's frame", "m", [0.0, 0.0, 0.0])
+
     def freedoms(self) -> dict[str, bool]:
-        """Return the freedoms: what follows the joint's name and a dot in theirs, and whether it is an angle."""
+        """Return the freedoms: the name that follows the joint's own and a dot; whether it is an angle."""
         return {}
 
 

@@ -8,8 +8,8 @@ from machine.constraint_references import check_constraints
 from machine.file import MachineFile
 from machine.freedoms import coordinates, freedoms, initial_keys, initial_names, joint_limits, owned
 from machine.problems import Problem
-from machine.unknown import unknown
 from machine.units import choices
+from machine.unknown import unknown
 from machine.yaml import Document
 
 WORLD = "world"

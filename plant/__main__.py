@@ -88,7 +88,7 @@ def _run(
     from timing.realtime import RealTimeRefused, single_threaded_blas
 
     single_threaded_blas()  # before anything imports numpy
-    from machine import MachineError, load
+    from machine import MachineError, for_daemons, load
     from plant.daemon import PlantOptions, run
     from plant.events import Events
     from protocol.codes import ExitCode, Pace
@@ -101,7 +101,7 @@ def _run(
             return _fail(
                 "--keys and --allowed belong together: the plant's secret file, and whom it lets in", 2
             )
-        machine = load(config, plant_set)
+        machine = for_daemons(load(config, plant_set))
         secured = server_keys(keys, allowed) if keys is not None and allowed is not None else None
     except (MachineError, EndpointError) as error:
         return _fail(str(error), ExitCode.USAGE)

@@ -198,7 +198,9 @@ def _assemble(machine: Machine, work: Workspace, moved: list[str]) -> None:
             machine.plant_mechanism, work.q, work.v, first, near=machine.initial_q
         )
     except AssemblyError as error:
-        raise ValueError(f"{machine.name} cannot be assembled with these initial positions: {error}") from None
+        raise ValueError(
+            f"{machine.name} cannot be assembled with these initial positions: {error}"
+        ) from None
     work.ranking[ORDINARY] = found.ordinary_rank
 
 
@@ -245,7 +247,7 @@ def _why(machine: Machine, work: Workspace, at_s: float) -> str:
     if work.choice[0] == FORMULATIONS["lagrange"]:
         rows = len(work.phi)
         return (
-            f"{text}lagrange needs independent rows, but here {rows} rows have rank {int(work.ranking[RANK])}: "
+            f"{text}lagrange needs independent rows, but {rows} rows have rank {int(work.ranking[RANK])}: "
             "take projected or udwadia_kalaba"
         )
     return text + "shorten the step"

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import math
 
-from multibody.compiling import BUFFER, MATRIX, PARAMETERS, TOPOLOGY, VECTOR, float64, int64, kernel, part, void
+from multibody.compiling import (
+    BUFFER,
+    MATRIX,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    float64,
+    int64,
+    kernel,
+    part,
+    void,
+)
 from multibody.constrained_steps import constrained_rk4, constrained_semi_implicit
 from multibody.dynamics import dynamics, energy
 from multibody.integrate import rk4, semi_implicit

@@ -6,7 +6,7 @@ import typer
 
 from controller.__main__ import controller
 from plant.__main__ import plant
-from station.cli import daemons, files, looking, motion, states
+from station.cli import daemons, files, looking, model, motion, states
 
 _PANELS = {
     "Start": (daemons.demo, plant, controller),
@@ -30,6 +30,7 @@ _PANELS = {
         files.check,
         files.robots,
         files.schema,
+        model.model,
         files.simulate,
         files.latency,
         files.warm,

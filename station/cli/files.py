@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from station.cli.connected import AsJson
 from station.cli.choices import FormulationChoice, IntegratorChoice, StabilisationChoice
+from station.cli.connected import AsJson
 from station.cli.failures import DONE, USAGE, Misuse
 from station.cli.output import complain, console, emit, number, say, table
 
@@ -143,9 +143,7 @@ def simulate(
     if as_json:
         emit(summary | ({"out": str(out)} if out is not None else {}))
         return
-    rows = [
-        (name, number(value), number(summary["v"].get(name))) for name, value in summary["q"].items()
-    ]
+    rows = [(name, number(value), number(summary["v"].get(name))) for name, value in summary["q"].items()]
     console.print(table(f"{machine.name} after {motion.time_s[-1]:g} s", ("", "rad, m", "per second"), rows))
     say(f"energy {motion.energy_start_J:.9g} J → {motion.energy_end_J:.9g} J")
     balance = motion.balance
@@ -154,7 +152,8 @@ def simulate(
         say(
             f"constraints open by at most {balance.residual_position_max:.3g} (m or rad), "
             f"{balance.residual_velocity_max:.3g} per second; rank {balance.rank_min} to {balance.rank_max}, "
-            f"smallest singular value {balance.sigma_min:.3g}, branch poses passed {balance.singular_passages}"
+            f"smallest singular value {balance.sigma_min:.3g}; "
+            f"passed {balance.singular_passages} branch poses"
         )
     say(f"{motion.steps} steps, {motion.steps_per_s:,.0f} a second")
 

@@ -1,0 +1,78 @@
+"""The command that tells what was understood of a machine file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from station.cli.connected import AsJson
+from station.cli.failures import Misuse
+from station.cli.files import Config
+from station.cli.output import console, emit, number, say, table
+
+
+def model(
+    config: Config,
+    draw: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Draw the machine in its pose.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What linkwork understood: bodies, joints, closures, freedoms, motors, and the state it starts from."""
+    from machine import load
+    from station.model_report import report
+
+    machine = load(config)
+    found = report(machine)
+    if draw is not None:
+        from station.model_drawing import draw as write
+
+        try:
+            write(machine, draw)
+        except OSError as error:
+            raise Misuse(f"{draw} cannot be written: {error.strerror}") from None
+        except ValueError as error:
+            raise Misuse(f"{draw}: {error}") from None
+        found["drawing"] = str(draw)
+    if as_json:
+        emit(found)
+    else:
+        _say(found)
+
+
+def _say(found: dict[str, Any]) -> None:
+    say(f"{found['name']}: {found['about']}")
+    say(f"{len(found['bodies'])} bodies, {sum(body['mass_kg'] for body in found['bodies']):g} kg")
+    for joint in found["joints"]:
+        freedoms = ", ".join(joint["freedoms"]) or "none"
+        say(
+            f"    {joint['name']}: {joint['type']}, {joint['parent']} → {joint['child']}; "
+            f"freedoms: {freedoms}"
+        )
+    for closure in found["closures"]:
+        say(f"    {closure['name']}: {closure['type']} constraint, {closure['rows']} rows")
+    say(f"coordinates: {', '.join(found['coordinates'])}")
+    say(
+        f"{found['degrees_of_freedom']} degrees of freedom: {found['velocities']} velocities less rank "
+        f"{found['rank']} of {found['rows']} rows, {found['redundancy']} of them redundant"
+    )
+    if found["mobility"] != found["degrees_of_freedom"]:
+        say(f"singular here: {found['mobility']} motions are free in this very pose")
+    say(
+        f"actuated: {', '.join(found['actuated']) or 'none'}; "
+        f"passive: {', '.join(found['passive']) or 'none'}"
+    )
+    reach = f"yes ({found['controllability']:.3g})" if found["controllable"] else "no"
+    say(
+        f"controllable with these motors: {reach}; "
+        f"motion and constraint force decoupled: {found['decoupled']}"
+    )
+    put = found["assembly"]
+    say(
+        f"assembled in {put['iterations']} iterations to {put['residual']:.3g}; "
+        f"kept: {', '.join(put['kept'])}"
+    )
+    rows = [(name, number(value), number(put["v"].get(name))) for name, value in put["q"].items()]
+    console.print(table("initial state", ("", "rad, m", "per second"), rows))

@@ -1,0 +1,90 @@
+"""A drawing of a machine in its initial pose: bodies as lines between what is on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from machine import Machine
+from multibody.constraints import Closure
+from multibody.functions import point_position
+from multibody.mechanism import Mechanism
+from multibody.model import WORLD, Point
+
+if TYPE_CHECKING:
+    from mpl_toolkits.mplot3d.axes3d import Axes3D  # type: ignore[import-untyped]
+
+Floats = NDArray[np.float64]
+_HUES = ("#2a6fbb", "#c2452d", "#3d8c40", "#8a4fb0", "#b8860b", "#1f8a8a", "#b03a6f", "#555555")
+
+
+def draw(machine: Machine, path: Path) -> None:
+    """Write a picture of the machine in its initial pose. Raises OSError, ValueError for unknown formats."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.0, 6.5), dpi=120)
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot(projection="3d")
+    places = _places(machine)
+    corners = np.concatenate(list(places.values()))
+    for hue, (body, points) in zip(_repeated(len(places)), places.items(), strict=True):
+        if body == WORLD:
+            axes.scatter(*points.T, color="black", marker="^", s=45)
+            continue
+        for end in points[1:]:
+            axes.plot(*np.stack([points[0], end]).T, color=hue, linewidth=2.5)
+        axes.scatter(*points.T, color=hue, s=14)
+        axes.text(*points.mean(axis=0), body, fontsize=7, color=hue)
+    _frame(axes, corners, machine)
+    figure.savefig(path)
+
+
+def _places(machine: Machine) -> dict[str, Floats]:
+    """For each body (and the world) the places on it in the world, its own origin first, n × 3."""
+    mechanism = machine.mechanism
+    on: dict[str, list[Floats]] = {body.name: [np.zeros(3)] for body in mechanism.bodies} | {WORLD: []}
+    for joint in mechanism.joints:
+        on[joint.parent].append(np.asarray(joint.at_m))
+    for constraint in mechanism.constraints:
+        if isinstance(constraint, Closure):
+            for frame in (constraint.a, constraint.b):
+                on[frame.body].append(np.asarray(frame.at_m))
+    for point in mechanism.points:
+        on[point.body].append(np.asarray(point.at_m))
+    for body in mechanism.bodies:
+        if len(on[body.name]) == 1:
+            on[body.name].append(np.asarray(body.com_m))
+    points = [Point(f"{body} {k}", body, at) for body, ats in on.items() for k, at in enumerate(ats)]
+    drawn = Mechanism.build(mechanism.bodies, mechanism.joints, mechanism.gravity_m_s2, points)
+    where = {point.name: point_position(drawn, point.name, machine.initial_q) for point in points}
+    return {
+        body: np.array([where[f"{body} {k}"] for k in range(len(ats))]) for body, ats in on.items() if ats
+    }
+
+
+def _repeated(count: int) -> list[str]:
+    return [_HUES[k % len(_HUES)] for k in range(count)]
+
+
+def _frame(axes: Axes3D, corners: Floats, machine: Machine) -> None:
+    middle = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
+    reach = 0.55 * max(float(np.ptp(corners, axis=0).max()), 1e-3)
+    axes.set(
+        xlim=(middle[0] - reach, middle[0] + reach),
+        ylim=(middle[1] - reach, middle[1] + reach),
+        zlim=(middle[2] - reach, middle[2] + reach),
+        xlabel="x / m",
+        ylabel="y / m",
+        zlabel="z / m",
+        title=machine.name,
+    )
+    axes.set_box_aspect((1.0, 1.0, 1.0))
+    flat = np.ptp(corners, axis=0)
+    if flat[2] < 1e-9:
+        axes.view_init(elev=90.0, azim=-90.0)
+    elif flat[1] < 1e-9:
+        axes.view_init(elev=0.0, azim=-90.0)
