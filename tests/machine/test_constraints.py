@@ -71,7 +71,8 @@ bodies:
   a: {{mass_kg: 1, {INERTIA}}}
 joints:
   s:
-    {{type: cylindrical, parent: world, child: a, axis: [0, 0, 1], limits: {{slide: {{position_m: [0, 0.2]}}}}}}
+    {{type: cylindrical, parent: world, child: a, axis: [0, 0, 1],
+      limits: {{slide: {{position_m: [0, 0.2]}}}}}}
 motors:
   s.turn: {{max_torque_N_m: 1, max_speed_rad_s: 1}}
   s.slide: {{max_force_N: 1, max_speed_m_s: 1}}
