@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from pydantic import model_validator
 
 from machine.fields import Number, Range, Section, entry, one_of, wrong
+from machine.kinds import ANGLE, LENGTH
 
 
 class AngleLimits(Section):
     """Limits of an angle. What is not given is not limited. One unit each: rad or deg."""
+
+    kind: ClassVar[str] = ANGLE
 
     position_rad: Range | None = entry("Lowest and highest angle", "rad", None)
     position_deg: Range | None = entry("Lowest and highest angle", "deg", None)
@@ -48,6 +52,8 @@ class AngleLimits(Section):
 
 class LengthLimits(Section):
     """Limits of a length. What is not given is not limited."""
+
+    kind: ClassVar[str] = LENGTH
 
     position_m: Range | None = entry("Lowest and highest position", "m", None)
     velocity_m_s: Number | None = entry("Largest speed", "m/s", None, gt=0)

@@ -16,7 +16,7 @@ from machine.assembly import assembled
 from multibody.assembly import AssemblyError
 from multibody.dynamics import dynamics, energy
 from multibody.formulations import FORMULATIONS
-from multibody.layout import ORDINARY, PASSAGES, RANK
+from multibody.layout import ORDINARY, PASSAGES
 from multibody.workspace import Workspace
 from plant import offline_kernels as kernels
 from plant.layout import METHODS
@@ -108,6 +108,8 @@ def simulate(
     _choose(work, formulation, stabilisation)
     figures = np.empty(kernels.FIGURES + len(work.q))
     kernels.look(*work.arguments, 0.0, figures)
+    if formulation == "lagrange":
+        _check_independence(machine, figures)
     recorded, seconds = _run(machine, work, figures, METHODS[method], dt, whole, rest, every)
     times = np.concatenate([np.arange(0, whole + 1, every) * dt, [duration_s]])[: len(recorded)]
     times[-1] = duration_s
@@ -125,6 +127,15 @@ def simulate(
         steps,
         steps / seconds if seconds > 0.0 else 0.0,
     )
+
+
+def _check_independence(machine: Machine, figures: Floats) -> None:
+    rows, rank = len(machine.plant_mechanism.row_names), figures[kernels.RANK_LEAST]
+    if rows > 0 and rank < rows:
+        raise ValueError(
+            f"lagrange needs independent rows, but the {rows} rows of {machine.name} have rank {rank:.0f}: "
+            "take projected or udwadia_kalaba"
+        )
 
 
 def _known(what: str, name: str, there: Iterable[str]) -> None:
@@ -232,7 +243,7 @@ def _run(
         finite = run(*work.arguments, method, step, count, chunk, figures)
         seconds += time.perf_counter() - began
         if finite < count:
-            raise SimulationDiverged(_why(machine, work, (done + finite + 1) * dt))
+            raise SimulationDiverged(_why(machine, (done + finite + 1) * dt))
         first = (-done - 1) % every
         kept.append(chunk[first:count:every].copy())
         done += count
@@ -242,15 +253,8 @@ def _run(
     return np.concatenate(kept), seconds
 
 
-def _why(machine: Machine, work: Workspace, at_s: float) -> str:
-    text = f"the simulation of {machine.name} diverged at {at_s:g} s; "
-    if work.choice[0] == FORMULATIONS["lagrange"]:
-        rows = len(work.phi)
-        return (
-            f"{text}lagrange needs independent rows, but {rows} rows have rank {int(work.ranking[RANK])}: "
-            "take projected or udwadia_kalaba"
-        )
-    return text + "shorten the step"
+def _why(machine: Machine, at_s: float) -> str:
+    return f"the simulation of {machine.name} diverged at {at_s:g} s; shorten the step"
 
 
 def _chunks(total: int, size: int) -> list[int]:

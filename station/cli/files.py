@@ -109,13 +109,14 @@ def simulate(
     from plant.simulator import SimulationDiverged
 
     machine = load(config, plant_set or [])
-    names = machine.mechanism.joint_names
+    coordinates = machine.mechanism.coordinate_names
+    names = [name for name in coordinates if name in machine.mechanism.joint_names]
     start: dict[str, float] = {}
     for text in initial or []:
         index, value = parse_assignment(text, machine)
-        if index >= len(names):
+        if coordinates[index] not in names:
             raise Misuse(f"{text}: only joints have an initial position; there are {', '.join(names)}")
-        start[names[index]] = value
+        start[coordinates[index]] = value
     try:
         motion = run(
             machine,

@@ -116,7 +116,7 @@ SLIDER = machine.shipped_path("slider_crank").read_text(encoding="utf-8")
         ),
         (
             "{type: coordinate, of: tip.y, equals_m: 0}",
-            "{type: point, a: {body: rud}, b: {body: world}}",
+            "{type: point, a: {body: rodd}, b: {body: world}}",
             "constraints.guide.a.body",
             "write rod",
         ),

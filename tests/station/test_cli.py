@@ -49,6 +49,11 @@ def only_object(text: str) -> dict[str, Any]:
         (["simulate", "scara", "--duration", "-1"], 2, "positive"),
         (["simulate", "scara", "--duration", "1", "--initial", "knee_deg=3"], 2, "shoulder_deg"),
         (["simulate", "scara", "--duration", "1", "--initial", "x=3"], 2, "only joints"),
+        (["simulate", "four_bar", "--duration", "1", "--formulation", "lagrange"], 2, "independent rows"),
+        (["simulate", "four_bar", "--duration", "1", "--stabilisation", "glue"], 2, "baumgarte"),
+        (["plant", "four_bar"], 2, "linkwork simulate four_bar"),
+        (["controller", "four_bar"], 2, "linkwork simulate four_bar"),
+        (["model", "scara", "--draw", "machine.nothing"], 2, "nothing"),
         (["jog", "shoulder=1"], 2, "--for"),
         (["keys", "a/b"], 2, "cannot name keys"),
         (["status", "--endpoint", "nonsense"], 2, "no endpoint"),
@@ -116,6 +121,25 @@ def test_simulate(runtime: str, tmp_path: Path) -> None:
     ]  # fmt: skip
     assert len(rows) == 501
     assert float(rows[-1].split(",")[4]) == summary["q"]["lift"]
+
+
+def test_simulate_a_closed_machine(runtime: str) -> None:
+    words = ["simulate", "slider_crank", "--duration", "0.5", "--initial", "crank_deg=60"]
+    summary = only_object(linkwork(runtime, *words, "--json").stdout)
+    assert summary["residual_position_max"] < 1e-12
+    assert summary["residual_velocity_max"] < 1e-12
+    assert (summary["rank_min"], summary["rank_max"]) == (1, 1)
+    assert summary["sigma_min"] > 0
+    assert summary["energy_balance_error_J"] < 1e-8
+    assert summary["q"]["knee"] == pytest.approx(-2 * summary["q"]["crank"])
+
+
+def test_model(runtime: str, tmp_path: Path) -> None:
+    path = tmp_path / "delta.png"
+    found = only_object(linkwork(runtime, "model", "delta", "--json", "--draw", str(path)).stdout)
+    assert (found["degrees_of_freedom"], found["redundancy"]) == (3, 12)
+    assert path.stat().st_size > 1000
+    assert "12 of them redundant" in linkwork(runtime, "model", "delta").stdout
 
 
 def test_keys(runtime: str, tmp_path: Path) -> None:
