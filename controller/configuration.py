@@ -8,7 +8,7 @@ import hashlib
 from dataclasses import replace
 from typing import Literal
 
-from machine import Machine, for_daemons, load
+from machine import Machine, for_controller, load
 
 LawName = Literal["pidc", "servo"]
 
@@ -19,7 +19,7 @@ def configured(config: str, law: LawName | None = None) -> Machine:
     Its `config_hash` covers the change, so that a gateway adopts a loop only when both run the same. Raises
     MachineError, for machines too that the daemons do not run.
     """
-    machine = for_daemons(load(config))
+    machine = for_controller(load(config))
     if law is None or law == machine.controller.law:
         return machine
     changed = hashlib.sha256(f"{machine.config_hash} law={law}".encode()).hexdigest()

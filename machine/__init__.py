@@ -1,7 +1,7 @@
 """The machine file: schema, units and positions of errors, turned into a mechanism, motors and sensors."""
 
 from machine.catalogue import shipped, shipped_path
-from machine.daemons import for_daemons
+from machine.controllable import for_controller
 from machine.description import ControllerSettings, Limits, Machine, Motor, PlantSettings, Sensor, Tolerance
 from machine.json_schema import schema
 from machine.loading import check, load
@@ -9,7 +9,7 @@ from machine.problems import MachineError, Problem
 
 __all__ = [
     "load",
-    "for_daemons",
+    "for_controller",
     "check",
     "schema",
     "shipped",

@@ -88,9 +88,10 @@ def _run(
     from timing.realtime import RealTimeRefused, single_threaded_blas
 
     single_threaded_blas()  # before anything imports numpy
-    from machine import MachineError, for_daemons, load
+    from machine import MachineError, load
     from plant.daemon import PlantOptions, run
     from plant.events import Events
+    from plant.start import NotAssembled
     from protocol.codes import ExitCode, Pace
     from protocol.errors import EndpointError
     from protocol.keys import server_keys
@@ -101,13 +102,15 @@ def _run(
             return _fail(
                 "--keys and --allowed belong together: the plant's secret file, and whom it lets in", 2
             )
-        machine = for_daemons(load(config, plant_set))
+        machine = load(config, plant_set)
         secured = server_keys(keys, allowed) if keys is not None and allowed is not None else None
     except (MachineError, EndpointError) as error:
         return _fail(str(error), ExitCode.USAGE)
     options = PlantOptions(endpoint, paces, realtime.value, cpu, seed, secured, lifeline)
     try:
         return run(machine, options, Events(as_json=as_json))
+    except NotAssembled as error:
+        return _fail(str(error), ExitCode.USAGE)
     except (EndpointError, RealTimeRefused) as error:
         return _fail(str(error), ExitCode.REFUSED)
 

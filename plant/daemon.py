@@ -10,7 +10,7 @@ from multibody.compiling import COMPILING, cached, warm
 from plant.device import Device
 from plant.events import Events
 from plant.paces import PACES, alone
-from plant.simulator import SimulationDiverged
+from plant.simulator import SimulationDiverged, period_of
 from protocol.codes import ExitCode, Pace
 from protocol.endpoints import Seat, claim
 from protocol.keys import ServerKeys
@@ -60,6 +60,7 @@ def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
         if lifeline is not None:
             ignore_interrupts()
         ending = Ending(interrupts, lifeline)
+        period_of(machine)
         # Before the real-time priority: compiling at it would starve whatever else runs on this processor.
         if not _warm(ending, events):
             return ExitCode.DONE

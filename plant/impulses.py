@@ -73,6 +73,8 @@ def _sweep(w: Rows, free: Rows, compliance: Rows, bound: Rows, impulse: Rows) ->
             speed += w[i, j] * impulse[j]
             scale += abs(w[i, j] * impulse[j])
         stiffness = w[i, i] + compliance[i]
+        if not stiffness > 0.0:  # nothing that this row does moves it: a motor at a singular pose
+            continue
         new = min(max(impulse[i] - speed / stiffness, -bound[i]), bound[i])
         if scale > 0.0:
             largest = max(largest, abs(new - impulse[i]) * stiffness / scale)

@@ -12,15 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from machine import Machine
-from machine.assembly import assembled
-from multibody.assembly import AssemblyError
 from multibody.dynamics import dynamics, energy
 from multibody.formulations import FORMULATIONS
-from multibody.layout import ORDINARY, PASSAGES
+from multibody.layout import PASSAGES
 from multibody.workspace import Workspace
 from plant import offline_kernels as kernels
 from plant.layout import METHODS
 from plant.simulator import SimulationDiverged
+from plant.start import put_together
 
 Floats = NDArray[np.float64]
 MOST_STEPS: Final = 100_000_000
@@ -192,27 +191,13 @@ def begin(machine: Machine, initial: Mapping[str, float], effort: ArrayLike | No
         if not math.isfinite(value):
             raise ValueError(f"the initial position of {name} must be finite, not {value}")
         work.q[mechanism.joint_index(name)] = value
-    if mechanism.constraints:
-        _assemble(machine, work, list(initial))
+    put_together(machine, work, list(initial))
     given = np.zeros(len(machine.motors)) if effort is None else np.asarray(effort, np.float64)
     if given.shape != (len(machine.motors),) or not np.all(np.isfinite(given)):
         raise ValueError(f"`effort` must be {len(machine.motors)} finite numbers, one per motor")
     for motor, value in zip(machine.motors, given, strict=True):
         work.effort[motor.index] += value
     return work
-
-
-def _assemble(machine: Machine, work: Workspace, moved: list[str]) -> None:
-    first = [*moved, *machine.assembly.kept, *(motor.joint for motor in machine.motors)]
-    try:
-        work.q[:], work.v[:], found = assembled(
-            machine.plant_mechanism, work.q, work.v, first, near=machine.initial_q
-        )
-    except AssemblyError as error:
-        raise ValueError(
-            f"{machine.name} cannot be assembled with these initial positions: {error}"
-        ) from None
-    work.ranking[ORDINARY] = found.ordinary_rank
 
 
 def _energy(work: Workspace) -> float:

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from machine import Machine
 from plant import layout
+from plant.start import put_together
 from plant.stepping import BRAKE, DAMP, ZERO, advance, latch, measure
 
 Floats = NDArray[np.float64]
 ACTIONS: Final = {"brake": BRAKE, "damp": DAMP, "zero": ZERO}
 STANDSTILL: Final = 1e-6
 """Largest speed (rad/s or m/s) at which a machine that cannot stick is said to stand still."""
+
+
+def period_of(machine: Machine) -> Callable[..., float]:
+    """The compiled period for this kind of machine. Its kernels are declared by asking: ask before `warm`."""
+    if not machine.is_constrained:
+        return advance
+    from plant.constrained_stepping import advance_constrained
+
+    period: Callable[..., Any] = advance_constrained
+    return period
 
 
 class SimulationDiverged(Exception):
@@ -47,8 +58,10 @@ class Simulator:
         self._drawn = layout.view(self._s, self._b, layout.DRAWN)
         self._noise = np.random.default_rng(seed)
         self._noisy = any(sensor.noise or sensor.velocity_noise for sensor in machine.sensors)
+        self._advance = period_of(machine)
         self.q[:] = machine.initial_q
         self.v[:] = machine.initial_v
+        put_together(machine, self._work)
         self.fastest = float(np.max(np.abs(self.v)))
         self._look()
 
@@ -67,7 +80,7 @@ class Simulator:
         for _ in range(periods):
             if self._noisy:
                 self._noise.standard_normal(out=self._drawn)
-            fastest = advance(*self._arguments, self.mode)
+            fastest = self._advance(*self._arguments, self.mode)
             self.tick += 1
             if fastest == math.inf:
                 raise SimulationDiverged(self._diverged())

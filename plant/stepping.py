@@ -8,7 +8,18 @@ machine keeps its position bit for bit.
 
 import math
 
-from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, VECTOR, float64, int64, kernel, void
+from multibody.compiling import (
+    BUFFER,
+    INTEGERS,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    float64,
+    int64,
+    kernel,
+    part,
+    void,
+)
 from multibody.dynamics import forward_dynamics
 from multibody.integrate import rk4, semi_implicit
 from multibody.layout import EFFORT as GENERALIZED_EFFORT
@@ -16,6 +27,7 @@ from multibody.layout import FACTOR as MASS_FACTOR
 from multibody.layout import NV, VDOT, Q, V
 from multibody.linear import cholesky_solve
 from multibody.model import Integers
+from multibody.rotations import move
 from multibody.vectors import Rows
 from multibody.views import matrix, table, vector
 from plant.impulses import bounded_impulses
@@ -86,27 +98,18 @@ def measure(t: Integers, w: Rows, s: Integers, b: Rows) -> None:
         measured_v[i] = has_velocity[i] * (v[at[i, 0]] + noise_v[i] * drawn[2 * i + 1])
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64, float64))
-def resist(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int, dt: float) -> None:
-    """One step of dt seconds with brakes (BRAKE) or damping motors (DAMP); `impulses` has the equations."""
-    forward_dynamics(p, t, w)
-    nv, n = t[NV], s[MOTORS]
-    q, v, vdot, mass_factor = (
-        vector(t, w, Q),
-        vector(t, w, V),
-        vector(t, w, VDOT),
-        matrix(t, w, MASS_FACTOR, nv),
-    )
+@part
+def impede(v: Rows, s: Integers, b: Rows, mode: int, dt: float) -> None:
+    """Brakes (BRAKE) or damping motors (DAMP) act on v for dt seconds; `impulses` has the equations.
+
+    RESPONSE holds what a unit impulse of each motor's row does to v.
+    """
+    nv, n = v.shape[0], s[MOTORS]
     rows, response, delassus = matrix(s, b, ROWS, nv), matrix(s, b, RESPONSE, nv), matrix(s, b, DELASSUS, n)
     free, compliance, bound = vector(s, b, FREE), vector(s, b, COMPLIANCE), vector(s, b, BOUND)
     impulse, sticks, at = vector(s, b, IMPULSE), vector(s, b, STICKS), table(s, MOTOR_AT, 1)
     friction, most, damping = vector(s, b, BRAKE_EFFORT), vector(s, b, MAX_EFFORT), vector(s, b, DAMPING)
-    for k in range(nv):
-        v[k] += dt * vdot[k]
     for i in range(n):
-        for k in range(nv):
-            response[i, k] = rows[i, k]
-        cholesky_solve(mass_factor, response[i])
         free[i] = 0.0
         for k in range(nv):
             free[i] += rows[i, k] * v[k]
@@ -127,33 +130,45 @@ def resist(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int, dt: f
     for i in range(n):
         if mode == BRAKE and sticks[i] != 0.0:
             v[at[i, 0]] = 0.0
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64, float64))
+def resist(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int, dt: float) -> None:
+    """One step of dt seconds with brakes or damping motors."""
+    forward_dynamics(p, t, w)
+    nv = t[NV]
+    v, vdot, mass_factor = vector(t, w, V), vector(t, w, VDOT), matrix(t, w, MASS_FACTOR, nv)
+    rows, response = matrix(s, b, ROWS, nv), matrix(s, b, RESPONSE, nv)
     for k in range(nv):
-        q[k] += dt * v[k]
+        v[k] += dt * vdot[k]
+    for i in range(s[MOTORS]):
+        for k in range(nv):
+            response[i, k] = rows[i, k]
+        cholesky_solve(mass_factor, response[i])
+    impede(v, s, b, mode, dt)
+    move(t, vector(t, w, Q), v, dt)
 
 
-@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
-def advance(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
-    """One period with what is latched, then `measure`. Returns the largest speed, infinite after divergence.
-
-    Zero means that the machine rests; the state after a divergence is worthless.
-    """
-    q, v, generalized = vector(t, w, Q), vector(t, w, V), vector(t, w, GENERALIZED_EFFORT)
-    acting, impulse, at = vector(s, b, EFFORT), vector(s, b, IMPULSE), table(s, MOTOR_AT, 1)
-    before, travel = vector(s, b, BEFORE), vector(s, b, TRAVEL)
-    dt = vector(s, b, PERIOD)[0] / s[SUBSTEPS]
+@part
+def take_up(t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
+    """Before the steps of a period: what is latched becomes generalized effort. Returns a step's seconds."""
+    q, generalized, before = vector(t, w, Q), vector(t, w, GENERALIZED_EFFORT), vector(s, b, BEFORE)
+    acting, at = vector(s, b, EFFORT), table(s, MOTOR_AT, 1)
     for k in range(t[NV]):
         generalized[k] = 0.0
         before[k] = q[k]
     for i in range(s[MOTORS]):
         if mode != DAMP:
             generalized[at[i, 0]] += acting[i]
-    for _ in range(s[SUBSTEPS]):
-        if mode in (BRAKE, DAMP):
-            resist(p, t, w, s, b, mode, dt)
-        elif s[METHOD] == RK4:
-            rk4(p, t, w, dt)
-        else:
-            semi_implicit(p, t, w, dt)
+    dt: float = vector(s, b, PERIOD)[0] / s[SUBSTEPS]
+    return dt
+
+
+@part
+def look_back(t: Integers, w: Rows, s: Integers, b: Rows, mode: int, dt: float) -> float:
+    """After the steps of a period: way, damping efforts, sensors. Returns what `advance` returns."""
+    q, v, before, travel = vector(t, w, Q), vector(t, w, V), vector(s, b, BEFORE), vector(s, b, TRAVEL)
+    acting, impulse = vector(s, b, EFFORT), vector(s, b, IMPULSE)
     if mode == DAMP:
         for i in range(s[MOTORS]):
             acting[i] = impulse[i] / dt
@@ -164,4 +179,22 @@ def advance(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> f
             return math.inf
         fastest = max(fastest, abs(v[k]))
     measure(t, w, s, b)
+    return fastest
+
+
+@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
+def advance(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
+    """One period with what is latched, then `measure`. Returns the largest speed, infinite after divergence.
+
+    Zero means that the machine rests; the state after a divergence is worthless.
+    """
+    dt = take_up(t, w, s, b, mode)
+    for _ in range(s[SUBSTEPS]):
+        if mode in (BRAKE, DAMP):
+            resist(p, t, w, s, b, mode, dt)
+        elif s[METHOD] == RK4:
+            rk4(p, t, w, dt)
+        else:
+            semi_implicit(p, t, w, dt)
+    fastest: float = look_back(t, w, s, b, mode, dt)
     return fastest

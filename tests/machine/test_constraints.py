@@ -161,10 +161,10 @@ def test_the_branch_follows_the_guess(write):
     assert np.degrees(other.initial_q) == pytest.approx([30, 180])
 
 
-def test_daemons_refuse_and_say_what_works():
+def test_the_controller_refuses_and_say_what_works():
     with pytest.raises(machine.MachineError, match="linkwork simulate four_bar"):
-        machine.for_daemons(machine.load("four_bar"))
+        machine.for_controller(machine.load("four_bar"))
     with pytest.raises(machine.MachineError, match="quaternions"):
-        machine.for_daemons(machine.load("thin_disk"))
+        machine.for_controller(machine.load("thin_disk"))
     scara = machine.load("scara")
-    assert machine.for_daemons(scara) is scara
+    assert machine.for_controller(scara) is scara

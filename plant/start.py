@@ -1,0 +1,34 @@
+"""Where the plant begins: the file's initial state, put together under the plant's own constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from machine import Machine
+from machine.assembly import assembled
+from multibody.assembly import AssemblyError
+from multibody.layout import ORDINARY
+from multibody.workspace import Workspace
+
+
+class NotAssembled(ValueError):
+    """The plant's constraints cannot be met near the initial state; the text says which, and what to do."""
+
+
+def put_together(machine: Machine, work: Workspace, moved: Sequence[str] = ()) -> None:
+    """Brings q and v in `work` onto the manifold of the plant's constraints; without any nothing changes.
+
+    `moved` names the joints whose positions in q are to be kept first; then the file's, then the motors'.
+    """
+    mechanism = machine.plant_mechanism
+    if not mechanism.constraints:
+        return
+    kept = machine.assembly.kept if machine.assembly is not None else ()
+    first = [*moved, *kept, *(motor.joint for motor in machine.motors)]
+    try:
+        work.q[:], work.v[:], found = assembled(mechanism, work.q, work.v, first, near=machine.initial_q)
+    except AssemblyError as error:
+        raise NotAssembled(
+            f"{machine.name} cannot be assembled with these initial positions: {error}"
+        ) from None
+    work.ranking[ORDINARY] = found.ordinary_rank
