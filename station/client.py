@@ -154,7 +154,7 @@ class Robot:
         return self._effect("recover")
 
     def law(self, name: str) -> Effect:
-        """Chooses the law, while inactive."""
+        """Chooses what an enabled machine at rest does: hold, float or damp."""
         return self._effect("law", name=name)
 
     def advance(self, ticks: int) -> Effect:

@@ -62,7 +62,7 @@ def speed(
 
 @connected
 def law(link: Link, name: Annotated[str, typer.Argument(help="As `linkwork describe` lists them.")]) -> None:
-    """Chooses the control law, while inactive."""
+    """Chooses what an enabled machine at rest does: hold, float (gravity compensated) or damp."""
     link.effect("law", name=name)
 
 
