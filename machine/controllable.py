@@ -1,24 +1,65 @@
-"""Which machines the controller runs: so far those without constraints and without quaternions."""
+"""Which machines the controller runs, and why not the others: said when the file is loaded, not in motion."""
 
 from __future__ import annotations
 
+import numpy as np
+
+from machine.assembly import admitted_velocities
 from machine.description import Machine
 from machine.problems import MachineError
 from machine.yaml import parse_yaml
 
+_HELD = 1e-6
+"""Of the largest singular value: a smaller one means a motion that nothing determines."""
+
 
 def for_controller(machine: Machine) -> Machine:
     """Return the machine if the controller can run it. Raises MachineError with what can be done."""
-    document = parse_yaml(machine.source_text, machine.path)
-    remedy = f"run its plant alone, or simulate it: linkwork simulate {machine.name} --duration 10"
-    if machine.is_constrained:
-        message = "the controller does not run machines with constraints yet"
-        found = ", ".join(machine.mechanism.constraint_names)
-        path: tuple[str, ...] = ("constraints",)
-    elif machine.mechanism.nq != machine.mechanism.nv:
-        message = "the controller does not run joints with quaternions yet"
-        found = ", ".join(machine.mechanism.position_names[machine.mechanism.nv :])
-        path = ("joints", found.partition(".")[0])
-    else:
+    found = _reason(machine)
+    if found is None:
         return machine
-    raise MachineError([document.problem(path, message, of_key=True, found=found, remedy=remedy)])
+    path, message, remedy = found
+    document = parse_yaml(machine.source_text, machine.path)
+    raise MachineError([document.problem(path, message, of_key=True, remedy=remedy)])
+
+
+def _reason(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
+    mechanism = machine.mechanism
+    alone = f"Its plant runs alone, and linkwork simulate {machine.name} --duration 10 simulates it"
+    if mechanism.nq != mechanism.nv:
+        joint = mechanism.position_names[mechanism.nv].partition(".")[0]
+        return ("joints", joint), "the controller does not run joints with quaternions yet", alone
+    if machine.freedoms == 0:
+        return ("constraints",), "the constraints leave no motion to control", alone
+    basis = admitted_velocities(mechanism, machine.initial_q)
+    basis = basis / np.linalg.norm(basis, axis=0)
+    measured = sorted({sensor.index for sensor in machine.sensors})
+    unseen = _undetermined(machine, basis, measured)
+    if unseen:
+        message = f"the sensors do not determine {', '.join(unseen)} in the initial pose"
+        return ("sensors",), message, "Measure one of them, or begin away from the branch pose"
+    driven = sorted({motor.index for motor in machine.motors})
+    if machine.is_constrained:
+        undriven = _undetermined(machine, basis, driven)
+        if undriven:
+            message = f"the motors do not hold {', '.join(undriven)} in the initial pose"
+            return ("motors",), message, f"Drive one of them, or begin in another pose. {alone}"
+        if machine.controller.law == "servo":
+            message = "the law servo needs a motor on every joint, and no closures"
+            return ("controller", "law"), message, "Take pidc"
+        return None
+    passive = [name for index, name in enumerate(mechanism.joint_names) if index not in driven]
+    if passive:
+        message = f"no motor drives {', '.join(passive)}, and no closure holds it"
+        return ("motors",), message, f"Drive every joint of a machine without closures. {alone}"
+    return None
+
+
+def _undetermined(machine: Machine, basis: np.ndarray, known: list[int]) -> list[str]:
+    """Return the joints that move in the motions in which the known ones stand still."""
+    if not known:
+        return list(machine.mechanism.joint_names)
+    _, sizes, motions = np.linalg.svd(basis[known])
+    rank = int(np.count_nonzero(sizes > _HELD * max(sizes.max(), _HELD)))
+    left = np.abs(basis @ motions[rank:].T).max(axis=1, initial=0.0)
+    return [name for name, size in zip(machine.mechanism.joint_names, left, strict=True) if size > _HELD]

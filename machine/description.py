@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from machine.problems import Problem
+from multibody.layout import ORDINARY
 from multibody.mechanism import Mechanism
+from multibody.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,20 @@ class Machine:
     def is_constrained(self) -> bool:
         """Whether there are constraints beyond the joints."""
         return bool(self.mechanism.constraints)
+
+    @property
+    def freedoms(self) -> int:
+        """How many independent coordinates the machine has: its joints' freedoms, less what constraints
+        take.
+        """
+        return self.assembly.freedoms
+
+    def workspace(self) -> Workspace:
+        """Return a new workspace of the controller's model in the initial state, put together."""
+        work = self.mechanism.workspace()
+        work.q[:], work.v[:] = self.initial_q, self.initial_v
+        work.ranking[ORDINARY] = self.assembly.ordinary_rank
+        return work
 
     def interface(self) -> dict[str, Any]:
         """Return what both ends of the device link must agree on, see `interface_of`."""

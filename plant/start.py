@@ -23,8 +23,7 @@ def put_together(machine: Machine, work: Workspace, moved: Sequence[str] = ()) -
     mechanism = machine.plant_mechanism
     if not mechanism.constraints:
         return
-    kept = machine.assembly.kept if machine.assembly is not None else ()
-    first = [*moved, *kept, *(motor.joint for motor in machine.motors)]
+    first = [*moved, *machine.assembly.kept, *(motor.joint for motor in machine.motors)]
     try:
         work.q[:], work.v[:], found = assembled(mechanism, work.q, work.v, first, near=machine.initial_q)
     except AssemblyError as error:

@@ -5,6 +5,6 @@ the goal coordinates in use, and writes one generalized force per joint. It keep
 """
 
 from controller.laws.law import Law, LawKind, Reference
-from controller.laws.make import law_of
+from controller.laws.make import law_of, laws_of
 
-__all__ = ["Law", "LawKind", "Reference", "law_of"]
+__all__ = ["Law", "LawKind", "Reference", "law_of", "laws_of"]

@@ -14,8 +14,24 @@ class LawRefused(Exception):
     """The machine cannot be controlled by this law; the text says why and what would help."""
 
 
+def laws_of(machine: Machine) -> dict[LawKind, Law]:
+    """The laws that serve this kind of machine. The first call for a kind declares their kernels."""
+    if not machine.is_constrained:
+        return {kind: law_of(kind, machine) for kind in LawKind}
+    from controller.laws.closed import ClosedDamp, ClosedFloat, ClosedInverseDynamics
+
+    motion, damp = ClosedInverseDynamics(machine), ClosedDamp(machine)
+    return {
+        LawKind.NONE: damp,
+        LawKind.DAMP: damp,
+        LawKind.HOLD: motion,
+        LawKind.PIDC: motion,
+        LawKind.FLOAT: ClosedFloat(machine),
+    }
+
+
 def law_of(kind: LawKind, machine: Machine) -> Law:
-    """The law, built for the machine. Raises LawRefused where joints carry no motor."""
+    """The law for a machine without closures. Raises LawRefused where joints carry no motor."""
     driven = {motor.index for motor in machine.motors}
     passive = [name for index, name in enumerate(machine.mechanism.joint_names) if index not in driven]
     if passive:

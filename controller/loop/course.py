@@ -38,6 +38,7 @@ class Course:
         self._motion_law = LawKind.SERVO if settings.law == "servo" else LawKind.PIDC
         self._start_tolerance = np.array([tolerance.start for tolerance in settings.tolerances])
         self._watch, self._slot = watch, slot
+        self._motions = estimate.basis if machine.is_constrained else np.eye(machine.mechanism.nv)
         self._theta, self._J, self._q, self._v = estimate.theta, estimate.J, estimate.q, estimate.v
         self._period_s = settings.period_s
         self._error = np.zeros(len(names))
@@ -97,7 +98,8 @@ class Course:
         rest = np.zeros(len(jog.index))
         jog.rest_after(self._period_s, rest)
         try:
-            way = np.linalg.solve(self._J[jog.index], rest - self._theta[jog.index])
+            motions = self._motions[: len(rest)]
+            way = motions.T @ np.linalg.solve(self._J[jog.index] @ motions.T, rest - self._theta[jog.index])
         except np.linalg.LinAlgError:
             return False
         return self._watch.within(self._q + way)

@@ -56,14 +56,7 @@ def estimate_joints(
 class Estimator:
     """Keeps what the difference of positions needs from one tick to the next."""
 
-    def __init__(self, sensors: Sequence[Sensor], joint_names: Sequence[str]) -> None:
-        measured = {sensor.index for sensor in sensors}
-        bare = [name for index, name in enumerate(joint_names) if index not in measured]
-        if bare:
-            raise ValueError(
-                f"no sensor measures {', '.join(bare)}: every joint of a machine without closures needs one "
-                "(add it to `sensors`)"
-            )
+    def __init__(self, sensors: Sequence[Sensor]) -> None:
         self._joint = np.array([sensor.index for sensor in sensors], np.int64)
         self._has_velocity = np.array([sensor.velocity for sensor in sensors], np.bool_)
         self._before = np.zeros(len(sensors))

@@ -11,6 +11,7 @@ from pathlib import Path
 from controller.configuration import LawName, configured
 from controller.loop.device import DeviceLink
 from controller.loop.loop import Loop
+from controller.loop.model import declare
 from controller.loop.paces import PACES
 from controller.orders import OrderInbox
 from controller.records import layout_for
@@ -48,6 +49,7 @@ def run(options: LoopOptions) -> int:
     machine = configured(options.config, options.law)
     in_step = options.pace is Pace.LOCKSTEP
     with claim(seat.folder, "loop", f"loop of {machine.name}"):
+        declare(machine)
         if not cached():
             sys.stderr.write(f"compiling the loop's kernels, {COMPILING}\n")
         warm()  # before the real-time priority, at which it would starve the plant on the same processor

@@ -11,34 +11,24 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.laws import LawKind, Reference, law_of
+from controller.laws import LawKind, Reference, laws_of
 from controller.loop.brakes import Phase
 from controller.loop.estimator import Estimator
 from controller.loop.exchange import Inputs, Outputs
 from controller.loop.faults import FaultCode
 from controller.loop.goals import Follow
 from controller.loop.limits import filter_share, limit_effort
+from controller.loop.model import model_of
 from controller.loop.supervisor import Supervisor
 from controller.records import Record, RecordLayout
 from machine import Machine
 from multibody.compiling import (
-    BUFFER,
     INTEGERS,
-    ON_MECHANISM,
-    PARAMETERS,
-    TOPOLOGY,
     VECTOR,
     boolean,
-    float64,
     kernel,
     void,
 )
-from multibody.coordinates import coordinates
-from multibody.dynamics import dynamics
-from multibody.integrate import rk4
-from multibody.kinematics import kinematics
-from multibody.layout import EFFORT, Q, V
-from multibody.views import copy, vector
 
 Floats = NDArray[np.float64]
 AHEAD = 1.5
@@ -73,34 +63,6 @@ def publish(
             to_velocity[index[i]] = velocity[i]
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, BUFFER, INTEGERS, VECTOR, float64))
-def predict(
-    p: Floats, t: NDArray[np.int64], now: Floats, ahead: Floats, motor: NDArray[np.int64], sent: Floats,
-    seconds: float,
-) -> None:  # fmt: skip
-    """Writes to `ahead` the state so many seconds later, under the efforts sent to the motors."""
-    copy(vector(t, now, Q), vector(t, ahead, Q))
-    copy(vector(t, now, V), vector(t, ahead, V))
-    effort = vector(t, ahead, EFFORT)
-    for i in range(len(motor)):
-        effort[motor[i]] = sent[i]
-    rk4(p, t, ahead, seconds)
-
-
-@kernel(ON_MECHANISM)
-def evaluate_dynamics(p: Floats, t: NDArray[np.int64], w: Floats) -> None:
-    """Mass matrix, bias, friction and coordinates at the workspace's state."""
-    dynamics(p, t, w)
-    coordinates(p, t, w)
-
-
-@kernel(ON_MECHANISM)
-def evaluate_kinematics(p: Floats, t: NDArray[np.int64], w: Floats) -> None:
-    """Frames and coordinates at the workspace's state."""
-    kinematics(p, t, w)
-    coordinates(p, t, w)
-
-
 def no_slots(_: int) -> Floats:
     """The goal slots of a tick that is given none."""
     return np.empty(0)
@@ -120,19 +82,19 @@ class Tick:
         slot: Callable[[int], Floats] = no_slots,
         sound: set[int] | None = None,
     ) -> None:
-        mechanism = machine.mechanism
-        self._model = (mechanism.parameters, mechanism.topology)
         self._period_s = machine.controller.period_s
-        self._now, self._ahead = mechanism.workspace(), mechanism.workspace()
-        self._now.q[:] = machine.initial_q
+        self._model = model_of(machine)
+        self._now, self._ahead = self._model.now, self._model.ahead
+        self._carried = len(machine.sensors) < machine.mechanism.nv
+        """Whether joints are not measured: the model then carries them from tick to tick."""
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
         self._max_effort = np.array([motor.max_effort for motor in machine.motors])
         self._max_rate = np.array([motor.max_effort_rate for motor in machine.motors])
         self._filter = filter_share(machine.controller.effort_filter_hz, self._period_s)
-        self._laws = {kind: law_of(kind, machine) for kind in LawKind}
-        self._estimator = Estimator(machine.sensors, mechanism.joint_names)
-        self._reference = Reference.sized(mechanism.nv)
-        self._force = np.zeros(mechanism.nv)
+        self._laws = laws_of(machine)
+        self._estimator = Estimator(machine.sensors)
+        self._reference = Reference.sized(machine.freedoms)
+        self._force = np.zeros(machine.mechanism.nv)
         self._sent = np.zeros(len(machine.motors))
         self.record = Record(layout)
         self._bind(self.record)
@@ -167,16 +129,16 @@ class Tick:
 
     def _estimate(self, inputs: Inputs, dt: float) -> None:
         now = self._now
-        if inputs.fresh:
-            self._bad_sensor = self._estimator.update(inputs.q_measured, inputs.v_measured, dt, now.q, now.v)
-        elif self.supervisor.brakes.phase is Phase.RELEASED:
+        if (self._carried or not inputs.fresh) and self.supervisor.brakes.phase is Phase.RELEASED:
             self._predict(dt)
             now.q[:], now.v[:] = self._ahead.q, self._ahead.v
-        evaluate_kinematics(*self._model, now.buffer)
+        if inputs.fresh:
+            self._bad_sensor = self._estimator.update(inputs.q_measured, inputs.v_measured, dt, now.q, now.v)
+        self._model.settle()
 
     def _predict(self, seconds: float) -> None:
         """The state that much later, under the command that acts now."""
-        predict(*self._model, self._now.buffer, self._ahead.buffer, self._motor, self._sent, seconds)
+        self._model.predict(self._motor, self._sent, seconds)
 
     def _law(self) -> None:
         supervisor, reference = self.supervisor, self._reference
@@ -188,7 +150,7 @@ class Tick:
             self._predict(AHEAD * self._period_s)
         else:
             ahead.q[:], ahead.v[:] = self._now.q, self._now.v
-        evaluate_dynamics(*self._model, ahead.buffer)
+        self._model.evaluate()
         motion = supervisor.course.motion
         reference.index = motion.index
         motion.at(AHEAD * self._period_s, reference.theta, reference.velocity, reference.acceleration)

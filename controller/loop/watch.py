@@ -76,6 +76,9 @@ class Watch:
         self._max_speed = OVERSPEED * np.array([joint.velocity for joint in joints])
         for motor in machine.motors:
             self._max_speed[motor.index] = min(self._max_speed[motor.index], OVERSPEED * motor.max_speed)
+        names = machine.mechanism.coordinate_names
+        home = [names.index(name) for name in machine.controller.goal_coordinates]
+        self._joint_set = np.array(home) if machine.is_constrained else np.arange(len(joints))
         self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
         self._loss_limit = machine.controller.loss_limit
         self._loss_ratio = machine.controller.loss_ratio_per_s
@@ -151,15 +154,15 @@ class Watch:
         return bool(np.all(q < self._high - JOG_MARGIN) and np.all(q > self._low + JOG_MARGIN))
 
     def jog_set(self, wanted: list[int]) -> NDArray[np.int64] | None:
-        """The independent coordinates a jog moves in: all joints, or the file's task coordinates; None for a
-        mixture.
+        """The independent coordinates a jog moves in; None for a mixture.
+
+        All joints, or those of the file's goal coordinates where joints close on each other; or all task
+        coordinates.
         """
-        joints = len(self._low)
-        total = len(self._wraps)
-        if wanted and all(0 <= number < joints for number in wanted):
-            return np.arange(joints)
-        if wanted and all(joints <= number < total for number in wanted) and total - joints == joints:
-            return np.arange(joints, total)
+        joints, total = len(self._low), len(self._wraps)
+        for whole in (self._joint_set, np.arange(joints, total)):
+            if wanted and set(wanted) <= set(whole.tolist()) and len(whole) == self._machine.freedoms:
+                return whole
         return None
 
     def jog_limits(self, index: NDArray[np.int64]) -> tuple[list[float], list[float], list[float]]:

@@ -18,7 +18,10 @@ ALL = slice(None)
 
 
 class Efforts:
-    """Efforts along a walk. `limit`, `rate_limit` (nv): of the motors at each joint, 0 without one."""
+    """Efforts along a walk. `limit`, `rate_limit` (nv): of the motors at each joint, 0 without one.
+
+    `rest`, `inertia`, `motion` (n × nv): as in the walk, but by the motors where joints close on each other.
+    """
 
     def __init__(self, machine: Machine, walk: Walk) -> None:
         self._machine, self._walk = machine, walk
@@ -31,27 +34,39 @@ class Efforts:
         self._viscous, self._coulomb, self._coulomb_speed = (
             p[t[field] : t[field + 1]] for field in (layout.VISCOUS, layout.COULOMB, layout.COULOMB_SPEED)
         )
+        self._map = walk.motors
+        self.rest, self.inertia, self.motion = (
+            self._by_motors(part) for part in (walk.rest, walk.inertia, walk.motion)
+        )
         self._gaps = np.where(walk.joined, np.diff(walk.s), np.inf)
+
+    def _by_motors(self, force: Floats) -> Floats:
+        """Forces on all joints (n × nv), as the motors provide them."""
+        if self._map is None:
+            return force
+        return np.asarray(np.einsum("nij,nj->ni", self._map, force))
 
     def friction(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
         """n × nv (of joint j: n): effort against friction, the path followed `slower` times as slow."""
-        v = self._walk.q1[:, j] / slower
-        viscous, coulomb = self._viscous[j], self._coulomb[j]
-        if not np.any(coulomb):
-            return np.asarray(viscous * v)
-        return np.asarray(viscous * v + coulomb * np.tanh(v / self._coulomb_speed[j]))
+        own = j if self._map is None else ALL
+        v = self._walk.q1[:, own] / slower
+        viscous, coulomb = self._viscous[own], self._coulomb[own]
+        force = np.asarray(viscous * v)
+        if np.any(coulomb):
+            force = np.asarray(force + coulomb * np.tanh(v / self._coulomb_speed[own]))
+        return force if self._map is None else self._by_motors(force)[:, j]
 
     def at(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
         """n × nv (of joint j: n): efforts when the path is followed `slower` times as slow."""
-        moving = self._walk.motion[:, j] / slower**2
-        return np.asarray(self._walk.rest[:, j] + moving + self.friction(slower, j))
+        moving = self.motion[:, j] / slower**2
+        return np.asarray(self.rest[:, j] + moving + self.friction(slower, j))
 
     def with_reserve(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
         """As `at`: largest magnitudes at that speed and below, with room to change the rate by AT_LEAST."""
-        rest, friction = self._walk.rest[:, j], self.friction(slower, j)
-        moving = rest + friction + self._walk.motion[:, j] / slower**2
+        rest, friction = self.rest[:, j], self.friction(slower, j)
+        moving = rest + friction + self.motion[:, j] / slower**2
         largest = np.maximum(np.maximum(np.abs(rest), np.abs(rest + friction)), np.abs(moving))
-        return np.asarray(largest + np.abs(self._walk.inertia[:, j]) * (AT_LEAST / slower))
+        return np.asarray(largest + np.abs(self.inertia[:, j]) * (AT_LEAST / slower))
 
     def rates(self, j: int, slower: float = 1.0) -> Floats:
         """n - 1: change of joint j's effort per second, from one sample to the next of the same piece."""
@@ -98,12 +113,12 @@ class Efforts:
         speed = np.maximum(np.abs(walk.q1), 1e-12)
         steepest = np.min(np.array([joint.acceleration for joint in joints]) / speed, axis=1)
         jerk = float(np.min(np.array([joint.jerk for joint in joints]) / speed))
-        inertia = np.maximum(np.abs(walk.inertia), 1e-12)
+        inertia = np.maximum(np.abs(self.inertia), 1e-12)
         rate = np.where(self.rate_limit > 0.0, self.rate_limit, np.inf)
         jerk = min(jerk, 0.5 * float(np.min(rate / inertia)))
         limit = np.where(self.limit > 0.0, self.limit, np.inf)
         return stopping_tables(
-            walk.s, duration_s, walk.inertia, walk.rest, walk.motion, self.friction(), limit, steepest, jerk
+            walk.s, duration_s, self.inertia, self.rest, self.motion, self.friction(), limit, steepest, jerk
         )
 
 

@@ -1,6 +1,7 @@
 """From the coordinates a goal names to a full independent set: as many as the machine has freedoms.
 
-Only joints named: the other joints hold. Only task coordinates named: the other task coordinates hold, if
+Only joints named: the other joints hold; where joints close on each other, those of the file's goal
+coordinates. Only task coordinates named: the other task coordinates hold, if
 that makes a full set. A mixture must be full by itself.
 """
 
@@ -39,12 +40,13 @@ def complete(
     Raises RequestError (INVALID_COORDINATES) when the set is too large, dependent, or cannot be completed.
     """
     mechanism = machine.mechanism
-    freedoms, names = mechanism.nv, mechanism.coordinate_names
-    joints = range(freedoms)
-    tasks = range(freedoms, len(names))
+    freedoms, names = machine.freedoms, mechanism.coordinate_names
+    home = {names.index(name) for name in machine.controller.goal_coordinates}
+    joints = home if machine.is_constrained else set(range(freedoms))
+    tasks = range(mechanism.nv, len(names))
     chosen = set(named)
-    if chosen <= set(joints):
-        chosen = set(joints)
+    if chosen <= joints:
+        chosen = joints
     elif len(chosen) < freedoms and chosen <= set(tasks) and len(tasks) == freedoms:
         chosen = set(tasks)
     said = ", ".join(names[index] for index in named)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from machine.assembly import admitted_velocities
 from multibody import layout
 from multibody.coordinates import coordinates
 from multibody.kinematics import kinematics
@@ -43,7 +44,10 @@ def scales(mechanism: Mechanism, chosen: Sequence[int]) -> tuple[Floats, Floats]
 
 
 def smallest_singular_value(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> float:
-    """Of the scaled Jacobian of these coordinates at q; 0 where a coordinate has no gradient."""
+    """Of the scaled Jacobian of these coordinates at q, along the motions that the constraints admit.
+
+    0 where a coordinate has no gradient, or where there are fewer coordinates than motions.
+    """
     workspace = mechanism.workspace()
     workspace.q[:] = q
     kinematics(*workspace.arguments)
@@ -52,11 +56,18 @@ def smallest_singular_value(mechanism: Mechanism, chosen: Sequence[int], q: Floa
     jacobian = rows[:, None] * workspace.J[list(chosen)] * columns
     if not np.all(np.isfinite(jacobian)):
         return 0.0
+    if mechanism.constraints:
+        motions = np.linalg.qr(admitted_velocities(mechanism, q) / columns[:, None])[0]
+        if len(chosen) < motions.shape[1]:
+            return 0.0
+        jacobian = jacobian @ motions
     return float(np.linalg.svd(jacobian, compute_uv=False)[-1])
 
 
 def independent(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> bool:
     """Whether the coordinates are independent in general: at q, or at one of a few other poses."""
+    if mechanism.constraints:  # another pose would have to be assembled first
+        return smallest_singular_value(mechanism, chosen, q) > 1e-6
     away = 0.37 * np.sin(1.0 + np.arange(mechanism.nq))
     poses = [q + share * away for share in (0.0, 1.0, -1.0, 2.0)]
     return any(smallest_singular_value(mechanism, chosen, pose) > 1e-6 for pose in poses)

@@ -44,9 +44,10 @@ Integers = NDArray[np.int64]
 
 STEP_S = 0.005
 MOST_SAMPLES = 400_000
-_NEWTON_STEPS = 40
-_LONGEST_STEP = 0.5
-_CLOSE = 1e-9
+NEWTON_STEPS = 40
+LONGEST_STEP = 0.5
+"""Longest Newton step, rad or machine lengths."""
+CLOSE = 1e-9
 """Scaled residual below which one more Newton step reaches round-off."""
 
 
@@ -56,8 +57,9 @@ class Walk:
 
     `s`, `piece` (n). `q`, `q1`, `q2`: joints and their derivatives (n × nv); `inertia`, `rest`, `motion`:
     efforts at the joints, see above; `d0` … `d3`: the goal coordinates and their derivatives (n × k).
-    `hold` (n): a lower bound of the smallest singular value of the scaled Jacobian. `reached`: samples that
-    could be reached, n when all of them.
+    `motors` (n × nv × nv): takes forces on all joints to those of the motors that move the machine alike,
+    None where every joint has its own. `hold` (n): a lower bound of the smallest singular value of the scaled
+    Jacobian. `reached`: samples that could be reached, n when all of them.
     """
 
     s: Floats
@@ -74,6 +76,7 @@ class Walk:
     d3: Floats
     hold: Floats
     reached: int
+    motors: Floats | None = None
 
     @property
     def joined(self) -> NDArray[np.bool_]:
@@ -84,6 +87,10 @@ class Walk:
 def walk(machine: Machine, path: Path, q: Floats) -> Walk:
     """Walks along a path, from the joint positions q (warm start of the inverse kinematics)."""
     mechanism = machine.mechanism
+    if machine.is_constrained:
+        from controller.trajectories.closed_walk import closed_walk
+
+        return closed_walk(machine, path, q)
     words = path.pack(machine, np.ones((3, 1)), {}, None)
     piece, offset = samples(path.knots)
     chosen = np.array(path.coordinates, np.int64)
@@ -179,7 +186,7 @@ def walk_samples(
         before = start + offset[n]
 
         found = False
-        for _ in range(_NEWTON_STEPS):
+        for _ in range(NEWTON_STEPS):
             kinematics(p, t, w)
             coordinates(p, t, w)
             size = 0.0
@@ -195,10 +202,10 @@ def walk_samples(
             longest = 0.0
             for j in range(nv):
                 longest = max(longest, abs(x[j] / columns[j]))
-            shorten = 1.0 if longest <= _LONGEST_STEP else _LONGEST_STEP / longest
+            shorten = 1.0 if longest <= LONGEST_STEP else LONGEST_STEP / longest
             for j in range(nv):
                 q[j] += shorten * x[j]
-            if size < _CLOSE and shorten == 1.0:
+            if size < CLOSE and shorten == 1.0:
                 found = True
                 break
         if not found:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ def run(machine: Machine, shared: Path) -> None:
     os.dup2(null, 0)
     os.dup2(2, 1)  # whatever prints must not write between the frames
     os.close(null)
+    if machine.is_constrained:
+        import_module("controller.trajectories.closed_walk")
     warm()
     serve(machine, jobs, answers, lambda slot, words: store(shared, slot, words))
 

@@ -1,0 +1,117 @@
+"""The machine's model as a tick uses it: now, a little ahead, and everything that laws read there."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from machine import Machine
+from multibody import Workspace
+from multibody.compiling import (
+    BUFFER,
+    INTEGERS,
+    ON_MECHANISM,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    float64,
+    kernel,
+    void,
+)
+from multibody.coordinates import coordinates
+from multibody.dynamics import dynamics
+from multibody.integrate import rk4
+from multibody.kinematics import kinematics
+from multibody.layout import EFFORT, Q, V
+from multibody.views import copy, vector
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Model(Protocol):
+    """`now` holds the estimate, `ahead` the state at which the law is evaluated."""
+
+    now: Workspace
+    ahead: Workspace
+
+    def predict(self, motor: Integers, sent: Floats, seconds: float) -> None:
+        """Writes to `ahead` the state that much later, under the efforts `sent` to the joints `motor`."""
+        ...
+
+    def settle(self) -> float:
+        """After measurements were written into `now`: makes it a state of the machine, with its coordinates.
+
+        Returns how far the constraints remain open (scaled: typical lengths, or radians).
+        """
+        ...
+
+    def evaluate(self) -> None:
+        """Evaluates at `ahead` what laws read."""
+        ...
+
+
+def model_of(machine: Machine) -> Model:
+    """The model for this kind of machine."""
+    if not machine.is_constrained:
+        return Tree(machine)
+    from controller.loop.closed import Closed
+
+    return Closed(machine)
+
+
+def declare(machine: Machine) -> None:
+    """Declares the kernels of this kind of machine, the laws' too: before `warm`."""
+    if machine.is_constrained:
+        import_module("controller.loop.closed")
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, BUFFER, INTEGERS, VECTOR, float64))
+def predict(
+    p: Floats, t: Integers, now: Floats, ahead: Floats, motor: Integers, sent: Floats, seconds: float
+) -> None:
+    """Writes to `ahead` the state so many seconds later, under the efforts sent to the motors."""
+    copy(vector(t, now, Q), vector(t, ahead, Q))
+    copy(vector(t, now, V), vector(t, ahead, V))
+    effort = vector(t, ahead, EFFORT)
+    for i in range(len(motor)):
+        effort[motor[i]] = sent[i]
+    rk4(p, t, ahead, seconds)
+
+
+@kernel(ON_MECHANISM)
+def evaluate_dynamics(p: Floats, t: Integers, w: Floats) -> None:
+    """Mass matrix, bias, friction and coordinates at the workspace's state."""
+    dynamics(p, t, w)
+    coordinates(p, t, w)
+
+
+@kernel(ON_MECHANISM)
+def evaluate_kinematics(p: Floats, t: Integers, w: Floats) -> None:
+    """Frames and coordinates at the workspace's state."""
+    kinematics(p, t, w)
+    coordinates(p, t, w)
+
+
+class Tree:
+    """The model of a machine without constraints: every joint is measured."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.now, self.ahead = machine.workspace(), machine.workspace()
+        self._mechanism = (machine.mechanism.parameters, machine.mechanism.topology)
+
+    def predict(self, motor: Integers, sent: Floats, seconds: float) -> None:
+        """See `Model`."""
+        predict(*self._mechanism, self.now.buffer, self.ahead.buffer, motor, sent, seconds)
+
+    def settle(self) -> float:
+        """See `Model`."""
+        evaluate_kinematics(*self._mechanism, self.now.buffer)
+        return 0.0
+
+    def evaluate(self) -> None:
+        """See `Model`."""
+        evaluate_dynamics(*self._mechanism, self.ahead.buffer)

@@ -1,0 +1,271 @@
+"""The walk along a path for machines whose joints close on each other.
+
+At every sample Newton's method finds the pose that meets both the constraints and the goal; the rates follow
+in the basis of the admitted velocities (`controller.laws.closed` has the equations). Where branches of the
+closure meet, the goal's coordinates may not determine the rates; there they are carried on from the sample
+before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controller.laws.closed import evaluate_closed, motor_forces
+from controller.trajectories.block import hermite, places
+from controller.trajectories.path import Path
+from controller.trajectories.singularity import scales
+from controller.trajectories.walk import CLOSE, LONGEST_STEP, NEWTON_STEPS, Walk, samples
+from machine import Machine
+from multibody.compiling import (
+    BUFFER,
+    FLAGS,
+    INTEGERS,
+    MATRIX,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    int64,
+    kernel,
+)
+from multibody.coordinates import coordinates
+from multibody.kinematics import kinematics
+from multibody.layout import (
+    BASIS,
+    JDV,
+    NV,
+    PHI,
+    RANK,
+    RANKING,
+    RIGHT_SIDE,
+    SHIFT,
+    THETA,
+    VDOT,
+    H,
+    J,
+    M,
+    Q,
+    V,
+)
+from multibody.linear import cholesky, cholesky_solve, lu_apply, lu_factor
+from multibody.projection import position_residual
+from multibody.rank import admitted, factor, particular, scaled_right_side
+from multibody.rows import constraint_rows
+from multibody.views import block, fill, matrix, vector
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+def closed_walk(machine: Machine, path: Path, q: Floats) -> Walk:
+    """Walks along a path, see `controller.trajectories.walk.walk`."""
+    mechanism = machine.mechanism
+    words = path.pack(machine, np.ones((3, 1)), {}, None)
+    piece, offset = samples(path.knots)
+    chosen = np.array(path.coordinates, np.int64)
+    k, nv, count = len(chosen), mechanism.nv, len(piece)
+    workspace = machine.workspace()
+    workspace.q[:] = q
+    rows, columns = scales(mechanism, path.coordinates)
+    wraps = np.array(mechanism.coordinate_wraps)[chosen]
+    motor = np.array([motor.index for motor in machine.motors], np.int64)
+    weight = np.array([motor.max_effort**2 for motor in machine.motors])
+    joints, goal, maps = np.zeros((count, 6 * nv)), np.zeros((count, 4 * k + 1)), np.zeros((count, nv * nv))
+    reached = walk_closed_samples(
+        *workspace.arguments, words, piece, offset, chosen, wraps, rows, columns, motor, weight,
+        joints, goal, maps,
+    )  # fmt: skip
+
+    def part(table: Floats, number: int, width: int) -> Floats:
+        return np.ascontiguousarray(table[:, number * width : (number + 1) * width])
+
+    return Walk(
+        s=path.knots[piece] + offset,
+        piece=piece,
+        q=part(joints, 0, nv),
+        q1=part(joints, 1, nv),
+        q2=part(joints, 2, nv),
+        inertia=part(joints, 3, nv),
+        rest=part(joints, 4, nv),
+        motion=part(joints, 5, nv),
+        d0=part(goal, 0, k),
+        d1=part(goal, 1, k),
+        d2=part(goal, 2, k),
+        d3=part(goal, 3, k),
+        hold=goal[:, -1].copy(),
+        reached=int(reached),
+        motors=maps.reshape(count, nv, nv),
+    )
+
+
+@kernel(
+    int64(
+        PARAMETERS, TOPOLOGY, BUFFER, VECTOR, INTEGERS, VECTOR, INTEGERS, FLAGS, VECTOR, VECTOR, INTEGERS,
+        VECTOR, MATRIX, MATRIX, MATRIX,
+    )
+)  # fmt: skip
+def walk_closed_samples(
+    p: Floats, t: Integers, w: Floats, words: Floats, piece: Integers, offset: Floats, chosen: Integers,
+    wraps: NDArray[np.bool_], rows: Floats, columns: Floats, motor: Integers, weight: Floats,
+    joints: Floats, goals: Floats, maps: Floats,
+) -> int:  # fmt: skip
+    """Fills sample by sample: joints (q, q', q'', inertia, rest, motion), goals (θ to θ''', hold), maps.
+
+    Returns how many samples could be reached; w holds the pose to begin from.
+    """
+    nv, k = t[NV], len(chosen)
+    _, order, _, knots, values = places(words)
+    stride = order * k
+    q, v, bias, h = vector(t, w, Q), vector(t, w, V), vector(t, w, JDV), vector(t, w, H)
+    mass, jacobian, x0 = matrix(t, w, M, nv), matrix(t, w, J, nv), vector(t, w, VDOT)
+    ranking = vector(t, w, RANKING)
+    held, pivots, z, rates = np.empty((k, k)), np.empty(k, np.int64), np.empty(k), np.empty((nv, k))
+    square, needed, force = np.empty(k * k), np.empty(k), np.empty(nv)
+    before = 0.0
+    for n in range(len(piece)):
+        at, goal = joints[n], goals[n]
+        start = words[knots + piece[n]]
+        length = words[knots + piece[n] + 1] - start
+        for i in range(k):
+            goal[i], goal[k + i], goal[2 * k + i], goal[3 * k + i] = hermite(
+                words, values + piece[n] * stride + i, stride, k, order, length, offset[n]
+            )
+        ds = start + offset[n] - before if n > 0 else 0.0
+        before = start + offset[n]
+        if n > 0:
+            for j in range(nv):
+                q[j] += ds * (joints[n - 1, nv + j] + 0.5 * ds * joints[n - 1, 2 * nv + j])
+        fill(v, 0.0)
+        if not reach(p, t, w, goal[:k], chosen, wraps, rows, columns):
+            return n
+        evaluate_closed(p, t, w)
+        determined = nv - int(ranking[RANK]) == k
+        if not determined and n == 0:
+            return n
+        basis = block(w, t[BASIS], k, nv)
+        for j in range(nv):
+            at[j], at[4 * nv + j] = q[j], h[j]
+        if determined:
+            for i in range(k):
+                for j in range(k):
+                    held[i, j] = 0.0
+                    for c in range(nv):
+                        held[i, j] += jacobian[chosen[i], c] * basis[j, c]
+            if not lu_factor(held, pivots) > 1e-14:
+                return n
+            total = 0.0
+            for c in range(k):
+                for i in range(k):
+                    z[i] = 1.0 if i == c else 0.0
+                lu_apply(held, pivots, z)
+                for j in range(nv):
+                    rates[j, c] = 0.0
+                    for i in range(k):
+                        rates[j, c] += basis[i, j] * z[i]
+                    total += (rates[j, c] / (columns[j] * rows[c])) ** 2
+            goal[4 * k] = 1.0 / np.sqrt(total)
+            for j in range(nv):
+                v[j] = 0.0
+                for c in range(k):
+                    v[j] += rates[j, c] * goal[k + c]
+        else:
+            goal[4 * k] = goals[n - 1, 4 * k]
+            for j in range(nv):
+                v[j] = joints[n - 1, nv + j] + ds * joints[n - 1, 2 * nv + j]
+        evaluate_closed(p, t, w)
+        if determined and nv - int(ranking[RANK]) == k:
+            for i in range(k):
+                z[i] = goal[2 * k + i] - bias[chosen[i]]
+                for c in range(nv):
+                    z[i] -= jacobian[chosen[i], c] * x0[c]
+                for j in range(k):
+                    held[i, j] = 0.0
+                    for c in range(nv):
+                        held[i, j] += jacobian[chosen[i], c] * basis[j, c]
+            if not lu_factor(held, pivots) > 1e-14:
+                return n
+            lu_apply(held, pivots, z)
+            for j in range(nv):
+                at[2 * nv + j] = x0[j]
+                for i in range(k):
+                    at[2 * nv + j] += basis[i, j] * z[i]
+            for d in range(nv):
+                for i in range(k):
+                    needed[i] = basis[i, d]
+                if not motor_forces(basis, motor, weight, square, needed, force) > 1e-7:
+                    return n
+                for c in range(nv):
+                    maps[n, c * nv + d] = force[c]
+        else:
+            for j in range(nv):
+                at[2 * nv + j] = joints[n - 1, 2 * nv + j]
+            for i in range(nv * nv):
+                maps[n, i] = maps[n - 1, i]
+        for j in range(nv):
+            inertia, motion = 0.0, h[j] - at[4 * nv + j]
+            for c in range(nv):
+                inertia += mass[j, c] * v[c]
+                motion += mass[j, c] * at[2 * nv + c]
+            at[nv + j], at[3 * nv + j], at[5 * nv + j] = v[j], inertia, motion
+    return len(piece)
+
+
+@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, INTEGERS, FLAGS, VECTOR, VECTOR))
+def reach(
+    p: Floats, t: Integers, w: Floats, goal: Floats, chosen: Integers, wraps: NDArray[np.bool_],
+    rows: Floats, columns: Floats,
+) -> int:  # fmt: skip
+    """Newton's method from q in w to the pose that meets the constraints and the goal (k); 1 when it is
+    there.
+
+    Each step is the shortest (in the basis) that the linearised equations ask for.
+    """
+    nv, k = t[NV], len(goal)
+    q, theta, jacobian = vector(t, w, Q), vector(t, w, THETA), matrix(t, w, J, nv)
+    step, z, held = vector(t, w, SHIFT), np.empty(k), np.empty((k, k))
+    along = np.empty((k, nv))
+    for _ in range(NEWTON_STEPS):
+        kinematics(p, t, w)
+        constraint_rows(p, t, w)
+        coordinates(p, t, w)
+        size = position_residual(p, t, w)
+        factor(p, t, w)
+        scaled_right_side(t, p, w, -1.0, PHI)
+        particular(p, t, w, vector(t, w, RIGHT_SIDE), step)
+        admitted(p, t, w)
+        free = nv - int(vector(t, w, RANKING)[RANK])
+        basis = block(w, t[BASIS], free, nv)
+        for i in range(k):
+            z[i] = goal[i] - theta[chosen[i]]
+            if wraps[i]:
+                z[i] -= 2.0 * np.pi * np.round(z[i] / (2.0 * np.pi))
+            size = max(size, abs(rows[i] * z[i]))
+            for c in range(nv):
+                z[i] -= jacobian[chosen[i], c] * step[c]
+            for j in range(free):
+                along[i, j] = 0.0
+                for c in range(nv):
+                    along[i, j] += jacobian[chosen[i], c] * basis[j, c]
+        for i in range(k):
+            for j in range(i + 1):
+                held[i, j] = 0.0
+                for c in range(free):
+                    held[i, j] += along[i, c] * along[j, c]
+        if not cholesky(held, held) > 1e-26:
+            return 0
+        cholesky_solve(held, z)
+        for j in range(free):
+            share = 0.0
+            for i in range(k):
+                share += along[i, j] * z[i]
+            for c in range(nv):
+                step[c] += basis[j, c] * share
+        longest = 0.0
+        for j in range(nv):
+            longest = max(longest, abs(step[j] / columns[j]))
+        shorten = 1.0 if longest <= LONGEST_STEP else LONGEST_STEP / longest
+        for j in range(nv):
+            q[j] += shorten * step[j]
+        if size < CLOSE and shorten == 1.0:
+            return 1
+    return 0
