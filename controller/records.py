@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Per = Literal["", "joint", "coordinate", "motor", "sensor"]
+Per = Literal["", "joint", "position", "coordinate", "motor", "sensor"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ CHANNELS: tuple[Channel, ...] = (
     _float("fault_limit", "", "limit behind the fault"),
     _float("q_measured", SI, "positions as the sensors gave them", "sensor"),
     _float("v_measured", "rad/s or m/s", "velocities as the sensors gave them, or zero", "sensor"),
-    _float("q", SI, "estimated joint positions", "joint"),
+    _float("q", SI, "estimated joint positions (quaternions as they are)", "position"),
     _float("v", "rad/s or m/s", "estimated joint velocities", "joint"),
     _float("coordinate", SI, "goal coordinates at the estimate", "coordinate"),
     _float("reference", SI, "reference of the goal coordinates in use, not a number elsewhere", "coordinate"),
@@ -118,7 +118,8 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
 class RecordLayout:
     """The table laid out for one machine.
 
-    `names` gives the joints', coordinates', motors' and sensors' names, in the machine's order.
+    `names` gives the joints', coordinates', motors' and sensors' names, in the machine's order, and those of
+    the positions, which are the joints' unless there are quaternions.
     """
 
     def __init__(
@@ -127,9 +128,11 @@ class RecordLayout:
         coordinates: Sequence[str],
         motors: Sequence[str],
         sensors: Sequence[str],
+        positions: Sequence[str] | None = None,
     ) -> None:
         self.names: dict[str, tuple[str, ...]] = {
             "joint": tuple(joints),
+            "position": tuple(joints if positions is None else positions),
             "coordinate": tuple(coordinates),
             "motor": tuple(motors),
             "sensor": tuple(sensors),
@@ -242,4 +245,5 @@ def layout_for(machine: Any) -> RecordLayout:
         machine.mechanism.coordinate_names,
         [motor.joint for motor in machine.motors],
         [sensor.joint for sensor in machine.sensors],
+        machine.mechanism.position_names,
     )

@@ -26,9 +26,10 @@ def for_controller(machine: Machine) -> Machine:
 def _reason(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
     mechanism = machine.mechanism
     alone = f"Its plant runs alone, and linkwork simulate {machine.name} --duration 10 simulates it"
-    if mechanism.nq != mechanism.nv:
-        joint = mechanism.position_names[mechanism.nv].partition(".")[0]
-        return ("joints", joint), "the controller does not run joints with quaternions yet", alone
+    ball = _of_a_ball(machine)
+    if ball:
+        message = f"the controller does not drive or measure the freedoms of {ball}, which turn a quaternion"
+        return ("joints", ball), message, alone
     if machine.freedoms == 0:
         return ("constraints",), "the constraints leave no motion to control", alone
     basis = admitted_velocities(mechanism, machine.initial_q)
@@ -53,6 +54,18 @@ def _reason(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
         message = f"no motor drives {', '.join(passive)}, and no closure holds it"
         return ("motors",), message, f"Drive every joint of a machine without closures. {alone}"
     return None
+
+
+def _of_a_ball(machine: Machine) -> str:
+    """Return a joint with a quaternion that a motor or a sensor sits on, or that nothing closes; else ''."""
+    mechanism = machine.mechanism
+    scalars = mechanism.position_names[mechanism.nv :]
+    used = [motor.joint for motor in machine.motors] + [sensor.joint for sensor in machine.sensors]
+    for name in scalars:
+        joint = name.partition(".")[0]
+        if not machine.is_constrained or any(one.partition(".")[0] == joint for one in used):
+            return joint
+    return ""
 
 
 def _undetermined(machine: Machine, basis: np.ndarray, known: list[int]) -> list[str]:

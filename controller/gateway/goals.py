@@ -90,7 +90,7 @@ def start_of(gateway: Gateway) -> dict[str, Any]:
     record = gateway.latest
     if record is None:
         q = gateway.machine.initial_q
-        return {"q": q.tolist(), "v": [0.0] * len(q), "coordinates": [], "theta": []}
+        return {"q": q.tolist(), "v": [0.0] * gateway.machine.mechanism.nv, "coordinates": [], "theta": []}
     reference = record["reference"]
     held = np.flatnonzero(np.isfinite(reference))
     names = gateway.machine.mechanism.coordinate_names

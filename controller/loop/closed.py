@@ -38,6 +38,7 @@ from multibody.layout import (
     PHI_RATE,
     REFERENCE_SIZE,
     ROW_SCALE,
+    SHIFT,
     A,
     Q,
     V,
@@ -45,8 +46,9 @@ from multibody.layout import (
 from multibody.orthogonal import pivoted_qr
 from multibody.projection import position_residual
 from multibody.rank import admitted, back_substitute, exchange_back, factor, reflect
+from multibody.rotations import move
 from multibody.rows import constraint_rows
-from multibody.views import copy, matrix, vector
+from multibody.views import copy, fill, matrix, vector
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -107,13 +109,15 @@ def follow_closures(
     entries as the larger of both, are scratch. Returns the scaled residual of position that is left.
     Afterwards kinematics, rows, basis and coordinates are those of the new state.
     """
-    q, v = vector(t, w, Q), vector(t, w, V)
+    q, v, shift = vector(t, w, Q), vector(t, w, V), vector(t, w, SHIFT)
     kinematics(p, t, w)
     constraint_rows(p, t, w)
     for _ in range(most):
         if position_residual(p, t, w) <= CLOSED:
             break
-        _least(p, t, w, vector(t, w, PHI), others, rows, exchanges, reflected, right, q)
+        fill(shift, 0.0)
+        _least(p, t, w, vector(t, w, PHI), others, rows, exchanges, reflected, right, shift)
+        move(t, q, shift, 1.0)
         kinematics(p, t, w)
         constraint_rows(p, t, w)
     residual: float = position_residual(p, t, w)

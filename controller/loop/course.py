@@ -39,7 +39,12 @@ class Course:
         self._start_tolerance = np.array([tolerance.start for tolerance in settings.tolerances])
         self._watch, self._slot = watch, slot
         self._motions = estimate.basis if machine.is_constrained else np.eye(machine.mechanism.nv)
-        self._theta, self._J, self._q, self._v = estimate.theta, estimate.J, estimate.q, estimate.v
+        self._theta, self._J, self._q, self._v = (
+            estimate.theta,
+            estimate.J,
+            estimate.q[: len(estimate.v)],
+            estimate.v,
+        )
         self._period_s = settings.period_s
         self._error = np.zeros(len(names))
         self._time_s = 0.0

@@ -36,7 +36,7 @@ class Supervisor:
     def __init__(
         self, machine: Machine, estimate: Workspace, slot: Callable[[int], Floats], sound: set[int]
     ) -> None:
-        self._q, self._v, self._sound = estimate.q, estimate.v, sound
+        self._q, self._v, self._sound = estimate.q[: len(estimate.v)], estimate.v, sound
         self._watch = Watch(machine)
         self.course = Course(machine, self._watch, estimate, slot)
         self.state = State.UNCONFIGURED

@@ -50,6 +50,7 @@ from multibody.layout import (
 from multibody.linear import cholesky, cholesky_solve, lu_apply, lu_factor
 from multibody.projection import position_residual
 from multibody.rank import admitted, factor, particular, scaled_right_side
+from multibody.rotations import move
 from multibody.rows import constraint_rows
 from multibody.views import block, fill, matrix, vector
 
@@ -70,10 +71,11 @@ def closed_walk(machine: Machine, path: Path, q: Floats) -> Walk:
     wraps = np.array(mechanism.coordinate_wraps)[chosen]
     motor = np.array([motor.index for motor in machine.motors], np.int64)
     weight = np.array([motor.max_effort**2 for motor in machine.motors])
-    joints, goal, maps = np.zeros((count, 6 * nv)), np.zeros((count, 4 * k + 1)), np.zeros((count, nv * nv))
+    joints, goal, maps = np.zeros((count, 5 * nv)), np.zeros((count, 4 * k + 1)), np.zeros((count, nv * nv))
+    poses = np.zeros((count, mechanism.nq))
     reached = walk_closed_samples(
         *workspace.arguments, words, piece, offset, chosen, wraps, rows, columns, motor, weight,
-        joints, goal, maps,
+        poses, joints, goal, maps,
     )  # fmt: skip
 
     def part(table: Floats, number: int, width: int) -> Floats:
@@ -82,12 +84,12 @@ def closed_walk(machine: Machine, path: Path, q: Floats) -> Walk:
     return Walk(
         s=path.knots[piece] + offset,
         piece=piece,
-        q=part(joints, 0, nv),
-        q1=part(joints, 1, nv),
-        q2=part(joints, 2, nv),
-        inertia=part(joints, 3, nv),
-        rest=part(joints, 4, nv),
-        motion=part(joints, 5, nv),
+        q=poses,
+        q1=part(joints, 0, nv),
+        q2=part(joints, 1, nv),
+        inertia=part(joints, 2, nv),
+        rest=part(joints, 3, nv),
+        motion=part(joints, 4, nv),
         d0=part(goal, 0, k),
         d1=part(goal, 1, k),
         d2=part(goal, 2, k),
@@ -101,15 +103,16 @@ def closed_walk(machine: Machine, path: Path, q: Floats) -> Walk:
 @kernel(
     int64(
         PARAMETERS, TOPOLOGY, BUFFER, VECTOR, INTEGERS, VECTOR, INTEGERS, FLAGS, VECTOR, VECTOR, INTEGERS,
-        VECTOR, MATRIX, MATRIX, MATRIX,
+        VECTOR, MATRIX, MATRIX, MATRIX, MATRIX,
     )
 )  # fmt: skip
 def walk_closed_samples(
     p: Floats, t: Integers, w: Floats, words: Floats, piece: Integers, offset: Floats, chosen: Integers,
     wraps: NDArray[np.bool_], rows: Floats, columns: Floats, motor: Integers, weight: Floats,
-    joints: Floats, goals: Floats, maps: Floats,
+    poses: Floats, joints: Floats, goals: Floats, maps: Floats,
 ) -> int:  # fmt: skip
-    """Fills sample by sample: joints (q, q', q'', inertia, rest, motion), goals (θ to θ''', hold), maps.
+    """Fills sample by sample: poses (q), joints (q', q'', inertia, rest, motion), goals (θ to θ''', hold),
+    maps.
 
     Returns how many samples could be reached; w holds the pose to begin from.
     """
@@ -121,6 +124,7 @@ def walk_closed_samples(
     ranking = vector(t, w, RANKING)
     held, pivots, z, rates = np.empty((k, k)), np.empty(k, np.int64), np.empty(k), np.empty((nv, k))
     square, needed, force = np.empty(k * k), np.empty(k), np.empty(nv)
+    ahead = np.empty(nv)
     before = 0.0
     for n in range(len(piece)):
         at, goal = joints[n], goals[n]
@@ -134,7 +138,8 @@ def walk_closed_samples(
         before = start + offset[n]
         if n > 0:
             for j in range(nv):
-                q[j] += ds * (joints[n - 1, nv + j] + 0.5 * ds * joints[n - 1, 2 * nv + j])
+                ahead[j] = joints[n - 1, j] + 0.5 * ds * joints[n - 1, nv + j]
+            move(t, q, ahead, ds)
         fill(v, 0.0)
         if not reach(p, t, w, goal[:k], chosen, wraps, rows, columns):
             return n
@@ -143,8 +148,10 @@ def walk_closed_samples(
         if not determined and n == 0:
             return n
         basis = block(w, t[BASIS], k, nv)
+        for j in range(len(q)):
+            poses[n, j] = q[j]
         for j in range(nv):
-            at[j], at[4 * nv + j] = q[j], h[j]
+            at[3 * nv + j] = h[j]
         if determined:
             for i in range(k):
                 for j in range(k):
@@ -171,7 +178,7 @@ def walk_closed_samples(
         else:
             goal[4 * k] = goals[n - 1, 4 * k]
             for j in range(nv):
-                v[j] = joints[n - 1, nv + j] + ds * joints[n - 1, 2 * nv + j]
+                v[j] = joints[n - 1, j] + ds * joints[n - 1, nv + j]
         evaluate_closed(p, t, w)
         if determined and nv - int(ranking[RANK]) == k:
             for i in range(k):
@@ -186,9 +193,9 @@ def walk_closed_samples(
                 return n
             lu_apply(held, pivots, z)
             for j in range(nv):
-                at[2 * nv + j] = x0[j]
+                at[nv + j] = x0[j]
                 for i in range(k):
-                    at[2 * nv + j] += basis[i, j] * z[i]
+                    at[nv + j] += basis[i, j] * z[i]
             for d in range(nv):
                 for i in range(k):
                     needed[i] = basis[i, d]
@@ -198,15 +205,15 @@ def walk_closed_samples(
                     maps[n, c * nv + d] = force[c]
         else:
             for j in range(nv):
-                at[2 * nv + j] = joints[n - 1, 2 * nv + j]
+                at[nv + j] = joints[n - 1, nv + j]
             for i in range(nv * nv):
                 maps[n, i] = maps[n - 1, i]
         for j in range(nv):
-            inertia, motion = 0.0, h[j] - at[4 * nv + j]
+            inertia, motion = 0.0, h[j] - at[3 * nv + j]
             for c in range(nv):
                 inertia += mass[j, c] * v[c]
-                motion += mass[j, c] * at[2 * nv + c]
-            at[nv + j], at[3 * nv + j], at[5 * nv + j] = v[j], inertia, motion
+                motion += mass[j, c] * at[nv + c]
+            at[j], at[2 * nv + j], at[4 * nv + j] = v[j], inertia, motion
     return len(piece)
 
 
@@ -264,8 +271,7 @@ def reach(
         for j in range(nv):
             longest = max(longest, abs(step[j] / columns[j]))
         shorten = 1.0 if longest <= LONGEST_STEP else LONGEST_STEP / longest
-        for j in range(nv):
-            q[j] += shorten * step[j]
+        move(t, q, step, shorten)
         if size < CLOSE and shorten == 1.0:
             return 1
     return 0

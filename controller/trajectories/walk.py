@@ -55,9 +55,9 @@ CLOSE = 1e-9
 class Walk:
     """What was found at n samples; derivatives are with respect to s.
 
-    `s`, `piece` (n). `q`, `q1`, `q2`: joints and their derivatives (n × nv); `inertia`, `rest`, `motion`:
-    efforts at the joints, see above; `d0` … `d3`: the goal coordinates and their derivatives (n × k).
-    `motors` (n × nv × nv): takes forces on all joints to those of the motors that move the machine alike,
+    `s`, `piece` (n). `q` (n × nq), `q1`, `q2` (n × nv): joints and their derivatives; `inertia`, `rest`,
+    `motion`: efforts at the joints, see above; `d0` … `d3`: the goal coordinates and their derivatives (n ×
+    k). `motors` (n × nv × nv): takes forces on all joints to those of the motors that move the machine alike,
     None where every joint has its own. `hold` (n): a lower bound of the smallest singular value of the scaled
     Jacobian. `reached`: samples that could be reached, n when all of them.
     """

@@ -161,10 +161,23 @@ def test_the_branch_follows_the_guess(write):
     assert np.degrees(other.initial_q) == pytest.approx([30, 180])
 
 
-def test_the_controller_refuses_and_say_what_works():
-    with pytest.raises(machine.MachineError, match="linkwork simulate four_bar"):
-        machine.for_controller(machine.load("four_bar"))
-    with pytest.raises(machine.MachineError, match="quaternions"):
-        machine.for_controller(machine.load("thin_disk"))
-    scara = machine.load("scara")
-    assert machine.for_controller(scara) is scara
+@pytest.mark.parametrize(
+    ("name", "old", "new", "says"),
+    [
+        ("thin_disk", "", "", "quaternions"),
+        ("double_pendulum", "", "", "motors"),
+        ("five_bar", "  right: {velocity: true}\n", "", "the sensors do not determine"),
+        ("four_bar", "controller:\n", "controller:\n  law: servo\n", "Take pidc"),
+    ],
+)
+def test_the_controller_refuses_and_says_what_would_help(write, name, old, new, says):
+    text = machine.shipped_path(name).read_text(encoding="utf-8")
+    assert old in text
+    with pytest.raises(machine.MachineError, match=says):
+        machine.for_controller(machine.load(write(text.replace(old, new))))
+
+
+@pytest.mark.parametrize("name", ["scara", "slider_crank", "four_bar", "five_bar", "delta", "platform_3rrs"])
+def test_the_controller_runs_machines_that_motors_hold_and_sensors_see(name):
+    found = machine.load(name)
+    assert machine.for_controller(found) is found
