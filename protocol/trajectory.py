@@ -65,15 +65,15 @@ class Helix(Part):
 
 
 class Curve(Part):
-    """Exactly one named curve in three task coordinates."""
+    """Exactly one named curve in three task coordinates, or in two, whose plane it must not leave then."""
 
     line: Line | None = None
     circle: Circle | None = None
     helix: Helix | None = None
-    of: Annotated[list[Name], Field(min_length=3, max_length=3)] = Field(
+    of: Annotated[list[Name], Field(min_length=2, max_length=3)] = Field(
         default_factory=lambda: ["x", "y", "z"]
     )
-    """The coordinates that the curve's three axes mean."""
+    """The coordinates that the curve's axes mean: all three, or the first two."""
 
     @property
     def shape(self) -> Line | Circle | Helix:
@@ -81,6 +81,14 @@ class Curve(Part):
         found = self.line or self.circle or self.helix
         assert found is not None, "read_trajectory has made sure"
         return found
+
+    @property
+    def leaves_plane(self) -> bool:
+        """Whether it moves along the third axis."""
+        shape = self.shape
+        if isinstance(shape, Line):
+            return shape.from_m[2] != shape.to_m[2]
+        return isinstance(shape, Helix) and shape.pitch_speed_m_s != 0.0
 
 
 class Tolerance(Part):
@@ -150,10 +158,11 @@ def _with_curve(trajectory: Trajectory, curve: Curve, path: Sequence[str | int])
             ResultCode.INVALID_GOAL, "give exactly one of line, circle, helix", (*path, "curve")
         )
     where = (*path, "curve", "of")
-    if len(set(curve.of)) != 3:
-        raise RequestError(
-            ResultCode.INVALID_COORDINATES, "`of` must name three different coordinates", where
-        )
+    if len(set(curve.of)) != len(curve.of):
+        raise RequestError(ResultCode.INVALID_COORDINATES, "`of` must name different coordinates", where)
+    if len(curve.of) == 2 and curve.leaves_plane:
+        text = f"the curve leaves the plane of {' and '.join(curve.of)}: name a third coordinate"
+        raise RequestError(ResultCode.INVALID_COORDINATES, text, where)
     if curve.line is not None and curve.line.from_m == curve.line.to_m:
         raise RequestError(
             ResultCode.INVALID_GOAL, "the line has no length", (*path, "curve", "line", "to_m")

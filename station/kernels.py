@@ -10,7 +10,15 @@ from rich.console import Console
 if TYPE_CHECKING:
     from multibody.compiling import WarmReport
 
-_HOMES = ("plant.daemon", "plant.offline", "controller.loop.process", "controller.trajectories.worker")
+_HOMES = (
+    "plant.daemon",
+    "plant.offline",
+    "plant.constrained_stepping",
+    "controller.loop.process",
+    "controller.loop.closed",
+    "controller.trajectories.worker",
+    "controller.trajectories.closed_walk",
+)
 """Modules whose import declares all kernels of a process."""
 
 

@@ -92,9 +92,10 @@ def path_along(
 ) -> Path:
     """The path along a curve, with a lead-in and a lead-out of ramp_s each (0: none).
 
-    columns: places in `present` of the curve's three axes. held: values of all coordinates (k); those of the
-    three columns are not used. capacity: most words a block may have. Raises RequestError (INVALID_GOAL): too
-    long for that, not beginning where the machine is, or not at rest at its ends.
+    columns: places in `present` of the curve's three axes, or of its first two. held: values of all
+    coordinates (k); those of the columns are not used. capacity: most words a block may have. Raises
+    RequestError (INVALID_GOAL): too long for that, not beginning where the machine is, or not at rest at its
+    ends.
     """
     shape = curve.shape
     profile = Profile(shape.duration_s, ramp_s)
@@ -118,7 +119,7 @@ def path_along(
     s = np.concatenate(knots)
     values = np.zeros((len(s), QUINTIC, len(held)))
     values[:, 0] = held
-    values[:, :, list(columns)] = profile.along(shape, s)
+    values[:, :, list(columns)] = profile.along(shape, s)[:, :, : len(columns)]
     path = Path(present.coordinates, s, values, (ramp_s, ramp_s + shape.duration_s))
     _check_ends(path, present)
     return path

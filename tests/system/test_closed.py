@@ -1,0 +1,59 @@
+"""A machine with passive joints behind real daemons: only motors driven and measured, goals in joints and task."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from protocol.codes import ResultCode
+from protocol.errors import RequestError
+from station import Robot
+from station.log_file import read_ticks
+from station.rig import Rig
+
+
+@pytest.fixture(scope="module")
+def five_bar() -> Iterator[Rig]:
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
+        folder = Path(made)
+        arguments = ["five_bar", "--pace", "lockstep", "--realtime", "ignore"]
+        with Rig("five_bar", arguments, [*arguments, "--log", str(folder / "log")], folder) as rig:
+            rig.wait_ready(lambda _: None)
+            yield rig
+
+
+def test_goals_in_motor_angles_and_in_tool_coordinates(five_bar: Rig) -> None:
+    with Robot(endpoint=five_bar.requests) as robot:
+        robot.enable()
+        home = {name: robot.state["q"][name] for name in ("left", "right")}
+        robot.move({"left": 1.9, "right": 1.2})
+        robot.move({"x": 0.03, "y": 0.32})
+        there = robot.state["coordinates"]
+        assert (there["x"], there["y"]) == pytest.approx((0.03, 0.32), abs=1e-5)
+        shape = {"center_m": [0.0, 0.32, 0.0], "radius_m": 0.03, "rate_rad_s": 2.0, "duration_s": 3.0}
+        circle = {"curve": {"circle": shape, "of": ["x", "y"]}, "entry": {"ramp_s": 0.5}}
+        log = robot.status["log"]
+        with pytest.raises(RequestError, match="Move to") as elsewhere:
+            robot.send(circle)
+        robot.move(elsewhere.value.data["begin"])
+        assert robot.send(circle).wait()["code"] == ResultCode.SUCCESSFUL
+        robot.move(home)
+        robot.disable()
+    ticks = read_ticks(Path(log)).records
+    reference, real = ticks["reference"], ticks["coordinate"]
+    moving = np.isfinite(reference)
+    assert np.abs(reference - real)[moving].max() < 1e-4
+
+
+def test_what_cannot_be_reached_or_is_dependent_is_refused_with_the_reason(five_bar: Rig) -> None:
+    with Robot(endpoint=five_bar.requests) as robot:
+        robot.enable()
+        with pytest.raises(RequestError, match="cannot reach"):
+            robot.move({"x": 0.0, "y": 0.6})
+        with pytest.raises(RequestError, match="3 coordinates, but the machine has only 2"):
+            robot.move({"left": 2.0, "x": 0.0, "y": 0.3})
+        robot.disable()
