@@ -1,4 +1,4 @@
-"""A machine with passive joints behind real daemons: only motors driven and measured, goals in joints and task."""
+"""A machine with passive joints behind real daemons: motors driven and measured, goals in joints and task."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_goals_in_motor_angles_and_in_tool_coordinates(five_bar: Rig) -> None:
         assert robot.send(circle).wait()["code"] == ResultCode.SUCCESSFUL
         robot.move(home)
         robot.disable()
-    ticks = read_ticks(Path(log)).records
+    ticks = read_ticks(Path(log)).table
     reference, real = ticks["reference"], ticks["coordinate"]
     moving = np.isfinite(reference)
     assert np.abs(reference - real)[moving].max() < 1e-4
