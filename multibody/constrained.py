@@ -72,12 +72,16 @@ def least_motion(p: Rows, t: Integers, w: Rows, r: Rows, x: Rows) -> None:
 
     Leaves the basis in `BASIS`. For r = 0 it is the x with A x = b that is shortest in the mass metric.
     """
-    nv = t[NV]
-    mass, basis = matrix(t, w, M, nv), matrix(t, w, BASIS, nv)
-    ranking = vector(t, w, RANKING)
     particular(p, t, w, vector(t, w, RIGHT_SIDE), x)
     admitted(p, t, w)
-    free = nv - int(ranking[RANK])
+    motion_in_basis(t, w, t[NV] - int(vector(t, w, RANKING)[RANK]), r, x)
+
+
+@part
+def motion_in_basis(t: Integers, w: Rows, free: int, r: Rows, x: Rows) -> None:
+    """x := x + Λ z with Λ' M x = Λ' r; Λ are the first `free` rows of `BASIS`."""
+    nv = t[NV]
+    mass, basis = matrix(t, w, M, nv), matrix(t, w, BASIS, nv)
     reduced, z, momenta = (
         block(w, t[REDUCED], free, free),
         vector(t, w, FREE_MOTION),

@@ -106,7 +106,7 @@ def free_steps(
             rk4(p, t, w, dt)
         else:
             semi_implicit(p, t, w, dt)
-        if not _recorded(t, w, rows[step]):
+        if not recorded(t, w, rows[step]):
             return step
         look(p, t, w, dt, figures)
     return count
@@ -122,14 +122,14 @@ def constrained_steps(
             constrained_rk4(p, t, w, dt)
         else:
             constrained_semi_implicit(p, t, w, dt)
-        if not _recorded(t, w, rows[step]):
+        if not recorded(t, w, rows[step]):
             return step
         look(p, t, w, dt, figures)
     return count
 
 
 @part
-def _recorded(t: Integers, w: Rows, row: Rows) -> bool:
+def recorded(t: Integers, w: Rows, row: Rows) -> bool:
     """Write the state to a row; returns whether it is finite."""
     q, v = vector(t, w, Q), vector(t, w, V)
     total = 0.0

@@ -1,0 +1,79 @@
+"""Many steps in minimal coordinates as one compiled call, and the partition that goes with them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multibody.compiling import (
+    BUFFER,
+    INTEGERS,
+    MATRIX,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    float64,
+    int64,
+    kernel,
+)
+from multibody.minimal import minimal_rk4, minimal_semi_implicit
+from multibody.model import Integers
+from multibody.partition import COUNT, LISTS, SWITCHES, UNDECIDED, partition_size, scratch_size
+from multibody.vectors import Rows
+from multibody.workspace import Workspace
+from plant.layout import RK4
+from plant.offline_kernels import look, recorded
+
+Floats = NDArray[np.float64]
+
+
+@kernel(
+    int64(
+        PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR, INTEGERS, VECTOR
+    )
+)
+def minimal_steps(
+    p: Rows,
+    t: Integers,
+    w: Rows,
+    method: int,
+    dt: float,
+    count: int,
+    rows: Rows,
+    figures: Rows,
+    partition: Integers,
+    z: Rows,
+) -> int:
+    """So many steps of dt, the state after each in a row [q, v]; returns how many came out finite."""
+    for step in range(count):
+        if method == RK4:
+            minimal_rk4(p, t, w, dt, partition, z)
+        else:
+            minimal_semi_implicit(p, t, w, dt, partition, z)
+        if not recorded(t, w, rows[step]):
+            return step
+        look(p, t, w, dt, figures)
+    return count
+
+
+class MinimalSteps:
+    """Steps of a workspace in minimal coordinates, called as the kernels of offline_kernels.py are."""
+
+    def __init__(self, work: Workspace) -> None:
+        """Set the partition and scratch memory aside; the first step chooses."""
+        nv = len(work.v)
+        self.partition: Integers = np.zeros(partition_size(nv), dtype=np.int64)
+        self.partition[COUNT:LISTS] = UNDECIDED
+        self._scratch = np.zeros(scratch_size(len(work.q), nv, len(work.phi)))
+
+    def __call__(
+        self, p: Floats, t: Integers, w: Floats, method: int, dt: float, count: int, rows: Floats, figures: Floats
+    ) -> int:
+        """Advance by `count` steps of dt; returns how many came out finite."""
+        done = minimal_steps(p, t, w, method, dt, count, rows, figures, self.partition, self._scratch)
+        return int(done)
+
+    @property
+    def switches(self) -> int:
+        """How many times the independent coordinates changed."""
+        return int(self.partition[SWITCHES])
