@@ -1,7 +1,8 @@
 """Coordinates of a step: where a state lies, seen from the state at the step's beginning.
 
-x (nv) takes q0 to q = q0 moved along x (rotations.move). Of ordinary joints x is just q - q0; of a rotation by
-a quaternion it is the rotation vector in the turned axes, R = R0 exp(x^), whose rate is not the angular velocity:
+x (nv) takes q0 to q = q0 moved along x (rotations.move). Of ordinary joints x is just q - q0; of a rotation
+by a quaternion it is the rotation vector in the turned axes, R = R0 exp(x^), whose rate is not the angular
+velocity:
 
     ω = J x˙,   J = 1 - (1 - cos θ)/θ² x^ + (θ - sin θ)/θ³ x^x^,   J⁻¹ = 1 + x^/2 + c x^x^,   θ = |x|
     c = 1/θ² - (1 + cos θ)/(2 θ sin θ)

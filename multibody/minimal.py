@@ -4,13 +4,13 @@ With the partition of partition.py, v = Λ v_I + η and v̇ = Λ v̇_I + ξ, whe
 
     Λ' M Λ v̇_I = Λ' (r - M ξ)
 
-the inverse-kinematics form of Blajer et al. 1992, in which A_x and ξ are needed only through products. At every
-stage of a step the dependent coordinates are recovered by Newton's method on Φ = 0 and the dependent velocities
-from A v + Φ_t = 0, so that the motion does not leave the manifold and needs no stabilisation. Changes of the
-partition happen between steps; q and v are continuous there.
+the inverse-kinematics form of Blajer et al. 1992, in which A_x and ξ are needed only through products. At
+every stage of a step the dependent coordinates are recovered by Newton's method on Φ = 0 and the dependent
+velocities from A v + Φ_t = 0, so that the motion does not leave the manifold and needs no stabilisation.
+Changes of the partition happen between steps; q and v are continuous there.
 
-Near poses where branches of the closure meet no choice of coordinates is independent. There, and where Newton's
-method does not converge, a step is made by projection (constrained_steps.py) and counted.
+Near poses where branches of the closure meet no choice of coordinates is independent. There, and where
+Newton's method does not converge, a step is made by projection (constrained_steps.py) and counted.
 """
 
 from multibody.chart import chart_rates
@@ -48,9 +48,9 @@ from multibody.partition import (
     START_V,
     V_SUM,
     VELOCITIES,
-    X,
     X_RATE,
     X_SUM,
+    X,
     choose,
     factor_dependent,
     of_z,
@@ -146,7 +146,7 @@ def minimal_acceleration(p: Rows, t: Integers, w: Rows, partition: Integers, z: 
 
 @kernel(_STEP)
 def minimal_rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows) -> bool:
-    """The classical step of Runge and Kutta for the independent ones; False where it was made by projection."""
+    """The classical step of Runge and Kutta for the independent ones; False where projection made it."""
     if _rk4(p, t, w, dt, partition, z):
         return True
     partition[PROJECTED_STEPS] += 1
@@ -197,7 +197,7 @@ def _rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows)
 
 @kernel(_STEP)
 def minimal_semi_implicit(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows) -> bool:
-    """The first-order step v_I += dt v̇_I, x_I += dt v_I; False where it was made by projection."""
+    """The first-order step v_I += dt v̇_I, x_I += dt v_I; False where projection made it."""
     v, vdot, clock, x = vector(t, w, V), vector(t, w, VDOT), vector(t, w, CLOCK), of_z(t, z, X)
     began = clock[0]
     if _begin(p, t, w, partition, z):

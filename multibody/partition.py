@@ -97,7 +97,7 @@ def last_pivot(factors: Rows, rank: int) -> float:
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR, int64))
 def factor_dependent(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows, level: int) -> float:
-    """QR of the scaled A_D in z, and its last pivot (0 where it is singular); rows against x˙ for positions."""
+    """QR of the scaled A_D in z, and its last pivot (0: singular); of positions, the rows against x˙."""
     a, rows, columns = matrix(t, w, A, t[NV]), vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
     count, first = partition[COUNT + level], LISTS + level * t[NV]
     factors, turned = columns_of(t, z, count), of_z(t, z, SOLUTION)

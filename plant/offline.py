@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,11 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from machine import Machine
 from multibody.dynamics import dynamics, energy
-from multibody.formulations import FORMULATIONS
+from multibody.formulations import FORMULATIONS as ACCELERATIONS
 from multibody.layout import PASSAGES
 from multibody.workspace import Workspace
 from plant import offline_kernels as kernels
 from plant.layout import METHODS
+from plant.offline_outputs import Reactions, Tracks, columns_of, known_points, tracked
+from plant.offline_ways import FORMULATIONS, INTEGRATORS, Steps, reactions_of, steps_by
 from plant.simulator import SimulationDiverged
 from plant.start import put_together
 
@@ -58,7 +60,8 @@ class Motion:
     """What was simulated: row k of `q` and `v` is the state at `time_s[k]`.
 
     The columns of `v` are `joint_names`, those of `q` `position_names`. rad or m, and per second. Energies
-    are kinetic plus potential, in joules; `steps_per_s` counts wall time.
+    are kinetic plus potential, in joules; `steps_per_s` counts wall time. `switches`: how many times
+    `minimal` changed its independent coordinates. `points` and `reactions`: where they were asked for.
     """
 
     joint_names: tuple[str, ...]
@@ -71,6 +74,20 @@ class Motion:
     balance: Balance
     steps: int
     steps_per_s: float
+    switches: int | None = None
+    points: Tracks | None = None
+    reactions: Reactions | None = None
+
+    def columns(self) -> dict[str, Floats]:
+        """All that is known of each sample, by the names that files use."""
+        states = zip(self.position_names, self.q.T, strict=True)
+        rates = zip(self.joint_names, self.v.T, strict=True)
+        return {
+            "time_s": self.time_s,
+            **dict(states),
+            **{f"{name}_velocity": values for name, values in rates},
+            **columns_of(self.points, self.reactions),
+        }
 
 
 def simulate(
@@ -83,15 +100,20 @@ def simulate(
     every: int = 1,
     formulation: str = "projected",
     stabilisation: str = "projection",
+    track: Sequence[str] = (),
+    reactions: bool = False,
 ) -> Motion:
     """Let the plant's mechanism move for `duration_s` from its initial state.
 
     dt_s: step (none: the plant's period over its substeps); the last one is shorter where the duration
     demands it. initial: joint positions by name (rad or m) in place of the file's; under constraints the
-    other joints follow. integrator: "rk4" or "semi_implicit" (none: the file's). effort: one number per motor
-    (N m or N), held. every: keep each so-manieth state, and always the last. formulation, of the constrained
-    acceleration: "projected", "udwadia_kalaba" or "lagrange". stabilisation: "projection" of position and
-    velocity after each step, "baumgarte" (with the file's α and β, else 100 and 2500) or "none".
+    other joints follow. integrator: "rk4" or "semi_implicit" (none: the file's), or for reference "dop853"
+    or "lsoda", whose steps are their own and whose samples are dt apart. effort: one number per motor (N m
+    or N), held. every: keep each so-manieth state, and always the last. formulation: "projected",
+    "udwadia_kalaba" or "lagrange" (of the constrained acceleration), "minimal" or "taylor" (with steps of
+    its own). stabilisation: "projection" of position and velocity after each step, "baumgarte" (with the
+    file's α and β, else 100 and 2500) or "none". track: points whose motion is wanted. reactions: whether
+    those of joints and closures are.
 
     Raises ValueError for an argument out of bounds and for initial positions that cannot be assembled,
     SimulationDiverged when the state leaves the finite numbers.
@@ -101,6 +123,7 @@ def simulate(
     _check(duration_s, dt, method, every)
     _known("formulation", formulation, FORMULATIONS)
     _known("stabilisation", stabilisation, STABILISATIONS)
+    points = known_points(machine.plant_mechanism, track)
     whole = math.floor(duration_s / dt + _WHOLE)
     rest = duration_s - whole * dt if duration_s - whole * dt > _WHOLE * dt else 0.0
     work = begin(machine, initial or {}, effort)
@@ -109,22 +132,28 @@ def simulate(
     kernels.look(*work.arguments, 0.0, figures)
     if formulation == "lagrange":
         _check_independence(machine, figures)
-    recorded, seconds = _run(machine, work, figures, METHODS[method], dt, whole, rest, every)
+    steps_of = steps_by(machine, work, formulation, method, stabilisation)
+    start = work.buffer.copy()
+    recorded, seconds = _run(machine, work, figures, steps_of, METHODS.get(method, 0), dt, whole, rest, every)
     times = np.concatenate([np.arange(0, whole + 1, every) * dt, [duration_s]])[: len(recorded)]
     times[-1] = duration_s
     steps = whole + (rest > 0.0)
     mechanism = machine.plant_mechanism
+    q, v = recorded[:, : mechanism.nq], recorded[:, mechanism.nq :]
     return Motion(
         mechanism.joint_names,
         mechanism.position_names,
         times,
-        recorded[:, : mechanism.nq],
-        recorded[:, mechanism.nq :],
+        q,
+        v,
         float(figures[kernels.ENERGY_START]),
         _energy(work),
         _balance(work, figures),
         steps,
         steps / seconds if seconds > 0.0 else 0.0,
+        steps_of.switches,
+        tracked(mechanism, points, q, v) if points else None,
+        reactions_of(mechanism, steps_of, start, times, q, v, every, dt) if reactions else None,
     )
 
 
@@ -143,7 +172,7 @@ def _known(what: str, name: str, there: Iterable[str]) -> None:
 
 
 def _choose(work: Workspace, formulation: str, stabilisation: str) -> None:
-    work.choice[:] = FORMULATIONS[formulation], stabilisation == "projection"
+    work.choice[:] = ACCELERATIONS.get(formulation, 0), stabilisation == "projection"
     if stabilisation == "baumgarte":
         work.baumgarte[~work.baumgarte.any(axis=1)] = _SETTLED
     else:
@@ -173,8 +202,8 @@ def _check(duration_s: float, dt: float, method: str, every: int) -> None:
         raise ValueError(
             f"{duration_s:g} s in steps of {dt:g} s are more than {MOST_STEPS} steps; take a longer step"
         )
-    if method not in METHODS:
-        raise ValueError(f"{method!r} is no integrator; there are {', '.join(METHODS)}")
+    if method not in INTEGRATORS:
+        raise ValueError(f"{method!r} is no integrator; there are {', '.join(INTEGRATORS)}")
     if every < 1:
         raise ValueError(f"`every` must be at least 1, not {every}")
 
@@ -210,6 +239,7 @@ def _run(
     machine: Machine,
     work: Workspace,
     figures: Floats,
+    run: Steps,
     method: int,
     dt: float,
     whole: int,
@@ -220,7 +250,6 @@ def _run(
     width = len(work.q) + len(work.v)
     chunk = np.empty((min(_CHUNK, whole + 1), width))
     kept = [np.concatenate([work.q, work.v])[None, :]]
-    run = kernels.constrained_steps if len(work.phi) else kernels.free_steps
     run(*work.arguments, method, dt, 0, chunk, figures)  # loads the kernel before the clock runs
     seconds, done = 0.0, 0
     for count, step in [*((n, dt) for n in _chunks(whole, len(chunk))), *([(1, rest)] if rest else [])]:
@@ -228,7 +257,7 @@ def _run(
         finite = run(*work.arguments, method, step, count, chunk, figures)
         seconds += time.perf_counter() - began
         if finite < count:
-            raise SimulationDiverged(_why(machine, (done + finite + 1) * dt))
+            raise SimulationDiverged(_why(machine, (done + finite + 1) * dt, run.stopped))
         first = (-done - 1) % every
         kept.append(chunk[first:count:every].copy())
         done += count
@@ -238,7 +267,9 @@ def _run(
     return np.concatenate(kept), seconds
 
 
-def _why(machine: Machine, at_s: float) -> str:
+def _why(machine: Machine, at_s: float, stopped: str) -> str:
+    if stopped:
+        return f"the simulation of {machine.name} stopped at {at_s:g} s: {stopped}"
     return f"the simulation of {machine.name} diverged at {at_s:g} s; shorten the step"
 
 

@@ -27,11 +27,7 @@ from plant.offline_kernels import look, recorded
 Floats = NDArray[np.float64]
 
 
-@kernel(
-    int64(
-        PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR, INTEGERS, VECTOR
-    )
-)
+@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR, INTEGERS, VECTOR))
 def minimal_steps(
     p: Rows,
     t: Integers,
@@ -59,6 +55,8 @@ def minimal_steps(
 class MinimalSteps:
     """Steps of a workspace in minimal coordinates, called as the kernels of offline_kernels.py are."""
 
+    stopped: str = ""
+
     def __init__(self, work: Workspace) -> None:
         """Set the partition and scratch memory aside; the first step chooses."""
         nv = len(work.v)
@@ -67,7 +65,15 @@ class MinimalSteps:
         self._scratch = np.zeros(scratch_size(len(work.q), nv, len(work.phi)))
 
     def __call__(
-        self, p: Floats, t: Integers, w: Floats, method: int, dt: float, count: int, rows: Floats, figures: Floats
+        self,
+        p: Floats,
+        t: Integers,
+        w: Floats,
+        method: int,
+        dt: float,
+        count: int,
+        rows: Floats,
+        figures: Floats,
     ) -> int:
         """Advance by `count` steps of dt; returns how many came out finite."""
         done = minimal_steps(p, t, w, method, dt, count, rows, figures, self.partition, self._scratch)

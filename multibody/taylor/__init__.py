@@ -8,10 +8,11 @@ Make a `MaximalModel` from bodies and connections, or of a `Mechanism` and the c
 loops; a `TaylorStepper` then holds the state, steps, and gives reactions and poses.
 """
 
+from multibody.reactions import Reaction
 from multibody.taylor.connections import Connection, Frame
 from multibody.taylor.model import MaximalModel
 from multibody.taylor.start import Pose
-from multibody.taylor.stepper import Reaction, SingularStep, StepTooLong, TaylorStepper
+from multibody.taylor.stepper import SingularStep, StepTooLong, TaylorStepper
 
 __all__ = [
     "Connection",

@@ -1,13 +1,12 @@
 """The stepper for people: a state of a maximal model, moved on by steps, with its reactions."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from multibody import quaternions
 from multibody.mechanism import Mechanism
 from multibody.model import Array, ModelError
+from multibody.reactions import Reaction
 from multibody.taylor import layout
 from multibody.taylor.model import MaximalModel
 from multibody.taylor.motion import locate
@@ -52,22 +51,6 @@ class StepTooLong(ArithmeticError):
         self.steps = steps
         self.turn_rad = turn_rad
         self.limit_rad = limit_rad
-
-
-@dataclass(frozen=True, eq=False)
-class Reaction:
-    """What a joint does to `on_body`, and in opposition to `from_body`: force (N) and moment (N m).
-
-    World axes; the force acts at `at_m` (world), the origin of frame b, and the moment is about it. Efforts,
-    friction and rotors along the joint's axis are not part of it.
-    """
-
-    joint: str
-    on_body: str
-    from_body: str
-    at_m: Array
-    force_N: Array
-    moment_N_m: Array
 
 
 class TaylorStepper:

@@ -6,11 +6,13 @@ from enum import StrEnum
 
 
 class FormulationChoice(StrEnum):
-    """Ways to the acceleration under constraints."""
+    """Ways to move under constraints."""
 
     PROJECTED = "projected"
     UDWADIA_KALABA = "udwadia_kalaba"
     LAGRANGE = "lagrange"
+    MINIMAL = "minimal"
+    TAYLOR = "taylor"
 
 
 class StabilisationChoice(StrEnum):
@@ -26,3 +28,5 @@ class IntegratorChoice(StrEnum):
 
     RK4 = "rk4"
     SEMI_IMPLICIT = "semi_implicit"
+    DOP853 = "dop853"
+    LSODA = "lsoda"

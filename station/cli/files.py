@@ -83,20 +83,34 @@ def schema() -> None:
 def simulate(
     config: Config,
     duration: Annotated[float, typer.Option(metavar="S", help="How long, s.")],
-    dt: Annotated[float | None, typer.Option(metavar="S", help="Step, s; none: the plant's.")] = None,
+    dt: Annotated[
+        float | None, typer.Option(metavar="S", help="Step (dop853, lsoda: sample), s; none: the plant's.")
+    ] = None,
     initial: Annotated[
         list[str] | None, typer.Option(metavar="JOINT=VALUE", help="shoulder_deg=30; repeatable.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write every state there.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write every state there: FILE.csv, or FILE.npz.")
+    ] = None,
     formulation: Annotated[
-        FormulationChoice, typer.Option(help="Way to the acceleration under constraints.")
+        FormulationChoice, typer.Option(help="Accelerations (the first three), or steps of their own.")
     ] = FormulationChoice.PROJECTED,
     stabilisation: Annotated[
         StabilisationChoice, typer.Option(help="What keeps the constraints closed.")
     ] = StabilisationChoice.PROJECTION,
     integrator: Annotated[
-        IntegratorChoice | None, typer.Option(help="Method of integration; none: the file's.")
+        IntegratorChoice | None,
+        typer.Option(
+            help="Fixed steps: rk4, semi_implicit. For reference, adaptive with tolerance 1e-11: dop853, "
+            "lsoda. None: the file's."
+        ),
     ] = None,
+    track: Annotated[
+        list[str] | None, typer.Option(metavar="POINT", help="Position and velocity of a point; repeatable.")
+    ] = None,
+    reactions: Annotated[
+        bool, typer.Option("--reactions", help="Forces and moments in joints and closures, N and N m.")
+    ] = False,
     plant_set: Annotated[
         list[str] | None, typer.Option("--plant-set", metavar="KEY=VALUE", help="upper_arm.mass_kg=+20%.")
     ] = None,
@@ -107,6 +121,7 @@ def simulate(
     from machine.units import parse_assignment
     from plant.offline import simulate as run
     from plant.simulator import SimulationDiverged
+    from station.cli.motion_files import write_columns
 
     machine = load(config, plant_set or [])
     coordinates = machine.mechanism.coordinate_names
@@ -126,11 +141,16 @@ def simulate(
             integrator.value if integrator else None,
             formulation=formulation.value,
             stabilisation=stabilisation.value,
+            track=track or [],
+            reactions=reactions,
         )
     except (ValueError, SimulationDiverged) as error:
         raise Misuse(str(error)) from None
     if out is not None:
-        _write_csv(out, motion)
+        try:
+            write_columns(out, motion.columns())
+        except OSError as error:
+            raise Misuse(f"{out} cannot be written: {error.strerror}") from None
     summary: dict[str, Any] = {
         "time_s": float(motion.time_s[-1]),
         "q": dict(zip(motion.position_names, motion.q[-1].tolist(), strict=True)),
@@ -140,7 +160,12 @@ def simulate(
         "steps": motion.steps,
         "steps_per_s": motion.steps_per_s,
         **asdict(motion.balance),
+        "switches": motion.switches,
     }
+    if motion.points is not None:
+        summary["points"] = motion.points.summary()
+    if motion.reactions is not None:
+        summary["reactions"] = motion.reactions.summary()
     if as_json:
         emit(summary | ({"out": str(out)} if out is not None else {}))
         return
@@ -156,18 +181,26 @@ def simulate(
             f"smallest singular value {balance.sigma_min:.3g}; "
             f"passed {balance.singular_passages} branch poses"
         )
+    if motion.switches is not None:
+        say(f"changed its independent coordinates {motion.switches} times")
+    _say_points_and_reactions(motion)
     say(f"{motion.steps} steps, {motion.steps_per_s:,.0f} a second")
 
 
-def _write_csv(path: Path, motion: Any) -> None:
-    import numpy as np
-
-    header = ["time_s", *motion.position_names, *(f"{name}_velocity" for name in motion.joint_names)]
-    rows = np.column_stack([motion.time_s, motion.q, motion.v])
-    try:
-        np.savetxt(path, rows, delimiter=",", header=",".join(header), comments="", fmt="%.17g")
-    except OSError as error:
-        raise Misuse(f"{path} cannot be written: {error.strerror}") from None
+def _say_points_and_reactions(motion: Any) -> None:
+    """Tables of what was tracked, at the end, and of the reactions' largest magnitudes."""
+    if motion.points is not None:
+        rows = [
+            (name, *(" ".join(number(x) for x in each[key]) for key in ("position_m", "velocity_m_s")))
+            for name, each in motion.points.summary().items()
+        ]
+        console.print(table("points at the end (world)", ("", "x y z, m", "x y z, m/s"), rows))
+    if motion.reactions is not None:
+        rows = [
+            (name, each["on_body"], number(each["force_max_N"]), number(each["moment_max_N_m"]))
+            for name, each in motion.reactions.summary().items()
+        ]
+        console.print(table("largest reactions", ("", "on", "N", "N m"), rows))
 
 
 def keys(

@@ -1,0 +1,128 @@
+"""Ways to move the machine on offline: the steps of a formulation and an integrator, what they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from machine import Machine
+from multibody import formulations
+from multibody.mechanism import Mechanism
+from multibody.model import Integers
+from multibody.workspace import Workspace
+from plant import offline_kernels as kernels
+from plant.layout import METHODS
+from plant.offline_outputs import Reactions, reactions_along, reactions_of_steps
+
+Floats = NDArray[np.float64]
+
+FORMULATIONS: Final = (*formulations.FORMULATIONS, "minimal", "taylor")
+ADAPTIVE: Final = ("dop853", "lsoda")
+INTEGRATORS: Final = (*METHODS, *ADAPTIVE)
+
+
+class Steps(Protocol):
+    """What advances a workspace by `count` steps of dt, with the state after each in a row; returns how many.
+
+    `method` is that of `plant.layout`, `figures` those of offline_kernels.py. `switches`: changes of
+    independent coordinates, None where there are none to choose. `stopped`: why fewer steps were made, if
+    that is known.
+    """
+
+    @property
+    def switches(self) -> int | None:
+        """Changes of independent coordinates so far."""
+
+    @property
+    def stopped(self) -> str:
+        """Why fewer steps were made than asked for."""
+
+    def __call__(
+        self,
+        p: Floats,
+        t: Integers,
+        w: Floats,
+        method: int,
+        dt: float,
+        count: int,
+        rows: Floats,
+        figures: Floats,
+    ) -> int:
+        """Advance."""
+
+
+class KernelSteps:
+    """Steps by one compiled call."""
+
+    switches: int | None = None
+    stopped: str = ""
+
+    def __init__(self, run: Callable[..., int]) -> None:
+        """Take the kernel."""
+        self._run = run
+
+    def __call__(
+        self,
+        p: Floats,
+        t: Integers,
+        w: Floats,
+        method: int,
+        dt: float,
+        count: int,
+        rows: Floats,
+        figures: Floats,
+    ) -> int:
+        """Advance by `count` steps of dt; returns how many came out finite."""
+        return int(self._run(p, t, w, method, dt, count, rows, figures))
+
+
+def steps_by(machine: Machine, work: Workspace, formulation: str, method: str, stabilisation: str) -> Steps:
+    """The steps that these names ask for, from a workspace that holds the start.
+
+    Raises ValueError where they do not go together, and for machines that `taylor` cannot take.
+    """
+    own = formulation in ("minimal", "taylor")
+    if own and stabilisation == "baumgarte":
+        raise ValueError(f"{formulation} has no stabilisation by Baumgarte: take projection (or none)")
+    if own and method in ADAPTIVE:
+        raise ValueError(
+            f"{formulation} has steps of its own, so that {method} cannot make them: take integrator "
+            f"{' or '.join(METHODS)}, or formulation projected"
+        )
+    if formulation == "taylor":
+        from plant.offline_taylor import TaylorSteps
+
+        return TaylorSteps(machine, work)
+    if method in ADAPTIVE:
+        from plant.offline_reference import AdaptiveSteps
+
+        return AdaptiveSteps(work, method)
+    if formulation == "minimal":
+        from plant.offline_minimal import MinimalSteps
+
+        return MinimalSteps(work)
+    return KernelSteps(kernels.constrained_steps if len(work.phi) else kernels.free_steps)
+
+
+def reactions_of(
+    mechanism: Mechanism,
+    steps: Steps,
+    start: Floats,
+    time_s: Floats,
+    q: Floats,
+    v: Floats,
+    every: int,
+    dt: float,
+) -> Reactions:
+    """Reactions along a motion: the stepper's own where it has them, else by the recursion on its states.
+
+    `start`: the buffer of the workspace before the first step. `every`: how many steps lie between samples.
+    """
+    own = getattr(steps, "reactions", None)
+    if own is None:
+        return reactions_along(mechanism, start, time_s, q, v)
+    found = [*own[::every]][: len(q) - 1]
+    return reactions_of_steps([*found, steps.last_reactions(dt)])  # type: ignore[attr-defined]  # of TaylorSteps

@@ -1,0 +1,27 @@
+"""What was simulated as a file: the same columns as text (CSV) or as named arrays (npz)."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def write_columns(path: Path, columns: Mapping[str, Floats]) -> None:
+    """Write named columns of equal length: as arrays if the name ends with .npz, else as CSV with a header.
+
+    Raises OSError where the file cannot be written.
+    """
+    if path.suffix == ".npz":
+        with zipfile.ZipFile(path, "w") as archive:  # numpy's own writer has names that columns cannot take
+            for name, values in columns.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                    np.lib.format.write_array(entry, np.ascontiguousarray(values))
+        return
+    rows = np.column_stack(list(columns.values()))
+    np.savetxt(path, rows, delimiter=",", header=",".join(columns), comments="", fmt="%.17g")
