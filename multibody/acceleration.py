@@ -11,10 +11,14 @@ from multibody.formulations import FORMULATIONS, constrained_forward_dynamics
 from multibody.functions import _set
 from multibody.mechanism import Mechanism
 from multibody.model import Array
-from multibody.projector import ASSEMBLIES, assembled
+from multibody.projector import ASSEMBLIES, assembled, saddle_point
 from multibody.workspace import Workspace
 
-Formulation = Literal["projected", "udwadia_kalaba", "lagrange", "plain", "symmetric", "scaled"]
+Formulation = Literal["projected", "udwadia_kalaba", "lagrange", "kkt", "plain", "symmetric", "scaled"]
+
+
+REFERENCES = ("kkt", *ASSEMBLIES)
+"""Formulations in plain numpy."""
 
 
 class RedundantRows(ValueError):
@@ -23,10 +27,10 @@ class RedundantRows(ValueError):
     `rank` of the rows, their number `active`, and the names of dependent `rows`.
     """
 
-    def __init__(self, rank: int, active: int, rows: tuple[str, ...]) -> None:
+    def __init__(self, rank: int, active: int, rows: tuple[str, ...], who: str = "lagrange") -> None:
         """Say how many rows there are and which of them depend on the others."""
         super().__init__(
-            f"lagrange needs independent rows, but the {active} rows have rank {rank} here; dependent on the "
+            f"{who} needs independent rows, but the {active} rows have rank {rank} here; dependent on the "
             f'others: {", ".join(rows)}. Switch them off, or use "projected" or "udwadia_kalaba"'
         )
         self.rank, self.active, self.rows = rank, active, rows
@@ -61,13 +65,15 @@ def acceleration(
     formulation: Formulation = "projected",
     ordinary_rank: int = 0,
 ) -> Acceleration:
-    """v̇, Fc and λ at a state; the formulations plain, symmetric and scaled are Aghili's assemblies by SVD.
+    """v̇, Fc and λ at a state.
 
-    `ordinary_rank`, the rank away from branch poses, tells them from redundancy. Raises RedundantRows where
-    `lagrange` is asked for dependent rows, ValueError for wrong lengths and names.
+    Reference paths in plain numpy: plain, symmetric and scaled are Aghili's assemblies by SVD, kkt solves the
+    saddle-point system. `ordinary_rank`, the rank away from branch poses, tells them from redundancy. Raises
+    RedundantRows where `lagrange` or `kkt` is asked for dependent rows, ValueError for wrong lengths and
+    names.
     """
-    if formulation not in FORMULATIONS and formulation not in ASSEMBLIES:
-        known = ", ".join([*FORMULATIONS, *ASSEMBLIES])
+    if formulation not in FORMULATIONS and formulation not in REFERENCES:
+        known = ", ".join([*FORMULATIONS, *REFERENCES])
         raise ValueError(f"there is no formulation {formulation!r}; known: {known}")
     w = mechanism.workspace()
     _set("q", w.q, q)
@@ -83,11 +89,11 @@ def accelerate(mechanism: Mechanism, w: Workspace, formulation: Formulation = "p
     """The same for the state, effort, targets and switches in a workspace, whose results are renewed."""
     w.choice[0] = FORMULATIONS.get(formulation, 0)
     constrained_forward_dynamics(*w.arguments)
-    if formulation == "lagrange":
-        _refuse_redundancy(mechanism, w)
+    if formulation in ("lagrange", "kkt"):
+        _refuse_redundancy(mechanism, w, formulation)
     r = w.effort + w.friction - w.h
-    if formulation in ASSEMBLIES:
-        _by_assembly(w, r, formulation)
+    if formulation in REFERENCES:
+        _by_reference(w, r, formulation)
     ranking = w.ranking
     return Acceleration(
         w.vdot.copy(),
@@ -103,20 +109,28 @@ def accelerate(mechanism: Mechanism, w: Workspace, formulation: Formulation = "p
     )
 
 
-def _by_assembly(w: Workspace, r: Array, assembly: Formulation) -> None:
+def _by_reference(w: Workspace, r: Array, formulation: Formulation) -> None:
     """In scaled rows and velocities, where P is orthogonal."""
     t, p = w.topology, w.parameters
     rows = p[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1]]
     columns = p[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
     a = rows[:, None] * w.A * columns
     mass = columns[:, None] * w.M * columns
+    if formulation == "kkt":
+        active = np.abs(a).max(axis=1, initial=0.0) > 0.0
+        vdot, multipliers = saddle_point(mass, columns * r, a[active], (rows * w.b)[active])
+        w.vdot[:] = columns * vdot
+        w.multipliers[:] = 0.0
+        w.multipliers[active] = rows[active] * multipliers
+        w.constraint_force[:] = w.A.T @ w.multipliers
+        return
     rank = int(w.ranking[layout.RANK] - w.ranking[layout.REPLACED])
-    found = assembled(mass, columns * r, a, rows * w.b, rank, assembly)  # type: ignore[arg-type]  # checked by the caller
+    found = assembled(mass, columns * r, a, rows * w.b, rank, formulation)  # type: ignore[arg-type]  # checked by the caller
     w.vdot[:] = columns * found.acceleration
     w.constraint_force[:] = found.constraint_force / columns
 
 
-def _refuse_redundancy(mechanism: Mechanism, w: Workspace) -> None:
+def _refuse_redundancy(mechanism: Mechanism, w: Workspace, who: str) -> None:
     rank, names = int(w.ranking[layout.RANK]), []
     t = w.topology
     spans = t[t[layout.CONSTRAINTS] : t[layout.CONSTRAINTS + 1]].reshape(-1, 4)
@@ -138,4 +152,4 @@ def _refuse_redundancy(mechanism: Mechanism, w: Workspace) -> None:
             kept.append(row / size)
         else:
             names.append(mechanism.row_names[i])
-    raise RedundantRows(rank, len(active), tuple(names))
+    raise RedundantRows(rank, len(active), tuple(names), who)

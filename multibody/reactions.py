@@ -121,30 +121,42 @@ class ReactionTable:
 
     def evaluate(self, w: Workspace) -> Array:
         """The same as an array: place, force and moment (9 numbers) in each row."""
-        axes = self._field(w, layout.AXES).reshape(-1, 3, 3)
+        constraints = self._of_constraints(w)
+        table = np.vstack([self._of_joints(w, constraints), constraints])
         reference = self._field(w, layout.REFERENCE)
-        needed, origin = self._needed(w, axes, reference)
-        table = np.zeros((len(self.names), 9))
-        for i, (each, (on, by)) in enumerate(zip(self._wrenches, self._ends, strict=True)):
-            at, force, moment = each.evaluate(w)
-            table[len(self._child) + i] = np.concatenate([at, force, moment])
+        screws = np.hstack([self._field(w, field).reshape(-1, 3) for field in _SCREWS])
+        for j, (kind, own) in enumerate(self._own):
+            if len(own):
+                here = screws[own].copy()
+                here[:, 3:] += np.cross(here[:, :3], table[j, :3] - reference)
+                wrench = np.concatenate([table[j, 6:], table[j, 3:6]])
+                wrench -= _along_freedoms(kind, here, wrench)
+                table[j, 3:] = np.concatenate([wrench[3:], wrench[:3]])
+        return table
+
+    def transmitted(self, w: Workspace) -> Array:
+        """Place, and all force and moment that passes through each joint, motors and friction included.
+
+        Along the joint's freedoms it is effort + friction - armature times acceleration.
+        """
+        return self._of_joints(w, self._of_constraints(w))
+
+    def _of_constraints(self, w: Workspace) -> Array:
+        rows = [np.concatenate(each.evaluate(w)) for each in self._wrenches]
+        return np.array(rows).reshape(-1, 9)
+
+    def _of_joints(self, w: Workspace, constraints: Array) -> Array:
+        axes = self._field(w, layout.AXES).reshape(-1, 3, 3)
+        needed, origin = self._needed(w, axes, self._field(w, layout.REFERENCE))
+        for (on, by), row in zip(self._ends, constraints, strict=True):
+            at, force, moment = row.reshape(3, 3)
             total = np.concatenate([moment + np.cross(at, force), force])
             if on >= 0:
                 needed[on] -= total
             if by >= 0:
                 needed[by] += total
-        screws = np.hstack([self._field(w, field).reshape(-1, 3) for field in _SCREWS])
-        wrenches = self._carries @ needed
-        for j, (kind, own) in enumerate(self._own):
-            at = origin[self._child[j]]
-            wrench = wrenches[j].copy()
-            wrench[:3] -= np.cross(at, wrench[3:])
-            if len(own):
-                here = screws[own].copy()
-                here[:, 3:] += np.cross(here[:, :3], at - reference)
-                wrench -= _along_freedoms(kind, here, wrench)
-            table[j] = np.concatenate([at, wrench[3:], wrench[:3]])
-        return table
+        wrenches, at = self._carries @ needed, origin[self._child]
+        return np.hstack([at, wrenches[:, 3:], wrenches[:, :3] - np.cross(at, wrenches[:, 3:])])
 
     @staticmethod
     def _field(w: Workspace, field: int) -> Array:

@@ -96,3 +96,19 @@ class PinocchioModel:
         bias = pin.getFrameClassicalAcceleration(self.model, self.data, frame, axes)
         position = self.data.oMf[frame].translation.copy()
         return position, np.vstack([j[3:], j[:3]]), np.concatenate([bias.angular, bias.linear])
+
+    def joint_wrenches(
+        self, q: Array, v: Array, effort: Array
+    ) -> dict[str, tuple[Array, Array, Array, Array]]:
+        """Of each joint: place and axes (world) of its child's frame, force and moment that it transmits."""
+        theirs = self._positions(q), self._theirs(v)
+        acceleration = pin.aba(self.model, self.data, *theirs, self._theirs(effort))
+        pin.rnea(self.model, self.data, *theirs, acceleration)
+        pin.forwardKinematics(self.model, self.data, *theirs)
+        found = {}
+        for joint in self.mechanism.joints:
+            number = self.model.getJointId(joint.name)
+            pose, wrench = self.data.oMi[number], self.data.f[number]
+            axes = pose.rotation.copy()
+            found[joint.name] = pose.translation.copy(), axes, axes @ wrench.linear, axes @ wrench.angular
+        return found
