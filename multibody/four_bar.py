@@ -90,10 +90,12 @@ class FourBar:
         if variant == 0:
             k1 = l0 * l1 * (v1 * s1 * s3 + v3 * c1 * c3)
             k2 = l0 * l2 * ((v1 + v2) * s12 * s3 + v3 * c12 * c3)
-            return np.asarray([k1 + k2, -k1]) * (v1 / (l2 * l3 * s3 * s3))
+            scale = v1 / (l2 * l3 * s3 * s3)
+            return np.array([scale * (k1 + k2), -scale * k1])
         k3 = l2 * l3 * (v3 * c3 * c1 + v1 * s3 * s1)
         k4 = l0 * l2 * (v1 * math.sin(a2) + v2 * s12 * c1)
-        return np.array([k3, k4]) * (v3 / (l0 * l1 * c1 * c1))
+        scale = v3 / (l0 * l1 * c1 * c1)
+        return np.array([scale * k3, scale * k4])
 
 
 def _arccos(ratio: float) -> float:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from station.cli.app import build
@@ -51,6 +52,10 @@ def only_object(text: str) -> dict[str, Any]:
         (["simulate", "scara", "--duration", "1", "--initial", "x=3"], 2, "only joints"),
         (["simulate", "four_bar", "--duration", "1", "--formulation", "lagrange"], 2, "independent rows"),
         (["simulate", "four_bar", "--duration", "1", "--stabilisation", "glue"], 2, "baumgarte"),
+        (["simulate", "four_bar", "--duration", "1", "--formulation", "taylor"], 2, "repeat each other"),
+        (["simulate", "four_bar", "--duration", "1", "--track", "O9"], 2, "O2, O3"),
+        (["simulate", "four_bar", "--duration", "1", "--integrator", "euler"], 2, "lsoda"),
+        (["simulate", "four_bar", "--duration", "0.01", "--out", "/nowhere/a.npz"], 2, "cannot be written"),
         (["plant", "four_bar"], 2, "linkwork simulate four_bar"),
         (["controller", "four_bar"], 2, "linkwork simulate four_bar"),
         (["model", "scara", "--draw", "machine.nothing"], 2, "nothing"),
@@ -132,6 +137,37 @@ def test_simulate_a_closed_machine(runtime: str) -> None:
     assert summary["sigma_min"] > 0
     assert summary["energy_balance_error_J"] < 1e-8
     assert summary["q"]["knee"] == pytest.approx(-2 * summary["q"]["crank"])
+
+
+def test_simulate_with_everything_that_can_be_asked_for(runtime: str, tmp_path: Path) -> None:
+    words = [
+        "simulate",
+        "four_bar",
+        "--duration",
+        "0.05",
+        "--formulation",
+        "minimal",
+        "--track",
+        "O3",
+        "--reactions",
+    ]
+    for name in ("out.npz", "out.csv"):
+        ran = linkwork(runtime, *words, "--out", str(tmp_path / name), "--json")
+        assert ran.returncode == 0, ran.stderr
+    summary = only_object(ran.stdout)
+    assert summary["switches"] == 0
+    arrays = np.load(tmp_path / "out.npz")
+    header, *rows = (tmp_path / "out.csv").read_text().splitlines()
+    assert list(arrays) == header.split(",")
+    text = np.array([[float(x) for x in row.split(",")] for row in rows])
+    np.testing.assert_array_equal(np.column_stack([arrays[name] for name in arrays]), text)
+    assert summary["points"]["O3"]["position_m"] == [arrays[f"O3.{axis}_m"][-1] for axis in "xyz"]
+    closure = summary["reactions"]["O4"]
+    assert closure["on_body"] == "rocker"
+    assert closure["force_N"] == [arrays[f"O4.f{axis}_N"][-1] for axis in "xyz"]
+    told = linkwork(runtime, *words).stdout
+    assert "changed its independent coordinates 0 times" in told
+    assert "largest reactions" in linkwork(runtime, *words).stderr + told
 
 
 def test_model(runtime: str, tmp_path: Path) -> None:
