@@ -85,7 +85,9 @@ def row_wrenches(mechanism: Mechanism) -> list[ClosureWrench | PointWrench]:
             found.append(ClosureWrench(constraint.name, constraint.b.body, constraint.a.body, k))
             continue
         row = int(_table(t, layout.CONSTRAINTS, 4)[k, 0])
-        _, start, count, _ = _table(t, layout.ROWS, 4)[row]
+        of, start, count, _ = _table(t, layout.ROWS, 4)[row]
+        if of != layout.LINEAR_ROW:
+            continue
         for term in range(start, start + count):
             coordinate = int(terms[term, 0])
             kind, index = coordinates[coordinate].tolist()
