@@ -1,14 +1,17 @@
-"""Serial chains by products of exponentials as Xu & Liu 2017 write them, with the choices that the print gets wrong.
+"""Serial chains by products of exponentials as Xu & Liu 2017 write them, with what the print gets wrong.
 
-Twists are ordered (linear; angular). `M'_l` carries link l's inertia to the world's axes at the zero pose; (26) prints
-the pose g(q) in it. The derivative of M, (30), has the bracket [A_ki ξ_i, ξ_k] first; the print has A_li.
+Twists are ordered (linear; angular). `M'_l` carries link l's inertia to the world's axes at the zero pose;
+(26) prints the pose g(q) in it. The derivative of M, (30), has the bracket [A_ki ξ_i, ξ_k] first; the print
+has A_li.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from multibody import Mechanism
 from multibody.joint_map import bracket as ordered_bracket
@@ -22,9 +25,9 @@ def _pose(rotation: Array, translation: Array) -> Array:
     return g
 
 
-def _adjoint(g: Array) -> Array:
+def _adjoint(g: npt.NDArray[np.floating[Any]]) -> Array:
     r = g[:3, :3]
-    return np.block([[r, hat(g[:3, 3]) @ r], [np.zeros((3, 3)), r]])
+    return np.block([[r, hat(np.asarray(g[:3, 3], np.float64)) @ r], [np.zeros((3, 3)), r]])
 
 
 def _bracket(a: Array, b: Array) -> Array:
@@ -33,7 +36,7 @@ def _bracket(a: Array, b: Array) -> Array:
 
 @dataclass(frozen=True)
 class Chain:
-    """Twists, frames of the centres of mass at zero, and inertias diag(m, m, m, I) of links carried one by one."""
+    """Twists, frames of the centres of mass at zero, and inertias diag(m, m, m, I), link after link."""
 
     twists: list[Array]
     centres: list[Array]
@@ -47,7 +50,9 @@ class Chain:
             origin = origin + np.asarray(joint.at_m)
             axis = np.asarray(joint.axis)
             turn = joint.kind == "revolute"
-            twists.append(np.concatenate([-np.cross(axis, origin) if turn else axis, axis if turn else 0.0 * axis]))
+            twists.append(
+                np.concatenate([-np.cross(axis, origin) if turn else axis, axis if turn else 0.0 * axis])
+            )
             centres.append(_pose(np.eye(3), origin + np.asarray(body.com_m)))
             inertia = np.zeros((6, 6))
             inertia[:3, :3], inertia[3:, 3:] = body.mass_kg * np.eye(3), body.inertia_kg_m2
@@ -64,7 +69,10 @@ class Chain:
         """A[l][j] carries twist j to link l."""
         n = len(q)
         return [
-            [_adjoint(np.linalg.inv(self._motion(q, j + 1, i))) if i >= j else np.zeros((6, 6)) for j in range(n)]
+            [
+                _adjoint(np.linalg.inv(self._motion(q, j + 1, i))) if i >= j else np.zeros((6, 6))
+                for j in range(n)
+            ]
             for i in range(n)
         ]
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from benchmarks.papers.report import Picture, Report
 
@@ -23,11 +24,13 @@ _DPI = 100
 class Sheet:
     """A picture with panels in rows and columns."""
 
-    def __init__(self, rows: int, columns: int, width: float = 10.0, height: float = 3.0, **options: Any) -> None:
+    def __init__(
+        self, rows: int, columns: int, width: float = 10.0, height: float = 3.0, **options: Any
+    ) -> None:
         """`width` of the picture and `height` of a row, in hundreds of pixels; options of `add_gridspec`."""
-        self.figure = Figure(figsize=(width, height * rows), dpi=_DPI, facecolor="white", layout="constrained")
+        spacing: Any = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1)
+        self.figure = Figure(figsize=(width, height * rows), dpi=_DPI, facecolor="white", layout=spacing)
         FigureCanvasAgg(self.figure)
-        self.figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1)  # type: ignore[union-attr]  # constrained is set
         self.grid = self.figure.add_gridspec(rows, columns, **options)
 
     def panel(self, place: Any, title: str, x: str, y: str, **options: Any) -> Any:
@@ -61,7 +64,13 @@ class Sheet:
 
 
 def lines(
-    axes: Any, x: npt.ArrayLike, columns: npt.ArrayLike, names: Sequence[str], *, most: int = 1200, **options: Any
+    axes: Any,
+    x: npt.ArrayLike,
+    columns: npt.ArrayLike,
+    names: Sequence[str],
+    *,
+    most: int = 1200,
+    **options: Any,
 ) -> None:
     """One line for each column; long series are thinned, which no eye sees."""
     times, values = np.asarray(x), np.asarray(columns)

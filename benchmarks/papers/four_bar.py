@@ -96,7 +96,7 @@ def _nearest(near: float, *values: float) -> float:
 
 @dataclass
 class Minimal:
-    """State of the linkage in the minimal form: all angles and rates, the variant in use, and the switches made."""
+    """State of the linkage in the minimal form: angles and rates, the variant in use, the switches made."""
 
     lengths: Lengths
     workspace: Workspace
@@ -134,7 +134,7 @@ class Minimal:
         return result
 
     def step(self, dt: float, hysteresis: float = 2.0) -> None:
-        """Runge and Kutta's fourth order in one angle; before it, the other variant where it is so much better."""
+        """Runge and Kutta's fourth order in one angle, of the other variant where that is so much better."""
         measures = self.lengths.measure(self.q)
         if measures[1 - self.variant] > hysteresis * measures[self.variant]:
             self.variant, self.switches = 1 - self.variant, self.switches + 1

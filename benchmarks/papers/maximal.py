@@ -1,4 +1,4 @@
-"""Machines of Huang et al. 2000 with six freedoms a body: double pendulum, platform, and a crank at its branch pose."""
+"""Machines of Huang et al. 2000 with six freedoms a body: double pendulum, platform, slider-crank."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pendulum() -> Mechanism:
 
 
 def platform_tree(symmetric: bool) -> Mechanism:
-    """The platform as a tree with closures; `symmetric`: motors 2 and 3 are motor 1 turned by 120°, without rounding."""
+    """The platform as a tree with closures; `symmetric`: motors 2 and 3 are motor 1 turned by 120°."""
     tree = load("platform_3rrs").mechanism
     joints = {joint.name: joint for joint in tree.joints}
     if symmetric:
@@ -37,7 +37,12 @@ def platform_tree(symmetric: bool) -> Mechanism:
                 joints[name], at_m=turn @ np.asarray(first.at_m), rotation=turn @ np.asarray(first.rotation)
             )
     return Mechanism.build(
-        tree.bodies, tuple(joints.values()), tree.gravity_m_s2, tree.points, tree.coordinates, tree.constraints
+        tree.bodies,
+        tuple(joints.values()),
+        tree.gravity_m_s2,
+        tree.points,
+        tree.coordinates,
+        tree.constraints,
     )
 
 
@@ -64,7 +69,7 @@ def stepper_of(tree: Mechanism, q: Array, reactions_at: float) -> TaylorStepper:
 
 
 def printed_system(stepper: TaylorStepper) -> Array:
-    """The paper's square system at dt → 0, in 2/dt²: three forces and three moments, three cross rows a hinge."""
+    """The paper's square system at dt → 0, times 2/dt²: a hinge has three moments and three cross rows."""
     model = stepper.model
     places = {body.name: 6 * k for k, body in enumerate(model.bodies)}
     weight = np.zeros((6 * len(places), 6 * len(places)))
@@ -90,7 +95,11 @@ def printed_system(stepper: TaylorStepper) -> Array:
 
 
 def _axes(stepper: TaylorStepper, frame: Frame) -> Array:
-    return np.asarray(stepper.pose(frame.body).axes @ np.asarray(frame.rotation)) if frame.body != "world" else np.asarray(frame.rotation)
+    return (
+        np.asarray(stepper.pose(frame.body).axes @ np.asarray(frame.rotation))
+        if frame.body != "world"
+        else np.asarray(frame.rotation)
+    )
 
 
 def _lever(stepper: TaylorStepper, frame: Frame) -> Array:
@@ -102,13 +111,17 @@ def crank(angle: float, speed: float, reactions_at: float) -> TaylorStepper:
     """The pendulum's bars as crank and rod of a slider-crank; upright, at π/2, its closure has lost a row."""
     bars = pendulum()
     along, length, rest = (1.0, 0.0, 0.0), 1.22, np.zeros(3)
-    bodies = [*(replace(body, inertia_kg_m2=np.diag([0.1, 1.36, 1.36])) for body in bars.bodies),
-              Body("slider", 1.0, rest, 0.1 * np.eye(3))]  # fmt: skip
+    bodies = [
+        *(replace(body, inertia_kg_m2=np.diag([0.1, 1.36, 1.36])) for body in bars.bodies),
+        Body("slider", 1.0, rest, 0.1 * np.eye(3)),
+    ]
     joints = [
         Connection("bearing", "revolute", Frame(), Frame("upper")),
         Connection("pin", "cylindrical", Frame("upper", (length, 0, 0)), Frame("lower")),
         Connection("ball", "spherical", Frame("lower", (length, 0, 0)), Frame("slider")),
-        Connection("guide", "prismatic", Frame.along("world", rest, along), Frame.along("slider", rest, along)),
+        Connection(
+            "guide", "prismatic", Frame.along("world", rest, along), Frame.along("slider", rest, along)
+        ),
     ]
     stepper = TaylorStepper(MaximalModel.build(bodies, joints, (0.0, 0.0, 0.0)), reactions_at)
     up, omega = about_z(angle), np.array([0.0, 0.0, speed])

@@ -17,7 +17,9 @@ from multibody.orientations import about_x, about_y, about_z
 _STEP = 1e-6
 
 
-def coriolis(velocity_map: Callable[[Array], Array], mass: Callable[[Array], Array], q: Array, p: Array) -> Array:
+def coriolis(
+    velocity_map: Callable[[Array], Array], mass: Callable[[Array], Array], q: Array, p: Array
+) -> Array:
     """C(q, p), derivatives by central differences."""
     n = len(q)
     v = velocity_map(q)
@@ -36,7 +38,7 @@ def coriolis(velocity_map: Callable[[Array], Array], mass: Callable[[Array], Arr
 
 
 def chain_inertia(q: Array, *, previous: bool = False) -> Array:
-    """M (6 × 6) of the arm by the chain recursion; `previous`: rotation of the joint before, as in the printed rows.
+    """M (6 × 6) of the arm by the chain recursion; `previous`: with the rotation of the joint before.
 
     q: shoulder about y, then z; elbow about y; wrist about y, z, x. Links of 3, 3 and 0.7 m.
     """

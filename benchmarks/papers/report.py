@@ -19,8 +19,9 @@ VERDICTS: dict[Verdict, str] = {
 class Row:
     """One printed statement.
 
-    `place`: where it stands; `printed`: what it says; `ours`: the figure computed; `verdict`: whether it holds, is a
-    misprint that is mended here, cannot follow from the printed data, or needs data of ours; `why` tells more. `met`: whether the figure computed bears the verdict out.
+    `place`: where it stands; `printed`: what it says; `ours`: the figure computed; `verdict`: whether it
+    holds, is a misprint that is mended here, cannot follow from the printed data, or needs data of ours;
+    `why` tells more. `met`: whether the figure computed bears the verdict out.
     """
 
     place: str
@@ -70,7 +71,7 @@ class Report:
         yield from ("", self.citation, "", self.data, "")
         for picture in self.pictures:
             yield from (f"![{picture.caption}]({pictures}{picture.name})", "", f"*{picture.caption}*", "")
-        yield from _markdown_table(["where", "printed", "our figure", "", "why"], self._cells())
+        yield from _markdown_table(["where", "printed", "our figure", "verdict", "why"], self._cells())
         for heading, (head, *body) in self.tables:
             yield from ("", f"{'#' * (level + 1)} {heading}", "")
             yield from _markdown_table(head, body)
@@ -89,7 +90,9 @@ class Report:
         for heading, table in self.tables:
             widths = [max(len(line[k]) for line in table) for k in range(len(table[0]))]
             lines += ["", heading]
-            lines += ["  ".join(c.ljust(n) for c, n in zip(line, widths, strict=True)).rstrip() for line in table]
+            lines += [
+                "  ".join(c.ljust(n) for c, n in zip(line, widths, strict=True)).rstrip() for line in table
+            ]
         return "\n".join(lines).replace("`", "")
 
 

@@ -18,7 +18,6 @@ from multibody.constraints import CoordinateConstraint
 from multibody.formulations import UDWADIA_KALABA, constrained_forward_dynamics
 from multibody.model import Array
 
-ABOUT = "a SCARA arm led along a helix by constraint torques, before and after stabilisation"
 TASK = ("x", "y", "z", "angle")
 OMEGA, RADIUS, CENTRE_Y, CLIMB = 0.4 * np.pi, 0.05, 0.35, 0.02
 L1, L2 = 0.2, 0.25
@@ -49,9 +48,9 @@ def on_helix(mechanism: Mechanism, t: float) -> tuple[Array, Array, Array]:
     q = np.array([shoulder, elbow, angle - shoulder - elbow, z])
     tasks = [mechanism.coordinate_index(name) for name in TASK]
     jacobian = functions.coordinate_jacobian(mechanism, q)[tasks]
-    v = np.linalg.solve(jacobian, target[:, 1])
+    v: Array = np.linalg.solve(jacobian, target[:, 1]).astype(np.float64)
     rate = functions.coordinate_rate(mechanism, q, v)[tasks]
-    return q, v, np.linalg.solve(jacobian, target[:, 2] - rate)
+    return q, v, np.linalg.solve(jacobian, target[:, 2] - rate).astype(np.float64)
 
 
 class Run(NamedTuple):
@@ -63,14 +62,16 @@ class Run(NamedTuple):
     error: Array
 
 
-def led(mechanism: Mechanism, q: Array, v: Array, duration: float, dt: float, alpha: float, beta: float) -> Run:
+def led(
+    mechanism: Mechanism, q: Array, v: Array, duration: float, dt: float, alpha: float, beta: float
+) -> Run:
     """The arm without motors, its tool under the four moving constraints, by the explicit equation."""
     w = mechanism.workspace()
     w.q[:], w.v[:] = q, v
     w.baumgarte[:] = alpha, beta
     w.choice[:] = UDWADIA_KALABA, 0.0
     count = round(duration / dt)
-    run = Run(np.arange(count + 1) * dt, *(np.empty((count + 1, 4)) for _ in range(3)))
+    run = Run(np.arange(count + 1, dtype=np.float64) * dt, *(np.empty((count + 1, 4)) for _ in range(3)))
     for k in range(count + 1):
         _aim(w, k * dt)
         constrained_forward_dynamics(*w.arguments)
@@ -88,7 +89,12 @@ def guided(mechanism: Mechanism) -> Mechanism:
     """The arm with its four task coordinates as moving constraints."""
     demands = [CoordinateConstraint(f"{name} of the helix", of=name) for name in TASK]
     return Mechanism.build(
-        mechanism.bodies, mechanism.joints, mechanism.gravity_m_s2, mechanism.points, mechanism.coordinates, demands
+        mechanism.bodies,
+        mechanism.joints,
+        mechanism.gravity_m_s2,
+        mechanism.points,
+        mechanism.coordinates,
+        demands,
     )
 
 
@@ -124,10 +130,11 @@ def reproduce(out: Path, brief: bool = False) -> Report:
     report = Report(
         "xu2017",
         "Xu & Liu 2017: a SCARA arm on a helix",
-        "Y. Xu, R. Liu, Dynamic modeling of SCARA robot based on Udwadia–Kalaba theory, Advances in Mechanical "
+        "Xu, Liu, Dynamic modeling of SCARA robot based on Udwadia–Kalaba theory, Advances in Mechanical "
         "Engineering 9(10), 2017.",
-        "Machine: `scara`, no motor torques. Task: x = 0.05 sin 0.4πt, y = 0.35 + 0.05 cos 0.4πt, z = 0.02 t, yaw 0, as four "
-        f"moving constraints. Start: (30, -55, 24)°, lift 0, rates {RATES.tolist()}. {duration:g} s by RK4, step {dt:g} s.",
+        "Machine: `scara`, no motor torques. Task: x = 0.05 sin 0.4πt, y = 0.35 + 0.05 cos 0.4πt, z = 0.02 "
+        f"t, yaw 0, as four moving constraints. Start: (30, -55, 24)°, lift 0, rates {RATES.tolist()}. "
+        f"{duration:g} s by RK4, step {dt:g} s.",
     )
     scara = load("scara").mechanism
     arm = guided(scara)
@@ -146,35 +153,50 @@ def reproduce(out: Path, brief: bool = False) -> Report:
 
 def _model(report: Report, scara: Mechanism) -> None:
     rng = np.random.default_rng(1)
-    chain = Chain.of(scara)
+    chain, aside = Chain.of(scara), np.array([0.0, 1e-5, 0.0, 0.0])
     worst = dict.fromkeys(("closed", "exponentials", "printed", "derivative", "printed_derivative"), 0.0)
     for _ in range(20):
         q, v = rng.uniform(-2.0, 2.0, 4), rng.uniform(-3.0, 3.0, 4)
         mass, h = functions.mass_matrix(scara, q), functions.bias(scara, q, v)
         printed_mass, printed_h = closed_form(q, v)
-        slope = (functions.mass_matrix(scara, q + [0, 1e-5, 0, 0]) - functions.mass_matrix(scara, q - [0, 1e-5, 0, 0])) / 2e-5
+        slope = (functions.mass_matrix(scara, q + aside) - functions.mass_matrix(scara, q - aside)) / 2e-5
         now = {
-            "closed": max(np.abs(mass - printed_mass).max() / np.abs(mass).max(), np.abs(h - printed_h).max() / np.abs(h).max()),
+            "closed": max(
+                np.abs(mass - printed_mass).max() / np.abs(mass).max(),
+                np.abs(h - printed_h).max() / np.abs(h).max(),
+            ),
             "exponentials": np.abs(chain.mass_matrix(q) - mass).max() / np.abs(mass).max(),
             "printed": np.abs(chain.mass_matrix(q, as_printed=True) - mass).max() / np.abs(mass).max(),
             "derivative": np.abs(chain.mass_derivative(q, 1) - slope).max() / np.abs(mass).max(),
-            "printed_derivative": np.abs(chain.mass_derivative(q, 1, as_printed=True) - slope).max() / np.abs(mass).max(),
+            "printed_derivative": np.abs(chain.mass_derivative(q, 1, as_printed=True) - slope).max()
+            / np.abs(mass).max(),
         }
         worst = {name: max(worst[name], float(value)) for name, value in now.items()}
     report.figures |= {f"model_{name}": value for name, value in worst.items()}
     report.row(
-        "M, C, gravity in closed form", "M(q), C(q, q˙), (0, 0, 0, m₄g)",
-        f"{small(worst['closed'])} relative, from the recursion of the library, 20 states", "holds", worst["closed"] < 1e-13,
-    )  # fmt: skip
+        "M, C, gravity in closed form",
+        "M(q), C(q, q˙), (0, 0, 0, m₄g)",
+        f"{small(worst['closed'])} relative, from the recursion of the library, 20 states",
+        "holds",
+        worst["closed"] < 1e-13,
+    )
     report.row(
-        "(26)", "M'ₗ with the pose gₗ(q)", f"M off by {worst['printed']:.0%}; with gₗ(0) by {small(worst['exponentials'])}",
-        "mended", worst["printed"] > 0.01 and worst["exponentials"] < 1e-13, "M'ₗ is constant: its pose is that at q = 0",
-    )  # fmt: skip
+        "(26)",
+        "M'ₗ with the pose gₗ(q)",
+        f"M off by {worst['printed']:.0%}; with gₗ(0) by {small(worst['exponentials'])}",
+        "mended",
+        worst["printed"] > 0.01 and worst["exponentials"] < 1e-13,
+        "M'ₗ is constant: its pose is that at q = 0",
+    )
     report.row(
-        "(30)", "first bracket [Aₗᵢξᵢ, ξₖ]",
-        f"∂M/∂q₂ off by {worst['printed_derivative']:.0%} of M; with Aₖᵢ by {small(worst['derivative'])} (differences)",
-        "mended", worst["printed_derivative"] > 0.01 and worst["derivative"] < 1e-8, "ξᵢ is to be seen from joint k, not from link l",
-    )  # fmt: skip
+        "(30)",
+        "first bracket [Aₗᵢξᵢ, ξₖ]",
+        f"∂M/∂q₂ off by {worst['printed_derivative']:.0%} of M; with Aₖᵢ by {small(worst['derivative'])} "
+        "(differences)",
+        "mended",
+        worst["printed_derivative"] > 0.01 and worst["derivative"] < 1e-8,
+        "ξᵢ is to be seen from joint k, not from link l",
+    )
 
 
 def _explicit_equation(report: Report, arm: Mechanism) -> None:
@@ -188,61 +210,93 @@ def _explicit_equation(report: Report, arm: Mechanism) -> None:
     free = np.linalg.solve(w.M, -w.h)
     pull = np.linalg.pinv(w.A @ inverse) @ (w.b - w.A @ free)
     vdot, n = free + inverse @ pull, arm.nv
-    saddle = np.linalg.solve(np.block([[w.M, -w.A.T], [w.A, np.zeros((n, n))]]), np.concatenate([-w.h, w.b]))[:n]
+    saddle = np.linalg.solve(np.block([[w.M, -w.A.T], [w.A, np.zeros((n, n))]]), np.concatenate([-w.h, w.b]))[
+        :n
+    ]
     size = float(np.abs(w.constraint_force).max())
     printed = float(np.abs(w.M @ vdot + w.h - inverse @ pull).max()) / size
     mended = float(np.abs(w.M @ vdot + w.h - root @ pull).max()) / size
-    gap = max(float(np.abs(vdot - saddle).max()), float(np.abs(vdot - w.vdot).max())) / float(np.abs(vdot).max())
+    gap = max(float(np.abs(vdot - saddle).max()), float(np.abs(vdot - w.vdot).max())) / float(
+        np.abs(vdot).max()
+    )
     report.figures |= {"explicit_gap": gap, "force_printed": printed, "force_mended": mended}
     report.row(
-        "(9)", "v̇ = a + M^(-1/2) B⁺ (b - A a)", f"{small(gap)} relative, from the saddle-point system and from our kernel",
-        "holds", gap < 1e-11,
-    )  # fmt: skip
+        "(9)",
+        "v̇ = a + M^(-1/2) B⁺ (b - A a)",
+        f"{small(gap)} relative, from the saddle-point system and from our kernel",
+        "holds",
+        gap < 1e-11,
+    )
     report.row(
-        "(8)", "Fc = M^(-1/2) B⁺ (b - A a)",
-        f"M v̇ + h = Fc fails by {printed:.0%} of Fc; with M^(+1/2) by {small(mended)}", "mended",
-        printed > 0.1 and mended < 1e-12, "the sign of the exponent",
-    )  # fmt: skip
+        "(8)",
+        "Fc = M^(-1/2) B⁺ (b - A a)",
+        f"M v̇ + h = Fc fails by {printed:.0%} of Fc; with M^(+1/2) by {small(mended)}",
+        "mended",
+        printed > 0.1 and mended < 1e-12,
+        "the sign of the exponent",
+    )
 
 
 def _errors(report: Report, scara: Mechanism, free: Run, held: Run, exact: Run) -> None:
     def gap(q: Array) -> Array:
-        return functions.coordinate_values(scara, q)[[scara.coordinate_index(name) for name in TASK]] - helix(0.0)[:, 0]
+        return (
+            functions.coordinate_values(scara, q)[[scara.coordinate_index(name) for name in TASK]]
+            - helix(0.0)[:, 0]
+        )
 
     printed, mended = gap(PRINTED_START), gap(START)
     away, near = float(np.linalg.norm(printed[:3])), float(np.linalg.norm(mended[:3]))
     report.row(
-        "initial angles", "(30, 55, 24)°",
-        f"the tool begins {away * 1e3:.0f} mm and {np.rad2deg(printed[3]):.0f}° off the helix; at (30, -55, 24)° "
-        f"{near * 1e3:.1f} mm and {np.rad2deg(mended[3]):.1f}°", "mended", away > 0.1 and near < 0.01, "the elbow's sign",
-    )  # fmt: skip
+        "initial angles",
+        "(30, 55, 24)°",
+        f"the tool begins {away * 1e3:.0f} mm and {np.rad2deg(printed[3]):.0f}° off the helix; at (30, -55, "
+        f"24)° {near * 1e3:.1f} mm and {np.rad2deg(mended[3]):.1f}°",
+        "mended",
+        away > 0.1 and near < 0.01,
+        "the elbow's sign",
+    )
     tasks = [scara.coordinate_index(name) for name in TASK]
     rate = functions.coordinate_jacobian(scara, START)[tasks] @ RATES - helix(0.0)[:, 1]
     straight = mended + free.time[:, None] * rate
     off = float(np.abs(free.error - straight).max())
     height = float(free.error[-1, 2])
     report.row(
-        "errors before stabilisation", "they grow: 0.01 m in z after 20 s (rate 0.0195 for 0.02 m/s)",
-        f"z: {height * 1e3:.3f} mm at {free.time[-1]:g} s; all four rows within {small(off)} of Φ(0) + Φ˙(0) t", "holds",
+        "errors before stabilisation",
+        "they grow: 0.01 m in z after 20 s (rate 0.0195 for 0.02 m/s)",
+        f"z: {height * 1e3:.3f} mm at {free.time[-1]:g} s; all four rows within {small(off)} of Φ(0) + Φ˙(0) "
+        "t",
+        "holds",
         abs(height + 5e-4 * free.time[-1]) < 1e-8 and off < 1e-7,
-    )  # fmt: skip
+    )
     damped = float(np.abs(held.error - _oscillation(held.time, mended, rate)).max())
     after = np.abs(held.error[(held.time >= 2.5) & (held.time <= 3.0), :3]).max()
     report.row(
-        "errors after stabilisation", f"α = {ALPHA}, β = {BETA:.0f} bring them to zero",
+        "errors after stabilisation",
+        f"α = {ALPHA}, β = {BETA:.0f} bring them to zero",
         f"each row is the damped oscillator to {small(damped)}: still {after * 1e3:.1f} mm about 2.5 s, "
-        f"{np.abs(held.error[held.time > held.time[-1] - 0.45, :3]).max() * 1e3:.2g} mm at {held.time[-1]:g} s", "holds", damped < 1e-6,
+        f"{np.abs(held.error[held.time > held.time[-1] - 0.45, :3]).max() * 1e3:.2g} mm at {held.time[-1]:g} "
+        "s",
+        "holds",
+        damped < 1e-6,
         f"slowly: damping ratio {0.5 * ALPHA / np.sqrt(BETA):.3f}, envelope exp(-{0.5 * ALPHA} t)",
-    )  # fmt: skip
+    )
     rest = float(np.abs(exact.error).max())
     report.row(
-        "consistent start", "not shown: q and v by inverse kinematics",
-        f"without stabilisation no error above {small(rest)} in {exact.time[-1]:g} s", "ours", rest < 1e-9,
-    )  # fmt: skip
+        "consistent start",
+        "not shown: q and v by inverse kinematics",
+        f"without stabilisation no error above {small(rest)} in {exact.time[-1]:g} s",
+        "ours",
+        rest < 1e-9,
+    )
     report.figures |= {
-        "start_printed_m": away, "start_mended_m": near, "free_z_end_m": height, "free_off_line": off,
-        "held_off_oscillator": damped, "held_after_2_5_s_m": float(after), "exact_error": rest,
-    }  # fmt: skip
+        "start_printed_m": away,
+        "start_mended_m": near,
+        "free_z_end_m": height,
+        "free_off_line": off,
+        "held_off_oscillator": damped,
+        "held_after_2_5_s_m": float(after),
+        "exact_error": rest,
+    }
 
 
 def _torques(report: Report, scara: Mechanism, exact: Run) -> None:
@@ -254,10 +308,13 @@ def _torques(report: Report, scara: Mechanism, exact: Run) -> None:
     other = acceleration(guided(scara), START, RATES, formulation="lagrange").residual_forces
     report.figures |= {"torque_off_inverse_dynamics": worst, "lagrange_residual": other}
     report.row(
-        "constraint torques", "what the joints must be given to stay on the helix",
-        f"{small(worst)} N m from inverse dynamics along the helix; peaks {peak[0]:.2f} and {peak[1]:.2f} N m, "
-        f"none at the wrist, {peak[3]:.3f} N (m₄g) at the lift", "holds", worst < 1e-6 and peak[2] < 1e-9,
-    )  # fmt: skip
+        "constraint torques",
+        "what the joints must be given to stay on the helix",
+        f"{small(worst)} N m from inverse dynamics along the helix; peaks {peak[0]:.2f} and {peak[1]:.2f} N "
+        f"m, none at the wrist, {peak[3]:.3f} N (m₄g) at the lift",
+        "holds",
+        worst < 1e-6 and peak[2] < 1e-9,
+    )
 
 
 def _draw_motion(report: Report, out: Path, held: Run) -> None:
@@ -278,31 +335,49 @@ def _draw_motion(report: Report, out: Path, held: Run) -> None:
     space.set_box_aspect((1, 1, 1.2), zoom=0.88)
     space.locator_params(nbins=4)
     legend(space, 3, loc="upper center", bbox_to_anchor=(0.5, 0.02))
-    sheet.save(out, report, "xu2017_motion.png", "Joint responses and trajectory of the SCARA arm, stabilised with α = 0.5, β = 200.")
+    sheet.save(
+        out,
+        report,
+        "xu2017_motion.png",
+        "Joint responses and trajectory of the SCARA arm, stabilised with α = 0.5, β = 200.",
+    )
 
 
 def _draw_errors(report: Report, out: Path, free: Run, held: Run) -> None:
     sheet = Sheet(2, 2, height=2.3)
-    for row, run, title in ((0, free, "before stabilisation"), (1, held, "after stabilisation, α = 0.5, β = 200")):
+    for row, run, title in (
+        (0, free, "before stabilisation"),
+        (1, held, "after stabilisation, α = 0.5, β = 200"),
+    ):
         place = sheet.panel(sheet.grid[row, 0], f"errors of position {title}", "time / s", "error / mm")
         lines(place, run.time, 1e3 * run.error[:, :3], TASK[:3], linewidth=1.1)
         turn = sheet.panel(sheet.grid[row, 1], "error of the angle", "time / s", "error / mrad")
         lines(turn, run.time, 1e3 * run.error[:, 3:], TASK[3:], color=HUES[3], linewidth=1.1)
         legend(place, 3, loc="upper right" if row else "lower left")
     sheet.save(
-        out, report, "xu2017_errors.png",
+        out,
+        report,
+        "xu2017_errors.png",
         "Errors of the task: they grow linearly without stabilisation, and are damped oscillations with it.",
-    )  # fmt: skip
+    )
 
 
 def _draw_torques(report: Report, out: Path, held: Run, exact: Run) -> None:
     sheet = Sheet(1, 2, height=2.9)
-    for column, run, title in ((0, held, "start beside the helix, stabilised"), (1, exact, "start on the helix")):
-        panel = sheet.panel(sheet.grid[0, column], f"constraint torques: {title}", "time / s", "torque / N m, force / N")
+    for column, run, title in (
+        (0, held, "start beside the helix, stabilised"),
+        (1, exact, "start on the helix"),
+    ):
+        panel = sheet.panel(
+            sheet.grid[0, column], f"constraint torques: {title}", "time / s", "torque / N m, force / N"
+        )
         lines(panel, run.time, run.torque, ("shoulder", "elbow", "wrist", "lift (N)"), linewidth=1.0)
         legend(panel, 2, loc="upper right", bbox_to_anchor=(1.0, 0.84 if column else 1.0))
         panel.margins(y=0.15)
     sheet.save(
-        out, report, "xu2017_torques.png",
-        "Constraint torques: a start beside the helix, stabilised, swings in them for long; on the helix they are smooth.",
-    )  # fmt: skip
+        out,
+        report,
+        "xu2017_torques.png",
+        "Constraint torques: a start beside the helix, stabilised, swings in them for long; on the helix "
+        "they are smooth.",
+    )

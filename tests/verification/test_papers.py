@@ -1,0 +1,165 @@
+"""Each paper's reproduction in short: every verdict is borne out, and the figures behind it are physics."""
+
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from benchmarks.papers.__main__ import PAPERS, main, reproduce
+from benchmarks.papers.report import Report
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "papers.md"
+
+BOUNDS = {
+    "xu2017": {
+        "model_closed": (0, 1e-13),
+        "model_exponentials": (0, 1e-13),
+        "explicit_gap": (0, 1e-11),
+        "force_printed": (0.1, 10),
+        "force_mended": (0, 1e-12),
+        "start_printed_m": (0.1, 1),
+        "start_mended_m": (1e-3, 0.01),
+        "free_z_end_m": (-1.5001e-3, -1.4999e-3),  # 3 s at 5e-4 m/s
+        "held_off_oscillator": (0, 1e-6),
+        "held_after_2_5_s_m": (2.5e-3, 3.5e-3),
+        "exact_error": (0, 1e-9),
+        "torque_off_inverse_dynamics": (0, 1e-6),
+    },
+    "huang2000": {
+        "system_mended": (0, 1e-12),
+        "system_block": (1, 100),
+        "system_determinant": (0, 1e-12),
+        "pendulum_gap_ratio": (7.5, 8.5),
+        "pendulum_state_ratio": (1.9, 2.1),
+        "pendulum_force_ratio": (1.9, 2.1),
+        "platform_rank_printed": (39, 39),
+        "platform_size_printed": (45, 45),
+        "platform_rank": (39, 39),
+        "platform_height_ratio": (7.2, 8.8),
+        "platform_balance_ratio": (1.8, 2.2),
+        "branch_mirror": (0, 1e-6),
+    },
+    "aghili2005": {
+        "model_off": (0, 1e-12),
+        "projector_off": (0, 1e-13),
+        "rank_at_branch_pose": (0, 0),
+        "assemblies_gap": (0, 1e-11),
+        "law_motion": (0, 1e-11),
+        "law_hybrid_force": (0, 1e-10),
+        "free_off_branch": (0, 1e-9),
+        "free_passages": (2, 20),
+        "free_error_rad": (0, 2e-6),
+        "free_ratio": (12, 34),
+        "free_energy_drift": (0, 1e-6),
+        "tracking_off": (0, 1e-7),
+        "tracking_passages": (1, 3),
+        "passive_regular": (0, 1e-12),
+        "passive_at_pose": (0.1, 1),
+    },
+    "blajer1992": {
+        "closed_closure": (0, 1e-11),
+        "minimal_gap": (0, 1e-10),
+        "switches": (2, 10),
+        "passes_sin": (1, 10),
+        "passes_cos": (1, 10),
+        "closure_m": (0, 1e-12),
+        "apart_1s_rad": (0, 1e-7),
+        "order_ratio": (12, 34),
+        "energy_drift": (0, 1e-6),
+    },
+    "kwatny1995": {
+        "gamma_gap": (0, 1e-12),
+        "twist_gap": (0, 1e-8),
+        "universal_defect_gap": (0, 1e-12),
+        "disk_euler": (0, 1e-12),
+        "disk_poincare": (0, 1e-6),
+        "disk_inertia": (0, 1e-12),
+        "arm_congruence": (0, 1e-12),
+        "arm_recursion": (0, 1e-10),
+        "arm_potential": (0, 1e-9),
+        "disk_spin_off": (0, 1e-6),
+        "disk_momentum": (0, 1e-6),
+    },
+}
+
+
+@cache
+def _reproduced(key: str) -> tuple[Report, dict[str, int]]:
+    """The report, and the sizes of the pictures."""
+    with TemporaryDirectory() as folder:
+        report = reproduce(key, Path(folder), brief=True)
+        return report, {path.name: path.stat().st_size for path in Path(folder).glob("*.png")}
+
+
+@pytest.mark.parametrize("key", PAPERS)
+def test_every_verdict_is_borne_out(key):
+    report, _ = _reproduced(key)
+    assert not report.failed
+    assert {row.verdict for row in report.rows} >= {"holds", "mended"}
+    for name, (least, most) in BOUNDS[key].items():
+        assert least <= report.figures[name] <= most, (name, report.figures[name])
+
+
+@pytest.mark.parametrize("key", PAPERS)
+def test_pictures_are_drawn_and_small(key):
+    report, sizes = _reproduced(key)
+    assert set(sizes) == {picture.name for picture in report.pictures}
+    assert all(2_000 < size < 80_000 for size in sizes.values())
+
+
+@pytest.mark.parametrize("key", PAPERS)
+def test_the_page_shows_the_paper(key):
+    """Places and printed statements; figures differ in their last digits from computer to computer."""
+    report, _ = _reproduced(key)
+    text = PAGE.read_text(encoding="utf-8")
+    assert f"## {report.title}\n" in text
+    for row in report.rows:
+        printed = row.printed.replace("|", "\\|")
+        assert f"| {row.place} | {printed} |" in text
+    for picture in report.pictures:
+        assert f"](images/{picture.name})" in text
+        assert (PAGE.parent / "images" / picture.name).stat().st_size < 80_000
+    assert "NOT BORNE OUT" not in text
+
+
+def test_a_table_and_pictures_are_written(tmp_path, capsys):
+    assert main(["kwatny1995", "--out", str(tmp_path / "new"), "--brief"]) == 0
+    printed = capsys.readouterr().out
+    assert "Joint maps" in printed
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {"kwatny1995.md", "kwatny1995_disk.png"}
+    table = (tmp_path / "new" / "kwatny1995.md").read_text(encoding="utf-8")
+    assert re.search(r"^\| spherical \|.*\| yes \|", table, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["huang", "--out", "x"], "there is no paper 'huang'; there are xu2017, huang2000"),
+        (["all"], "--out DIR"),
+        ([], "name a paper"),
+        (["all", "--out", __file__], "cannot be made"),
+    ],
+)
+def test_mistakes_are_told(arguments, said, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_benchmarks_run_as_a_package_and_as_scripts():
+    listed = _run("-m", "benchmarks.papers", "--list")
+    assert [line.split()[0] for line in listed.splitlines()] == list(PAPERS)
+    assert "--rounds" in _run("benchmarks/lockstep.py", "--help")
+
+
+def _run(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True
+    )
+    return done.stdout
