@@ -26,6 +26,8 @@ Vector = NDArray[np.float64]
 _STRIDE = 0.1
 """Longest way of a kept coordinate from one assembled pose to the next, rad or m."""
 _INDEPENDENT = 1e-5
+_DROPPED = 2e-4
+"""Singular value of the scaled rows below which a direction counts as dependent (as in multibody.rank)."""
 _EXACT, _ROUNDED = 1e-12, 1e-7
 """Residuals (typical lengths or rad): the one asked for, and what rounded redundant closures may leave."""
 
@@ -46,7 +48,7 @@ def assembled(
     multibody.assembly.AssemblyError.
     """
     start, tolerance = _closed(mechanism, q if near is None else near)
-    kept = independent(mechanism, admitted(mechanism, start.q), first)
+    kept = independent(mechanism, admitted(mechanism, start.q, positions=True), first)
     found = _keeping(mechanism, kept, q, start, tolerance, travel=near is not None) if kept else start
     tangents = admitted(mechanism, found.q)
     moving = independent(mechanism, tangents, [*speeds, *first])
@@ -75,9 +77,13 @@ def _closed(mechanism: Mechanism, q: Vector) -> tuple[AssembledState, float]:
     return assemble(mechanism, q, tolerance=_ROUNDED), _ROUNDED
 
 
-def admitted(mechanism: Mechanism, q: Vector) -> Vector:
-    """Return a basis of the velocities that the constraints admit, nv × freedoms, in scaled units."""
-    return np.asarray(np.linalg.svd(_scaled_rows(mechanism, q))[2][_rank(mechanism, q) :].T)
+def admitted(mechanism: Mechanism, q: Vector, *, positions: bool = False) -> Vector:
+    """Return a basis of the velocities that the constraints admit, nv × freedoms, in scaled units.
+
+    For `positions`, rows on the level of velocities (rolling) are left out: they admit any displacement.
+    """
+    rows = _scaled_rows(mechanism, q, positions)
+    return np.asarray(np.linalg.svd(rows)[2][np.linalg.matrix_rank(rows, tol=_DROPPED) :].T)
 
 
 def admitted_velocities(mechanism: Mechanism, q: Vector) -> Vector:
@@ -140,25 +146,42 @@ def _keeping(
 
 
 def _velocity(mechanism: Mechanism, q: Vector, v: Vector, tangents: Vector, moving: list[str]) -> Vector:
-    """Return the admitted velocity nearest v in kinetic energy in which some joints have just their speed."""
+    """Return the admitted velocity nearest v in kinetic energy in which some joints have just their speed.
+
+    Where prescribed values move, it is the velocity that they ask for and an admitted one.
+    """
     columns = _columns(mechanism)
     basis = columns[:, None] * tangents
     places = [mechanism.joint_index(name) for name in moving]
-    mass = _terms(mechanism, q).M
+    terms = _terms(mechanism, q)
+    mass = terms.M
+    driven = _driven(mechanism, q, terms)
     n, m = basis.shape[1], len(places)
     if n == 0:
-        return np.zeros(mechanism.nv)
+        return driven
+    v = v - driven
     system = np.zeros((n + m, n + m))
     system[:n, :n] = basis.T @ mass @ basis
     system[n:, :n] = basis[places]
     system[:n, n:] = basis[places].T
     right = np.concatenate([basis.T @ mass @ v, v[places]])
-    return np.asarray(basis @ np.linalg.lstsq(system, right, rcond=None)[0][:n]) + 0.0
+    return np.asarray(driven + basis @ np.linalg.lstsq(system, right, rcond=None)[0][:n]) + 0.0
 
 
-def _terms(mechanism: Mechanism, q: Vector) -> Workspace:
+def _driven(mechanism: Mechanism, q: Vector, terms: Workspace) -> Vector:
+    """Return the smallest velocity (scaled) with A v = -Φ_t."""
+    if not terms.explicit.any():
+        return np.zeros(mechanism.nv)
+    right = -_row_scales(mechanism) * terms.explicit
+    return np.asarray(
+        _columns(mechanism) * (np.linalg.pinv(_scaled_rows(mechanism, q), rcond=_DROPPED) @ right)
+    )
+
+
+def _terms(mechanism: Mechanism, q: Vector, positions: bool = False) -> Workspace:
     work = mechanism.workspace()
     work.q[:] = q
+    work.level[0] = float(positions)
     dynamics(*work.arguments)
     constraint_rows(*work.arguments)
     return work
@@ -169,11 +192,15 @@ def _columns(mechanism: Mechanism) -> Vector:
     return mechanism.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
 
 
-def _scaled_rows(mechanism: Mechanism, q: Vector) -> Vector:
+def _row_scales(mechanism: Mechanism) -> Vector:
     t = mechanism.topology
-    rows = mechanism.parameters[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1]]
-    return np.asarray(rows[:, None] * _terms(mechanism, q).A * _columns(mechanism))
+    return mechanism.parameters[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1]]
+
+
+def _scaled_rows(mechanism: Mechanism, q: Vector, positions: bool = False) -> Vector:
+    terms = _terms(mechanism, q, positions)
+    return np.asarray(_row_scales(mechanism)[:, None] * terms.A * _columns(mechanism))
 
 
 def _rank(mechanism: Mechanism, q: Vector) -> int:
-    return int(np.linalg.matrix_rank(_scaled_rows(mechanism, q), tol=2e-4))
+    return int(np.linalg.matrix_rank(_scaled_rows(mechanism, q), tol=_DROPPED))

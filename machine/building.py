@@ -8,9 +8,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from machine.constraints import CoordinateSpec, CouplingSpec
+from machine.constraints import Constraint as ConstraintOfFile
+from machine.constraints import coordinates_in_formulas, named_coordinates
 from machine.description import ControllerSettings, Limits, Motor, PlantSettings, Sensor, Tolerance
 from machine.file import MachineFile
+from machine.formulas import with_names
 from machine.freedoms import coordinates, freedoms, joint_limits, unnamed_coordinates
 from machine.joint_types import friction
 from machine.joints import AxisSpec, JointSpec, ScrewSpec
@@ -58,15 +60,14 @@ def _unnamed(file: MachineFile) -> list[Coordinate]:
 
 def _constraints(file: MachineFile) -> list[Constraint]:
     called = unnamed_coordinates(file)
-    made: list[Constraint] = []
-    for name, spec in file.constraints.items():
-        if isinstance(spec, CoordinateSpec):
-            spec = spec.model_copy(update={"of": called.get(spec.of, spec.of)})
-        elif isinstance(spec, CouplingSpec):
-            factors = {called.get(each, each): factor for each, factor in spec.factors.items()}
-            spec = spec.model_copy(update={"factors": factors})
-        made.append(spec.make(name))
-    return made
+    return [_renamed(spec, called).make(name) for name, spec in file.constraints.items()]
+
+
+def _renamed(spec: ConstraintOfFile, called: dict[str, str]) -> ConstraintOfFile:
+    """A constraint that calls all coordinates as the mechanism does."""
+    if not named_coordinates(spec) and not coordinates_in_formulas(spec):
+        return spec
+    return with_names(spec, called)
 
 
 def _joint(file: MachineFile, name: str) -> Joint:

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from machine.constraints import CoordinateSpec, named_coordinates, places_of
+from machine.constraints import (
+    Constraint,
+    CoordinateSpec,
+    coordinates_in_formulas,
+    named_coordinates,
+    places_of,
+)
 from machine.file import MachineFile
+from machine.formulas import within
 from machine.freedoms import coordinates, owned
+from machine.prescribed import ExpressionSpec, formulas_of
 from machine.problems import Problem
 from machine.unknown import unknown
 from machine.yaml import Document
+from multibody.expressions.text import RESERVED, words_in
 
 WORLD = "world"
 
@@ -27,17 +37,43 @@ def check_constraints(file: MachineFile, document: Document) -> Iterator[Problem
             remedy = "name another body at one end"
             yield document.problem((*here, "b", "body"), message, found=body, remedy=remedy)
         for place_within, coordinate in named_coordinates(constraint):
-            yield from _coordinate(file, document, (*here, *place_within), coordinate)
+            of_key = place_within[0] in ("factors", "coordinates")
+            yield from _coordinate(file, document, (*here, *place_within), coordinate, of_key=of_key)
+        yield from _formulas(file, document, here, constraint)
         if isinstance(constraint, CoordinateSpec):
             yield from _unit(file, document, here, constraint)
 
 
+def _formulas(
+    file: MachineFile, document: Document, here: tuple[str, str], constraint: Constraint
+) -> Iterator[Problem]:
+    """Return the problems of names within formulas, each at its character."""
+    named = coordinates_in_formulas(constraint)
+    for place, name, at in named:
+        for problem in _coordinate(file, document, (*here, *place), name, of_key=False):
+            known = replace(problem, allowed=f"{problem.allowed}; t, pi, deg")
+            yield within(document, (*here, *place), known, at)
+    for place, text in formulas_of(constraint):
+        for word, at in words_in(text).items():
+            if word in RESERVED and word in [*owned(file), *file.task]:
+                problem = document.problem(
+                    (*here, *place),
+                    f"{word} has a meaning of its own in expressions, and is a coordinate too",
+                    found=word,
+                    remedy="give the coordinate another name",
+                )
+                yield within(document, (*here, *place), problem, at)
+    if isinstance(constraint, ExpressionSpec) and not named:
+        message, remedy = "the equation names no coordinate, so that nothing is constrained", "name one"
+        found, allowed = constraint.equation, ", ".join(coordinates(file))
+        yield document.problem((*here, "equation"), message, found=found, allowed=allowed, remedy=remedy)
+
+
 def _coordinate(
-    file: MachineFile, document: Document, path: tuple[str | int, ...], name: str
+    file: MachineFile, document: Document, path: tuple[str | int, ...], name: str, *, of_key: bool
 ) -> Iterator[Problem]:
     known = [*owned(file), *file.task]
     point, _, axis = name.partition(".")
-    of_key = "factors" in path
     if name in known or (point in file.points and axis in ("x", "y", "z", "roll", "pitch", "yaw")):
         return
     if point in file.points:

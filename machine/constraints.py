@@ -8,14 +8,14 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from machine.constraint_base import OF, ConstraintSpec, CoordinateName
 from machine.fields import Name, Number, Section, Vector3, entry, one_of, wrong
+from machine.formulas import Formula, as_text
 from machine.joints import Orientation, unit_vector
+from machine.prescribed import ExpressionSpec, MotionSpec, VelocitySpec, formulas_of
 from multibody import constraints as made
+from multibody.expressions import names_in, parse
 from multibody.freedoms import onto_z
-
-COORDINATE_PATTERN = r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9]+)?$"
-CoordinateName = Annotated[str, Field(pattern=COORDINATE_PATTERN, max_length=60)]
-_OF = "A coordinate: a joint, JOINT.FREEDOM, a task coordinate, or POINT.x, .y, .z, .roll, .pitch, .yaw"
 
 
 class PlaceSpec(Section):
@@ -52,19 +52,7 @@ class FramePlaceSpec(PlaceSpec, Orientation):
         return made.Frame(self.body, np.array(self.at_m, dtype=np.float64), self.rotation())
 
 
-class _ConstraintSpec(Section):
-    """What all constraints share."""
-
-    about: str = entry("What this constraint is, for people", default="")
-    alpha_1_s: Number = entry("Baumgarte: damping of the residual", "1/s", 0.0, ge=0)
-    beta_1_s2: Number = entry("Baumgarte: stiffness of the residual", "1/s²", 0.0, ge=0)
-
-    def baumgarte(self) -> tuple[float, float]:
-        """Return α and β."""
-        return self.alpha_1_s, self.beta_1_s2
-
-
-class PointSpec(_ConstraintSpec):
+class PointSpec(ConstraintSpec):
     """Two points coincide."""
 
     type: Literal["point"] = entry("Two points coincide: a ball joint that closes a loop")
@@ -76,7 +64,7 @@ class PointSpec(_ConstraintSpec):
         return made.PointClosure(name, a=self.a.frame(), b=self.b.frame(), baumgarte=self.baumgarte())
 
 
-class DistanceSpec(_ConstraintSpec):
+class DistanceSpec(ConstraintSpec):
     """Two points keep their distance."""
 
     type: Literal["distance"] = entry("Two points keep their distance: a massless rod with ball joints")
@@ -98,7 +86,7 @@ _AXIAL = {
 }
 
 
-class AxialSpec(_ConstraintSpec):
+class AxialSpec(ConstraintSpec):
     """Two bodies share a hinge, a sleeve, or a cardan cross."""
 
     type: Literal["revolute", "cylindrical", "universal"] = entry(
@@ -113,7 +101,7 @@ class AxialSpec(_ConstraintSpec):
         return _AXIAL[self.type](name, a=self.a.frame(), b=self.b.frame(), baumgarte=self.baumgarte())
 
 
-class PrismaticSpec(_ConstraintSpec):
+class PrismaticSpec(ConstraintSpec):
     """A body slides along another without turning."""
 
     type: Literal["prismatic"] = entry("The frames slide along an axis and do not turn: a guide")
@@ -136,7 +124,7 @@ class PrismaticSpec(_ConstraintSpec):
         return made.PrismaticClosure(name, a=a, b=b, baumgarte=self.baumgarte())
 
 
-class WeldSpec(_ConstraintSpec):
+class WeldSpec(ConstraintSpec):
     """Two frames coincide."""
 
     type: Literal["weld"] = entry("Two frames coincide: a loop closed rigidly")
@@ -148,29 +136,55 @@ class WeldSpec(_ConstraintSpec):
         return made.WeldClosure(name, a=self.a.frame(), b=self.b.frame(), baumgarte=self.baumgarte())
 
 
-class RollingSpec(_ConstraintSpec):
+class RoundPlaceSpec(PlaceSpec):
+    """The centre of a round body; with an axis it is a thin disc about it, without one a sphere."""
+
+    axis: Vector3 | None = entry(
+        "Of a thin disc: its axis, in the body's frame; without it the body touches as a sphere does",
+        default=None,
+    )
+
+    @model_validator(mode="after")
+    def _has_direction(self) -> RoundPlaceSpec:
+        if self.axis is not None:
+            unit_vector(self, "axis")
+        return self
+
+    def frame(self) -> made.Frame:
+        """Return a frame at the centre, of a disc with its axis as z."""
+        if self.axis is None:
+            return super().frame()
+        return made.Frame(self.body, np.array(self.at_m), onto_z(unit_vector(self, "axis")))
+
+
+class RollingSpec(ConstraintSpec):
     """A round body rolls on a plane."""
 
-    type: Literal["rolling"] = entry("A sphere or wheel rolls on a plane without slipping")
+    type: Literal["rolling"] = entry("A sphere, wheel or thin disc rolls on a plane without slipping")
     a: AxisPlaceSpec = entry("A place of the plane, and its normal, towards the round body")
-    b: PlaceSpec = entry("The centre of the round body")
+    b: RoundPlaceSpec = entry("The centre of the round body")
     radius_m: Number = entry("Its radius", "m", gt=0)
 
     def make(self, name: str) -> made.Constraint:
         """Return what multibody calls it."""
         return made.RollingConstraint(
-            name, a=self.a.frame(), b=self.b.frame(), radius_m=self.radius_m, baumgarte=self.baumgarte()
+            name,
+            a=self.a.frame(),
+            b=self.b.frame(),
+            radius_m=self.radius_m,
+            disc=self.b.axis is not None,
+            baumgarte=self.baumgarte(),
         )
 
 
-class CoordinateSpec(_ConstraintSpec):
+class CoordinateSpec(ConstraintSpec):
     """A coordinate keeps its value."""
 
-    type: Literal["coordinate"] = entry("A coordinate keeps a value: a guide, a locked joint")
-    of: CoordinateName = entry(_OF)
-    equals_m: Number | None = entry("The value of a length", "m", None)
-    equals_rad: Number | None = entry("The value of an angle", "rad", None)
-    equals_deg: Number | None = entry("The value of an angle", "deg", None)
+    type: Literal["coordinate"] = entry("A coordinate keeps a value: a guide, a locked joint, a drive")
+    of: CoordinateName = entry(OF)
+    equals_m: Formula | None = entry("The value of a length, a number or an expression", "m", None)
+    equals_rad: Formula | None = entry("The value of an angle, a number or an expression", "rad", None)
+    equals_deg: Formula | None = entry("The value of an angle, a number or an expression", "deg", None)
 
     @model_validator(mode="after")
     def _one_value(self) -> CoordinateSpec:
@@ -181,25 +195,34 @@ class CoordinateSpec(_ConstraintSpec):
         """Return whether the value is one of an angle."""
         return self.equals_m is None
 
-    def value(self) -> float:
+    def value(self) -> float | str:
         """Return the value in m or rad."""
+        if isinstance(self.equals_deg, str):
+            return f"({self.equals_deg})*deg"
         if self.equals_deg is not None:
             return math.radians(self.equals_deg)
-        return (self.equals_m if self.equals_rad is None else self.equals_rad) or 0.0
+        value = self.equals_m if self.equals_rad is None else self.equals_rad
+        return 0.0 if value is None else value
 
     def make(self, name: str) -> made.Constraint:
         """Return what multibody calls it."""
-        return made.CoordinateConstraint(name, of=self.of, value=self.value(), baumgarte=self.baumgarte())
+        value = self.value()
+        if isinstance(value, str):
+            texts = {"value": f"{self.of} - {as_text(value)}"}
+            return made.ExpressionConstraint(name, expressions=texts, baumgarte=self.baumgarte())
+        return made.CoordinateConstraint(name, of=self.of, value=value, baumgarte=self.baumgarte())
 
 
-class CouplingSpec(_ConstraintSpec):
+class CouplingSpec(ConstraintSpec):
     """A weighted sum of coordinates keeps its value."""
 
     type: Literal["coupling"] = entry("A weighted sum of coordinates keeps a value: gears, belts")
     factors: Annotated[dict[CoordinateName, Number], Field(min_length=1)] = entry(
-        f"The factor of each coordinate, by name. {_OF}"
+        f"The factor of each coordinate, by name. {OF}"
     )
-    equals: Number = entry("The value of the sum, in rad and m times the factors", default=0.0)
+    equals: Formula = entry(
+        "The value of the sum, a number or an expression, in rad and m times the factors", default=0.0
+    )
 
     @model_validator(mode="after")
     def _no_zero(self) -> CouplingSpec:
@@ -212,6 +235,10 @@ class CouplingSpec(_ConstraintSpec):
 
     def make(self, name: str) -> made.Constraint:
         """Return what multibody calls it."""
+        if isinstance(self.equals, str):
+            total = " + ".join(f"{factor!r}*{each}" for each, factor in self.factors.items())
+            texts = {"sum": f"{total} - {as_text(self.equals)}"}
+            return made.ExpressionConstraint(name, expressions=texts, baumgarte=self.baumgarte())
         return made.CouplingConstraint(
             name, factors=dict(self.factors), value=self.equals, baumgarte=self.baumgarte()
         )
@@ -225,22 +252,49 @@ Constraint = Annotated[
     | WeldSpec
     | RollingSpec
     | CoordinateSpec
-    | CouplingSpec,
+    | CouplingSpec
+    | ExpressionSpec
+    | MotionSpec
+    | VelocitySpec,
     Field(discriminator="type"),
 ]
 
 
 def named_coordinates(constraint: Constraint) -> list[tuple[tuple[Any, ...], str]]:
-    """Return the coordinates that a constraint names, each with its place within the constraint."""
+    """Return the coordinates that a constraint names, each with its place within the constraint.
+
+    Those that its formulas name are not among them, see `coordinates_in_formulas`.
+    """
     if isinstance(constraint, CoordinateSpec):
         return [(("of",), constraint.of)]
-    if isinstance(constraint, CouplingSpec):
+    if isinstance(constraint, (CouplingSpec, VelocitySpec)):
         return [(("factors", name), name) for name in constraint.factors]
+    if isinstance(constraint, MotionSpec):
+        curve = constraint.curve.of if constraint.curve else []
+        return [
+            *((("coordinates", name), name) for name in constraint.coordinates),
+            *((("curve", "of", index), name) for index, name in enumerate(curve)),
+        ]
     return []
+
+
+def coordinates_in_formulas(constraint: Constraint) -> list[tuple[tuple[Any, ...], str, int]]:
+    """Return the coordinates that formulas name: place of the formula, name, and character within it."""
+    return [
+        (place, name, at)
+        for place, text in formulas_of(constraint)
+        for side, start in _sides(text)
+        for name, at in ((name, start + at) for name, at in names_in(parse(side)).items())
+    ]
+
+
+def _sides(text: str) -> list[tuple[str, int]]:
+    left, equals, right = text.partition("=")
+    return [(left, 0), (right, len(left) + 1)] if equals else [(left, 0)]
 
 
 def places_of(constraint: Constraint) -> dict[str, PlaceSpec]:
     """Return the places a and b of a constraint between bodies."""
-    if isinstance(constraint, (CoordinateSpec, CouplingSpec)):
+    if isinstance(constraint, (CoordinateSpec, CouplingSpec, ExpressionSpec, MotionSpec, VelocitySpec)):
         return {}
     return {"a": constraint.a, "b": constraint.b}

@@ -17,10 +17,13 @@ N = TypeVar("N", int, float)
 
 
 def wrong(
-    message: str, found: str = "", allowed: str = "", remedy: str = "", at: Place = ()
+    message: str, found: str = "", allowed: str = "", remedy: str = "", at: Place = (), offset: int = -1
 ) -> PydanticCustomError:
-    """Make the error by which a section refuses itself; `at` is the place of the fault within the section."""
-    context = {"found": found, "allowed": allowed, "remedy": remedy, "at": at}
+    """Make the error by which a section refuses itself; `at` is the place of the fault within the section.
+
+    `offset` counts the characters within a text, where the fault is at one of them.
+    """
+    context = {"found": found, "allowed": allowed, "remedy": remedy, "at": at, "offset": offset}
     return PydanticCustomError("machine", "{message}", {"message": message, **context})
 
 

@@ -7,7 +7,8 @@ from typing import Annotated
 from pydantic import Field
 
 from machine.bodies import BodySpec, PointSpec
-from machine.constraints import Constraint, CoordinateName
+from machine.constraint_base import CoordinateName
+from machine.constraints import Constraint
 from machine.fields import Name, Number, Section, Vector3, entry
 from machine.joint_types import Joint
 from machine.motors import Motor

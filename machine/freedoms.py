@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from machine.constraints import named_coordinates
+from machine.constraints import coordinates_in_formulas, named_coordinates
 from machine.file import MachineFile
 from machine.joints import FixedSpec, PrismaticSpec, RevoluteSpec, ScrewSpec
 from machine.limits import AngleLimits, LengthLimits
@@ -43,7 +43,8 @@ def unnamed_coordinates(file: MachineFile) -> dict[str, str]:
     tasks = {task.coordinate: name for name, task in file.task.items()}
     found: dict[str, str] = {}
     for constraint in file.constraints.values():
-        for _, name in named_coordinates(constraint):
+        named = [name for _, name in named_coordinates(constraint)]
+        for name in [*named, *(name for _, name, _ in coordinates_in_formulas(constraint))]:
             if "." in name and name not in known:
                 found[name] = tasks.get(name, name)
     return found

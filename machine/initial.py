@@ -87,7 +87,7 @@ def _assembled(
     try:
         return assembled(mechanism, q, v, first, _given(file, speeds=True))
     except AssemblyError as error:
-        names = list(dict.fromkeys(row.rpartition(".")[0] for row in error.rows))
+        names = list(dict.fromkeys(row.partition(".")[0] for row in error.rows))
         raise MachineError([_open(document, name, error.residual) for name in names]) from None
 
 
@@ -96,7 +96,9 @@ def _open(document: Document, name: str, residual: float) -> Problem:
         ("constraints", name),
         "this constraint cannot be met near where the machine starts",
         of_key=True,
-        found=f"open by {residual:.3g} typical lengths (or rad)",
+        found=f"open by {residual:.3g} typical lengths (or rad)"
+        if math.isfinite(residual)
+        else "not a number at this pose",
         allowed="a machine that can be put together",
         remedy="check lengths and frames, or give initial values nearer to the pose that you mean",
     )

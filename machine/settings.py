@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from machine.constraints import CoordinateName
+from machine.constraint_base import CoordinateName
 from machine.fields import Count, Number, Section, entry
 
 

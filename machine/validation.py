@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from machine.constraints import COORDINATE_PATTERN
+from machine.constraint_base import COORDINATE_PATTERN
 from machine.fields import NAME_PATTERN
+from machine.formulas import within
 from machine.names import meant
 from machine.places import locate
 from machine.problems import Place, Problem, shown
@@ -92,11 +93,13 @@ class _Report:
     allowed: str
     remedy: str = ""
     of_key: bool = False
+    offset: int = -1
 
     def problem(self, document: Document) -> Problem:
         """Place the problem in a document."""
         rest = {"found": self.found, "allowed": self.allowed, "remedy": self.remedy}
-        return document.problem(self.path, self.message, of_key=self.of_key, **rest)
+        placed = document.problem(self.path, self.message, of_key=self.of_key, **rest)
+        return placed if self.offset < 0 else within(document, self.path, placed, self.offset)
 
 
 def _with_meaning(allowed: str, fault: _Fault) -> str:
@@ -110,9 +113,9 @@ def _plainly(_: str, fault: _Fault) -> _Report:
 def _by_the_section(_: str, fault: _Fault) -> _Report:
     """A fault that a section of ours has found and described (`fields.wrong`)."""
     said = fault.context
-    return _Report(
-        (*fault.path, *said["at"]), said["message"], said["found"], said["allowed"], said["remedy"]
-    )
+    path = (*fault.path, *said["at"])
+    words = (said["message"], said["found"], said["allowed"], said["remedy"])
+    return _Report(path, *words, offset=said["offset"])
 
 
 def _missing(kind: str, fault: _Fault) -> _Report:

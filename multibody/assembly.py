@@ -1,5 +1,9 @@
-"""Finding a consistent state: q on the manifold of all constraints near a given one, v admitted by them."""
+"""Finding a consistent state: q on the manifold of all constraints near a given one, v admitted by them.
 
+Rows on the level of velocities (rolling) have no say in the position, and all of it in the velocity.
+"""
+
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,9 +33,12 @@ class AssemblyError(ValueError):
 
     def __init__(self, residual: float, rows: tuple[str, ...]) -> None:
         """Say what remains open."""
+        gap = f"remain open, by up to {residual:.3g} (in typical lengths, or radians)"
+        if not math.isfinite(residual):
+            gap = "are not defined here"
         super().__init__(
-            f"the constraints cannot be met near this pose: {', '.join(rows)} remain open, by up to "
-            f"{residual:.3g} (in typical lengths, or radians). Check lengths and frames, or start nearer"
+            f"the constraints cannot be met near this pose: {', '.join(rows)} {gap}. "
+            "Check lengths and frames, or start nearer"
         )
         self.residual, self.rows = residual, rows
 
@@ -77,6 +84,8 @@ def assemble_workspace(
     """The same in place, for the state, targets and switches of a workspace, whose ordinary rank is set."""
     w.ranking[:] = 0.0
     iterations = _close(mechanism, w, tolerance, most)
+    w.ranking[:] = 0.0
+    _prepare(w)
     rank = int(w.ranking[layout.RANK])
     ordinary = max(rank, _ordinary_rank(mechanism, w, tolerance, most))
     w.ranking[:] = 0.0
@@ -97,6 +106,14 @@ def _prepare(w: Workspace) -> float:
 
 def _close(mechanism: Mechanism, w: Workspace, tolerance: float, most: int) -> int:
     """Newton's method with limited steps and a line search on the residual; returns the iterations."""
+    w.level[0] = 1.0
+    try:
+        return _close_positions(mechanism, w, tolerance, most)
+    finally:
+        w.level[0] = 0.0
+
+
+def _close_positions(mechanism: Mechanism, w: Workspace, tolerance: float, most: int) -> int:
     t = w.topology
     columns = w.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
     shift, zero = np.zeros(mechanism.nv), np.zeros(mechanism.nv)
@@ -104,6 +121,8 @@ def _close(mechanism: Mechanism, w: Workspace, tolerance: float, most: int) -> i
     for iteration in range(most):
         if residual <= tolerance:
             return iteration
+        if not math.isfinite(residual):
+            break
         scaled_right_side_of(*w.arguments, -1.0, layout.PHI)
         least_motion(*w.arguments, zero, shift)
         start, reach = w.q.copy(), min(1.0, LONGEST / max(1e-300, float(np.abs(shift / columns).max())))
@@ -116,8 +135,8 @@ def _close(mechanism: Mechanism, w: Workspace, tolerance: float, most: int) -> i
             reach *= 0.5
         residual = now
     phi = np.abs(w.phi)
-    worst = np.argsort(-phi)[:3]
-    raise AssemblyError(residual, tuple(mechanism.row_names[i] for i in worst if phi[i] > tolerance))
+    worst = np.argsort(-np.where(np.isfinite(phi), phi, np.inf))[:3]
+    raise AssemblyError(residual, tuple(mechanism.row_names[i] for i in worst if not phi[i] <= tolerance))
 
 
 def _ordinary_rank(mechanism: Mechanism, w: Workspace, tolerance: float, most: int) -> int:
@@ -134,6 +153,8 @@ def _ordinary_rank(mechanism: Mechanism, w: Workspace, tolerance: float, most: i
             _close(mechanism, near, max(tolerance, 1e-10), most)
         except AssemblyError:
             continue
+        near.ranking[:] = 0.0
+        _prepare(near)
         best = max(best, int(near.ranking[layout.RANK]))
     return best
 
@@ -145,6 +166,7 @@ def switch(mechanism: Mechanism, w: Workspace, name: str, on: bool) -> float:
     any. Raises ModelError for an unknown name, AssemblyError where the gap cannot be closed.
     """
     w.on[mechanism.constraint_index(name)] = float(on)
+    w.ranking[layout.ORDINARY] = w.ranking[layout.LOST] = 0.0
     _close(mechanism, w, 1e-12, 50)
     w.ranking[layout.ORDINARY] = w.ranking[layout.LOST] = 0.0
     _prepare(w)

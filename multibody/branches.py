@@ -8,8 +8,8 @@ a condition on v̇ that takes the place of the one that is lost. It keeps the mo
 is. Where the machine rests at such a pose the motion is undetermined, and the row stays away.
 
 Ȧ and D³Φ are found by differences along v at constant v (five points, error about 1e-11): this is done only
-inside the narrow window of a branch pose. Prescribed values are taken as functions whose third derivative
-is 0.
+inside the narrow window of a branch pose. The clock goes with them, so that what depends on time is
+differentiated too.
 """
 
 import math
@@ -19,8 +19,10 @@ from multibody.kinematics import kinematics
 from multibody.layout import (
     ASIDE,
     ASIDE_2,
+    CLOCK,
     COLUMN_SCALE,
     EXCHANGES,
+    EXPLICIT,
     FACTORED,
     N_ROWS,
     NQ,
@@ -60,6 +62,10 @@ def replace_lost_rows(p: Rows, t: Integers, w: Rows) -> None:
     speed = math.sqrt(speed)
     if speed < SLOWEST:
         return
+    explicit = vector(t, w, EXPLICIT)
+    for i in range(m):
+        if abs(explicit[i]) > SLOWEST:  # no long way in time for a short one in space
+            speed = max(speed, 1.0)
     start = t[ASIDE]
     derivative, third = block(w, start, m, n), block(w, start + m * n, 1, m)[0]
     _differences(p, t, w, speed, derivative, third)
@@ -96,31 +102,31 @@ def replace_lost_rows(p: Rows, t: Integers, w: Rows) -> None:
 
 @part
 def _differences(p: Rows, t: Integers, w: Rows, speed: float, derivative: Rows, third: Rows) -> None:
-    """dÂ/ds and d(Ȧv)/ds along the unit velocity v/speed, in scaled rows and velocities."""
+    """dÂ/ds and d(Ȧv)/ds / speed² along v, with s = speed · time, in scaled rows and velocities."""
     m, n, nq = t[N_ROWS], t[NV], t[NQ]
     rows, columns = vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
     q, v, a, b = vector(t, w, Q), vector(t, w, V), matrix(t, w, A, n), vector(t, w, B)
     end = t[ASIDE + 1]
-    kept_q, kept_v = block(w, end - nq, 1, nq)[0], block(w, end - nq - n, 1, n)[0]
+    kept_q = block(w, end - nq, 1, nq)[0]
     copy(q, kept_q)
-    copy(v, kept_v)
+    clock = vector(t, w, CLOCK)
+    now = clock[0]
     fill_matrix(derivative, 0.0)
     fill(third, 0.0)
-    for k in range(n):
-        v[k] /= speed
     for point in range(4):
         reach = STEP * (point - 2 if point < 2 else point - 1)  # -2, -1, 1, 2
         weight = (-8.0 if point == 1 else 8.0 if point == 2 else 1.0 if point == 0 else -1.0) / (12.0 * STEP)
         copy(kept_q, q)
-        move(t, q, v, reach)
+        move(t, q, v, reach / speed)
+        clock[0] = now + reach / speed
         kinematics(p, t, w)
         constraint_rows(p, t, w)
         for i in range(m):
-            third[i] -= weight * rows[i] * b[i]
+            third[i] -= weight * rows[i] * b[i] / (speed * speed)
             for k in range(n):
                 derivative[i, k] += weight * rows[i] * a[i, k] * columns[k]
     copy(kept_q, q)
-    copy(kept_v, v)
+    clock[0] = now
     kinematics(p, t, w)
     constraint_rows(p, t, w)
 

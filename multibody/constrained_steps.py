@@ -1,12 +1,30 @@
 """One step of time under constraints, effort held, and back onto the manifold at its end.
 
 The formulation and whether the end of the step is corrected follow `CHOICE` in the workspace. The clock in
-the workspace advances, so that prescribed values move; their stages are taken at the stages' times.
+the workspace advances, so that prescribed values move; their stages are taken at the stages' times. What work
+the moving constraints do is summed in `DRIVEN_WORK`, by the step's own quadrature.
 """
 
-from multibody.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel, void
+from multibody.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel, part, void
 from multibody.formulations import constrained_forward_dynamics
-from multibody.layout import CHOICE, CLOCK, NQ, NV, RATES, START_Q, START_V, SUM_Q, SUM_V, VDOT, Q, V
+from multibody.layout import (
+    CHOICE,
+    CLOCK,
+    DRIVEN_WORK,
+    EXPLICIT,
+    MULTIPLIERS,
+    N_ROWS,
+    NQ,
+    NV,
+    RATES,
+    START_Q,
+    START_V,
+    SUM_Q,
+    SUM_V,
+    VDOT,
+    Q,
+    V,
+)
 from multibody.model import Integers
 from multibody.projection import onto_manifold
 from multibody.rotations import coordinate_rates, move, normalise
@@ -14,6 +32,16 @@ from multibody.vectors import Rows
 from multibody.views import copy, fill, vector
 
 _STEP = void(PARAMETERS, TOPOLOGY, BUFFER, float64)
+
+
+@part
+def _driving_power(t: Integers, w: Rows) -> float:
+    """After a constrained acceleration: the power of the constraints that move with time, -λ'Φ_t (W)."""
+    multipliers, explicit = vector(t, w, MULTIPLIERS), vector(t, w, EXPLICIT)
+    power = 0.0
+    for i in range(t[N_ROWS]):
+        power -= multipliers[i] * explicit[i]
+    return power
 
 
 @kernel(_STEP)
@@ -32,6 +60,7 @@ def constrained_rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
         constrained_forward_dynamics(p, t, w)
         coordinate_rates(t, q, v, rates)
         weight = 1.0 / 3.0 if stage in (1, 2) else 1.0 / 6.0
+        vector(t, w, DRIVEN_WORK)[0] += weight * dt * _driving_power(t, w)
         reach = dt if stage >= 2 else 0.5 * dt
         clock[0] = began + reach
         for k in range(nq):
@@ -54,6 +83,7 @@ def constrained_semi_implicit(p: Rows, t: Integers, w: Rows, dt: float) -> None:
     """The first-order step v += dt v̇(q, v), then q moves along the new v; dt in seconds."""
     q, v, vdot = vector(t, w, Q), vector(t, w, V), vector(t, w, VDOT)
     constrained_forward_dynamics(p, t, w)
+    vector(t, w, DRIVEN_WORK)[0] += dt * _driving_power(t, w)
     for k in range(t[NV]):
         v[k] += dt * vdot[k]
     move(t, q, v, dt)

@@ -8,7 +8,7 @@ Sizes: nq coordinates, nv velocities, nl links, np points, nc coordinates of int
 together nr rows, ng targets of theirs (see `Mechanism`).
 """
 
-NQ, NV, N_LINKS, N_POINTS, N_COORDINATES, N_CONSTRAINTS, N_ROWS, N_TARGETS, N_TERMS = range(9)
+NQ, NV, N_LINKS, N_POINTS, N_COORDINATES, N_CONSTRAINTS, N_ROWS, N_TARGETS, N_TERMS, N_TAPE = range(10)
 
 _next = 16
 
@@ -40,6 +40,9 @@ TARGET = _field()  # ng × 6, a target's value and its first five time derivativ
 BAUMGARTE = _field()  # nr × 2, alpha (1/s) and beta (1/s²)
 PHI = _field()  # nr, residual of position, 0 in rows of velocity level
 PHI_RATE = _field()  # nr, residual of velocity
+EXPLICIT = _field()  # nr, the part of it that is not A v: Φ_t
+LEVEL = _field()  # 1: rows of velocity level are left out, for finding positions; else 0
+DRIVEN_WORK = _field()  # J, done so far by the constraints that move with time
 A = _field()  # nr × nv, rows that are switched off are 0
 B = _field()  # nr, A v̇ = b
 CONSTRAINT_FORCE = _field()  # nv, acting on the mechanism
@@ -79,6 +82,7 @@ REDUCED = _field()  # nv × nv, mass matrix of the admitted velocities and its f
 MOMENTA = _field()  # nv × nv, M times the basis
 SHIFT = _field()  # nv, forces, or a correction of position or velocity
 FREE_MOTION = _field()  # nv, components of a motion in the basis
+TAPE = _field()  # longest program × 4: value, two derivatives along the motion, and adjoint, see tape.py
 ASIDE = _field()  # nr × nv + nr + nv + nq, scratch of the branch poses and of the slower formulations
 ASIDE_2 = _field()  # the same
 SQUARE = _field()  # (nv + nr)² + 4 (nv + nr), scratch of the slower formulations
@@ -86,6 +90,7 @@ LAST = SQUARE
 
 # fields of p
 GRAVITY = _field()  # 3
+PROGRAM_CONSTANT = _field()  # instructions, constants of the programs
 FIXED_AXES = _field()  # 3 nl × 3, row 3 i + k: k-th axis of joint frame i, in the parent link's axes
 FIXED_ORIGIN = _field()  # nl × 3, origin of joint frame i in the parent link
 TURN = _field()  # nl, radians of rotation about the joint's z axis per unit of its coordinate
@@ -116,8 +121,12 @@ BALLS = _field()  # quaternions × 2: indices in q of the vector part's beginnin
 POINTS = _field()  # np: link (-1: world)
 COORDINATES = _field()  # nc × 2: kind, then index in v of the joint, or index of the point
 CONSTRAINTS = _field()  # nk × 4: first row, number of rows, links of frames a and b (-1: world)
-ROWS = _field()  # nr × 4: kind, axes i and j (linear: first term, number of terms), target (-1: none)
+ROWS = _field()  # nr × 4: kind, axes i and j (else first term, instruction or factor, and how many of them),
+# target (-1: none; -2: none, and Φ is an angle that may jump by whole turns)
 TERMS = _field()  # coordinate of interest of each term
+
+PROGRAM = _field()  # instructions × 3: operation, and the entries of the tape that it takes
+FACTORS = _field()  # factors of velocity rows × 3: coordinate (-1: none), first instruction, instructions
 
 END_OF_HEADER = _next
 
@@ -136,7 +145,8 @@ RANKING_SIZE = 10
 ) = range(RANKING_SIZE)
 
 ON_JOINT, ON_X, ON_Y, ON_Z, ON_ROLL, ON_PITCH, ON_YAW = range(7)
-ALONG, PERPENDICULAR, DISTANCE, LINEAR_ROW, NO_SLIP = range(5)
+ALONG, PERPENDICULAR, DISTANCE, LINEAR_ROW, NO_SLIP, DISC, EXPRESSION, VELOCITY = range(8)
+WRAPS = -2
 COORDINATE_KINDS = {
     "joint": ON_JOINT,
     "x": ON_X,

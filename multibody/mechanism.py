@@ -92,7 +92,8 @@ class Mechanism:
         everything = (*(Coordinate(name, "joint", name) for name in own), *coordinates)
         check_names("coordinates", [c.name for c in everything])
         rows = _coordinate_rows(everything, own, [point.name for point in points])
-        demanded = constraint_fields(constraints, seats, [c.name for c in everything])
+        turning = {c.name for c in everything if c.kind in ANGLES}
+        demanded = constraint_fields(constraints, seats, [c.name for c in everything], turning)
         coordinate_angles = {
             c.name: angles[index] if kind == layout.ON_JOINT else c.kind in ANGLES
             for c, (kind, index) in zip(everything, rows.tolist(), strict=True)

@@ -1,13 +1,21 @@
 """The fields of p and the tables of t, from links and constraints (layout.py says what lies where)."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
 
 from multibody import layout
-from multibody.constraints import Closure, Constraint, CoordinateConstraint, CouplingConstraint, Frame
-from multibody.constraints.distance import DistanceClosure
+from multibody.constraints import (
+    Closure,
+    Constraint,
+    CoordinateConstraint,
+    CouplingConstraint,
+    DistanceClosure,
+    ExpressionConstraint,
+    Frame,
+)
+from multibody.expressions.fields import Programs, subtracted_from
 from multibody.model import Array, Integers, ModelError, Point
 from multibody.tree import FOLLOWS, Link, Seat, check_names
 
@@ -51,18 +59,25 @@ def tree_parameters(
 
 @dataclass(frozen=True)
 class Demanded:
-    """What the constraints add to p and t; counts are those of constraints, rows, targets and terms."""
+    """What the constraints add to p and t; counts: constraints, rows, targets, terms, longest program."""
 
     parameters: dict[int, Array]
     tables: dict[int, Integers]
-    counts: tuple[int, int, int, int]
+    counts: tuple[int, int, int, int, int]
     target_names: tuple[str, ...]
+    programs: Programs
 
 
 def constraint_fields(
-    constraints: Sequence[Constraint], seats: dict[str, Seat], coordinate_names: Sequence[str]
+    constraints: Sequence[Constraint],
+    seats: dict[str, Seat],
+    coordinate_names: Sequence[str],
+    turning: Set[str] = frozenset(),
 ) -> Demanded:
-    """Look up frames and coordinates. Raises ModelError for what does not exist."""
+    """Look up frames and coordinates; `turning` are the coordinates that are angles in space.
+
+    Raises ModelError for what does not exist.
+    """
     check_names("constraints", [c.name for c in constraints])
     frames: list[Seat] = []
     spans: list[list[int]] = []
@@ -70,6 +85,7 @@ def constraint_fields(
     offsets: list[float] = []
     terms: list[tuple[int, float]] = []
     targets: dict[str, float] = {}
+    programs = Programs(coordinate_names)
     for constraint in constraints:
         pair = _frames(constraint, seats)
         frames.extend(pair)
@@ -80,8 +96,14 @@ def constraint_fields(
             if row.kind in (layout.LINEAR_ROW, layout.DISTANCE):
                 target = len(targets)
                 targets[constraint.name] = _first_value(constraint)
-            linear = row.kind == layout.LINEAR_ROW
-            i, j = (len(terms), len(own)) if linear else (row.i, row.j)
+            i, j = row.i, row.j
+            if row.kind == layout.LINEAR_ROW:
+                i, j = len(terms), len(own)
+            elif row.kind in (layout.EXPRESSION, layout.VELOCITY):
+                i, j = programs.span(constraint, row.name)
+                if isinstance(constraint, ExpressionConstraint):
+                    alone = subtracted_from(constraint.expressions[row.name])
+                    target = layout.WRAPS if alone in turning else -1
             rows.append([row.kind, i, j, target])
             offsets.append(row.offset)
         terms.extend(own)
@@ -94,14 +116,17 @@ def constraint_fields(
             layout.TERM_FACTOR: np.array([factor for _, factor in terms]),
             layout.TARGET_GIVEN: np.array(list(targets.values())),
             layout.BAUMGARTE_GIVEN: np.array(baumgarte),
-        },
+        }
+        | programs.parameters(),
         {
             layout.CONSTRAINTS: np.array(spans, dtype=np.int64),
             layout.ROWS: np.array(rows, dtype=np.int64),
             layout.TERMS: np.array([index for index, _ in terms], dtype=np.int64),
-        },
-        (len(constraints), len(rows), len(targets), len(terms)),
+        }
+        | programs.tables(),
+        (len(constraints), len(rows), len(targets), len(terms), programs.longest),
         tuple(targets),
+        programs,
     )
 
 
@@ -176,7 +201,8 @@ def scaling(
             abs(factor) * (1.0 if coordinate_is_angle[name] else length) for name, factor in factors.items()
         )
         for row in constraint.rows:
-            scales.append(1.0 / (size or (length if row.is_length else 1.0)))
+            own = demanded.programs.size(constraint.name, row.name, coordinate_is_angle, length)
+            scales.append(1.0 / (own or size or (length if row.is_length else 1.0)))
     return {
         layout.ROW_SCALE: np.array(scales),
         layout.COLUMN_SCALE: np.array([1.0 if a else length for a in is_angle]),

@@ -38,7 +38,10 @@ def position_residual(p: Rows, t: Integers, w: Rows) -> float:
     phi, rows = vector(t, w, PHI), vector(t, p, ROW_SCALE)
     worst = 0.0
     for i in range(t[N_ROWS]):
-        worst = max(worst, abs(rows[i] * phi[i]))
+        size: float = abs(rows[i] * phi[i])
+        if size != size:  # not a number is the worst of all
+            return size
+        worst = max(worst, size)
     return worst
 
 

@@ -2,6 +2,8 @@
 
     b = -(Ȧ v + dΦ_t/dt) - alpha (A v + Φ_t) - beta Φ          Baumgarte's terms are 0 unless asked for
 
+Of Φ_t, what moves with time alone, is kept (`EXPLICIT`): the power of such constraints is -λ Φ_t.
+
 A relative row (constraints/constraint.py) acts with one wrench (moment; force) on the body of frame b and
 with its opposite on that of frame a, so that its row of A is that wrench against the screws of the joints
 between the two: S_k'(moment; force), with opposite sign on a's side. Joints that carry both cancel.
@@ -11,6 +13,7 @@ import math
 
 from multibody.compiling import ON_MECHANISM, kernel, part
 from multibody.coordinates import coordinates
+from multibody.expressions.tape import expression_row, velocity_row
 from multibody.layout import (
     ALONG,
     ANGULAR,
@@ -19,17 +22,25 @@ from multibody.layout import (
     BAUMGARTE,
     CLOCK,
     CONSTRAINTS,
+    COORDINATES,
+    DISC,
     DISTANCE,
+    EXPLICIT,
+    EXPRESSION,
     FRAME_AT,
     FRAME_AXES,
     JDV,
+    LEVEL,
     LINEAR_BIAS,
     LINEAR_ROW,
     LINKS,
     N_CONSTRAINTS,
+    N_TAPE,
     N_TERMS,
+    NO_SLIP,
     NV,
     ON,
+    ON_ROLL,
     ORIGIN,
     PERPENDICULAR,
     PHI,
@@ -43,6 +54,8 @@ from multibody.layout import (
     TERM_FACTOR,
     TERMS,
     THETA,
+    VELOCITY,
+    WRAPS,
     A,
     B,
     J,
@@ -88,6 +101,21 @@ def _linear(t: Integers, p: Rows, w: Rows, first: int, count: int, row: Rows) ->
     for j in range(t[NV]):
         speed += row[j] * v[j]
     return value, speed, bias
+
+
+@part
+def _within_turn(x: float, turn: float) -> float:
+    """X less as many whole turns as bring it nearest to 0."""
+    return x - turn * math.floor(x / turn + 0.5)
+
+
+@part
+def _turns(t: Integers, first: int, count: int) -> bool:
+    """Whether a linear row is that of one angle in space, which may jump by whole turns."""
+    if count != 1:
+        return False
+    kind: int = table(t, COORDINATES, 2)[table(t, TERMS, 1)[first, 0], 0]
+    return kind >= ON_ROLL
 
 
 @part
@@ -150,16 +178,17 @@ def constraint_rows(p: Rows, t: Integers, w: Rows) -> None:
         vector(t, w, B),
     )
     on, offset, baumgarte = vector(t, w, ON), vector(t, p, ROW_OFFSET), matrix(t, w, BAUMGARTE, 2)
-    reference = load(matrix(t, w, REFERENCE, 3), 0)
+    reference, v, explicit = load(matrix(t, w, REFERENCE, 3), 0), vector(t, w, V), vector(t, w, EXPLICIT)
+    positions_only = vector(t, w, LEVEL)[0] != 0.0
     fill_matrix(a_matrix, 0.0)
-    if t[N_TERMS] > 0:
+    if t[N_TERMS] + t[N_TAPE] > 0:
         coordinates(p, t, w)
 
     for k in range(t[N_CONSTRAINTS]):
         first, count, link_a, link_b = table_of[k, 0], table_of[k, 1], table_of[k, 2], table_of[k, 3]
         if on[k] == 0.0:
             for i in range(first, first + count):
-                phi[i] = phi_rate[i] = b_vector[i] = 0.0
+                phi[i] = phi_rate[i] = b_vector[i] = explicit[i] = 0.0
             continue
         xa, ya, za = _axes(t, p, w, 2 * k, link_a)
         xb, yb, zb = _axes(t, p, w, 2 * k + 1, link_b)
@@ -169,10 +198,29 @@ def constraint_rows(p: Rows, t: Integers, w: Rows) -> None:
 
         for i in range(first, first + count):
             kind = rows[i, 0]
+            of_velocity = kind in (NO_SLIP, VELOCITY) or (kind == DISC and rows[i, 1] != 2)
+            if of_velocity and positions_only:
+                phi[i] = phi_rate[i] = b_vector[i] = explicit[i] = 0.0
+                continue
             c, cd, cdd = _target(t, w, rows[i, 3], offset[i])
+            explicit[i] = -cd
             moment = force = _ZERO
             if kind == LINEAR_ROW:
                 value, rate, bias = _linear(t, p, w, rows[i, 1], rows[i, 2], a_matrix[i])
+                if _turns(t, rows[i, 1], rows[i, 2]):
+                    turn = 2.0 * math.pi * abs(vector(t, p, TERM_FACTOR)[rows[i, 1]])
+                    value = c + _within_turn(value - c, turn)
+            elif kind in (EXPRESSION, VELOCITY):
+                if kind == EXPRESSION:
+                    value, rate, bias = expression_row(t, p, w, rows[i, 1], rows[i, 2], a_matrix[i])
+                else:
+                    value = 0.0
+                    rate, bias = velocity_row(t, p, w, rows[i, 1], rows[i, 2], a_matrix[i])
+                if rows[i, 3] == WRAPS:
+                    value = _within_turn(value, 2.0 * math.pi)
+                explicit[i] = rate
+                for j in range(t[NV]):
+                    explicit[i] -= a_matrix[i, j] * v[j]
             elif kind == DISTANCE:
                 value = math.sqrt(dot(d, d))
                 force = times(1.0 / value, d)
@@ -195,22 +243,50 @@ def constraint_rows(p: Rows, t: Integers, w: Rows) -> None:
                     bias = dot(add_, b) + 2.0 * dot(ad, bd) + dot(a, bdd)
                     moment = cross(b, a)
                 else:
-                    value, rate, bias, moment = _no_slip(
-                        a, ad, za, w_a, wd_a, w_b, wd_b, d, dd, ddd, subtract(p_b, reference), offset[i]
+                    up, turning, height = za, cross(w_a, za), 0.0
+                    if kind == DISC:
+                        up, turning, upright = _in_disc(za, turning, zb, cross(w_b, zb))
+                        height = dot(za, d) - offset[i] * upright if rows[i, 1] == 2 else 0.0
+                    rate, bias, moment = _no_slip(
+                        a,
+                        ad,
+                        up,
+                        turning,
+                        w_a,
+                        wd_a,
+                        w_b,
+                        wd_b,
+                        d,
+                        dd,
+                        ddd,
+                        subtract(p_b, reference),
+                        offset[i],
                     )
-                    force = a
+                    value, force = height, a
                     c = cd = cdd = 0.0
-            if kind != LINEAR_ROW:
+            if kind not in (LINEAR_ROW, EXPRESSION, VELOCITY):
                 _spread(t, w, link_a, link_b, moment, force, a_matrix[i])
             phi[i], phi_rate[i] = value - c, rate - cd
             b_vector[i] = cdd - bias - baumgarte[i, 0] * phi_rate[i] - baumgarte[i, 1] * phi[i]
 
 
 @part
+def _in_disc(n: Vector, nd: Vector, b: Vector, bd: Vector) -> tuple[Vector, Vector, float]:
+    """The direction e in a disc normal to b that is nearest to n, its rate, and n'e (0 where it is flat)."""
+    c, cd = dot(n, b), dot(nd, b) + dot(n, bd)
+    u = subtract(n, times(c, b))
+    rate = subtract(nd, add(times(cd, b), times(c, bd)))
+    size = math.sqrt(dot(u, u))
+    e = times(1.0 / size, u)
+    return e, times(1.0 / size, subtract(rate, times(dot(e, rate), e))), size
+
+
+@part
 def _no_slip(
     a: Vector,
     ad: Vector,
-    n: Vector,
+    e: Vector,
+    ed: Vector,
     w_a: Vector,
     wd_a: Vector,
     w_b: Vector,
@@ -220,16 +296,15 @@ def _no_slip(
     ddd: Vector,
     r: Vector,
     radius: float,
-) -> tuple[float, float, float, Vector]:
-    """Value (0: there is none), velocity, its rate for v̇ = 0, and moment of the row a'(slip) = 0.
+) -> tuple[float, float, Vector]:
+    """Velocity, its rate for v̇ = 0, and moment of the row a'(slip) = 0.
 
-    slip = velocity of b's material against a's at the contact p_b - radius n
-         = (ḋ - w_a × d) - radius (w_b - w_a) × n,       n, the normal, turns with a
+    slip = velocity of b's material against a's at the contact p_b - radius e
+         = (ḋ - w_a × d) - radius (w_b - w_a) × e
     """
-    nd = cross(w_a, n)
     relative, relative_rate = subtract(w_b, w_a), subtract(wd_b, wd_a)
-    slip = subtract(subtract(dd, cross(w_a, d)), times(radius, cross(relative, n)))
+    slip = subtract(subtract(dd, cross(w_a, d)), times(radius, cross(relative, e)))
     rate = subtract(subtract(ddd, cross(wd_a, d)), cross(w_a, dd))
-    rate = subtract(rate, times(radius, add(cross(relative_rate, n), cross(relative, nd))))
-    contact = subtract(r, times(radius, n))
-    return 0.0, dot(a, slip), dot(ad, slip) + dot(a, rate), cross(contact, a)
+    rate = subtract(rate, times(radius, add(cross(relative_rate, e), cross(relative, ed))))
+    contact = subtract(r, times(radius, e))
+    return dot(a, slip), dot(ad, slip) + dot(a, rate), cross(contact, a)

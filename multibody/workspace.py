@@ -9,7 +9,7 @@ from multibody.model import Array, Integers
 
 
 def _sizes(
-    nq: int, nv: int, nl: int, np_: int, nc: int, nk: int, nr: int, ng: int, _nt: int
+    nq: int, nv: int, nl: int, np_: int, nc: int, nk: int, nr: int, ng: int, _nt: int, tape: int
 ) -> dict[int, int]:
     """How many numbers each field of w holds, in the order in which they lie."""
     aside = nr * nv + nr + nv + nq
@@ -34,6 +34,9 @@ def _sizes(
         layout.BAUMGARTE: 2 * nr,
         layout.PHI: nr,
         layout.PHI_RATE: nr,
+        layout.EXPLICIT: nr,
+        layout.LEVEL: 1,
+        layout.DRIVEN_WORK: 1,
         layout.A: nr * nv,
         layout.B: nr,
         layout.CONSTRAINT_FORCE: nv,
@@ -69,6 +72,7 @@ def _sizes(
         layout.MOMENTA: nv * nv,
         layout.SHIFT: nv,
         layout.FREE_MOTION: nv,
+        layout.TAPE: 4 * tape,
         layout.ASIDE: aside,
         layout.ASIDE_2: aside,
         layout.SQUARE: (nv + nr) * (nv + nr + 4),
@@ -105,9 +109,11 @@ class Workspace:
     `Jdv` (nc): coordinates of interest with θ˙ = J v and θ¨ = J v̇ + Jdv. `point_position`, `point_velocity`
     (np × 3, world). `energy`: kinetic and potential, joules. SI units, radians.
 
-    Of the constraints, all with nr rows: `on` (nk, written by the caller, 1 or 0), `phi`, `phi_rate`, `A`
-    (nr × nv), `b`: A v̇ = b; `constraint_force` (nv) and `multipliers` (nr); `clock` (time now, and the time
-    at which the targets hold), `target` (ng × 6, value and five time derivatives of each prescribed value,
+    Of the constraints, all with nr rows: `on` (nk, written by the caller, 1 or 0), `phi`, `phi_rate`,
+    `explicit` (Φ_t, the part of it that is not A v), `A` (nr × nv), `b`: A v̇ = b; `level` (1 leaves out rows
+    of velocity level), `driven_work` (J, done by constraints that move with time, over the steps taken);
+    `constraint_force` (nv) and `multipliers` (nr); `clock` (time now, and the time at which the targets
+    hold), `target` (ng × 6, value and five time derivatives of each prescribed value,
     written by the caller), `baumgarte` (nr × 2), `ranking` (layout.py names its entries), `choice`: of the
     formulation (formulations.py) and of corrections after each step (0: none).
     """
@@ -138,6 +144,9 @@ class Workspace:
         self.baumgarte = self._view(layout.BAUMGARTE).reshape(-1, 2)
         self.phi = self._view(layout.PHI)
         self.phi_rate = self._view(layout.PHI_RATE)
+        self.explicit = self._view(layout.EXPLICIT)
+        self.level = self._view(layout.LEVEL)
+        self.driven_work = self._view(layout.DRIVEN_WORK)
         self.A = self._view(layout.A).reshape(-1, nv)
         self.b = self._view(layout.B)
         self.constraint_force = self._view(layout.CONSTRAINT_FORCE)

@@ -41,8 +41,9 @@ class Balance:
 
     Largest residuals, of position in m or rad and of velocity per second; least and largest rank of the
     constraints' rows, the smallest singular value of theirs that was kept (scaled rows, 1 is ordinary; all
-    of these None without constraints), and how many branch poses were passed. Work of the motors, and the
-    largest difference between the gain of energy and the work of motors and friction, in J.
+    of these None without constraints), and how many branch poses were passed. Work of the motors; the
+    largest difference between the gain of energy and the work of motors, friction and moving constraints;
+    and the work of these, all in J.
     """
 
     residual_position_max: float
@@ -53,6 +54,7 @@ class Balance:
     singular_passages: int
     motor_work_J: float
     energy_balance_error_J: float
+    constraint_work_J: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +192,7 @@ def _balance(work: Workspace, figures: Floats) -> Balance:
         int(work.ranking[PASSAGES]),
         float(figures[kernels.MOTOR_WORK]),
         float(figures[kernels.IMBALANCE]),
+        float(work.driven_work[0]),
     )
 
 

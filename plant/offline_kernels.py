@@ -20,6 +20,7 @@ from multibody.constrained_steps import constrained_rk4, constrained_semi_implic
 from multibody.dynamics import dynamics, energy
 from multibody.integrate import rk4, semi_implicit
 from multibody.layout import (
+    DRIVEN_WORK,
     EFFORT,
     ENERGY,
     FRICTION,
@@ -51,7 +52,7 @@ from plant.layout import RK4
     POWER,  # of friction when the machine was last looked at, W
     MOTOR_WORK,  # of the constant efforts, J
     ENERGY_START,  # kinetic and potential, J
-    IMBALANCE,  # largest |energy - energy at the start - work|, J
+    IMBALANCE,  # largest |energy - energy at the start - work|, that of moving constraints too, J
 ) = range(10)
 FIGURES = 10
 """Entries above; the coordinates at the start follow them."""
@@ -78,6 +79,7 @@ def look(p: Rows, t: Integers, w: Rows, dt: float, figures: Rows) -> None:
     for k in range(t[NV]):
         figures[MOTOR_WORK] += effort[k] * (q[k] - figures[FIGURES + k])
     gained = total - figures[ENERGY_START] - figures[FRICTION_WORK] - figures[MOTOR_WORK]
+    gained -= vector(t, w, DRIVEN_WORK)[0]
     figures[IMBALANCE] = max(figures[IMBALANCE], abs(gained))
     if t[N_ROWS] > 0:
         _look_at_constraints(p, t, w, figures)

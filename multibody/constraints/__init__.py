@@ -12,11 +12,13 @@ from multibody.constraints.coordinate import CoordinateConstraint
 from multibody.constraints.coupling import CouplingConstraint
 from multibody.constraints.cylindrical import CylindricalClosure
 from multibody.constraints.distance import DistanceClosure
+from multibody.constraints.expression import ExpressionConstraint
 from multibody.constraints.point import PointClosure
 from multibody.constraints.prismatic import PrismaticClosure
 from multibody.constraints.revolute import RevoluteClosure
 from multibody.constraints.rolling import RollingConstraint
 from multibody.constraints.universal import UniversalClosure
+from multibody.constraints.velocity import VelocityConstraint
 from multibody.constraints.weld import WeldClosure
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "CouplingConstraint",
     "CylindricalClosure",
     "DistanceClosure",
+    "ExpressionConstraint",
     "Frame",
     "PointClosure",
     "PrismaticClosure",
@@ -33,5 +36,6 @@ __all__ = [
     "RollingConstraint",
     "Row",
     "UniversalClosure",
+    "VelocityConstraint",
     "WeldClosure",
 ]

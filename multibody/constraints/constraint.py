@@ -9,6 +9,9 @@ With d = p_b - p_a (world), a_i the i-th axis of frame a, b_j the j-th of frame 
 | distance | \\|d\\| - c | m |
 | linear | Σ factor θ - c | that of the coordinates |
 | no_slip(i) | velocity level: a_i'(velocity of b's material against a's at p_b - offset a_3) | m/s |
+| disc(i) | the same at the lowest point of a disc about b_3; for i = 3 Φ is its height | m/s, m |
+| expression | Φ(θ, t) | that of the expression |
+| velocity | velocity level: Σ f(θ, t) θ˙ - g(θ, t) | that of the sum |
 
 The relative rows do not change when everything moves rigidly, so that each acts with one wrench on b and its
 opposite on a.

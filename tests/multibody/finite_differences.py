@@ -5,6 +5,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from multibody import Mechanism, Workspace, layout
+from tests.multibody.machines import moved
+
+OF_VELOCITY = (layout.NO_SLIP, layout.VELOCITY)
 Array = npt.NDArray[np.float64]
 _STEP = 1e-3
 
@@ -31,3 +35,35 @@ def jacobian(f: Callable[[Array], Array], q: Array, wraps: Sequence[bool] | None
     """df/dq, one column for each entry of q."""
     columns = [derivative(lambda t, e=e: f(q + t * e), wraps) for e in np.eye(len(q))]
     return np.stack(columns, axis=-1)
+
+
+def check_rows(
+    make: Callable[[Array, Array, float], Workspace], mechanism: Mechanism, q: Array, v: Array, a: Array
+) -> None:
+    """Φ˙ = A v + Φ_t, A = dΦ˙/dv and Φ¨ = A v̇ - b along a motion with velocity v and acceleration a.
+
+    `make` gives the rows for q, v and a time. Rows on the level of velocities have no Φ, but the rest.
+    """
+
+    def at(t: float) -> Workspace:
+        return make(moved(mechanism, q, t * v + 0.5 * t * t * a), v + t * a, t)
+
+    now = at(0.0)
+    holonomic = _has_position(mechanism)
+    scale = max(1.0, float(np.abs(now.b).max()))
+    rate = derivative(lambda s: at(s).phi.copy())
+    assert np.abs(now.phi_rate - rate)[holonomic].max(initial=0.0) < 1e-7 * scale
+    explicit = derivative(lambda s: make(q, 0.0 * v, s).phi.copy())
+    assert np.abs(now.explicit - explicit)[holonomic].max(initial=0.0) < 1e-7 * scale
+    assert np.abs(now.A @ v + now.explicit - now.phi_rate).max() < 1e-12 * scale
+    by_velocity = jacobian(lambda u: make(q, u, 0.0).phi_rate.copy(), v)
+    assert np.abs(now.A - by_velocity).max() < 1e-9 * scale
+    second = derivative(lambda s: at(s).phi_rate.copy())
+    assert np.abs(now.A @ a - now.b - second).max() < 1e-6 * scale
+
+
+def _has_position(mechanism: Mechanism) -> npt.NDArray[np.bool_]:
+    t = mechanism.topology
+    rows = t[t[layout.ROWS] : t[layout.ROWS + 1]].reshape(-1, 4)
+    of_velocity = np.isin(rows[:, 0], OF_VELOCITY) | ((rows[:, 0] == layout.DISC) & (rows[:, 1] != 2))
+    return np.asarray(~of_velocity)

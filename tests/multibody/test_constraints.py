@@ -1,29 +1,29 @@
 """Every kind of constraint: Φ, A, b against differences through one helper, switches, refusals."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
-from multibody import Mechanism, ModelError, Workspace, layout
+from multibody import Mechanism, ModelError, Workspace
 from multibody.constraints import (
     Constraint,
     CoordinateConstraint,
     CouplingConstraint,
     CylindricalClosure,
     DistanceClosure,
+    ExpressionConstraint,
     Frame,
     PointClosure,
     PrismaticClosure,
     RevoluteClosure,
     RollingConstraint,
     UniversalClosure,
+    VelocityConstraint,
     WeldClosure,
 )
 from multibody.kinematics import kinematics
 from multibody.rows import constraint_rows
-from tests.multibody.finite_differences import derivative
-from tests.multibody.machines import Array, moved, random_rotation, random_state, random_tree
+from tests.multibody.finite_differences import check_rows
+from tests.multibody.machines import Array, random_rotation, random_state, random_tree
 
 KINDS = (
     "revolute", "prismatic", "screw", "universal", "planar", "spherical", "free", "angles", "compound",
@@ -39,6 +39,17 @@ CLOSURES = [
     DistanceClosure,
     RollingConstraint,
 ]
+TEXTS = {
+    "polynomial": {"r": "tip_x**2 - 3*tip_y*tip_z**3 + tip_roll/(2 + tip_x**2) - 0.3"},
+    "functions": {"r": "sin(tip_x)*exp(-tip_y) + cos(tip_yaw)**2 - tan(0.3*tip_pitch) + tanh(tip_z)"},
+    "inverses": {"r": "asin(0.1*tip_x) + acos(tip_y/9) - atan(tip_z) + atan2(tip_x - 3, 2 + tip_y*tip_z)"},
+    "roots": {"r": "sqrt(9 + tip_x) * log(9 + tip_y) - (9 + tip_z)**0.5 + (9 + tip_x)**(tip_y/5)"},
+    "moving": {"r": "tip_x*cos(2*t) + tip_y*sin(2*t) - t**2/(1 + t)", "s": "tip_yaw*t - 3*tip_x + exp(-t)"},
+    "turning": {"x": "tip_yaw - 2*t", "z": "tip_roll + pi*t*deg"},
+}
+SKATE = VelocityConstraint(
+    "it", factors={"tip_x": "sin(tip_yaw) + t", "tip_y": "-cos(tip_yaw)*tip_z"}, value="0.3*tip_x*cos(t)"
+)
 
 
 def _frame(rng: np.random.Generator, body: str) -> Frame:
@@ -54,6 +65,13 @@ def _closed_tree(rng: np.random.Generator, kind: type[Constraint] | str) -> Mech
             made: Constraint = CouplingConstraint(
                 "it", factors={"tip_x": 0.4, "tip_yaw": -1.3, "tip_z": 2.0}, value=0.3
             )
+        elif kind == "velocity":
+            made = SKATE
+        elif kind in TEXTS:
+            made = ExpressionConstraint("it", expressions=TEXTS[kind])
+        elif kind == "disc":
+            on = _frame(rng, f"body{b}")
+            made = RollingConstraint("it", a=_frame(rng, f"body{a}"), b=on, radius_m=0.3, disc=True)
         else:
             made = CoordinateConstraint("it", of=kind, value=0.3)
     else:
@@ -82,29 +100,8 @@ def _rows(mechanism: Mechanism, q: Array, v: Array, time: float = 0.0) -> Worksp
     return w
 
 
-def check_rows(
-    make: Callable[[Array, Array, float], Workspace], mechanism: Mechanism, q: Array, v: Array, a: Array
-) -> None:
-    """The shared helper: Φ˙ = A v + Φ_t and Φ¨ = A v̇ - b along a motion with velocity v, acceleration a."""
-
-    def at(t: float) -> Workspace:
-        return make(moved(mechanism, q, t * v + 0.5 * t * t * a), v + t * a, t)
-
-    now = at(0.0)
-    t = mechanism.topology
-    kinds = t[t[layout.ROWS] : t[layout.ROWS + 1]].reshape(-1, 4)[:, 0]
-    holonomic = kinds != layout.NO_SLIP
-    scale = max(1.0, float(np.abs(now.b).max()))
-    rate = derivative(lambda s: at(s).phi.copy())
-    assert np.abs(now.phi_rate - rate)[holonomic].max() < 1e-7 * scale
-    explicit = derivative(lambda s: make(q, 0.0 * v, s).phi.copy())
-    assert np.abs(now.A @ v + explicit - now.phi_rate).max() < 1e-7 * scale
-    second = derivative(lambda s: at(s).phi_rate.copy())
-    assert np.abs(now.A @ a - now.b - second).max() < 1e-6 * scale
-
-
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("kind", [*CLOSURES, "coupling", "tip_x", "tip_roll"])
+@pytest.mark.parametrize("kind", [*CLOSURES, "disc", "coupling", "tip_x", "tip_roll", "velocity", *TEXTS])
 def test_rows_against_differences(kind, seed):
     rng = np.random.default_rng(seed)
     while True:

@@ -1,0 +1,25 @@
+"""What all constraints in the machine file share, and the names by which they call coordinates."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from machine.fields import Number, Section, entry
+
+COORDINATE_PATTERN = r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9]+)?$"
+CoordinateName = Annotated[str, Field(pattern=COORDINATE_PATTERN, max_length=60)]
+OF = "A coordinate: a joint, JOINT.FREEDOM, a task coordinate, or POINT.x, .y, .z, .roll, .pitch, .yaw"
+
+
+class ConstraintSpec(Section):
+    """What all constraints share."""
+
+    about: str = entry("What this constraint is, for people", default="")
+    alpha_1_s: Number = entry("Baumgarte: damping of the residual", "1/s", 0.0, ge=0)
+    beta_1_s2: Number = entry("Baumgarte: stiffness of the residual", "1/s²", 0.0, ge=0)
+
+    def baumgarte(self) -> tuple[float, float]:
+        """Return α and β."""
+        return self.alpha_1_s, self.beta_1_s2
