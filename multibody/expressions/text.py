@@ -6,8 +6,8 @@
     power    = atom ("**" signed)?
     atom     = number | name | function "(" sum ("," sum)* ")" | "(" sum ")"
 
-Names are coordinates ("crank", "sleeve.turn", "tool.x"), `t` (time, s), `pi`, `deg` (rad per degree).
-All functions are smooth where they are defined, so that a constraint has the derivatives that the motion needs.
+Names are coordinates ("crank", "sleeve.turn", "tool.x"), `t` (time, s), `pi`, `deg` (rad/degree).
+All functions are smooth where they are defined: a constraint has the derivatives that the motion needs.
 """
 
 from __future__ import annotations
