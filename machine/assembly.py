@@ -7,7 +7,7 @@ all other values are where the search begins, and so choose the branch.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -19,6 +19,7 @@ from multibody.assembly import AssembledState, AssemblyError, assemble, assemble
 from multibody.constraints import CoordinateConstraint
 from multibody.dynamics import dynamics
 from multibody.mechanism import Mechanism
+from multibody.rotations import move_by
 from multibody.rows import constraint_rows
 from multibody.workspace import Workspace
 
@@ -26,6 +27,7 @@ Vector = NDArray[np.float64]
 _STRIDE = 0.1
 """Longest way of a kept coordinate from one assembled pose to the next, rad or m."""
 _INDEPENDENT = 1e-5
+_CONTRADICTION = 1e-6
 _DROPPED = 2e-4
 """Singular value of the scaled rows below which a direction counts as dependent (as in multibody.rank)."""
 _EXACT, _ROUNDED = 1e-12, 1e-7
@@ -52,9 +54,11 @@ def assembled(
     found = _keeping(mechanism, kept, q, start, tolerance, travel=near is not None) if kept else start
     tangents = admitted(mechanism, found.q)
     moving = independent(mechanism, tangents, [*speeds, *first])
+    velocity = _velocity(mechanism, found.q, v, tangents, moving)
+    _refuse_contradiction(mechanism, found.q, velocity)
     return (
         found.q,
-        _velocity(mechanism, found.q, v, tangents, moving),
+        velocity,
         Assembly(
             mechanism.nv - start.ordinary_rank,
             len(mechanism.row_names),
@@ -65,6 +69,16 @@ def assembled(
             tuple(kept),
         ),
     )
+
+
+def _refuse_contradiction(mechanism: Mechanism, q: Vector, v: Vector) -> None:
+    """Raise AssemblyError where no velocity obeys all rows, as prescribed ones contradict each other."""
+    terms = _terms(mechanism, q)
+    open_by = np.abs(_row_scales(mechanism) * (terms.A @ v + terms.explicit))
+    if open_by.max(initial=0.0) > _CONTRADICTION * max(1.0, float(np.abs(v / _columns(mechanism)).max())):
+        worst = np.flatnonzero(open_by > 0.5 * open_by.max())[:3]
+        rows = tuple(mechanism.row_names[i] for i in worst)
+        raise AssemblyError(float(open_by.max()), rows, of_velocity=True)
 
 
 def _closed(mechanism: Mechanism, q: Vector) -> tuple[AssembledState, float]:
@@ -89,6 +103,17 @@ def admitted(mechanism: Mechanism, q: Vector, *, positions: bool = False) -> Vec
 def admitted_velocities(mechanism: Mechanism, q: Vector) -> Vector:
     """Return the same basis in rad/s and m/s."""
     return _columns(mechanism)[:, None] * admitted(mechanism, q)
+
+
+def neighbours(mechanism: Mechanism, q: Vector) -> Iterator[Vector]:
+    """Return the pose and a few assembled ones near it."""
+    yield q
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        near = q.copy()
+        move_by(mechanism.topology, near, _columns(mechanism) * rng.normal(size=mechanism.nv), 0.05)
+        with suppress(AssemblyError):
+            yield assemble(mechanism, near, tolerance=_ROUNDED).q
 
 
 def independent(mechanism: Mechanism, tangents: Vector, names: Sequence[str]) -> list[str]:

@@ -13,6 +13,7 @@ from machine.problems import shown
 
 _ELEMENTS = ("xx", "yy", "zz", "xy", "xz", "yz")
 _ROUNDING = 1e-6
+_LIGHTEST_KG = 1e-12
 
 
 class InertiaSpec(Section):
@@ -83,6 +84,11 @@ class BodySpec(Section):
 
     @model_validator(mode="after")
     def _inertia_needs_mass(self) -> BodySpec:
+        if 0 < self.mass_kg < _LIGHTEST_KG:
+            allowed = f"0, or {_LIGHTEST_KG:g} or more"
+            raise wrong(
+                "this mass is too small to compute with", f"{self.mass_kg:g}", allowed, at=("mass_kg",)
+            )
         if self.mass_kg == 0 and self.inertia_kg_m2.matrix().any():
             allowed = "more than 0 where there is inertia"
             raise wrong("a body without mass has no inertia", "0", allowed, "give it mass", at=("mass_kg",))

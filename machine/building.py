@@ -118,7 +118,7 @@ def model_problem(error: ModelError, document: Document) -> Problem:
     """Place what the mechanism says about a file."""
     section, *rest = error.where or ("",)
     place = (_SECTION.get(section, section), *rest) if section else ()
-    return document.problem(place, error.text, of_key=True)
+    return document.problem(place, error.text, of_key=True, remedy=error.remedy)
 
 
 def physics(file: MachineFile) -> dict[str, Any]:

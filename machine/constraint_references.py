@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -22,6 +23,7 @@ from machine.yaml import Document
 from multibody.expressions.text import RESERVED, words_in
 
 WORLD = "world"
+_STEEPEST = math.radians(89.9)
 
 
 def check_constraints(file: MachineFile, document: Document) -> Iterator[Problem]:
@@ -88,9 +90,29 @@ def _unit(
     file: MachineFile, document: Document, here: tuple[str, str], constraint: CoordinateSpec
 ) -> Iterator[Problem]:
     is_angle = coordinates(file).get(constraint.of)
-    if is_angle is None or is_angle == constraint.is_angle():
+    if is_angle is None:
+        return
+    if is_angle == constraint.is_angle():
+        yield from _pitch(file, document, here, constraint)
         return
     found = "equals_m" if is_angle else next(iter(constraint.model_fields_set & {"equals_rad", "equals_deg"}))
     allowed = "equals_rad or equals_deg" if is_angle else "equals_m"
     message = f"{constraint.of} is {'an angle' if is_angle else 'a length'}"
     yield document.problem((*here, found), message, of_key=True, found=found, allowed=allowed)
+
+
+def _pitch(
+    file: MachineFile, document: Document, here: tuple[str, str], constraint: CoordinateSpec
+) -> Iterator[Problem]:
+    """Refuse a pitch that is held where the three angles lose their meaning."""
+    task, value = file.task.get(constraint.of), constraint.value()
+    is_pitch = (task.coordinate if task else constraint.of).endswith(".pitch")
+    if is_pitch and isinstance(value, float) and abs(value) > _STEEPEST:
+        key = "equals_deg" if constraint.equals_deg is not None else "equals_rad"
+        yield document.problem(
+            (*here, key),
+            "a pitch cannot be held there: roll, pitch and yaw have no rates where it is ±90°",
+            found=f"{math.degrees(value):g} deg",
+            allowed="less than 90 deg on both sides",
+            remedy="use a closure between bodies, or a point of a body that is turned",
+        )

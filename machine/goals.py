@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,8 @@ from machine.freedoms import owned
 from machine.problems import MachineError
 from machine.yaml import Document
 from multibody.mechanism import Mechanism
+
+_SMALL = 1e-6
 
 
 def goal_coordinates(
@@ -32,7 +36,29 @@ def goal_coordinates(
             allowed=f"{freedoms}, one for each freedom of the machine under its constraints",
         )
         raise MachineError([problem])
+    if not _independent(mechanism, q, given, freedoms):
+        problem = document.problem(
+            ("controller", "goal_coordinates"),
+            "these coordinates depend on each other under the constraints",
+            found=", ".join(given),
+            allowed=f"independent ones, for example {', '.join(_default(file, mechanism, q))}",
+        )
+        raise MachineError([problem])
     return tuple(given)
+
+
+def _independent(mechanism: Mechanism, q: NDArray[np.float64], names: Sequence[str], freedoms: int) -> bool:
+    """Tell whether coordinates have independent rates at the pose, or at some pose near it."""
+    from machine.assembly import admitted_velocities, neighbours
+    from multibody.functions import coordinate_jacobian
+
+    rows = [mechanism.coordinate_index(name) for name in names]
+    for pose in neighbours(mechanism, q):
+        rates = coordinate_jacobian(mechanism, pose)[rows] @ admitted_velocities(mechanism, pose)
+        sizes = np.linalg.norm(rates, axis=1, keepdims=True)
+        if np.linalg.matrix_rank(rates / np.maximum(sizes, _SMALL), tol=_SMALL) >= freedoms:
+            return True
+    return False
 
 
 def _default(file: MachineFile, mechanism: Mechanism, q: NDArray[np.float64]) -> tuple[str, ...]:

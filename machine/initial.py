@@ -87,8 +87,21 @@ def _assembled(
     try:
         return assembled(mechanism, q, v, first, _given(file, speeds=True))
     except AssemblyError as error:
-        names = list(dict.fromkeys(row.partition(".")[0] for row in error.rows))
-        raise MachineError([_open(document, name, error.residual) for name in names]) from None
+        named = {row.partition(".")[0] for row in error.rows}
+        tell = _contradicted if error.of_velocity else _open
+        problems = [tell(document, name, error.residual) for name in file.constraints if name in named]
+        raise MachineError(problems) from None
+
+
+def _contradicted(document: Document, name: str, residual: float) -> Problem:
+    return document.problem(
+        ("constraints", name),
+        "no velocity meets this constraint and the others where the machine starts",
+        of_key=True,
+        found=f"open by {residual:.3g} typical lengths (or rad) per second",
+        allowed="constraints that do not contradict each other",
+        remedy="prescribe no more speeds than the machine has freedoms, or give another initial pose",
+    )
 
 
 def _open(document: Document, name: str, residual: float) -> Problem:

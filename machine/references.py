@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from machine.constraint_references import check_constraints
 from machine.file import MachineFile
 from machine.freedoms import coordinates, freedoms, initial_keys, initial_names, joint_limits, owned
+from machine.names import nearest
 from machine.problems import Problem
 from machine.units import choices
 from machine.unknown import unknown
@@ -43,11 +44,16 @@ def _tree(file: MachineFile, document: Document) -> Iterator[Problem]:
                 "one joint for each child",
             )
             yield document.problem(
-                ("joints", name, "child"), "two joints carry the same body", found=found, allowed=allowed
+                ("joints", name, "child"),
+                "two joints carry the same body",
+                found=found,
+                allowed=allowed,
+                remedy="keep one of them and close the loop under `constraints`",
             )
         carrier.setdefault(joint.child, name)
+    misspelt = {nearest(child, file.bodies) for child in carrier if child not in file.bodies}
     for name in file.bodies:
-        if name not in carrier and name != WORLD:
+        if name not in carrier and name != WORLD and name not in misspelt:
             remedy = f"add a joint with child: {name}"
             yield document.problem(
                 ("bodies", name), "no joint carries this body", of_key=True, found=name, remedy=remedy
@@ -61,6 +67,7 @@ def _tree(file: MachineFile, document: Document) -> Iterator[Problem]:
                 "the joints form a loop",
                 found=f"{joint.child} hangs on itself by way of {joint.parent}",
                 allowed="a tree that grows from world",
+                remedy="leave one of these joints out and close the loop under `constraints`",
             )
         closed |= loop
 

@@ -28,18 +28,21 @@ LONGEST = 0.5
 class AssemblyError(ValueError):
     """The constraints cannot be met near the given q.
 
-    `residual` is the largest scaled |Φ| reached, `rows` the names of the rows that remain open.
+    `residual` is the largest scaled |Φ| reached (not a number where Φ or A is none), `rows` the names of the
+    rows that remain open. With `of_velocity`, it is the largest scaled |A v + Φ_t| that any v leaves.
     """
 
-    def __init__(self, residual: float, rows: tuple[str, ...]) -> None:
+    def __init__(self, residual: float, rows: tuple[str, ...], *, of_velocity: bool = False) -> None:
         """Say what remains open."""
+        self.of_velocity = of_velocity
         gap = f"remain open, by up to {residual:.3g} (in typical lengths, or radians)"
         if not math.isfinite(residual):
             gap = "are not defined here"
-        super().__init__(
-            f"the constraints cannot be met near this pose: {', '.join(rows)} {gap}. "
-            "Check lengths and frames, or start nearer"
-        )
+        text = f"the constraints cannot be met near this pose: {', '.join(rows)} {gap}. "
+        text += "Check lengths and frames, or start nearer"
+        if of_velocity:
+            text = f"no velocity meets all constraints at this pose: {', '.join(rows)} {gap} per second"
+        super().__init__(text)
         self.residual, self.rows = residual, rows
 
 
@@ -91,7 +94,8 @@ def assemble_workspace(
     w.ranking[:] = 0.0
     _prepare(w)
     w.ranking[layout.ORDINARY] = ordinary
-    _prepare(w)
+    if math.isnan(_prepare(w)):
+        raise _not_closed(mechanism, w, math.nan, tolerance)
     correct_velocity(*w.arguments)
     constraint_rows(*w.arguments)
     return AssembledState(w.q.copy(), w.v.copy(), position_residual(*w.arguments), iterations, rank, ordinary)
@@ -100,8 +104,21 @@ def assemble_workspace(
 def _prepare(w: Workspace) -> float:
     dynamics(*w.arguments)
     constraint_rows(*w.arguments)
+    if not np.isfinite(w.A).all():
+        return math.nan
     factor(*w.arguments)
     return float(position_residual(*w.arguments))
+
+
+def _not_closed(mechanism: Mechanism, w: Workspace, residual: float, tolerance: float) -> AssemblyError:
+    """The error that names the worst rows: those that are not defined, else the most open ones."""
+    phi = np.where(np.isfinite(w.A).all(axis=1), np.abs(w.phi), np.nan)
+    worst = np.argsort(-np.where(np.isfinite(phi), phi, np.inf))[:3]
+    if not math.isfinite(residual):
+        worst = np.flatnonzero(~np.isfinite(phi))[:3]
+    return AssemblyError(
+        residual, tuple(mechanism.row_names[i] for i in sorted(worst) if not phi[i] <= tolerance)
+    )
 
 
 def _close(mechanism: Mechanism, w: Workspace, tolerance: float, most: int) -> int:
@@ -122,7 +139,7 @@ def _close_positions(mechanism: Mechanism, w: Workspace, tolerance: float, most:
         if residual <= tolerance:
             return iteration
         if not math.isfinite(residual):
-            break
+            raise _not_closed(mechanism, w, residual, tolerance)
         scaled_right_side_of(*w.arguments, -1.0, layout.PHI)
         least_motion(*w.arguments, zero, shift)
         start, reach = w.q.copy(), min(1.0, LONGEST / max(1e-300, float(np.abs(shift / columns).max())))
@@ -134,9 +151,7 @@ def _close_positions(mechanism: Mechanism, w: Workspace, tolerance: float, most:
                 break
             reach *= 0.5
         residual = now
-    phi = np.abs(w.phi)
-    worst = np.argsort(-np.where(np.isfinite(phi), phi, np.inf))[:3]
-    raise AssemblyError(residual, tuple(mechanism.row_names[i] for i in worst if not phi[i] <= tolerance))
+    raise _not_closed(mechanism, w, residual, tolerance)
 
 
 def _ordinary_rank(mechanism: Mechanism, w: Workspace, tolerance: float, most: int) -> int:

@@ -139,6 +139,7 @@ def _refuse_unclosed(joint: Joint, columns: Array) -> None:
         raise ModelError(
             f"columns {i + 1} and {j + 1} have a bracket outside the span of all columns, so that constant "
             "columns would be a nonholonomic constraint and not a joint (a universal joint is the common "
-            'case); use kind "compound", whose twists vary with its coordinates',
+            "case)",
             ("joints", joint.name, "columns"),
+            "make it a compound joint, whose twists vary with its coordinates",
         )

@@ -76,7 +76,9 @@ class Mechanism:
         gravity = _frozen(gravity_m_s2, (3,), ("gravity_m_s2",))
         links, seats, places = links_of(bodies, joints)
         if not links:
-            raise ModelError("no joint has any freedom, so nothing can move", ("joints",))
+            raise ModelError(
+                "no joint has any freedom, so nothing can move", ("joints",), "make one of them movable"
+            )
         refuse_massless(links)
         names = [name for freedoms in places.freedoms.values() for name in freedoms.names]
         angles = [angle for freedoms in places.freedoms.values() for angle in freedoms.is_angle]

@@ -27,11 +27,13 @@ ANGLES = ("roll", "pitch", "yaw")
 class ModelError(ValueError):
     """A description that no mechanism can have; `where` leads to it: ("bodies", "crank", "mass_kg")."""
 
-    def __init__(self, text: str, where: tuple[str, ...] = ()) -> None:
-        """Keep the text, without the place, and the place."""
-        super().__init__(f"{'.'.join(where)}: {text}" if where else text)
+    def __init__(self, text: str, where: tuple[str, ...] = (), remedy: str = "") -> None:
+        """Keep the text, without the place, the place, and what to do about it."""
+        whole = f"{text}; {remedy}" if remedy else text
+        super().__init__(f"{'.'.join(where)}: {whole}" if where else whole)
         self.text = text
         self.where = where
+        self.remedy = remedy
 
 
 def _frozen(value: npt.ArrayLike, shape: tuple[int, ...], where: tuple[str, ...]) -> Array:

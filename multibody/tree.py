@@ -213,11 +213,13 @@ def refuse_massless(links: Sequence[Link]) -> None:
         diagonal = np.diag(matrix)
         for k in np.flatnonzero(diagonal <= 0.0).tolist():
             joint = links[k].joint
-            text = (
-                "this joint moves neither mass nor inertia: give the bodies it carries mass, or it armature"
+            raise ModelError(
+                "this joint moves neither mass nor inertia",
+                ("joints", joint.name),
+                "give the bodies it carries mass (away from its axis), or the joint armature",
             )
-            raise ModelError(text, ("joints", joint.name))
-        scaled = matrix / np.sqrt(np.outer(diagonal, diagonal))
+        size = np.sqrt(diagonal)
+        scaled = matrix / size / size[:, None]
         values, vectors = np.linalg.eigh(scaled)
         lost = np.zeros(n, dtype=bool)
         if values[0] < 1e-13 * n:
@@ -229,8 +231,9 @@ def refuse_massless(links: Sequence[Link]) -> None:
         if len(names) == 1:
             whose = f"joint {names[0]} can move"
         raise ModelError(
-            f"{whose} without moving any mass: give a body between them mass, or a joint armature",
+            f"{whose} without moving any mass",
             ("joints", names[-1]),
+            "give a body between them mass, or a joint armature",
         )
 
 

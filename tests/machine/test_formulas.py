@@ -50,6 +50,9 @@ def test_degrees_of_a_formula_are_degrees(write):
     assert np.degrees(loaded.initial_q[0]) == pytest.approx(45 + 10 * loaded.initial_q[1])
 
 
+LINE = "line: {from_m: [0, 0, 0], to_m: [1, 0, 0], duration_s: 1}"
+
+
 @pytest.mark.parametrize(
     ("text", "key", "mark", "says"),
     [
@@ -72,8 +75,7 @@ def test_degrees_of_a_formula_are_degrees(write):
         ("{type: motion, coordinates: {lift: true}}", "coordinates.lift", "true", "a number"),
         ("{type: motion, curve: {}}", "curve", "{}", "line or circle or helix is missing"),
         (
-            "{type: motion, curve: {line: {from_m: [0, 0, 0], to_m: [1, 0, 0], duration_s: 1}, "
-            "of: [pin.x, lift, pin.zz]}}",
+            f"{{type: motion, curve: {{{LINE}, of: [pin.x, lift, pin.zz]}}}}",
             "curve.of[2]",
             "pin.zz",
             "no such coordinate",

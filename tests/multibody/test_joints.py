@@ -7,6 +7,7 @@ from multibody import Joint, Mechanism, ModelError, Point, functions
 from multibody.dynamics import dynamics, energy
 from multibody.integrate import rk4, semi_implicit
 from multibody.joint_map import configuration, gamma, twist_map, unclosed_pair
+from multibody.rotations import coordinate_rates
 from tests.multibody.finite_differences import derivative
 from tests.multibody.machines import (
     Array,
@@ -114,6 +115,74 @@ def test_quaternions_and_angles_describe_the_same_pose_and_motion(kind):
         for m, x, u in ((ball, q, v), (angles, e, rate))
     ]
     assert np.abs(accelerations[0] - accelerations[1]).max() < 1e-11 * np.abs(accelerations[0]).max()
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("rz",), ("z",), ("rz", "z"), ("ry", "rz"), ("rx", "ry", "rz"), ("x", "y", "rz"), ("rz", "x"),
+        ("x", "y", "z", "rx", "ry", "rz"), ("rx", "y", "rz", "x"),
+    ],
+)  # fmt: skip
+def test_joint_maps_against_differences(names):
+    """(ω; u) = Bm(e) ė from X⁻¹ Ẋ, and Γ with H β = Bm Γ β where the columns are closed."""
+    rng = np.random.default_rng(0)
+    plain, e = _columns(*names), rng.uniform(0.2, 0.9, size=len(names))
+    for columns in (plain, plain + 0.2 * rng.normal(size=plain.shape)):
+        rate = rng.normal(size=len(e))
+        rotation = configuration(columns, e)[0]
+
+        def at(t: float, part: int, columns: Array = columns, rate: Array = rate) -> Array:
+            return configuration(columns, e + t * rate)[part]
+
+        turning = rotation.T @ derivative(lambda t: at(t, 0))
+        sliding = rotation.T @ derivative(lambda t: at(t, 1))
+        twist = twist_map(columns, e) @ rate
+        assert np.abs(turning + turning.T).max() < 1e-10
+        assert np.abs([turning[2, 1], turning[0, 2], turning[1, 0]] - twist[:3]).max() < 1e-10
+        assert np.abs(sliding - twist[3:]).max() < 1e-10
+        if unclosed_pair(columns) is None:
+            beta = rng.normal(size=len(e))
+            rate = gamma(columns, e) @ beta
+            assert np.abs(twist_map(columns, e) @ rate - columns.T @ beta).max() < 1e-10
+
+
+SINGLE = {
+    **{
+        kind: {"kind": kind}
+        for kind in ("revolute", "prismatic", "cylindrical", "planar", "free", "spherical")
+    },
+    "screw": {"kind": "screw", "pitch_m_per_rad": 0.3},
+    "universal": {"kind": "universal", "second_axis": (0, 1, 0)},
+    "spherical on angles": {"kind": "spherical", "coordinates": "angles"},
+    "free on angles": {"kind": "free", "coordinates": "angles"},
+    "compound": {"kind": "compound", "columns": _columns("rz", "x", "ry")},
+    "simple ball": {"kind": "simple", "columns": _columns("rx", "ry", "rz")},
+    "simple slider": {"kind": "simple", "columns": _columns("x", "y", "z")},
+    "simple sleeve": {"kind": "simple", "columns": _columns("rx", "x")},
+}
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_each_kind_of_joint_against_differences(name):
+    """Configuration map, q̇(v), twist map and its rate of every kind, alone."""
+    rng, mechanism = np.random.default_rng(4), _single(**SINGLE[name])
+    q, v = random_state(rng, mechanism)
+    a, rates = rng.normal(size=mechanism.nv), np.empty(mechanism.nq)
+    coordinate_rates(mechanism.topology, q, v, rates)
+    assert np.abs(rates - derivative(lambda t: moved(mechanism, q, t * v))).max() < 1e-10
+    for point in mechanism.point_names:
+        change = derivative(
+            lambda t, n=point: functions.point_position(mechanism, n, moved(mechanism, q, t * v))
+        )
+        jacobian = functions.point_jacobian(mechanism, point, q)
+        assert np.abs(jacobian[3:] @ v - change).max() < 1e-9
+
+        def twist(t: float, n: str = point) -> Array:
+            return functions.point_jacobian(mechanism, n, _after(mechanism, q, v, a, t)) @ (v + t * a)
+
+        rate = jacobian @ a + functions.point_jacobian_rate(mechanism, point, q, v)
+        assert np.abs(rate - derivative(twist)).max() < 1e-8
 
 
 @pytest.mark.parametrize("seed", range(20))
