@@ -8,6 +8,9 @@ from machine.assembly import admitted_velocities
 from machine.description import Machine
 from machine.problems import MachineError
 from machine.yaml import parse_yaml
+from multibody.constraints import RollingConstraint, VelocityConstraint
+from multibody.kinematics import kinematics
+from multibody.rows import constraint_rows
 
 _HELD = 1e-6
 """Of the largest singular value: a smaller one means a motion that nothing determines."""
@@ -26,6 +29,14 @@ def for_controller(machine: Machine) -> Machine:
 def _reason(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
     mechanism = machine.mechanism
     alone = f"Its plant runs alone, and linkwork simulate {machine.name} --duration 10 simulates it"
+    for constraint in mechanism.constraints:
+        if isinstance(constraint, RollingConstraint | VelocityConstraint):
+            where, why = ("constraints", constraint.name), "the controller does not run rolling contacts yet"
+            return where, why, alone
+    moving = _moving_with_time(machine)
+    if moving:
+        message = f"{moving} moves with time by itself, and the controller's model stands still"
+        return ("constraints", moving), message, f"Make it a goal of the controller instead. {alone}"
     ball = _of_a_ball(machine)
     if ball:
         message = f"the controller does not drive or measure the freedoms of {ball}, which turn a quaternion"
@@ -54,6 +65,20 @@ def _reason(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
         message = f"no motor drives {', '.join(passive)}, and no closure holds it"
         return ("motors",), message, f"Drive every joint of a machine without closures. {alone}"
     return None
+
+
+def _moving_with_time(machine: Machine) -> str:
+    """Return the name of a constraint whose residual changes with time alone, else ''."""
+    work = machine.workspace()
+    residuals = []
+    for clock_s in (0.0, 0.37, 1.7):
+        work.clock[0] = clock_s
+        kinematics(*work.arguments)
+        constraint_rows(*work.arguments)
+        residuals.append(work.phi.copy())
+    changes = np.ptp(np.array(residuals), axis=0)
+    rows = zip(machine.mechanism.row_names, changes, strict=True)
+    return next((name.partition(".")[0] for name, change in rows if change > 0.0), "")
 
 
 def _of_a_ball(machine: Machine) -> str:
