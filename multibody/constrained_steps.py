@@ -35,7 +35,7 @@ _STEP = void(PARAMETERS, TOPOLOGY, BUFFER, float64)
 
 
 @part
-def _driving_power(t: Integers, w: Rows) -> float:
+def driving_power(t: Integers, w: Rows) -> float:
     """After a constrained acceleration: the power of the constraints that move with time, -λ'Φ_t (W)."""
     multipliers, explicit = vector(t, w, MULTIPLIERS), vector(t, w, EXPLICIT)
     power = 0.0
@@ -60,7 +60,7 @@ def constrained_rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
         constrained_forward_dynamics(p, t, w)
         coordinate_rates(t, q, v, rates)
         weight = 1.0 / 3.0 if stage in (1, 2) else 1.0 / 6.0
-        vector(t, w, DRIVEN_WORK)[0] += weight * dt * _driving_power(t, w)
+        vector(t, w, DRIVEN_WORK)[0] += weight * dt * driving_power(t, w)
         reach = dt if stage >= 2 else 0.5 * dt
         clock[0] = began + reach
         for k in range(nq):
@@ -83,7 +83,7 @@ def constrained_semi_implicit(p: Rows, t: Integers, w: Rows, dt: float) -> None:
     """The first-order step v += dt v̇(q, v), then q moves along the new v; dt in seconds."""
     q, v, vdot = vector(t, w, Q), vector(t, w, V), vector(t, w, VDOT)
     constrained_forward_dynamics(p, t, w)
-    vector(t, w, DRIVEN_WORK)[0] += dt * _driving_power(t, w)
+    vector(t, w, DRIVEN_WORK)[0] += dt * driving_power(t, w)
     for k in range(t[NV]):
         v[k] += dt * vdot[k]
     move(t, q, v, dt)

@@ -14,15 +14,28 @@ Newton's method does not converge, a step is made by projection (constrained_ste
 """
 
 from multibody.chart import chart_rates
-from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, VECTOR, boolean, float64, kernel, void
-from multibody.constrained import constrained_terms, free_forces, motion_in_basis
-from multibody.constrained_steps import constrained_rk4, constrained_semi_implicit
+from multibody.compiling import (
+    BUFFER,
+    INTEGERS,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    boolean,
+    float64,
+    kernel,
+    part,
+    void,
+)
+from multibody.constrained import constrained_terms, forces_of_constraint, free_forces, motion_in_basis
+from multibody.constrained_steps import constrained_rk4, constrained_semi_implicit, driving_power
 from multibody.kinematics import kinematics
 from multibody.layout import (
     BASIS,
     CHOICE,
     CLOCK,
     COLUMN_SCALE,
+    DRIVEN_WORK,
+    EXPLICIT,
     LOST,
     N_ROWS,
     NEAR,
@@ -168,7 +181,7 @@ def _rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows)
     )
     if not _begin(p, t, w, partition, z):
         return False
-    began, good = clock[0], True
+    began, good, work = clock[0], True, 0.0
     fill(sum_x, 0.0)
     fill(sum_v, 0.0)
     for stage in range(4):
@@ -180,6 +193,7 @@ def _rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows)
             break
         chart_rates(t, x, v, rate)
         weight = 1.0 / 3.0 if stage in (1, 2) else 1.0 / 6.0
+        work += weight * dt * _driven(p, t, w)
         reach = dt if stage >= 2 else 0.5 * dt
         clock[0] = began + reach
         for k in range(n):
@@ -190,9 +204,24 @@ def _rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows)
         good = recover(p, t, w, partition, z)
         if not good:
             break
-    if not good:
+    if good:
+        vector(t, w, DRIVEN_WORK)[0] += work
+    else:
         _restore(t, w, z, began)
     return good
+
+
+@part
+def _driven(p: Rows, t: Integers, w: Rows) -> float:
+    """Power (W) of what moves with time by itself, once the acceleration is known."""
+    explicit = vector(t, w, EXPLICIT)
+    moves = False
+    for i in range(t[N_ROWS]):
+        moves = moves or explicit[i] != 0.0
+    if moves:
+        forces_of_constraint(p, t, w)
+    power: float = driving_power(t, w)
+    return power if moves else 0.0
 
 
 @kernel(_STEP)
@@ -202,6 +231,7 @@ def minimal_semi_implicit(p: Rows, t: Integers, w: Rows, dt: float, partition: I
     began = clock[0]
     if _begin(p, t, w, partition, z):
         good = minimal_acceleration(p, t, w, partition, z)
+        work = dt * _driven(p, t, w) if good else 0.0
         if good:
             for k in range(t[NV]):
                 v[k] += dt * vdot[k]
@@ -212,6 +242,7 @@ def minimal_semi_implicit(p: Rows, t: Integers, w: Rows, dt: float, partition: I
             clock[0] = began + dt
             good = recover(p, t, w, partition, z)
         if good:
+            vector(t, w, DRIVEN_WORK)[0] += work
             return True
         _restore(t, w, z, began)
     partition[PROJECTED_STEPS] += 1

@@ -28,10 +28,11 @@ from multibody.compiling import (
     part,
     void,
 )
-from multibody.layout import COLUMN_SCALE, N_ROWS, NO_SLIP, NQ, NV, REFERENCE_SIZE, ROW_SCALE, ROWS, A
+from multibody.layout import COLUMN_SCALE, N_ROWS, NQ, NV, REFERENCE_SIZE, ROW_SCALE, ROWS, A
 from multibody.model import Integers
 from multibody.orthogonal import pivoted_qr
 from multibody.rank import ENTERED, back_substitute, exchange_back, reflect
+from multibody.rows import is_of_velocity
 from multibody.vectors import Rows
 from multibody.views import block, copy, matrix, table, vector
 
@@ -86,7 +87,7 @@ def columns_of(t: Integers, z: Rows, count: int) -> Rows:
 
 @part
 def _binds(t: Integers, level: int, i: int) -> bool:
-    return level == VELOCITIES or table(t, ROWS, 4)[i, 0] != NO_SLIP
+    return level == VELOCITIES or not is_of_velocity(table(t, ROWS, 4), i)
 
 
 @part

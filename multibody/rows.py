@@ -167,6 +167,13 @@ def _spread(t: Integers, w: Rows, a: int, b: int, moment: Vector, force: Vector,
             a = links[a, 0]
 
 
+@part
+def is_of_velocity(rows: Integers, i: int) -> bool:
+    """Whether row i (of the table `ROWS`) demands something of velocities alone."""
+    kind = rows[i, 0]
+    return kind in (NO_SLIP, VELOCITY) or (kind == DISC and rows[i, 1] != 2)
+
+
 @kernel(ON_MECHANISM)
 def constraint_rows(p: Rows, t: Integers, w: Rows) -> None:
     """After `kinematics`: Φ, A v + Φ_t, A and b of every row; rows that are switched off are zero."""
@@ -198,7 +205,7 @@ def constraint_rows(p: Rows, t: Integers, w: Rows) -> None:
 
         for i in range(first, first + count):
             kind = rows[i, 0]
-            of_velocity = kind in (NO_SLIP, VELOCITY) or (kind == DISC and rows[i, 1] != 2)
+            of_velocity = is_of_velocity(rows, i)
             if of_velocity and positions_only:
                 phi[i] = phi_rate[i] = b_vector[i] = explicit[i] = 0.0
                 continue
