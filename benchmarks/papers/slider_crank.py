@@ -17,7 +17,7 @@ from multibody.constrained import projected
 from multibody.constrained_steps import constrained_rk4
 from multibody.layout import RANK, REPLACED
 from multibody.model import Array
-from multibody.projector import projector
+from multibody.projector import projector, pseudo_inverse
 
 G = 9.81
 TANGENT = np.array([1.0, -2.0])
@@ -252,5 +252,6 @@ def _passive(angle: float) -> float:
     one, driven = np.eye(2), np.diag([1.0, 0.0])
     f_par = p @ (w.h + w.M @ TANGENT)
     s = (one - driven) @ (one - p)
-    f = f_par - (one - p) @ np.linalg.pinv(s, rcond=1e-9) @ (one - driven) @ f_par
+    inverse = pseudo_inverse(s, int(np.linalg.matrix_rank(s, tol=1e-9)))
+    f = f_par - (one - p) @ inverse @ (one - driven) @ f_par
     return float(np.linalg.norm((one - driven) @ f) / np.linalg.norm(f_par))
