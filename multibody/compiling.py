@@ -13,6 +13,7 @@ signature of most kernels: nothing returned, arguments (p, t, w).
 """
 
 import contextlib
+import copy
 import fcntl
 import hashlib
 import os
@@ -24,9 +25,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from types import CodeType
 from typing import Any, TypeVar, cast
 
 import numba
+from llvmlite import binding
 from numba import boolean, float64, int64, types, void
 from numba.core import config
 
@@ -145,6 +148,7 @@ class WarmReport:
 
 
 _declared: list[tuple[Any, Any]] = []
+_placing: dict[Any, Callable[[], None]] = {}
 
 
 def kernel(signature: Any) -> Callable[[Function], Function]:
@@ -161,15 +165,81 @@ def kernel(signature: Any) -> Callable[[Function], Function]:
             dispatcher = numba.njit(cache=True, error_model="numpy")(function)
         finally:
             _config.CACHE_DIR = previous
+        if hasattr(dispatcher, "disable_compile"):  # not where numba is switched off
+            _apart(dispatcher, signature)
         _declared.append((dispatcher, signature))
         return cast(Function, dispatcher)
 
     return declare
 
 
+def _apart(dispatcher: Any, signature: Any) -> None:
+    """Let other kernels call this one through a symbol of its own, so that they do not contain its code.
+
+    numba links whatever a function calls into it and compiles all of it again, level by level, which makes
+    the uppermost kernels the dearest although they are the shortest. Symbols must exist before a kernel
+    that names them is loaded, so what a kernel calls is fetched before it.
+    """
+    function, fetch, template = dispatcher.py_func, dispatcher.compile, dispatcher.get_call_template
+    name = f"linkwork.{function.__module__}.{function.__qualname__}"
+
+    def fetch_after_called(wanted: Any) -> Any:
+        for called in _called(function.__code__, function.__globals__):
+            called()
+        return fetch(wanted)
+
+    def call_from_kernel(types_given: Any, names_given: Any) -> Any:
+        """Only the declared signature is called from kernels; numbers are converted to its types."""
+        place()
+        may_compile, dispatcher._can_compile = dispatcher._can_compile, False
+        try:
+            return template(types_given, names_given)
+        finally:
+            dispatcher._can_compile = may_compile
+
+    def place() -> None:
+        result = dispatcher.overloads.get(signature.args)
+        if result is None:
+            dispatcher.compile(signature)
+            result = dispatcher.overloads[signature.args]
+        elif name in placed:
+            return
+        binding.add_symbol(name, result.library.get_pointer_to_function(result.fndesc.mangled_name))
+        outside = copy.copy(result.fndesc)
+        outside.mangled_name = name
+        dispatcher.targetctx.remove_user_function(result.entry_point)
+        dispatcher.targetctx.insert_user_function(result.entry_point, outside)
+        placed.add(name)
+
+    placed: set[str] = set()
+    dispatcher.compile, dispatcher.get_call_template = fetch_after_called, call_from_kernel
+    _placing[dispatcher] = place
+
+
+def _called(code: CodeType, names: dict[str, Any]) -> list[Callable[[], None]]:
+    """What fetches the kernels that a function calls itself or through its parts."""
+    found: list[Callable[[], None]] = []
+    for name in code.co_names:
+        value: Any = names.get(name)
+        if not hasattr(value, "py_func"):
+            continue
+        if value in _placing:
+            found.append(_placing[value])
+        else:
+            found.extend(_called(value.py_func.__code__, value.py_func.__globals__))
+    return found
+
+
 def part(function: Function) -> Function:
-    """Declare a small function that is only called inside kernels, where the compiler inlines it."""
-    return cast(Function, numba.njit(error_model="numpy")(function))
+    """Declare a small function that is only called inside kernels, where the compiler inlines it.
+
+    It is compiled for types of arguments, not anew for each constant that is given as one.
+    """
+    dispatcher: Any = numba.njit(error_model="numpy")(function)
+    if hasattr(dispatcher, "get_call_template"):
+        template, general = dispatcher.get_call_template, cast(Any, types).unliteral
+        dispatcher.get_call_template = lambda given, names: template(tuple(map(general, given)), names)
+    return cast(Function, dispatcher)
 
 
 def cached() -> bool:

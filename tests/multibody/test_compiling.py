@@ -49,6 +49,27 @@ def _finish(process: "subprocess.Popen[str]") -> tuple[int, bool, str]:
     return int(compiled), from_cache == "True", folder
 
 
+def test_a_kernel_loaded_without_warming_brings_what_it_calls(tmp_path):
+    """The second process finds the caller in the cache, and the callee's file gone."""
+    _copy_of_the_room(tmp_path)
+    script = """
+import numpy as np
+from multibody.linear import cholesky_solve
+x = np.array([4.0])
+cholesky_solve(np.array([[2.0]]), x)
+print(x[0], cholesky_solve.stats.cache_hits.total())
+"""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
+    environment |= {"PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    for hits in (0, 1):
+        run = subprocess.run(
+            [sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert run.stdout.split() == ["1.0", str(hits)], run.stderr
+        for path in (tmp_path / "cache").rglob("*lower_solve*"):
+            path.unlink()
+
+
 def test_only_one_of_two_processes_compiles_and_a_changed_source_compiles_anew(tmp_path):
     room = _copy_of_the_room(tmp_path)
     both = [_start(tmp_path), _start(tmp_path)]
