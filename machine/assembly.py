@@ -61,7 +61,7 @@ def assembled(
         velocity,
         Assembly(
             mechanism.nv - start.ordinary_rank,
-            len(mechanism.row_names),
+            sum(len(constraint.rows) for constraint in mechanism.constraints if constraint.on),
             _rank(mechanism, found.q),
             start.ordinary_rank,
             found.residual,

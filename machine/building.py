@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, cast
 
 import numpy as np
 
+from machine.compliance import stop_of
 from machine.constraints import Constraint as ConstraintOfFile
 from machine.constraints import coordinates_in_formulas, named_coordinates
 from machine.description import ControllerSettings, Limits, Motor, PlantSettings, Sensor, Tolerance
 from machine.file import MachineFile
 from machine.formulas import with_names
-from machine.freedoms import coordinates, freedoms, joint_limits, unnamed_coordinates
+from machine.freedoms import coordinates, freedoms, joint_limits, owned, unnamed_coordinates
 from machine.joint_types import friction
 from machine.joints import AxisSpec, JointSpec, ScrewSpec
 from machine.limits import AngleLimits, LengthLimits
@@ -60,7 +61,9 @@ def _unnamed(file: MachineFile) -> list[Coordinate]:
 
 def _constraints(file: MachineFile) -> list[Constraint]:
     called = unnamed_coordinates(file)
-    return [_renamed(spec, called).make(name) for name, spec in file.constraints.items()]
+    return [
+        replace(_renamed(spec, called).make(name), on=spec.on) for name, spec in file.constraints.items()
+    ]
 
 
 def _renamed(spec: ConstraintOfFile, called: dict[str, str]) -> ConstraintOfFile:
@@ -134,7 +137,20 @@ def physics(file: MachineFile) -> dict[str, Any]:
         "points": {name: {"body": spec.body, "at_m": spec.at_m} for name, spec in file.points.items()},
         "task": {name: spec.coordinate for name, spec in file.task.items()},
         **({"constraints": _demands(file)} if file.constraints else {}),
+        **_touch(file),
     }
+
+
+def _touch(file: MachineFile) -> dict[str, Any]:
+    """Stops and contacts, where there are any."""
+    found = {name: stop_of(file, name) for name in owned(file)}
+    stops = {
+        name: [*spec.values(), limits.position()]
+        for name, spec in found.items()
+        if spec is not None and (limits := joint_limits(file, name)) is not None
+    }
+    contacts = {name: spec.make(name) for name, spec in file.contacts.items()}
+    return {key: rows for key, rows in (("stops", stops), ("contacts", contacts)) if rows}
 
 
 def _demands(file: MachineFile) -> list[Any]:

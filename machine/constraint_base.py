@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from machine.fields import Number, Section, entry
+from machine.fields import Number, Section, Switch, entry
 
 COORDINATE_PATTERN = r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9]+)?$"
 CoordinateName = Annotated[str, Field(pattern=COORDINATE_PATTERN, max_length=60)]
@@ -16,6 +16,7 @@ OF = "A coordinate: a joint, JOINT.FREEDOM, a task coordinate, or POINT.x, .y, .
 class ConstraintSpec(Section):
     """What all constraints share."""
 
+    on: Switch = entry("Whether it holds from the start, or waits to be switched on", default=True)
     about: str = entry("What this constraint is, for people", default="")
     alpha_1_s: Number = entry("Baumgarte: damping of the residual", "1/s", 0.0, ge=0)
     beta_1_s2: Number = entry("Baumgarte: stiffness of the residual", "1/s²", 0.0, ge=0)

@@ -9,6 +9,7 @@ from pydantic import Field
 from machine.bodies import BodySpec, PointSpec
 from machine.constraint_base import CoordinateName
 from machine.constraints import Constraint
+from machine.contacts import ContactSpec
 from machine.fields import Name, Number, Section, Vector3, entry
 from machine.joint_types import Joint
 from machine.motors import Motor
@@ -33,6 +34,7 @@ class MachineFile(Section):
         "What is demanded of the motion beyond the joints: loops that close, guides, gears, by name",
         default={},
     )
+    contacts: dict[Name, ContactSpec] = entry("Points that touch planes and spheres, by name", default={})
     task: dict[Name, Task] = entry("Task coordinates that goals may name, by name", default={})
     motors: dict[CoordinateName, Motor] = entry(
         "The motors, by the name of the joint they drive, or of its freedom: JOINT.FREEDOM", default={}

@@ -11,6 +11,7 @@ from pydantic import model_validator
 
 from machine.fields import Name, Number, Section, Vector3, entry, one_of, wrong
 from machine.limits import AngleLimits, LengthLimits
+from machine.stops import ABOUT, AngleStopSpec, LengthStopSpec, refuse_without_limits
 
 _SHORTEST_AXIS = 1e-6
 
@@ -92,10 +93,16 @@ class RevoluteSpec(AxisSpec):
 
     type: Literal["revolute"] = entry("A hinge: one rotation about an axis")
     limits: AngleLimits = entry("Limits of the angle and its rates", default=AngleLimits())
+    stop: AngleStopSpec | None = entry(ABOUT, default=None)
     armature_kg_m2: Number = entry("Inertia added to the joint, beside that of rotors", "kg m²", 0.0, ge=0)
     viscous_N_m_s: Number = entry("Viscous friction", "N m s/rad", 0.0, ge=0)
     coulomb_N_m: Number = entry("Dry friction", "N m", 0.0, ge=0)
     coulomb_speed_rad_s: Number = entry("Speed at which dry friction is nearly full", "rad/s", 1e-3, gt=0)
+
+    @model_validator(mode="after")
+    def _stop_stands_somewhere(self) -> RevoluteSpec:
+        refuse_without_limits(self.stop, self.limits, ("stop",))
+        return self
 
     def freedoms(self) -> dict[str, bool]:
         """Return the one freedom, which bears the joint's own name: an angle."""
@@ -107,10 +114,16 @@ class PrismaticSpec(AxisSpec):
 
     type: Literal["prismatic"] = entry("A slide: one translation along an axis")
     limits: LengthLimits = entry("Limits of the position and its rates", default=LengthLimits())
+    stop: LengthStopSpec | None = entry(ABOUT, default=None)
     armature_kg: Number = entry("Mass added to the joint, beside that of rotors", "kg", 0.0, ge=0)
     viscous_N_s_m: Number = entry("Viscous friction", "N s/m", 0.0, ge=0)
     coulomb_N: Number = entry("Dry friction", "N", 0.0, ge=0)
     coulomb_speed_m_s: Number = entry("Speed at which dry friction is nearly full", "m/s", 1e-3, gt=0)
+
+    @model_validator(mode="after")
+    def _stop_stands_somewhere(self) -> PrismaticSpec:
+        refuse_without_limits(self.stop, self.limits, ("stop",))
+        return self
 
     def freedoms(self) -> dict[str, bool]:
         """Return the one freedom, which bears the joint's own name: a length."""
@@ -124,6 +137,7 @@ class ScrewSpec(AxisSpec):
     pitch_m_per_rad: Number | None = entry("Translation for each radian", "m/rad", None)
     pitch_m_per_turn: Number | None = entry("Translation for each turn", "m/turn", None)
     limits: AngleLimits = entry("Limits of the angle and its rates", default=AngleLimits())
+    stop: AngleStopSpec | None = entry(ABOUT, default=None)
     armature_kg_m2: Number = entry("Inertia added to the joint, beside that of rotors", "kg m²", 0.0, ge=0)
     viscous_N_m_s: Number = entry("Viscous friction", "N m s/rad", 0.0, ge=0)
     coulomb_N_m: Number = entry("Dry friction", "N m", 0.0, ge=0)
@@ -132,6 +146,11 @@ class ScrewSpec(AxisSpec):
     @model_validator(mode="after")
     def _one_pitch(self) -> ScrewSpec:
         one_of(self, "pitch_m_per_rad", "pitch_m_per_turn", needed=True)
+        return self
+
+    @model_validator(mode="after")
+    def _stop_stands_somewhere(self) -> ScrewSpec:
+        refuse_without_limits(self.stop, self.limits, ("stop",))
         return self
 
     def freedoms(self) -> dict[str, bool]:

@@ -24,7 +24,7 @@ class _Marked(dict[str, Any]):
 
 
 def mark_kinds(data: Any) -> Any:
-    """Return the file's data with the mappings under `motors`, `sensors` and `task` marked."""
+    """Return the file's data with what speaks of a freedom marked: `motors`, `sensors`, `task`, stops."""
     if not isinstance(data, dict):
         return data
     marked = dict(data)
@@ -33,7 +33,22 @@ def mark_kinds(data: Any) -> Any:
         rows = data.get(section)
         if isinstance(rows, dict):
             marked[section] = {name: _mark(section, name, row, joints) for name, row in rows.items()}
+    if isinstance(joints, dict):
+        marked["joints"] = {name: _mark_stops(str(name), row, joints) for name, row in joints.items()}
     return marked
+
+
+def _mark_stops(name: str, joint: Any, joints: dict[str, Any]) -> Any:
+    """Return a joint of several freedoms with the mappings under its `stop` marked."""
+    if not isinstance(joint, dict) or str(joint.get("type")) in _KIND_OF_JOINT:
+        return joint
+    stops = joint.get("stop")
+    if not isinstance(stops, dict):
+        return joint
+    return {
+        **joint,
+        "stop": {each: _mark("stop", f"{name}.{each}", row, joints) for each, row in stops.items()},
+    }
 
 
 def angle_or_length(value: Any) -> str:

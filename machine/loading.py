@@ -10,6 +10,7 @@ from typing import Any
 from machine import building
 from machine.advice import warnings_of
 from machine.catalogue import shipped, shipped_path
+from machine.compliance import check_steps, with_compliance
 from machine.description import Machine, interface_of
 from machine.file import MachineFile
 from machine.goals import goal_coordinates
@@ -38,6 +39,14 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
     mechanism = _built(file, document)
     plant_file, plant_mechanism = _plant(file, mechanism, document, plant_set)
     q, v, assembly = initial_state(file, mechanism, document)
+    touching = with_compliance(file, mechanism, q)
+    if plant_mechanism is mechanism:
+        plant_mechanism = touching
+    else:
+        plant_mechanism = with_compliance(plant_file, plant_mechanism, q, touching.stops)
+    mechanism = touching
+    if plant_mechanism.stops or plant_mechanism.contacts:
+        check_steps(plant_file, plant_mechanism, q, document)
     joints, motors, sensors = (
         building.joint_limits_of(file),
         building.motors_of(file),

@@ -2,7 +2,7 @@
 
 An entry names a place, "upper_arm.mass_kg" or in full "bodies.upper_arm.mass_kg", and gives a value in the
 unit of the key, or a percentage of the model's value: "+20%". Only physics can be set: bodies, the joints'
-geometry and friction, the motors' rotors and friction, gravity.
+geometry and friction, the motors' rotors and friction, contacts, gravity.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ _PHYSICS = {
         *("gear", "gear_rad_m", "rotor_inertia_kg_m2"),
         *("viscous_N_m_s", "coulomb_N_m", "viscous_N_s_m", "coulomb_N"),
     ),
+    "contacts": ("stiffness_N_m", "damping_N_s_m", "friction", "slip_speed_m_s"),
 }
 _ELEMENTS = {"com_m": 3, "at_m": 3, "axis": 3, "rpy_rad": 3, "rpy_deg": 3, "gravity_m_s2": 3}
 _SAME_THING = ({"rpy_rad", "rpy_deg"}, {"pitch_m_per_rad", "pitch_m_per_turn"})
@@ -159,7 +160,7 @@ def _unknown(setting: Setting, places: dict[str, Place], document: Document) -> 
         "no value with this name can be set",
         of_key=True,
         found=setting.key,
-        allowed=", ".join(own) or "NAME.KEY of a body, joint or motor",
+        allowed=", ".join(own) or "NAME.KEY of a body, joint, motor or contact",
         remedy=f"write {meant}" if meant else "",
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from machine.compliance import check_contacts
 from machine.constraint_references import check_constraints
 from machine.file import MachineFile
 from machine.freedoms import coordinates, freedoms, initial_keys, initial_names, joint_limits, owned
@@ -18,7 +19,16 @@ WORLD = "world"
 
 def check_references(file: MachineFile, document: Document) -> list[Problem]:
     """Return every problem of a file whose sections are right each for itself, in the order of the file."""
-    rules = (_tree, _points, check_constraints, _motors_and_sensors, _names, _initial, _settings)
+    rules = (
+        _tree,
+        _points,
+        check_constraints,
+        check_contacts,
+        _motors_and_sensors,
+        _names,
+        _initial,
+        _settings,
+    )
     problems = [problem for rule in rules for problem in rule(file, document)]
     return sorted(problems, key=lambda problem: (problem.line or 0, problem.column or 0))
 

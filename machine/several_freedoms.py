@@ -15,6 +15,7 @@ from machine.fields import Number, Section, Vector3, entry, wrong
 from machine.joints import AxisSpec, JointSpec, unit_vector
 from machine.kinds import ANGLE, LENGTH, angle_or_length
 from machine.limits import AngleLimits, LengthLimits
+from machine.stops import ABOUT, FreedomStop, refuse_without_limits
 
 FreedomLimits = Annotated[
     Annotated[AngleLimits, Tag(ANGLE)] | Annotated[LengthLimits, Tag(LENGTH)], Discriminator(angle_or_length)
@@ -28,6 +29,7 @@ class _SeveralSpec(JointSpec):
     """What joints of several freedoms share."""
 
     limits: dict[str, FreedomLimits] = entry(_LIMITS, default={})
+    stop: dict[str, FreedomStop] = entry(f"{ABOUT}; by the names of the freedoms", default={})
 
     @model_validator(mode="after")
     def _limits_fit(self) -> _SeveralSpec:
@@ -40,6 +42,12 @@ class _SeveralSpec(JointSpec):
             if isinstance(limits, AngleLimits) != own[name]:
                 found, allowed = ("rad", "m") if not own[name] else ("m", "rad or deg")
                 raise wrong("these limits have the wrong unit", found, allowed, "", ("limits", name))
+        return self
+
+    @model_validator(mode="after")
+    def _stops_stand_somewhere(self) -> _SeveralSpec:
+        for name, stop in self.stop.items():
+            refuse_without_limits(stop, self.limits.get(name), ("stop", name))
         return self
 
     def has_ball(self) -> bool:

@@ -91,7 +91,7 @@ def accelerate(mechanism: Mechanism, w: Workspace, formulation: Formulation = "p
     constrained_forward_dynamics(*w.arguments)
     if formulation in ("lagrange", "kkt"):
         _refuse_redundancy(mechanism, w, formulation)
-    r = w.effort + w.friction - w.h
+    r = w.effort + w.friction + w.compliant - w.h
     if formulation in REFERENCES:
         _by_reference(w, r, formulation)
     ranking = w.ranking

@@ -108,7 +108,7 @@ class ClosedFormMotion:
         bias = np.zeros(len(q))
         bias[[k for k in range(len(q)) if k not in own]] = self._forms.bias(self._variant, q, v)
         w = _dynamics_at(self._mechanism, q, v)
-        r = self.effort + w.friction - w.h
+        r = self.effort + w.friction + w.compliant - w.h
         return ReducedTerms(motions.T @ w.M @ motions, motions.T @ (r - w.M @ bias), motions, bias)
 
     def acceleration(self) -> Array:

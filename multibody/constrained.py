@@ -1,4 +1,4 @@
-"""Constrained acceleration: M v̇ = r + Fc, A v̇ = b, with r = effort + friction - h and Fc in the range of A'.
+"""Constrained acceleration: M v̇ = r + Fc, A v̇ = b, r = effort + friction + compliant - h, Fc = A'λ.
 
 Each formulation is a kernel with the same results in the workspace: `VDOT`, `CONSTRAINT_FORCE`, `MULTIPLIERS`
 (the shortest, in scaled rows, where they are not unique) and `RANKING`. All share the decision on the rank
@@ -15,6 +15,7 @@ from multibody.dynamics import dynamics
 from multibody.layout import (
     BASIS,
     COLUMN_SCALE,
+    COMPLIANT,
     CONSTRAINT_FORCE,
     EFFORT,
     EXCHANGES,
@@ -111,10 +112,11 @@ def motion_in_basis(t: Integers, w: Rows, free: int, r: Rows, x: Rows) -> None:
 
 @part
 def free_forces(t: Integers, w: Rows, r: Rows) -> None:
-    """r = effort + friction - h."""
+    """r = effort + friction + compliant - h."""
     effort, friction, h = vector(t, w, EFFORT), vector(t, w, FRICTION), vector(t, w, H)
+    compliant = vector(t, w, COMPLIANT)
     for k in range(t[NV]):
-        r[k] = effort[k] + friction[k] - h[k]
+        r[k] = effort[k] + friction[k] + compliant[k] - h[k]
 
 
 @kernel(ON_MECHANISM)

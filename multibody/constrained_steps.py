@@ -12,6 +12,7 @@ from multibody.layout import (
     CLOCK,
     DRIVEN_WORK,
     EXPLICIT,
+    LOSSES,
     MULTIPLIERS,
     N_ROWS,
     NQ,
@@ -51,7 +52,7 @@ def constrained_rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
     start_q, start_v = vector(t, w, START_Q), vector(t, w, START_V)
     sum_q, sum_v, rates = vector(t, w, SUM_Q), vector(t, w, SUM_V), vector(t, w, RATES)
     clock, nq, nv = vector(t, w, CLOCK), t[NQ], t[NV]
-    began = clock[0]
+    began, losses = clock[0], vector(t, w, LOSSES)
     copy(q, start_q)
     copy(v, start_v)
     fill(sum_q, 0.0)
@@ -61,6 +62,7 @@ def constrained_rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
         coordinate_rates(t, q, v, rates)
         weight = 1.0 / 3.0 if stage in (1, 2) else 1.0 / 6.0
         vector(t, w, DRIVEN_WORK)[0] += weight * dt * driving_power(t, w)
+        losses[2] += dt * weight * losses[0]
         reach = dt if stage >= 2 else 0.5 * dt
         clock[0] = began + reach
         for k in range(nq):
@@ -81,9 +83,10 @@ def constrained_rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
 @kernel(_STEP)
 def constrained_semi_implicit(p: Rows, t: Integers, w: Rows, dt: float) -> None:
     """The first-order step v += dt v̇(q, v), then q moves along the new v; dt in seconds."""
-    q, v, vdot = vector(t, w, Q), vector(t, w, V), vector(t, w, VDOT)
+    q, v, vdot, losses = vector(t, w, Q), vector(t, w, V), vector(t, w, VDOT), vector(t, w, LOSSES)
     constrained_forward_dynamics(p, t, w)
     vector(t, w, DRIVEN_WORK)[0] += dt * driving_power(t, w)
+    losses[2] += dt * losses[0]
     for k in range(t[NV]):
         v[k] += dt * vdot[k]
     move(t, q, v, dt)

@@ -1,4 +1,4 @@
-"""Tree dynamics by recursion: M(q) v̇ + h(q, v) = effort + friction.
+"""Tree dynamics by recursion: M(q) v̇ + h(q, v) = effort + friction + compliant.
 
 h by the recursive Newton-Euler algorithm and M by composite rigid bodies, both in world axes about one
 reference point (see `kinematics`), where inertias and wrenches of a subtree simply add up. The equations are
@@ -8,6 +8,7 @@ those of Kwatny & Blankenship 1995, section 5, with p = v and without the transf
 import math
 
 from multibody.compiling import ON_MECHANISM, kernel, part
+from multibody.compliant_forces import compliant_forces
 from multibody.kinematics import kinematics
 from multibody.layout import (
     ANGULAR,
@@ -15,6 +16,7 @@ from multibody.layout import (
     ARMATURE,
     AXES,
     COM,
+    COMPLIANT,
     COMPOSITE_FIRST,
     COMPOSITE_MASS,
     COMPOSITE_SECOND,
@@ -30,6 +32,7 @@ from multibody.layout import (
     LINEAR,
     LINEAR_BIAS,
     LINKS,
+    LOSSES,
     MASS,
     MOMENT,
     N_LINKS,
@@ -38,6 +41,7 @@ from multibody.layout import (
     REFERENCE,
     SCREW_ANGULAR,
     SCREW_LINEAR,
+    TOUCHING,
     VDOT,
     VISCOUS,
     H,
@@ -81,7 +85,7 @@ def _second_moment(
 
 @kernel(ON_MECHANISM)
 def dynamics(p: Rows, t: Integers, w: Rows) -> None:
-    """From q and v: `kinematics`, then M, h and friction."""
+    """From q and v: `kinematics`, then M, h, friction, and the forces of stops and contacts."""
     kinematics(p, t, w)
     links = table(t, LINKS, 3)
     gravity = load(matrix(t, p, GRAVITY, 3), 0)
@@ -146,28 +150,33 @@ def dynamics(p: Rows, t: Integers, w: Rows) -> None:
     v, friction = vector(t, w, V), vector(t, w, FRICTION)
     armature, viscous = vector(t, p, ARMATURE), vector(t, p, VISCOUS)
     coulomb, coulomb_speed = vector(t, p, COULOMB), vector(t, p, COULOMB_SPEED)
+    losses = vector(t, w, LOSSES)
+    losses[0] = losses[1] = 0.0
     for k in range(t[NV]):
         mass_matrix[k, k] += armature[k]
         friction[k] = -viscous[k] * v[k]
         if coulomb[k] != 0.0:
             friction[k] -= coulomb[k] * math.tanh(v[k] / coulomb_speed[k])
+        losses[0] -= friction[k] * v[k]
+    if t[TOUCHING + 1] > t[TOUCHING]:
+        compliant_forces(p, t, w)
 
 
 @kernel(ON_MECHANISM)
 def forward_dynamics(p: Rows, t: Integers, w: Rows) -> None:
-    """From q, v and effort: `dynamics`, then v̇ = M⁻¹ (effort + friction - h); NaN where M is singular."""
+    """`dynamics`, then v̇ = M⁻¹ (effort + friction + compliant - h); NaN where M is singular."""
     dynamics(p, t, w)
     effort, friction, h = vector(t, w, EFFORT), vector(t, w, FRICTION), vector(t, w, H)
-    vdot, factor = vector(t, w, VDOT), matrix(t, w, FACTOR, t[NV])
+    compliant, vdot, factor = vector(t, w, COMPLIANT), vector(t, w, VDOT), matrix(t, w, FACTOR, t[NV])
     for k in range(t[NV]):
-        vdot[k] = effort[k] + friction[k] - h[k]
+        vdot[k] = effort[k] + friction[k] + compliant[k] - h[k]
     cholesky(matrix(t, w, M, t[NV]), factor)
     cholesky_solve(factor, vdot)
 
 
 @kernel(ON_MECHANISM)
 def energy(p: Rows, t: Integers, w: Rows) -> None:
-    """After `dynamics`: kinetic energy v' M v / 2 (with armature) and potential energy -Σ m g'c (J)."""
+    """After `dynamics`: kinetic energy v' M v / 2 (with armature), and potential -Σ m g'c + springs (J)."""
     v, mass_matrix, result = vector(t, w, V), matrix(t, w, M, t[NV]), vector(t, w, ENERGY)
     gravity, own_mass, com = load(matrix(t, p, GRAVITY, 3), 0), vector(t, p, MASS), matrix(t, p, COM, 3)
     axes, origin = matrix(t, w, AXES, 3), matrix(t, w, ORIGIN, 3)
@@ -175,7 +184,7 @@ def energy(p: Rows, t: Integers, w: Rows) -> None:
     for j in range(t[NV]):
         for k in range(t[NV]):
             kinetic += v[j] * mass_matrix[j, k] * v[k]
-    potential = 0.0
+    potential = vector(t, w, LOSSES)[1]
     for i in range(t[N_LINKS]):
         x, y, z = load(axes, 3 * i), load(axes, 3 * i + 1), load(axes, 3 * i + 2)
         potential -= own_mass[i] * dot(gravity, add(load(origin, i), combine(x, y, z, load(com, i))))

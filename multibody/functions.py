@@ -54,7 +54,7 @@ def friction(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
 def forward_dynamics(
     mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike, effort: npt.ArrayLike
 ) -> Array:
-    """v̇ (nv) with M v̇ + h = effort + friction."""
+    """v̇ (nv) with M v̇ + h = effort + friction + compliant (the force of stops and contacts)."""
     workspace = _at(mechanism, q, v)
     _set("effort", workspace.effort, effort)
     _dynamics.forward_dynamics(*workspace.arguments)
@@ -62,10 +62,11 @@ def forward_dynamics(
 
 
 def inverse_dynamics(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike, vdot: npt.ArrayLike) -> Array:
-    """The effort (nv) that gives the acceleration v̇: M v̇ + h - friction."""
+    """The effort (nv) that gives the acceleration v̇: M v̇ + h - friction - compliant."""
     workspace = _dynamics_at(mechanism, q, v)
     _set("vdot", workspace.vdot, vdot)
-    effort: Array = workspace.M @ workspace.vdot + workspace.h - workspace.friction
+    applied = workspace.friction + workspace.compliant
+    effort: Array = workspace.M @ workspace.vdot + workspace.h - applied
     return effort
 
 
@@ -135,7 +136,10 @@ def kinetic_energy(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> 
 
 
 def potential_energy(mechanism: Mechanism, q: npt.ArrayLike) -> float:
-    """-Σ m g'c in joules, zero for masses at the world's origin; bodies fixed to the world are left out."""
+    """-Σ m g'c and the springs of stops and contacts, in joules.
+
+    Masses at the world's origin have none; bodies fixed to the world are left out.
+    """
     workspace = _dynamics_at(mechanism, q)
     _dynamics.energy(*workspace.arguments)
     return float(workspace.energy[1])

@@ -1,11 +1,12 @@
 """One step of time for the state (q, v) in a workspace, effort held; friction is evaluated at each stage.
 
-After a step only q and v are new: everything else in the workspace belongs to the last stage.
+After a step only q and v are new: everything else in the workspace belongs to the last stage
+(the energy lost so far is added up over the stages, with their weights).
 """
 
 from multibody.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel, void
 from multibody.dynamics import forward_dynamics
-from multibody.layout import NQ, NV, RATES, START_Q, START_V, SUM_Q, SUM_V, VDOT, Q, V
+from multibody.layout import LOSSES, NQ, NV, RATES, START_Q, START_V, SUM_Q, SUM_V, VDOT, Q, V
 from multibody.model import Integers
 from multibody.rotations import coordinate_rates, move, normalise
 from multibody.vectors import Rows
@@ -20,7 +21,7 @@ def rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
     q, v, vdot = vector(t, w, Q), vector(t, w, V), vector(t, w, VDOT)
     start_q, start_v = vector(t, w, START_Q), vector(t, w, START_V)
     sum_q, sum_v, rates = vector(t, w, SUM_Q), vector(t, w, SUM_V), vector(t, w, RATES)
-    nq, nv = t[NQ], t[NV]
+    losses, nq, nv = vector(t, w, LOSSES), t[NQ], t[NV]
     copy(q, start_q)
     copy(v, start_v)
     fill(sum_q, 0.0)
@@ -29,6 +30,7 @@ def rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
         forward_dynamics(p, t, w)
         coordinate_rates(t, q, v, rates)
         weight = 1.0 / 3.0 if stage in (1, 2) else 1.0 / 6.0
+        losses[2] += dt * weight * losses[0]
         reach = dt if stage == 2 else 0.5 * dt
         for k in range(nq):
             sum_q[k] += weight * rates[k]
@@ -46,8 +48,9 @@ def rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
 @kernel(_STEP)
 def semi_implicit(p: Rows, t: Integers, w: Rows, dt: float) -> None:
     """The symplectic first-order step: v += dt v̇(q, v), then q += dt v, dt in seconds."""
-    q, v, vdot = vector(t, w, Q), vector(t, w, V), vector(t, w, VDOT)
+    q, v, vdot, losses = vector(t, w, Q), vector(t, w, V), vector(t, w, VDOT), vector(t, w, LOSSES)
     forward_dynamics(p, t, w)
+    losses[2] += dt * losses[0]
     for k in range(t[NV]):
         v[k] += dt * vdot[k]
     move(t, q, v, dt)

@@ -52,6 +52,11 @@ RANKING = _field()  # the decision on the rank, see rank.py
 CHOICE = (
     _field()
 )  # how a step finds its acceleration (formulations.py), and whether it corrects (1) or not (0)
+COMPLIANT = _field()  # nv, generalized force of stops and contacts
+CONTACT_FORCE = _field()  # contacts × 3, on the point, world frame
+CONTACT_GAP = _field()  # contacts, distance from the surface, negative inside
+LOSSES = _field()  # power lost now (W), energy of stops' and contacts' springs (J), energy lost so far (J),
+# energy of springs that press no more, on their way back (J)
 
 # fields of w that only the kernels of this room use; all vectors in world axes
 REFERENCE = _field()  # 3, the point about which moments and linear velocities are taken
@@ -85,6 +90,12 @@ FREE_MOTION = _field()  # nv, components of a motion in the basis
 TAPE = _field()  # longest program × 4: value, two derivatives along the motion, and adjoint, see tape.py
 ASIDE = _field()  # nr × nv + nr + nv + nq, scratch of the branch poses and of the slower formulations
 ASIDE_2 = _field()  # the same
+TOUCHING = _field()  # 1 for each side of a stop, then for each contact, that presses, 0 for those that do not
+HELD = _field()  # 1 while a step holds TOUCHING fixed (compliant_steps.py)
+PRESSURE = (
+    _field()
+)  # of each of these: elastic force and the damper's pull (N or N m), above 0 where it presses
+BACKUP = _field()  # state at the beginning of a part of a step
 SQUARE = _field()  # (nv + nr)² + 4 (nv + nr), scratch of the slower formulations
 LAST = SQUARE
 
@@ -112,6 +123,13 @@ ROW_SCALE = _field()  # nr, takes a row to unit size
 COLUMN_SCALE = _field()  # nv, rad or m for one unit of velocity
 TARGET_GIVEN = _field()  # ng, with what targets begin
 BAUMGARTE_GIVEN = _field()  # nr × 2
+ON_GIVEN = _field()  # nk, with what the switches begin
+STOP_RANGE = _field()  # stops × 2, lowest and highest coordinate
+STOP_LAW = _field()  # stops × 2, stiffness and damping
+SURFACES = (
+    _field()
+)  # contacts × 7, a place and the normal of a plane, 0; or centre, nothing and radius of a sphere
+CONTACT_LAW = _field()  # contacts × 4, stiffness, damping, friction, slip speed
 REFERENCE_SIZE = _field()  # 1, size of the scaled rows in ordinary poses
 
 # tables in t
@@ -123,6 +141,8 @@ COORDINATES = _field()  # nc × 2: kind, then index in v of the joint, or index 
 CONSTRAINTS = _field()  # nk × 4: first row, number of rows, links of frames a and b (-1: world)
 ROWS = _field()  # nr × 4: kind, axes i and j (else first term, instruction or factor, and how many of them),
 # target (-1: none; -2: none, and Φ is an angle that may jump by whole turns)
+STOPS = _field()  # stops: index in q and v
+CONTACTS = _field()  # contacts: index of the point
 TERMS = _field()  # coordinate of interest of each term
 
 PROGRAM = _field()  # instructions × 3: operation, and the entries of the tape that it takes

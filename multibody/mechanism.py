@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from multibody import layout
+from multibody.compliance import Contact, JointStop, compliance_fields
 from multibody.constraints import Constraint
 from multibody.model import (
     ANGLES,
@@ -42,6 +43,8 @@ class Mechanism:
     points: tuple[Point, ...]
     coordinates: tuple[Coordinate, ...]
     constraints: tuple[Constraint, ...]
+    stops: tuple[JointStop, ...]
+    contacts: tuple[Contact, ...]
     gravity_m_s2: Array
     nq: int
     nv: int
@@ -67,6 +70,8 @@ class Mechanism:
         points: Sequence[Point] = (),
         coordinates: Sequence[Coordinate] = (),
         constraints: Sequence[Constraint] = (),
+        stops: Sequence[JointStop] = (),
+        contacts: Sequence[Contact] = (),
     ) -> "Mechanism":
         """Check the description and make the model.
 
@@ -101,8 +106,12 @@ class Mechanism:
             for c, (kind, index) in zip(everything, rows.tolist(), strict=True)
         }
         scales = scaling(links, constraints, demanded, angles, coordinate_angles)
+        compliant = compliance_fields(stops, contacts, own, [point.name for point in points])
         parameters, topology = lay_out(
-            tree_parameters(links, points, seats, gravity) | demanded.parameters | scales,
+            tree_parameters(links, points, seats, gravity)
+            | demanded.parameters
+            | scales
+            | compliant.parameters,
             {
                 layout.LINKS: np.array([[k.parent, k.coordinate, k.place] for k in links]),
                 layout.POSES: np.array([[k.scalar, k.base] for k in links]),
@@ -112,7 +121,8 @@ class Mechanism:
                 layout.POINTS: np.array([seats[point.body].link for point in points], dtype=np.int64),
                 layout.COORDINATES: rows,
             }
-            | demanded.tables,
+            | demanded.tables
+            | compliant.tables,
             counts=(places.nq, places.nv, len(links), len(points), len(everything), *demanded.counts),
         )
         return Mechanism(
@@ -121,6 +131,8 @@ class Mechanism:
             points=tuple(points),
             coordinates=tuple(coordinates),
             constraints=tuple(constraints),
+            stops=tuple(stops),
+            contacts=tuple(contacts),
             gravity_m_s2=gravity,
             nq=places.nq,
             nv=places.nv,
@@ -158,6 +170,10 @@ class Mechanism:
     def constraint_index(self, name: str) -> int:
         """Place of a constraint. Raises ModelError with the known names."""
         return _index("constraint", name, self.constraint_names)
+
+    def contact_index(self, name: str) -> int:
+        """Place of a contact. Raises ModelError with the known names."""
+        return _index("contact", name, tuple(contact.name for contact in self.contacts))
 
     def target_index(self, name: str) -> int:
         """Place of a constraint's prescribed value in `target`. Raises ModelError with the known names."""

@@ -116,6 +116,7 @@ def constraint_fields(
             layout.TERM_FACTOR: np.array([factor for _, factor in terms]),
             layout.TARGET_GIVEN: np.array(list(targets.values())),
             layout.BAUMGARTE_GIVEN: np.array(baumgarte),
+            layout.ON_GIVEN: np.array([float(c.on) for c in constraints]),
         }
         | programs.parameters(),
         {

@@ -5,8 +5,8 @@ Every body needs the wrench
     F = m (a_c - g),    N = c × F + I ω˙ + ω × I ω          about the world's origin, c: its centre of mass
 
 A joint transmits what the bodies beyond it need and do not get from constraints. The *reaction* is the part
-of this wrench that belongs to the joint itself: what motors, friction, rotors and constraints on the joint's
-own coordinate do along its freedoms is left out, so that it has no power in any motion of the joint. (A
+of this wrench that belongs to the joint itself: what motors, friction, stops, rotors and constraints on the
+joint's own coordinate do along its freedoms is left out, so that it has no power in any motion of the joint. (A
 screw keeps its force along the axis.) Of a closure it is the wrench that its multipliers stand for.
 
 Where rows depend on others, only their sum is determined; the shortest multipliers (in scaled rows) then
@@ -89,6 +89,8 @@ class ReactionTable:
         self._origin = np.array([seats[name].origin for name in bodies])
         self._child = np.array([bodies.index(joint.child) for joint in mechanism.joints], dtype=np.int64)
         self._carries = _carried(mechanism)
+        touching = [mechanism.point_index(contact.point) for contact in mechanism.contacts]
+        self._touched = [(bodies.index(mechanism.points[k].body), k) for k in touching]
         self._place = np.array([link.place for link in links])
         self._above = np.zeros((len(links), len(links)))
         for i, link in enumerate(links):
@@ -155,6 +157,8 @@ class ReactionTable:
                 needed[on] -= total
             if by >= 0:
                 needed[by] += total
+        for (body, k), force in zip(self._touched, w.contact_force, strict=True):
+            needed[body] -= np.concatenate([np.cross(w.point_position[k], force), force])
         wrenches, at = self._carries @ needed, origin[self._child]
         return np.hstack([at, wrenches[:, 3:], wrenches[:, :3] - np.cross(at, wrenches[:, 3:])])
 

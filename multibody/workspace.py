@@ -9,9 +9,22 @@ from multibody.model import Array, Integers
 
 
 def _sizes(
-    nq: int, nv: int, nl: int, np_: int, nc: int, nk: int, nr: int, ng: int, _nt: int, tape: int
+    nq: int,
+    nv: int,
+    nl: int,
+    np_: int,
+    nc: int,
+    nk: int,
+    nr: int,
+    ng: int,
+    _nt: int,
+    tape: int,
+    *,
+    stops: int,
+    contacts: int,
 ) -> dict[int, int]:
     """How many numbers each field of w holds, in the order in which they lie."""
+    sides = 2 * stops + contacts
     aside = nr * nv + nr + nv + nq
     return {
         layout.Q: nq,
@@ -44,6 +57,10 @@ def _sizes(
         layout.BASIS: nv * nv,
         layout.RANKING: RANKING_SIZE,
         layout.CHOICE: 2,
+        layout.COMPLIANT: nv,
+        layout.CONTACT_FORCE: 3 * contacts,
+        layout.CONTACT_GAP: contacts,
+        layout.LOSSES: 4,
         layout.REFERENCE: 3,
         layout.AXES: 9 * nl,
         layout.ORIGIN: 3 * nl,
@@ -75,6 +92,10 @@ def _sizes(
         layout.TAPE: 4 * tape,
         layout.ASIDE: aside,
         layout.ASIDE_2: aside,
+        layout.TOUCHING: sides,
+        layout.HELD: 1,
+        layout.PRESSURE: sides,
+        layout.BACKUP: nq + nv + 4 + RANKING_SIZE if sides else 0,
         layout.SQUARE: (nv + nr) * (nv + nr + 4),
     }
 
@@ -85,13 +106,14 @@ def lay_out(
     """The read-only arrays p and t, from the fields of p, the tables of t and the counts (layout.py)."""
     header = np.zeros(layout.END_OF_HEADER, dtype=np.int64)
     header[: len(counts)] = counts
+    stops, contacts = tables[layout.STOPS].size, tables[layout.CONTACTS].size
 
     def place(sizes: dict[int, int], start: int) -> None:
         for field, size in sizes.items():
             header[field : field + 2] = start, start + size
             start += size
 
-    place(_sizes(*counts), 0)
+    place(_sizes(*counts, stops=stops, contacts=contacts), 0)
     place({field: values.size for field, values in parameters.items()}, 0)
     place({field: values.size for field, values in tables.items()}, layout.END_OF_HEADER)
     p = np.concatenate([values.ravel() for values in parameters.values()]).astype(np.float64)
@@ -109,13 +131,18 @@ class Workspace:
     `Jdv` (nc): coordinates of interest with θ˙ = J v and θ¨ = J v̇ + Jdv. `point_position`, `point_velocity`
     (np × 3, world). `energy`: kinetic and potential, joules. SI units, radians.
 
-    Of the constraints, all with nr rows: `on` (nk, written by the caller, 1 or 0), `phi`, `phi_rate`,
+    Of the constraints, all with nr rows: `on` (nk, 1 or 0, see switching.py), `phi`, `phi_rate`,
     `explicit` (Φ_t, the part of it that is not A v), `A` (nr × nv), `b`: A v̇ = b; `level` (1 leaves out rows
     of velocity level), `driven_work` (J, done by constraints that move with time, over the steps taken);
     `constraint_force` (nv) and `multipliers` (nr); `clock` (time now, and the time at which the targets
     hold), `target` (ng × 6, value and five time derivatives of each prescribed value,
     written by the caller), `baumgarte` (nr × 2), `ranking` (layout.py names its entries), `choice`: of the
     formulation (formulations.py) and of corrections after each step (0: none).
+
+    Of stops and contacts: `compliant` (nv, their generalized force), `contact_force` (contacts × 3, N, on the
+    point, world), `contact_gap` (m, negative inside), `losses`: power lost now to friction, stops and
+    contacts (W), energy of their springs (J, part of the potential energy), energy lost in all steps (J),
+    and the part of the springs' energy that is on its way to be lost (J).
     """
 
     def __init__(self, parameters: Array, topology: Integers) -> None:
@@ -153,8 +180,12 @@ class Workspace:
         self.multipliers = self._view(layout.MULTIPLIERS)
         self.ranking = self._view(layout.RANKING)
         self.choice = self._view(layout.CHOICE)
+        self.compliant = self._view(layout.COMPLIANT)
+        self.contact_force = self._view(layout.CONTACT_FORCE).reshape(-1, 3)
+        self.contact_gap = self._view(layout.CONTACT_GAP)
+        self.losses = self._view(layout.LOSSES)
         self.basis = self._view(layout.BASIS).reshape(-1, nv)
-        self.on[:] = 1.0
+        self.on[:] = self._given(layout.ON_GIVEN)
         self.choice[1] = 1.0
         self.target[:, 0] = self._given(layout.TARGET_GIVEN)
         self.baumgarte.ravel()[:] = self._given(layout.BAUMGARTE_GIVEN)
@@ -176,3 +207,9 @@ class Workspace:
     def arguments(self) -> tuple[Array, Integers, Array]:
         """The three arguments (p, t, w) of every kernel: `dynamics(*workspace.arguments)`."""
         return self.parameters, self.topology, self.buffer
+
+
+def touches(work: Workspace) -> bool:
+    """Whether the mechanism has stops or contacts."""
+    t = work.topology
+    return bool(t[layout.TOUCHING + 1] > t[layout.TOUCHING])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from machine import Machine
 from multibody.dynamics import dynamics, energy
 from multibody.formulations import FORMULATIONS as ACCELERATIONS
-from multibody.layout import PASSAGES
+from multibody.layout import PASSAGES, RANK
 from multibody.workspace import Workspace
 from plant import offline_kernels as kernels
 from plant.layout import METHODS
@@ -22,6 +23,7 @@ from plant.offline_outputs import Reactions, Tracks, columns_of, known_points, t
 from plant.offline_ways import FORMULATIONS, INTEGRATORS, Steps, reactions_of, steps_by
 from plant.simulator import SimulationDiverged
 from plant.start import put_together
+from plant.switching import Switch, SwitchedAt, perform, refuse_switches, schedule
 
 Floats = NDArray[np.float64]
 MOST_STEPS: Final = 100_000_000
@@ -42,8 +44,9 @@ class Balance:
     Largest residuals, of position in m or rad and of velocity per second; least and largest rank of the
     constraints' rows, the smallest singular value of theirs that was kept (scaled rows, 1 is ordinary; all
     of these None without constraints), and how many branch poses were passed. Work of the motors; the
-    largest difference between the gain of energy and the work of motors, friction and moving constraints;
-    and the work of these, all in J.
+    largest difference between the gain of energy and the work of motors, friction, stops, contacts, impulses
+    and moving constraints; the work of these last; all in J. `lost_J`: what friction, stops, contacts and
+    impulses took. What was `switched`.
     """
 
     residual_position_max: float
@@ -55,6 +58,8 @@ class Balance:
     motor_work_J: float
     energy_balance_error_J: float
     constraint_work_J: float
+    lost_J: float
+    switched: tuple[SwitchedAt, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +109,7 @@ def simulate(
     stabilisation: str = "projection",
     track: Sequence[str] = (),
     reactions: bool = False,
+    switches: Sequence[Switch] = (),
 ) -> Motion:
     """Let the plant's mechanism move for `duration_s` from its initial state.
 
@@ -115,10 +121,10 @@ def simulate(
     "udwadia_kalaba" or "lagrange" (of the constrained acceleration), "minimal" or "taylor" (with steps of
     its own). stabilisation: "projection" of position and velocity after each step, "baumgarte" (with the
     file's α and β, else 100 and 2500) or "none". track: points whose motion is wanted. reactions: whether
-    those of joints and closures are.
+    those of joints and closures are. switches: constraints to be switched on the way (plant/switching.py).
 
-    Raises ValueError for an argument out of bounds and for initial positions that cannot be assembled,
-    SimulationDiverged when the state leaves the finite numbers.
+    Raises ValueError for an argument out of bounds and for initial positions that cannot be assembled
+    or a constraint that cannot be switched on, SimulationDiverged when the state leaves the finite numbers.
     """
     dt = machine.plant.period_s / machine.plant.substeps if dt_s is None else dt_s
     method = machine.plant.integrator if integrator is None else integrator
@@ -133,10 +139,26 @@ def simulate(
     figures = np.empty(kernels.FIGURES + len(work.q))
     kernels.look(*work.arguments, 0.0, figures)
     if formulation == "lagrange":
-        _check_independence(machine, figures)
+        _check_independence(machine, work)
+    events = schedule(machine.plant_mechanism, switches, dt, whole)
+    refuse_switches(switches, formulation, reactions)
+    switched: list[SwitchedAt] = []
+
+    def at_step(done: int) -> None:
+        for event in events.pop(done, ()):
+            switched.append(perform(machine.plant_mechanism, work, event, done * dt, figures))
+            if restart is not None:
+                restart()
+            if formulation == "lagrange":
+                _check_independence(machine, work)
+
     steps_of = steps_by(machine, work, formulation, method, stabilisation)
+    restart = getattr(steps_of, "restart", None)
+    at_step(0)
     start = work.buffer.copy()
-    recorded, seconds = _run(machine, work, figures, steps_of, METHODS.get(method, 0), dt, whole, rest, every)
+    recorded, seconds = _run(
+        machine, work, figures, steps_of, METHODS.get(method, 0), dt, whole, rest, every, at_step, events
+    )
     times = np.concatenate([np.arange(0, whole + 1, every) * dt, [duration_s]])[: len(recorded)]
     times[-1] = duration_s
     steps = whole + (rest > 0.0)
@@ -150,7 +172,7 @@ def simulate(
         v,
         float(figures[kernels.ENERGY_START]),
         _energy(work),
-        _balance(work, figures),
+        _balance(work, figures, switched),
         steps,
         steps / seconds if seconds > 0.0 else 0.0,
         steps_of.switches,
@@ -159,8 +181,12 @@ def simulate(
     )
 
 
-def _check_independence(machine: Machine, figures: Floats) -> None:
-    rows, rank = len(machine.plant_mechanism.row_names), figures[kernels.RANK_LEAST]
+def _check_independence(machine: Machine, work: Workspace) -> None:
+    constraints = machine.plant_mechanism.constraints
+    rows, rank = (
+        sum(len(c.rows) for c, on in zip(constraints, work.on, strict=True) if on),
+        work.ranking[RANK],
+    )
     if rows > 0 and rank < rows:
         raise ValueError(
             f"lagrange needs independent rows, but the {rows} rows of {machine.name} have rank {rank:.0f}: "
@@ -181,18 +207,20 @@ def _choose(work: Workspace, formulation: str, stabilisation: str) -> None:
         work.baumgarte[:] = 0.0
 
 
-def _balance(work: Workspace, figures: Floats) -> Balance:
-    constrained = len(work.phi) > 0
+def _balance(work: Workspace, figures: Floats, switched: Sequence[SwitchedAt]) -> Balance:
+    constrained, sigma = len(work.phi) > 0, float(figures[kernels.SIGMA])
     return Balance(
         float(figures[kernels.POSITION]),
         float(figures[kernels.VELOCITY]),
         int(figures[kernels.RANK_LEAST]) if constrained else None,
         int(figures[kernels.RANK_MOST]) if constrained else None,
-        float(figures[kernels.SIGMA]) if constrained else None,
+        sigma if constrained and math.isfinite(sigma) else None,
         int(work.ranking[PASSAGES]),
         float(figures[kernels.MOTOR_WORK]),
         float(figures[kernels.IMBALANCE]),
         float(work.driven_work[0]),
+        float(figures[kernels.LOST]),
+        tuple(switched),
     )
 
 
@@ -248,14 +276,23 @@ def _run(
     whole: int,
     rest: float,
     every: int,
+    at_step: Callable[[int], None],
+    events: Iterable[int],
 ) -> tuple[Floats, float]:
-    """The recorded states, the initial one first, and the wall time that the steps took."""
+    """The recorded states, the initial one first, and the wall time that the steps took.
+
+    `at_step` is called after each of the numbers of steps in `events`; the state recorded there is the one
+    before.
+    """
     width = len(work.q) + len(work.v)
     chunk = np.empty((min(_CHUNK, whole + 1), width))
     kept = [np.concatenate([work.q, work.v])[None, :]]
     run(*work.arguments, method, dt, 0, chunk, figures)  # loads the kernel before the clock runs
     seconds, done = 0.0, 0
-    for count, step in [*((n, dt) for n in _chunks(whole, len(chunk))), *([(1, rest)] if rest else [])]:
+    for count, step in [
+        *((n, dt) for n in _chunks(whole, len(chunk), events)),
+        *([(1, rest)] if rest else []),
+    ]:
         began = time.perf_counter()
         finite = run(*work.arguments, method, step, count, chunk, figures)
         seconds += time.perf_counter() - began
@@ -264,6 +301,7 @@ def _run(
         first = (-done - 1) % every
         kept.append(chunk[first:count:every].copy())
         done += count
+        at_step(done)
     last = np.concatenate([work.q, work.v])[None, :]
     if done % every:
         kept.append(last)
@@ -276,5 +314,7 @@ def _why(machine: Machine, at_s: float, stopped: str) -> str:
     return f"the simulation of {machine.name} diverged at {at_s:g} s; shorten the step"
 
 
-def _chunks(total: int, size: int) -> list[int]:
-    return [size] * (total // size) + ([total % size] if total % size else [])
+def _chunks(total: int, size: int, cuts: Iterable[int]) -> list[int]:
+    """Steps of each call: none longer than `size`, and an end at each cut."""
+    ends = sorted({*range(size, total, size), *(cut for cut in cuts if 0 < cut < total), total} - {0})
+    return [b - a for a, b in itertools.pairwise([0, *ends])]

@@ -23,7 +23,7 @@ from multibody.layout import (
     DRIVEN_WORK,
     EFFORT,
     ENERGY,
-    FRICTION,
+    LOSSES,
     N_ROWS,
     NQ,
     NV,
@@ -48,37 +48,42 @@ from plant.layout import RK4
     RANK_LEAST,
     RANK_MOST,
     SIGMA,  # smallest singular value of the scaled rows that was kept
-    FRICTION_WORK,  # J
-    POWER,  # of friction when the machine was last looked at, W
+    LOST,  # to friction, stops, contacts and impulses, J
+    SWITCH_LOSS,  # of that, what switching took (J)
+    COUNTED,  # of that, what the steps themselves had counted when the machine was last looked at, J
+    POWER,  # lost when the machine was last looked at, W
     MOTOR_WORK,  # of the constant efforts, J
     ENERGY_START,  # kinetic and potential, J
     IMBALANCE,  # largest |energy - energy at the start - work|, that of moving constraints too, J
-) = range(10)
-FIGURES = 10
+) = range(12)
+FIGURES = 12
 """Entries above; the coordinates at the start follow them."""
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, float64, VECTOR))
 def look(p: Rows, t: Integers, w: Rows, dt: float, figures: Rows) -> None:
-    """Renew the figures by the state at the end of a step of dt; dt = 0 begins them."""
-    q, v, effort, friction = vector(t, w, Q), vector(t, w, V), vector(t, w, EFFORT), vector(t, w, FRICTION)
+    """Renew the figures by the state at the end of a step of dt; dt = 0 begins them.
+
+    What is lost is counted by the steps (`LOSSES`), or here by the trapezoidal rule where they do not.
+    """
+    q, effort, losses = vector(t, w, Q), vector(t, w, EFFORT), vector(t, w, LOSSES)
     dynamics(p, t, w)
     energy(p, t, w)
     total = vector(t, w, ENERGY)[0] + vector(t, w, ENERGY)[1]
-    power = 0.0
-    for k in range(t[NV]):
-        power += friction[k] * v[k]
     if dt == 0.0:
+        losses[2] = 0.0
         figures[:FIGURES] = 0.0
         figures[FIGURES:] = q
         figures[ENERGY_START] = total
         figures[RANK_LEAST] = figures[SIGMA] = math.inf
-    figures[FRICTION_WORK] += 0.5 * dt * (power + figures[POWER])
-    figures[POWER] = power
+    if losses[2] == figures[COUNTED]:
+        losses[2] += 0.5 * dt * (losses[0] + figures[POWER])
+    figures[COUNTED], figures[POWER] = losses[2], losses[0]
+    figures[LOST] = losses[2] + figures[SWITCH_LOSS]
     figures[MOTOR_WORK] = 0.0
     for k in range(t[NV]):
         figures[MOTOR_WORK] += effort[k] * (q[k] - figures[FIGURES + k])
-    gained = total - figures[ENERGY_START] - figures[FRICTION_WORK] - figures[MOTOR_WORK]
+    gained = total - figures[ENERGY_START] + figures[LOST] - figures[MOTOR_WORK]
     gained -= vector(t, w, DRIVEN_WORK)[0]
     figures[IMBALANCE] = max(figures[IMBALANCE], abs(gained))
     if t[N_ROWS] > 0:
@@ -95,7 +100,8 @@ def _look_at_constraints(p: Rows, t: Integers, w: Rows, figures: Rows) -> None:
         figures[VELOCITY] = max(figures[VELOCITY], abs(phi_rate[i]))
     figures[RANK_LEAST] = min(figures[RANK_LEAST], ranking[RANK])
     figures[RANK_MOST] = max(figures[RANK_MOST], ranking[RANK])
-    figures[SIGMA] = min(figures[SIGMA], ranking[SMALLEST])
+    if ranking[RANK] > 0.0:
+        figures[SIGMA] = min(figures[SIGMA], ranking[SMALLEST])
 
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR))

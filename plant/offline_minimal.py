@@ -64,6 +64,10 @@ class MinimalSteps:
         self.partition[COUNT:LISTS] = UNDECIDED
         self._scratch = np.zeros(scratch_size(len(work.q), nv, len(work.phi)))
 
+    def restart(self) -> None:
+        """Choose the independent coordinates anew: constraints have been switched."""
+        self.partition[COUNT:LISTS] = UNDECIDED
+
     def __call__(
         self,
         p: Floats,

@@ -31,7 +31,8 @@ class TaylorSteps:
         Raises ValueError, which names the culprit and what to do, for what the stepper does not have.
         """
         mechanism = machine.plant_mechanism
-        rows, rank = len(mechanism.row_names), int(work.ranking[layout.ORDINARY])
+        rows = sum(len(constraint.rows) for constraint in mechanism.constraints if constraint.on)
+        rank = int(work.ranking[layout.ORDINARY])
         try:
             self._stepper = TaylorStepper(maximal_model_of(mechanism))
             self._stepper.effort[:] = efforts_of(self._stepper.model, mechanism, work.effort)

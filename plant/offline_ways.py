@@ -12,7 +12,7 @@ from machine import Machine
 from multibody import formulations
 from multibody.mechanism import Mechanism
 from multibody.model import Integers
-from multibody.workspace import Workspace
+from multibody.workspace import Workspace, touches
 from plant import offline_kernels as kernels
 from plant.layout import METHODS
 from plant.offline_outputs import Reactions, reactions_along, reactions_of_steps
@@ -104,7 +104,14 @@ def steps_by(machine: Machine, work: Workspace, formulation: str, method: str, s
         from plant.offline_minimal import MinimalSteps
 
         return MinimalSteps(work)
-    return KernelSteps(kernels.constrained_steps if len(work.phi) else kernels.free_steps)
+    constrained = len(work.phi) > 0
+    if touches(work):
+        from plant import compliant_kernels as compliant  # compiled for machines that touch something alone
+
+        return KernelSteps(
+            compliant.constrained_compliant_steps if constrained else compliant.free_compliant_steps
+        )
+    return KernelSteps(kernels.constrained_steps if constrained else kernels.free_steps)
 
 
 def reactions_of(

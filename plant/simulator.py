@@ -22,11 +22,17 @@ STANDSTILL: Final = 1e-6
 
 def period_of(machine: Machine) -> Callable[..., float]:
     """The compiled period for this kind of machine. Its kernels are declared by asking: ask before `warm`."""
-    if not machine.is_constrained:
-        return advance
-    from plant.constrained_stepping import advance_constrained
+    period: Callable[..., Any] = advance
+    if machine.plant_mechanism.stops or machine.plant_mechanism.contacts:
+        from plant import compliant_stepping
 
-    period: Callable[..., Any] = advance_constrained
+        period = compliant_stepping.advance_compliant
+        if machine.is_constrained:
+            period = compliant_stepping.advance_compliant_constrained
+    elif machine.is_constrained:
+        from plant.constrained_stepping import advance_constrained
+
+        period = advance_constrained
     return period
 
 

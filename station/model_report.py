@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from machine import Machine
 from machine.assembly import admitted
 from multibody import layout
+from multibody.compliance import Contact, Plane
 from multibody.functions import mass_matrix
 
 _SMALL = 1e-9
@@ -48,9 +50,12 @@ def report(machine: Machine) -> dict[str, Any]:
                 "name": constraint.name,
                 "type": type(constraint).__name__.removesuffix("Closure").removesuffix("Constraint").lower(),
                 "rows": len(constraint.rows),
+                "on": constraint.on,
             }
             for constraint in mechanism.constraints
         ],
+        "stops": [asdict(stop) for stop in mechanism.stops],
+        "contacts": [_contact(contact) for contact in mechanism.contacts],
         "velocities": mechanism.nv,
         "rows": assembly.rows,
         "rank": assembly.ordinary_rank,
@@ -67,6 +72,22 @@ def report(machine: Machine) -> dict[str, Any]:
             "q": dict(zip(mechanism.position_names, q, strict=True)),
             "v": dict(zip(names, v, strict=True)),
         },
+    }
+
+
+def _contact(contact: Contact) -> dict[str, Any]:
+    surface = contact.surface
+    where = (
+        {"plane": {"at_m": np.asarray(surface.at_m).tolist(), "normal": np.asarray(surface.normal).tolist()}}
+        if isinstance(surface, Plane)
+        else {"sphere": {"centre_m": np.asarray(surface.centre_m).tolist(), "radius_m": surface.radius_m}}
+    )
+    numbers = ("stiffness_N_m", "damping_N_s_m", "friction", "slip_speed_m_s")
+    return {
+        "name": contact.name,
+        "point": contact.point,
+        **where,
+        **{key: getattr(contact, key) for key in numbers},
     }
 
 

@@ -64,13 +64,14 @@ def perpendicular(i: int, j: int) -> Row:
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """What all constraints have: a name, and stabilisation after Baumgarte.
+    """What all constraints have: a name, stabilisation after Baumgarte, and whether they begin switched on.
 
     With `baumgarte` = (α, β), in 1/s and 1/s², each row obeys Φ¨ + α Φ˙ + β Φ = 0 instead of Φ¨ = 0.
     """
 
     name: str
     baumgarte: tuple[float, float] = field(default=(0.0, 0.0), kw_only=True)
+    on: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
         """Check the name and the numbers."""

@@ -17,7 +17,7 @@ from multibody.constraints import (
 from multibody.mechanism import Mechanism
 from multibody.model import Array, Joint, ModelError
 from multibody.taylor.connections import KINDS, Connection, Frame
-from multibody.taylor.model import MaximalModel
+from multibody.taylor.model import MaximalModel, refuse_touch
 from multibody.taylor.stepper import TaylorStepper
 
 _CLOSURES: dict[type[Constraint], str] = {
@@ -34,10 +34,12 @@ def maximal_model_of(mechanism: Mechanism) -> MaximalModel:
 
     Raises ModelError, whose `where` names the culprit, for joints other than spherical, revolute,
     cylindrical, prismatic and fixed ones, for closures other than point, revolute, cylindrical and prismatic
-    ones, and for bodies that have no inertia of their own.
+    ones, for bodies that have no inertia of their own, and for stops and contacts. Constraints that begin
+    switched off are left out.
     """
+    refuse_touch(mechanism)
     joints = [_joint(joint) for joint in mechanism.joints]
-    closures = [_closure(constraint) for constraint in mechanism.constraints]
+    closures = [_closure(constraint) for constraint in mechanism.constraints if constraint.on]
     return MaximalModel.build(mechanism.bodies, [*joints, *closures], mechanism.gravity_m_s2)
 
 

@@ -94,7 +94,11 @@ class MaximalModel:
 
     @staticmethod
     def of(mechanism: Mechanism, closures: Sequence[Connection] = ()) -> "MaximalModel":
-        """The bodies and joints of a tree, and connections that close its loops. Raises ModelError."""
+        """The bodies and joints of a tree, and connections that close its loops. Raises ModelError.
+
+        Stops and contacts are refused: this stepper has none.
+        """
+        refuse_touch(mechanism)
         connections = [*(Connection.of(joint) for joint in mechanism.joints), *closures]
         return MaximalModel.build(mechanism.bodies, connections, mechanism.gravity_m_s2)
 
@@ -202,3 +206,11 @@ def _lay_out(
     p.flags.writeable = False
     t.flags.writeable = False
     return p, t, size
+
+
+def refuse_touch(mechanism: Mechanism) -> None:
+    """Raise ModelError for a mechanism with stops or contacts, which this stepper does not have."""
+    if mechanism.stops or mechanism.contacts:
+        stops, contacts = mechanism.stops, mechanism.contacts
+        where = ("stops", stops[0].freedom) if stops else ("contacts", contacts[0].name)
+        raise ModelError("the Taylor stepper knows no stops and contacts: take projected", where)

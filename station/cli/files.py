@@ -114,6 +114,10 @@ def simulate(
     plant_set: Annotated[
         list[str] | None, typer.Option("--plant-set", metavar="KEY=VALUE", help="upper_arm.mass_kg=+20%.")
     ] = None,
+    switches: Annotated[
+        list[str] | None,
+        typer.Option("--switch", metavar="NAME=on@S", help="A constraint on, off or hold; repeatable."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """The plant alone, offline: no sockets, no brakes, no motors."""
@@ -121,6 +125,7 @@ def simulate(
     from machine.units import parse_assignment
     from plant.offline import simulate as run
     from plant.simulator import SimulationDiverged
+    from plant.switching import parse_switch
     from station.cli.motion_files import write_columns
 
     machine = load(config, plant_set or [])
@@ -143,6 +148,7 @@ def simulate(
             stabilisation=stabilisation.value,
             track=track or [],
             reactions=reactions,
+            switches=[parse_switch(text) for text in switches or []],
         )
     except (ValueError, SimulationDiverged) as error:
         raise Misuse(str(error)) from None
@@ -184,6 +190,9 @@ def simulate(
     if motion.switches is not None:
         say(f"changed its independent coordinates {motion.switches} times")
     _say_points_and_reactions(motion)
+    for event in balance.switched:
+        loss = f": {event.energy_loss_J:.6g} J lost by an impulse of {event.impulse:.6g}" if event.on else ""
+        say(f"{event.constraint} switched {'on' if event.on else 'off'} at {event.time_s:g} s{loss}")
     say(f"{motion.steps} steps, {motion.steps_per_s:,.0f} a second")
 
 

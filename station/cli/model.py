@@ -52,7 +52,20 @@ def _say(found: dict[str, Any]) -> None:
             f"freedoms: {freedoms}"
         )
     for closure in found["closures"]:
-        say(f"    {closure['name']}: {closure['type']} constraint, {closure['rows']} rows")
+        waits = "" if closure["on"] else ", off at the start"
+        say(f"    {closure['name']}: {closure['type']} constraint, {closure['rows']} rows{waits}")
+    for stop in found["stops"]:
+        say(
+            f"    {stop['freedom']}: stops at {stop['low']:.6g} and {stop['high']:.6g} (rad or m), "
+            f"stiffness {stop['stiffness']:.4g}, damping {stop['damping']:.4g} (N m or N per rad or m)"
+        )
+    for contact in found["contacts"]:
+        surface = "plane" if "plane" in contact else "sphere"
+        say(
+            f"    {contact['name']}: {contact['point']} touches a {surface}, "
+            f"stiffness {contact['stiffness_N_m']:.4g} N/m, damping {contact['damping_N_s_m']:.4g} N s/m, "
+            f"friction {contact['friction']:g}"
+        )
     say(f"coordinates: {', '.join(found['coordinates'])}")
     say(
         f"{found['degrees_of_freedom']} degrees of freedom: {found['velocities']} velocities less rank "

@@ -1,0 +1,36 @@
+"""Many steps of a machine with stops or contacts as one compiled call (beside offline_kernels)."""
+
+from __future__ import annotations
+
+from multibody.compiling import BUFFER, MATRIX, PARAMETERS, TOPOLOGY, VECTOR, float64, int64, kernel
+from multibody.compliant_steps import compliant_constrained_step, compliant_step
+from multibody.model import Integers
+from multibody.vectors import Rows
+from plant.layout import RK4
+from plant.offline_kernels import look, recorded
+
+
+@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR))
+def free_compliant_steps(
+    p: Rows, t: Integers, w: Rows, method: int, dt: float, count: int, rows: Rows, figures: Rows
+) -> int:
+    """As `offline_kernels.free_steps`, in parts where touch begins and ends."""
+    for step in range(count):
+        compliant_step(p, t, w, 1 if method == RK4 else 0, dt)
+        if not recorded(t, w, rows[step]):
+            return step
+        look(p, t, w, dt, figures)
+    return count
+
+
+@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR))
+def constrained_compliant_steps(
+    p: Rows, t: Integers, w: Rows, method: int, dt: float, count: int, rows: Rows, figures: Rows
+) -> int:
+    """As `offline_kernels.constrained_steps`, in parts where touch begins and ends."""
+    for step in range(count):
+        compliant_constrained_step(p, t, w, 1 if method == RK4 else 0, dt)
+        if not recorded(t, w, rows[step]):
+            return step
+        look(p, t, w, dt, figures)
+    return count

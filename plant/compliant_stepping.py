@@ -1,0 +1,57 @@
+"""`plant.stepping` for machines with stops or contacts: a period in parts, as touch begins, ends or is stiff.
+
+Under effort the parts are those of `multibody.compliant_steps`. Under brakes or damping each step is cut
+evenly, so that what presses at its beginning is followed.
+"""
+
+import math
+
+from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, float64, int64, kernel, part
+from multibody.compliant_steps import MOST_PARTS, compliant_constrained_step, compliant_step, quickest
+from multibody.dynamics import dynamics
+from multibody.model import Integers
+from multibody.vectors import Rows
+from plant.constrained_stepping import resist_constrained
+from plant.layout import METHOD, RK4, SUBSTEPS
+from plant.stepping import BRAKE, DAMP, look_back, resist, take_up
+
+
+@part
+def _parts(p: Rows, t: Integers, w: Rows, dt: float) -> int:
+    """Into how many parts a step is cut that follows what presses now."""
+    dynamics(p, t, w)
+    return max(1, math.ceil(min(quickest(p, t, w) * dt, 1.0 * MOST_PARTS)))
+
+
+@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
+def advance_compliant(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
+    """One period with what is latched, as `plant.stepping.advance`."""
+    dt = take_up(t, w, s, b, mode)
+    last = dt
+    for _ in range(s[SUBSTEPS]):
+        if mode in (BRAKE, DAMP):
+            parts = _parts(p, t, w, dt)
+            last = dt / parts
+            for _ in range(parts):
+                resist(p, t, w, s, b, mode, last)
+        else:
+            compliant_step(p, t, w, 1 if s[METHOD] == RK4 else 0, dt)
+    fastest: float = look_back(t, w, s, b, mode, last)
+    return fastest
+
+
+@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
+def advance_compliant_constrained(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
+    """The same under constraints."""
+    dt = take_up(t, w, s, b, mode)
+    last = dt
+    for _ in range(s[SUBSTEPS]):
+        if mode in (BRAKE, DAMP):
+            parts = _parts(p, t, w, dt)
+            last = dt / parts
+            for _ in range(parts):
+                resist_constrained(p, t, w, s, b, mode, last)
+        else:
+            compliant_constrained_step(p, t, w, 1 if s[METHOD] == RK4 else 0, dt)
+    fastest: float = look_back(t, w, s, b, mode, last)
+    return fastest
