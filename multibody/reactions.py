@@ -4,10 +4,11 @@ Every body needs the wrench
 
     F = m (a_c - g),    N = c × F + I ω˙ + ω × I ω          about the world's origin, c: its centre of mass
 
-A joint transmits what the bodies beyond it need and do not get from constraints. The *reaction* is the part
-of this wrench that belongs to the joint itself: what motors, friction, stops, rotors and constraints on the
-joint's own coordinate do along its freedoms is left out, so that it has no power in any motion of the joint. (A
-screw keeps its force along the axis.) Of a closure it is the wrench that its multipliers stand for.
+A joint transmits what the bodies beyond it need and do not get from constraints and contacts. The *reaction*
+is the part of this wrench that belongs to the joint itself: what motors, friction, stops, rotors and
+constraints on the joint's own coordinate do along its freedoms is left out, so that it has no power in any
+motion of the joint. (A screw keeps its force along the axis.) Of a closure it is the wrench that its
+multipliers stand for.
 
 Where rows depend on others, only their sum is determined; the shortest multipliers (in scaled rows) then
 share it out, and the reactions of the joints within the loop follow from these. `taylor` (multibody/taylor)

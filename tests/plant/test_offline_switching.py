@@ -77,7 +77,7 @@ def test_hooked_and_let_go_again(machine_of) -> None:
     np.testing.assert_allclose(motion.v[-1], 0.4, rtol=1e-12)
 
 
-@pytest.mark.parametrize("formulation", ["projected", "udwadia_kalaba", "lagrange"])
+@pytest.mark.parametrize("formulation", ["projected", "udwadia_kalaba", "lagrange", "minimal"])
 def test_pendulums_that_a_rod_couples(machine_of, formulation: str) -> None:
     """Impulse along the rod: ΔL = r × n Λ for each, and the loss is (Δv)' M (Δv) / 2."""
     machine, at = machine_of(PENDULUMS), 0.15
@@ -124,6 +124,14 @@ def test_a_constraint_that_is_off_is_in_no_figure(machine_of) -> None:
 def test_refusals(machine_of, event: Switch, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         simulate(machine_of(CARTS), 0.4, switches=[event])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [({"formulation": "taylor"}, "taylor"), ({"reactions": True}, "reactions")]
+)
+def test_what_cannot_be_asked_for_with_switches(machine_of, options: dict[str, object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        simulate(machine_of(CARTS), 0.4, switches=[Switch("hook", "on", 0.2)], **options)  # type: ignore[arg-type]
 
 
 def test_switches_are_read_from_text() -> None:
