@@ -61,9 +61,7 @@ def _unnamed(file: MachineFile) -> list[Coordinate]:
 
 def _constraints(file: MachineFile) -> list[Constraint]:
     called = unnamed_coordinates(file)
-    return [
-        replace(_renamed(spec, called).make(name), on=spec.on) for name, spec in file.constraints.items()
-    ]
+    return [replace(_renamed(spec, called).make(name), on=spec.on) for name, spec in file.constraints.items()]
 
 
 def _renamed(spec: ConstraintOfFile, called: dict[str, str]) -> ConstraintOfFile:
