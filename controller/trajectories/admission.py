@@ -91,6 +91,17 @@ def _check_poses(machine: Machine, path: Path, walked: Walk) -> dict[str, float]
         text = f"the machine cannot reach {at} at {walked.s[sample]:.3f} s (sample {sample})"
         data: dict[str, Any] = {"quantity": "reach", "position": where, "coordinate": next(iter(where))}
         _refuse(text, walked, sample, data)
+    if walked.ends_at_branch:
+        sample = len(walked.s) - 1
+        where = _position(machine, path, walked, sample)
+        at = ", ".join(f"{name} = {value:.6g}" for name, value in where.items())
+        text = (
+            f"the path ends at {at}, where branches of the closures meet: at rest there no effort could choose the"
+            " way out. Pass that pose in motion, and end beside it"
+        )
+        _refuse(
+            text, walked, sample, {"quantity": "branch", "position": where, "coordinate": next(iter(where))}
+        )
     if set(path.coordinates) == set(range(machine.mechanism.nv)):
         return None
     sample = int(np.argmin(walked.hold))

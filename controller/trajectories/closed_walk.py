@@ -17,6 +17,7 @@ from controller.trajectories.path import Path
 from controller.trajectories.singularity import scales
 from controller.trajectories.walk import CLOSE, LONGEST_STEP, NEWTON_STEPS, Walk, samples
 from machine import Machine
+from multibody import Workspace
 from multibody.compiling import (
     BUFFER,
     FLAGS,
@@ -33,12 +34,14 @@ from multibody.kinematics import kinematics
 from multibody.layout import (
     BASIS,
     JDV,
+    LOST,
     NV,
     PHI,
     RANK,
     RANKING,
     RIGHT_SIDE,
     SHIFT,
+    SMALLEST,
     THETA,
     VDOT,
     H,
@@ -53,6 +56,9 @@ from multibody.rank import admitted, factor, particular, scaled_right_side
 from multibody.rotations import move
 from multibody.rows import constraint_rows
 from multibody.views import block, fill, matrix, vector
+
+NEAR_A_BRANCH = 5e-3
+"""Smallest singular value of the scaled rows, of their ordinary size, below which a path may not end."""
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -97,7 +103,17 @@ def closed_walk(machine: Machine, path: Path, q: Floats) -> Walk:
         hold=goal[:, -1].copy(),
         reached=int(reached),
         motors=maps.reshape(count, nv, nv),
+        ends_at_branch=_branches_meet(workspace, poses[reached - 1]) if reached else False,
     )
+
+
+def _branches_meet(workspace: Workspace, q: Floats) -> bool:
+    """Whether the closures are so close to losing a row at q that rest would leave the way out open."""
+    workspace.q[:], workspace.v[:] = q, 0.0
+    kinematics(*workspace.arguments)
+    constraint_rows(*workspace.arguments)
+    factor(*workspace.arguments)
+    return bool(workspace.ranking[LOST] > 0.0 or workspace.ranking[SMALLEST] < NEAR_A_BRANCH)
 
 
 @kernel(

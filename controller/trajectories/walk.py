@@ -58,7 +58,8 @@ class Walk:
     `s`, `piece` (n). `q` (n × nq), `q1`, `q2` (n × nv): joints and their derivatives; `inertia`, `rest`,
     `motion`: efforts at the joints, see above; `d0` … `d3`: the goal coordinates and their derivatives (n ×
     k). `motors` (n × nv × nv): takes forces on all joints to those of the motors that move the machine alike,
-    None where every joint has its own. `hold` (n): a lower bound of the smallest singular value of the scaled
+    None where every joint has its own. `ends_at_branch`: whether branches of the closures meet at the path's
+    end. `hold` (n): a lower bound of the smallest singular value of the scaled
     Jacobian. `reached`: samples that could be reached, n when all of them.
     """
 
@@ -77,6 +78,7 @@ class Walk:
     hold: Floats
     reached: int
     motors: Floats | None = None
+    ends_at_branch: bool = False
 
     @property
     def joined(self) -> NDArray[np.bool_]:

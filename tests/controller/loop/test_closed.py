@@ -19,6 +19,7 @@ from machine import load
 from multibody.constrained import projected
 from plant.offline import simulate
 from protocol.codes import ResultCode
+from protocol.errors import RequestError
 from protocol.requests import MoveParams
 from tests.controller.loop.in_process import InProcess, Sample
 
@@ -125,6 +126,13 @@ def test_the_motors_alone_make_the_acceleration_that_all_joints_would_make(name:
     passive.effort[:] = force
     projected(*passive.arguments)
     np.testing.assert_allclose(passive.vdot, full.vdot, rtol=1e-9, atol=1e-9 * np.abs(full.vdot).max())
+
+
+def test_a_move_that_would_end_where_branches_meet_is_refused() -> None:
+    rig = InProcess(load("slider_crank"))
+    rig.enable()
+    with pytest.raises(RequestError, match="branches of the closures meet"):
+        move(rig, {"crank": np.pi / 2})
 
 
 def test_servo_is_not_among_the_laws_of_closed_machines() -> None:
