@@ -8,12 +8,15 @@ reaction.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from multibody import layout
 from multibody.constraints import Closure
+from multibody.expressions.program import COORDINATE
+from multibody.expressions.tape import add_gradient, run_program
 from multibody.mechanism import Mechanism
 from multibody.model import WORLD, Array, Integers
 from multibody.workspace import Workspace
@@ -46,8 +49,12 @@ class ClosureWrench:
             elif kind == layout.DISTANCE:
                 force += size * (at_b - at_a) / np.linalg.norm(at_b - at_a)
             else:
+                down = axes_a[2]
+                if kind == layout.DISC:
+                    down = down - (down @ axes_b[2]) * axes_b[2]
+                    down = down / np.linalg.norm(down)
                 force += size * axes_a[i]
-                moment -= size * offset[row] * np.cross(axes_a[2], axes_a[i])
+                moment -= size * offset[row] * np.cross(down, axes_a[i])
         return at_b, force, moment
 
 
@@ -63,16 +70,51 @@ class PointWrench:
     kind: int
     point: int
 
+    def _factor(self, w: Workspace) -> float:
+        return float(w.parameters[w.topology[layout.TERM_FACTOR] + self.term])
+
     def evaluate(self, w: Workspace) -> tuple[Array, Array, Array]:
         """Place of the point (world), force and moment about it, after the multipliers are known."""
-        t = w.topology
-        factor = w.parameters[t[layout.TERM_FACTOR] + self.term] * w.multipliers[self.row]
+        factor = self._factor(w) * w.multipliers[self.row]
         at, force, moment = w.point_position[self.point].copy(), np.zeros(3), np.zeros(3)
         if self.kind <= layout.ON_Z:
             force[self.kind - layout.ON_X] = factor
         else:
             moment = factor * _angle_gradient(w, self.point)[self.kind - layout.ON_ROLL]
         return at, force, moment
+
+
+@dataclass(frozen=True)
+class FormulaWrench(PointWrench):
+    """Of a point's coordinate in a row of formulas; `term` is the entry of the tape that holds its share.
+
+    `span` of the program's instructions; the share is an adjoint (of an expression) or a value (of a factor).
+    """
+
+    span: tuple[int, int]
+    is_factor: bool
+
+    def _factor(self, w: Workspace) -> float:
+        t, (first, count) = w.topology, self.span
+        run_program(*w.arguments, first, count)
+        if not self.is_factor:
+            add_gradient(*w.arguments, first, count, np.zeros(len(w.v)))
+        tape = w.buffer[t[layout.TAPE] : t[layout.TAPE + 1]].reshape(-1, 4)
+        return float(tape[self.term, 0 if self.is_factor else 3])
+
+
+def _of_formulas(mechanism: Mechanism, row: int) -> Iterator[tuple[int, int, tuple[int, int], bool]]:
+    """Of a row of formulas: coordinates, each with entry of the tape, span, and whether it is a factor."""
+    t = mechanism.topology
+    kind, first, count, _ = _table(t, layout.ROWS, 4)[row].tolist()
+    if kind == layout.EXPRESSION:
+        for k, (operation, a, _) in enumerate(_table(t, layout.PROGRAM, 3)[first : first + count].tolist()):
+            if operation == COORDINATE:
+                yield a, k, (first, count), False
+    elif kind == layout.VELOCITY:
+        for coordinate, start, length in _table(t, layout.FACTORS, 3)[first : first + count].tolist():
+            if coordinate >= 0:
+                yield coordinate, length - 1, (start, length), True
 
 
 def row_wrenches(mechanism: Mechanism) -> list[ClosureWrench | PointWrench]:
@@ -84,8 +126,15 @@ def row_wrenches(mechanism: Mechanism) -> list[ClosureWrench | PointWrench]:
         if isinstance(constraint, Closure):
             found.append(ClosureWrench(constraint.name, constraint.b.body, constraint.a.body, k))
             continue
-        row = int(_table(t, layout.CONSTRAINTS, 4)[k, 0])
+        row, rows = _table(t, layout.CONSTRAINTS, 4)[k, :2].tolist()
         of, start, count, _ = _table(t, layout.ROWS, 4)[row]
+        for each in range(row, row + rows):
+            for coordinate, term, span, is_factor in _of_formulas(mechanism, each):
+                kind, index = coordinates[coordinate].tolist()
+                if kind != layout.ON_JOINT:
+                    name = f"{mechanism.row_names[each]}.{mechanism.coordinate_names[coordinate]}"
+                    on = mechanism.points[index].body
+                    found.append(FormulaWrench(name, on, WORLD, each, term, kind, index, span, is_factor))
         if of != layout.LINEAR_ROW:
             continue
         for term in range(start, start + count):

@@ -50,10 +50,11 @@ class AdaptiveSteps:
 
     def _right_side(self, time_s: float, state: Floats) -> Floats:
         work, nq = self._work, len(self._work.q)
-        work.q[:], work.v[:], work.clock[0] = state[:nq], state[nq:], time_s
+        work.q[:], work.v[:], work.clock[0] = state[:nq], state[nq:-1], time_s
         self._run(*work.arguments)
         _rates_of(work.topology, work.q, work.v, self._rates)
-        return np.concatenate([self._rates, work.vdot])
+        power = -float(work.multipliers @ work.explicit)  # of constraints that move with time
+        return np.concatenate([self._rates, work.vdot, [power]])
 
     def __call__(
         self,
@@ -87,7 +88,8 @@ class AdaptiveSteps:
         if 0.0 < self._first < end_s - begin_s:
             options["first_step"] = self._first
         kind = scipy.integrate.DOP853 if self._method == "dop853" else scipy.integrate.LSODA
-        solver = kind(self._right_side, begin_s, np.concatenate([work.q, work.v]), end_s, **options)
+        begin = np.concatenate([work.q, work.v, work.driven_work])
+        solver = kind(self._right_side, begin_s, begin, end_s, **options)
         while solver.status == "running":
             solver.step()
             if not np.isfinite(solver.y).all():
@@ -96,6 +98,7 @@ class AdaptiveSteps:
                 self._first = float(solver.step_size)
         if solver.status != "finished":
             return False
-        work.q[:], work.v[:], work.clock[0] = solver.y[: len(work.q)], solver.y[len(work.q) :], end_s
+        work.q[:], work.v[:], work.clock[0] = solver.y[: len(work.q)], solver.y[len(work.q) : -1], end_s
+        work.driven_work[0] = solver.y[-1]
         _normalise(work.topology, work.q)
         return True

@@ -9,6 +9,7 @@ from multibody.assembly import assemble
 from multibody.constrained_steps import constrained_rk4
 from multibody.constraints import CoordinateConstraint, Frame, RollingConstraint, VelocityConstraint
 from multibody.dynamics import dynamics, energy
+from multibody.reactions import joint_reactions
 from tests.multibody.machines import Array, G
 
 R, M = 0.3, 2.0
@@ -144,3 +145,15 @@ def test_guide_and_skate_in_one_line_are_redundant_and_hold_together():
     for _ in range(1000):
         constrained_rk4(*w.arguments, 1e-3)
     assert w.q == pytest.approx([3.0, 0.0, 0.0], abs=1e-12)
+
+
+def test_an_upright_disc_is_held_as_a_ball_is():
+    """Reactions and minimal coordinates know the rows of a disc."""
+    found = []
+    for disc in (False, True):
+        mechanism = _round((0.02, 0.02, 0.03), disc)
+        q, v, _ = _steady(0.5 * np.pi, 2.0)
+        v[:] = -R * 3.0, 0, 0, 0, 0, 3.0
+        found.append([[*each.force_N, *each.moment_N_m] for each in joint_reactions(mechanism, q, v)])
+    assert np.abs(np.subtract(*found)).max() < 1e-10
+    assert found[0][1][:3] == pytest.approx([0, 0, M * G])
