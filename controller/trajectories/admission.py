@@ -96,8 +96,8 @@ def _check_poses(machine: Machine, path: Path, walked: Walk) -> dict[str, float]
         where = _position(machine, path, walked, sample)
         at = ", ".join(f"{name} = {value:.6g}" for name, value in where.items())
         text = (
-            f"the path ends at {at}, where branches of the closures meet: at rest there no effort could choose the"
-            " way out. Pass that pose in motion, and end beside it"
+            f"the path ends at {at}, where branches of the closures meet: at rest there no effort could"
+            " choose the way out. Pass that pose in motion, and end beside it"
         )
         _refuse(
             text, walked, sample, {"quantity": "branch", "position": where, "coordinate": next(iter(where))}
