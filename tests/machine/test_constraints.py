@@ -164,8 +164,8 @@ def test_the_branch_follows_the_guess(write):
 @pytest.mark.parametrize(
     ("name", "old", "new", "says"),
     [
-        ("thin_disk", "", "", "quaternions"),
-        ("double_pendulum", "", "", "motors"),
+        ("thin_disk", "", "", "quaternion"),
+        ("double_pendulum", "", "", "the sensors do not determine"),
         ("five_bar", "  right: {velocity: true}\n", "", "the sensors do not determine"),
         ("four_bar", "controller:\n", "controller:\n  law: servo\n", "Take pidc"),
     ],
