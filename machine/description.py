@@ -77,7 +77,7 @@ class PlantSettings:
     """How the plant daemon runs."""
 
     period_s: float
-    integrator: Literal["rk4", "semi_implicit"]
+    integrator: Literal["adaptive_rk4", "rk4", "semi_implicit"]
     substeps: int
     command_timeout_periods: int
     on_timeout: Literal["brake", "damp", "zero"]

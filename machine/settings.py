@@ -14,7 +14,10 @@ class PlantSpec(Section):
     """The plant daemon: how it integrates, and what it does when its controller falls silent."""
 
     period_s: Number = entry("Time between two states", "s", 0.001, gt=0, le=1)
-    integrator: Literal["rk4", "semi_implicit"] = entry("Method of integration", default="rk4")
+    integrator: Literal["adaptive_rk4", "rk4", "semi_implicit"] = entry(
+        "Method of integration; adaptive_rk4 divides its steps, into 64 parts at most, where motion is fast",
+        default="adaptive_rk4",
+    )
     substeps: Count = entry("Steps of integration in a period", default=1, ge=1, le=1000)
     command_timeout_periods: Count = entry(
         "Periods without a fresh command until on_timeout acts", "periods", 20, ge=1, le=1_000_000

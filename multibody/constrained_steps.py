@@ -18,6 +18,7 @@ from multibody.layout import (
     NQ,
     NV,
     RATES,
+    SECOND,
     START_Q,
     START_V,
     SUM_Q,
@@ -59,6 +60,8 @@ def constrained_rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
     fill(sum_v, 0.0)
     for stage in range(4):
         constrained_forward_dynamics(p, t, w)
+        if stage == 1:
+            copy(vdot, vector(t, w, SECOND))
         coordinate_rates(t, q, v, rates)
         weight = 1.0 / 3.0 if stage in (1, 2) else 1.0 / 6.0
         vector(t, w, DRIVEN_WORK)[0] += weight * dt * driving_power(t, w)

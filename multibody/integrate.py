@@ -6,7 +6,7 @@ After a step only q and v are new: everything else in the workspace belongs to t
 
 from multibody.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel, void
 from multibody.dynamics import forward_dynamics
-from multibody.layout import LOSSES, NQ, NV, RATES, START_Q, START_V, SUM_Q, SUM_V, VDOT, Q, V
+from multibody.layout import LOSSES, NQ, NV, RATES, SECOND, START_Q, START_V, SUM_Q, SUM_V, VDOT, Q, V
 from multibody.model import Integers
 from multibody.rotations import coordinate_rates, move, normalise
 from multibody.vectors import Rows
@@ -28,6 +28,8 @@ def rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
     fill(sum_v, 0.0)
     for stage in range(4):
         forward_dynamics(p, t, w)
+        if stage == 1:
+            copy(vdot, vector(t, w, SECOND))
         coordinate_rates(t, q, v, rates)
         weight = 1.0 / 3.0 if stage in (1, 2) else 1.0 / 6.0
         losses[2] += dt * weight * losses[0]

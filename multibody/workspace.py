@@ -80,6 +80,8 @@ def _sizes(
         layout.START_V: nv,
         layout.SUM_Q: nq,
         layout.SUM_V: nv,
+        layout.SECOND: nv,
+        layout.KEPT: RANKING_SIZE + 3,
         layout.RATES: nq,
         layout.FACTORED: nr * nv,
         layout.RIGHT_SIDE: nr,

@@ -7,6 +7,7 @@ changes it by Λ (Λ' M Λ)⁻¹ Λ' R' with Λ a basis of the admitted velociti
 
 from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, float64, int64, kernel, part, void
 from multibody.constrained_steps import constrained_rk4, constrained_semi_implicit
+from multibody.divided_steps import divided_constrained_rk4
 from multibody.formulations import constrained_forward_dynamics
 from multibody.layout import BASIS, CLOCK, FREE_MOTION, MOMENTA, NV, RANK, RANKING, REDUCED, VDOT, Q, V
 from multibody.linear import cholesky_solve
@@ -15,7 +16,7 @@ from multibody.projection import onto_manifold
 from multibody.rotations import move
 from multibody.vectors import Rows
 from multibody.views import block, fill, matrix, vector
-from plant.layout import METHOD, MOTORS, RESPONSE, RK4, STICKS, SUBSTEPS
+from plant.layout import ADAPTIVE_RK4, METHOD, MOTORS, RESPONSE, RK4, STICKS, SUBSTEPS
 from plant.layout import ROWS as MOTOR_ROWS
 from plant.stepping import BRAKE, DAMP, impede, look_back, take_up
 
@@ -88,6 +89,8 @@ def advance_constrained(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mod
             resist_constrained(p, t, w, s, b, mode, dt)
         elif s[METHOD] == RK4:
             constrained_rk4(p, t, w, dt)
+        elif s[METHOD] == ADAPTIVE_RK4:
+            divided_constrained_rk4(p, t, w, dt)
         else:
             constrained_semi_implicit(p, t, w, dt)
     fastest: float = look_back(t, w, s, b, mode, dt)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from machine import Machine
 
 MOTORS, SENSORS, SUBSTEPS, METHOD = range(4)
-RK4, SEMI_IMPLICIT = range(2)
-METHODS = {"rk4": RK4, "semi_implicit": SEMI_IMPLICIT}
+RK4, SEMI_IMPLICIT, ADAPTIVE_RK4 = range(3)
+METHODS = {"rk4": RK4, "semi_implicit": SEMI_IMPLICIT, "adaptive_rk4": ADAPTIVE_RK4}
 
 _next = 4
 

@@ -17,6 +17,7 @@ from multibody.compiling import (
     void,
 )
 from multibody.constrained_steps import constrained_rk4, constrained_semi_implicit
+from multibody.divided_steps import divided_constrained_rk4, divided_rk4
 from multibody.dynamics import dynamics, energy
 from multibody.integrate import rk4, semi_implicit
 from multibody.layout import (
@@ -40,7 +41,7 @@ from multibody.rank import factor
 from multibody.rows import constraint_rows
 from multibody.vectors import Rows
 from multibody.views import vector
-from plant.layout import RK4
+from plant.layout import ADAPTIVE_RK4, RK4
 
 (
     POSITION,  # largest |Φ|, m or rad
@@ -112,6 +113,8 @@ def free_steps(
     for step in range(count):
         if method == RK4:
             rk4(p, t, w, dt)
+        elif method == ADAPTIVE_RK4:
+            divided_rk4(p, t, w, dt)
         else:
             semi_implicit(p, t, w, dt)
         if not recorded(t, w, rows[step]):
@@ -128,6 +131,8 @@ def constrained_steps(
     for step in range(count):
         if method == RK4:
             constrained_rk4(p, t, w, dt)
+        elif method == ADAPTIVE_RK4:
+            divided_constrained_rk4(p, t, w, dt)
         else:
             constrained_semi_implicit(p, t, w, dt)
         if not recorded(t, w, rows[step]):

@@ -21,7 +21,7 @@ from multibody.model import Integers
 from multibody.partition import COUNT, LISTS, SWITCHES, UNDECIDED, partition_size, scratch_size
 from multibody.vectors import Rows
 from multibody.workspace import Workspace
-from plant.layout import RK4
+from plant.layout import SEMI_IMPLICIT
 from plant.offline_kernels import look, recorded
 
 Floats = NDArray[np.float64]
@@ -42,10 +42,10 @@ def minimal_steps(
 ) -> int:
     """So many steps of dt, the state after each in a row [q, v]; returns how many came out finite."""
     for step in range(count):
-        if method == RK4:
-            minimal_rk4(p, t, w, dt, partition, z)
-        else:
+        if method == SEMI_IMPLICIT:
             minimal_semi_implicit(p, t, w, dt, partition, z)
+        else:
+            minimal_rk4(p, t, w, dt, partition, z)
         if not recorded(t, w, rows[step]):
             return step
         look(p, t, w, dt, figures)

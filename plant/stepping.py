@@ -20,6 +20,7 @@ from multibody.compiling import (
     part,
     void,
 )
+from multibody.divided_steps import divided_rk4
 from multibody.dynamics import forward_dynamics
 from multibody.integrate import rk4, semi_implicit
 from multibody.layout import EFFORT as GENERALIZED_EFFORT
@@ -32,6 +33,7 @@ from multibody.vectors import Rows
 from multibody.views import matrix, table, vector
 from plant.impulses import bounded_impulses
 from plant.layout import (
+    ADAPTIVE_RK4,
     BEFORE,
     BOUND,
     BRAKE_EFFORT,
@@ -194,6 +196,8 @@ def advance(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> f
             resist(p, t, w, s, b, mode, dt)
         elif s[METHOD] == RK4:
             rk4(p, t, w, dt)
+        elif s[METHOD] == ADAPTIVE_RK4:
+            divided_rk4(p, t, w, dt)
         else:
             semi_implicit(p, t, w, dt)
     fastest: float = look_back(t, w, s, b, mode, dt)

@@ -26,6 +26,7 @@ class StabilisationChoice(StrEnum):
 class IntegratorChoice(StrEnum):
     """Methods of integration."""
 
+    ADAPTIVE_RK4 = "adaptive_rk4"
     RK4 = "rk4"
     SEMI_IMPLICIT = "semi_implicit"
     DOP853 = "dop853"

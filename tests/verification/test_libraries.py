@@ -1,0 +1,87 @@
+"""M, h and constrained accelerations beside Pinocchio and MuJoCo: every machine that ships, random trees."""
+
+import numpy as np
+import pytest
+
+from machine import load, shipped
+from multibody import functions
+from multibody.acceleration import acceleration
+from plant.offline import simulate
+from tests.multibody.machines import random_state, random_tree, relative_error
+
+pytest.importorskip("pinocchio")
+pytest.importorskip("mujoco")
+from tests.verification.elements import NotExpressible
+from tests.verification.in_mujoco import InMujoco
+from tests.verification.in_pinocchio import InPinocchio
+
+TOLERANCE = 1e-9
+MACHINES = sorted(shipped())
+NOT_IN_MUJOCO = {"arm_6dof", "arm_6dof_simple", "slider_crank"}
+"""Their bodies are a point, or a bar without thickness."""
+KINDS = (
+    "revolute", "prismatic", "fixed", "revolute", "cylindrical", "universal", "spherical", "angles", "free",
+    "free_angles",
+)  # fmt: skip
+
+
+def _states(name):
+    """States along an unforced motion, on the manifold, with efforts."""
+    motion = simulate(load(name), 0.6, every=50)
+    rng = np.random.default_rng(7)
+    return [(q, v, rng.normal(size=len(v))) for q, v in zip(motion.q[1:], motion.v[1:], strict=True)]
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_machines_equal_pinocchio(name):
+    mechanism = load(name).plant_mechanism
+    other = InPinocchio(mechanism)
+    for q, v, effort in _states(name):
+        found = acceleration(mechanism, q, v, effort).vdot
+        assert relative_error(found, other.acceleration(q, v, effort)) < TOLERANCE
+        if name != "slider_crank":  # its mass is divided there
+            assert relative_error(functions.mass_matrix(mechanism, q), other.mass_matrix(q)) < TOLERANCE
+            h = np.append(functions.bias(mechanism, q, v), 1.0)
+            assert relative_error(h, np.append(other.bias(q, v), 1.0)) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", sorted(set(MACHINES) - NOT_IN_MUJOCO))
+def test_machines_equal_mujoco(name):
+    mechanism = load(name).plant_mechanism
+    other = InMujoco(mechanism)
+    for q, v, _ in _states(name):
+        mass, h = other.dynamics(q, v)
+        assert relative_error(functions.mass_matrix(mechanism, q), mass) < TOLERANCE
+        found = np.append(functions.bias(mechanism, q, v), 1.0)
+        assert relative_error(found, np.append(h, 1.0)) < TOLERANCE
+
+
+def test_the_others_are_not_expressible():
+    for name in NOT_IN_MUJOCO:
+        with pytest.raises(NotExpressible):
+            InMujoco(load(name).plant_mechanism)
+
+
+def compare_tree(seed: int) -> float:
+    """Largest relative difference of M, h and v̇ of a random tree of all kinds of joints."""
+    rng = np.random.default_rng(seed)
+    kinds = (*KINDS, "screw") if seed % 2 else KINDS
+    mechanism = random_tree(rng, int(rng.integers(1, 12)), kinds)
+    q, v = random_state(rng, mechanism)
+    effort = rng.normal(size=mechanism.nv)
+    mass, h = functions.mass_matrix(mechanism, q), functions.bias(mechanism, q, v)
+    theirs = InPinocchio(mechanism)
+    worst = [relative_error(mass, theirs.mass_matrix(q)), relative_error(h, theirs.bias(q, v))]
+    solved = functions.forward_dynamics(mechanism, q, v, effort)
+    conditioned = np.linalg.cond(mass) < 1e5
+    if conditioned:
+        worst.append(relative_error(solved, theirs.acceleration(q, v, effort)))
+    if not any(joint.kind == "screw" for joint in mechanism.joints):
+        others = InMujoco(mechanism).dynamics(q, v)
+        worst += [relative_error(mass, others[0]), relative_error(h, others[1])]
+    return max(worst)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_trees_equal_both(seed):
+    assert compare_tree(seed) < TOLERANCE
