@@ -16,7 +16,7 @@ _MAKERS = {
     "turn": lambda e: pin.JointModelRevoluteUnaligned(e.axis),
     "slide": lambda e: pin.JointModelPrismaticUnaligned(e.axis),
     "screw": lambda e: pin.JointModelHelicalUnaligned(e.axis, e.pitch),
-    "ball": lambda e: pin.JointModelSpherical(),  # noqa: ARG005  all makers take the element
+    "ball": lambda e: pin.JointModelSpherical(),
 }
 
 
@@ -105,7 +105,7 @@ class InPinocchio:
             )
 
     def _slider(self, constraint: CoordinateConstraint) -> None:
-        """y of a point is prescribed: the point sits on a body that slides along x, half of the mass there."""
+        """y of a point is prescribed: the point sits on a body that slides along x, with half of the mass."""
         coordinate = next(c for c in self.mechanism.coordinates if c.name == constraint.of)
         point = next((p for p in self.mechanism.points if p.name == coordinate.of), None)
         body = self._bodies[point.body] if point is not None else None
