@@ -180,7 +180,7 @@ class RecordLayout:
             for channel in CHANNELS
             if wall_clock or not channel.wall_clock
         ]
-        for per in ("joint", "coordinate", "motor", "sensor"):
+        for per in ("joint", "position", "coordinate", "motor", "sensor"):
             lines += ["=" * 80, f"MSG: linkwork_msgs/{per.capitalize()}s"]
             lines += [f"float64 {name}" for name in self._fields[per]] or [
                 "uint8 structure_needs_at_least_one_member"
