@@ -14,6 +14,7 @@ from multibody.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, int64, ke
 from multibody.compliance import DAMPER, RUBBING, SPRING
 from multibody.compliant_forces import compliant_forces
 from multibody.constrained_steps import constrained_rk4, constrained_semi_implicit
+from multibody.divided_steps import divided_constrained_rk4, divided_rk4
 from multibody.dynamics import dynamics
 from multibody.integrate import rk4, semi_implicit
 from multibody.kinematics import kinematics
@@ -84,11 +85,15 @@ def _move(p: Rows, t: Integers, w: Rows, constrained: int | None, classical: int
     `constrained` is 1 or None, by whose type the compiler leaves out the integrators that are not needed.
     """
     if constrained is None:
-        if classical:
+        if classical == 2:
+            divided_rk4(p, t, w, h)
+        elif classical == 1:
             rk4(p, t, w, h)
         else:
             semi_implicit(p, t, w, h)
-    elif classical:
+    elif classical == 2:
+        divided_constrained_rk4(p, t, w, h)
+    elif classical == 1:
         constrained_rk4(p, t, w, h)
     else:
         constrained_semi_implicit(p, t, w, h)
@@ -229,7 +234,10 @@ def _first_touch(
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, float64))
 def compliant_step(p: Rows, t: Integers, w: Rows, classical: int, dt: float) -> None:
-    """One step of dt seconds without constraints, classical (1) or semi-implicit (0); there must be sides."""
+    """One step of dt seconds without constraints; there must be sides.
+
+    `classical` is 0 for the semi-implicit step, 1 for that of Runge and Kutta, 2 where that divides itself.
+    """
     _step(p, t, w, None, classical, dt)
 
 

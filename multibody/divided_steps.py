@@ -77,7 +77,7 @@ def _keep(t: Integers, w: Rows) -> None:
 
 @part
 def _judge(t: Integers, w: Rows, left: float, parts: float, dt: float) -> tuple[float, float]:
-    """After a step over `left` / `parts` of dt: keep it or take it back; what is left, in how many parts."""
+    """After a step over `left` / `parts` of dt: keep it or take it back; returns `left` and `parts` anew."""
     share = left / parts
     pace = _pace(t, w, share * dt) / FASTEST
     if pace > 1.0 and share > 1.0 / MOST:

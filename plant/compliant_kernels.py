@@ -6,7 +6,7 @@ from multibody.compiling import BUFFER, MATRIX, PARAMETERS, TOPOLOGY, VECTOR, fl
 from multibody.compliant_steps import compliant_constrained_step, compliant_step
 from multibody.model import Integers
 from multibody.vectors import Rows
-from plant.layout import RK4
+from plant.layout import CLASSICAL
 from plant.offline_kernels import look, recorded
 
 
@@ -16,7 +16,7 @@ def free_compliant_steps(
 ) -> int:
     """As `offline_kernels.free_steps`, in parts where touch begins and ends."""
     for step in range(count):
-        compliant_step(p, t, w, 1 if method == RK4 else 0, dt)
+        compliant_step(p, t, w, CLASSICAL[method], dt)
         if not recorded(t, w, rows[step]):
             return step
         look(p, t, w, dt, figures)
@@ -29,7 +29,7 @@ def constrained_compliant_steps(
 ) -> int:
     """As `offline_kernels.constrained_steps`, in parts where touch begins and ends."""
     for step in range(count):
-        compliant_constrained_step(p, t, w, 1 if method == RK4 else 0, dt)
+        compliant_constrained_step(p, t, w, CLASSICAL[method], dt)
         if not recorded(t, w, rows[step]):
             return step
         look(p, t, w, dt, figures)

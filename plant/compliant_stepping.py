@@ -12,7 +12,7 @@ from multibody.dynamics import dynamics
 from multibody.model import Integers
 from multibody.vectors import Rows
 from plant.constrained_stepping import resist_constrained
-from plant.layout import METHOD, RK4, SUBSTEPS
+from plant.layout import CLASSICAL, METHOD, SUBSTEPS
 from plant.stepping import BRAKE, DAMP, look_back, resist, take_up
 
 
@@ -35,7 +35,7 @@ def advance_compliant(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode:
             for _ in range(parts):
                 resist(p, t, w, s, b, mode, last)
         else:
-            compliant_step(p, t, w, 1 if s[METHOD] == RK4 else 0, dt)
+            compliant_step(p, t, w, CLASSICAL[s[METHOD]], dt)
     fastest: float = look_back(t, w, s, b, mode, last)
     return fastest
 
@@ -52,6 +52,6 @@ def advance_compliant_constrained(p: Rows, t: Integers, w: Rows, s: Integers, b:
             for _ in range(parts):
                 resist_constrained(p, t, w, s, b, mode, last)
         else:
-            compliant_constrained_step(p, t, w, 1 if s[METHOD] == RK4 else 0, dt)
+            compliant_constrained_step(p, t, w, CLASSICAL[s[METHOD]], dt)
     fastest: float = look_back(t, w, s, b, mode, last)
     return fastest

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MOTORS, SENSORS, SUBSTEPS, METHOD = range(4)
 RK4, SEMI_IMPLICIT, ADAPTIVE_RK4 = range(3)
 METHODS = {"rk4": RK4, "semi_implicit": SEMI_IMPLICIT, "adaptive_rk4": ADAPTIVE_RK4}
+CLASSICAL = (1, 0, 2)
+"""Of each method: what `multibody.compliant_steps` calls it."""
 
 _next = 4
 

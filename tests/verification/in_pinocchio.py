@@ -10,6 +10,7 @@ import pinocchio as pin
 from multibody import Joint, Mechanism
 from multibody.constraints import Closure, CoordinateConstraint, PointClosure, RevoluteClosure, WeldClosure
 from multibody.constraints.constraint import Frame
+from multibody.kinematics import kinematics
 from tests.verification.elements import Array, Element, NotExpressible, elements_of, first_freedoms, scalars
 
 _MAKERS = {
@@ -23,6 +24,8 @@ _MAKERS = {
 class InPinocchio:
     """M, h and the constrained acceleration, in this project's order of coordinates."""
 
+    function = staticmethod(pin.constraintDynamics)
+
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         self.model = pin.Model()
@@ -32,7 +35,6 @@ class InPinocchio:
         self._joints: list[tuple[int, int, int]] = []  # joint number; first freedom, scalar part or -1
         self._starts, self._scalars = first_freedoms(mechanism), scalars(mechanism)
         self._slides: list[tuple[int, int]] = []
-        self._half = {c.of: c for c in mechanism.constraints if isinstance(c, CoordinateConstraint)}
         self._grow("world")
         self._contacts: list[pin.RigidConstraintModel] = []
         self._close()
@@ -46,13 +48,13 @@ class InPinocchio:
                 armature[theirs.idx_v + k] = owners[first + k].armature
         self.model.armature = armature
         self.data = self.model.createData()
-        self._datas = pin.StdVec_RigidConstraintData()
-        self._models = pin.StdVec_RigidConstraintModel()
+        self.datas = pin.StdVec_RigidConstraintData()
+        self.models = pin.StdVec_RigidConstraintModel()
         for contact in self._contacts:
-            self._models.append(contact)
-            self._datas.append(contact.createData())
-        pin.initConstraintDynamics(self.model, self.data, self._models, self._datas)
-        self.settings = pin.ProximalSettings(1e-14, 1e-8, 200) if self._contacts else None
+            self.models.append(contact)
+            self.datas.append(contact.createData())
+        pin.initConstraintDynamics(self.model, self.data, self.models, self.datas)
+        self.settings = pin.ProximalSettings(1e-14, 1e-8, 200)
 
     def _grow(self, parent: str) -> None:
         for joint in self.mechanism.joints:  # depth first: else Pinocchio's numbers are wrong
@@ -105,7 +107,7 @@ class InPinocchio:
             )
 
     def _slider(self, constraint: CoordinateConstraint) -> None:
-        """y of a point is prescribed: the point sits on a body that slides along x, with half of the mass."""
+        """y of a point is prescribed: it sits on a body that slides along x, half of the mass there."""
         coordinate = next(c for c in self.mechanism.coordinates if c.name == constraint.of)
         point = next((p for p in self.mechanism.points if p.name == coordinate.of), None)
         body = self._bodies[point.body] if point is not None else None
@@ -164,8 +166,6 @@ class InPinocchio:
         if self._slides:
             w = self.mechanism.workspace()
             w.q[:], w.v[:] = q, v
-            from multibody.kinematics import kinematics
-
             kinematics(*w.arguments)
             for number, point in self._slides:
                 joint = self.model.joints[number]
@@ -173,17 +173,11 @@ class InPinocchio:
                 velocities[joint.idx_v] = w.point_velocity[point, 0]
         return positions, velocities, self.theirs(effort)
 
-    def accelerate(self, positions: Array, velocities: Array, efforts: Array) -> Array:
-        """v̇ in their order."""
-        given = (self.model, self.data, positions, velocities, efforts, self._models, self._datas)
-        found: Array = (
-            pin.constraintDynamics(*given, self.settings) if self.settings else pin.constraintDynamics(*given)
-        )
-        return found
-
     def acceleration(self, q: Array, v: Array, effort: Array) -> Array:
         """v̇ under the constraints."""
-        return self.accelerate(*self.state(q, v, effort))[self.order].copy()
+        given = (self.model, self.data, *self.state(q, v, effort), self.models, self.datas)
+        found: Array = self.function(*given, self.settings)
+        return found[self.order].copy()
 
 
 def _width(joint: Joint) -> int:

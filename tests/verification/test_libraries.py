@@ -7,22 +7,19 @@ from machine import load, shipped
 from multibody import functions
 from multibody.acceleration import acceleration
 from plant.offline import simulate
-from tests.multibody.machines import random_state, random_tree, relative_error
+from tests.multibody.machines import relative_error
 
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
 from tests.verification.elements import NotExpressible
 from tests.verification.in_mujoco import InMujoco
 from tests.verification.in_pinocchio import InPinocchio
+from tests.verification.random_trees import compare_tree
 
 TOLERANCE = 1e-9
 MACHINES = sorted(shipped())
 NOT_IN_MUJOCO = {"arm_6dof", "arm_6dof_simple", "slider_crank"}
 """Their bodies are a point, or a bar without thickness."""
-KINDS = (
-    "revolute", "prismatic", "fixed", "revolute", "cylindrical", "universal", "spherical", "angles", "free",
-    "free_angles",
-)  # fmt: skip
 
 
 def _states(name):
@@ -60,26 +57,6 @@ def test_the_others_are_not_expressible():
     for name in NOT_IN_MUJOCO:
         with pytest.raises(NotExpressible):
             InMujoco(load(name).plant_mechanism)
-
-
-def compare_tree(seed: int) -> float:
-    """Largest relative difference of M, h and v̇ of a random tree of all kinds of joints."""
-    rng = np.random.default_rng(seed)
-    kinds = (*KINDS, "screw") if seed % 2 else KINDS
-    mechanism = random_tree(rng, int(rng.integers(1, 12)), kinds)
-    q, v = random_state(rng, mechanism)
-    effort = rng.normal(size=mechanism.nv)
-    mass, h = functions.mass_matrix(mechanism, q), functions.bias(mechanism, q, v)
-    theirs = InPinocchio(mechanism)
-    worst = [relative_error(mass, theirs.mass_matrix(q)), relative_error(h, theirs.bias(q, v))]
-    solved = functions.forward_dynamics(mechanism, q, v, effort)
-    conditioned = np.linalg.cond(mass) < 1e5
-    if conditioned:
-        worst.append(relative_error(solved, theirs.acceleration(q, v, effort)))
-    if not any(joint.kind == "screw" for joint in mechanism.joints):
-        others = InMujoco(mechanism).dynamics(q, v)
-        worst += [relative_error(mass, others[0]), relative_error(h, others[1])]
-    return max(worst)
 
 
 @pytest.mark.parametrize("seed", range(40))

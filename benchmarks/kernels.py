@@ -1,0 +1,112 @@
+"""Constrained forward dynamics called from Python, beside Pinocchio's `constraintDynamics` in the same run.
+
+    python benchmarks/kernels.py [--machine NAME ...] [--rounds 200] [--calls 200] [--json]
+    python benchmarks/kernels.py --trees 200
+
+Both are called with a state that lies in memory; a round is a block of calls of ours and one of theirs, in
+turns. What counts is the ratio, median over the rounds. Where closures are redundant (a planar point in
+space), theirs iterates; its settings are those with which both agree to 1e-9. `--trees` compares M, h and
+accelerations of random trees with Pinocchio and MuJoCo instead, and says the largest relative difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import quantiles
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the models for Pinocchio belong to the tests
+
+import numpy as np
+
+from machine import load
+from multibody.formulations import constrained_forward_dynamics
+from plant.offline import begin, simulate
+from tests.verification.in_pinocchio import InPinocchio
+
+MACHINES = ("slider_crank", "four_bar", "platform_3rrs")
+
+
+def measure(name: str, rounds: int, calls: int) -> dict[str, Any]:
+    """Microseconds a call of both, and their ratio, along a state in motion."""
+    machine = load(name)
+    motion = simulate(machine, 0.2)
+    work = begin(machine, {})
+    work.q[:], work.v[:] = motion.q[-1], motion.v[-1]
+    other = InPinocchio(machine.plant_mechanism)
+    state, ours_given = other.state(work.q, work.v, work.effort), work.arguments
+    theirs_given = (other.model, other.data, *state, other.models, other.datas, other.settings)
+    accelerate = other.function
+
+    def ours() -> None:
+        constrained_forward_dynamics(*ours_given)
+
+    def theirs() -> None:
+        accelerate(*theirs_given)
+
+    ours()
+    theirs()
+    apart = float(np.abs(work.vdot - other.data.ddq[other.order]).max() / np.abs(work.vdot).max())
+    times: dict[str, list[float]] = {"ours": [], "theirs": []}
+    for _ in range(rounds):
+        times["ours"].append(_block(ours, calls))
+        times["theirs"].append(_block(theirs, calls))
+    ratios = [a / b for a, b in zip(times["ours"], times["theirs"], strict=True)]
+    return {
+        "machine": name,
+        "ours_us": spread(times["ours"]),
+        "pinocchio_us": spread(times["theirs"]),
+        "ratio": spread(ratios),
+        "difference": apart,
+    }
+
+
+def _block(call: Callable[[], None], calls: int) -> float:
+    began = time.perf_counter()
+    for _ in range(calls):
+        call()
+    return (time.perf_counter() - began) / calls * 1e6
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    """Median and quartiles."""
+    low, middle, high = quantiles(values, n=4)
+    return {"median": round(middle, 4), "low_quartile": round(low, 4), "high_quartile": round(high, 4)}
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--machine", action="append", help="repeatable; default: " + ", ".join(MACHINES))
+    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--calls", type=int, default=200)
+    parser.add_argument("--trees", type=int, help="compare so many random trees instead")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    if options.trees:
+        from tests.verification.random_trees import compare_tree
+
+        worst = max(compare_tree(seed) for seed in range(options.trees))
+        print(json.dumps({"trees": options.trees, "difference": worst}))
+        return
+    found = [measure(name, options.rounds, options.calls) for name in options.machine or MACHINES]
+    if options.json:
+        print(json.dumps(found, indent=1))
+        return
+    print(f"{'machine':<16}{'ours us':>9}{'Pinocchio us':>14}{'ratio':>8}  quartiles        difference")
+    for one in found:
+        ratio = one["ratio"]
+        print(
+            f"{one['machine']:<16}{one['ours_us']['median']:>9.2f}{one['pinocchio_us']['median']:>14.2f}"
+            f"{ratio['median']:>8.3f}  {ratio['low_quartile']:.3f} to {ratio['high_quartile']:.3f}"
+            f"   {one['difference']:.1e}"
+        )
+
+
+if __name__ == "__main__":
+    main()
