@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from machine.assembly import admitted_velocities
 from machine.description import Machine
 from machine.problems import MachineError
 from machine.yaml import parse_yaml
 from multibody.constraints import RollingConstraint, VelocityConstraint
-from multibody.kinematics import kinematics
-from multibody.rows import constraint_rows
 
 _HELD = 1e-6
 """Of the largest singular value: a smaller one means a motion that nothing determines."""
@@ -27,6 +24,8 @@ def for_controller(machine: Machine) -> Machine:
 
 
 def _reason(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
+    from machine.assembly import admitted_velocities  # loads the compiler
+
     mechanism = machine.mechanism
     alone = f"Its plant runs alone, and linkwork simulate {machine.name} --duration 10 simulates it"
     for constraint in mechanism.constraints:
@@ -69,6 +68,9 @@ def _reason(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
 
 def _moving_with_time(machine: Machine) -> str:
     """Return the name of a constraint whose residual changes with time alone, else ''."""
+    from multibody.kinematics import kinematics
+    from multibody.rows import constraint_rows
+
     work = machine.workspace()
     residuals = []
     for clock_s in (0.0, 0.37, 1.7):

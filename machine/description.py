@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from machine.problems import Problem
 from multibody.layout import ORDINARY
 from multibody.mechanism import Mechanism
-from multibody.workspace import Workspace
+
+if TYPE_CHECKING:
+    from multibody.workspace import Workspace
 
 
 @dataclass(frozen=True)

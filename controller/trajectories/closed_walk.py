@@ -57,6 +57,8 @@ from multibody.rotations import move
 from multibody.rows import constraint_rows
 from multibody.views import block, fill, matrix, vector
 
+OPEN_AT_A_BRANCH = 1e-6
+"""Scaled residual that may stay where branches meet: the lost row cannot be corrected there."""
 NEAR_A_BRANCH = 5e-3
 """Smallest singular value of the scaled rows, of their ordinary size, below which a path may not end."""
 
@@ -253,6 +255,8 @@ def reach(
         coordinates(p, t, w)
         size = position_residual(p, t, w)
         factor(p, t, w)
+        if vector(t, w, RANKING)[LOST] > 0.0 and size < OPEN_AT_A_BRANCH:
+            size = 0.0
         scaled_right_side(t, p, w, -1.0, PHI)
         particular(p, t, w, vector(t, w, RIGHT_SIDE), step)
         admitted(p, t, w)
