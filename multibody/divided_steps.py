@@ -80,6 +80,8 @@ def _judge(t: Integers, w: Rows, left: float, parts: float, dt: float) -> tuple[
     """After a step over `left` / `parts` of dt: keep it or take it back; returns `left` and `parts` anew."""
     share = left / parts
     pace = _pace(t, w, share * dt) / FASTEST
+    if not pace < MOST:  # nor where it is no number
+        pace = 1.0 * MOST
     if pace > 1.0 and share > 1.0 / MOST:
         kept, ranking = vector(t, w, KEPT), vector(t, w, RANKING)
         copy(vector(t, w, START_Q), vector(t, w, Q))
