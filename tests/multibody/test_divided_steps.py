@@ -1,6 +1,7 @@
 """Steps that divide themselves: where motion is fast, and nowhere else."""
 
 import numpy as np
+import pytest
 
 from multibody import Body, Coordinate, Joint, Mechanism, layout
 from multibody.constraints import CoordinateConstraint
@@ -37,6 +38,15 @@ def test_parts_are_bounded_where_friction_is_stiff():
         divided_rk4(*w.arguments, 1e-3)
     assert np.isfinite(w.v).all()
     assert MOST == 64
+
+
+@pytest.mark.parametrize("speed", [1e100, 1e200, np.inf, np.nan])
+def test_motion_beyond_all_numbers_ends(speed):
+    w = pendulum(viscous=1e9).workspace()
+    w.v[:] = speed
+    for _ in range(10):
+        divided_rk4(*w.arguments, 1e-3)
+    assert not np.isfinite(w.v).all()
 
 
 def test_time_and_counts_are_those_of_whole_steps():
