@@ -263,8 +263,8 @@ def warm(progress: Callable[[int, int, str], None] | None = None) -> WarmReport:
     compiled = 0
     with (CACHE_ROOT / "kernels.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        collects = gc.isenabled()
-        gc.disable()  # the compiler makes millions of objects, all of which it needs: a fifth of its time
+        thresholds = gc.get_threshold()
+        gc.set_threshold(100_000, 20, 50)  # looking for garbage among the compiler's objects takes long
         for done, (dispatcher, signature) in enumerate(waiting):
             if progress is not None:
                 progress(done, len(waiting), dispatcher.py_func.__name__)
@@ -272,8 +272,7 @@ def warm(progress: Callable[[int, int, str], None] | None = None) -> WarmReport:
             dispatcher.compile(signature)
             compiled += sum(dispatcher.stats.cache_misses.values()) - misses
             dispatcher.disable_compile()
-        if collects:
-            gc.enable()
+        gc.set_threshold(*thresholds)
         os.utime(CACHE_FOLDER)
         _prune(CACHE_ROOT, CACHE_FOLDER)
     return WarmReport(compiled, os.times().elapsed - began, compiled == 0)
