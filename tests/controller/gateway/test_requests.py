@@ -40,7 +40,10 @@ def test_a_move_is_accepted_shown_and_succeeds(rigs: Make) -> None:
     assert goal["owner"] == "me@test"
     events = rig.events("goal.result")
     names = [event.method for event in events if event.params.get("goal", goal["goal"]) == goal["goal"]]
-    assert names.index("goal.planned") < names.index("goal.accepted") < names.index("goal.progress")
+    assert names.index("goal.planned") < names.index("goal.accepted") < names.index("goal.result")
+    # whether progress is seen in between is a matter of speed: lockstep may end the goal in one batch of records
+    told = [at for at, name in enumerate(names) if name == "goal.progress"]
+    assert all(names.index("goal.accepted") < at < names.index("goal.result") for at in told)
     result = events[-1].params
     assert (result["goal"], result["code"], result["name"]) == (goal["goal"], 0, "SUCCESSFUL")
     assert result["tick"] > goal["tick"]
