@@ -41,7 +41,7 @@ def test_a_move_is_accepted_shown_and_succeeds(rigs: Make) -> None:
     events = rig.events("goal.result")
     names = [event.method for event in events if event.params.get("goal", goal["goal"]) == goal["goal"]]
     assert names.index("goal.planned") < names.index("goal.accepted") < names.index("goal.result")
-    # whether progress is seen in between is a matter of speed: lockstep may end the goal in one batch of records
+    # lockstep may end the goal within one batch of records: then nobody sees it half way
     told = [at for at, name in enumerate(names) if name == "goal.progress"]
     assert all(names.index("goal.accepted") < at < names.index("goal.result") for at in told)
     result = events[-1].params
