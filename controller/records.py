@@ -17,12 +17,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Per = Literal["", "joint", "position", "coordinate", "motor", "sensor"]
+Per = Literal["", "joint", "position", "coordinate", "motor", "sensor", "row"]
 
 
 @dataclass(frozen=True)
 class Channel:
-    """One row of the table: a number, or one number per joint, coordinate, motor or sensor."""
+    """One line of the table: a number, or one per joint, coordinate, motor, sensor or row of a constraint."""
 
     name: str
     kind: Literal["int", "float"]
@@ -87,6 +87,13 @@ CHANNELS: tuple[Channel, ...] = (
     _float("law_effort", "N m or N", "effort the law asked for, before the limits", "motor"),
     _float("effort", "N m or N", "effort sent", "motor"),
     _float("device_effort", "N m or N", "effort the device says it applies", "motor"),
+    _int("newton_iterations", "Newton steps by which the joints without sensors followed the measured ones"),
+    _int("rank", "independent rows of the constraints at the estimate"),
+    _int("branch", "assembly branch: 1 that of the initial pose, -1 another, 0 without closures"),
+    _float("closure_residual", "1", "largest residual of the constraints, in typical lengths, or rad"),
+    _float("sigma_closures", "1", "smallest singular value of the scaled rows, over their ordinary size"),
+    _float("sigma_motors", "1", "smallest singular value of the motors' map, over its size"),
+    _float("constraint_force", "N or N m", "multiplier of each row: on body b by body a; NaN braked", "row"),
     _wall("received_ns", "int", "ns", "monotonic clock when the state was in hand"),
     _wall("sent_ns", "int", "ns", "monotonic clock when the command was handed to the socket"),
     _wall("missed", "int", "", "whole periods skipped before this tick"),
@@ -118,8 +125,8 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
 class RecordLayout:
     """The table laid out for one machine.
 
-    `names` gives the joints', coordinates', motors' and sensors' names, in the machine's order, and those of
-    the positions, which are the joints' unless there are quaternions.
+    `names` gives the joints', coordinates', motors' and sensors' names, in the machine's order, those of the
+    positions, which are the joints' unless there are quaternions, and those of the constraints' rows.
     """
 
     def __init__(
@@ -129,6 +136,7 @@ class RecordLayout:
         motors: Sequence[str],
         sensors: Sequence[str],
         positions: Sequence[str] | None = None,
+        rows: Sequence[str] = (),
     ) -> None:
         self.names: dict[str, tuple[str, ...]] = {
             "joint": tuple(joints),
@@ -136,6 +144,7 @@ class RecordLayout:
             "coordinate": tuple(coordinates),
             "motor": tuple(motors),
             "sensor": tuple(sensors),
+            "row": tuple(rows),
         }
         self._fields = {per: _distinct(names) for per, names in self.names.items()}
         self.offsets: dict[str, int] = {}
@@ -173,18 +182,20 @@ class RecordLayout:
         return np.dtype(fields)
 
     def ros2msg(self, *, wall_clock: bool) -> str:
-        """The schema as ROS 2 message text, package `linkwork_msgs`, with or without the wall-clock tail."""
+        """The schema as ROS 2 message text, package `linkwork_msgs`, with or without the wall-clock tail.
+
+        Channels of what the machine has none of are left out: a message without members has no bytes to read.
+        """
         lines = [
             f"{self._type(channel)} {channel.name}  # {channel.meaning}"
             + (f" [{channel.unit}]" if channel.unit else "")
             for channel in CHANNELS
-            if wall_clock or not channel.wall_clock
+            if self.width(channel) and (wall_clock or not channel.wall_clock)
         ]
-        for per in ("joint", "position", "coordinate", "motor", "sensor"):
-            lines += ["=" * 80, f"MSG: linkwork_msgs/{per.capitalize()}s"]
-            lines += [f"float64 {name}" for name in self._fields[per]] or [
-                "uint8 structure_needs_at_least_one_member"
-            ]
+        for per, names in self._fields.items():
+            if names:
+                lines += ["=" * 80, f"MSG: linkwork_msgs/{per.capitalize()}s"]
+                lines += [f"float64 {name}" for name in names]
         return "\n".join(lines) + "\n"
 
     @staticmethod
@@ -246,4 +257,5 @@ def layout_for(machine: Any) -> RecordLayout:
         [motor.joint for motor in machine.motors],
         [sensor.joint for sensor in machine.sensors],
         machine.mechanism.position_names,
+        machine.mechanism.row_names,
     )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.laws.closed import evaluate_closed
+from controller.loop.quality import Quality
 from machine import Machine
 from multibody.compiling import (
     BUFFER,
@@ -32,13 +33,16 @@ from multibody.kinematics import kinematics
 from multibody.layout import (
     COLUMN_SCALE,
     EFFORT,
+    LOST,
     N_ROWS,
     NV,
     PHI,
     PHI_RATE,
+    RANK,
     REFERENCE_SIZE,
     ROW_SCALE,
     SHIFT,
+    SMALLEST,
     A,
     Q,
     V,
@@ -137,6 +141,7 @@ class Closed:
         self.now, self.ahead = machine.workspace(), machine.workspace()
         measured = {sensor.index for sensor in machine.sensors}
         nv, rows = machine.mechanism.nv, len(machine.mechanism.row_names)
+        self.quality = Quality(rows)
         self._others = np.array([joint for joint in range(nv) if joint not in measured], np.int64)
         self._scratch = (
             np.zeros((rows, len(self._others))),
@@ -153,6 +158,9 @@ class Closed:
         """After measurements were written into `now`: the joints that are not measured follow."""
         residual: float = follow_closures(*self.now.arguments, self._others, self._most, *self._scratch)
         self._most = STEPS
+        quality, ranking = self.quality, self.now.ranking
+        quality.closure_residual, quality.rank, quality.branch = residual, int(ranking[RANK]), 1
+        quality.sigma_closures = 0.0 if ranking[LOST] > 0.0 else float(ranking[SMALLEST])
         return residual
 
     def evaluate(self) -> None:

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from controller.loop.quality import Quality
 from machine import Machine
 from multibody import Workspace
 from multibody.compiling import (
@@ -33,10 +34,13 @@ Integers = NDArray[np.int64]
 
 
 class Model(Protocol):
-    """`now` holds the estimate, `ahead` the state at which the law is evaluated."""
+    """`now` holds the estimate, `ahead` the state at which the law is evaluated, `quality` what is thought
+    of both.
+    """
 
     now: Workspace
     ahead: Workspace
+    quality: Quality
 
     def predict(self, motor: Integers, sent: Floats, seconds: float) -> None:
         """Writes to `ahead` the state that much later, under the efforts `sent` to the joints `motor`."""
@@ -101,6 +105,7 @@ class Tree:
 
     def __init__(self, machine: Machine) -> None:
         self.now, self.ahead = machine.workspace(), machine.workspace()
+        self.quality = Quality(0)
         self._mechanism = (machine.mechanism.parameters, machine.mechanism.topology)
 
     def predict(self, motor: Integers, sent: Floats, seconds: float) -> None:

@@ -19,6 +19,7 @@ from controller.loop.faults import FaultCode
 from controller.loop.goals import Follow
 from controller.loop.limits import filter_share, limit_effort
 from controller.loop.model import model_of
+from controller.loop.quality import Quality
 from controller.loop.supervisor import Supervisor
 from controller.records import Record, RecordLayout
 from machine import Machine
@@ -96,6 +97,7 @@ class Tick:
         self._reference = Reference.sized(machine.freedoms)
         self._force = np.zeros(machine.mechanism.nv)
         self._sent = np.zeros(len(machine.motors))
+        self.quality: Quality = self._model.quality
         self.record = Record(layout)
         self._bind(self.record)
         self.supervisor = Supervisor(machine, self._now, slot, set() if sound is None else sound)
@@ -110,6 +112,7 @@ class Tick:
         self._r_reference_velocity = record.view("reference_velocity")
         self._r_law_effort, self._r_effort = record.view("law_effort"), record.view("effort")
         self._r_device_effort = record.view("device_effort")
+        self.quality.bind(record)
         words = record.floats.data.cast("B")
         self._integer_words = words[: _INTEGERS.size]
         at = 8 * record.layout.offsets["time_s"]
@@ -142,12 +145,14 @@ class Tick:
 
     def _law(self) -> None:
         supervisor, reference = self.supervisor, self._reference
+        self.quality.constraint_force.fill(np.nan)
         if supervisor.brakes.phase is Phase.BRAKED:
             self._force[:] = 0.0
             return
         ahead = self._ahead
         if supervisor.brakes.phase is Phase.RELEASED:
             self._predict(AHEAD * self._period_s)
+            self.quality.constraint_force[:] = ahead.multipliers
         else:
             ahead.q[:], ahead.v[:] = self._now.q, self._now.v
         self._model.evaluate()
@@ -207,3 +212,4 @@ class Tick:
         self._r_v_measured[:] = inputs.v_measured
         self._r_device_effort[:] = inputs.device_effort
         self._r_effort[:] = outputs.effort
+        self.quality.write()

@@ -24,7 +24,11 @@ from protocol.requests import Notification
 from timing.children import Child
 
 LAYOUT = RecordLayout(
-    ["shoulder", "Fore arm"], ["shoulder", "Fore arm", "x"], ["shoulder"], ["shoulder", "Fore arm"]
+    ["shoulder", "Fore arm"],
+    ["shoulder", "Fore arm", "x"],
+    ["shoulder"],
+    ["shoulder", "Fore arm"],
+    rows=["tip.x", "tip.y"],
 )
 
 
