@@ -145,6 +145,7 @@ class Machine:
     (`plant.set`, command line). `coordinates` has the limits of every coordinate in the mechanism's order,
     `joints` those of its nv freedoms. `initial_q` (nq) and `initial_v` (nv) are read-only and obey the
     constraints; `assembly` tells how they were found. The
+    `closed_form` names the explicit solution of the plant's closures that the file asks for. The
     hashes are hex SHA-256 texts: of what both ends of the device link must agree on, of the two models'
     physics, and of everything.
     """
@@ -169,6 +170,7 @@ class Machine:
     config_hash: str
     warnings: tuple[Problem, ...]
     assembly: Assembly
+    closed_form: str | None = None
 
     @property
     def is_constrained(self) -> bool:

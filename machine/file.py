@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -33,6 +33,11 @@ class MachineFile(Section):
     constraints: dict[Name, Constraint] = entry(
         "What is demanded of the motion beyond the joints: loops that close, guides, gears, by name",
         default={},
+    )
+    closed_form: Literal["four_bar"] | None = entry(
+        "Explicit solution of the closures that `linkwork simulate --formulation minimal` takes: four_bar, "
+        "of three revolute joints in a plane and one closure",
+        default=None,
     )
     contacts: dict[Name, ContactSpec] = entry("Points that touch planes and spheres, by name", default={})
     task: dict[Name, Task] = entry("Task coordinates that goals may name, by name", default={})

@@ -75,6 +75,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         config_hash=fingerprint([building.everything(file), building.everything(plant_file)]),
         warnings=tuple(warnings_of(file, document, assembly.freedoms)),
         assembly=assembly,
+        closed_form=file.closed_form,
     )
 
 
@@ -122,7 +123,12 @@ def _checked(data: Any, document: Document) -> MachineFile:
 
 def _built(file: MachineFile, document: Document) -> Mechanism:
     try:
-        return building.build_mechanism(file)
+        mechanism = building.build_mechanism(file)
+        if file.closed_form is not None:
+            from multibody.closed_forms import CLOSED_FORMS  # its kernels are for machines that name one
+
+            CLOSED_FORMS[file.closed_form](mechanism)
+        return mechanism
     except ModelError as error:
         raise MachineError([building.model_problem(error, document)]) from None
 

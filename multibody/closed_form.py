@@ -18,12 +18,13 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from multibody.functions import _dynamics_at, _set
+from multibody.dynamics import dynamics
+from multibody.functions import _set
 from multibody.mechanism import Mechanism
 from multibody.model import Array
 
-BETTER = 2.0
-"""How many times better another variant must be before it is taken."""
+BETTER = 1.25
+"""How many times better another variant must be before it is taken; larger ones come too near the poles."""
 
 
 class ClosedForms(Protocol):
@@ -67,10 +68,10 @@ class ClosedFormMotion:
         """Begin near q, v, whose independent entries hold. Raises ValueError for wrong lengths."""
         if mechanism.nq != mechanism.nv:
             raise ValueError("closed forms need coordinates whose rates are the velocities: no quaternions")
-        w = mechanism.workspace()
+        self._work = w = mechanism.workspace()
         _set("q", w.q, q)
         _set("v", w.v, v)
-        self._mechanism, self._forms = mechanism, forms
+        self._forms = forms
         self._variant, self.switches = 0, 0
         self._variant = self._best(w.q)
         self.q = forms.complete(self._variant, w.q)
@@ -107,7 +108,9 @@ class ClosedFormMotion:
         own, motions = self._own, self._motions(q)
         bias = np.zeros(len(q))
         bias[[k for k in range(len(q)) if k not in own]] = self._forms.bias(self._variant, q, v)
-        w = _dynamics_at(self._mechanism, q, v)
+        w = self._work
+        w.q[:], w.v[:] = q, v
+        dynamics(*w.arguments)
         r = self.effort + w.friction + w.compliant - w.h
         return ReducedTerms(motions.T @ w.M @ motions, motions.T @ (r - w.M @ bias), motions, bias)
 
@@ -120,10 +123,21 @@ class ClosedFormMotion:
     def step(self, dt: float, count: int = 1) -> None:
         """Move on by `count` steps of dt (s) of Runge and Kutta's classical method, effort held."""
         for _ in range(count):
-            best = self._best(self.q)
-            self.switches += best != self._variant
-            self._variant = best
+            self._choose()
             self._step(dt)
+
+    def semi_implicit_step(self, dt: float) -> None:
+        """Move on by a step of first order: v_I += dt v̇_I, q_I += dt v_I."""
+        self._choose()
+        own = self._own
+        found = self.terms(self.q, self.v)
+        v = self.v[own] + dt * np.linalg.solve(found.mass, found.force)
+        self.q, self.v = self._at(np.concatenate([self.q[own] + dt * v, v]), self.q)
+
+    def _choose(self) -> None:
+        best = self._best(self.q)
+        self.switches += best != self._variant
+        self._variant = best
 
     def _step(self, dt: float) -> None:
         own = self._own

@@ -153,7 +153,7 @@ def simulate(
             if formulation == "lagrange":
                 _check_independence(machine, work)
 
-    steps_of = steps_by(machine, work, formulation, method, stabilisation)
+    steps_of = steps_by(machine, work, formulation, method, stabilisation, bool(switches))
     restart = getattr(steps_of, "restart", None)
     at_step(0)
     start = work.buffer.copy()

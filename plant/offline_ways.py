@@ -79,10 +79,13 @@ class KernelSteps:
         return int(self._run(p, t, w, method, dt, count, rows, figures))
 
 
-def steps_by(machine: Machine, work: Workspace, formulation: str, method: str, stabilisation: str) -> Steps:
+def steps_by(
+    machine: Machine, work: Workspace, formulation: str, method: str, stabilisation: str, switched: bool
+) -> Steps:
     """The steps that these names ask for, from a workspace that holds the start.
 
-    Raises ValueError where they do not go together, and for machines that `taylor` cannot take.
+    `switched`: whether constraints are switched on the way. Raises ValueError where they do not go together,
+    and for machines that `taylor` cannot take.
     """
     own = formulation in ("minimal", "taylor")
     if own and stabilisation == "baumgarte":
@@ -100,6 +103,10 @@ def steps_by(machine: Machine, work: Workspace, formulation: str, method: str, s
         from plant.offline_reference import AdaptiveSteps
 
         return AdaptiveSteps(work, method)
+    if formulation == "minimal" and machine.closed_form and not switched and not touches(work):
+        from plant.offline_closed_form import ClosedFormSteps
+
+        return ClosedFormSteps(machine.plant_mechanism, work, machine.closed_form)
     if formulation == "minimal":
         from plant.offline_minimal import MinimalSteps
 

@@ -54,6 +54,7 @@ def report(machine: Machine) -> dict[str, Any]:
             }
             for constraint in mechanism.constraints
         ],
+        "closed_form": machine.closed_form,
         "stops": [asdict(stop) for stop in mechanism.stops],
         "contacts": [_contact(contact) for contact in mechanism.contacts],
         "velocities": mechanism.nv,

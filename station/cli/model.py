@@ -54,6 +54,8 @@ def _say(found: dict[str, Any]) -> None:
     for closure in found["closures"]:
         waits = "" if closure["on"] else ", off at the start"
         say(f"    {closure['name']}: {closure['type']} constraint, {closure['rows']} rows{waits}")
+    if found["closed_form"] is not None:
+        say(f"    solved in closed form by `minimal`: {found['closed_form']}")
     for stop in found["stops"]:
         say(
             f"    {stop['freedom']}: stops at {stop['low']:.6g} and {stop['high']:.6g} (rad or m), "

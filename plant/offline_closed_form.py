@@ -1,0 +1,58 @@
+"""Steps in minimal coordinates by the explicit solution of the closures that a machine's file names."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multibody.closed_form import ClosedFormMotion
+from multibody.closed_forms import CLOSED_FORMS
+from multibody.mechanism import Mechanism
+from multibody.model import Integers
+from multibody.workspace import Workspace
+from plant.layout import SEMI_IMPLICIT
+from plant.offline_kernels import look
+
+Floats = NDArray[np.float64]
+
+
+class ClosedFormSteps:
+    """Steps of a workspace by closed forms, called as the kernels of offline_kernels.py are."""
+
+    stopped: str = ""
+
+    def __init__(self, mechanism: Mechanism, work: Workspace, name: str) -> None:
+        """Find the closed forms of that name in the mechanism, and begin at the state of `work`."""
+        self._work = work
+        self._motion = ClosedFormMotion(mechanism, CLOSED_FORMS[name](mechanism), work.q, work.v)
+        self._motion.effort[:] = work.effort
+
+    def __call__(
+        self,
+        p: Floats,
+        t: Integers,
+        w: Floats,
+        method: int,
+        dt: float,
+        count: int,
+        rows: Floats,
+        figures: Floats,
+    ) -> int:
+        """Advance by `count` steps of dt; returns how many came out finite."""
+        motion, work = self._motion, self._work
+        for done in range(count):
+            if method == SEMI_IMPLICIT:
+                motion.semi_implicit_step(dt)
+            else:
+                motion.step(dt)
+            work.q[:], work.v[:], work.clock[0] = motion.q, motion.v, work.clock[0] + dt
+            rows[done] = np.concatenate([work.q, work.v])
+            if not np.isfinite(rows[done]).all():
+                return done
+            look(p, t, w, dt, figures)
+        return count
+
+    @property
+    def switches(self) -> int:
+        """How many times the independent coordinates changed."""
+        return self._motion.switches
