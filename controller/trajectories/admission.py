@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from controller.trajectories.closeness import LEAST_LEVERAGE, Closest, singularities
 from controller.trajectories.demands import SLOWEST, Demand, demands
 from controller.trajectories.efforts import Efforts
 from controller.trajectories.path import Path
@@ -34,7 +35,16 @@ _SAFELY = 1.005
 
 @dataclass(frozen=True)
 class Admitted:
-    """A path that the machine can follow, its table of stopping limits, and what was found, as plain data."""
+    """A path that the machine can follow, its table of stopping limits, and what was found, as plain data.
+
+    `report` has
+    `duration_s`, `samples`, `time_stretch`;
+    `stop`: `slowest_s`, `time_s`;
+    `limits`: quantity → name → {value, limit, unit, used, time_s}, the most of everything that has a limit;
+    `effort_peaks`: motor → {value (signed), limit, unit, used, sample, time_s} at the path's own speed;
+    `singularities`: `goal`, `closures`, `motors` → {smallest, sample, time_s[, limit]} or None, see
+    `controller.trajectories.closeness`; `singularity`: the same as its `goal`.
+    """
 
     path: Path
     stopping: Floats
@@ -77,12 +87,14 @@ def _admit(machine: Machine, path: Path, start: Start, may_stretch: bool) -> Adm
         "time_stretch": stretched,
         "stop": _stop_report(stopping, path.duration_s),
         "singularity": singular,
+        "singularities": singularities(walked, singular),
+        "effort_peaks": efforts.peaks(),
         "limits": _limit_report(walked, found),
     }
     return Admitted(path, stopping, report)
 
 
-def _check_poses(machine: Machine, path: Path, walked: Walk) -> dict[str, float] | None:
+def _check_poses(machine: Machine, path: Path, walked: Walk) -> Closest:
     """Refuses a path out of reach or too close to a singular pose; reports how close it comes."""
     if walked.reached < len(walked.s):
         sample = walked.reached
@@ -102,6 +114,7 @@ def _check_poses(machine: Machine, path: Path, walked: Walk) -> dict[str, float]
         _refuse(
             text, walked, sample, {"quantity": "branch", "position": where, "coordinate": next(iter(where))}
         )
+    _check_leverage(machine, path, walked)
     if set(path.coordinates) == set(range(machine.mechanism.nv)):
         return None
     sample = int(np.argmin(walked.hold))
@@ -121,7 +134,29 @@ def _check_poses(machine: Machine, path: Path, walked: Walk) -> dict[str, float]
             "coordinate": names,
         }
         _refuse(text, walked, sample, {**lost, "position": _position(machine, path, walked, sample)})
-    return {"smallest": value, "limit": SINGULAR_BELOW, "time_s": float(walked.s[sample])}
+    return {
+        "smallest": value,
+        "sample": sample,
+        "time_s": float(walked.s[sample]),
+        "limit": SINGULAR_BELOW,
+    }
+
+
+def _check_leverage(machine: Machine, path: Path, walked: Walk) -> None:
+    """Refuses a path on which the motors lose their hold on the machine."""
+    if walked.leverage is None or walked.leverage.min() >= LEAST_LEVERAGE:
+        return
+    sample = int(np.argmin(walked.leverage))
+    value = float(walked.leverage[sample])
+    text = (
+        f"the motors lose their leverage at {walked.s[sample]:.3f} s (sample {sample}): they hardly drive one"
+        f" of its motions there; smallest singular value {value:.3g}, at least {LEAST_LEVERAGE:g} is needed."
+        " Keep away from that pose"
+    )
+    found = {"quantity": "leverage", "value": value, "limit": LEAST_LEVERAGE, "unit": "1"}
+    where = _position(machine, path, walked, sample)
+    names = ", ".join(motor.joint for motor in machine.motors)
+    _refuse(text, walked, sample, {**found, "coordinate": names, "position": where})
 
 
 def _position(machine: Machine, path: Path, walked: Walk, sample: int) -> dict[str, float]:

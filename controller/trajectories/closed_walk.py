@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.laws.closed import evaluate_closed, motor_forces
+from controller.laws.leverage import leverage
 from controller.trajectories.block import hermite, places
 from controller.trajectories.path import Path
 from controller.trajectories.singularity import scales
@@ -33,6 +34,7 @@ from multibody.coordinates import coordinates
 from multibody.kinematics import kinematics
 from multibody.layout import (
     BASIS,
+    COLUMN_SCALE,
     JDV,
     LOST,
     NV,
@@ -79,7 +81,7 @@ def closed_walk(machine: Machine, path: Path, q: Floats) -> Walk:
     wraps = np.array(mechanism.coordinate_wraps)[chosen]
     motor = np.array([motor.index for motor in machine.motors], np.int64)
     weight = np.array([motor.max_effort**2 for motor in machine.motors])
-    joints, goal, maps = np.zeros((count, 5 * nv)), np.zeros((count, 4 * k + 1)), np.zeros((count, nv * nv))
+    joints, goal, maps = np.zeros((count, 5 * nv)), np.zeros((count, 4 * k + 3)), np.zeros((count, nv * nv))
     poses = np.zeros((count, mechanism.nq))
     reached = walk_closed_samples(
         *workspace.arguments, words, piece, offset, chosen, wraps, rows, columns, motor, weight,
@@ -102,7 +104,9 @@ def closed_walk(machine: Machine, path: Path, q: Floats) -> Walk:
         d1=part(goal, 1, k),
         d2=part(goal, 2, k),
         d3=part(goal, 3, k),
-        hold=goal[:, -1].copy(),
+        hold=goal[:, 4 * k].copy(),
+        closures=goal[:, 4 * k + 1].copy(),
+        leverage=goal[:, 4 * k + 2].copy(),
         reached=int(reached),
         motors=maps.reshape(count, nv, nv),
         ends_at_branch=_branches_meet(workspace, poses[reached - 1]) if reached else False,
@@ -129,8 +133,8 @@ def walk_closed_samples(
     wraps: NDArray[np.bool_], rows: Floats, columns: Floats, motor: Integers, weight: Floats,
     poses: Floats, joints: Floats, goals: Floats, maps: Floats,
 ) -> int:  # fmt: skip
-    """Fills sample by sample: poses (q), joints (q', q'', inertia, rest, motion), goals (θ to θ''', hold),
-    maps.
+    """Fills sample by sample: poses (q), joints (q', q'', inertia, rest, motion), goals (θ to θ''', hold,
+    closures, leverage), maps.
 
     Returns how many samples could be reached; w holds the pose to begin from.
     """
@@ -142,7 +146,8 @@ def walk_closed_samples(
     ranking = vector(t, w, RANKING)
     held, pivots, z, rates = np.empty((k, k)), np.empty(k, np.int64), np.empty(k), np.empty((nv, k))
     square, needed, force = np.empty(k * k), np.empty(k), np.empty(nv)
-    ahead = np.empty(nv)
+    ahead, levers = np.empty(nv), np.empty(k * (3 * k + len(motor)))
+    columns_of = vector(t, p, COLUMN_SCALE)
     before = 0.0
     for n in range(len(piece)):
         at, goal = joints[n], goals[n]
@@ -166,6 +171,7 @@ def walk_closed_samples(
         if not determined and n == 0:
             return n
         basis = block(w, t[BASIS], k, nv)
+        goal[4 * k + 1] = 0.0 if ranking[LOST] > 0.0 else ranking[SMALLEST]
         for j in range(len(q)):
             poses[n, j] = q[j]
         for j in range(nv):
@@ -214,14 +220,15 @@ def walk_closed_samples(
                 at[nv + j] = x0[j]
                 for i in range(k):
                     at[nv + j] += basis[i, j] * z[i]
+            goal[4 * k + 2] = leverage(basis, columns_of, motor, levers)
             for d in range(nv):
                 for i in range(k):
                     needed[i] = basis[i, d]
-                if not motor_forces(basis, motor, weight, square, needed, force) > 1e-7:
-                    return n
+                motor_forces(basis, motor, weight, square, needed, force)
                 for c in range(nv):
                     maps[n, c * nv + d] = force[c]
         else:
+            goal[4 * k + 2] = goals[n - 1, 4 * k + 2] if n > 0 else 0.0
             for j in range(nv):
                 at[nv + j] = joints[n - 1, nv + j]
             for i in range(nv * nv):

@@ -80,6 +80,22 @@ class Efforts:
             if np.isfinite(self.rate_limit[j]) and self.rate_limit[j] > 0.0:
                 yield self._rate(j, joint.name, f"{unit}/s")
 
+    def peaks(self) -> dict[str, dict[str, float | int | str]]:
+        """Motor → its largest effort at the path's own speed: value, limit, unit, used, sample, time_s."""
+        found: dict[str, dict[str, float | int | str]] = {}
+        for motor in self._machine.motors:
+            values = self.at(1.0, motor.index)
+            sample = int(np.argmax(np.abs(values)))
+            found[motor.joint] = {
+                "value": float(values[sample]),
+                "limit": motor.max_effort,
+                "unit": "N m" if motor.is_angle else "N",
+                "used": abs(float(values[sample])) / motor.max_effort,
+                "sample": sample,
+                "time_s": float(self._walk.s[sample]),
+            }
+        return found
+
     def _effort(self, j: int, name: str, unit: str) -> Demand:
         actual = np.abs(self.at(1.0, j))
         limit = float(self.limit[j]) or ROUND_OFF

@@ -60,7 +60,9 @@ class Walk:
     k). `motors` (n × nv × nv): takes forces on all joints to those of the motors that move the machine alike,
     None where every joint has its own. `ends_at_branch`: whether branches of the closures meet at the path's
     end. `hold` (n): a lower bound of the smallest singular value of the scaled
-    Jacobian. `reached`: samples that could be reached, n when all of them.
+    Jacobian. `closures` (n): smallest singular value of the closures' scaled rows, of their ordinary size;
+    `leverage` (n): that of the motors' map (`controller.laws.leverage`); both None without closures.
+    `reached`: samples that could be reached, n when all of them.
     """
 
     s: Floats
@@ -79,6 +81,8 @@ class Walk:
     reached: int
     motors: Floats | None = None
     ends_at_branch: bool = False
+    closures: Floats | None = None
+    leverage: Floats | None = None
 
     @property
     def joined(self) -> NDArray[np.bool_]:
