@@ -68,13 +68,13 @@ def _draw_errors(axes: Axes, tracking: Tracking) -> None:
     time = tracking.time_s[tracking.measured]
     lengths = [tracking.error(name) for name in tracking.coordinates[:3]]
     angle = tracking.error(tracking.coordinates[3])
-    scale, prefix = _scale(max(float(np.abs(each).max()) for each in lengths))
-    turn, turn_prefix = _scale(float(np.abs(angle).max()))
+    factor, prefix = scale(max(float(np.abs(each).max()) for each in lengths))
+    turn, turn_prefix = scale(float(np.abs(angle).max()))
     for name, error, hue in zip(tracking.coordinates, lengths, HUES, strict=False):
-        axes.plot(time, error * scale, color=hue, linewidth=1.2, label=f"{name} / {prefix}m")
+        axes.plot(time, error * factor, color=hue, linewidth=1.2, label=f"{name} / {prefix}m")
     label = f"{tracking.coordinates[3]} / {turn_prefix}rad"
     axes.plot(time, angle * turn, color=HUES[3], linewidth=1.0, linestyle=(0, (5, 2)), label=label)
-    _dress(axes, "tracking error")
+    dress(axes, "tracking error")
 
 
 def _draw_efforts(axes: Axes, tracking: Tracking) -> None:
@@ -84,11 +84,12 @@ def _draw_efforts(axes: Axes, tracking: Tracking) -> None:
     begin, end = tracking.time_s[inside][[0, -1]]
     for before, after in ((tracking.time_s[0], begin), (end, tracking.time_s[-1])):
         axes.axvspan(before, after, color=GRID, alpha=0.5, linewidth=0)
-    _dress(axes, "effort / N m, N")
+    dress(axes, "effort / N m, N")
     axes.set_xlabel("time / s   (grey: the ramps in and out)", color=INK, fontsize=9)
 
 
-def _dress(axes: Axes, label: str) -> None:
+def dress(axes: Axes, label: str) -> None:
+    """Title, grid and legend of one panel."""
     axes.set_title(label, loc="left", fontsize=10, color=INK)
     axes.grid(color=GRID, linewidth=0.7)
     axes.set_axisbelow(True)
@@ -104,9 +105,10 @@ def _dress(axes: Axes, label: str) -> None:
 
 def amount(value: float, unit: str) -> str:
     """A small quantity for people: "1.23 nm"."""
-    factor, prefix = _scale(abs(value))
+    factor, prefix = scale(abs(value))
     return f"{value * factor:.3g} {prefix}{unit}"
 
 
-def _scale(largest: float) -> tuple[float, str]:
+def scale(largest: float) -> tuple[float, str]:
+    """The factor and the prefix in which a number of this size is read easily."""
     return next((factor, prefix) for least, factor, prefix in _SCALES if largest >= least or least == 0.0)

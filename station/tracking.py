@@ -17,13 +17,15 @@ Array = NDArray[np.float64]
 class Tracking:
     """One goal's ticks, n of them; `measured` marks those in which the error counts.
 
-    `reference` and `actual` are (n, coordinates), metres or radians; `effort` is (n, motors), N m or N.
+    `reference`, `actual` and `velocity` (of the reference) are (n, coordinates), metres or radians, and per
+    second; `effort` is (n, motors), N m or N.
     """
 
     time_s: Array
     measured: NDArray[np.bool_]
     coordinates: tuple[str, ...]
     reference: Array
+    velocity: Array
     actual: Array
     motors: tuple[str, ...]
     effort: Array
@@ -33,6 +35,13 @@ class Tracking:
         at = self.coordinates.index(coordinate)
         difference: Array = (self.reference[:, at] - self.actual[:, at])[self.measured]
         return difference
+
+    def reference_jerk(self) -> float:
+        """Largest jerk of any coordinate's reference between the measured ticks (rad/s³ or m/s³)."""
+        step = float(np.median(np.diff(self.time_s)))
+        inside = self.measured[2:] & self.measured[:-2]
+        jerk = np.diff(self.velocity, 2, axis=0)[inside] / step**2
+        return float(np.abs(jerk).max(initial=0.0))
 
     def distance(self, coordinates: Sequence[str]) -> Array:
         """Length of the error over several coordinates, per measured tick (n,)."""
@@ -65,6 +74,7 @@ def follow(ticks: Ticks, goal_id: int, coordinates: Sequence[str], begin_s: floa
         measured,
         tuple(coordinates),
         reference,
+        mine["reference_velocity"][:, columns],
         mine["coordinate"][:, columns],
         ticks.names["effort"],
         mine["effort"],

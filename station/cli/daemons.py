@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,7 @@ import typer
 from station.cli.connected import AsJson
 from station.cli.failures import DONE, GOAL_FAILED
 from station.cli.output import console, emit
+from station.demos import DEMOS
 
 demo = typer.Typer(no_args_is_help=True, help="Shows a machine at work, from one command.")
 
@@ -27,25 +29,37 @@ def demos() -> None:
     """Shows a machine at work, from one command."""
 
 
-@demo.command()
-def scara(
-    as_json: AsJson = False,
-    lockstep: Annotated[
-        bool, typer.Option("--lockstep", help="As fast as this computer can, without a clock.")
-    ] = False,
-    law: Annotated[LawChoice, typer.Option(help="Law of motion.")] = LawChoice.PIDC,
-    seconds: Annotated[float, typer.Option(min=0.01, help="Measured length, s.")] = 5.0,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the sensors' noise.")] = 0,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for plot and log.")] = Path("linkwork-out"),
-) -> int:
-    """A SCARA arm follows a helix: plant and controller are started, used, and ended again."""
-    from station.demo import DemoOptions, run_demo
-    from station.demo_report import show_summary
+def _command(name: str, about: str) -> Callable[..., int]:
+    def show(
+        as_json: AsJson = False,
+        lockstep: Annotated[
+            bool, typer.Option("--lockstep", help="As fast as this computer can, without a clock.")
+        ] = False,
+        law: Annotated[LawChoice, typer.Option(help="Law of motion.")] = LawChoice.PIDC,
+        seconds: Annotated[
+            float | None, typer.Option(min=0.01, help="Measured length, s.", show_default="the demo's own")
+        ] = None,
+        seed: Annotated[int, typer.Option(min=0, help="Seed of the sensors' noise.")] = 0,
+        out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for plot and log.")] = Path(
+            "linkwork-out"
+        ),
+    ) -> int:
+        from station.demos import demo_named
+        from station.demos.demo import DemoOptions
+        from station.demos.report import show_summary
+        from station.demos.run import run_demo
 
-    options = DemoOptions(lockstep=lockstep, law=law.value, seconds=seconds, seed=seed, out=out)
-    summary = run_demo(options, console)
-    if as_json:
-        emit(summary)
-    else:
-        show_summary(summary, console)
-    return DONE if summary["result"] in ("SUCCESSFUL", "CANCELLED") else GOAL_FAILED
+        options = DemoOptions(lockstep=lockstep, law=law.value, seconds=seconds, seed=seed, out=out)
+        summary = run_demo(demo_named(name), options, console)
+        if as_json:
+            emit(summary)
+        else:
+            show_summary(summary, console)
+        return DONE if summary["result"] in ("SUCCESSFUL", "CANCELLED") else GOAL_FAILED
+
+    show.__doc__ = f"{about}: plant and controller are started, used, and ended again."
+    return show
+
+
+for _name, _about in DEMOS.items():
+    demo.command(name=_name)(_command(_name, _about))

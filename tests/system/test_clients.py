@@ -14,7 +14,7 @@ import zmq
 
 from protocol.codes import RequestCode, ResultCode
 from station import GoalFailed, RequestError, Robot
-from station.demo import helix, helix_start
+from station.demos.scara import helix, helix_start
 from station.rig import Rig
 from station.trajectory_file import read_trajectory_file
 from tests.system.running import environment, wait_for

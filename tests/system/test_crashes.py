@@ -11,7 +11,7 @@ import pytest
 
 from protocol.codes import ResultCode
 from station import GoalFailed, NobodyThere, RequestError, Robot
-from station.demo import helix, helix_start
+from station.demos.scara import helix, helix_start
 from station.rig import Rig
 from tests.system.running import COMMAND_TIMEOUT_PERIODS, patient_machine, wait_for
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from station.demo import RAMP_S, RATE_RAD_S
+from station.demos.scara import RAMP_S, RATE_RAD_S
 from station.log_file import read_ticks
 
 KEYS = {

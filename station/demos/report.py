@@ -14,13 +14,14 @@ def show_summary(summary: dict[str, Any], console: Console) -> None:
     """Tables of errors, efforts and timing, and where plot and log are."""
     say(f"{summary['result']}" + (f": {summary['text']}" if summary["text"] else ""))
     if "error_max" in summary:
+        units = summary["units"]
         rows = [
-            (name, amount(summary["error_rms"][name], _unit(name)), amount(most, _unit(name)))
+            (name, amount(summary["error_rms"][name], units[name]), amount(most, units[name]))
             for name, most in summary["error_max"].items()
         ]
-        rows.append(
-            ("tool", amount(summary["tool_error_rms_m"], "m"), amount(summary["tool_error_max_m"], "m"))
-        )
+        if "tool_error_max_m" in summary:
+            most, mean = (amount(summary[f"tool_error_{kind}_m"], "m") for kind in ("max", "rms"))
+            rows.append(("tool", mean, most))
         console.print(table("tracking error", ("", "rms", "max"), rows))
         efforts = [(name, number(value)) for name, value in summary["peak_effort"].items()]
         console.print(table("peak effort", ("joint", "N m, N"), efforts))
@@ -34,7 +35,3 @@ def show_summary(summary: dict[str, Any], console: Console) -> None:
     for name in ("plot", "log"):
         if summary.get(name):
             say(f"{name}: {summary[name]}")
-
-
-def _unit(name: str) -> str:
-    return "rad" if name == "angle" else "m"

@@ -1,0 +1,28 @@
+"""What `linkwork demo` shows: one module a machine says what happens, `run` makes it happen.
+
+Each module named in `DEMOS` holds `DEMO`, a `station.demos.demo.Demo`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from station.demos.demo import Demo
+
+__all__ = ["DEMOS", "demo_named"]
+
+DEMOS = {
+    "scara": "A SCARA arm follows a helix",
+    "five_bar": "A planar parallel robot draws circles with its tool",
+}
+"""Name and what is to be seen, in a few words; the module of the same name holds the rest."""
+
+
+def demo_named(name: str) -> Demo:
+    """The demo of that name. Raises KeyError when there is none."""
+    if name not in DEMOS:
+        raise KeyError(f"no demo {name!r}; there are {', '.join(DEMOS)}")
+    demo: Demo = import_module(f"station.demos.{name}").DEMO
+    return demo

@@ -1,0 +1,86 @@
+"""What a demo is: a machine, the steps it goes through, and what is measured and drawn of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from station.client import Robot
+from station.demos.figures import Recording, tracking_figures
+from station.goal import Goal
+
+
+@dataclass(frozen=True)
+class DemoOptions:
+    """What the command line says. seconds: measured length, s; None: the demo's own."""
+
+    lockstep: bool = False
+    law: str = "pidc"
+    seconds: float | None = None
+    seed: int = 0
+    out: Path = Path("linkwork-out")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where steps happen: the robot, and where its goal coordinates were at the beginning (rad or m)."""
+
+    robot: Robot
+    home: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The part of a goal's path that counts: path parameter from `begin_s` to `end_s`, these coordinates.
+
+    The coordinates are the goal's independent ones, joints or task coordinates of the machine file.
+    """
+
+    coordinates: tuple[str, ...]
+    begin_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that happens. text: for the progress bar; share: of the bar, relative to the other steps.
+
+    `begin` starts it: it returns the goal to wait for, or None when nothing is left to wait for. Whatever
+    else it needs (a guarded approach, another law) it asks of `stage.robot` before it returns. It may raise
+    RequestError or GoalFailed, which end the demo with that result.
+    """
+
+    text: str
+    share: float
+    begin: Callable[[Stage], Goal | None]
+    measured: Measured | None = None
+
+
+Report = Callable[[Recording], dict[str, Any]]
+Draw = Callable[[Recording, Path, str], None]
+
+
+def _draw(recording: Recording, path: Path, title: str) -> None:
+    from station.demos.picture import draw_recording
+
+    draw_recording(recording, path, title)
+
+
+@dataclass(frozen=True)
+class Demo:
+    """machine: a name that ships, or a file's path. seconds: measured length unless the user says otherwise.
+
+    steps: what happens between enable and disable, for so many measured seconds. report: the summary's
+    figures. draw: writes the picture, given the title. plant, controller: further arguments of the daemons.
+    """
+
+    machine: str
+    title: str
+    seconds: float
+    steps: Callable[[float], Sequence[Step]]
+    report: Report = tracking_figures
+    draw: Draw = _draw
+    plant: tuple[str, ...] = ()
+    controller: tuple[str, ...] = ()

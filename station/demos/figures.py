@@ -1,0 +1,79 @@
+"""What the log of a demo says: errors and efforts of its measured parts, over all of them and one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from station.log_file import Ticks
+from station.tracking import Tracking, rms
+
+if TYPE_CHECKING:
+    from station.demos.demo import DemoOptions
+
+
+@dataclass(frozen=True)
+class Part:
+    """A measured step: its text, its goal's number, and its ticks."""
+
+    text: str
+    goal: int
+    tracking: Tracking
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A demo that has run. `parts` are the measured steps that were reached, `ticks` the whole log.
+
+    `units` has "rad" or "m" of every coordinate.
+    """
+
+    options: DemoOptions
+    units: Mapping[str, str]
+    seconds: float
+    ticks: Ticks
+    parts: tuple[Part, ...]
+
+
+def tracking_figures(recording: Recording) -> dict[str, Any]:
+    """Largest and rms error by coordinate (rad or m), peak effort by joint, jerk of the reference, ticks.
+
+    Over all measured parts; `parts` holds the same for each.
+    """
+    each = [_of(part) for part in recording.parts]
+    coordinates = [name for part in each for name in part["error_max"]]
+    over = {name: _all(recording, name) for name in dict.fromkeys(coordinates)}
+    return {
+        "error_max": {name: float(np.abs(errors).max()) for name, errors in over.items()},
+        "error_rms": {name: rms(errors) for name, errors in over.items()},
+        "units": {name: recording.units[name] for name in over},
+        "tracking_error_max": max(max(part["error_max"].values()) for part in each),
+        "reference_jerk_max": max(part["reference_jerk_max"] for part in each),
+        "peak_effort": {
+            joint: max(part["peak_effort"][joint] for part in each) for joint in each[0]["peak_effort"]
+        },
+        "measured_ticks": sum(part["measured_ticks"] for part in each),
+        "parts": each,
+    }
+
+
+def _of(part: Part) -> dict[str, Any]:
+    tracking = part.tracking
+    errors = {name: tracking.error(name) for name in tracking.coordinates}
+    return {
+        "name": part.text,
+        "goal": part.goal,
+        "error_max": {name: float(np.abs(error).max()) for name, error in errors.items()},
+        "error_rms": {name: rms(error) for name, error in errors.items()},
+        "reference_jerk_max": tracking.reference_jerk(),
+        "peak_effort": tracking.peak_effort(),
+        "measured_ticks": int(tracking.measured.sum()),
+    }
+
+
+def _all(recording: Recording, coordinate: str) -> Any:
+    parts = [part.tracking for part in recording.parts if coordinate in part.tracking.coordinates]
+    return np.concatenate([tracking.error(coordinate) for tracking in parts])

@@ -1,0 +1,162 @@
+"""Runs a demo: both daemons started, every step done, everything ended; then the figures."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from protocol.codes import ResultCode
+from protocol.errors import RequestError
+from station.client import Robot
+from station.demos.demo import Demo, DemoOptions, Stage, Step
+from station.demos.figures import Part, Recording
+from station.goal import GoalFailed
+from station.log_file import read_ticks
+from station.rig import Rig
+from station.tracking import follow
+
+Show = Callable[[int, float], None]
+Reached = list[tuple[Step, int]]
+"""Measured steps that were begun, each with its goal's number."""
+
+
+def run_demo(demo: Demo, options: DemoOptions, console: Console) -> dict[str, Any]:
+    """Runs the demo; returns its summary, plain data.
+
+    Ctrl-C ends it early: the machine is stopped and braked, everything ends, the result is CANCELLED. Raises
+    RigFailed when a daemon does not start, NobodyThere when one ends under way.
+    """
+    options.out.mkdir(parents=True, exist_ok=True)
+    pace = ["--pace", "lockstep", "--realtime", "ignore"] if options.lockstep else []
+    plant = [demo.machine, *pace, "--seed", str(options.seed), *demo.plant]
+    log = ["--log", str(options.out.absolute())]
+    controller = [demo.machine, *pace, "--law", options.law, *log, *demo.controller]
+    seconds = demo.seconds if options.seconds is None else options.seconds
+    summary: dict[str, Any] = {"result": "CANCELLED", "text": "interrupted", "law": options.law}
+    summary["mode"] = "lockstep" if options.lockstep else "real time"
+    with _interruptible(), suppress(KeyboardInterrupt):
+        reached: Reached = []
+        units: dict[str, str] = {}
+        steps = demo.steps(seconds)
+        with Rig(demo.machine, plant, controller) as rig:
+            _wait(rig, console)
+            with Robot(endpoint=rig.requests) as robot, _bar(console, steps) as show:
+                summary["log"] = robot.status["log"]
+                units = {each["name"]: each["unit"] for each in robot.describe()["coordinates"]}
+                try:
+                    _go_through(robot, steps, show, reached)
+                    summary |= {"result": ResultCode.SUCCESSFUL.name, "text": ""}
+                except GoalFailed as failed:
+                    summary |= {"result": failed.name, "text": failed.result["text"]}
+                except RequestError as refused:
+                    summary |= {"result": refused.name, "text": refused.message}
+                summary |= _timing(robot)
+                _leave(robot)
+        summary |= _measured(demo, options, seconds, units, summary, reached)
+    return summary
+
+
+def _wait(rig: Rig, console: Console) -> None:
+    """Until both daemons are ready; what the plant says about compiling is shown."""
+    with console.status("starting plant and controller") as status:
+
+        def show(text: str) -> None:
+            if "kernels" in text:
+                status.update(text)
+                if not console.is_terminal:
+                    console.print(text)
+
+        rig.wait_ready(show)
+
+
+def _go_through(robot: Robot, steps: Sequence[Step], show: Show, reached: Reached) -> None:
+    """Enables, then one step after another. Raises GoalFailed, RequestError."""
+    there = robot.state["q"]
+    stage = Stage(robot, {name: there[name] for name in robot.describe()["goal_coordinates"]})
+    robot.enable()
+    for index, step in enumerate(steps):
+        goal = step.begin(stage)
+        if goal is None:
+            continue
+        if step.measured is not None:
+            reached.append((step, goal.number))
+
+        def progress(part: float, index: int = index) -> None:
+            show(index, part)
+
+        goal.wait(on_progress=progress)
+
+
+def _leave(robot: Robot) -> None:
+    with suppress(RequestError):  # a machine in fault is braked already
+        robot.disable()
+
+
+def _timing(robot: Robot) -> dict[str, Any]:
+    timing = robot.status["timing"]
+    return {
+        "ticks": timing["ticks"],
+        "missed_ticks": timing["missed"],
+        "period_us": timing["period_us"],
+        "latency_us": timing["latency_us"],
+    }
+
+
+def _measured(
+    demo: Demo,
+    options: DemoOptions,
+    seconds: float,
+    units: dict[str, str],
+    summary: dict[str, Any],
+    reached: Reached,
+) -> dict[str, Any]:
+    """What the log says: the demo's figures, and its picture. Without a measured tick neither."""
+    log = Path(summary["log"])
+    try:
+        ticks = read_ticks(log)
+        parts = []
+        for step, goal in reached:
+            assert step.measured is not None, "only measured steps are kept"
+            tracking = follow(
+                ticks, goal, step.measured.coordinates, step.measured.begin_s, step.measured.end_s
+            )
+            parts.append(Part(step.text, goal, tracking))
+        if not parts:
+            raise ValueError("no measured part of the demo was reached")
+    except ValueError as error:
+        return {"text": summary["text"] or str(error), "plot": None}
+    recording = Recording(options, units, seconds, ticks, tuple(parts))
+    plot = log.with_suffix(".png")
+    demo.draw(recording, plot, demo.title)
+    return {**demo.report(recording), "plot": str(plot)}
+
+
+@contextmanager
+def _bar(console: Console, steps: Sequence[Step]) -> Iterator[Show]:
+    """One bar over all steps: call it with the step's index and 0 … 1."""
+    columns = (TextColumn("{task.description:<12}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
+    whole = sum(step.share for step in steps)
+    with Progress(*columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task("enabling", total=whole)
+
+        def show(index: int, part: float) -> None:
+            done = sum(step.share for step in steps[:index]) + steps[index].share * part
+            bar.update(task, description=steps[index].text, completed=done)
+
+        yield show
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM is an interrupt too."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

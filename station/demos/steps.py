@@ -1,0 +1,38 @@
+"""Steps that most demos are made of: move there, follow this, go home."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from station.demos.demo import Measured, Stage, Step
+from station.goal import Goal
+
+
+def move(text: str, target: Mapping[str, float], share: float = 0.15) -> Step:
+    """A jerk-limited move to rest at `target` (rad or m by coordinate)."""
+
+    def begin(stage: Stage) -> Goal:
+        return stage.robot.move(target, wait=False)
+
+    return Step(text, share, begin)
+
+
+def follow(
+    text: str, trajectory: Mapping[str, Any], measured: Measured | None = None, share: float = 0.7
+) -> Step:
+    """A trajectory, as a file for `linkwork send` would have it. The machine must stand at its begin."""
+
+    def begin(stage: Stage) -> Goal:
+        return stage.robot.send(trajectory)
+
+    return Step(text, share, begin, measured)
+
+
+def home(share: float = 0.15) -> Step:
+    """Back to where the machine was at the beginning."""
+
+    def begin(stage: Stage) -> Goal:
+        return stage.robot.move(stage.home, wait=False)
+
+    return Step("back", share, begin)
