@@ -43,7 +43,7 @@ def _push(
 ) -> float:
     """The force along the depth, with `PRESSURE` and `LOSSES`; while `HELD`, as `TOUCHING` says.
 
-    A spring that is let go while held loses what it holds at the end of the part (compliant_steps.py).
+    A spring that is let go while held loses what it holds at the end of the part (touch_search.py).
     """
     touching, pressure, losses = vector(t, w, TOUCHING), vector(t, w, PRESSURE), vector(t, w, LOSSES)
     spring, damper = stiffness * depth, damping * rate

@@ -93,11 +93,12 @@ TAPE = _field()  # longest program × 4: value, two derivatives along the motion
 ASIDE = _field()  # nr × nv + nr + nv + nq, scratch of the branch poses and of the slower formulations
 ASIDE_2 = _field()  # the same
 TOUCHING = _field()  # 1 for each side of a stop, then for each contact, that presses, 0 for those that do not
-HELD = _field()  # 1 while a step holds TOUCHING fixed (compliant_steps.py)
+HELD = _field()  # 1 while a step holds TOUCHING fixed (touch_search.py)
 PRESSURE = (
     _field()
 )  # of each of these: elastic force and the damper's pull (N or N m), above 0 where it presses
 BACKUP = _field()  # state at the beginning of a part of a step
+SEARCH = _field()  # how far a step in parts has come (touch_search.py)
 SQUARE = _field()  # (nv + nr)² + 4 (nv + nr), scratch of the slower formulations
 LAST = SQUARE
 
@@ -165,6 +166,19 @@ RANKING_SIZE = 10
     INCONSISTENCY,  # how far dependent rows contradict the others, in the last solution
     SWITCHED,  # code of the switches for which ORDINARY holds
 ) = range(RANKING_SIZE)
+
+SEARCH_SIZE = 9
+(
+    REST,  # of the step, s
+    PARTS,  # begun so far
+    PHASE,  # what the next move is for
+    PART,  # length of the part that went too far, s
+    LOW,  # a length that is not beyond the change of touch, s
+    HIGH,  # one that is
+    BEFORE,  # how far the first side is beyond it at LOW (below 0), N or N m
+    AFTER,  # at HIGH
+    TRIALS,  # so far; above 0 where the last one moved HIGH, below where it moved LOW
+) = range(SEARCH_SIZE)
 
 ON_JOINT, ON_X, ON_Y, ON_Z, ON_ROLL, ON_PITCH, ON_YAW = range(7)
 ALONG, PERPENDICULAR, DISTANCE, LINEAR_ROW, NO_SLIP, DISC, EXPRESSION, VELOCITY = range(8)

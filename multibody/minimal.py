@@ -36,6 +36,7 @@ from multibody.layout import (
     COLUMN_SCALE,
     DRIVEN_WORK,
     EXPLICIT,
+    LOSSES,
     LOST,
     N_ROWS,
     NEAR,
@@ -172,6 +173,7 @@ def minimal_rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z
 def _rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows) -> bool:
     """The step, or False and the state as it was."""
     v, vdot, clock, n = vector(t, w, V), vector(t, w, VDOT), vector(t, w, CLOCK), t[NV]
+    losses, lost = vector(t, w, LOSSES), 0.0
     x, rate, sum_x, sum_v, began_v = (
         of_z(t, z, X),
         of_z(t, z, X_RATE),
@@ -194,6 +196,7 @@ def _rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows)
         chart_rates(t, x, v, rate)
         weight = 1.0 / 3.0 if stage in (1, 2) else 1.0 / 6.0
         work += weight * dt * _driven(p, t, w)
+        lost += weight * dt * losses[0]
         reach = dt if stage >= 2 else 0.5 * dt
         clock[0] = began + reach
         for k in range(n):
@@ -206,6 +209,7 @@ def _rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows)
             break
     if good:
         vector(t, w, DRIVEN_WORK)[0] += work
+        losses[2] += lost
     else:
         _restore(t, w, z, began)
     return good
@@ -228,10 +232,11 @@ def _driven(p: Rows, t: Integers, w: Rows) -> float:
 def minimal_semi_implicit(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows) -> bool:
     """The first-order step v_I += dt v̇_I, x_I += dt v_I; False where projection made it."""
     v, vdot, clock, x = vector(t, w, V), vector(t, w, VDOT), vector(t, w, CLOCK), of_z(t, z, X)
-    began = clock[0]
+    began, losses = clock[0], vector(t, w, LOSSES)
     if _begin(p, t, w, partition, z):
         good = minimal_acceleration(p, t, w, partition, z)
         work = dt * _driven(p, t, w) if good else 0.0
+        lost = dt * losses[0]
         if good:
             for k in range(t[NV]):
                 v[k] += dt * vdot[k]
@@ -243,6 +248,7 @@ def minimal_semi_implicit(p: Rows, t: Integers, w: Rows, dt: float, partition: I
             good = recover(p, t, w, partition, z)
         if good:
             vector(t, w, DRIVEN_WORK)[0] += work
+            losses[2] += lost
             return True
         _restore(t, w, z, began)
     partition[PROJECTED_STEPS] += 1

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from multibody import layout
-from multibody.layout import RANKING_SIZE
+from multibody.layout import RANKING_SIZE, SEARCH_SIZE
 from multibody.model import Array, Integers
 
 
@@ -98,6 +98,7 @@ def _sizes(
         layout.HELD: 1,
         layout.PRESSURE: sides,
         layout.BACKUP: nq + nv + 4 + RANKING_SIZE if sides else 0,
+        layout.SEARCH: SEARCH_SIZE if sides else 0,
         layout.SQUARE: (nv + nr) * (nv + nr + 4),
     }
 
@@ -144,7 +145,8 @@ class Workspace:
     Of stops and contacts: `compliant` (nv, their generalized force), `contact_force` (contacts × 3, N, on the
     point, world), `contact_gap` (m, negative inside), `losses`: power lost now to friction, stops and
     contacts (W), energy of their springs (J, part of the potential energy), energy lost in all steps (J),
-    and the part of the springs' energy that is on its way to be lost (J).
+    and the part of the springs' energy that is on its way to be lost (J). `held`: 1 while what presses stays
+    what it is.
     """
 
     def __init__(self, parameters: Array, topology: Integers) -> None:
@@ -186,6 +188,7 @@ class Workspace:
         self.contact_force = self._view(layout.CONTACT_FORCE).reshape(-1, 3)
         self.contact_gap = self._view(layout.CONTACT_GAP)
         self.losses = self._view(layout.LOSSES)
+        self.held = self._view(layout.HELD)
         self.basis = self._view(layout.BASIS).reshape(-1, nv)
         self.on[:] = self._given(layout.ON_GIVEN)
         self.choice[1] = 1.0

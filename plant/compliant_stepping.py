@@ -7,9 +7,10 @@ evenly, so that what presses at its beginning is followed.
 import math
 
 from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, float64, int64, kernel, part
-from multibody.compliant_steps import MOST_PARTS, compliant_constrained_step, compliant_step, quickest
+from multibody.compliant_steps import compliant_constrained_step, compliant_step
 from multibody.dynamics import dynamics
 from multibody.model import Integers
+from multibody.touch_search import MOST_PARTS, quickest
 from multibody.vectors import Rows
 from plant.constrained_stepping import resist_constrained
 from plant.layout import CLASSICAL, METHOD, SUBSTEPS

@@ -20,7 +20,7 @@ from multibody.minimal import minimal_rk4, minimal_semi_implicit
 from multibody.model import Integers
 from multibody.partition import COUNT, LISTS, SWITCHES, UNDECIDED, partition_size, scratch_size
 from multibody.vectors import Rows
-from multibody.workspace import Workspace
+from multibody.workspace import Workspace, touches
 from plant.layout import SEMI_IMPLICIT
 from plant.offline_kernels import look, recorded
 
@@ -63,6 +63,11 @@ class MinimalSteps:
         self.partition: Integers = np.zeros(partition_size(nv), dtype=np.int64)
         self.partition[COUNT:LISTS] = UNDECIDED
         self._scratch = np.zeros(scratch_size(len(work.q), nv, len(work.phi)))
+        self._run = minimal_steps
+        if touches(work):
+            from plant.compliant_minimal import compliant_minimal_steps  # compiled where something touches
+
+            self._run = compliant_minimal_steps
 
     def restart(self) -> None:
         """Choose the independent coordinates anew: constraints have been switched."""
@@ -80,7 +85,7 @@ class MinimalSteps:
         figures: Floats,
     ) -> int:
         """Advance by `count` steps of dt; returns how many came out finite."""
-        done = minimal_steps(p, t, w, method, dt, count, rows, figures, self.partition, self._scratch)
+        done = self._run(p, t, w, method, dt, count, rows, figures, self.partition, self._scratch)
         return int(done)
 
     @property

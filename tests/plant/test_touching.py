@@ -104,12 +104,7 @@ def test_a_contact_of_the_plant_may_differ_from_the_models(tmp_path: Path) -> No
     assert machine.model_hash != machine.plant_model_hash
 
 
-@pytest.mark.parametrize("formulation", ["projected", "udwadia_kalaba", "lagrange", "minimal"])
-def test_every_formulation_feels_them(tmp_path: Path, formulation: str) -> None:
-    """A closed pair of slides: a wedge of 45 degrees falls on its stop."""
-    machine = _load(
-        tmp_path,
-        """
+WEDGE = """
 name: wedge
 bodies:
   a: {mass_kg: 1, inertia_kg_m2: {xx: 0, yy: 0, zz: 0}}
@@ -121,13 +116,46 @@ joints:
   z: {type: prismatic, parent: world, child: b, axis: [0, 0, 1]}
 constraints:
   slope: {type: coupling, factors: {x: 1, z: 1}}
-""",
-    )
-    motion = simulate(machine, 1.0, formulation=formulation)
-    depth = motion.q[:, 0].max() - 0.1
-    expected = (9.81 + math.sqrt(9.81**2 + 2 * 5000 * 9.81 * 0.1)) / 5000
-    assert depth == pytest.approx(expected, rel=1e-3)
-    assert motion.balance.energy_balance_error_J < (1e-3 if formulation == "minimal" else 1e-6)
+"""
+
+
+@pytest.mark.parametrize(
+    ("formulation", "integrator"),
+    [
+        ("projected", "rk4"),
+        ("udwadia_kalaba", "adaptive_rk4"),
+        ("lagrange", "rk4"),
+        ("minimal", "rk4"),
+        ("projected", "dop853"),
+        ("udwadia_kalaba", "lsoda"),
+    ],
+)
+def test_every_formulation_and_integrator_finds_the_touch(
+    tmp_path: Path, formulation: str, integrator: str
+) -> None:
+    """A closed pair of slides: a wedge of 45 degrees falls on its stop, and bounces back to its start."""
+    machine = _load(tmp_path, WEDGE)
+    motion = simulate(machine, 1.0, formulation=formulation, integrator=integrator)
+    fall = math.sqrt(2 * 0.1 / (0.5 * 9.81))
+    pressed = 2 * (math.pi - math.atan(0.5 * 9.81 * fall / (9.81 / math.sqrt(2 * 5000)))) / math.sqrt(2500)
+    depth = (9.81 + math.sqrt(9.81**2 + 2 * 5000 * 9.81 * 0.1)) / 5000
+    assert motion.q[:, 0].max() - 0.1 == pytest.approx(depth, rel=1e-3)
+    assert motion.balance.energy_balance_error_J < 1e-7
+    again = np.searchsorted(motion.time_s, 2 * fall + pressed)
+    assert motion.q[again - 1 : again + 1, 0].min() == pytest.approx(0.0, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("formulation", "integrator"), [("minimal", "rk4"), ("projected", "dop853"), ("projected", "lsoda")]
+)
+def test_bounces_with_dampers_and_friction_are_those_of_fixed_steps(
+    sled: Machine, formulation: str, integrator: str
+) -> None:
+    fixed = simulate(sled, 0.4)
+    motion = simulate(sled, 0.4, formulation=formulation, integrator=integrator)
+    np.testing.assert_allclose(motion.q, fixed.q, atol=1e-7)
+    assert motion.balance.lost_J == pytest.approx(fixed.balance.lost_J, rel=1e-7)
+    assert motion.balance.energy_balance_error_J < 5e-9
 
 
 def test_a_leg_bears_what_the_ground_gives(sled: Machine) -> None:

@@ -1,0 +1,52 @@
+"""Many steps in minimal coordinates of a machine with stops or contacts (beside offline_minimal)."""
+
+from __future__ import annotations
+
+from multibody.compiling import (
+    BUFFER,
+    INTEGERS,
+    MATRIX,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    float64,
+    int64,
+    kernel,
+)
+from multibody.minimal import minimal_rk4, minimal_semi_implicit
+from multibody.model import Integers
+from multibody.touch_search import begin_parts, judge_part, next_part
+from multibody.vectors import Rows
+from plant.layout import SEMI_IMPLICIT
+from plant.offline_kernels import look, recorded
+
+
+@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR, INTEGERS, VECTOR))
+def compliant_minimal_steps(
+    p: Rows,
+    t: Integers,
+    w: Rows,
+    method: int,
+    dt: float,
+    count: int,
+    rows: Rows,
+    figures: Rows,
+    partition: Integers,
+    z: Rows,
+) -> int:
+    """As `offline_minimal.minimal_steps`, in parts where touch begins and ends."""
+    for step in range(count):
+        begin_parts(t, w, dt)
+        while True:
+            h = next_part(p, t, w, dt)
+            if h == 0.0:
+                break
+            if method == SEMI_IMPLICIT:
+                minimal_semi_implicit(p, t, w, h, partition, z)
+            else:
+                minimal_rk4(p, t, w, h, partition, z)
+            judge_part(p, t, w, dt, h)
+        if not recorded(t, w, rows[step]):
+            return step
+        look(p, t, w, dt, figures)
+    return count
