@@ -7,7 +7,7 @@ started.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 
 class Effect(TypedDict):
@@ -163,11 +163,43 @@ class LimitedEvent(TypedDict):
     time_s: float
 
 
-class Checked(TypedDict):
-    """Answer of check, for a trajectory that would be accepted; any other is refused with the reason."""
+class Violation(TypedDict):
+    """What stands in the way of a trajectory: one quantity of one coordinate, at its worst sample.
 
+    `quantity`: position, velocity, acceleration, jerk, motor speed, effort, effort with room to stop, effort
+    rate, tool speed, workspace, reach, singularity or branch. `point`: the way-point that the machine is on
+    its way to, nil for a curve. Not every quantity has every other field.
+    """
+
+    quantity: str
+    coordinate: str
+    sample: int
+    time_s: float
+    point: int | None
+    text: str
+    min_time_stretch: float | None
+    value: NotRequired[float]
+    limit: NotRequired[float]
+    unit: NotRequired[str]
+    from_s: NotRequired[float]
+    to_s: NotRequired[float]
+    samples: NotRequired[int]
+
+
+class Checked(TypedDict):
+    """Answer of check. Worst violation first; `min_time_stretch` mends all of them, nil: slower does not.
+
+    `largest_speed`: the speed, 0 … 2 of its own, up to which the trajectory keeps every limit. `report`: as
+    in the answer of send; empty where the path could not be walked to its end.
+    """
+
+    feasible: bool
     duration_s: float
     coordinates: list[str]
+    full_speed_s: list[float]
+    violations: list[Violation]
+    min_time_stretch: float | None
+    largest_speed: float
     report: dict[str, Any]
 
 

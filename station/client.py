@@ -193,7 +193,10 @@ class Robot:
         return self._goal("send", PLAN_S, trajectory=_plain(trajectory), at_tick=at_tick)
 
     def check(self, trajectory: Trajectory | Mapping[str, Any]) -> Checked:
-        """Whether a trajectory would be accepted. Raises RequestError, as `send`, when not."""
+        """Whether a trajectory would be accepted: `feasible`, and if not, all that stands in the way.
+
+        Raises RequestError for one that cannot be judged, as `send` would.
+        """
         return cast(Checked, self.request("check", timeout_s=PLAN_S, trajectory=_plain(trajectory)))
 
     def jog(self, velocity: Mapping[str, float] | None = None, /, **coordinates: float) -> Effect:

@@ -50,14 +50,13 @@ def move_or_send(gateway: Gateway, call: Call) -> None:
 
 
 def check(gateway: Gateway, call: Call) -> None:
-    """`check`: plan, and say what would come of it."""
+    """`check`: walk through it, and say what would come of it."""
 
     def planned(result: Mapping[str, Any] | RequestError) -> None:
         if isinstance(result, RequestError):
             call.refuse(result)
         else:
-            names = ("duration_s", "coordinates", "full_speed_s", "report")
-            call.answer({name: result[name] for name in names if name in result})
+            call.answer(result)
 
     _submit(gateway, call, planned, -1)
 

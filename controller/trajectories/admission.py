@@ -29,7 +29,7 @@ from protocol.errors import RequestError
 
 Floats = NDArray[np.float64]
 
-_SAFELY = 1.005
+SAFELY = 1.005
 """On top of a stretch: samples of the stretched path lie elsewhere and may see slightly more."""
 
 
@@ -66,32 +66,60 @@ def admit(
         raise RequestError(error.code, error.message, where, error.data) from None
 
 
+@dataclass(frozen=True)
+class Walked:
+    """A path that can be reached and keeps away from singular poses, with what it asks for everywhere."""
+
+    path: Path
+    walk: Walk
+    singularity: Closest
+    efforts: Efforts
+    demands: tuple[Demand, ...]
+
+    @property
+    def worst(self) -> Demand:
+        """The demand that needs the largest stretch of time."""
+        return max(self.demands, key=lambda demand: (demand.stretch, demand.used))
+
+
+def walk_through(machine: Machine, path: Path, start: Start) -> Walked:
+    """Walks the whole path. Raises RequestError (INFEASIBLE): out of reach, singular, or at rest at a
+    branch.
+    """
+    walked = walk(machine, path, start.q)
+    singular = _check_poses(machine, path, walked)
+    efforts = Efforts(machine, walked)
+    found = (*demands(machine, walked, path.coordinates), *efforts.demands())
+    return Walked(path, walked, singular, efforts, found)
+
+
 def _admit(machine: Machine, path: Path, start: Start, may_stretch: bool) -> Admitted:
     stretched = 1.0
     while True:
-        walked = walk(machine, path, start.q)
-        singular = _check_poses(machine, path, walked)
-        efforts = Efforts(machine, walked)
-        found = [*demands(machine, walked, path.coordinates), *efforts.demands()]
-        worst = max(found, key=lambda demand: (demand.stretch, demand.used))
+        found = walk_through(machine, path, start)
+        worst = found.worst
         if worst.stretch == 1.0:
             break
         if not may_stretch or stretched * worst.stretch > SLOWEST:
-            _refuse_demand(walked, worst)
-        stretched *= worst.stretch * _SAFELY
-        path = path.stretched(worst.stretch * _SAFELY)
-    stopping = efforts.stopping(path.duration_s)
-    report: dict[str, Any] = {
-        "duration_s": path.duration_s,
-        "samples": len(walked.s),
+            _refuse_demand(found.walk, worst)
+        stretched *= worst.stretch * SAFELY
+        path = path.stretched(worst.stretch * SAFELY)
+    stopping = found.efforts.stopping(path.duration_s)
+    return Admitted(path, stopping, report_of(found, stopping, stretched))
+
+
+def report_of(found: Walked, stopping: Floats, stretched: float) -> dict[str, Any]:
+    """What was found, as plain data."""
+    return {
+        "duration_s": found.path.duration_s,
+        "samples": len(found.walk.s),
         "time_stretch": stretched,
-        "stop": _stop_report(stopping, path.duration_s),
-        "singularity": singular,
-        "singularities": singularities(walked, singular),
-        "effort_peaks": efforts.peaks(),
-        "limits": _limit_report(walked, found),
+        "stop": _stop_report(stopping, found.path.duration_s),
+        "singularity": found.singularity,
+        "singularities": singularities(found.walk, found.singularity),
+        "effort_peaks": found.efforts.peaks(),
+        "limits": _limit_report(found.walk, found.demands),
     }
-    return Admitted(path, stopping, report)
 
 
 def _check_poses(machine: Machine, path: Path, walked: Walk) -> Closest:
@@ -165,7 +193,7 @@ def _position(machine: Machine, path: Path, walked: Walk, sample: int) -> dict[s
 
 
 def _refuse_demand(walked: Walk, worst: Demand) -> NoReturn:
-    smallest = worst.stretch * _SAFELY if math.isfinite(worst.stretch) else None
+    smallest = worst.stretch * SAFELY if math.isfinite(worst.stretch) else None
     remedy = f"stretch its time by {smallest:.4g} at least" if smallest else "slower does not help"
     text = (
         f"{worst.name} would need {worst.quantity} {worst.value:.6g} {worst.unit} at"

@@ -27,7 +27,8 @@ class Demand:
     """The most a path asks of one quantity of one joint, coordinate or motor.
 
     `used`: share of the limit. `stretch`: factor of time that brings it within the limit; 1 when it is
-    within, infinite when slower does not help.
+    within, infinite when slower does not help. `over`: the first and the last sample beyond the limit, and
+    how many there are.
     """
 
     quantity: str
@@ -38,6 +39,21 @@ class Demand:
     sample: int
     used: float
     stretch: float
+    over: tuple[int, int, int] = (0, 0, 0)
+
+    @property
+    def power(self) -> int:
+        """With which power of the speed the value grows; 0 where another speed changes nothing."""
+        return _POWERS.get(self.quantity, 0)
+
+
+_POWERS = {"velocity": 1, "motor speed": 1, "tool speed": 1, "acceleration": 2, "jerk": 3}
+
+
+def beyond(over: NDArray[np.bool_]) -> tuple[int, int, int]:
+    """The first and the last of these samples, and how many there are; zeros for none."""
+    places = np.flatnonzero(over)
+    return (int(places[0]), int(places[-1]), len(places)) if len(places) else (0, 0, 0)
 
 
 def demands(machine: Machine, walk: Walk, chosen: Sequence[int]) -> Iterator[Demand]:
@@ -78,15 +94,18 @@ def _position(limits: Limits, unit: str, values: Floats) -> Iterator[Demand]:
             outside = sign * (value - limit) > 1e-9
             used = sign * value / abs(limit) if limit else float(outside)
             stretch = math.inf if outside else 1.0
-            yield Demand("position", limits.name, unit, value, float(limit), sample, used, stretch)
+            over = beyond(sign * (values - limit) > 1e-9) if outside else (0, 0, 0)
+            yield Demand("position", limits.name, unit, value, float(limit), sample, used, stretch, over)
 
 
 def _rate(quantity: str, name: str, unit: str, values: Floats, limit: float, power: int) -> Demand:
     sample = int(np.argmax(np.abs(values)))
     value = float(values[sample])
     used = abs(value) / limit
-    stretch = used ** (1.0 / power) if used > 1.0 + ROUND_OFF else 1.0
-    return Demand(quantity, name, unit, value, math.copysign(limit, value), sample, used, stretch)
+    stretch, over = 1.0, (0, 0, 0)
+    if used > 1.0 + ROUND_OFF:
+        stretch, over = used ** (1.0 / power), beyond(np.abs(values) > limit * (1.0 + ROUND_OFF))
+    return Demand(quantity, name, unit, value, math.copysign(limit, value), sample, used, stretch, over)
 
 
 def _joint_jerks(walk: Walk, chosen: Sequence[int], nv: int) -> Floats:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.trajectories.demands import ROUND_OFF, SLOWEST, Demand
+from controller.trajectories.demands import ROUND_OFF, SLOWEST, Demand, beyond
 from controller.trajectories.stopping import AT_LEAST, stopping_tables
 from controller.trajectories.walk import Walk
 from machine import Machine
@@ -103,21 +104,43 @@ class Efforts:
         reserve = self.with_reserve(1.0, j)
         stretch = 1.0
         if reserve.max() > allowed:
-            stretch = _smallest(lambda slower: bool(self.with_reserve(slower, j).max() <= limit))
+            stretch = _smallest(partial(self._within, j, limit))
         only_reserve = stretch > 1.0 and actual.max() <= allowed
         values = reserve if only_reserve else actual
         sample = int(np.argmax(values))
         value = float(values[sample])
         kind = "effort with room to stop" if only_reserve else "effort"
-        return Demand(kind, name, unit, value, limit, sample, value / limit, stretch)
+        over = beyond(values > allowed) if stretch > 1.0 else (0, 0, 0)
+        return Demand(kind, name, unit, value, limit, sample, value / limit, stretch, over)
 
     def _rate(self, j: int, name: str, unit: str) -> Demand:
         rates, limit = self.rates(j), float(self.rate_limit[j])
         sample = int(np.argmax(rates))
-        value, stretch = float(rates[sample]), 1.0
+        value, stretch, over = float(rates[sample]), 1.0, (0, 0, 0)
         if value > limit * (1.0 + ROUND_OFF):
-            stretch = _smallest(lambda slower: bool(self.rates(j, slower).max() <= limit))
-        return Demand("effort rate", name, unit, value, limit, sample, value / limit, stretch)
+            stretch = _smallest(partial(self._within_rate, j, limit))
+            over = beyond(rates > limit * (1.0 + ROUND_OFF))
+        return Demand("effort rate", name, unit, value, limit, sample, value / limit, stretch, over)
+
+    def _within(self, j: int, limit: float, slower: float) -> bool:
+        return bool(self.with_reserve(slower, j).max() <= limit)
+
+    def _within_rate(self, j: int, limit: float, slower: float) -> bool:
+        return bool(self.rates(j, slower).max() <= limit)
+
+    def fastest(self, most: float) -> float:
+        """The largest speed, up to `most` times the path's own, at which every motor keeps its limits.
+
+        0 where no speed does.
+        """
+        speed = most
+        for j in range(len(self.limit)):
+            limit = (float(self.limit[j]) or ROUND_OFF) * (1.0 + ROUND_OFF)
+            speed = _largest(speed, partial(self._within, j, limit))
+            if np.isfinite(self.rate_limit[j]) and self.rate_limit[j] > 0.0:
+                limit = float(self.rate_limit[j]) * (1.0 + ROUND_OFF)
+                speed = _largest(speed, partial(self._within_rate, j, limit))
+        return speed
 
     def stopping(self, duration_s: float) -> Floats:
         """The block's table of stopping limits (3 × w): efforts, and the joints' own acceleration and jerk
@@ -152,3 +175,12 @@ def _smallest(within: Callable[[float], bool]) -> float:
         else:
             low = middle
     return high
+
+
+def _largest(most: float, within: Callable[[float], bool]) -> float:
+    """The largest speed up to `most` at which this holds of its inverse; 0 when it never does."""
+    if most <= 0.0 or within(1.0 / most):
+        return most
+    slower = 1.0 / most
+    smallest = _smallest(lambda factor: within(slower * factor))
+    return most / smallest if np.isfinite(smallest) else 0.0

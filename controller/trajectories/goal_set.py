@@ -8,8 +8,9 @@ that makes a full set. A mixture must be full by itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NoReturn
 
-from controller.trajectories.singularity import independent
+from controller.trajectories.singularity import dependent, independent
 from controller.trajectories.start import Start
 from machine import Machine
 from machine.names import nearest
@@ -50,7 +51,7 @@ def complete(
     elif len(chosen) < freedoms and chosen <= set(tasks) and len(tasks) == freedoms:
         chosen = set(tasks)
     said = ", ".join(names[index] for index in named)
-    data = {"coordinates": [names[index] for index in named], "freedoms": freedoms}
+    data: dict[str, Any] = {"coordinates": [names[index] for index in named], "freedoms": freedoms}
     if len(chosen) > freedoms:
         text = f"{said}: {len(chosen)} coordinates, but the machine has only {freedoms} freedoms; name fewer"
         raise RequestError(ResultCode.INVALID_COORDINATES, text, path, data)
@@ -67,6 +68,38 @@ def complete(
         raise RequestError(ResultCode.INVALID_COORDINATES, text, path, {**data, "allowed": useful})
     ordered = start.reference if chosen == set(start.reference) else tuple(sorted(chosen))
     if not independent(mechanism, ordered, start.q):
-        text = f"{', '.join(names[index] for index in ordered)} are not independent on this machine"
-        raise RequestError(ResultCode.INVALID_COORDINATES, text, path, data)
+        _refuse_dependent(machine, ordered, start, path, data)
     return ordered
+
+
+def _refuse_dependent(
+    machine: Machine,
+    chosen: Sequence[int],
+    start: Start,
+    path: Sequence[str | int],
+    data: dict[str, Any],
+) -> NoReturn:
+    """Says which of the coordinates are tied to each other, and what could stand instead of one of them."""
+    mechanism, names = machine.mechanism, machine.mechanism.coordinate_names
+    tied = dependent(mechanism, chosen, start.q)
+    spare = tied[-1]
+    kept = [index for index in chosen if index != spare]
+    useful = [
+        names[index]
+        for index in range(len(names))
+        if index not in chosen and independent(mechanism, (*kept, index), start.q)
+    ]
+    where = " at this pose" if machine.is_constrained else " on this machine"
+    said = ", ".join(names[index] for index in chosen)
+    text = f"{said} are not independent{where}: "
+    if len(tied) == 1:
+        text += f"{names[tied[0]]} does not move with the rest held"
+    else:
+        first = ", ".join(names[index] for index in tied[:-1])
+        text += f"{first} and {names[tied[-1]]} follow from each other"
+    if useful:
+        text += f"; instead of one of them name one of {', '.join(useful)}"
+    dependents = [names[index] for index in tied]
+    raise RequestError(
+        ResultCode.INVALID_COORDINATES, text, path, {**data, "dependent": dependents, "allowed": useful}
+    )

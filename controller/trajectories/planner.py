@@ -1,4 +1,4 @@
-"""From a request to a goal's block: `move`, `send` and `check`."""
+"""From a request to a goal's block, or, for `check`, to a verdict."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from controller.trajectories.path import Path
 from controller.trajectories.splines import path_through
 from controller.trajectories.start import Present, Start
 from controller.trajectories.stopping import MOST_WINDOWS
+from controller.trajectories.verdict import verdict
 from machine import Machine
 from protocol.codes import RequestCode, ResultCode
 from protocol.errors import RequestError
@@ -61,17 +62,15 @@ class Plan:
 
 
 def plan(method: str, params: object, machine: Machine, start: Start) -> Plan:
-    """Plans a `move`, or the trajectory of `send` or `check`, from `start`.
+    """Plans a `move`, or the trajectory of `send`, from `start`.
 
     params: plain data, or the method's validated model. Raises RequestError: INVALID_PARAMS, INVALID_GOAL,
     INVALID_COORDINATES or INFEASIBLE.
     """
-    model = (
-        params if isinstance(params, MoveParams | SendParams | CheckParams) else check_params(method, params)
-    )
+    model = params if isinstance(params, MoveParams | SendParams) else check_params(method, params)
     if isinstance(model, MoveParams):
         admitted, given = _move(model, machine, start), Trajectory()
-    elif isinstance(model, SendParams | CheckParams):
+    elif isinstance(model, SendParams):
         given = model.trajectory
         admitted = _followed(given, machine, start)
     else:
@@ -83,6 +82,17 @@ def plan(method: str, params: object, machine: Machine, start: Start) -> Plan:
         raise RequestError(RequestCode.INTERNAL, f"the planned goal is damaged: {wrong}")
     names = tuple(machine.mechanism.coordinate_names[index] for index in path.coordinates)
     return Plan(words, path.duration_s, names, path.full_speed, admitted.report)
+
+
+def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
+    """Answers `check`: the trajectory is walked through, and everything that stands in the way is told.
+
+    Raises RequestError where there is nothing to walk: INVALID_PARAMS, INVALID_GOAL, INVALID_COORDINATES.
+    """
+    model = params if isinstance(params, CheckParams) else check_params("check", params)
+    path = _trajectory(model.trajectory, machine, start)
+    points = model.trajectory.points
+    return verdict(machine, path, start, None if points is None else len(path.knots) - len(points))
 
 
 def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:

@@ -2,6 +2,7 @@
 
     job     {id, method, params: bytes (MessagePack), start: {q, v, coordinates, theta}, slot}
     answer  {id, goal: {slot, length, checksum, duration_s, coordinates, full_speed_s, report}}
+            {id, goal: the answer of `check`}
             {id, error: {code, name, message, path, data}}
 
 The block of an accepted goal is written into the shared slot before the answer; with slot -1 it is thrown
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from controller.shared import GOAL_SLOTS, Shared, SharedMismatch
 from controller.trajectories.frames import BadFrame, FrameReader, pack_frame, read_body
-from controller.trajectories.planner import Plan, plan
+from controller.trajectories.planner import judge, plan
 from controller.trajectories.start import Start
 from machine import Machine
 from multibody.compiling import warm
@@ -87,8 +88,11 @@ def answer(machine: Machine, body: bytes, keep: Store) -> dict[str, Any]:
     try:
         job = _read_job(body)
         number = job["id"]
-        made = _plan(machine, job)
-        slot = job["slot"]
+        start, slot = Start.from_map(machine, job["start"]), job["slot"]
+        params = _params(job)
+        if job["method"] == "check":
+            return {"id": number, "goal": judge(params, machine, start)}
+        made = plan(job["method"], params, machine, start)
         if slot >= 0:
             keep(slot, made.words)
         return {"id": number, "goal": {"slot": slot, **made.as_map()}}
@@ -113,12 +117,11 @@ def _read_job(body: bytes) -> Mapping[str, Any]:
     raise RequestError(RequestCode.MALFORMED, text, (), {"found": type(job).__name__})
 
 
-def _plan(machine: Machine, job: Mapping[str, Any]) -> Plan:
+def _params(job: Mapping[str, Any]) -> Any:
     method = job["method"]
     if method not in PLANNED:
         raise RequestError(RequestCode.UNSUPPORTED, f"the planner plans {', '.join(PLANNED)}, not {method!r}")
-    params = read_params(method, job["params"])
-    return plan(method, params, machine, Start.from_map(machine, job["start"]))
+    return read_params(method, job["params"])
 
 
 def _write(fd: int, data: bytes) -> None:

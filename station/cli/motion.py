@@ -11,7 +11,7 @@ import typer
 
 from station.cli.assignments import read_assignments
 from station.cli.connected import Link, connected
-from station.cli.failures import DONE, GOAL_FAILED, Misuse
+from station.cli.failures import DONE, GOAL_FAILED, REFUSED, Misuse
 from station.cli.output import complain, console, emit, say
 
 if TYPE_CHECKING:
@@ -159,12 +159,18 @@ def _accepted(link: Link, goal: Goal) -> int:
 
 
 def _checked(link: Link, robot: Robot, read: TrajectoryFile) -> int:
+    from station.checked_text import limits_table, lines
+
     found = robot.check(read.trajectory)
     if link.as_json:
         emit(found)
     else:
-        say(f"would be accepted: {found['duration_s']:.3f} s in {', '.join(found['coordinates'])}")
-    return DONE
+        for line in lines(found):
+            say(line)
+        peaks = limits_table(found)
+        if peaks is not None:
+            console.print(peaks)
+    return DONE if found["feasible"] else REFUSED
 
 
 def _placed(error: Any, read: TrajectoryFile) -> Any:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from controller.trajectories.goal_set import complete, index_of
 from controller.trajectories.singularity import independent, smallest_singular_value
 from controller.trajectories.start import Start
+from machine import load
 from protocol.codes import RequestCode, ResultCode
 from protocol.errors import RequestError
 
@@ -40,8 +41,11 @@ def test_a_set_is_completed(scara, start, named, full):
         (["x", "y", "z", "angle", "elbow"], "5 coordinates, but the machine has only 4"),
         (["x", "elbow"], "leave 2 of 4 freedoms open; name 2 more of wrist, lift, z, angle"),
         (["x", "y", "lift"], "name 1 more of wrist, angle"),
-        (["x", "y", "lift", "z"], "not independent"),
-        (["shoulder", "elbow", "wrist", "angle"], "not independent"),
+        (["x", "y", "lift", "z"], "lift and z follow from each other; instead .* name one of .*wrist, angle"),
+        (
+            ["shoulder", "elbow", "wrist", "angle"],
+            "shoulder, elbow, wrist and angle follow from each other; instead of one of them name .*lift, z",
+        ),
     ],
 )
 def test_a_set_that_cannot_be_completed_is_refused_with_what_is_missing(scara, start, named, says):
@@ -58,6 +62,38 @@ def test_more_task_coordinates_than_freedoms_must_be_chosen(vertical):
     assert names_of(vertical, ["z", "tilt"], start) == ["z", "tilt"]
     with pytest.raises(RequestError, match="only 2 freedoms"):
         names_of(vertical, ["x", "z", "tilt"], start)
+
+
+@pytest.mark.parametrize(
+    ("machine", "named", "full"),
+    [
+        ("five_bar", ["left_elbow", "right_elbow"], ["left_elbow", "right_elbow"]),
+        ("five_bar", ["x", "left"], ["left", "x"]),
+        ("five_bar", ["right"], ["left", "right"]),
+        ("four_bar", ["a2"], ["a2"]),
+        ("slider_crank", ["slider"], ["slider"]),
+        ("delta", ["y", "motor_1", "x"], ["motor_1", "x", "y"]),
+        ("delta", ["elbow_1", "motor_2", "z"], ["elbow_1", "motor_2", "z"]),
+        ("platform_3rrs", ["motor_1", "roll", "pitch"], ["motor_1", "roll", "pitch"]),
+    ],
+)
+def test_closed_machines_take_any_independent_set(machine, named, full):
+    closed = load(machine)
+    assert names_of(closed, named, Start.at(closed, closed.initial_q)) == full
+
+
+@pytest.mark.parametrize(
+    ("machine", "named", "says"),
+    [
+        ("five_bar", ["left_elbow"], "1 of 2 freedoms open; name 1 more of left, right, right_elbow, x, y"),
+        ("five_bar", ["left", "right", "x"], "only 2 freedoms"),
+        ("delta", ["wrist_1", "x", "z"], "wrist_1.* instead of one of them name one of .*y"),
+    ],
+)
+def test_closed_machines_refuse_with_what_would_complete_the_set(machine, named, says):
+    closed = load(machine)
+    with pytest.raises(RequestError, match=says):
+        names_of(closed, named, Start.at(closed, closed.initial_q))
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones(scara):

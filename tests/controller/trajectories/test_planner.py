@@ -57,7 +57,7 @@ def test_a_move_leads_to_the_helix(scara):
     """What the refusal says about the beginning can be moved to."""
     start = Start.at(scara, scara.initial_q)
     with pytest.raises(RequestError) as caught:
-        plan("check", {"trajectory": HELIX}, scara, start)
+        plan("send", {"trajectory": HELIX}, scara, start)
     begin = caught.value.data["begin"]
     move = plan("move", {"target": begin}, scara, start)
     block = GoalBlock(move.words)
@@ -130,7 +130,7 @@ def test_accelerations_make_quintic_pieces_and_positions_cubic_ones(scara, start
         ("move", {}, RequestCode.INVALID_PARAMS, ("target",)),
         ("send", {}, RequestCode.INVALID_PARAMS, ("trajectory",)),
         (
-            "check",
+            "send",
             {
                 "trajectory": {
                     "coordinates": ["x", "knee"],

@@ -42,7 +42,7 @@ def swung(vertical):
 
     def feasible(stretch):
         try:
-            return plan("check", request(stretch), machine, start)
+            return plan("send", request(stretch), machine, start)
         except Exception:
             return None
 
