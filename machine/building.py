@@ -12,6 +12,7 @@ from machine.compliance import stop_of
 from machine.constraints import Constraint as ConstraintOfFile
 from machine.constraints import coordinates_in_formulas, named_coordinates
 from machine.description import ControllerSettings, Limits, Motor, PlantSettings, Sensor, Tolerance
+from machine.estimation import estimator_settings
 from machine.file import MachineFile
 from machine.formulas import with_names
 from machine.freedoms import coordinates, freedoms, joint_limits, owned, unnamed_coordinates
@@ -209,6 +210,11 @@ def plant_settings(file: MachineFile) -> PlantSettings:
     return PlantSettings(**file.plant.model_dump(exclude={"set"}))
 
 
+_NOT_AS_THEY_ARE = {
+    *("period_s", "goal_coordinates", "tolerances", "log_cap_MB", "estimator", "disturbance_observer")
+}
+
+
 def controller_settings(file: MachineFile, goals: Sequence[str]) -> ControllerSettings:
     """Return the settings of the controller daemon; `goals` are its coordinates where the file names none."""
     spec, own = file.controller, file.controller.tolerances
@@ -220,7 +226,8 @@ def controller_settings(file: MachineFile, goals: Sequence[str]) -> ControllerSe
             Tolerance(**{key: getattr(own, key) if v is None else v for key, v in values.items()})
         )
     return ControllerSettings(
-        **spec.model_dump(exclude={"period_s", "goal_coordinates", "tolerances", "log_cap_MB"}),
+        **spec.model_dump(exclude=_NOT_AS_THEY_ARE),
+        estimator=estimator_settings(spec.estimator, spec.disturbance_observer, spec.bandwidth_rad_s),
         period_s=file.plant.period_s,
         goal_coordinates=tuple(spec.goal_coordinates or goals),
         tolerances=tuple(tolerances),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from machine.estimation import EstimatorSettings
 from machine.problems import Problem
 from multibody.layout import ORDINARY
 from multibody.mechanism import Mechanism
@@ -109,6 +110,7 @@ class ControllerSettings:
     bandwidth_rad_s: float
     damping_ratio: float
     effort_filter_hz: float
+    estimator: EstimatorSettings
     tolerances: tuple[Tolerance, ...]
     goal_time_s: float
     loss_limit: int

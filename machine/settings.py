@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from machine.constraint_base import CoordinateName
+from machine.estimation import DisturbanceSpec, EstimatorSpec
 from machine.fields import Count, Number, Section, entry
 
 
@@ -82,6 +83,10 @@ class ControllerSpec(Section):
     )
     bandwidth_rad_s: Number = entry("Bandwidth of the error dynamics", "rad/s", 20.0, gt=0, le=10_000)
     damping_ratio: Number = entry("Damping ratio of the error dynamics", "1", 1.0, gt=0, le=100)
+    estimator: EstimatorSpec = entry("What it makes of its sensors", default=EstimatorSpec())
+    disturbance_observer: DisturbanceSpec | None = entry(
+        "Estimate of what the model does not know; none: off", default=None
+    )
     effort_filter_hz: Number = entry("Cut-off of the low-pass filter on efforts; 0: none", "Hz", 0.0, ge=0)
     tolerances: TolerancesSpec = entry("Tolerances of goals", default=TolerancesSpec())
     loss_limit: Count = entry(

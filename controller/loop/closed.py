@@ -1,9 +1,15 @@
 """The model that a tick uses for a machine whose joints close on each other.
 
-From the joints that are measured to the whole state: the model carries the last estimate on to this tick; the
-measured joints then take their measurements, and the others follow by what the constraints still ask for,
-Newton steps for the positions and one linear step for the velocities, from the model's prediction. Near a
-branch pose, where the measured joints no longer determine the others, the prediction stands.
+From the joints that are measured to the whole state: the model carries the last estimate on to this tick; then
+the state nearest to it is sought that meets the closures and in which the measured joints have what the
+sensors say (estimator.py): Newton steps for the positions, one linear step for the velocities. Every step is
+
+    shift = x + Λ z,    A x = -Φ,    z = least squares of W (wanted - now - x - Λ z) on the measured joints,
+
+with Λ the velocities that the closures admit, and W the sensors' accuracy: sensors that are redundant share
+what they disagree about (redundancy.py looks at that). Directions of Λ in which hardly any sensor moves are
+left to the prediction. Where branches of the closure meet, the lost row of A is replaced by its next
+derivative, so that Λ is the tangent of the branch that the machine is on.
 """
 
 from __future__ import annotations
@@ -13,11 +19,12 @@ from numpy.typing import NDArray
 
 from controller.laws.closed import evaluate_closed
 from controller.loop.quality import Quality
+from controller.loop.redundancy import weights
 from machine import Machine
+from multibody.branches import replace_lost_rows
 from multibody.compiling import (
     BUFFER,
     INTEGERS,
-    MATRIX,
     PARAMETERS,
     TOPOLOGY,
     VECTOR,
@@ -31,38 +38,51 @@ from multibody.constrained_steps import constrained_rk4
 from multibody.coordinates import coordinates
 from multibody.kinematics import kinematics
 from multibody.layout import (
+    BASIS,
     COLUMN_SCALE,
     EFFORT,
     LOST,
-    N_ROWS,
     NV,
     PHI,
     PHI_RATE,
     RANK,
-    REFERENCE_SIZE,
-    ROW_SCALE,
+    RANKING,
+    REPLACED,
+    RIGHT_SIDE,
     SHIFT,
     SMALLEST,
-    A,
     Q,
     V,
 )
 from multibody.orthogonal import pivoted_qr
 from multibody.projection import position_residual
-from multibody.rank import admitted, back_substitute, exchange_back, factor, reflect
+from multibody.rank import (
+    admitted,
+    back_substitute,
+    exchange_back,
+    factor,
+    particular,
+    reflect,
+    scaled_right_side,
+)
 from multibody.rotations import move
 from multibody.rows import constraint_rows
-from multibody.views import copy, fill, matrix, vector
+from multibody.views import block, copy, fill, vector
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-UNDETERMINED = 2e-3
-"""Of the ordinary size of the scaled rows: directions of the unmeasured joints in which the constraints
-ask for less are left to the prediction.
+UNDETERMINED = 5e-3
+"""Share of a motion that sensors see (weighted as the least accurate one), below which the prediction has it.
 """
 CLOSED = 1e-12
 """Scaled residual at which the Newton steps end."""
+SMALL, NOTHING = 1e-5, 1e-14
+"""Scaled steps: after the first no other is needed, as the next would have its square's size, and after the
+second none helps.
+"""
+LONGEST = 0.5
+"""Longest step, scaled."""
 STEPS, FIRST_STEPS = 5, 40
 """Most Newton steps of a tick, and of the first one, which may begin far away."""
 
@@ -75,63 +95,99 @@ def predict_closed(
     copy(vector(t, now, Q), vector(t, ahead, Q))
     copy(vector(t, now, V), vector(t, ahead, V))
     effort = vector(t, ahead, EFFORT)
+    fill(effort, 0.0)
     for i in range(len(motor)):
-        effort[motor[i]] = sent[i]
+        effort[motor[i]] += sent[i]
     constrained_rk4(p, t, ahead, seconds)
 
 
 @part
-def _least(
-    p: Floats, t: Integers, w: Floats, open_rows: Floats, others: Integers,
-    rows: Floats, exchanges: Floats, reflected: Floats, right: Floats, motion: Floats,
+def _tangents(p: Floats, t: Integers, w: Floats, open_rows: int) -> None:
+    """`BASIS`, and in `SHIFT` some x with A x = −(the residuals in the field `open_rows`)."""
+    factor(p, t, w)
+    scaled_right_side(t, p, w, -1.0, open_rows)
+    ranking, right = vector(t, w, RANKING), vector(t, w, RIGHT_SIDE)
+    if ranking[LOST] > 0.0:
+        kept = int(ranking[RANK])
+        replace_lost_rows(p, t, w)
+        if ranking[REPLACED] > 0.0:
+            for i in range(kept, len(right)):
+                right[i] = 0.0
+    particular(p, t, w, right, vector(t, w, SHIFT))
+    admitted(p, t, w)
+
+
+@part
+def _toward(
+    p: Floats, t: Integers, w: Floats, joint: Integers, weight: Floats, wanted: Floats, have: Floats,
+    scratch: Floats,
 ) -> None:  # fmt: skip
-    """motion (nv) += the change of the joints `others` that closes these rows (nr), as far as determined."""
-    a, scale, columns = matrix(t, w, A, t[NV]), vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
-    for i in range(t[N_ROWS]):
-        right[i] = -scale[i] * open_rows[i]
-        for j in range(len(others)):
-            rows[i, j] = scale[i] * a[i, others[j]] * columns[others[j]]
-    rank = pivoted_qr(rows, exchanges, reflected, UNDETERMINED * vector(t, p, REFERENCE_SIZE)[0])
-    reflect(rows, reflected, rank, right)
+    """`SHIFT` += Λ z, so that the sensors' joints come nearest to what is wanted, weighted."""
+    nv, sensors = t[NV], len(joint)
+    free = nv - int(vector(t, w, RANKING)[RANK])
+    if free == 0:
+        return
+    basis, shift, columns = block(w, t[BASIS], free, nv), vector(t, w, SHIFT), vector(t, p, COLUMN_SCALE)
+    rows, end = block(scratch, 0, sensors, free), sensors * nv
+    exchanges, reflected = block(scratch, end, 1, nv)[0], block(scratch, end + nv, 1, nv)[0]
+    size = block(scratch, end + 2 * nv, 1, nv)[0]
+    right = block(scratch, end + 3 * nv, 1, max(sensors, nv))[0]
+    for j in range(free):
+        square = 0.0
+        for c in range(nv):
+            square += (basis[j, c] / columns[c]) ** 2
+        size[j] = np.sqrt(square)
+    fill(right, 0.0)
+    least = 1.0
+    for i in range(sensors):
+        c = joint[i]
+        least = min(least, weight[i] * columns[c])
+        right[i] = weight[i] * (wanted[i] - have[c] - shift[c])
+        for j in range(free):
+            rows[i, j] = weight[i] * basis[j, c] / size[j]
+    rank = pivoted_qr(rows, exchanges, reflected, UNDETERMINED * least)
+    reflect(rows, reflected, rank, right[:sensors])
     back_substitute(rows, rank, right)
-    for i in range(rank, len(right)):
-        right[i] = 0.0
+    for j in range(rank, len(right)):
+        right[j] = 0.0
     exchange_back(exchanges, rank, right)
-    for j in range(len(others)):
-        motion[others[j]] += columns[others[j]] * right[j]
+    for j in range(free):
+        for c in range(nv):
+            shift[c] += basis[j, c] * right[j] / size[j]
 
 
-@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, int64, MATRIX, VECTOR, VECTOR, VECTOR))
-def follow_closures(
-    p: Floats, t: Integers, w: Floats, others: Integers, most: int,
-    rows: Floats, exchanges: Floats, reflected: Floats, right: Floats,
-) -> float:  # fmt: skip
-    """Moves the joints `others` (indices) so that the constraints are met, and gives them admitted
-    velocities.
+@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR, VECTOR, VECTOR, int64, VECTOR))
+def meet(
+    p: Floats, t: Integers, w: Floats, joint: Integers, weight: Floats, to_q: Floats, to_v: Floats,
+    most: int, scratch: Floats,
+) -> int:  # fmt: skip
+    """Takes q and v in w to the nearest state that meets the closures and the sensors; returns the steps.
 
-    The remaining joints of q and v in w keep what they have. rows (nr × others) and the vectors, with as many
-    entries as the larger of both, are scratch. Returns the scaled residual of position that is left.
-    Afterwards kinematics, rows, basis and coordinates are those of the new state.
+    joint, weight, to_q, to_v: of each sensor. `scratch` holds sensors · nv + 3 nv + max(sensors, nv) numbers.
+    Afterwards kinematics, rows, factors, basis and coordinates are those of the new state.
     """
-    q, v, shift = vector(t, w, Q), vector(t, w, V), vector(t, w, SHIFT)
+    q, v, shift, columns = vector(t, w, Q), vector(t, w, V), vector(t, w, SHIFT), vector(t, p, COLUMN_SCALE)
     kinematics(p, t, w)
     constraint_rows(p, t, w)
-    for _ in range(most):
-        if position_residual(p, t, w) <= CLOSED:
-            break
-        fill(shift, 0.0)
-        _least(p, t, w, vector(t, w, PHI), others, rows, exchanges, reflected, right, shift)
-        move(t, q, shift, 1.0)
+    steps, size = 0, 1.0
+    while steps < most and (size > SMALL or (size > NOTHING and position_residual(p, t, w) > CLOSED)):
+        _tangents(p, t, w, PHI)
+        _toward(p, t, w, joint, weight, to_q, q, scratch)
+        size = 0.0
+        for c in range(t[NV]):
+            size = max(size, abs(shift[c] / columns[c]))
+        move(t, q, shift, 1.0 if size <= LONGEST else LONGEST / size)
         kinematics(p, t, w)
         constraint_rows(p, t, w)
-    residual: float = position_residual(p, t, w)
-    _least(p, t, w, vector(t, w, PHI_RATE), others, rows, exchanges, reflected, right, v)
+        steps += 1
+    _tangents(p, t, w, PHI_RATE)
+    _toward(p, t, w, joint, weight, to_v, v, scratch)
+    for c in range(t[NV]):
+        v[c] += shift[c]
     kinematics(p, t, w)
     constraint_rows(p, t, w)
-    factor(p, t, w)
-    admitted(p, t, w)
     coordinates(p, t, w)
-    return residual
+    return steps
 
 
 class Closed:
@@ -139,14 +195,11 @@ class Closed:
 
     def __init__(self, machine: Machine) -> None:
         self.now, self.ahead = machine.workspace(), machine.workspace()
-        measured = {sensor.index for sensor in machine.sensors}
-        nv, rows = machine.mechanism.nv, len(machine.mechanism.row_names)
+        nv, rows, sensors = machine.mechanism.nv, len(machine.mechanism.row_names), len(machine.sensors)
         self.quality = Quality(rows)
-        self._others = np.array([joint for joint in range(nv) if joint not in measured], np.int64)
-        self._scratch = (
-            np.zeros((rows, len(self._others))),
-            *(np.zeros(max(rows, nv)) for _ in range(3)),
-        )
+        self._joint = np.array([sensor.index for sensor in machine.sensors], np.int64)
+        self._weight = np.array(weights(machine))
+        self._scratch = np.zeros(sensors * nv + 3 * nv + max(sensors, nv))
         self._most = FIRST_STEPS
 
     def predict(self, motor: Integers, sent: Floats, seconds: float) -> None:
@@ -154,14 +207,16 @@ class Closed:
         mechanism = self.now.arguments
         predict_closed(mechanism[0], mechanism[1], self.now.buffer, self.ahead.buffer, motor, sent, seconds)
 
-    def settle(self) -> float:
-        """After measurements were written into `now`: the joints that are not measured follow."""
-        residual: float = follow_closures(*self.now.arguments, self._others, self._most, *self._scratch)
-        self._most = STEPS
+    def settle(self, q: Floats, v: Floats) -> None:
+        """See `Model`: the joints that are not measured follow those that are."""
         quality, ranking = self.quality, self.now.ranking
-        quality.closure_residual, quality.rank, quality.branch = residual, int(ranking[RANK]), 1
+        quality.newton_iterations = meet(
+            *self.now.arguments, self._joint, self._weight, q, v, self._most, self._scratch
+        )
+        self._most = STEPS
+        quality.closure_residual = position_residual(*self.now.arguments)
+        quality.rank = int(ranking[RANK])
         quality.sigma_closures = 0.0 if ranking[LOST] > 0.0 else float(ranking[SMALLEST])
-        return residual
 
     def evaluate(self) -> None:
         """What laws need, at the state in `ahead`."""

@@ -46,10 +46,10 @@ class Model(Protocol):
         """Writes to `ahead` the state that much later, under the efforts `sent` to the joints `motor`."""
         ...
 
-    def settle(self) -> float:
-        """After measurements were written into `now`: makes it a state of the machine, with its coordinates.
+    def settle(self, q: Floats, v: Floats) -> None:
+        """Makes `now` a state of the machine, with its coordinates, in which the sensors' joints have q and v.
 
-        Returns how far the constraints remain open (scaled: typical lengths, or radians).
+        One number a sensor; says in `quality` how well that went.
         """
         ...
 
@@ -106,16 +106,17 @@ class Tree:
     def __init__(self, machine: Machine) -> None:
         self.now, self.ahead = machine.workspace(), machine.workspace()
         self.quality = Quality(0)
+        self._joint = np.array([sensor.index for sensor in machine.sensors], np.int64)
         self._mechanism = (machine.mechanism.parameters, machine.mechanism.topology)
 
     def predict(self, motor: Integers, sent: Floats, seconds: float) -> None:
         """See `Model`."""
         predict(*self._mechanism, self.now.buffer, self.ahead.buffer, motor, sent, seconds)
 
-    def settle(self) -> float:
+    def settle(self, q: Floats, v: Floats) -> None:
         """See `Model`."""
+        self.now.q[self._joint], self.now.v[self._joint] = q, v
         evaluate_kinematics(*self._mechanism, self.now.buffer)
-        return 0.0
 
     def evaluate(self) -> None:
         """See `Model`."""

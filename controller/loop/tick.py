@@ -86,17 +86,18 @@ class Tick:
         self._period_s = machine.controller.period_s
         self._model = model_of(machine)
         self._now, self._ahead = self._model.now, self._model.ahead
-        self._carried = len(machine.sensors) < machine.mechanism.nv
-        """Whether joints are not measured: the model then carries them from tick to tick."""
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
         self._max_effort = np.array([motor.max_effort for motor in machine.motors])
         self._max_rate = np.array([motor.max_effort_rate for motor in machine.motors])
         self._filter = filter_share(machine.controller.effort_filter_hz, self._period_s)
         self._laws = laws_of(machine)
-        self._estimator = Estimator(machine.sensors)
+        self._estimator = Estimator(machine)
         self._reference = Reference.sized(machine.freedoms)
         self._force = np.zeros(machine.mechanism.nv)
         self._sent = np.zeros(len(machine.motors))
+        """The last command, which acts over the period that begins with this state."""
+        self._acted = np.zeros(len(machine.motors))
+        """The command before it, which acted until now."""
         self.quality: Quality = self._model.quality
         self.record = Record(layout)
         self._bind(self.record)
@@ -131,13 +132,21 @@ class Tick:
         self._count += 1
 
     def _estimate(self, inputs: Inputs, dt: float) -> None:
-        now = self._now
-        if (self._carried or not inputs.fresh) and self.supervisor.brakes.phase is Phase.RELEASED:
-            self._predict(dt)
+        now, estimator = self._now, self._estimator
+        predicted = self.supervisor.brakes.phase is Phase.RELEASED and (
+            estimator.predicts or not inputs.fresh
+        )
+        if predicted:
+            self._model.predict(self._motor, self._acted, dt)
             now.q[:], now.v[:] = self._ahead.q, self._ahead.v
         if inputs.fresh:
-            self._bad_sensor = self._estimator.update(inputs.q_measured, inputs.v_measured, dt, now.q, now.v)
-        self._model.settle()
+            self._bad_sensor = estimator.update(
+                inputs.q_measured, inputs.v_measured, dt, now.q, now.v, predicted=predicted
+            )
+        if not inputs.fresh or self._bad_sensor >= 0:
+            estimator.keep(now.q, now.v)
+        self._model.settle(estimator.q, estimator.v)
+        self._acted[:] = self._sent
 
     def _predict(self, seconds: float) -> None:
         """The state that much later, under the command that acts now."""

@@ -1,0 +1,111 @@
+"""Controller and plant in one process, tick by tick in the order of the device link, without its sockets."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controller.loop.brakes import Phase
+from controller.loop.exchange import Inputs, Outputs
+from controller.loop.tick import Tick
+from controller.orders import Order, OrderKind
+from controller.records import layout_for
+from controller.trajectories.block import pack_block
+from machine import Machine
+from plant.simulator import Simulator
+from protocol.codes import DeviceStatus, Mode
+
+Floats = NDArray[np.float64]
+COUNTS = 2**20
+"""Encoder counts a turn; of a slide as many a metre."""
+
+
+def with_encoders(machine: Machine, counts: int) -> Machine:
+    """The machine with encoders of so many counts and no measured velocities; 0 counts: exact positions."""
+    sensors = tuple(
+        replace(
+            sensor,
+            velocity=False,
+            noise=0.0,
+            counts_per_turn=counts if sensor.is_angle else 0,
+            resolution=(math.tau if sensor.is_angle else 1.0) / counts if counts else 0.0,
+        )
+        for sensor in machine.sensors
+    )
+    return replace(machine, sensors=sensors)
+
+
+def with_controller(machine: Machine, **settings: Any) -> Machine:
+    """The machine with other settings of its controller, or of the controller's estimator."""
+    own = machine.controller
+    estimator = {key: value for key, value in settings.items() if hasattr(own.estimator, key)}
+    rest = {key: value for key, value in settings.items() if key not in estimator}
+    changed = replace(own, estimator=replace(own.estimator, **estimator), **rest)
+    return replace(machine, controller=changed)
+
+
+class InProcess:
+    """One machine, enabled and holding. `plant` is the simulator, `record` the last tick's record."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine, self.period_s = machine, machine.controller.period_s
+        self.plant = Simulator(machine)
+        self.slot, self.sound = np.zeros(1 << 16), set[int]()
+        self.controller = Tick(machine, layout_for(machine), lambda _: self.slot, self.sound)
+        motors = len(machine.motors)
+        self._inputs, self._outputs = Inputs.sized(len(machine.sensors), motors), Outputs.sized(motors)
+        self._inputs.connected = self._inputs.fresh = True
+        self._inputs.device_status = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)
+        self._mode, self._effort, self._orders = int(Mode.BRAKE), np.zeros(motors), 0
+        self.q = self.plant.q.copy()
+        """Where the plant really was in the last tick."""
+        self.tick()
+        self.order(OrderKind.ENABLE)
+        while self.tick()["phase"] != Phase.RELEASED:
+            pass
+
+    @property
+    def record(self) -> np.void:
+        """The last tick's record (a view)."""
+        return self.controller.record.record()
+
+    def tick(self, order: Order | None = None) -> np.void:
+        """One period; returns its record (a view)."""
+        plant, inputs = self.plant, self._inputs
+        plant.latch(self._mode, self._effort)
+        self.q[:] = plant.q
+        inputs.q_measured[:], inputs.v_measured[:] = plant.measured_q, plant.measured_v
+        inputs.time_s, inputs.device_tick, inputs.order = plant.tick * self.period_s, plant.tick, order
+        self.controller.step(inputs, self._outputs, self.period_s)
+        self.controller.note(inputs, self._outputs)
+        self._mode, self._effort = int(self._outputs.mode), self._outputs.effort.copy()
+        plant.integrate()
+        return self.record
+
+    def order(self, kind: OrderKind, **fields: Any) -> np.void:
+        """One tick in which this order arrives."""
+        self._orders += 1
+        return self.tick(Order(self._orders, kind, **fields))
+
+    def send(self, index: NDArray[np.int64], knots: Floats, values: Floats) -> np.void:
+        """A goal through knots (n + 1) in the coordinates `index` (k); values (n + 1, 3, k): θ, θ̇, θ̈."""
+        k = len(index)
+        words = pack_block(
+            [int(i) for i in index], knots, values, path_tolerance=[1.0] * k, goal_tolerance=[0.1] * k,
+            goal_time_s=1.0, stopping=np.array([[4.0], [4.0], [80.0]]),
+        )  # fmt: skip
+        self.slot[: len(words)] = words
+        self._orders += 1
+        self.sound.add(self._orders)
+        checksum = zlib.crc32(words.tobytes())
+        return self.tick(
+            Order(
+                self._orders, OrderKind.GOAL, slot=0, length=len(words), generation=1, checksum=checksum,
+                goal_id=self._orders, arguments=(1.0,),
+            )
+        )  # fmt: skip

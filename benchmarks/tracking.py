@@ -1,0 +1,98 @@
+"""How closely machines follow: lockstep at 1 kHz, only motors measured and driven, exact model.
+
+    python -m benchmarks.tracking [--machine NAME ...] [--velocity observer|difference] [--json]
+
+Each machine goes forth and back in its goal coordinates, by polynomials of fifth degree whose jerk is 200,
+then 5 rad/s³ (or m/s³). The error is the largest distance of a goal coordinate of the plant itself, not of the
+estimate, from its reference, in rad or m: with encoders of 2^20 counts a turn, and with exact positions;
+velocities are never measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.in_process import COUNTS, InProcess, with_controller, with_encoders
+from controller.loop.goals import GoalStatus
+from machine import Machine, load
+
+Floats = NDArray[np.float64]
+MOVES: dict[str, dict[str, float]] = {
+    "five_bar": {"left": -0.25, "right": 0.2},
+    "delta": {"motor_1": 0.3, "motor_2": -0.2, "motor_3": 0.25},
+    "platform_3rrs": {"motor_1": 0.2, "motor_2": 0.15, "motor_3": 0.1},
+    "slider_crank": {"crank": 2.0},
+    "four_bar": {"a1": 0.3},
+}
+"""How far each goal coordinate goes, rad. The slider-crank's way leads through its branch pose."""
+JERKS = (200.0, 5.0)
+LIMITS = {(COUNTS, 200.0): 1e-4, (COUNTS, 5.0): 1e-4, (0, 200.0): 2e-5, (0, 5.0): 1e-6}
+
+
+def forth_and_back(begin: Floats, way: Floats, jerk: float) -> tuple[Floats, Floats]:
+    """Knots and values (n, 3, k) of a way out and home again, whose largest jerk is this."""
+    lasts_s = (60.0 * np.abs(way).max() / jerk) ** (1.0 / 3.0)
+    x = np.linspace(0.0, 1.0, 41)
+    shape = np.array([10 * x**3 - 15 * x**4 + 6 * x**5, 30 * x**2 - 60 * x**3 + 30 * x**4,
+                      60 * x - 180 * x**2 + 120 * x**3])  # fmt: skip
+    shape /= lasts_s ** np.arange(3)[:, None]
+    home = -shape
+    home[0] += 1.0
+    both = np.concatenate([shape, home[:, 1:]], axis=1)
+    values = both.T[:, :, None] * way
+    values[:, 0] += begin
+    return lasts_s * np.concatenate([x, 1.0 + x[1:]]), values
+
+
+def tracking_error(machine: Machine, way: dict[str, float], jerk: float) -> float:
+    """Largest error of the goal coordinates on such a way, rad or m."""
+    rig = InProcess(machine)
+    index = np.array([machine.mechanism.joint_index(name) for name in way], np.int64)
+    begin = rig.record["reference"][index].copy()
+    knots, values = forth_and_back(begin, np.array(list(way.values())), jerk)
+    rig.send(index, knots, values)
+    worst = 0.0
+    for _ in range(round((knots[-1] + 2.0) / rig.period_s)):
+        record = rig.tick()
+        worst = max(worst, float(np.abs(record["reference"][index] - rig.q[index]).max()))
+        if record["goal_status"] in (GoalStatus.SUCCEEDED, GoalStatus.ENDED):
+            break
+    if record["goal_status"] != GoalStatus.SUCCEEDED or record["fault"]:
+        return float("nan")
+    return worst
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--machine", nargs="+", choices=list(MOVES), default=list(MOVES))
+    parser.add_argument("--velocity", choices=["observer", "difference"], default="observer")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    found, good = [], True
+    if not given.json:
+        print(f"{'machine':16}{'encoder':>14}{'jerk':>8}{'error':>12}{'allowed':>10}")
+    for name in given.machine:
+        base = with_controller(load(name), velocity=given.velocity)
+        for counts in (COUNTS, 0):
+            for jerk in JERKS:
+                error = tracking_error(with_encoders(base, counts), MOVES[name], jerk)
+                allowed = LIMITS[counts, jerk]
+                good = good and error <= allowed
+                found.append({"machine": name, "counts": counts, "jerk": jerk, "error": error})
+                if not given.json:
+                    print(
+                        f"{name:16}{counts or 'exact':>14}{jerk:8g}{error:12.2e}{allowed:10.0e}", flush=True
+                    )
+    if given.json:
+        print(json.dumps(found))
+    sys.exit(0 if good or given.velocity == "difference" else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""Machines whose encoders give positions only, in closed loop with the simulated plant."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.in_process import COUNTS, with_controller, with_encoders
+from benchmarks.tracking import MOVES, tracking_error
+from machine import load
+
+SCARA = {"shoulder": 0.2, "elbow": -0.2, "wrist": 0.1, "lift": -0.05}
+
+
+@pytest.mark.parametrize(("counts", "jerk", "allowed"), [(COUNTS, 200.0, 1e-4), (0, 200.0, 2e-5)])
+@pytest.mark.parametrize("name", ["scara", "five_bar", "slider_crank"])
+def test_the_observer_follows_without_measured_velocities(
+    name: str, counts: int, jerk: float, allowed: float
+) -> None:
+    assert tracking_error(with_encoders(load(name), counts), MOVES.get(name, SCARA), jerk) <= allowed
+
+
+def test_slow_motion_with_exact_positions_is_followed_to_a_millionth() -> None:
+    assert tracking_error(with_encoders(load("slider_crank"), 0), MOVES["slider_crank"], 5.0) <= 1e-6
+
+
+@pytest.mark.parametrize("name", ["scara", "five_bar"])
+def test_a_filtered_difference_lags_as_said(name: str) -> None:
+    machine = with_controller(with_encoders(load(name), COUNTS), velocity="difference")
+    assert 2e-4 < tracking_error(machine, MOVES.get(name, SCARA), 200.0) < 5e-3
