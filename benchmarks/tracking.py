@@ -3,8 +3,8 @@
     python -m benchmarks.tracking [--machine NAME ...] [--velocity observer|difference] [--json]
 
 Each machine goes forth and back in its goal coordinates, by polynomials of fifth degree whose jerk is 200,
-then 5 rad/s³ (or m/s³). The error is the largest distance of a goal coordinate of the plant itself, not of the
-estimate, from its reference, in rad or m: with encoders of 2^20 counts a turn, and with exact positions;
+then 5 rad/s³ (or m/s³). The error is the largest distance of a goal coordinate of the plant itself, not of
+the estimate, from its reference, in rad or m: with encoders of 2^20 counts a turn, and with exact positions;
 velocities are never measured.
 """
 

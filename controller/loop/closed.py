@@ -1,7 +1,7 @@
 """The model that a tick uses for a machine whose joints close on each other.
 
-From the joints that are measured to the whole state: the model carries the last estimate on to this tick; then
-the state nearest to it is sought that meets the closures and in which the measured joints have what the
+From the measured joints to the whole state: the model carries the last estimate on to this tick; then the
+state nearest to it is sought that meets the closures and in which the measured joints have what the
 sensors say (estimator.py): Newton steps for the positions, one linear step for the velocities. Every step is
 
     shift = x + Λ z,    A x = -Φ,    z = least squares of W (wanted - now - x - Λ z) on the measured joints,

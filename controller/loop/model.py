@@ -47,9 +47,9 @@ class Model(Protocol):
         ...
 
     def settle(self, q: Floats, v: Floats) -> None:
-        """Makes `now` a state of the machine, with its coordinates, in which the sensors' joints have q and v.
+        """Makes `now` a state of the machine, with coordinates, in which the measured joints have q and v.
 
-        One number a sensor; says in `quality` how well that went.
+        One number a sensor. Says in `quality` how well that went.
         """
         ...
 
