@@ -16,6 +16,10 @@ __all__ = ["DEMOS", "demo_named"]
 DEMOS = {
     "scara": "A SCARA arm follows a helix",
     "five_bar": "A planar parallel robot draws circles with its tool",
+    "delta": "A delta robot picks and places",
+    "platform_3rrs": "A platform on three legs tilts, yaws and heaves",
+    "slider_crank": "A crank lets its slider move as a sine, through the branch poses",
+    "four_bar": "The coupler of a four-bar swings between two angles",
 }
 """Name and what is to be seen, in a few words; the module of the same name holds the rest."""
 

@@ -1,0 +1,39 @@
+"""`linkwork demo four_bar`: the coupler swings between two angles, by the motor of the first link.
+
+On its way the first link comes in line with the ground and goes on.
+"""
+
+from __future__ import annotations
+
+from math import cos, pi, radians, sin
+from typing import Any
+
+from station.demos.demo import Demo, Measured, Step
+from station.demos.steps import follow, home, move
+from station.demos.waypoints import along, begin
+
+MIDDLE_RAD, SWING_RAD = radians(25.0), radians(40.0)
+SWINGS = 4
+RAMP_S = 0.5
+
+
+def swings(seconds: float) -> dict[str, Any]:
+    """coupler = MIDDLE + SWING cos ωu."""
+    rate = 2.0 * pi * SWINGS / seconds
+
+    def motion(u: float) -> dict[str, tuple[float, float, float]]:
+        angle, size = rate * u, SWING_RAD
+        swung = (MIDDLE_RAD - size * cos(angle), size * rate * sin(angle), size * rate**2 * cos(angle))
+        return {"coupler": swung}
+
+    return along(motion, seconds, RAMP_S)
+
+
+def steps(seconds: float) -> list[Step]:
+    """To the start, to and fro, back."""
+    path = swings(seconds)
+    measured = Measured(("coupler",), RAMP_S, RAMP_S + seconds)
+    return [move("to the start", begin(path)), follow("swings", path, measured), home()]
+
+
+DEMO = Demo("four_bar", "The coupler of a four-bar swings, driven at the first link", 8.0, steps)

@@ -1,0 +1,147 @@
+"""What a demo's steps ask of a robot, answered by planner, tick and simulator in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controller.gateway.describe import describe
+from controller.loop.goals import GoalStatus
+from controller.orders import NOW, Order, OrderKind
+from controller.records import CHANNELS
+from controller.trajectories.planner import plan
+from controller.trajectories.start import Start
+from machine import Machine
+from protocol.codes import Pace, ResultCode
+from station.demos.demo import Demo, DemoOptions, Stage
+from station.demos.figures import Part, Recording
+from station.log_file import Ticks
+from station.tracking import follow
+from tests.controller.loop.in_process import InProcess, Sample
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class GoalInProcess:
+    """Runs to its end when it is waited for."""
+
+    robot: RobotInProcess
+    number: int
+    duration_s: float
+
+    def wait(self, on_progress: object = None) -> dict[str, Any]:
+        ended = (GoalStatus.SUCCEEDED, GoalStatus.ENDED)
+        last = self.robot.until(
+            lambda sample: sample["goal_id"] == self.number and sample["goal_status"] in ended,
+            most_s=self.duration_s + 5.0,
+        )
+        code = ResultCode(int(last["goal_code"]))
+        assert code is ResultCode.SUCCESSFUL, f"goal {self.number} ended with {code.name}"
+        return {"code": code}
+
+
+class RobotInProcess:
+    """`truth` holds the plant's q, and `applied` its effort on every joint, at each tick."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.rig = InProcess(machine)
+        self.rig.slot = np.zeros(1 << 20)
+        self.samples: list[Sample] = []
+        self.truth: list[Floats] = []
+        self.applied: list[Floats] = []
+        self.plans: list[dict[str, Any]] = []
+        self._tick()
+
+    @property
+    def state(self) -> dict[str, Any]:
+        names = self.machine.mechanism.position_names
+        q = self.samples[-1]["q"]
+        return {"q": {name: float(q[at]) for at, name in enumerate(names)}}
+
+    def describe(self) -> Any:
+        return describe(self.machine, Pace.LOCKSTEP)
+
+    def enable(self) -> None:
+        self.rig.enable()
+
+    def move(
+        self, target: Mapping[str, float], /, *, wait: bool = True, speed: float = 1.0
+    ) -> GoalInProcess:
+        goal = self._goal("move", {"target": dict(target), "speed": speed})
+        if wait:
+            goal.wait()
+        return goal
+
+    def send(self, trajectory: Mapping[str, Any]) -> GoalInProcess:
+        return self._goal("send", {"trajectory": dict(trajectory)})
+
+    def until(self, condition: Any, most_s: float) -> Sample:
+        for _ in range(round(most_s / self.rig.period_s)):
+            if condition(self._tick()):
+                return self.samples[-1]
+        raise AssertionError("the condition never came true")
+
+    def _goal(self, method: str, params: dict[str, Any]) -> GoalInProcess:
+        last = self._tick()
+        names = self.machine.mechanism.coordinate_names
+        held = {name: float(at) for name, at in zip(names, last["reference"], strict=True) if np.isfinite(at)}
+        start = {"q": last["q"].tolist(), "v": last["v"].tolist()}
+        start |= {"coordinates": list(held), "theta": list(held.values())}
+        made = plan(method, params, self.machine, Start.from_map(self.machine, start))
+        self.plans.append(made.as_map())
+        number = len(self.plans)
+        self.rig.slot[: len(made.words)] = made.words
+        order = 1_000_000 + number
+        self.rig.sound.add(order)
+        goal = Order(
+            order, OrderKind.GOAL, NOW, 0, len(made.words), 1, made.checksum, number, arguments=(1.0,)
+        )
+        self._tick(goal)
+        return GoalInProcess(self, number, made.duration_s)
+
+    def _tick(self, order: Order | None = None) -> Sample:
+        plant = self.rig.simulator
+        self.truth.append(plant.q.copy())
+        sample = self.rig.tick(order)
+        self.applied.append(plant.joint_effort.copy() if hasattr(plant, "joint_effort") else plant.effort)
+        self.samples.append(sample)
+        return sample
+
+    def ticks(self) -> Ticks:
+        """All ticks so far, as a log has them."""
+        names = {each.name: self.rig.layout.names[each.per] for each in CHANNELS if each.per}
+        return Ticks(np.array([sample.record for sample in self.samples]), names)
+
+
+def perform(
+    demo: Demo, machine: Machine, seconds: float | None = None
+) -> tuple[RobotInProcess, Recording]:
+    """Every step of a demo, without daemons."""
+    seconds = demo.seconds if seconds is None else seconds
+    robot = RobotInProcess(machine)
+    there = robot.state["q"]
+    stage = Stage(robot, {name: there[name] for name in machine.controller.goal_coordinates})  # type: ignore[arg-type]
+    robot.enable()
+    parts = []
+    for step in demo.steps(seconds):
+        goal = step.begin(stage)
+        if goal is None:
+            continue
+        goal.wait()
+        if step.measured is not None:
+            parts.append((step, goal.number))
+    ticks = robot.ticks()
+    units = {each["name"]: each["unit"] for each in robot.describe()["coordinates"]}
+    measured = []
+    for step, number in parts:
+        what = step.measured
+        assert what is not None
+        tracking = follow(ticks, number, what.coordinates, what.begin_s, what.end_s)
+        measured.append(Part(step.text, number, tracking))
+    return robot, Recording(DemoOptions(lockstep=True), units, seconds, ticks, tuple(measured))
