@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.laws.damp import RATE_PER_S
-from controller.laws.feedback import wanted_acceleration
+from controller.laws.feedback import lag, wanted_acceleration
 from controller.laws.law import Floats, Reference
 from machine import Machine
 from multibody import Workspace
@@ -187,6 +187,10 @@ class ClosedInverseDynamics:
             return ratio
         return min(ratio, self._motors.drive(ahead, self._u, force))
 
+    def lag(self, period_s: float) -> float:
+        """See `Law`."""
+        return lag(self._omega, self._zeta, period_s)
+
 
 class ClosedFloat:
     """Gravity compensation by the motors alone: the force that holds the pose, whatever the speed."""
@@ -202,6 +206,10 @@ class ClosedFloat:
         evaluate_closed(*self._still.arguments)
         return self._motors.drive(self._still, self._rest, force)
 
+    def lag(self, period_s: float) -> float:  # noqa: ARG002 - nothing of it comes back
+        """See `Law`."""
+        return 0.0
+
 
 class ClosedDamp:
     """v̇ = −c v along the admitted motions, by the motors alone."""
@@ -215,3 +223,7 @@ class ClosedDamp:
         np.multiply(ahead.v, -RATE_PER_S, out=self._u)
         self._u += ahead.vdot
         return self._motors.drive(ahead, self._u, force)
+
+    def lag(self, period_s: float) -> float:  # noqa: ARG002 - nothing of it comes back
+        """See `Law`."""
+        return 0.0

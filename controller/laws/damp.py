@@ -25,3 +25,7 @@ class Damp:
         force += ahead.h
         force -= ahead.friction
         return 1.0
+
+    def lag(self, period_s: float) -> float:  # noqa: ARG002 - nothing of it comes back
+        """See `Law`."""
+        return 0.0

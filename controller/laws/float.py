@@ -22,3 +22,7 @@ class Float:
         dynamics(self._mechanism.parameters, self._mechanism.topology, self._still.buffer)
         force[:] = self._still.h
         return 1.0
+
+    def lag(self, period_s: float) -> float:  # noqa: ARG002 - nothing of it comes back
+        """See `Law`."""
+        return 0.0

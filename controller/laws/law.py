@@ -51,3 +51,10 @@ class Law(Protocol):
         need none.
         """
         ...
+
+    def lag(self, period_s: float) -> float:
+        """How much of its own command's effect up to the middle of the hold the law's feedback takes back.
+
+        See `controller.laws.feedback.lag`; 0 without feedback of position.
+        """
+        ...

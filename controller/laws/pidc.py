@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.laws.feedback import wanted_acceleration
+from controller.laws.feedback import lag, wanted_acceleration
 from controller.laws.law import Floats, Reference
 from machine import Machine
 from multibody import Workspace
@@ -69,3 +69,7 @@ class ProjectedInverseDynamics:
             self._task, self._rows, self._pivots, self._u, force,
         )  # fmt: skip
         return ratio
+
+    def lag(self, period_s: float) -> float:
+        """See `Law`."""
+        return lag(self._omega, self._zeta, period_s)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from controller.laws.feedback import wanted_acceleration
+from controller.laws.feedback import lag, wanted_acceleration
 from controller.laws.law import Floats, Reference
 from machine import Machine
 from multibody import Workspace
@@ -45,6 +45,10 @@ class Servo:
         rank = self._solve(ahead.M, self._r, self._A, self._b)
         force[:] = self._solve.constraint_force
         return 1.0 if rank == len(self._b) else 0.0
+
+    def lag(self, period_s: float) -> float:
+        """See `Law`."""
+        return lag(self._omega, self._zeta, period_s)
 
 
 def _size_of_rows(machine: Machine) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.laws import LawKind, Reference, laws_of
+from controller.laws.feedback import through_the_hold
 from controller.loop.brakes import Phase
 from controller.loop.estimator import Estimator
 from controller.loop.exchange import Inputs, Outputs
@@ -148,10 +149,6 @@ class Tick:
         self._model.settle(estimator.q, estimator.v)
         self._acted[:] = self._sent
 
-    def _predict(self, seconds: float) -> None:
-        """The state that much later, under the command that acts now."""
-        self._model.predict(self._motor, self._sent, seconds)
-
     def _law(self) -> None:
         supervisor, reference = self.supervisor, self._reference
         self.quality.constraint_force.fill(np.nan)
@@ -160,7 +157,7 @@ class Tick:
             return
         ahead = self._ahead
         if supervisor.brakes.phase is Phase.RELEASED:
-            self._predict(AHEAD * self._period_s)
+            self._model.predict(self._motor, self._sent, AHEAD * self._period_s)
             self.quality.constraint_force[:] = ahead.multipliers
         else:
             ahead.q[:], ahead.v[:] = self._now.q, self._now.v
@@ -168,7 +165,10 @@ class Tick:
         motion = supervisor.course.motion
         reference.index = motion.index
         motion.at(AHEAD * self._period_s, reference.theta, reference.velocity, reference.acceleration)
-        ratio = self._laws[supervisor.course.law](ahead, reference, self._force)
+        law = self._laws[supervisor.course.law]
+        ratio = law(ahead, reference, self._force)
+        if supervisor.brakes.phase is Phase.RELEASED:
+            through_the_hold(self._force, self._motor, self._sent, law.lag(self._period_s))
         if ratio < LEAST_PIVOT:
             supervisor.raise_fault(FaultCode.SINGULAR_POSE, -1, ratio, LEAST_PIVOT)
 

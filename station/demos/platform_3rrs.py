@@ -1,7 +1,7 @@
 """`linkwork demo platform_3rrs`: tilt and yaw about the printed pose, then heave and tilt.
 
-In the printed pose, with the motors near zero, they have no leverage on the platform's height: heave stands at
-a dead centre there, so that pose is for tilt and yaw. With the motors at 0.6 rad height moves with them.
+In the printed pose, with the motors near zero, they have no leverage on the platform's height: heave stands
+at a dead centre there, so that pose is for tilt and yaw. With the motors at 0.6 rad height moves with them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from station.demos.demo import Demo, Measured, Step
 from station.demos.steps import follow, home, move
-from station.demos.waypoints import Motion, along, begin
+from station.demos.waypoints import along, begin
 
 MOTORS = ("motor_1", "motor_2", "motor_3")
 AWAY_RAD = 0.6

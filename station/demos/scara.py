@@ -47,9 +47,9 @@ def steps(seconds: float) -> list[Step]:
     """To the start, along the helix, back."""
     measured = Measured(COORDINATES, RAMP_S, RAMP_S + seconds)
     return [
-        move("to the start", helix_start()),
+        move("to the start", helix_start(), speed=1.0),
         follow("helix", helix(seconds), measured),
-        home(),
+        home(speed=1.0),
     ]
 
 

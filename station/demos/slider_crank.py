@@ -1,7 +1,8 @@
-"""`linkwork demo slider_crank`: the crank is timed so that the slider moves as a sine, through the branch poses.
+"""`linkwork demo slider_crank`: the crank is timed so that the slider moves as a sine, through branch poses.
 
-With links of 1 m the slider stands at s = 2 cos crank. Where the crank is an odd multiple of a right angle both
-ends of the mechanism meet and a second branch of motion begins: the crank could turn on with the slider at rest.
+With links of 1 m the slider stands at s = 2 cos crank. Where the crank is an odd multiple of a right angle
+both ends of the mechanism meet and a second branch of motion begins: the crank could turn on with the slider
+at rest.
 """
 
 from __future__ import annotations

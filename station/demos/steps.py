@@ -8,12 +8,15 @@ from typing import Any
 from station.demos.demo import Measured, Stage, Step
 from station.goal import Goal
 
+GENTLY = 0.25
+"""Share of the velocity limits on the way to a start and back: what follows begins undisturbed."""
 
-def move(text: str, target: Mapping[str, float], share: float = 0.15) -> Step:
+
+def move(text: str, target: Mapping[str, float], share: float = 0.15, speed: float = GENTLY) -> Step:
     """A jerk-limited move to rest at `target` (rad or m by coordinate)."""
 
     def begin(stage: Stage) -> Goal:
-        return stage.robot.move(target, wait=False)
+        return stage.robot.move(target, wait=False, speed=speed)
 
     return Step(text, share, begin)
 
@@ -29,10 +32,10 @@ def follow(
     return Step(text, share, begin, measured)
 
 
-def home(share: float = 0.15) -> Step:
+def home(share: float = 0.15, speed: float = GENTLY) -> Step:
     """Back to where the machine was at the beginning."""
 
     def begin(stage: Stage) -> Goal:
-        return stage.robot.move(stage.home, wait=False)
+        return stage.robot.move(stage.home, wait=False, speed=speed)
 
     return Step("back", share, begin)

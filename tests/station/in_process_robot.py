@@ -70,9 +70,7 @@ class RobotInProcess:
     def enable(self) -> None:
         self.rig.enable()
 
-    def move(
-        self, target: Mapping[str, float], /, *, wait: bool = True, speed: float = 1.0
-    ) -> GoalInProcess:
+    def move(self, target: Mapping[str, float], /, *, wait: bool = True, speed: float = 1.0) -> GoalInProcess:
         goal = self._goal("move", {"target": dict(target), "speed": speed})
         if wait:
             goal.wait()
@@ -119,9 +117,7 @@ class RobotInProcess:
         return Ticks(np.array([sample.record for sample in self.samples]), names)
 
 
-def perform(
-    demo: Demo, machine: Machine, seconds: float | None = None
-) -> tuple[RobotInProcess, Recording]:
+def perform(demo: Demo, machine: Machine, seconds: float | None = None) -> tuple[RobotInProcess, Recording]:
     """Every step of a demo, without daemons."""
     seconds = demo.seconds if seconds is None else seconds
     robot = RobotInProcess(machine)

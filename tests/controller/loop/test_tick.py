@@ -66,7 +66,9 @@ def test_the_error_decays_as_the_sampled_closed_form(rig: InProcess) -> None:
 
     The command computed from state k acts over [t_{k+1}, t_{k+2}); it sees the state predicted to the middle
     of its hold with the command before it:
-    a_{k+1} = -2 w (v + 1.5 T a_k) - w^2 (x + 1.5 T v + 1.125 T^2 a_k).
+    a* = -2 w (v + 1.5 T a_k) - w^2 (x + 1.5 T v + 1.125 T^2 a_k),
+    and allows for what it changes itself until there, c = w T + w^2 T^2 / 8:
+    a_{k+1} = (a* + c a_k) / (1 + c).
     """
     rig.enable()
     rig.run(0.1)
@@ -80,7 +82,9 @@ def test_the_error_decays_as_the_sampled_closed_form(rig: InProcess) -> None:
         sample = rig.tick()
         error = sample["reference"][:4] - sample["q"]
         worst = max(worst, float(np.abs(error - x).max()))
-        command = -2 * w * (v + 1.5 * T * a) - w * w * (x + 1.5 * T * v + 1.125 * T * T * a)
+        asked = -2 * w * (v + 1.5 * T * a) - w * w * (x + 1.5 * T * v + 1.125 * T * T * a)
+        lag = w * T + w * w * T * T / 8
+        command = (asked + lag * a) / (1 + lag)
         x, v, a = x + T * v + 0.5 * T * T * a, v + T * a, command
     assert worst < 1e-6 * np.abs(offset).max()
 
