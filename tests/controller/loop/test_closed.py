@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.in_process import with_encoders
 from controller.laws import LawKind, laws_of
 from controller.laws.closed import Motors, evaluate_closed
 from controller.loop.goals import GoalStatus
@@ -53,7 +54,7 @@ def test_enabling_and_holding_move_nothing(name: str) -> None:
     before = rig.simulator.q.copy()
     rig.enable()
     rig.run(0.3)
-    np.testing.assert_allclose(rig.simulator.q, before, atol=1e-9)
+    np.testing.assert_allclose(rig.simulator.q, before, atol=1e-5)
 
 
 def test_a_move_is_followed_and_the_joints_without_sensors_are_known(name: str) -> None:
@@ -72,7 +73,18 @@ def test_a_move_is_followed_and_the_joints_without_sensors_are_known(name: str) 
         assert np.abs(errors).max() < 1e-4
         assert sample["state"] == State.ACTIVE
     assert sample["goal_code"] == ResultCode.SUCCESSFUL
-    assert worst < 1e-9
+    assert worst < 2e-5
+
+
+def test_exact_positions_of_the_motors_tell_the_joints_without_sensors_exactly(name: str) -> None:
+    rig = InProcess(with_encoders(load(name), 0))
+    rig.enable()
+    move(rig, MOVES[name])
+    for _ in range(300):
+        before = rig.simulator.q.copy(), rig.simulator.v.copy()
+        sample = rig.tick()
+        np.testing.assert_allclose(sample["q"], before[0], atol=1e-10)
+        np.testing.assert_allclose(sample["v"], before[1], atol=1e-8)
 
 
 def test_the_slider_crank_goes_through_its_branch_pose() -> None:
