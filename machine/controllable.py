@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from machine.description import Machine
-from machine.problems import MachineError
+from machine.problems import MachineError, Problem
 from machine.yaml import parse_yaml
 from multibody.constraints import RollingConstraint, VelocityConstraint
 
 _HELD = 1e-6
 """Of the largest singular value: a smaller one means a motion that nothing determines."""
+WEAK_LEVERAGE = 0.05
+"""Smallest singular value of the motors' share in the admitted motions (orthonormal, scaled) below which
+their hold is called weak."""
+LEAST_LEVERAGE = 0.01
+"""The same, where a machine may not start and a path may not lead."""
 
 
 def for_controller(machine: Machine) -> Machine:
@@ -55,6 +62,13 @@ def _reason(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
         if undriven:
             message = f"the motors do not hold {', '.join(undriven)} in the initial pose"
             return ("motors",), message, f"Drive one of them, or begin in another pose. {alone}"
+        held = leverage(machine)
+        if held < LEAST_LEVERAGE:
+            message = (
+                f"the motors hardly hold the machine in the initial pose: leverage {held:.2g}, at least"
+                f" {LEAST_LEVERAGE:g} is needed"
+            )
+            return ("motors",), message, f"Begin in another pose, or drive another joint. {alone}"
         if machine.controller.law == "servo":
             message = "the law servo needs a motor on every joint, and no closures"
             return ("controller", "law"), message, "Take pidc"
@@ -64,6 +78,38 @@ def _reason(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
         message = f"no motor drives {', '.join(passive)}, and no closure holds it"
         return ("motors",), message, f"Drive every joint of a machine without closures. {alone}"
     return None
+
+
+def leverage(machine: Machine) -> float:
+    """Return the smallest singular value of the motors' share in the admitted motions, where it starts.
+
+    The motions are orthonormal in scaled units; 0 where one of them is out of reach of all motors.
+    """
+    from machine.assembly import admitted  # loads the compiler
+
+    ways = admitted(machine.mechanism, machine.initial_q)
+    driven = sorted({motor.index for motor in machine.motors})
+    if len(driven) < ways.shape[1] or not ways.shape[1]:
+        return 0.0
+    return float(np.linalg.svd(ways[driven], compute_uv=False)[-1])
+
+
+def leverage_warnings(machine: Machine) -> Iterator[Problem]:
+    """Return a warning where the motors of a closed machine hold it weakly in the initial pose."""
+    if not (machine.is_constrained and machine.motors and machine.sensors and machine.freedoms):
+        return
+    held = leverage(machine)
+    if LEAST_LEVERAGE <= held < WEAK_LEVERAGE:
+        document = parse_yaml(machine.source_text, machine.path)
+        yield document.problem(
+            ("motors",),
+            "the motors hold one of the machine's motions only weakly in the initial pose",
+            of_key=True,
+            found=f"leverage {held:.2g}",
+            allowed=f"{WEAK_LEVERAGE:g} or more",
+            remedy="begin in another pose, or drive another joint",
+            severity="warning",
+        )
 
 
 def _moving_with_time(machine: Machine) -> str:

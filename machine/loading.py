@@ -11,6 +11,7 @@ from machine import building
 from machine.advice import warnings_of
 from machine.catalogue import shipped, shipped_path
 from machine.compliance import check_steps, with_compliance
+from machine.controllable import leverage_warnings
 from machine.description import Machine, interface_of
 from machine.file import MachineFile
 from machine.goals import goal_coordinates
@@ -85,7 +86,7 @@ def check(source: str | Path, plant_set: Sequence[str] = ()) -> tuple[Problem, .
         machine = load(source, plant_set)
     except MachineError as error:
         return error.problems
-    return (*machine.warnings, *holding_warnings(machine))
+    return (*machine.warnings, *holding_warnings(machine), *leverage_warnings(machine))
 
 
 def read_machine_text(source: str | Path) -> Document:

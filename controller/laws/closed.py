@@ -3,42 +3,25 @@ velocities.
 
 With Λ (nv × freedoms) spanning the velocities that the constraints A v = 0 admit, an acceleration that obeys
 A u = b and J u = task for the goal coordinates' Jacobian J is u = x + Λ z with A x = b and J Λ z = task − J
-x. It needs the generalized force f = h + M u − friction on all joints, of which only the component Λ' f moves
-the machine; the rest would load the closures. The motors, selected by B, give the same component with
-
-    τ = W B' Λ (Λ' B W B' Λ)⁻¹ Λ' f,
-
-the smallest τ' W⁻¹ τ of all that do (Aghili 2005, passive joints, with a metric). W = diag(limit²) makes
-newtons and newton-metres comparable. Joints without a motor get exactly nothing.
+x. `driving` has the way from there to the motors. Joints without a motor get exactly nothing.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numpy.typing import NDArray
 
 from controller.laws.damp import RATE_PER_S
+from controller.laws.driving import BEYOND, FREE, LEVERAGE, SHARE, drive, words
 from controller.laws.feedback import lag, wanted_acceleration
-from controller.laws.law import Floats, Reference
+from controller.laws.law import Floats, LawReport, Reference
 from machine import Machine
 from multibody import Workspace
-from multibody.compiling import (
-    BUFFER,
-    INTEGERS,
-    MATRIX,
-    ON_MECHANISM,
-    TOPOLOGY,
-    VECTOR,
-    float64,
-    kernel,
-    part,
-)
+from multibody.compiling import BUFFER, INTEGERS, MATRIX, ON_MECHANISM, TOPOLOGY, VECTOR, float64, kernel
 from multibody.constrained import constrained_terms, least_motion
 from multibody.coordinates import coordinates
-from multibody.layout import BASIS, FRICTION, NV, RANK, RANKING, SUM_V, VDOT, H, J, M
-from multibody.linear import cholesky, cholesky_solve, lu_solve
+from multibody.layout import BASIS, JDV, NV, RANK, RANKING, SUM_V, VDOT, J
+from multibody.linear import lu_apply, lu_factor
 from multibody.views import block, fill, matrix, vector
 
 Integers = NDArray[np.int64]
@@ -56,122 +39,87 @@ def evaluate_closed(p: Floats, t: Integers, w: Floats) -> None:
     coordinates(p, t, w)
 
 
-@kernel(float64(TOPOLOGY, BUFFER, INTEGERS, VECTOR, MATRIX, INTEGERS, VECTOR, VECTOR))
+@kernel(float64(TOPOLOGY, BUFFER, INTEGERS, VECTOR, MATRIX, INTEGERS, VECTOR, VECTOR, VECTOR))
 def closed_acceleration(
     t: Integers, w: Floats, index: Integers, task: Floats,
-    rows: Floats, pivots: Integers, z: Floats, u: Floats,
+    rows: Floats, pivots: Integers, z: Floats, u: Floats, coast: Floats,
 ) -> float:  # fmt: skip
-    """After `evaluate_closed`: u (nv) with A u = b and J u = task on the rows `index`.
+    """After `evaluate_closed`: u (nv) with A u = b and J u = task on the rows `index`; coast, with −J̇ v.
 
     task (k), scratch rows (k × k), pivots and z (k). Returns the smallest pivot ratio of J Λ; 0 where there
-    are not as many goal coordinates as freedoms at this pose. `u` is left as it is below a ratio of 1e-12.
+    are not as many goal coordinates as freedoms at this pose. Nothing is written below a ratio of 1e-12.
     """
     nv, k = t[NV], len(index)
     if nv - int(vector(t, w, RANKING)[RANK]) != k:
         return 0.0
     basis, jacobian, x = block(w, t[BASIS], k, nv), matrix(t, w, J, nv), vector(t, w, VDOT)
+    bias = vector(t, w, JDV)
     for i in range(k):
-        z[i] = task[i]
-        for c in range(nv):
-            z[i] -= jacobian[index[i], c] * x[c]
         for j in range(k):
             rows[i, j] = 0.0
             for c in range(nv):
                 rows[i, j] += jacobian[index[i], c] * basis[j, c]
-    ratio: float = lu_solve(rows, pivots, z)
+    ratio: float = lu_factor(rows, pivots)
     if ratio < 1e-12:
         return ratio
-    for c in range(nv):
-        u[c] = x[c]
-        for j in range(k):
-            u[c] += basis[j, c] * z[j]
-    return ratio
-
-
-@part
-def motor_forces(
-    basis: Floats, motor: Integers, weight: Floats, square: Floats, needed: Floats, force: Floats
-) -> float:
-    """force (nv) := W B' Λ (Λ' B W B' Λ)⁻¹ needed, with needed = Λ' f (freedoms), which is overwritten.
-
-    basis (freedoms × nv) is Λ'; motor: joints with motors; weight: W's diagonal; square: scratch for
-    freedoms² numbers. Returns the square root of the smallest pivot ratio of Λ' B W B' Λ, how well the motors
-    hold the machine; where that is not positive nothing is driven.
-    """
-    free = basis.shape[0]
-    held = block(square, 0, free, free)
-    for i in range(free):
-        for j in range(i + 1):
-            held[i, j] = 0.0
-            for m in range(len(motor)):
-                held[i, j] += basis[i, motor[m]] * weight[m] * basis[j, motor[m]]
-    fill(force, 0.0)
-    ratio = cholesky(held, held)
-    if not ratio > 0.0:
-        return 0.0
-    cholesky_solve(held, needed)
-    for m in range(len(motor)):
-        c = motor[m]
-        for i in range(free):
-            force[c] += weight[m] * basis[i, c] * needed[i]
-    return math.sqrt(ratio)
-
-
-@kernel(float64(TOPOLOGY, BUFFER, INTEGERS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR))
-def drive(
-    t: Integers, w: Floats, motor: Integers, weight: Floats, u: Floats,
-    square: Floats, needed: Floats, force: Floats,
-) -> float:  # fmt: skip
-    """After `evaluate_closed`: the motors' forces (in `force`, nv) that make the admissible acceleration u.
-
-    motor, weight, square and the result as of `motor_forces`; needed (freedoms) is scratch. 0 at a pose with
-    more freedoms than the machine has by rights.
-    """
-    nv = t[NV]
-    free = nv - int(vector(t, w, RANKING)[RANK])
-    basis, mass = block(w, t[BASIS], free, nv), matrix(t, w, M, nv)
-    h, friction = vector(t, w, H), vector(t, w, FRICTION)
-    fill(force, 0.0)
-    if free > len(needed):
-        return 0.0
-    fill(needed, 0.0)
-    for c in range(nv):
-        y = h[c] - friction[c]
-        for d in range(nv):
-            y += mass[c, d] * u[d]
-        for i in range(free):
-            needed[i] += basis[i, c] * y
-    ratio: float = motor_forces(basis, motor, weight, square, needed[:free], force)
+    for wanted in range(2):
+        target = u if wanted == 1 else coast
+        for i in range(k):
+            z[i] = task[i] if wanted == 1 else -bias[index[i]]
+            for c in range(nv):
+                z[i] -= jacobian[index[i], c] * x[c]
+        lu_apply(rows, pivots, z)
+        for c in range(nv):
+            target[c] = x[c]
+            for j in range(k):
+                target[c] += basis[j, c] * z[j]
     return ratio
 
 
 class Motors:
-    """The motors of one machine with closures, as the kernels want them. `freedoms`: of the machine."""
+    """The motors of one machine with closures, as the kernels want them. `freedoms`: of the machine.
 
-    def __init__(self, machine: Machine) -> None:
+    `preload` (per motor, N m or N): what the efforts stay near where the motion leaves them a choice.
+    """
+
+    def __init__(self, machine: Machine, report: LawReport | None = None) -> None:
+        nv, motors = machine.mechanism.nv, machine.motors
         self.freedoms = machine.freedoms
-        self.index = np.array([motor.index for motor in machine.motors], np.int64)
-        self.weight = np.array([motor.max_effort**2 for motor in machine.motors])
-        self._square, self._needed = np.zeros(self.freedoms**2), np.zeros(self.freedoms)
+        self.index = np.array([motor.index for motor in motors], np.int64)
+        self.most = np.array([motor.max_effort for motor in motors])
+        self.preload = np.zeros(len(motors))
+        self.report = LawReport() if report is None else report
+        self._scratch, self._told = np.zeros(words(nv, len(motors))), np.ones(3)
+        self._allocation = None
+        if len(motors) > machine.freedoms:
+            from controller.laws.redundant import Allocation
 
-    def drive(self, ahead: Workspace, u: Floats, force: Floats) -> float:
-        """Writes the forces for this acceleration (nv); returns how well the motors hold the machine."""
-        ratio: float = drive(
-            *ahead.arguments[1:], self.index, self.weight, u, self._square, self._needed, force
-        )
-        return ratio
+            self._allocation = Allocation(machine.mechanism, self.index, self.most)
+
+    def drive(self, ahead: Workspace, u: Floats, coast: Floats, force: Floats) -> None:
+        """Writes the forces for the acceleration u, or as much of its direction as the motors can give.
+
+        coast: the acceleration (both nv) that is given whatever remains of u. See `LawReport` for the rest.
+        """
+        told, report = self._told, self.report
+        drive(*ahead.arguments, self.index, self.most, self.preload, u, coast, self._scratch, force, told)
+        report.leverage = float(told[LEVERAGE])
+        report.share = float(told[SHARE])
+        if report.share == BEYOND and self._allocation is not None:
+            report.share = self._allocation(self._scratch, int(told[FREE]), self.preload, force)
 
 
 class ClosedInverseDynamics:
     """Projected inverse dynamics with passive joints; also what `hold` uses."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, motors: Motors) -> None:
         nv, k = machine.mechanism.nv, machine.freedoms
         self._omega = machine.controller.bandwidth_rad_s
         self._zeta = machine.controller.damping_ratio
         self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
-        self._motors = Motors(machine)
-        self._task, self._z, self._u = np.zeros(k), np.zeros(k), np.zeros(nv)
+        self._motors = motors
+        self._task, self._z = np.zeros(k), np.zeros(k)
+        self._u, self._coast = np.zeros(nv), np.zeros(nv)
         self._rows, self._pivots = np.zeros((k, k)), np.zeros(k, np.int64)
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
@@ -181,11 +129,12 @@ class ClosedInverseDynamics:
             reference.velocity, reference.acceleration, self._omega, self._zeta, self._task,
         )  # fmt: skip
         ratio: float = closed_acceleration(
-            *ahead.arguments[1:], reference.index, self._task, self._rows, self._pivots, self._z, self._u
-        )
-        if ratio < 1e-12:
-            return ratio
-        return min(ratio, self._motors.drive(ahead, self._u, force))
+            *ahead.arguments[1:], reference.index, self._task, self._rows, self._pivots, self._z,
+            self._u, self._coast,
+        )  # fmt: skip
+        if ratio >= 1e-12:
+            self._motors.drive(ahead, self._u, self._coast, force)
+        return ratio
 
     def lag(self, period_s: float) -> float:
         """See `Law`."""
@@ -195,8 +144,8 @@ class ClosedInverseDynamics:
 class ClosedFloat:
     """Gravity compensation by the motors alone: the force that holds the pose, whatever the speed."""
 
-    def __init__(self, machine: Machine) -> None:
-        self._motors = Motors(machine)
+    def __init__(self, machine: Machine, motors: Motors) -> None:
+        self._motors = motors
         self._still = machine.workspace()
         self._rest = np.zeros(machine.mechanism.nv)
 
@@ -204,7 +153,8 @@ class ClosedFloat:
         """See `Law`."""
         self._still.q[:], self._still.v[:] = ahead.q, 0.0
         evaluate_closed(*self._still.arguments)
-        return self._motors.drive(self._still, self._rest, force)
+        self._motors.drive(self._still, self._rest, self._rest, force)
+        return 1.0
 
     def lag(self, period_s: float) -> float:  # noqa: ARG002 - nothing of it comes back
         """See `Law`."""
@@ -214,15 +164,16 @@ class ClosedFloat:
 class ClosedDamp:
     """v̇ = −c v along the admitted motions, by the motors alone."""
 
-    def __init__(self, machine: Machine) -> None:
-        self._motors = Motors(machine)
+    def __init__(self, machine: Machine, motors: Motors) -> None:
+        self._motors = motors
         self._u = np.zeros(machine.mechanism.nv)
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:  # noqa: ARG002 - damping has no reference
         """See `Law`."""
         np.multiply(ahead.v, -RATE_PER_S, out=self._u)
         self._u += ahead.vdot
-        return self._motors.drive(ahead, self._u, force)
+        self._motors.drive(ahead, self._u, ahead.vdot, force)
+        return 1.0
 
     def lag(self, period_s: float) -> float:  # noqa: ARG002 - nothing of it comes back
         """See `Law`."""

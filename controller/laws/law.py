@@ -40,6 +40,19 @@ class Reference:
         return cls(np.arange(count), np.zeros(count), np.zeros(count), np.zeros(count))
 
 
+@dataclass(slots=True)
+class LawReport:
+    """What the laws of a machine had to say in a tick, beside the force. All share one; a tick resets it.
+
+    `leverage`: the smallest singular value of the motors' map (`controller.laws.leverage`), 1 where every
+    joint has its motor. `share`: how much of the wanted acceleration the motors can give, 1 when all of it;
+    0 when they cannot even hold what there is.
+    """
+
+    leverage: float = 1.0
+    share: float = 1.0
+
+
 class Law(Protocol):
     """A law. It keeps no state between calls and allocates nothing."""
 

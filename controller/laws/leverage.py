@@ -30,8 +30,6 @@ from multibody.views import block, vector
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-WEAK = 0.05
-"""σ below which the motors' hold is called weak: said while it lasts, and warned of at load."""
 FADING = 0.02
 """σ below which demands fade."""
 FADED = 0.005
@@ -39,7 +37,7 @@ FADED = 0.005
 
 def scratch_words(freedoms: int, motors: int) -> int:
     """Numbers of scratch that `leverage` needs."""
-    return freedoms * (3 * freedoms + motors)
+    return freedoms * (3 * freedoms + motors + 1)
 
 
 @part
@@ -75,11 +73,12 @@ def leverage(basis: Floats, columns: Floats, motor: Integers, scratch: Floats) -
 
 
 @part
-def fade(freedoms: int, scratch: Floats, needed: Floats) -> None:
+def fade(freedoms: int, motors: int, scratch: Floats, needed: Floats) -> None:
     """After `leverage`: needed (Λ' f for the given basis) without what fades, see φ above."""
     k = freedoms
     gram, squares = block(scratch, 0, k, k), block(scratch, k * k, k, k)
-    turned, kept = block(scratch, 2 * k * k, k, k), block(scratch, 3 * k * k, 1, k)[0]
+    turned = block(scratch, 2 * k * k, k, k)
+    kept = block(scratch, k * (3 * k + motors), 1, k)[0]
     lower_solve(gram, needed)
     for i in range(k):
         kept[i] = 0.0

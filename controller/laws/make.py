@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from controller.laws.damp import Damp
 from controller.laws.float import Float
-from controller.laws.law import Law, LawKind
+from controller.laws.law import Law, LawKind, LawReport
 from controller.laws.pidc import ProjectedInverseDynamics
 from controller.laws.servo import Servo
 from machine import Machine
@@ -14,23 +14,28 @@ class LawRefused(Exception):
     """The machine cannot be controlled by this law; the text says why and what would help."""
 
 
-def laws_of(machine: Machine) -> dict[LawKind, Law]:
-    """The laws that serve this kind of machine. The first call for a kind declares their kernels."""
-    if not machine.is_constrained:
-        return {kind: law_of(kind, machine) for kind in LawKind}
-    from controller.laws.closed import ClosedDamp, ClosedFloat, ClosedInverseDynamics
+def laws_of(machine: Machine, report: LawReport | None = None) -> dict[LawKind, Law]:
+    """The laws that serve this kind of machine. The first call for a kind declares their kernels.
 
-    motion, damp = ClosedInverseDynamics(machine), ClosedDamp(machine)
+    report: what all of them write to.
+    """
+    report = LawReport() if report is None else report
+    if not machine.is_constrained:
+        return {kind: law_of(kind, machine, report) for kind in LawKind}
+    from controller.laws.closed import ClosedDamp, ClosedFloat, ClosedInverseDynamics, Motors
+
+    motors = Motors(machine, report)
+    motion, damp = ClosedInverseDynamics(machine, motors), ClosedDamp(machine, motors)
     return {
         LawKind.NONE: damp,
         LawKind.DAMP: damp,
         LawKind.HOLD: motion,
         LawKind.PIDC: motion,
-        LawKind.FLOAT: ClosedFloat(machine),
+        LawKind.FLOAT: ClosedFloat(machine, motors),
     }
 
 
-def law_of(kind: LawKind, machine: Machine) -> Law:
+def law_of(kind: LawKind, machine: Machine, report: LawReport | None = None) -> Law:
     """The law for a machine without closures. Raises LawRefused where joints carry no motor."""
     driven = {motor.index for motor in machine.motors}
     passive = [name for index, name in enumerate(machine.mechanism.joint_names) if index not in driven]
@@ -41,7 +46,7 @@ def law_of(kind: LawKind, machine: Machine) -> Law:
         )
     match kind:
         case LawKind.PIDC | LawKind.HOLD:
-            return ProjectedInverseDynamics(machine)
+            return ProjectedInverseDynamics(machine, report)
         case LawKind.SERVO:
             return Servo(machine)
         case LawKind.FLOAT:

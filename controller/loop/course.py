@@ -98,6 +98,12 @@ class Course:
             return self._check_goal(motion)
         return True
 
+    def limit(self, bits: int, *, slow: bool) -> None:
+        """Notes what limits this tick's command; with `slow` a goal is slowed down on its path."""
+        if isinstance(self.motion, Follow) and self.motion.ease(self._period_s, limited=slow):
+            bits |= int(Limited.PATH_RATE)
+        self.limited |= bits
+
     def _may_go_on(self, jog: Jog) -> bool:
         """Whether every joint, stopped a tick from now, would still come to rest inside its limits."""
         rest = np.zeros(len(jog.index))

@@ -16,6 +16,7 @@ import numpy as np
 import ruckig
 from numpy.typing import NDArray
 
+from controller.loop.easing import Easing
 from controller.trajectories.block import GoalBlock, evaluate
 from multibody.compiling import VECTOR, float64, kernel, void
 
@@ -157,6 +158,7 @@ class Follow:
         self.path.start(time_s, speed)
         self.stopping = False
         self.paused = False
+        self._easing = Easing()
 
     def advance(self, time_s: float) -> None:
         """Moves to the device time of this tick."""
@@ -180,13 +182,19 @@ class Follow:
     def resume(self) -> None:
         """Back to the speed asked for."""
         self.paused = False
-        self._aim(self.speed)
+        self._aim(self.speed * self._easing.told)
 
     def set_speed(self, fraction: float) -> None:
         """Another fraction of the goal's own speed; while paused it is remembered."""
         self.speed = fraction
         if not (self.paused or self.stopping):
-            self._aim(fraction)
+            self._aim(fraction * self._easing.told)
+
+    def ease(self, dt: float, *, limited: bool) -> bool:
+        """Slows the goal down while something limits its motion; whether it is slower than asked for."""
+        if self._easing.update(dt, limited=limited) and not (self.paused or self.stopping or self.arrived):
+            self._aim(self.speed * self._easing.told)
+        return self._easing.active and not self.stopping
 
     def _aim(self, rate: float) -> None:
         s, now, _ = self.path.at(0.0)

@@ -13,13 +13,22 @@ Floats = NDArray[np.float64]
 
 
 class Limited(IntFlag):
-    """What a command was limited by. None of these is a fault."""
+    """What a command was limited by. None of these is a fault.
+
+    EFFORT: a motor is at its largest effort; of the wanted motion the direction is kept. EFFORT_RATE: efforts
+    may not change faster; all of them change by the same share. LEVERAGE: the motors hardly hold one of the
+    machine's motions in this pose. PATH_RATE: the goal is slowed down on its path, because the motors could
+    not follow. CONSTRAINT_FORCE: a bearing is above its limit.
+    """
 
     NOTHING = 0
     EFFORT = 1
     EFFORT_RATE = 2
     JOG_VELOCITY = 4
     JOG_POSITION = 8
+    LEVERAGE = 16
+    PATH_RATE = 32
+    CONSTRAINT_FORCE = 64
 
 
 @kernel(int64(VECTOR, INTEGERS, float64, VECTOR, VECTOR, float64, float64, VECTOR, VECTOR))
@@ -46,14 +55,16 @@ def limit_effort(
         wanted[i] = share * force[motor[i]]
         if not np.isfinite(wanted[i]):
             return -1 - i
+    share_of_change = 1.0
+    for i in range(len(motor)):
+        change, step = abs(blend * (wanted[i] - sent[i])), max_rate[i] * dt
+        if change > step:
+            share_of_change, limited = min(share_of_change, step / change), limited | 2
     for i in range(len(motor)):
         last = sent[i]
-        effort = last + blend * (wanted[i] - last) if blend < 1.0 else wanted[i]
-        step = max_rate[i] * dt
-        if effort > last + step:
-            effort, limited = last + step, limited | 2
-        elif effort < last - step:
-            effort, limited = last - step, limited | 2
+        effort = wanted[i]
+        if blend < 1.0 or share_of_change < 1.0:
+            effort = last + share_of_change * blend * (wanted[i] - last)
         if effort > max_effort[i]:
             effort, limited = max_effort[i], limited | 1
         elif effort < -max_effort[i]:

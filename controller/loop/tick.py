@@ -11,19 +11,20 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.laws import LawKind, Reference, laws_of
+from controller.laws import LawKind, LawReport, Reference, laws_of
 from controller.laws.feedback import through_the_hold
 from controller.loop.brakes import Phase
 from controller.loop.estimator import Estimator
 from controller.loop.exchange import Inputs, Outputs
 from controller.loop.faults import FaultCode
 from controller.loop.goals import Follow
-from controller.loop.limits import filter_share, limit_effort
+from controller.loop.limits import Limited, filter_share, limit_effort
 from controller.loop.model import model_of
 from controller.loop.quality import Quality
 from controller.loop.supervisor import Supervisor
 from controller.records import Record, RecordLayout
 from machine import Machine
+from machine.controllable import WEAK_LEVERAGE
 from multibody.compiling import (
     INTEGERS,
     VECTOR,
@@ -91,7 +92,8 @@ class Tick:
         self._max_effort = np.array([motor.max_effort for motor in machine.motors])
         self._max_rate = np.array([motor.max_effort_rate for motor in machine.motors])
         self._filter = filter_share(machine.controller.effort_filter_hz, self._period_s)
-        self._laws = laws_of(machine)
+        self._report = LawReport()
+        self._laws = laws_of(machine, self._report)
         self._estimator = Estimator(machine)
         self._reference = Reference.sized(machine.freedoms)
         self._force = np.zeros(machine.mechanism.nv)
@@ -165,12 +167,19 @@ class Tick:
         motion = supervisor.course.motion
         reference.index = motion.index
         motion.at(AHEAD * self._period_s, reference.theta, reference.velocity, reference.acceleration)
+        report = self._report
+        report.leverage = report.share = 1.0
         law = self._laws[supervisor.course.law]
         ratio = law(ahead, reference, self._force)
         if supervisor.brakes.phase is Phase.RELEASED:
             through_the_hold(self._force, self._motor, self._sent, law.lag(self._period_s))
         if ratio < LEAST_PIVOT:
             supervisor.raise_fault(FaultCode.SINGULAR_POSE, -1, ratio, LEAST_PIVOT)
+        self.quality.sigma_motors = report.leverage
+        bits = int(Limited.EFFORT) if report.share < 1.0 else 0
+        if report.leverage < WEAK_LEVERAGE:
+            bits |= int(Limited.LEVERAGE)
+        supervisor.course.limit(bits, slow=bits != 0)
 
     def _limit(self, outputs: Outputs) -> None:
         supervisor, brakes = self.supervisor, self.supervisor.brakes

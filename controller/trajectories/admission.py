@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.trajectories.closeness import LEAST_LEVERAGE, Closest, singularities
+from controller.trajectories.closeness import Closest, singularities
 from controller.trajectories.demands import SLOWEST, Demand, demands
 from controller.trajectories.efforts import Efforts
 from controller.trajectories.path import Path
@@ -24,6 +24,7 @@ from controller.trajectories.singularity import SINGULAR_BELOW, smallest_singula
 from controller.trajectories.start import Start
 from controller.trajectories.walk import Walk, walk
 from machine import Machine
+from machine.controllable import LEAST_LEVERAGE
 from protocol.codes import ResultCode
 from protocol.errors import RequestError
 

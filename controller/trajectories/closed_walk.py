@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.laws.closed import evaluate_closed, motor_forces
+from controller.laws.closed import evaluate_closed
+from controller.laws.driving import motor_forces
 from controller.laws.leverage import leverage
 from controller.trajectories.block import hermite, places
 from controller.trajectories.path import Path
@@ -146,7 +147,7 @@ def walk_closed_samples(
     ranking = vector(t, w, RANKING)
     held, pivots, z, rates = np.empty((k, k)), np.empty(k, np.int64), np.empty(k), np.empty((nv, k))
     square, needed, force = np.empty(k * k), np.empty(k), np.empty(nv)
-    ahead, levers = np.empty(nv), np.empty(k * (3 * k + len(motor)))
+    ahead, levers = np.empty(nv), np.empty(k * (3 * k + len(motor) + 1))
     columns_of = vector(t, p, COLUMN_SCALE)
     before = 0.0
     for n in range(len(piece)):

@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.trajectories.walk import Walk
+from machine.controllable import LEAST_LEVERAGE
 
 Floats = NDArray[np.float64]
 Closest = dict[str, float | int] | None
-
-LEAST_LEVERAGE = 0.01
-"""Of the motors' map, with which a path is accepted; `controller.laws.leverage` has the measure."""
 
 
 def closest(walked: Walk, values: Floats | None, limit: float | None = None) -> Closest:

@@ -15,6 +15,7 @@ SHAPES = {  # freedoms, rows, rank
     "slider_crank": (1, 1, 1),
     "four_bar": (1, 3, 2),
     "five_bar": (2, 5, 2),
+    "five_bar_redundant": (2, 5, 2),
     "platform_3rrs": (3, 6, 6),
     "delta": (3, 25, 13),
     "arm_6dof": (6, 0, 0),
