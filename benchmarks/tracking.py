@@ -1,11 +1,15 @@
 """How closely machines follow: lockstep at 1 kHz, only motors measured and driven, exact model.
 
     python -m benchmarks.tracking [--machine NAME ...] [--velocity observer|difference] [--json]
+    python -m benchmarks.tracking --wrong-masses +20% [--disturbance-bandwidth 100]
 
 Each machine goes forth and back in its goal coordinates, by polynomials of fifth degree whose jerk is 200,
 then 5 rad/s³ (or m/s³). The error is the largest distance of a goal coordinate of the plant itself, not of
 the estimate, from its reference, in rad or m: with encoders of 2^20 counts a turn, and with exact positions;
 velocities are never measured.
+
+With --wrong-masses all bodies of the plant have other masses than the model's; the errors (2^20 counts, jerk
+50) are those without and with the disturbance observer.
 """
 
 from __future__ import annotations
@@ -30,7 +34,9 @@ MOVES: dict[str, dict[str, float]] = {
     "four_bar": {"a1": 0.3},
 }
 """How far each goal coordinate goes, rad. The slider-crank's way leads through its branch pose."""
-JERKS = (200.0, 5.0)
+JERKS, JERK_OF_WRONG_MASSES = (200.0, 5.0), 50.0
+SETTLE_S = 0.5
+"""Time between enabling and the motion."""
 LIMITS = {(COUNTS, 200.0): 1e-4, (COUNTS, 5.0): 1e-4, (0, 200.0): 2e-5, (0, 5.0): 1e-6}
 
 
@@ -53,6 +59,8 @@ def tracking_error(machine: Machine, way: dict[str, float], jerk: float) -> floa
     """Largest error of the goal coordinates on such a way, rad or m."""
     rig = InProcess(machine)
     index = np.array([machine.mechanism.joint_index(name) for name in way], np.int64)
+    for _ in range(round(SETTLE_S / rig.period_s)):
+        rig.tick()
     begin = rig.record["reference"][index].copy()
     knots, values = forth_and_back(begin, np.array(list(way.values())), jerk)
     rig.send(index, knots, values)
@@ -67,13 +75,48 @@ def tracking_error(machine: Machine, way: dict[str, float], jerk: float) -> floa
     return worst
 
 
+def with_wrong_masses(name: str, by: str) -> Machine:
+    """A machine whose plant's bodies have other masses than its model's, say "+20%"."""
+    bodies = load(name).mechanism.body_names
+    return load(name, [f"{body}.mass_kg={by}" for body in bodies])
+
+
+def compare_disturbance(names: list[str], by: str, bandwidth_rad_s: float) -> list[dict[str, object]]:
+    """Tracking errors at a jerk of 50 without and with the disturbance observer."""
+    found: list[dict[str, object]] = []
+    for name in names:
+        machine = with_wrong_masses(name, by)
+        errors = [
+            tracking_error(
+                with_controller(machine, disturbance_bandwidth_rad_s=bandwidth),
+                MOVES[name],
+                JERK_OF_WRONG_MASSES,
+            )
+            for bandwidth in (0.0, bandwidth_rad_s)
+        ]
+        found.append({"machine": name, "without": errors[0], "with": errors[1]})
+    return found
+
+
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--machine", nargs="+", choices=list(MOVES), default=list(MOVES))
     parser.add_argument("--velocity", choices=["observer", "difference"], default="observer")
+    parser.add_argument("--wrong-masses", metavar="PERCENT", default="")
+    parser.add_argument("--disturbance-bandwidth", type=float, default=100.0, metavar="RAD_S")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
+    if given.wrong_masses:
+        rows = compare_disturbance(given.machine, given.wrong_masses, given.disturbance_bandwidth)
+        if given.json:
+            print(json.dumps(rows))
+        else:
+            print(f"{'machine':16}{'without':>12}{'with':>12}{'ratio':>8}")
+            for row in rows:
+                without, without_it = float(str(row["without"])), float(str(row["with"]))
+                print(f"{row['machine']:16}{without:12.2e}{without_it:12.2e}{without / without_it:8.1f}")
+        return
     found, good = [], True
     if not given.json:
         print(f"{'machine':16}{'encoder':>14}{'jerk':>8}{'error':>12}{'allowed':>10}")

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.laws.closed import evaluate_closed
+from controller.laws.closed import evaluate_closed, motor_forces
 from controller.loop.quality import Quality
 from controller.loop.redundancy import weights
 from machine import Machine
@@ -51,6 +51,7 @@ from multibody.layout import (
     RIGHT_SIDE,
     SHIFT,
     SMALLEST,
+    M,
     Q,
     V,
 )
@@ -67,7 +68,7 @@ from multibody.rank import (
 )
 from multibody.rotations import move
 from multibody.rows import constraint_rows
-from multibody.views import block, copy, fill, vector
+from multibody.views import block, copy, fill, matrix, vector
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -83,6 +84,8 @@ second none helps.
 """
 LONGEST = 0.5
 """Longest step, scaled."""
+LEAST_HOLD = 1e-2
+"""Of the motors over the motion, below which no disturbance is counted as an effort of theirs."""
 STEPS, FIRST_STEPS = 5, 40
 """Most Newton steps of a tick, and of the first one, which may begin far away."""
 
@@ -190,6 +193,32 @@ def meet(
     return steps
 
 
+@kernel(float64(TOPOLOGY, BUFFER, INTEGERS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR))
+def forces_for(
+    t: Integers, w: Floats, motor: Integers, weight: Floats, acceleration: Floats,
+    square: Floats, needed: Floats, force: Floats,
+) -> float:  # fmt: skip
+    """force (nv) of the motors whose share along the admitted motions is Λ' M acceleration.
+
+    After `evaluate_closed`; arguments and result as of `controller.laws.closed.motor_forces`, 0 at a pose
+    with more freedoms than `needed` has numbers.
+    """
+    nv = t[NV]
+    free = nv - int(vector(t, w, RANKING)[RANK])
+    if free > len(needed):
+        return 0.0
+    basis, mass = block(w, t[BASIS], free, nv), matrix(t, w, M, nv)
+    fill(needed, 0.0)
+    for c in range(nv):
+        momentum = 0.0
+        for d in range(nv):
+            momentum += mass[c, d] * acceleration[d]
+        for i in range(free):
+            needed[i] += basis[i, c] * momentum
+    ratio: float = motor_forces(basis, motor, weight, square, needed[:free], force)
+    return ratio
+
+
 class Closed:
     """See `controller.loop.model.Model`."""
 
@@ -201,6 +230,10 @@ class Closed:
         self._weight = np.array(weights(machine))
         self._scratch = np.zeros(sensors * nv + 3 * nv + max(sensors, nv))
         self._most = FIRST_STEPS
+        self._motor = np.array([motor.index for motor in machine.motors], np.int64)
+        self._motor_weight = np.array([motor.max_effort**2 for motor in machine.motors])
+        free = machine.freedoms
+        self._square, self._needed, self._force = np.zeros(free**2), np.zeros(free), np.zeros(nv)
 
     def predict(self, motor: Integers, sent: Floats, seconds: float) -> None:
         """Writes to `ahead` the state that much later."""
@@ -221,3 +254,14 @@ class Closed:
     def evaluate(self) -> None:
         """What laws need, at the state in `ahead`."""
         evaluate_closed(*self.ahead.arguments)
+
+    def effort_for(self, acceleration: Floats, effort: Floats) -> bool:
+        """See `Model`."""
+        ratio = forces_for(
+            *self.ahead.arguments[1:], self._motor, self._motor_weight, acceleration,
+            self._square, self._needed, self._force,
+        )  # fmt: skip
+        if ratio < LEAST_HOLD:
+            return False
+        effort[:] = self._force[self._motor]
+        return True

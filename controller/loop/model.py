@@ -57,6 +57,13 @@ class Model(Protocol):
         """Evaluates at `ahead` what laws read."""
         ...
 
+    def effort_for(self, acceleration: Floats, effort: Floats) -> bool:
+        """Writes the motors' least effort for an admissible acceleration (nv) alone, without other forces.
+
+        At the last state evaluated. False, with nothing written, where the motors cannot make it.
+        """
+        ...
+
 
 def model_of(machine: Machine) -> Model:
     """The model for this kind of machine."""
@@ -107,6 +114,7 @@ class Tree:
         self.now, self.ahead = machine.workspace(), machine.workspace()
         self.quality = Quality(0)
         self._joint = np.array([sensor.index for sensor in machine.sensors], np.int64)
+        self._motor = np.array([motor.index for motor in machine.motors], np.int64)
         self._mechanism = (machine.mechanism.parameters, machine.mechanism.topology)
 
     def predict(self, motor: Integers, sent: Floats, seconds: float) -> None:
@@ -121,3 +129,8 @@ class Tree:
     def evaluate(self) -> None:
         """See `Model`."""
         evaluate_dynamics(*self._mechanism, self.ahead.buffer)
+
+    def effort_for(self, acceleration: Floats, effort: Floats) -> bool:
+        """See `Model`."""
+        effort[:] = (self.ahead.M @ acceleration)[self._motor]
+        return True

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from controller.laws import LawKind, LawReport, Reference, laws_of
 from controller.laws.feedback import through_the_hold
 from controller.loop.brakes import Phase
+from controller.loop.disturbance import DisturbanceObserver
 from controller.loop.estimator import Estimator
 from controller.loop.exchange import Inputs, Outputs
 from controller.loop.faults import FaultCode
@@ -95,6 +96,7 @@ class Tick:
         self._report = LawReport()
         self._laws = laws_of(machine, self._report)
         self._estimator = Estimator(machine)
+        self._disturbance = DisturbanceObserver(machine, self._model)
         self._reference = Reference.sized(machine.freedoms)
         self._force = np.zeros(machine.mechanism.nv)
         self._sent = np.zeros(len(machine.motors))
@@ -135,13 +137,14 @@ class Tick:
         self._count += 1
 
     def _estimate(self, inputs: Inputs, dt: float) -> None:
-        now, estimator = self._now, self._estimator
+        now, estimator, disturbance = self._now, self._estimator, self._disturbance
         predicted = self.supervisor.brakes.phase is Phase.RELEASED and (
-            estimator.predicts or not inputs.fresh
+            estimator.predicts or disturbance.on or not inputs.fresh
         )
         if predicted:
-            self._model.predict(self._motor, self._acted, dt)
+            self._model.predict(self._motor, disturbance.with_it(self._acted), dt)
             now.q[:], now.v[:] = self._ahead.q, self._ahead.v
+            disturbance.expect(now.v)
         if inputs.fresh:
             self._bad_sensor = estimator.update(
                 inputs.q_measured, inputs.v_measured, dt, now.q, now.v, predicted=predicted
@@ -150,6 +153,10 @@ class Tick:
             estimator.keep(now.q, now.v)
         self._model.settle(estimator.q, estimator.v)
         self._acted[:] = self._sent
+        if not predicted:
+            disturbance.reset()
+        elif disturbance.on and inputs.fresh:
+            disturbance.update(self.supervisor.course.law, now.v, dt)
 
     def _law(self) -> None:
         supervisor, reference = self.supervisor, self._reference
@@ -159,7 +166,8 @@ class Tick:
             return
         ahead = self._ahead
         if supervisor.brakes.phase is Phase.RELEASED:
-            self._model.predict(self._motor, self._sent, AHEAD * self._period_s)
+            acting = self._disturbance.with_it(self._sent)
+            self._model.predict(self._motor, acting, AHEAD * self._period_s)
             self.quality.constraint_force[:] = ahead.multipliers
         else:
             ahead.q[:], ahead.v[:] = self._now.q, self._now.v
@@ -171,6 +179,8 @@ class Tick:
         report.leverage = report.share = 1.0
         law = self._laws[supervisor.course.law]
         ratio = law(ahead, reference, self._force)
+        if self._disturbance.on:
+            self._force[self._motor] -= self._disturbance.effort
         if supervisor.brakes.phase is Phase.RELEASED:
             through_the_hold(self._force, self._motor, self._sent, law.lag(self._period_s))
         if ratio < LEAST_PIVOT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.in_process import COUNTS, with_controller, with_encoders
-from benchmarks.tracking import MOVES, tracking_error
+from benchmarks.tracking import MOVES, tracking_error, with_wrong_masses
 from machine import load
 
 SCARA = {"shoulder": 0.2, "elbow": -0.2, "wrist": 0.1, "lift": -0.05}
@@ -27,3 +27,16 @@ def test_slow_motion_with_exact_positions_is_followed_to_a_millionth() -> None:
 def test_a_filtered_difference_lags_as_said(name: str) -> None:
     machine = with_controller(with_encoders(load(name), COUNTS), velocity="difference")
     assert 2e-4 < tracking_error(machine, MOVES.get(name, SCARA), 200.0) < 5e-3
+
+
+@pytest.mark.parametrize("name", ["scara", "five_bar"])
+def test_the_disturbance_observer_makes_up_for_wrong_masses(name: str) -> None:
+    heavier, way = with_wrong_masses(name, "+20%"), MOVES.get(name, SCARA)
+    without = tracking_error(heavier, way, 100.0)
+    with_it = tracking_error(with_controller(heavier, disturbance_bandwidth_rad_s=100.0), way, 100.0)
+    assert with_it < 0.2 * without
+
+
+def test_the_disturbance_observer_leaves_a_right_model_alone() -> None:
+    machine = with_controller(with_encoders(load("five_bar"), 0), disturbance_bandwidth_rad_s=100.0)
+    assert tracking_error(machine, MOVES["five_bar"], 200.0) <= 2e-5
