@@ -17,7 +17,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.laws.closed import evaluate_closed, motor_forces
+from controller.laws.closed import evaluate_closed
+from controller.laws.driving import motor_forces
+from controller.laws.leverage import FADING
 from controller.loop.quality import Quality
 from controller.loop.redundancy import weights
 from machine import Machine
@@ -84,8 +86,6 @@ second none helps.
 """
 LONGEST = 0.5
 """Longest step, scaled."""
-LEAST_HOLD = 1e-2
-"""Of the motors over the motion, below which no disturbance is counted as an effort of theirs."""
 STEPS, FIRST_STEPS = 5, 40
 """Most Newton steps of a tick, and of the first one, which may begin far away."""
 
@@ -193,20 +193,21 @@ def meet(
     return steps
 
 
-@kernel(float64(TOPOLOGY, BUFFER, INTEGERS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR))
+@kernel(void(TOPOLOGY, BUFFER, INTEGERS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR))
 def forces_for(
     t: Integers, w: Floats, motor: Integers, weight: Floats, acceleration: Floats,
     square: Floats, needed: Floats, force: Floats,
-) -> float:  # fmt: skip
+) -> None:  # fmt: skip
     """force (nv) of the motors whose share along the admitted motions is Λ' M acceleration.
 
-    After `evaluate_closed`; arguments and result as of `controller.laws.closed.motor_forces`, 0 at a pose
-    with more freedoms than `needed` has numbers.
+    After `evaluate_closed`; arguments as of `controller.laws.driving.motor_forces`. Zero at a pose with more
+    freedoms than `needed` has numbers.
     """
     nv = t[NV]
     free = nv - int(vector(t, w, RANKING)[RANK])
+    fill(force, 0.0)
     if free > len(needed):
-        return 0.0
+        return
     basis, mass = block(w, t[BASIS], free, nv), matrix(t, w, M, nv)
     fill(needed, 0.0)
     for c in range(nv):
@@ -215,8 +216,7 @@ def forces_for(
             momentum += mass[c, d] * acceleration[d]
         for i in range(free):
             needed[i] += basis[i, c] * momentum
-    ratio: float = motor_forces(basis, motor, weight, square, needed[:free], force)
-    return ratio
+    motor_forces(basis, motor, weight, square, needed[:free], force)
 
 
 class Closed:
@@ -257,11 +257,11 @@ class Closed:
 
     def effort_for(self, acceleration: Floats, effort: Floats) -> bool:
         """See `Model`."""
-        ratio = forces_for(
+        if self.quality.sigma_motors < FADING:
+            return False
+        forces_for(
             *self.ahead.arguments[1:], self._motor, self._motor_weight, acceleration,
             self._square, self._needed, self._force,
         )  # fmt: skip
-        if ratio < LEAST_HOLD:
-            return False
         effort[:] = self._force[self._motor]
         return True

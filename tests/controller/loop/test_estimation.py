@@ -8,7 +8,7 @@ from benchmarks.in_process import COUNTS, with_controller, with_encoders
 from benchmarks.tracking import MOVES, tracking_error, with_wrong_masses
 from machine import load
 
-SCARA = {"shoulder": 0.2, "elbow": -0.2, "wrist": 0.1, "lift": -0.05}
+SCARA = {"shoulder": 0.2, "elbow": -0.2, "wrist": 0.1, "lift": -0.03}
 
 
 @pytest.mark.parametrize(("counts", "jerk", "allowed"), [(COUNTS, 200.0, 1e-4), (0, 200.0, 2e-5)])
