@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -20,6 +20,22 @@ class ConstraintSpec(Section):
     about: str = entry("What this constraint is, for people", default="")
     alpha_1_s: Number = entry("Baumgarte: damping of the residual", "1/s", 0.0, ge=0)
     beta_1_s2: Number = entry("Baumgarte: stiffness of the residual", "1/s²", 0.0, ge=0)
+
+    max_force_N: Number | None = entry(
+        "Largest force that it may bear; none: any. Of closures, and of coordinates that are lengths",
+        "N",
+        None,
+        gt=0,
+    )
+    max_torque_N_m: Number | None = entry(
+        "Largest torque that it may bear; none: any. Of closures, and of coordinates that are angles",
+        "N m",
+        None,
+        gt=0,
+    )
+    on_exceed: Literal["fault", "limited"] = entry(
+        "In motion, above a limit: stop with a fault, or go on more slowly and say so", default="fault"
+    )
 
     def baumgarte(self) -> tuple[float, float]:
         """Return α and β."""

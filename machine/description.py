@@ -76,6 +76,21 @@ class Sensor:
 
 
 @dataclass(frozen=True)
+class LoadLimit:
+    """What a constraint may bear: the norm of the multipliers of these `rows` (of all the machine's).
+
+    `most` in N where `is_force`, else in N m. `faults`: beyond it, in motion, there is a fault; else the goal
+    is slowed down.
+    """
+
+    constraint: str
+    rows: tuple[int, ...]
+    is_force: bool
+    most: float
+    faults: bool
+
+
+@dataclass(frozen=True)
 class PlantSettings:
     """How the plant daemon runs."""
 
@@ -162,6 +177,7 @@ class Machine:
     coordinates: tuple[Limits, ...]
     motors: tuple[Motor, ...]
     sensors: tuple[Sensor, ...]
+    load_limits: tuple[LoadLimit, ...]
     initial_q: NDArray[np.float64]
     initial_v: NDArray[np.float64]
     plant: PlantSettings

@@ -19,6 +19,7 @@ from machine.hashes import fingerprint
 from machine.holding import holding_warnings
 from machine.initial import initial_state
 from machine.kinds import mark_kinds
+from machine.load_limits import load_limits
 from machine.names import nearest
 from machine.overrides import apply_settings, blame, settings_of
 from machine.problems import MachineError, Problem
@@ -66,6 +67,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         coordinates=building.limits_of(file),
         motors=motors,
         sensors=sensors,
+        load_limits=load_limits(file, mechanism, document),
         initial_q=q,
         initial_v=v,
         plant=plant,

@@ -53,6 +53,7 @@ class Wording:
             "coordinate": [(limits.name, limits.is_angle) for limits in machine.coordinates],
             "motor": motors,
             "sensor": sensors,
+            "load": [(limit.constraint, limit.is_force) for limit in machine.load_limits],
         }
         self._law = machine.controller.law
 

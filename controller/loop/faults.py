@@ -22,6 +22,7 @@ class FaultCode(IntEnum):
     VELOCITY_LIMIT = 9
     SINGULAR_POSE = 10
     NOT_HOMED = 11
+    CONSTRAINT_FORCE = 16
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class FaultKind:
     """A row of the table. `index` says what `fault_index` counts, `unit` the unit of value and limit."""
 
     text: str
-    index: Literal["", "joint", "coordinate", "motor", "sensor"]
+    index: Literal["", "joint", "coordinate", "motor", "sensor", "load"]
     unit: str
     clears_when: str
 
@@ -64,6 +65,9 @@ FAULTS: dict[FaultCode, FaultKind] = {
     ),
     FaultCode.SINGULAR_POSE: FaultKind(
         "the goal's coordinates do not determine the motion here", "", "smallest pivot ratio", "always"
+    ),
+    FaultCode.CONSTRAINT_FORCE: FaultKind(
+        "a constraint bears more than it may", "load", "N or N m", "always: the brakes have taken the load"
     ),
     FaultCode.NOT_HOMED: FaultKind("the device is not homed", "", "", "the device says it is homed"),
 }  # fmt: skip

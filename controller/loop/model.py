@@ -78,6 +78,7 @@ def declare(machine: Machine) -> None:
     """Declares the kernels of this kind of machine, the laws' too: before `warm`."""
     if machine.is_constrained:
         import_module("controller.loop.closed")
+        import_module("controller.loop.bearing_loads")
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, BUFFER, INTEGERS, VECTOR, float64))

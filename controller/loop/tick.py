@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,9 @@ from multibody.compiling import (
     kernel,
     void,
 )
+
+if TYPE_CHECKING:
+    from controller.loop.bearing_loads import BearingLoads
 
 Floats = NDArray[np.float64]
 AHEAD = 1.5
@@ -104,6 +108,11 @@ class Tick:
         self._acted = np.zeros(len(machine.motors))
         """The command before it, which acted until now."""
         self.quality: Quality = self._model.quality
+        self._bearings = None
+        if machine.load_limits:
+            from controller.loop.bearing_loads import BearingLoads
+
+            self._bearings = BearingLoads(machine)
         self.record = Record(layout)
         self._bind(self.record)
         self.supervisor = Supervisor(machine, self._now, slot, set() if sound is None else sound)
@@ -164,11 +173,13 @@ class Tick:
         if supervisor.brakes.phase is Phase.BRAKED:
             self._force[:] = 0.0
             return
-        ahead = self._ahead
+        ahead, bits = self._ahead, 0
         if supervisor.brakes.phase is Phase.RELEASED:
             acting = self._disturbance.with_it(self._sent)
             self._model.predict(self._motor, acting, AHEAD * self._period_s)
             self.quality.constraint_force[:] = ahead.multipliers
+            if self._bearings is not None and self._bearings.look(ahead.multipliers):
+                bits |= self._overloaded(self._bearings)
         else:
             ahead.q[:], ahead.v[:] = self._now.q, self._now.v
         self._model.evaluate()
@@ -186,10 +197,18 @@ class Tick:
         if ratio < LEAST_PIVOT:
             supervisor.raise_fault(FaultCode.SINGULAR_POSE, -1, ratio, LEAST_PIVOT)
         self.quality.sigma_motors = report.leverage
-        bits = int(Limited.EFFORT) if report.share < 1.0 else 0
+        if report.share < 1.0:
+            bits |= int(Limited.EFFORT)
         if report.leverage < WEAK_LEVERAGE:
             bits |= int(Limited.LEVERAGE)
         supervisor.course.limit(bits, slow=bits != 0)
+
+    def _overloaded(self, bearings: BearingLoads) -> int:
+        """A constraint bears more than it may: a fault, or what limits the motion."""
+        fault = bearings.fault()
+        if fault is not None and self.supervisor.moving:
+            self.supervisor.raise_fault(*fault)
+        return int(Limited.CONSTRAINT_FORCE)
 
     def _limit(self, outputs: Outputs) -> None:
         supervisor, brakes = self.supervisor, self.supervisor.brakes

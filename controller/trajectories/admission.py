@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from controller.trajectories.bearings import bearing_demands
 from controller.trajectories.closeness import Closest, singularities
 from controller.trajectories.demands import SLOWEST, Demand, demands
 from controller.trajectories.efforts import Efforts
@@ -90,7 +91,11 @@ def walk_through(machine: Machine, path: Path, start: Start) -> Walked:
     walked = walk(machine, path, start.q)
     singular = _check_poses(machine, path, walked)
     efforts = Efforts(machine, walked)
-    found = (*demands(machine, walked, path.coordinates), *efforts.demands())
+    found = (
+        *demands(machine, walked, path.coordinates),
+        *efforts.demands(),
+        *bearing_demands(machine, walked, efforts),
+    )
     return Walked(path, walked, singular, efforts, found)
 
 

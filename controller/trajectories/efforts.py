@@ -47,6 +47,11 @@ class Efforts:
             return force
         return np.asarray(np.einsum("nij,nj->ni", self._map, force))
 
+    def joint_friction(self) -> Floats:
+        """n × nv: forces against friction on all joints, those without motors too, at full speed."""
+        v = self._walk.q1
+        return np.asarray(self._viscous * v + self._coulomb * np.tanh(v / self._coulomb_speed))
+
     def friction(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
         """n × nv (of joint j: n): effort against friction, the path followed `slower` times as slow."""
         own = j if self._map is None else ALL
@@ -104,7 +109,7 @@ class Efforts:
         reserve = self.with_reserve(1.0, j)
         stretch = 1.0
         if reserve.max() > allowed:
-            stretch = _smallest(partial(self._within, j, limit))
+            stretch = smallest(partial(self._within, j, limit))
         only_reserve = stretch > 1.0 and actual.max() <= allowed
         values = reserve if only_reserve else actual
         sample = int(np.argmax(values))
@@ -118,7 +123,7 @@ class Efforts:
         sample = int(np.argmax(rates))
         value, stretch, over = float(rates[sample]), 1.0, (0, 0, 0)
         if value > limit * (1.0 + ROUND_OFF):
-            stretch = _smallest(partial(self._within_rate, j, limit))
+            stretch = smallest(partial(self._within_rate, j, limit))
             over = beyond(rates > limit * (1.0 + ROUND_OFF))
         return Demand("effort rate", name, unit, value, limit, sample, value / limit, stretch, over)
 
@@ -161,7 +166,7 @@ class Efforts:
         )
 
 
-def _smallest(within: Callable[[float], bool]) -> float:
+def smallest(within: Callable[[float], bool]) -> float:
     """The smallest factor of time from which on this holds, infinite when it never does."""
     low, high = 1.0, 2.0
     while not within(high):
@@ -182,5 +187,5 @@ def _largest(most: float, within: Callable[[float], bool]) -> float:
     if most <= 0.0 or within(1.0 / most):
         return most
     slower = 1.0 / most
-    smallest = _smallest(lambda factor: within(slower * factor))
-    return most / smallest if np.isfinite(smallest) else 0.0
+    found = smallest(lambda factor: within(slower * factor))
+    return most / found if np.isfinite(found) else 0.0

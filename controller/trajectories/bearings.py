@@ -1,0 +1,65 @@
+"""What a walked path makes the closures bear, where the machine file limits that.
+
+The motors give the share of the forces that moves the machine; the rest, F = (forces on all joints) − (forces
+of the motors), is borne by the closures: A' λ = F with the multipliers λ of the rows. Slower by the factor c
+it is λ = λ_rest + λ_motion / c².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controller.trajectories.demands import ROUND_OFF, Demand
+from controller.trajectories.efforts import Efforts, smallest
+from controller.trajectories.walk import Walk
+from machine import Machine
+from machine.description import LoadLimit
+
+Floats = NDArray[np.float64]
+
+
+def bearing_demands(machine: Machine, walked: Walk, efforts: Efforts) -> Iterator[Demand]:
+    """One demand for each limit of load; none where the file limits nothing."""
+    if not machine.load_limits:
+        return
+    resting = walked.rest + efforts.joint_friction() - efforts.rest - efforts.friction()
+    rest, motion = _multipliers(machine, walked.q, (resting, walked.motion - efforts.motion))
+    for limit in machine.load_limits:
+        yield _demand(limit, rest[:, limit.rows], motion[:, limit.rows])
+
+
+def _demand(limit: LoadLimit, rest: Floats, motion: Floats) -> Demand:
+    def loads(slower: float) -> Floats:
+        return np.asarray(np.linalg.norm(rest + motion / slower**2, axis=1))
+
+    here = loads(1.0)
+    sample = int(np.argmax(here))
+    value, stretch = float(here[sample]), 1.0
+    if value > limit.most * (1.0 + ROUND_OFF):
+        stretch = smallest(lambda slower: bool(loads(slower).max() <= limit.most))
+    kind, unit = ("bearing force", "N") if limit.is_force else ("bearing torque", "N m")
+    return Demand(kind, limit.constraint, unit, value, limit.most, sample, value / limit.most, stretch)
+
+
+def _multipliers(machine: Machine, poses: Floats, forces: tuple[Floats, ...]) -> list[Floats]:
+    """For each of the forces (n × nv) the multipliers (n × rows) with A' λ = force, the shortest."""
+    from multibody.constrained import multipliers_of  # kernels of closed machines alone
+    from multibody.kinematics import kinematics
+    from multibody.rank import factor
+    from multibody.rows import constraint_rows
+
+    work = machine.workspace()
+    found = [np.zeros((len(poses), len(machine.mechanism.row_names))) for _ in forces]
+    for n, q in enumerate(poses):
+        work.q[:], work.v[:] = q, 0.0
+        kinematics(*work.arguments)
+        constraint_rows(*work.arguments)
+        factor(*work.arguments)
+        for force, multipliers in zip(forces, found, strict=True):
+            work.constraint_force[:] = force[n]
+            multipliers_of(*work.arguments)
+            multipliers[n] = work.multipliers
+    return found
