@@ -99,11 +99,20 @@ def _inverse_inertia(mechanism: Mechanism, q: Vector) -> Vector:
 def check_steps(file: MachineFile, mechanism: Mechanism, q: Vector, document: Document) -> None:
     """Raise MachineError where a step of the plant would have to be cut into more than MOST_PARTS parts.
 
-    Friction is judged under the machine's weight.
+    Also where the plant's integrator cannot see touch. Friction is judged under the machine's weight.
     """
     step = file.plant.period_s / file.plant.substeps
     bounds = tuple(MOST_PARTS * bound / step for bound in (SPRING, DAMPER, RUBBING))
     problems = list(_too_quick(mechanism, q, bounds, step, document))
+    if file.plant.integrator == "gauss":
+        blind = document.problem(
+            ("plant", "integrator"),
+            "this integrator does not see where stops and contacts touch",
+            found="gauss",
+            allowed="adaptive_rk4, rk4, semi_implicit, where there are stops or contacts",
+            remedy="write adaptive_rk4",
+        )
+        problems.append(blind)
     if problems:
         raise MachineError(problems)
 

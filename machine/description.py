@@ -95,7 +95,7 @@ class PlantSettings:
     """How the plant daemon runs."""
 
     period_s: float
-    integrator: Literal["adaptive_rk4", "rk4", "semi_implicit"]
+    integrator: Literal["adaptive_rk4", "rk4", "semi_implicit", "gauss"]
     substeps: int
     command_timeout_periods: int
     on_timeout: Literal["brake", "damp", "zero"]

@@ -15,8 +15,9 @@ class PlantSpec(Section):
     """The plant daemon: how it integrates, and what it does when its controller falls silent."""
 
     period_s: Number = entry("Time between two states", "s", 0.001, gt=0, le=1)
-    integrator: Literal["adaptive_rk4", "rk4", "semi_implicit"] = entry(
-        "Method of integration; adaptive_rk4 divides its steps, into 64 parts at most, where motion is fast",
+    integrator: Literal["adaptive_rk4", "rk4", "semi_implicit", "gauss"] = entry(
+        "Method of integration; adaptive_rk4 divides its steps, into 64 parts at most, where motion is fast; "
+        "gauss is implicit and loses no energy",
         default="adaptive_rk4",
     )
     substeps: Count = entry("Steps of integration in a period", default=1, ge=1, le=1000)

@@ -98,6 +98,7 @@ PRESSURE = (
     _field()
 )  # of each of these: elastic force and the damper's pull (N or N m), above 0 where it presses
 BACKUP = _field()  # state at the beginning of a part of a step
+STAGES = _field()  # 2 (nq + nv) + 4, of an implicit step: rates, then losses and driving powers (W)
 SEARCH = _field()  # how far a step in parts has come (touch_search.py)
 SQUARE = _field()  # (nv + nr)² + 4 (nv + nr), scratch of the slower formulations
 LAST = SQUARE

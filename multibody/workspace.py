@@ -98,6 +98,7 @@ def _sizes(
         layout.HELD: 1,
         layout.PRESSURE: sides,
         layout.BACKUP: nq + nv + 4 + RANKING_SIZE if sides else 0,
+        layout.STAGES: 2 * (nq + nv) + 4,
         layout.SEARCH: SEARCH_SIZE if sides else 0,
         layout.SQUARE: (nv + nr) * (nv + nr + 4),
     }

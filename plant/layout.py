@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from machine import Machine
 
 MOTORS, SENSORS, SUBSTEPS, METHOD = range(4)
-RK4, SEMI_IMPLICIT, ADAPTIVE_RK4 = range(3)
-METHODS = {"rk4": RK4, "semi_implicit": SEMI_IMPLICIT, "adaptive_rk4": ADAPTIVE_RK4}
+RK4, SEMI_IMPLICIT, ADAPTIVE_RK4, GAUSS = range(4)
+METHODS = {"rk4": RK4, "semi_implicit": SEMI_IMPLICIT, "adaptive_rk4": ADAPTIVE_RK4, "gauss": GAUSS}
 CLASSICAL = (1, 0, 2)
-"""Of each method: what `multibody.compliant_steps` calls it."""
+"""Of each method but `gauss`, which cannot see touch: what `multibody.compliant_steps` calls it."""
 
 _next = 4
 

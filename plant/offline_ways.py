@@ -90,10 +90,10 @@ def steps_by(
     own = formulation in ("minimal", "taylor")
     if own and stabilisation == "baumgarte":
         raise ValueError(f"{formulation} has no stabilisation by Baumgarte: take projection (or none)")
-    if own and method in ADAPTIVE:
+    if own and method in (*ADAPTIVE, "gauss"):
         raise ValueError(
             f"{formulation} has steps of its own, so that {method} cannot make them: take integrator "
-            f"{' or '.join(METHODS)}, or formulation projected"
+            f"{' or '.join(name for name in METHODS if name != 'gauss')}, or formulation projected"
         )
     if formulation == "taylor":
         from plant.offline_taylor import TaylorSteps
@@ -111,6 +111,12 @@ def steps_by(
         from plant.offline_minimal import MinimalSteps
 
         return MinimalSteps(work)
+    if method == "gauss":
+        if touches(work):
+            raise ValueError("gauss does not see stops and contacts touch: take integrator adaptive_rk4")
+        from plant.offline_gauss import gauss_steps
+
+        return KernelSteps(gauss_steps)
     constrained = len(work.phi) > 0
     if touches(work):
         from plant import compliant_kernels as compliant  # compiled for machines that touch something alone

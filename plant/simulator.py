@@ -23,7 +23,11 @@ STANDSTILL: Final = 1e-6
 def period_of(machine: Machine) -> Callable[..., float]:
     """The compiled period for this kind of machine. Its kernels are declared by asking: ask before `warm`."""
     period: Callable[..., Any] = advance
-    if machine.plant_mechanism.stops or machine.plant_mechanism.contacts:
+    if machine.plant.integrator == "gauss":
+        from plant.gauss_stepping import advance_gauss
+
+        period = advance_gauss
+    elif machine.plant_mechanism.stops or machine.plant_mechanism.contacts:
         from plant import compliant_stepping
 
         period = compliant_stepping.advance_compliant

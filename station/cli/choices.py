@@ -29,5 +29,6 @@ class IntegratorChoice(StrEnum):
     ADAPTIVE_RK4 = "adaptive_rk4"
     RK4 = "rk4"
     SEMI_IMPLICIT = "semi_implicit"
+    GAUSS = "gauss"
     DOP853 = "dop853"
     LSODA = "lsoda"

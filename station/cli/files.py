@@ -101,7 +101,7 @@ def simulate(
     integrator: Annotated[
         IntegratorChoice | None,
         typer.Option(
-            help="Fixed steps: rk4, semi_implicit; divided where motion is fast: adaptive_rk4. For "
+            help="Fixed steps: rk4, gauss, semi_implicit; divided where motion is fast: adaptive_rk4. For "
             "reference, with tolerance 1e-11: dop853, lsoda. None: the file's."
         ),
     ] = None,

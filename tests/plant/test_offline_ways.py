@@ -108,8 +108,9 @@ def test_taylor_refuses_by_name(name: str, words: str) -> None:
     ("arguments", "words"),
     [
         ({"formulation": "newton"}, "projected, udwadia_kalaba, lagrange, minimal, taylor"),
-        ({"integrator": "euler"}, "rk4, semi_implicit, adaptive_rk4, dop853, lsoda"),
+        ({"integrator": "euler"}, "rk4, semi_implicit, adaptive_rk4, gauss, dop853, lsoda"),
         ({"formulation": "minimal", "integrator": "lsoda"}, "take integrator rk4 or semi_implicit"),
+        ({"formulation": "minimal", "integrator": "gauss"}, "take integrator rk4 or semi_implicit"),
         ({"formulation": "minimal", "stabilisation": "baumgarte"}, "take projection"),
         ({"track": ["O9"]}, "there are O2, O3"),
     ],
