@@ -84,7 +84,7 @@ def plant(machine: Machine, integrator: str, start: Floats, dt: float, counts: l
 
 
 def measure(speed: float, phases: int, only: Sequence[str] = ()) -> list[dict[str, float]]:
-    """For each horizon: the largest error at 1 ms, rad, and the ratio to that at 0.5 ms, of each way (or only these)."""
+    """For each horizon: the largest error at 1 ms, and its ratio to that at 0.5 ms; by all ways or some."""
     rng = np.random.default_rng(0)
     angles = rng.uniform(-math.pi, math.pi, phases)
     start = np.array([angles, speed * rng.choice([-1.0, 1.0], phases)])
