@@ -1,7 +1,6 @@
 """Joints after Kwatny & Blankenship 1995: poses, simple and compound maps, for numbers or symbols.
 
-A column h = (h1; h2) is the constant twist (angular; linear) of an elementary joint, in its own axes. With
-h1 = 0 or of unit length,
+A column h = (h1; h2) is the constant twist (angular; linear) of an elementary joint, in its own axes:
 
     λ(e) = [[exp(ĥ1 e), ∫ exp(ĥ1 s) h2 ds], [0, 1]],      X(e) = λ_r(e_r) … λ_1(e_1)
     (ω; u) = B(e) ė,   X⁻¹ Ẋ = [[ω̂, u], [0, 0]]           in the axes of the carried body
@@ -107,8 +106,8 @@ def _pairs(columns: Sequence[Sequence[Any]], e: Sequence[Any]) -> list[tuple[lis
         if len(entries) != 6:
             raise ValueError(f"a column has six entries (angular; linear), found {len(entries)}")
         size = sp.simplify(sum(x**2 for x in entries[:3]))
-        if size not in (0, 1) and not (size.is_number and abs(float(size) - 1.0) < 1e-12):
-            raise ValueError(f"the angular part of a column is zero or of unit length, found {entries[:3]}")
+        if not size.is_number:
+            raise ValueError(f"the length of a column's angular part must be a number, found {entries[:3]}")
         pairs.append((entries, sp.sympify(value)))
     return pairs
 
@@ -120,7 +119,10 @@ def _tidy(value: Any) -> Expression:
 
 
 def _elementary(column: list[Expression], e: Expression) -> Any:
-    """λ(e) after Rodrigues, and its integral, for h1 = 0 or of unit length."""
+    """λ(e) after Rodrigues, and its integral; of h1 = 0, or with |h1| e as the angle."""
+    size = sp.sqrt(sp.simplify(sum(x**2 for x in column[:3])))
+    if size != 0 and abs(float(size) - 1.0) > 1e-12:
+        column, e = [x / size for x in column], size * e
     h1, h2 = column[:3], Matrix(column[3:])
     k = hat(h1)
     square = k * k

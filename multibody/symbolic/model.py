@@ -28,13 +28,14 @@ class SymbolicModel:
     """The equations of one mechanism: M(q) v̇ + h(q, v) = f + A'λ, A v̇ = -Ȧ v - dΦ_t/dt.
 
     Every property is derived when it is first asked for, in terms of `q`, `v` and earlier names of `tape`.
-    Without friction and compliance. SI units and radians; quaternions are taken to be of unit length.
+    Without friction and compliance. SI units and radians; quaternions are taken to be of unit length. With
+    `angles` three angles take their place: the source's parameters, that end at cos y₂ = 0.
     """
 
-    def __init__(self, mechanism: Mechanism) -> None:
+    def __init__(self, mechanism: Mechanism, *, angles: bool = False) -> None:
         """Name the inputs."""
         self.mechanism = mechanism
-        self.tree = SymbolicTree(mechanism)
+        self.tree = SymbolicTree(mechanism, angles=angles)
 
     @property
     def tape(self) -> Tape:

@@ -31,7 +31,7 @@ def exact(value: float) -> Expression:
     text = repr(float(value))
     if len(text.strip("-").replace(".", "").lstrip("0")) <= 6 or "e" in text:
         return sp.Rational(text)
-    return sp.Float(value, 17)
+    return sp.Float(value)
 
 
 def exact_triple(values: Any) -> Triple:

@@ -42,14 +42,18 @@ class WorldMotion:
 class SymbolicTree:
     """Links of a mechanism, their coordinates q and velocities v as symbols, and a tape for all that follows.
 
-    `q` has `mechanism.nq` symbols, `v` has `mechanism.nv`.
+    `q` has `mechanism.nq` symbols, `v` has `mechanism.nv`. With `angles` three angles take the place of every
+    quaternion, R = Rz Ry Rx as in the source, and `q` has nv symbols; the velocities remain the same.
     """
 
-    def __init__(self, mechanism: Mechanism) -> None:
+    def __init__(self, mechanism: Mechanism, *, angles: bool = False) -> None:
         """Name the inputs; nothing is derived yet."""
         self.mechanism = mechanism
+        self.angles = angles
         self.links, self.seats, _ = links_of(mechanism.bodies, mechanism.joints)
         self.q = [sp.Symbol(name, real=True) for name in mechanism.position_names]
+        if angles:
+            self.q = self.q[: mechanism.nv]
         self.v = [sp.Symbol(f"{name}'", real=True) for name in mechanism.joint_names]
         self.tape = Tape()
         self.fixed: list[Rotation] = [_columns(link) for link in self.links]
@@ -89,6 +93,8 @@ class SymbolicTree:
             angle = exact(link.turn) * self.q[link.coordinate]
             c, s = tape.put(sp.cos(angle)), tape.put(sp.sin(angle))
             return (c, s, ZERO), (-s, c, ZERO), VERTICAL
+        if self.angles:
+            return self._by_angles(link)
         s = self.q[link.scalar]
         x, y, z = self.q[link.coordinate : link.coordinate + 3]
         return (
@@ -96,6 +102,18 @@ class SymbolicTree:
             tape.triple((2 * (x * y - s * z), 1 - 2 * tape.put(x**2 + z**2), 2 * (y * z + s * x))),
             tape.triple((2 * (x * z + s * y), 2 * (y * z - s * x), 1 - 2 * tape.put(x**2 + y**2))),
         )
+
+    def _by_angles(self, link: Link) -> Rotation:
+        angles = self.q[link.coordinate : link.coordinate + 3]
+        (c1, s1), (c2, s2), (c3, s3) = ((self.tape.put(sp.cos(a)), self.tape.put(sp.sin(a))) for a in angles)
+        first = ONE, ZERO, ZERO
+        second = ZERO, c1, s1
+        third = ZERO, -s1, c1
+        about_y = (c2, ZERO, -s2), (ZERO, ONE, ZERO), (s2, ZERO, c2)
+        about_z = (c3, s3, ZERO), (-s3, c3, ZERO), (ZERO, ZERO, ONE)
+        combine = self.tape.combine
+        x, y, z = (combine(*about_z, combine(*about_y, each)) for each in (first, second, third))
+        return x, y, z
 
     def to_child(self, i: int, a: Triple) -> Triple:
         """Components in the parent's axes to components in those of link i."""

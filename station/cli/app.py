@@ -6,7 +6,7 @@ import typer
 
 from controller.__main__ import controller
 from plant.__main__ import plant
-from station.cli import daemons, files, looking, model, motion, states
+from station.cli import codegen, daemons, files, looking, model, motion, states, symbolic
 
 _PANELS = {
     "Start": (daemons.demo, plant, controller),
@@ -31,6 +31,8 @@ _PANELS = {
         files.robots,
         files.schema,
         model.model,
+        symbolic.symbolic,
+        codegen.codegen,
         files.simulate,
         files.latency,
         files.warm,

@@ -1,0 +1,101 @@
+"""Results as people read them: explicit where that is short, else with named common subexpressions.
+
+A result is written out in inputs alone where that takes few operations; it is then simplified. Longer ones
+keep the names of what is used more than once, in their order of computation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import sympy as sp
+
+from multibody.symbolic.model import SymbolicModel
+from multibody.symbolic.tape import Definition, Expression, count
+
+EXPLICIT = 600
+"""Operations up to which results are written without names, all together."""
+SIMPLIFIED = 120
+"""Operations up to which one entry is simplified."""
+INLINE = 12
+"""Operations up to which what is used once goes where it is used."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Definitions to read first, and the entries; operations with names, and without any."""
+
+    definitions: list[Definition]
+    entries: list[Expression]
+    named_operations: int
+    explicit_operations: int
+
+
+def shown(model: SymbolicModel, entries: Sequence[Expression]) -> Shown:
+    """The entries of a result in the form in which they are read best."""
+    tape = model.tape
+    named, explicit = tape.operations(entries), tape.expanded_operations(entries)
+    if explicit <= EXPLICIT:
+        return Shown([], [simplified(each) for each in tape.expanded(entries)], named, explicit)
+    definitions, results = _fewer_names(tape.needed(entries), list(entries))
+    return Shown(definitions, results, named, explicit)
+
+
+def simplified(expression: Expression) -> Expression:
+    """A short expression with its angles put together, where that makes it shorter."""
+    if expression.is_Atom or count(expression) > SIMPLIFIED:
+        return expression
+    forms = [expression, sp.expand(expression)]
+    forms.append(sp.trigsimp(forms[1]))
+    forms.append(sp.factor_terms(forms[2]))
+    return min(forms, key=count)
+
+
+def _fewer_names(
+    definitions: list[Definition], results: list[Expression]
+) -> tuple[list[Definition], list[Expression]]:
+    """Names used once, of something short, give way to it; the others are numbered anew."""
+    uses: dict[Expression, int] = {}
+    for expression in [*(each.value for each in definitions), *results]:
+        for symbol in expression.free_symbols:
+            uses[symbol] = uses.get(symbol, 0) + 1
+    known: dict[Expression, Expression] = {}
+    kept: list[Definition] = []
+    for each in definitions:
+        value = each.value.xreplace(known)
+        if uses[each.symbol] == 1 and count(value) <= INLINE:
+            known[each.symbol] = value
+            continue
+        symbol = sp.Symbol(f"x{len(kept) + 1}", real=True)
+        known[each.symbol] = symbol
+        kept.append(Definition(symbol, value))
+    return kept, [result.xreplace(known) for result in results]
+
+
+def text(expression: Expression) -> str:
+    """One line of plain text."""
+    return str(sp.sstr(_decimals(expression), full_prec=False))
+
+
+def latex(expression: Expression, names: Mapping[Expression, str]) -> str:
+    """LaTeX, with these texts for symbols."""
+    return str(sp.latex(_decimals(expression), symbol_names=dict(names)))
+
+
+def latex_names(model: SymbolicModel) -> dict[Expression, str]:
+    """LaTeX of coordinates and velocities: their names upright, a dot on velocities."""
+    names = {symbol: rf"\mathrm{{{_plain(str(symbol))}}}" for symbol in model.q}
+    for name, symbol in zip(model.mechanism.joint_names, model.v, strict=True):
+        names[symbol] = rf"\dot{{\mathrm{{{_plain(name)}}}}}"
+    return names
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", r"\_")
+
+
+def _decimals(expression: Expression) -> Expression:
+    """Fractions that machine files wrote as decimals, as decimals again."""
+    fractions = [each for each in expression.atoms(sp.Rational) if each.q not in (1, 2)]
+    return expression.xreplace({each: sp.Float(float(each)) for each in fractions})

@@ -1,0 +1,72 @@
+"""The files that `linkwork codegen` writes: a machine's model and control law as a program, and its test."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from machine import Machine
+from multibody import Mechanism
+from multibody.symbolic.c_source import header, source
+from multibody.symbolic.model import SymbolicModel
+from multibody.symbolic.program import Drive, Program, program_of
+from multibody.symbolic.python_source import module
+from station.codegen_trial import c_test
+from station.codegen_vectors import vectors_for
+
+Language = Literal["c", "python"]
+
+
+def generate(machine: Machine, language: Language, *, single: bool = False) -> dict[str, str]:
+    """The texts by file name. C: NAME.h, NAME.c and NAME_test.c; Python: NAME_model.py.
+
+    `single` is for C alone: floats instead of doubles.
+    """
+    program = program_for(machine)
+    if language == "python":
+        return {f"{program.name}_model.py": module(program)}
+    vectors = vectors_for(machine, program, single=single)
+    return {
+        f"{program.name}.h": header(program, single=single),
+        f"{program.name}.c": source(program, single=single),
+        f"{program.name}_test.c": c_test(program, vectors, single=single),
+    }
+
+
+def program_for(machine: Machine) -> Program:
+    """The model of what is switched on at the start, and the law where the motors can serve it."""
+    model = SymbolicModel(switched_on(machine.mechanism))
+    return program_of(model, identifier(machine.name), machine.about, drive_of(machine))
+
+
+def identifier(name: str) -> str:
+    """A machine's name as one of C and Python."""
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_").lower()
+    return plain if plain[:1].isalpha() else f"machine_{plain}"
+
+
+def switched_on(mechanism: Mechanism) -> Mechanism:
+    """The mechanism without the constraints that begin switched off."""
+    m = mechanism
+    on = [constraint for constraint in m.constraints if constraint.on]
+    if len(on) == len(m.constraints):
+        return m
+    return Mechanism.build(m.bodies, m.joints, m.gravity_m_s2, m.points, m.coordinates, on)
+
+
+def drive_of(machine: Machine) -> Drive | None:
+    """The control law's numbers; None where there are too few motors, or not as many goals as freedoms."""
+    names, goals = list(machine.mechanism.coordinate_names), machine.controller.goal_coordinates
+    free = machine.freedoms
+    if len(goals) != free or len(machine.motors) < free:
+        return None
+    if not machine.is_constrained and len(machine.motors) != machine.mechanism.nv:
+        return None
+    return Drive(
+        goals=tuple(names.index(name) for name in goals),
+        motors=tuple(motor.index for motor in machine.motors),
+        weights=tuple(motor.max_effort**2 for motor in machine.motors),
+        freedoms=free,
+        bandwidth_rad_s=machine.controller.bandwidth_rad_s,
+        damping_ratio=machine.controller.damping_ratio,
+    )
