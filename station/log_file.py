@@ -58,7 +58,7 @@ def read_ticks(*paths: Path) -> Ticks:
 
 
 def _messages(path: Path) -> list[tuple[Schema, bytes]]:
-    """Every CDR message of a file with its schema, up to the point where the file ends or breaks off."""
+    """Every tick of a file with its schema, up to the point where the file ends or breaks off."""
     schemas: dict[int, Schema] = {}
     channels: dict[int, Channel] = {}
     found: list[tuple[Schema, bytes]] = []
@@ -71,7 +71,7 @@ def _messages(path: Path) -> list[tuple[Schema, bytes]]:
                     channels[record.id] = record
                 elif isinstance(record, Message):
                     channel = channels[record.channel_id]
-                    if channel.message_encoding == "cdr":
+                    if channel.topic == "tick":
                         found.append((schemas[channel.schema_id], record.data))
         except (EndOfFile, McapError, struct.error):
             return found

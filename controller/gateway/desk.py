@@ -57,6 +57,7 @@ class Desk:
         self._urgent: deque[Order] = deque()
         self._queue: deque[Order] = deque()
         self._placed: dict[int, _Placed] = {}
+        self._under_way: dict[int, Order] = {}
         self._waits: list[_Wait] = []
 
     def connect(self, outbox: OrderOutbox, next_id: int) -> None:
@@ -70,6 +71,7 @@ class Desk:
         self._outbox = None
         self._urgent.clear()
         self._queue.clear()
+        self._under_way.clear()
         placed, self._placed = self._placed, {}
         waits, self._waits = self._waits, []
         for then in (*(one.then for one in placed.values()), *(wait.then for wait in waits)):
@@ -112,7 +114,9 @@ class Desk:
         self._next_id += 1
         deadline = None if timeout_s is None else now_ns + round(1e9 * timeout_s)
         self._placed[number] = _Placed(kind, then, deadline, leased)
-        queue.append(Order(number, kind, at_tick, slot, length, generation, checksum, goal_id, arguments))
+        order = Order(number, kind, at_tick, slot, length, generation, checksum, goal_id, arguments)
+        self._under_way[number] = order
+        queue.append(order)
         self.send()
         return number
 
@@ -145,6 +149,10 @@ class Desk:
         for queue in (self._urgent, self._queue):
             while queue and self._outbox is not None and self._outbox.send(queue[0]):
                 queue.popleft()
+
+    def taken(self, number: int) -> Order | None:
+        """The order with this number, which has taken effect, once. None for one that was not placed here."""
+        return self._under_way.pop(number, None)
 
     def settle(self, record: np.void) -> None:
         """A record that matters: its order's effect is told, and those who wait look at it."""

@@ -20,6 +20,7 @@ from controller.gateway.desk import Desk
 from controller.gateway.flight import FlightRecorder
 from controller.gateway.lease import Lease, LeaseChange, LeaseHeld
 from controller.gateway.log import Event, Log
+from controller.gateway.logged_orders import GoalWords, order_event
 from controller.gateway.loop_host import LoopHost
 from controller.gateway.memory import Memory, Requester
 from controller.gateway.options import GatewayOptions
@@ -240,12 +241,12 @@ class Gateway:
 
     def _digest(self, first: int, words: NDArray[np.float64]) -> None:
         table = words.view(self.layout.dtype)[:, 0]
-        told = []
+        told: list[Event] = []
         rows = list(self.story.rows(words))
         for row in rows:
             record = table[row]
             events = self.story.tell(row, record)
-            told += events
+            told += [*self._order_of(row, record), *events]
             self.latest = record
             self.desk.settle(record)
             for _, name, content in events:
@@ -260,6 +261,17 @@ class Gateway:
         self.statistics.add(words)
         self.broadcast.telemetry(first, words)
         self._tell_progress()
+
+    def _order_of(self, row: int, record: np.void) -> list[Event]:
+        """What the log says of the order that took effect in this tick; a goal's block with it."""
+        order = self.desk.taken(int(record["order_id"]))
+        if order is None or self.log is None or self.host.shared is None:
+            return []
+        told: list[Event] = [(row, "order", order_event(order, record))]
+        if order.kind is OrderKind.GOAL:
+            words = self.host.shared.slot(order.slot)[: order.length]
+            told.append((row, "goal", GoalWords(order.id, order.goal_id, words)))
+        return told
 
     def _happened(self, name: str, content: dict[str, Any]) -> None:
         requester = None

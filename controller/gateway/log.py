@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from controller.gateway.logged_orders import GoalWords
 from controller.gateway.segment import LogSource, Segment
 
 SEGMENT_BYTES = 12_000_000
 """Bytes of messages in a segment, before compression: bounds the index that the writer keeps in memory."""
 FLUSH_EVERY_NS = 250_000_000
 """Wall time after which a real-time log hands over even an unfinished chunk."""
-Event = tuple[int, str, Mapping[str, Any]]
+Event = tuple[int, str, Mapping[str, Any] | GoalWords]
 """(row of the batch after which it stands, −1: before all; name, content)."""
 
 

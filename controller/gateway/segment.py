@@ -1,4 +1,4 @@
-"""One MCAP file: the machine file as attachment, every tick as CDR, events as JSON.
+"""One MCAP file: the machine file as attachment, every tick and goal as CDR, events as JSON.
 
 A tick's message is four bytes that say "little-endian CDR" and the record's own bytes. Under lockstep the
 wall-clock tail of the record is left off and message times are the device's, so that the same run gives the
@@ -17,6 +17,7 @@ import numpy as np
 from mcap.writer import CompressionType, Writer
 from numpy.typing import NDArray
 
+from controller.gateway.logged_orders import GOAL_SCHEMA, GoalWords
 from controller.records import RecordLayout
 
 CHUNK_BYTES = 64 * 1024
@@ -68,6 +69,8 @@ class Segment:
         )
         self._tick = self._writer.register_channel("tick", "cdr", tick)
         self._event = self._writer.register_channel("events", "json", event)
+        goal = self._writer.register_schema("linkwork_msgs/msg/Goal", "ros2msg", GOAL_SCHEMA.encode())
+        self._goal = self._writer.register_channel("goals", "cdr", goal)
         self._last_ns = 0
         self.bytes = 0
         """Bytes of messages so far, before compression: the same for the same run."""
@@ -86,10 +89,13 @@ class Segment:
         if times:
             self._last_ns = times[-1]
 
-    def event(self, name: str, content: Mapping[str, Any]) -> None:
-        """Appends an event at the time of the last tick."""
-        data = json.dumps({"event": name, **content}, default=str).encode()
-        self._writer.add_message(self._event, self._last_ns, data, self._last_ns)
+    def event(self, name: str, content: Mapping[str, Any] | GoalWords) -> None:
+        """Appends an event, or a goal's block, at the time of the last tick."""
+        if isinstance(content, GoalWords):
+            channel, data = self._goal, content.pack()
+        else:
+            channel, data = self._event, json.dumps({"event": name, **content}, default=str).encode()
+        self._writer.add_message(channel, self._last_ns, data, self._last_ns)
         self.bytes += len(data)
 
     def _times(self, words: NDArray[np.float64]) -> list[int]:

@@ -45,8 +45,8 @@ t_{k+2}).
 """
 LEAST_PIVOT = 1e-6
 """Pivot ratio of the goal coordinates' Jacobian below which the pose counts as singular."""
-_INTEGERS = struct.Struct("=22q")
-_SCALARS = struct.Struct("=8d")
+_INTEGERS = struct.Struct("=23q")
+_SCALARS = struct.Struct("=9d")
 
 
 _PUBLISH = (VECTOR, VECTOR, VECTOR, INTEGERS, VECTOR, VECTOR, boolean, *(VECTOR,) * 5)
@@ -243,12 +243,12 @@ class Tick:
             course.goal_id, course.goal_status, course.goal_code, course.goal_coordinate, course.slots_in_use,
             s.order_id, s.order_outcome, s.fault.code, s.fault.index, s.fault.tick, course.limited,
             inputs.device_status, inputs.device_fault,
-            inputs.lost_in_a_row, inputs.lost_total, inputs.connected,
+            inputs.lost_in_a_row, inputs.lost_total, inputs.connected, inputs.fresh,
         )  # fmt: skip
         _SCALARS.pack_into(
             self._scalar_words, 0,
             inputs.time_s, path_s, path_rate, path_length,
-            course.goal_value, course.goal_limit, s.fault.value, s.fault.limit,
+            course.goal_value, course.goal_limit, s.fault.value, s.fault.limit, inputs.loss_ratio,
         )  # fmt: skip
         now, reference = self._now, course.now
         publish(
