@@ -7,6 +7,7 @@ it. A log that was cut off by a crash is read as far as it goes.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,19 +43,23 @@ def read_ticks(*paths: Path) -> Ticks:
 
     Raises ValueError when a file holds no ticks or the segments do not belong together.
     """
-    layout: tuple[np.dtype[Any], dict[str, tuple[str, ...]]] | None = None
-    rows: list[bytes] = []
-    for path in paths:
-        for schema, data in _messages(path):
-            found = _layout(schema)
-            if layout is None:
-                layout = found
-            elif layout[0] != found[0]:
-                raise ValueError(f"{path} holds records of another machine than {paths[0]}")
-            rows.append(data[_CDR_HEADER_BYTES:])
-    if layout is None:
+    found = [message for path in paths for message in _messages(path)]
+    if not found:
         raise ValueError(f"no ticks in {', '.join(str(path) for path in paths)}")
-    return Ticks(np.frombuffer(b"".join(rows), layout[0]), layout[1])
+    return ticks_of(found)
+
+
+def ticks_of(messages: Sequence[tuple[Schema, bytes]]) -> Ticks:
+    """The ticks of these messages with their schemas.
+
+    Raises ValueError when they are not all of one machine.
+    """
+    schemas = {schema.data: schema for schema, _ in messages}
+    layouts = [_layout(schema) for schema in schemas.values()]
+    if any(layout[0] != layouts[0][0] for layout in layouts):
+        raise ValueError("these are records of more than one machine")
+    rows = b"".join(data[_CDR_HEADER_BYTES:] for _, data in messages)
+    return Ticks(np.frombuffer(rows, layouts[0][0]), layouts[0][1])
 
 
 def _messages(path: Path) -> list[tuple[Schema, bytes]]:

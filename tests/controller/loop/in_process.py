@@ -59,11 +59,15 @@ class InProcess:
             inputs.q_measured[:], inputs.v_measured[:] = plant.measured_q, plant.measured_v
         inputs.time_s, inputs.device_tick = plant.tick * self.period_s, plant.tick
         inputs.order = order
-        self.controller.step(inputs, self.outputs, self.period_s)
+        self.controller.step(inputs, self.outputs, self.elapsed())
         self.controller.note(inputs, self.outputs)
         self._mode, self._effort = int(self.outputs.mode), self.outputs.effort.copy()
         plant.integrate()
         return Sample(self.controller.record.record().copy())
+
+    def elapsed(self) -> float:
+        """Device time since the last tick, s."""
+        return self.period_s
 
     def order(self, kind: OrderKind, **fields: object) -> Sample:
         """One tick in which this order arrives."""
