@@ -22,7 +22,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -53,9 +53,10 @@ __all__ = [
     "part",
     "void",
     "warm",
+    "when_compiling",
 ]
 
-COMPILING = "once on this computer; it takes up to half a minute"
+COMPILING = "once on this computer; it takes up to a minute"
 """What people are told while kernels are compiled."""
 _ROOMS = ("multibody", "controller", "plant")
 _KEPT = 8
@@ -150,6 +151,8 @@ class WarmReport:
 
 _declared: list[tuple[Any, Any]] = []
 _placing: dict[Any, Callable[[], None]] = {}
+_listeners: list[Callable[[], None]] = []
+_holders = 0
 
 
 def kernel(signature: Any) -> Callable[[Function], Function]:
@@ -185,9 +188,11 @@ def _apart(dispatcher: Any, signature: Any) -> None:
     name = f"linkwork.{function.__module__}.{function.__qualname__}"
 
     def fetch_after_called(wanted: Any) -> Any:
-        for called in _called(function.__code__, function.__globals__):
-            called()
-        return fetch(wanted)
+        """One cache entry a kernel: numba would keep one for the signature and one for its arguments."""
+        with _alone():
+            for called in _called(function.__code__, function.__globals__):
+                called()
+            return fetch(signature if wanted == signature.args else wanted)
 
     def call_from_kernel(types_given: Any, names_given: Any) -> Any:
         """Only the declared signature is called from kernels; numbers are converted to its types."""
@@ -213,6 +218,7 @@ def _apart(dispatcher: Any, signature: Any) -> None:
         placed.add(name)
 
     placed: set[str] = set()
+    _tell_of_misses(dispatcher._cache)
     dispatcher.compile, dispatcher.get_call_template = fetch_after_called, call_from_kernel
     _placing[dispatcher] = place
 
@@ -229,6 +235,43 @@ def _called(code: CodeType, names: dict[str, Any]) -> list[Callable[[], None]]:
         else:
             found.extend(_called(value.py_func.__code__, value.py_func.__globals__))
     return found
+
+
+def when_compiling(listener: Callable[[], None]) -> None:
+    """`listener` is called once, before the first kernel that this process has to compile, warming or not.
+
+    A machine with closures is put together while its file is read, by kernels; so register it before that.
+    """
+    _listeners.append(listener)
+
+
+def _tell_of_misses(cache: Any) -> None:
+    load = cache.load_overload
+
+    def load_or_tell(signature: Any, context: Any) -> Any:
+        found = load(signature, context)
+        while found is None and _listeners:
+            _listeners.pop()()
+        return found
+
+    cache.load_overload = load_or_tell
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """While no other process fetches kernels: what it compiles meanwhile is then found in the cache."""
+    global _holders
+    if _holders:
+        yield
+        return
+    CACHE_FOLDER.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (CACHE_ROOT / "kernels.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _holders = 1
+        try:
+            yield
+        finally:
+            _holders = 0
 
 
 def part(function: Function) -> Function:
@@ -259,10 +302,8 @@ def warm(progress: Callable[[int, int, str], None] | None = None) -> WarmReport:
     """
     waiting = [(d, s) for d, s in _declared if hasattr(d, "disable_compile") and d._can_compile]
     began = os.times().elapsed
-    CACHE_FOLDER.mkdir(parents=True, exist_ok=True, mode=0o700)
     compiled = 0
-    with (CACHE_ROOT / "kernels.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with _alone():
         thresholds = gc.get_threshold()
         gc.set_threshold(100_000, 20, 50)  # looking for garbage among the compiler's objects takes long
         for done, (dispatcher, signature) in enumerate(waiting):

@@ -89,6 +89,7 @@ def _run(
 
     single_threaded_blas()  # before anything imports numpy
     from machine import MachineError, load
+    from multibody.compiling import COMPILING, when_compiling
     from plant.daemon import PlantOptions, run
     from plant.events import Events
     from plant.start import NotAssembled
@@ -96,6 +97,13 @@ def _run(
     from protocol.errors import EndpointError
     from protocol.keys import server_keys
 
+    events = Events(as_json=as_json)
+
+    def compiling() -> None:
+        events.say("warming", f"compiling kernels, {COMPILING}")
+        events.flush()
+
+    when_compiling(compiling)
     paces = tuple(Pace) if pace is PaceChoice.ANY else (Pace(pace.value),)
     try:
         if (keys is None) != (allowed is None):
@@ -108,7 +116,7 @@ def _run(
         return _fail(str(error), ExitCode.USAGE)
     options = PlantOptions(endpoint, paces, realtime.value, cpu, seed, secured, lifeline)
     try:
-        return run(machine, options, Events(as_json=as_json))
+        return run(machine, options, events)
     except NotAssembled as error:
         return _fail(str(error), ExitCode.USAGE)
     except (EndpointError, RealTimeRefused) as error:

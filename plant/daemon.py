@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from machine import Machine
-from multibody.compiling import COMPILING, cached, warm
+from multibody.compiling import warm
 from plant.device import Device
 from plant.events import Events
 from plant.paces import PACES, alone
@@ -94,14 +94,10 @@ def _real_time(options: PlantOptions) -> Obtained:
 def _warm(ending: Ending, events: Events) -> bool:
     """Compiles or loads the kernels; False when somebody asked to end meanwhile."""
 
-    def progress(done: int, total: int, _name: str) -> None:
+    def progress(_done: int, _total: int, _name: str) -> None:
         if ending.looked():
             raise KeyboardInterrupt
-        if done == 0 and not ready:
-            events.say("warming", f"compiling {total} kernels, {COMPILING}", kernels=total)
-            events.flush()
 
-    ready = cached()
     try:
         report = warm(progress)
     except KeyboardInterrupt:

@@ -235,6 +235,8 @@ class StatusResult(TypedDict):
     gateway_pid: int
     loop_pid: int | None
     planner_pid: int | None
+    planner_ready: bool
+    """Whether motions are planned at once; on a fresh computer the planner compiles first, and they wait."""
     loops_started: int
     planner_restarts: int
     device: Device

@@ -39,7 +39,7 @@ CONNECT_S = 3.0
 ANSWER_S = 10.0
 NO_LIMIT_S = 1.0e6
 PLAN_S = 120.0
-"""How long a trajectory may take to be walked through."""
+"""How long a motion may take to be planned; on a fresh computer the planner compiles first."""
 _RENEWALS = 4
 """How often within its length the lease is renewed."""
 
@@ -179,7 +179,7 @@ class Robot:
         begins. Raises RequestError when refused, GoalFailed when it was waited for and failed.
         """
         targets = {**(target or {}), **coordinates}
-        goal = self._goal("move", ANSWER_S, target=targets, speed=float(speed), at_tick=at_tick)
+        goal = self._goal("move", PLAN_S, target=targets, speed=float(speed), at_tick=at_tick)
         if wait:
             goal.wait()
         return goal

@@ -107,7 +107,7 @@ class Rig:
         return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
 
     def wait_ready(self, on_event: Callable[[str], None], timeout_s: float = START_S) -> None:
-        """Waits until the controller has the plant. `on_event` gets what the plant says meanwhile.
+        """Waits until the controller has the plant and can plan. `on_event` gets what the plant says.
 
         Raises RigFailed when a daemon ends or nothing comes of it.
         """
@@ -120,15 +120,16 @@ class Rig:
                     on_event(str(event.get("text", "")))
                 told = len(events)
                 self._check_alive()
-                if client.connected(_LOOK_S) and self._has_plant(client):
+                if client.connected(_LOOK_S) and self._is_ready(client):
                     return
                 time.sleep(_LOOK_S)
         raise RigFailed(f"the controller had no plant after {timeout_s:g} s\n{self._last_words()}")
 
     @staticmethod
-    def _has_plant(client: RequestClient) -> bool:
+    def _is_ready(client: RequestClient) -> bool:
         try:
-            return str(client.request("state", timeout_s=2.0)["state"]) != "unconfigured"
+            status = client.request("status", timeout_s=2.0)
+            return status["state"] != "unconfigured" and bool(status["planner_ready"])
         except NobodyThere:
             return False
 

@@ -67,6 +67,7 @@ def status(gateway: Gateway) -> dict[str, Any]:
         "gateway_pid": os.getpid(),
         "loop_pid": gateway.host.pid,
         "planner_pid": gateway.planning.pid,
+        "planner_ready": gateway.planning.ready,
         "device": dict(gateway.wording.device(gateway.connection_record, gateway.link_text))
         | {
             "lost_in_a_row": statistics.lost_in_a_row,

@@ -51,6 +51,11 @@ class Planning:
             self._started_s = time.monotonic()
 
     @property
+    def ready(self) -> bool:
+        """Whether a planner runs and has its kernels; until then motions wait to be planned."""
+        return self._client is not None and self._client.ready
+
+    @property
     def fd(self) -> int | None:
         """Readable when the planner has answered, or has ended."""
         return self._client.fileno() if self._client is not None else None

@@ -11,6 +11,7 @@ from getpass import getuser
 from pathlib import Path
 
 from controller.configuration import configured
+from controller.fresh import say_when_compiling
 from controller.gateway.answers import linkwork_version
 from controller.gateway.broadcast import Broadcast
 from controller.gateway.flight import FlightRecorder
@@ -39,6 +40,7 @@ def run(options: GatewayOptions) -> int:
     Raises MachineError, EndpointError (Taken when another controller sits in the machine's seat), OSError and
     StartFailed before it is ready.
     """
+    say_when_compiling("kernels")
     machine = configured(options.config, options.law)
     if options.pace is not Pace.LOCKSTEP:
         options = replace(options, cpu=_leave_a_processor(options.cpu))

@@ -4,11 +4,11 @@ write.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from controller.configuration import LawName, configured
+from controller.fresh import say_when_compiling
 from controller.loop.device import DeviceLink
 from controller.loop.loop import Loop
 from controller.loop.model import declare
@@ -16,7 +16,7 @@ from controller.loop.paces import PACES
 from controller.orders import OrderInbox
 from controller.records import layout_for
 from controller.shared import Shared
-from multibody.compiling import COMPILING, cached, warm
+from multibody.compiling import warm
 from protocol.codes import Pace
 from protocol.endpoints import Seat, claim
 from protocol.keys import ClientKeys
@@ -46,12 +46,11 @@ def run(options: LoopOptions) -> int:
     """The life of the loop process. Returns its exit status."""
     ignore_interrupts()
     seat = Seat(options.seat)
+    say_when_compiling("the loop's kernels")
     machine = configured(options.config, options.law)
     in_step = options.pace is Pace.LOCKSTEP
     with claim(seat.folder, "loop", f"loop of {machine.name}"):
         declare(machine)
-        if not cached():
-            sys.stderr.write(f"compiling the loop's kernels, {COMPILING}\n")
         warm()  # before the real-time priority, at which it would starve the plant on the same processor
         obtained = set_up(
             "ignore" if in_step else options.realtime,

@@ -31,6 +31,8 @@ class PlannerClient:
         self._unsent = bytearray()
         self._reader = FrameReader()
         self._ended = False
+        self.ready = False
+        """Whether the planner has its kernels; until then jobs wait."""
 
     @classmethod
     def start(cls, arguments: Sequence[str]) -> PlannerClient:
@@ -83,7 +85,9 @@ class PlannerClient:
         try:
             while (body := self._reader.next()) is not None:
                 content = read_body(body)
-                if isinstance(content, dict):
+                if isinstance(content, dict) and content.get("ready"):
+                    self.ready = True
+                elif isinstance(content, dict):
                     found.append(content)
         except BadFrame:
             self._end()

@@ -1,6 +1,7 @@
 """The planner process: takes jobs on standard input, answers them in order on standard output.
 
     job     {id, method, params: bytes (MessagePack), start: {q, v, coordinates, theta}, slot}
+    ready   {ready: true}, once, when the kernels are there; jobs may be sent before
     answer  {id, goal: {slot, length, checksum, duration_s, coordinates, full_speed_s, report}}
             {id, goal: the answer of `check`}
             {id, error: {code, name, message, path, data}}
@@ -49,6 +50,7 @@ def run(machine: Machine, shared: Path) -> None:
     if machine.is_constrained:
         import_module("controller.trajectories.closed_walk")
     warm()
+    _write(answers, pack_frame({"ready": True}))
     serve(machine, jobs, answers, lambda slot, words: store(shared, slot, words))
 
 

@@ -60,6 +60,7 @@ def client(shared):
 def raw(shared):
     """The process with bare pipes."""
     process = subprocess.Popen(arguments(shared.path), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert read_frame(process.stdout) == {"ready": True}
     yield process
     process.kill()
     process.wait()
