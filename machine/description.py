@@ -39,7 +39,8 @@ class Motor:
     Efforts, friction and damping are those at the joint: N m and rad, or N and m. `max_effort_rate` is
     infinite where not limited; `brake_effort` is 0 without a brake; `damping` is the effort per speed of
     the damp action. `gear` is the rotor's turns per joint turn (rad of the rotor per m), `rotor_inertia`
-    that of the rotor itself in kg m².
+    that of the rotor itself in kg m². `bandwidth` (rad/s) is that of the lag with which the effort follows
+    its command, infinite without one.
     """
 
     joint: str
@@ -55,6 +56,7 @@ class Motor:
     rotor_inertia: float
     viscous: float
     coulomb: float
+    bandwidth: float
 
 
 @dataclass(frozen=True)

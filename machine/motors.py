@@ -26,11 +26,17 @@ class MotorValues:
     rotor_inertia: float
     viscous: float
     coulomb: float
+    bandwidth: float
 
     @property
     def armature(self) -> float:
         """Inertia (or mass) of the rotor as the joint feels it: gear² × rotor inertia."""
         return self.gear**2 * self.rotor_inertia
+
+
+def bandwidth(hertz: float | None) -> float:
+    """Return it in rad/s, infinite where there is no lag."""
+    return math.inf if hertz is None else 2.0 * math.pi * hertz
 
 
 class AngleMotorSpec(Section):
@@ -58,6 +64,13 @@ class AngleMotorSpec(Section):
     viscous_N_m_s: Number = entry("Viscous friction of motor and gear", "N m s/rad", 0.0, ge=0)
     coulomb_N_m: Number = entry("Dry friction of motor and gear", "N m", 0.0, ge=0)
 
+    bandwidth_Hz: Number | None = entry(
+        "Bandwidth of the effort: it follows its command as a first-order lag; none: at once",
+        "Hz",
+        None,
+        gt=0,
+    )
+
     def values(self) -> MotorValues:
         """Return the numbers in SI units."""
         return MotorValues(
@@ -73,6 +86,7 @@ class AngleMotorSpec(Section):
             rotor_inertia=self.rotor_inertia_kg_m2,
             viscous=self.viscous_N_m_s,
             coulomb=self.coulomb_N_m,
+            bandwidth=bandwidth(self.bandwidth_Hz),
         )
 
 
@@ -108,6 +122,13 @@ class LengthMotorSpec(Section):
             raise wrong("a rotor on a slide needs gear_rad_m", "nothing", allowed, "add gear_rad_m")
         return self
 
+    bandwidth_Hz: Number | None = entry(
+        "Bandwidth of the effort: it follows its command as a first-order lag; none: at once",
+        "Hz",
+        None,
+        gt=0,
+    )
+
     def values(self) -> MotorValues:
         """Return the numbers in SI units."""
         return MotorValues(
@@ -123,6 +144,7 @@ class LengthMotorSpec(Section):
             rotor_inertia=self.rotor_inertia_kg_m2,
             viscous=self.viscous_N_s_m,
             coulomb=self.coulomb_N,
+            bandwidth=bandwidth(self.bandwidth_Hz),
         )
 
 

@@ -34,7 +34,11 @@ PERIOD = _field()  # 1, seconds
 MAX_EFFORT = _field()  # per motor
 BRAKE_EFFORT = _field()  # per motor, friction of the brake
 DAMPING = _field()  # per motor, effort per speed under the action "damp"
-EFFORT = _field()  # per motor, what acts now
+EFFORT = _field()  # per motor, what acts now: the mean of the period under way
+COMMANDED = _field()  # per motor, what is latched
+LEVEL = _field()  # per motor, the effort at the end of the last period
+MOST_CHANGE = _field()  # per motor, of the effort, from one period to the next
+LAG = _field()  # per motor, rad/s; 0: the effort follows its command at once
 TRAVEL = _field()  # nv, length of the way since the last fresh command
 BEFORE = _field()  # nv, positions at the start of a period
 
@@ -87,6 +91,8 @@ def lay_out(machine: Machine) -> tuple[Integers, Floats]:
         PERIOD: [machine.plant.period_s],
         MAX_EFFORT: [motor.max_effort for motor in machine.motors],
         BRAKE_EFFORT: [motor.brake_effort for motor in machine.motors],
+        MOST_CHANGE: [motor.max_effort_rate * machine.plant.period_s for motor in machine.motors],
+        LAG: [0.0 if np.isinf(motor.bandwidth) else motor.bandwidth for motor in machine.motors],
         DAMPING: [motor.damping for motor in machine.motors],
         RESOLUTION: [sensor.resolution for sensor in machine.sensors],
         NOISE_Q: [sensor.noise for sensor in machine.sensors],

@@ -62,6 +62,7 @@ class Simulator:
         self._arguments = (*self._work.arguments, self._s, self._b)
         self.q, self.v = self._work.q, self._work.v
         self.effort = layout.view(self._s, self._b, layout.EFFORT)
+        self._commanded = layout.view(self._s, self._b, layout.COMMANDED)
         self.travel = layout.view(self._s, self._b, layout.TRAVEL)
         self.measured_q = layout.view(self._s, self._b, layout.MEASURED_Q)
         self.measured_v = layout.view(self._s, self._b, layout.MEASURED_V)
@@ -82,7 +83,7 @@ class Simulator:
 
     def act(self, action: str) -> None:
         """The time-out's action, "brake", "damp" or "zero", acts from now on, without a command's effort."""
-        self.effort[:] = 0.0
+        self.effort[:] = self._commanded[:] = 0.0
         self.mode = ACTIONS[action]
 
     def integrate(self, periods: int = 1) -> None:

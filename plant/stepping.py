@@ -37,6 +37,7 @@ from plant.layout import (
     BEFORE,
     BOUND,
     BRAKE_EFFORT,
+    COMMANDED,
     COMPLIANCE,
     DAMPING,
     DELASSUS,
@@ -46,10 +47,13 @@ from plant.layout import (
     FREE,
     HAS_VELOCITY,
     IMPULSE,
+    LAG,
+    LEVEL,
     MAX_EFFORT,
     MEASURED_Q,
     MEASURED_V,
     METHOD,
+    MOST_CHANGE,
     MOTOR_AT,
     MOTORS,
     NOISE_Q,
@@ -73,9 +77,9 @@ BRAKE, ZERO, EFFORTS, DAMP = range(4)
 @kernel(void(INTEGERS, BUFFER, int64, VECTOR))
 def latch(s: Integers, b: Rows, mode: int, effort: Rows) -> None:
     """Take a fresh command: its efforts, saturated, act from now on (under ZERO none); the way is 0 again."""
-    acting, most = vector(s, b, EFFORT), vector(s, b, MAX_EFFORT)
+    commanded, most = vector(s, b, COMMANDED), vector(s, b, MAX_EFFORT)
     for i in range(s[MOTORS]):
-        acting[i] = 0.0 if mode == ZERO else min(max(effort[i], -most[i]), most[i])
+        commanded[i] = 0.0 if mode == ZERO else min(max(effort[i], -most[i]), most[i])
     travel = vector(s, b, TRAVEL)
     for k in range(travel.shape[0]):
         travel[k] = 0.0
@@ -152,10 +156,30 @@ def resist(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int, dt: f
 
 
 @part
+def deliver(s: Integers, b: Rows) -> None:
+    """The drives' efforts over a period: their mean becomes what acts (EFFORT), their end is kept (LEVEL).
+
+    From one period to the next the command counts as far as the drive's rate allows; that is followed at
+    once, or by a first-order lag.
+    """
+    acting, level, commanded = vector(s, b, EFFORT), vector(s, b, LEVEL), vector(s, b, COMMANDED)
+    most, lag, period = vector(s, b, MOST_CHANGE), vector(s, b, LAG), vector(s, b, PERIOD)[0]
+    for i in range(s[MOTORS]):
+        aim = min(max(commanded[i], level[i] - most[i]), level[i] + most[i])
+        left, mean = 0.0, 0.0
+        if lag[i] > 0.0:
+            left = math.exp(-lag[i] * period)
+            mean = (1.0 - left) / (lag[i] * period)
+        acting[i] = aim + mean * (level[i] - aim)
+        level[i] = aim + left * (level[i] - aim)
+
+
+@part
 def take_up(t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
     """Before the steps of a period: what is latched becomes generalized effort. Returns a step's seconds."""
     q, generalized, before = vector(t, w, Q), vector(t, w, GENERALIZED_EFFORT), vector(s, b, BEFORE)
     acting, at = vector(s, b, EFFORT), table(s, MOTOR_AT, 1)
+    deliver(s, b)
     for k in range(t[NV]):
         generalized[k] = 0.0
         before[k] = q[k]

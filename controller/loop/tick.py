@@ -16,6 +16,7 @@ from controller.laws import LawKind, LawReport, Reference, laws_of
 from controller.laws.feedback import through_the_hold
 from controller.loop.brakes import Phase
 from controller.loop.disturbance import DisturbanceObserver
+from controller.loop.drives import Drives
 from controller.loop.estimator import Estimator
 from controller.loop.exchange import Inputs, Outputs
 from controller.loop.faults import FaultCode
@@ -106,7 +107,10 @@ class Tick:
         self._sent = np.zeros(len(machine.motors))
         """The last command, which acts over the period that begins with this state."""
         self._acted = np.zeros(len(machine.motors))
-        """The command before it, which acted until now."""
+        """What acts over that period; while the state is estimated, what acted until now."""
+        lags = Drives.lag(machine.motors)
+        self._drives = Drives(machine.motors, self._period_s) if lags else None
+        self._clipped = False
         self.quality: Quality = self._model.quality
         self._bearings = None
         if machine.load_limits:
@@ -161,7 +165,11 @@ class Tick:
         if not inputs.fresh or self._bad_sensor >= 0:
             estimator.keep(now.q, now.v)
         self._model.settle(estimator.q, estimator.v)
-        self._acted[:] = self._sent
+        if self._drives is None:
+            self._acted[:] = self._sent
+        else:
+            self._drives.deliver(self._sent)
+            self._acted[:] = self._drives.mean
         if not predicted:
             disturbance.reset()
         elif disturbance.on and inputs.fresh:
@@ -175,7 +183,7 @@ class Tick:
             return
         ahead, bits = self._ahead, 0
         if supervisor.brakes.phase is Phase.RELEASED:
-            acting = self._disturbance.with_it(self._sent)
+            acting = self._disturbance.with_it(self._acted)
             self._model.predict(self._motor, acting, AHEAD * self._period_s)
             self.quality.constraint_force[:] = ahead.multipliers
             if self._bearings is not None and self._bearings.look(ahead.multipliers):
@@ -193,7 +201,9 @@ class Tick:
         if self._disturbance.on:
             self._force[self._motor] -= self._disturbance.effort
         if supervisor.brakes.phase is Phase.RELEASED:
-            through_the_hold(self._force, self._motor, self._sent, law.lag(self._period_s))
+            through_the_hold(self._force, self._motor, self._acted, law.lag(self._period_s))
+        if self._drives is not None:
+            self._drives.lead(self._force)
         if ratio < LEAST_PIVOT:
             supervisor.raise_fault(FaultCode.SINGULAR_POSE, -1, ratio, LEAST_PIVOT)
         self.quality.sigma_motors = report.leverage
@@ -201,7 +211,7 @@ class Tick:
             bits |= int(Limited.EFFORT)
         if report.leverage < WEAK_LEVERAGE:
             bits |= int(Limited.LEVERAGE)
-        supervisor.course.limit(bits, slow=bits != 0)
+        supervisor.course.limit(bits, slow=bits != 0 or self._clipped)
 
     def _overloaded(self, bearings: BearingLoads) -> int:
         """A constraint bears more than it may: a fault, or what limits the motion."""
@@ -225,6 +235,7 @@ class Tick:
                 self._sent[:] = 0.0
             elif limited:
                 supervisor.course.limited |= limited
+            self._clipped = bool(limited & Limited.EFFORT) and limited > 0
         outputs.mode = brakes.mode
         outputs.effort[:] = self._sent
 

@@ -45,6 +45,12 @@ def test_it_says_what_limited_it() -> None:
     assert limit([40.0], [4.5], 5.0, 1000.0, 1.0)[0] == Limited.EFFORT | Limited.EFFORT_RATE
 
 
+def test_a_limited_rate_keeps_the_direction_of_the_change() -> None:
+    done, sent = limit([4.0, -1.0, 0.5], [0.0, 1.0, 0.5], 5.0, 1000.0, 1.0)
+    assert done == Limited.EFFORT_RATE
+    np.testing.assert_allclose(sent, [1.0, 0.5, 0.5], rtol=1e-15)
+
+
 def test_the_filter_is_the_held_first_order_low_pass() -> None:
     share = filter_share(50.0, 1e-3)
     assert filter_share(0.0, 1e-3) == 1.0
