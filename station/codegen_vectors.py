@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.laws.law import Law, Reference
 from machine import Machine
 from multibody import Mechanism, Workspace, layout
 from multibody.assembly import AssemblyError, assemble
@@ -41,7 +40,6 @@ def vectors_for(machine: Machine, program: Program, *, single: bool, states: int
     }
     expected: dict[str, list[Floats]] = {}
     efforts: list[Floats] = []
-    law = None if program.drive is None else _law(machine)
     for _ in range(states):
         q, v = _state(machine, mechanism, rng)
         wanted = rng.uniform(-1.0, 1.0, (3, goals))
@@ -56,8 +54,8 @@ def vectors_for(machine: Machine, program: Program, *, single: bool, states: int
             inputs[name].append(value)
         for name, value in _expected(w, mechanism).items():
             expected.setdefault(name, []).append(np.ravel(value))
-        if law is not None and program.drive is not None:
-            efforts.append(_effort(machine, law, program, q, v, wanted))
+        if program.drive is not None:
+            efforts.append(_effort(program, w, *wanted))
     return Vectors(
         {name: np.array(values) for name, values in inputs.items()},
         {name: np.array(values) for name, values in expected.items()},
@@ -119,30 +117,26 @@ def _axes(mechanism: Mechanism, w: Workspace) -> Floats:
     return np.array(found).reshape(-1, 9)
 
 
-def _law(machine: Machine) -> Law:
-    if machine.is_constrained:
-        from controller.laws.closed import ClosedInverseDynamics
-
-        return ClosedInverseDynamics(machine)
-    from controller.laws.pidc import ProjectedInverseDynamics
-
-    return ProjectedInverseDynamics(machine)
-
-
-def _effort(machine: Machine, law: Law, program: Program, q: Floats, v: Floats, wanted: Floats) -> Floats:
-    drive = program.drive
+def _effort(program: Program, w: Workspace, goal: Floats, rate: Floats, acceleration: Floats) -> Floats:
+    """The law's efforts, in its own equations (controller/laws/closed.py) and far from any limit."""
+    drive, mechanism = program.drive, program.model.mechanism
     assert drive is not None
-    w = machine.workspace()
-    w.q[:], w.v[:] = q, v
-    if machine.is_constrained:
-        from controller.laws.closed import evaluate_closed
-
-        evaluate_closed(*w.arguments)
-    else:
-        dynamics(*w.arguments)
-        coordinates(*w.arguments)
-    force = np.zeros(machine.mechanism.nv)
-    reference = Reference(np.array(drive.goals, np.int64), *(each.copy() for each in wanted))
-    law(w, reference, force)
-    result: Floats = force[list(drive.motors)]
-    return result
+    rows, columns = (np.array(scale) for scale in program.scales())
+    index, motors = list(drive.goals), list(drive.motors)
+    omega, zeta = drive.bandwidth_rad_s, drive.damping_ratio
+    error = goal - w.theta[index]
+    whole = np.array(mechanism.coordinate_wraps)[index]
+    error -= np.where(whole, 2.0 * np.pi * np.round(error / (2.0 * np.pi)), 0.0)
+    J = w.J[index]
+    task = acceleration + 2.0 * zeta * omega * (rate - J @ w.v) + omega**2 * error - w.Jdv[index]
+    free, basis = np.zeros(mechanism.nv), np.eye(mechanism.nv)
+    rank = mechanism.nv - drive.freedoms
+    if rank:
+        left, sizes, right = np.linalg.svd(rows[:, None] * w.A * columns)
+        free = columns * (right[:rank].T @ ((left[:, :rank].T @ (rows * w.b)) / sizes[:rank]))
+        basis = columns[:, None] * right[rank:].T
+    u = free + basis @ np.linalg.solve(J @ basis, task - J @ free)
+    needed = basis.T @ (w.h - w.friction + w.M @ u)
+    share, weight = basis[motors], np.array(drive.weights)
+    effort: Floats = weight * (share @ np.linalg.solve((share.T * weight) @ share, needed))
+    return effort

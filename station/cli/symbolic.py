@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from station.cli.files import Config
 from station.cli.output import console, emit, say
 
 if TYPE_CHECKING:
+    from machine import Machine
     from multibody.symbolic.model import SymbolicModel
     from station.symbolic_report import Result, Section
 
@@ -58,6 +60,16 @@ def symbolic(
     however_long: Annotated[
         bool, typer.Option("--however-long", help="Show forms that are too long to mean anything, too.")
     ] = False,
+    linearize: Annotated[
+        str | None,
+        typer.Option(
+            metavar="POSE",
+            help="A linear model at the equilibrium near a pose instead: initial, crank_deg=60,… or q=0.5,…",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The linear model as .npz or .json.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """The machine's equations in symbols: explicit, or with common subexpressions named."""
@@ -65,6 +77,13 @@ def symbolic(
 
     machine = load(config)
     needs_sympy()
+    if linearize is not None:
+        if show:
+            raise Misuse("--linearize shows the linear model alone; leave --show out")
+        _linear(machine, linearize, out, as_json=as_json)
+        return
+    if out is not None:
+        raise Misuse("--out is for the linear model; say where with --linearize")
     from station.progress import goal_bar
     from station.symbolic_report import Report, TooLong
 
@@ -89,6 +108,34 @@ def symbolic(
             _say(content, form)
     if as_json:
         emit(found)
+
+
+def _linear(machine: Machine, where: str, out: Path | None, *, as_json: bool) -> None:
+    from station.linearization import as_map, linear_model, write
+
+    try:
+        model = linear_model(machine, where)
+        if out is not None:
+            write(machine, model, out)
+    except OSError as error:
+        raise Misuse(f"{out} cannot be written: {error.strerror}") from None
+    except ValueError as error:
+        raise Misuse(str(error)) from None
+    content = as_map(machine, model)
+    if as_json:
+        emit(content)
+        return
+    say("equilibrium: " + ", ".join(f"{name} {value:.6g}" for name, value in content["q"].items()))
+    say("effort: " + (", ".join(f"{name} {x:.6g}" for name, x in content["effort"].items()) or "no motors"))
+    say(f"states: {', '.join(model.states)}")
+    for name in ("A", "B"):
+        for row in content[name]:
+            say(f"{name}  " + "  ".join(f"{value:12.6g}" for value in row))
+    say("eigenvalues (1/s): " + ", ".join(f"{x:.6g}" for x in model.eigenvalues))
+    lost = ", ".join(f"{x:.6g}" for x in model.uncontrollable)
+    say("controllable" if model.controllable else f"not controllable: no motor reaches {lost}")
+    if out is not None:
+        say(f"written: {out}")
 
 
 def needs_sympy() -> None:

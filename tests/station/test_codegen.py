@@ -4,10 +4,14 @@ import importlib.util
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from controller.laws.closed import evaluate_closed
+from controller.laws.law import LawKind, Reference
+from controller.laws.make import laws_of
 from machine import load
 from station.__main__ import main
 from station.codegen import generate, identifier, program_for
@@ -90,6 +94,25 @@ def test_python_module_agrees(tmp_path, monkeypatch):
         quality = module.inverse_dynamics(*given, drive.bandwidth_rad_s, drive.damping_ratio, effort)
         assert 0.0 < quality <= 1.0
         assert np.abs(effort - vectors.effort[s]).max() < 1e-11 * np.abs(vectors.effort[s]).max()
+
+
+def test_vectors_are_those_of_the_controllers_law():
+    """With limits far away, all in the same ratio."""
+    given = load("platform_3rrs")
+    far = tuple(replace(motor, max_effort=1e3 * motor.max_effort) for motor in given.motors)
+    machine = replace(given, motors=far)
+    program = program_for(machine)
+    vectors = vectors_for(machine, program, single=False, states=2)
+    law = laws_of(machine)[LawKind.PIDC]
+    for s in range(2):
+        w = machine.workspace()
+        w.q[:], w.v[:] = vectors.inputs["q"][s], vectors.inputs["v"][s]
+        evaluate_closed(*w.arguments)
+        wanted = [vectors.inputs[key][s].copy() for key in ("goal", "goal_rate", "goal_acceleration")]
+        force = np.zeros(machine.mechanism.nv)
+        law(w, Reference(np.array(program.drive.goals, np.int64), *wanted), force)
+        gap = np.abs(force[list(program.drive.motors)] - vectors.effort[s]).max()
+        assert gap < 1e-11 * np.abs(force).max()
 
 
 def test_names_are_identifiers():

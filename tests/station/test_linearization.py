@@ -1,0 +1,153 @@
+"""`linkwork symbolic --linearize`: closed forms, differences of the motion, files that others read."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from machine import load
+from multibody import functions
+from multibody.assembly import assemble
+from multibody.constrained_steps import constrained_rk4
+from multibody.symbolic.linear_model import NoEquilibrium
+from station.__main__ import main
+from station.linearization import linear_model, pose, write
+
+G = 9.81
+
+
+def test_slider_crank_in_closed_form():
+    """T = (1 + 4 sin² q) q̇²/2, U = g sin q: with the motor's hold, δ̈ = g sin q / (1 + 4 sin² q) δ."""
+    model = linear_model(load("slider_crank"), "crank_deg=50")
+    angle = np.deg2rad(50)
+    mass = 1.0 + 4.0 * np.sin(angle) ** 2
+    assert model.effort == pytest.approx([G * np.cos(angle)])
+    assert np.array([[0.0, 1.0], [G * np.sin(angle) / mass, 0.0]]) == pytest.approx(model.A, abs=1e-10)
+    assert np.array([[0.0], [1.0 / mass]]) == pytest.approx(model.B, abs=1e-12)
+    slider = model.C[model.outputs.index("slider")]
+    assert slider == pytest.approx([-2.0 * np.sin(angle), 0.0])
+    assert model.controllable
+
+
+def test_a_pendulum_without_motors_is_found_hanging():
+    machine = load("double_pendulum")
+    model = linear_model(machine, "initial")
+    assert np.abs(functions.bias(machine.mechanism, model.q, np.zeros(2))).max() < 1e-8
+    assert np.abs(model.eigenvalues.real).max() < 1e-7
+    assert np.abs(model.eigenvalues.imag).min() > 1.0
+    assert not model.controllable
+    mass = functions.mass_matrix(machine.mechanism, model.q)
+    slope = [
+        (functions.bias(machine.mechanism, model.q + h, np.zeros(2)) for h in (1e-6 * unit, -1e-6 * unit))
+        for unit in np.eye(2)
+    ]
+    stiffness = np.column_stack([(ahead - behind) / 2e-6 for ahead, behind in slope])
+    assert np.abs(model.A[2:, :2] + np.linalg.solve(mass, stiffness)).max() < 1e-6
+
+
+def test_platform_against_its_motion():
+    """θ̈ of the constrained motion beside the equilibrium, by differences, with and without a motor's push."""
+    given = load("platform_3rrs")
+    joints = [replace(joint, viscous=0.05) for joint in given.mechanism.joints]
+    m = given.mechanism
+    mechanism = m.build(m.bodies, joints, m.gravity_m_s2, m.points, m.coordinates, m.constraints)
+    machine = replace(given, mechanism=mechanism)
+    model = linear_model(machine, "initial")
+    goals = [mechanism.coordinate_names.index(name) for name in machine.controller.goal_coordinates]
+
+    def accelerated(offset, rate, push):
+        q = model.q.copy()
+        q[goals] += offset
+        state = assemble(mechanism, q)
+        w = mechanism.workspace()
+        w.q[:] = state.q
+        # the motors of this machine are its goals: their speeds, and those of the others that go with them
+        w.v[:] = assemble(mechanism, state.q, _speeds(mechanism, state.q, goals, rate)).v
+        w.effort[goals] = model.effort + push
+        theta, speed = w.q[goals].copy(), w.v[goals].copy()
+        constrained_rk4(*w.arguments, 1e-4)
+        return np.concatenate([theta - model.q[goals], speed]), (w.v[goals] - speed) / 1e-4
+
+    for k in range(3):
+        unit = np.eye(3)[k]
+        for arguments in ((1e-4 * unit, 0 * unit, 0 * unit), (0 * unit, 1e-3 * unit, 0 * unit)):
+            x, found = accelerated(*arguments)
+            expected = (model.A @ x)[3:]
+            assert np.abs(found - expected).max() < 0.03 * np.abs(expected).max() + 1e-5
+        _, found = accelerated(0 * unit, 0 * unit, 1e-2 * unit)
+        expected = (model.B @ (1e-2 * unit))[3:]
+        assert np.abs(found - expected).max() < 0.01 * np.abs(expected).max()
+
+
+def _speeds(mechanism, q, goals, rate):
+    from machine.assembly import admitted_velocities
+
+    basis = admitted_velocities(mechanism, q)
+    return basis @ np.linalg.solve(basis[goals], rate)
+
+
+def test_poses_by_numbers_and_by_names():
+    machine = load("scara")
+    assert pose(machine, "initial") == pytest.approx(machine.initial_q)
+    assert pose(machine, "q=0.5, -0.2, 0.1, 0.05") == pytest.approx([0.5, -0.2, 0.1, 0.05])
+    named = pose(machine, "shoulder_deg=10,lift_m=0.02")
+    assert named[0] == pytest.approx(np.deg2rad(10))
+    assert named[1] == pytest.approx(machine.initial_q[1])
+    with pytest.raises(ValueError, match="expected 4 numbers"):
+        pose(machine, "q=1,2")
+
+
+def test_what_cannot_be_held_is_told():
+    given = load("thin_disk")
+    free = replace(given.mechanism.joints[0], kind="free", columns=None)
+    m = given.mechanism
+    mechanism = m.build(m.bodies, [free], m.gravity_m_s2, m.points, m.coordinates)
+    names = [name for name in mechanism.coordinate_names if name not in ("rim.roll",)]
+    controller = replace(given.controller, goal_coordinates=tuple(names[:6]))
+    falling = replace(
+        given,
+        mechanism=mechanism,
+        initial_q=np.array([0, 0, 0, 0, 0, 0, 1.0]),
+        controller=controller,
+        assembly=replace(given.assembly, freedoms=6),
+    )
+    with pytest.raises(NoEquilibrium, match="cannot hold"):
+        linear_model(falling, "initial")
+
+
+def test_files_are_read_by_others(tmp_path):
+    machine = load("four_bar")
+    model = linear_model(machine, "initial")
+    for name in ("model.npz", "model.json"):
+        write(machine, model, tmp_path / name)
+    arrays = np.load(tmp_path / "model.npz")
+    content = json.loads((tmp_path / "model.json").read_text())
+    for key in "ABCD":
+        assert np.array_equal(arrays[key], getattr(model, key))
+        assert np.array_equal(np.array(content[key]), getattr(model, key))
+    assert arrays["states"].tolist() == content["states"] == ["a1", "a1_rate"]
+    control = pytest.importorskip("control", reason="python-control is not installed")
+    system = control.ss(*(arrays[key] for key in "ABCD"))
+    assert np.sort(system.poles()) == pytest.approx(np.sort(model.eigenvalues))
+
+
+def test_command_says_it_and_refuses_nonsense(tmp_path, monkeypatch, capsys):
+    def run(*words):
+        monkeypatch.setattr("sys.argv", ["linkwork", "symbolic", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code
+
+    out = tmp_path / "crank.npz"
+    assert run("slider_crank", "--linearize", "initial", "--out", str(out)) == 0
+    assert out.exists()
+    said = capsys.readouterr().out
+    assert "eigenvalues (1/s): 1.56605" in said
+    assert "controllable" in said
+    assert run("slider_crank", "--linearize", "initial", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["controllable"] is True
+    assert run("slider_crank", "--linearize", "initial", "--out", str(tmp_path / "x.mat")) == 2
+    assert ".npz or .json" in capsys.readouterr().err
+    assert run("slider_crank", "--linearize", "initial", "--show", "inertia") == 2
+    assert run("slider_crank", "--out", str(out)) == 2
