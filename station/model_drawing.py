@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from machine import Machine
-from multibody.constraints import Closure
-from multibody.functions import point_position
-from multibody.mechanism import Mechanism
-from multibody.model import WORLD, Point
+from multibody.model import WORLD
+from station.skeleton import Skeleton
 
 if TYPE_CHECKING:
     from mpl_toolkits.mplot3d.axes3d import Axes3D  # type: ignore[import-untyped]
@@ -29,8 +27,14 @@ def draw(machine: Machine, path: Path) -> None:
     figure = Figure(figsize=(7.0, 6.5), dpi=120)
     FigureCanvasAgg(figure)
     axes = figure.add_subplot(projection="3d")
-    places = _places(machine)
-    corners = np.concatenate(list(places.values()))
+    places = Skeleton(machine).at(machine.initial_q)
+    draw_bodies(axes, places, names=True)
+    frame(axes, np.concatenate(list(places.values())), machine.name)
+    figure.savefig(path)
+
+
+def draw_bodies(axes: Axes3D, places: dict[str, Floats], *, names: bool) -> None:
+    """Draw the places on each body as lines from its origin, with its name where asked for."""
     for hue, (body, points) in zip(_repeated(len(places)), places.items(), strict=True):
         if body == WORLD:
             axes.scatter(*points.T, color="black", marker="^", s=45)
@@ -38,39 +42,16 @@ def draw(machine: Machine, path: Path) -> None:
         for end in points[1:]:
             axes.plot(*np.stack([points[0], end]).T, color=hue, linewidth=2.5)
         axes.scatter(*points.T, color=hue, s=14)
-        axes.text(*points.mean(axis=0), body, fontsize=7, color=hue)
-    _frame(axes, corners, machine)
-    figure.savefig(path)
-
-
-def _places(machine: Machine) -> dict[str, Floats]:
-    """For each body (and the world) the places on it in the world, its own origin first, n × 3."""
-    mechanism = machine.mechanism
-    on: dict[str, list[Floats]] = {body.name: [np.zeros(3)] for body in mechanism.bodies} | {WORLD: []}
-    for joint in mechanism.joints:
-        on[joint.parent].append(np.asarray(joint.at_m))
-    for constraint in mechanism.constraints:
-        if isinstance(constraint, Closure):
-            for frame in (constraint.a, constraint.b):
-                on[frame.body].append(np.asarray(frame.at_m))
-    for point in mechanism.points:
-        on[point.body].append(np.asarray(point.at_m))
-    for body in mechanism.bodies:
-        if len(on[body.name]) == 1:
-            on[body.name].append(np.asarray(body.com_m))
-    points = [Point(f"{body} {k}", body, at) for body, ats in on.items() for k, at in enumerate(ats)]
-    drawn = Mechanism.build(mechanism.bodies, mechanism.joints, mechanism.gravity_m_s2, points)
-    where = {point.name: point_position(drawn, point.name, machine.initial_q) for point in points}
-    return {
-        body: np.array([where[f"{body} {k}"] for k in range(len(ats))]) for body, ats in on.items() if ats
-    }
+        if names:
+            axes.text(*points.mean(axis=0), body, fontsize=7, color=hue)
 
 
 def _repeated(count: int) -> list[str]:
     return [_HUES[k % len(_HUES)] for k in range(count)]
 
 
-def _frame(axes: Axes3D, corners: Floats, machine: Machine) -> None:
+def frame(axes: Axes3D, corners: Floats, title: str) -> None:
+    """Set a cube about the corners (n × 3), looked at from the front where all lies in one plane."""
     middle = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
     reach = 0.55 * max(float(np.ptp(corners, axis=0).max()), 1e-3)
     axes.set(
@@ -80,7 +61,7 @@ def _frame(axes: Axes3D, corners: Floats, machine: Machine) -> None:
         xlabel="x / m",
         ylabel="y / m",
         zlabel="z / m",
-        title=machine.name,
+        title=title,
     )
     axes.set_box_aspect((1.0, 1.0, 1.0))
     flat = np.ptp(corners, axis=0)

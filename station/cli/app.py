@@ -6,7 +6,7 @@ import typer
 
 from controller.__main__ import controller
 from plant.__main__ import plant
-from station.cli import codegen, daemons, files, looking, model, motion, states, symbolic
+from station.cli import codegen, daemons, files, looking, model, motion, recordings, states, symbolic
 
 _PANELS = {
     "Start": (daemons.demo, plant, controller),
@@ -26,6 +26,13 @@ _PANELS = {
         states.advance,
     ),
     "When something went wrong": (states.recover, states.estop, states.reset),
+    "Record and replay": (
+        recordings.record,
+        recordings.replay,
+        recordings.plot,
+        recordings.export,
+        recordings.animate,
+    ),
     "Files and this computer": (
         files.check,
         files.robots,
