@@ -55,6 +55,8 @@ class OrderKind(IntEnum):
     """Stop on the path, disable, say bye to the plant, leave. length 1: brake at once instead of stopping."""
     LEASE_LOST = 17
     """The mover's lease ended: stop on the path, then hold."""
+    CONFIRM_BRANCH = 30
+    """A person has looked: the machine is in the assembly that the estimate shows."""
 
 
 class OrderOutcome(IntEnum):
@@ -78,6 +80,8 @@ class OrderOutcome(IntEnum):
     """Too many orders wait for a later tick."""
     REFUSED_VALUE = -8
     """An argument is outside what the order allows."""
+    REFUSED_BRANCH = -30
+    """The machine may be in several assemblies, and nobody has confirmed which."""
     NOTHING_TO_DO = 2
     """Accepted, but there was nothing to change (a stop at rest, a cancel without a goal)."""
 

@@ -53,6 +53,8 @@ class Wording:
             "coordinate": [(limits.name, limits.is_angle) for limits in machine.coordinates],
             "motor": motors,
             "sensor": sensors,
+            "sensors": [],
+            "constraint": [(name, True) for name in machine.mechanism.constraint_names],
             "load": [(limit.constraint, limit.is_force) for limit in machine.load_limits],
         }
         self._law = machine.controller.law
@@ -66,6 +68,9 @@ class Wording:
         if kind.index and 0 <= index < len(self._named[kind.index]):
             where, is_angle = self._named[kind.index][index]
             unit = _unit(unit, is_angle=is_angle)
+        elif kind.index == "sensors":
+            sensors = self._named["sensor"]
+            where = ", ".join(name for bit, (name, _) in enumerate(sensors) if index >> bit & 1)
         value, limit = finite(record["fault_value"]), finite(record["fault_limit"])
         text = kind.text if where is None else f"{kind.text}: {where}"
         if code is FaultCode.DEVICE_FAULT and value is not None:

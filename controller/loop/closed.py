@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from controller.laws.closed import evaluate_closed
 from controller.laws.driving import motor_forces
 from controller.laws.leverage import FADING
+from controller.loop.branch import Branch
 from controller.loop.quality import Quality
-from controller.loop.redundancy import weights
+from controller.loop.redundancy import Redundancy, weights
 from machine import Machine
 from multibody.branches import replace_lost_rows
 from multibody.compiling import (
@@ -86,6 +87,10 @@ second none helps.
 """
 LONGEST = 0.5
 """Longest step, scaled."""
+FAR = 0.2
+"""rad or typical lengths that the sensors may be from the last estimate when the machine is seen again;
+beyond it the search begins in the initial pose.
+"""
 STEPS, FIRST_STEPS = 5, 40
 """Most Newton steps of a tick, and of the first one, which may begin far away."""
 
@@ -226,10 +231,15 @@ class Closed:
         self.now, self.ahead = machine.workspace(), machine.workspace()
         nv, rows, sensors = machine.mechanism.nv, len(machine.mechanism.row_names), len(machine.sensors)
         self.quality = Quality(rows)
+        self.quality.branch = 1
         self._joint = np.array([sensor.index for sensor in machine.sensors], np.int64)
         self._weight = np.array(weights(machine))
         self._scratch = np.zeros(sensors * nv + 3 * nv + max(sensors, nv))
-        self._most = FIRST_STEPS
+        self._machine, self._seen, self._branch = machine, False, Branch(machine)
+        self._redundancy = Redundancy(machine)
+        t = machine.mechanism.topology
+        columns = machine.mechanism.parameters[t[COLUMN_SCALE] : t[COLUMN_SCALE + 1]]
+        self._far = FAR * columns[self._joint]
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
         self._motor_weight = np.array([motor.max_effort**2 for motor in machine.motors])
         free = machine.freedoms
@@ -242,14 +252,29 @@ class Closed:
 
     def settle(self, q: Floats, v: Floats) -> None:
         """See `Model`: the joints that are not measured follow those that are."""
-        quality, ranking = self.quality, self.now.ranking
-        quality.newton_iterations = meet(
-            *self.now.arguments, self._joint, self._weight, q, v, self._most, self._scratch
-        )
-        self._most = STEPS
+        now, quality, ranking = self.now, self.quality, self.now.ranking
+        if not self._seen and np.any(np.abs(q - now.q[self._joint]) > self._far):
+            now.q[:], now.v[:] = self._machine.initial_q, 0.0
+        self._branch.expect(now.q)
+        most = STEPS if self._seen else FIRST_STEPS
+        quality.newton_iterations = meet(*now.arguments, self._joint, self._weight, q, v, most, self._scratch)
+        self._branch.follow(now)
+        quality.branch, self._seen = self._branch.number, True
         quality.closure_residual = position_residual(*self.now.arguments)
         quality.rank = int(ranking[RANK])
         quality.sigma_closures = 0.0 if ranking[LOST] > 0.0 else float(ranking[SMALLEST])
+
+    def forget(self) -> None:
+        """See `Model`."""
+        self._seen = False
+        self._branch.forget()
+
+    def compare(self, readings: Floats) -> None:
+        """See `Model`."""
+        redundancy, quality = self._redundancy, self.quality
+        redundancy.look(readings, self.now)
+        quality.group, quality.suspect = redundancy.group, redundancy.suspect
+        quality.error, quality.error_limit = redundancy.error, redundancy.limit
 
     def evaluate(self) -> None:
         """What laws need, at the state in `ahead`."""

@@ -22,15 +22,22 @@ class FaultCode(IntEnum):
     VELOCITY_LIMIT = 9
     SINGULAR_POSE = 10
     NOT_HOMED = 11
+    CLOSURE_RESIDUAL = 12
+    BRANCH_FLIP = 13
+    SENSOR_DISAGREES = 14
+    SENSORS_DISAGREE = 15
     CONSTRAINT_FORCE = 16
 
 
 @dataclass(frozen=True)
 class FaultKind:
-    """A row of the table. `index` says what `fault_index` counts, `unit` the unit of value and limit."""
+    """A row of the table. `index` says what `fault_index` counts, `unit` the unit of value and limit.
+
+    Of "sensors" the index is a bit mask.
+    """
 
     text: str
-    index: Literal["", "joint", "coordinate", "motor", "sensor", "load"]
+    index: Literal["", "joint", "coordinate", "motor", "sensor", "sensors", "load", "constraint"]
     unit: str
     clears_when: str
 
@@ -70,6 +77,20 @@ FAULTS: dict[FaultCode, FaultKind] = {
         "a constraint bears more than it may", "load", "N or N m", "always: the brakes have taken the load"
     ),
     FaultCode.NOT_HOMED: FaultKind("the device is not homed", "", "", "the device says it is homed"),
+    FaultCode.CLOSURE_RESIDUAL: FaultKind(
+        "the measured joints fit no pose in which this constraint is met", "constraint",
+        "typical lengths", "the sensors fit the closures again",
+    ),
+    FaultCode.BRANCH_FLIP: FaultKind(
+        "the machine went over into another assembly", "", "", "always; then the branch must be confirmed"
+    ),
+    FaultCode.SENSOR_DISAGREES: FaultKind(
+        "this sensor contradicts the others and the closures", "sensor", "rad or m", "the sensors agree again"
+    ),
+    FaultCode.SENSORS_DISAGREE: FaultKind(
+        "one of these sensors contradicts the others and the closures", "sensors", "rad or m",
+        "the sensors agree again",
+    ),
 }  # fmt: skip
 
 

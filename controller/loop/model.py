@@ -53,6 +53,14 @@ class Model(Protocol):
         """
         ...
 
+    def forget(self) -> None:
+        """The machine is out of sight: where it is seen next may be anywhere."""
+        ...
+
+    def compare(self, readings: Floats) -> None:
+        """After `settle`: says in `quality` whether the sensors (one reading each) contradict each other."""
+        ...
+
     def evaluate(self) -> None:
         """Evaluates at `ahead` what laws read."""
         ...
@@ -126,6 +134,12 @@ class Tree:
         """See `Model`."""
         self.now.q[self._joint], self.now.v[self._joint] = q, v
         evaluate_kinematics(*self._mechanism, self.now.buffer)
+
+    def forget(self) -> None:
+        """See `Model`: the sensors tell all."""
+
+    def compare(self, readings: Floats) -> None:
+        """See `Model`: no joint has two sensors."""
 
     def evaluate(self) -> None:
         """See `Model`."""

@@ -18,7 +18,7 @@ class Quality:
     singular value of the scaled rows at the estimate, over their ordinary size (rank.py: two steps of inverse
     iteration on the factor of the one decision on the rank); 0 where a row is lost to a branch pose.
     `sigma_motors` is the law's, 1 on a machine whose joints all have motors. `constraint_force` (rows) holds
-    the multipliers, N or N m.
+    the multipliers, N or N m. `group`, `suspect`, `error` and `error_limit` as of `redundancy.Redundancy`.
     """
 
     def __init__(self, rows: int) -> None:
@@ -26,6 +26,7 @@ class Quality:
         self.closure_residual = 0.0
         self.sigma_closures = self.sigma_motors = 1.0
         self.constraint_force: Floats = np.full(rows, np.nan)
+        self.group, self.suspect, self.error, self.error_limit = 0, -1, 0.0, 0.0
 
     def bind(self, record: Record) -> None:
         """Says where the figures are published."""

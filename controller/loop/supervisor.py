@@ -11,10 +11,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from controller.loop.beliefs import Beliefs
 from controller.loop.brakes import BrakeSequence, Phase
 from controller.loop.course import Course
 from controller.loop.exchange import Inputs
 from controller.loop.faults import Fault, FaultCode
+from controller.loop.quality import Quality
 from controller.loop.states import Event, State, after
 from controller.loop.watch import Watch
 from controller.orders import NOW, Order, OrderKind, OrderOutcome
@@ -29,15 +31,21 @@ MAX_PENDING = 32
 class Supervisor:
     """State, brakes and fault of one machine, and its course.
 
-    `estimate` is the workspace that the tick keeps current; `slot` gives a goal slot's words; `sound` holds
-    the ids of goal orders whose block was verified.
+    `estimate` is the workspace that the tick keeps current, `quality` what the tick thinks of it; `slot`
+    gives a goal slot's words; `sound` holds the ids of goal orders whose block was verified.
     """
 
     def __init__(
-        self, machine: Machine, estimate: Workspace, slot: Callable[[int], Floats], sound: set[int]
+        self,
+        machine: Machine,
+        estimate: Workspace,
+        quality: Quality,
+        slot: Callable[[int], Floats],
+        sound: set[int],
     ) -> None:
         self._q, self._v, self._sound = estimate.q[: len(estimate.v)], estimate.v, sound
         self._watch = Watch(machine)
+        self._beliefs = Beliefs(machine, estimate, quality)
         self.course = Course(machine, self._watch, estimate, slot)
         self.state = State.UNCONFIGURED
         self.brakes = BrakeSequence(max((motor.brake_release_s for motor in machine.motors), default=0.0))
@@ -60,6 +68,8 @@ class Supervisor:
         if inputs.connected and self.state is State.UNCONFIGURED:
             self._move(Event.CONNECTED)
         found = self._watch.look(inputs, self._q, self._v, bad_sensor, moving=self.moving)
+        doubt = self._beliefs.look()
+        found = found or doubt
         if found is not None and self.state is not State.UNCONFIGURED:
             self.raise_fault(*found)
         self.brakes.advance(inputs.time_s)
@@ -171,14 +181,26 @@ class Supervisor:
                 return self._advance(order.length)
             case OrderKind.ADOPT:
                 return OrderOutcome.DONE
+            case OrderKind.CONFIRM_BRANCH:
+                return self._confirm_branch(inputs)
 
     def _enable(self, inputs: Inputs) -> OrderOutcome:
         if self.state is State.ACTIVE:
             return OrderOutcome.NOTHING_TO_DO
+        if self.state is State.INACTIVE and not self._beliefs.confirmed:
+            return OrderOutcome.REFUSED_BRANCH
         if not inputs.connected or self.leaving or not self._move(Event.ENABLE):
             return OrderOutcome.REFUSED_STATE
         self.course.hold_here()
         self.brakes.engage(self._time_s)
+        return OrderOutcome.DONE
+
+    def _confirm_branch(self, inputs: Inputs) -> OrderOutcome:
+        if not inputs.connected:
+            return OrderOutcome.REFUSED_STATE
+        if self._beliefs.confirmed:
+            return OrderOutcome.NOTHING_TO_DO
+        self._beliefs.confirm()
         return OrderOutcome.DONE
 
     def _set_out(self, order: Order) -> OrderOutcome:
@@ -228,16 +250,20 @@ class Supervisor:
         return OrderOutcome.DONE if self._try_clear(inputs) else OrderOutcome.NOT_CLEARED
 
     def _try_clear(self, inputs: Inputs) -> bool:
-        if self._watch.still_there(self.fault.code, inputs, self._v):
+        if self._still_there(inputs):
             return False
         self.fault, self.handshake_wanted = Fault(), False
         self._move(Event.CLEARED)
         return True
 
+    def _still_there(self, inputs: Inputs) -> bool:
+        code = self.fault.code
+        return self._watch.still_there(code, inputs, self._v) or self._beliefs.still_there(code)
+
     def _reset(self, inputs: Inputs) -> OrderOutcome:
         if self.state is not State.ESTOP:
             return OrderOutcome.NOTHING_TO_DO
-        if not inputs.connected or self._watch.still_there(self.fault.code, inputs, self._v):
+        if not inputs.connected or self._still_there(inputs):
             return OrderOutcome.NOT_CLEARED
         self.fault = Fault()
         self._move(Event.RESET)

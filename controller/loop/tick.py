@@ -119,7 +119,9 @@ class Tick:
             self._bearings = BearingLoads(machine)
         self.record = Record(layout)
         self._bind(self.record)
-        self.supervisor = Supervisor(machine, self._now, slot, set() if sound is None else sound)
+        self.supervisor = Supervisor(
+            machine, self._now, self.quality, slot, set() if sound is None else sound
+        )
         self._count = 0
         self._bad_sensor = -1
 
@@ -165,6 +167,11 @@ class Tick:
         if not inputs.fresh or self._bad_sensor >= 0:
             estimator.keep(now.q, now.v)
         self._model.settle(estimator.q, estimator.v)
+        if not inputs.connected:
+            estimator.reset()
+            self._model.forget()
+        if inputs.fresh and self._bad_sensor < 0:
+            self._model.compare(inputs.q_measured)
         if self._drives is None:
             self._acted[:] = self._sent
         else:
