@@ -137,6 +137,7 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "acquire": Request(AcquireParams, False, "take the lease, or renew it"),
     "release": Request(OwnedParams, False, "give the lease back"),
     "enable": Request(TimedParams, True, "inactive → active, without a jump"),
+    "confirm_branch": Request(TimedParams, True, "the machine is in the assembly that `state` shows"),
     "disable": Request(TimedParams, True, "active → inactive: stop, then brake"),
     "move": Request(MoveParams, True, "jerk-limited move to rest at a target"),
     "send": Request(SendParams, True, "follow a trajectory", bulk=True),

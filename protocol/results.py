@@ -281,6 +281,8 @@ class DescribeResult(TypedDict):
     goal_coordinates: list[str]
     motors: list[Described]
     sensors: list[Described]
+    sensing: str
+    """What the sensors can find out about each other, in words."""
     laws: list[str]
     law: str
     pace: str

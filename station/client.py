@@ -133,6 +133,10 @@ class Robot:
         """Brakes off, holding where the machine stands."""
         return self._effect("enable")
 
+    def confirm_branch(self) -> Effect:
+        """Says that the machine is in the assembly that `state` shows, where its sensors cannot tell."""
+        return self._effect("confirm_branch")
+
     def disable(self) -> Effect:
         """Stops where something moves, then brakes."""
         return self._effect("disable")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from controller.loop.redundancy import told
 from machine import Machine
 from machine.assembly import admitted
 from multibody import layout
@@ -66,6 +67,7 @@ def report(machine: Machine) -> dict[str, Any]:
         "actuated": driven,
         "passive": [name for name in names if name not in driven],
         **_control(machine),
+        "sensing": told(machine),
         "assembly": {
             "residual": assembly.residual,
             "iterations": assembly.iterations,

@@ -82,4 +82,19 @@ def view(sample: dict[str, Any]) -> Group:
     state = State(sample["state"]).name.lower()
     path = f"path {sample['path_s']:.2f} of {sample['path_length_s']:.2f} s"
     head = f"{state}  {sample['timestamp']:.3f} s  {path}"
-    return Group(Text(head, style="bold"), table("", columns, rows))
+    shown: list[Any] = [Text(head, style="bold"), table("", columns, rows)]
+    if sample.get("constraint_force"):
+        shown += closures(sample)
+    return Group(*shown)
+
+
+def closures(sample: dict[str, Any]) -> list[Any]:
+    """Of a closed machine: how well its pose is known, and what its closures bear."""
+    flipped = "" if sample["branch"] > 0 else " (not that of the initial pose)"
+    text = (
+        f"closures open by {sample['closure_residual']:.1e} after {sample['newton_iterations']} steps; "
+        f"rank {sample['rank']}; smallest singular values: closures {number(sample['sigma_closures'])}, "
+        f"motors {number(sample['sigma_motors'])}; branch {sample['branch']:+d}{flipped}"
+    )
+    rows = [(name, number(value)) for name, value in sample["constraint_force"].items()]
+    return [Text(text), table("", ("closure's row", "N, N m"), rows)]

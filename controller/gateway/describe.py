@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from controller.gateway.wording import finite
+from controller.loop.redundancy import told
 from machine import Limits, Machine
 from protocol.codes import Pace
 from protocol.requests import REQUESTS
@@ -49,6 +50,7 @@ def describe(machine: Machine, pace: Pace) -> DescribeResult:
             }
             for sensor in machine.sensors
         ],
+        "sensing": told(machine),
         "laws": [machine.controller.law, *CHOSEN_LAWS],
         "law": machine.controller.law,
         "pace": pace.value,

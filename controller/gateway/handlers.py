@@ -15,7 +15,7 @@ from controller.gateway.desk import Effect, Then
 from controller.gateway.goals import HANDLERS as GOAL_HANDLERS
 from controller.gateway.lease import LeaseChange
 from controller.gateway.memory import Requester
-from controller.gateway.outcomes import effect_map, not_cleared, refusal
+from controller.gateway.outcomes import assumed, effect_map, not_cleared, refusal
 from controller.laws import LawKind
 from controller.loop.brakes import Phase
 from controller.loop.states import State
@@ -145,7 +145,7 @@ def _enable(gateway: Gateway, call: Call) -> None:
         if isinstance(effect, RequestError):
             call.refuse(effect)
         elif int(effect.record["state"]) == State.ACTIVE:
-            call.answer(effect_map(call.method, effect))
+            call.answer(effect_map(call.method, effect, assumed(gateway.machine)))
         else:
             text = f"enabling ended in {effect_map('', effect)['state']}"
             if int(effect.record["fault"]):
@@ -295,6 +295,7 @@ HANDLERS: dict[str, Handler] = {
     "acquire": _acquire,
     "release": _release,
     "enable": _enable,
+    "confirm_branch": _simple(OrderKind.CONFIRM_BRANCH),
     "disable": _disable,
     "pause": _simple(OrderKind.PAUSE),
     "resume": _simple(OrderKind.RESUME),

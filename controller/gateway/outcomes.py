@@ -11,11 +11,13 @@ from controller.gateway.wording import UNDER_WAY, Wording, state_name
 from controller.loop.brakes import Phase
 from controller.loop.states import Event, State, allowed
 from controller.orders import OrderOutcome
+from machine import Machine
 from protocol.codes import RequestCode, ResultCode
 from protocol.errors import RequestError
 
 _NOTHING = {
     "enable": "it was enabled already",
+    "confirm_branch": "the assembly was known already",
     "disable": "it was disabled already",
     "stop": "there was nothing to stop",
     "cancel": "there was no such goal under way",
@@ -37,6 +39,15 @@ def effect_map(method: str, effect: Effect, text: str = "") -> dict[str, Any]:
     }
 
 
+def assumed(machine: Machine) -> str:
+    """Which assembly of a closed machine `enable` builds on."""
+    if not machine.is_constrained:
+        return ""
+    if machine.controller.estimator.assemblies == "one":
+        return "taken to be in the assembly of the initial pose"
+    return "in the assembly that was confirmed"
+
+
 def refusal(method: str, effect: Effect, wording: Wording, link_text: str) -> RequestError:
     """Why an order was refused, from its record."""
     record, state = effect.record, State(int(effect.record["state"]))
@@ -56,6 +67,12 @@ def refusal(method: str, effect: Effect, wording: Wording, link_text: str) -> Re
                 "the goal does not begin where the machine is; it moved while the goal was planned: try again"
             )
             return RequestError(ResultCode.INVALID_GOAL, text)
+        case OrderOutcome.REFUSED_BRANCH:
+            text = (
+                f"`{method}` needs to know in which assembly the machine is, which its sensors cannot tell; "
+                "if `state` shows its joints as they are, say confirm_branch (linkwork confirm-branch)"
+            )
+            return RequestError(RequestCode.WRONG_STATE, text, data={"state": state_name(record)})
         case OrderOutcome.NOT_CLEARED:
             return not_cleared(effect, wording)
         case OrderOutcome.REFUSED_LATE:

@@ -34,11 +34,11 @@ class Beliefs:
     def look(self) -> Found | None:
         """The first doubt: (code, index, value, limit), or None."""
         quality = self._quality
+        if not quality.closure_residual <= self._residual_max:
+            return FaultCode.CLOSURE_RESIDUAL, self._worst(), quality.closure_residual, self._residual_max
         if quality.branch != self._branch:
             self._branch, self.confirmed = quality.branch, False
             return FaultCode.BRANCH_FLIP, -1, quality.sigma_closures, 0.0
-        if not quality.closure_residual <= self._residual_max:
-            return FaultCode.CLOSURE_RESIDUAL, self._worst(), quality.closure_residual, self._residual_max
         if quality.group:
             if quality.suspect >= 0:
                 return FaultCode.SENSOR_DISAGREES, quality.suspect, quality.error, quality.error_limit

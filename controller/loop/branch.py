@@ -120,10 +120,6 @@ class Branch:
         self._told.fill(0.0)
         self._first, self.number = 0.0, 1
 
-    def expect(self, q: Floats) -> None:
-        """The positions (nq) before the sensors correct them."""
-        self._before[:] = q[: len(self._before)]
-
     def follow(self, now: Workspace) -> None:
         """After an estimate: renews `number`."""
         if not len(self._passive):
@@ -135,6 +131,7 @@ class Branch:
         if known and (told[SIGN] != before or self._jumped(now.q)):
             self.number = -self.number
         self._first = 1.0
+        self._before[:] = now.q[: len(self._before)]
 
     def _jumped(self, q: Floats) -> bool:
         way = np.abs(q[: len(self._before)] - self._before) / self._columns

@@ -237,6 +237,7 @@ class Closed:
         self._scratch = np.zeros(sensors * nv + 3 * nv + max(sensors, nv))
         self._machine, self._seen, self._branch = machine, False, Branch(machine)
         self._redundancy = Redundancy(machine)
+        self._believed = machine.controller.estimator.closure_residual_max
         t = machine.mechanism.topology
         columns = machine.mechanism.parameters[t[COLUMN_SCALE] : t[COLUMN_SCALE + 1]]
         self._far = FAR * columns[self._joint]
@@ -255,12 +256,12 @@ class Closed:
         now, quality, ranking = self.now, self.quality, self.now.ranking
         if not self._seen and np.any(np.abs(q - now.q[self._joint]) > self._far):
             now.q[:], now.v[:] = self._machine.initial_q, 0.0
-        self._branch.expect(now.q)
         most = STEPS if self._seen else FIRST_STEPS
         quality.newton_iterations = meet(*now.arguments, self._joint, self._weight, q, v, most, self._scratch)
-        self._branch.follow(now)
+        quality.closure_residual = position_residual(*now.arguments)
+        if quality.closure_residual <= self._believed:
+            self._branch.follow(now)
         quality.branch, self._seen = self._branch.number, True
-        quality.closure_residual = position_residual(*self.now.arguments)
         quality.rank = int(ranking[RANK])
         quality.sigma_closures = 0.0 if ranking[LOST] > 0.0 else float(ranking[SMALLEST])
 

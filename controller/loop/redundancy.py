@@ -2,9 +2,9 @@
 
 With B the weighted velocities of the measured joints along the admitted motions (sensors × freedoms), all
 that sensors can say of a machine whose closures are met lies in the range of B; Π = 1 - B B⁺ takes it away.
-What is left, ρ = Π W (y - q), an error f of sensor i alone would make Π e_i w_i f. So f_i = ρ_i / (Π_ii w_i) is the
-error that sensor i would have to have, and ρ_i² / Π_ii the part of |ρ|² that it explains. With one redundant
-sensor all that could be wrong explain it equally; with two, only one does.
+What is left, ρ = Π W (y - q), an error f of sensor i alone would make Π e_i w_i f. So f_i = ρ_i / (Π_ii w_i)
+is the error that sensor i would have to have, and ρ_i² / Π_ii the part of |ρ|² that it explains. With one
+redundant sensor all that could be wrong explain it equally; with two, only one does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from machine import Machine
-from machine.assembly import admitted_velocities
 from multibody import Workspace, layout
 from multibody.layout import RANK
 
@@ -104,6 +103,8 @@ def told(machine: Machine) -> str:
     names = [sensor.joint for sensor in machine.sensors]
     if not machine.is_constrained or len(names) <= machine.freedoms:
         return "no redundant sensor: an error of one would not be noticed"
+    from machine.assembly import admitted_velocities  # loads the compiler
+
     basis = admitted_velocities(machine.mechanism, machine.initial_q)
     seen = parity(basis[[sensor.index for sensor in machine.sensors]].T, weights(machine))
     noticed = [name for name, own in zip(names, np.diag(seen), strict=True) if own > _BLIND]

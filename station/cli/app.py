@@ -12,6 +12,7 @@ _PANELS = {
     "Start": (daemons.demo, plant, controller),
     "Look": (looking.status, looking.state, looking.watch, looking.describe, looking.faults),
     "Move": (
+        states.confirm_branch,
         states.enable,
         motion.move,
         motion.send,

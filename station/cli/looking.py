@@ -79,6 +79,7 @@ def describe(link: Link) -> None:
         return
     say(f"{found['machine']}: {found['about']}")
     laws, period_ms = ", ".join(found["laws"]), 1e3 * found["period_s"]
+    say(found["sensing"])
     say(f"law {found['law']} of {laws}; {period_ms:g} ms; pace {found['pace']}")
     rows = []
     for each in found["coordinates"]:

@@ -20,6 +20,12 @@ def enable(link: Link, at_tick: AtTick = None) -> None:
 
 
 @connected
+def confirm_branch(link: Link, at_tick: AtTick = None) -> None:
+    """Says that a closed machine is in the assembly that `linkwork state` shows."""
+    link.effect("confirm_branch", at_tick=at_tick)
+
+
+@connected
 def disable(link: Link, at_tick: AtTick = None) -> None:
     """Stops where something moves, then brakes."""
     link.effect("disable", at_tick=at_tick)
