@@ -69,8 +69,9 @@ class Wording:
             where, is_angle = self._named[kind.index][index]
             unit = _unit(unit, is_angle=is_angle)
         elif kind.index == "sensors":
-            sensors = self._named["sensor"]
-            where = ", ".join(name for bit, (name, _) in enumerate(sensors) if index >> bit & 1)
+            group = [each for bit, each in enumerate(self._named["sensor"]) if index >> bit & 1]
+            where = ", ".join(name for name, _ in group)
+            unit = _unit(unit, is_angle=all(is_angle for _, is_angle in group))
         value, limit = finite(record["fault_value"]), finite(record["fault_limit"])
         text = kind.text if where is None else f"{kind.text}: {where}"
         if code is FaultCode.DEVICE_FAULT and value is not None:
