@@ -136,9 +136,10 @@ def record(
                     handed_over = time.monotonic()
                     writer.hand_over()
                 if not more or follower.ended:
-                    return writer.so_far
+                    break
                 time.sleep(_LOOK_S)
         finally:
             writer.close()
+        return writer.so_far
     finally:
         follower.close()

@@ -88,6 +88,8 @@ def replay(
         return slot
 
     tick = Tick(machine, layout, words, sound)
+    answer = tick.record.record()
+    alike = _alike(table.dtype, layout)
     inputs = Inputs.sized(len(machine.sensors), len(machine.motors))
     outputs = Outputs.sized(len(machine.motors))
     before = 0.0
@@ -109,7 +111,9 @@ def replay(
         tick.step(inputs, outputs, inputs.time_s - before)
         before = inputs.time_s
         tick.note(inputs, outputs)
-        found = _compare(row, tick.record.record(), compared, tolerance)
+        if alike and row.tobytes()[:alike] == answer.tobytes()[:alike]:
+            continue
+        found = _compare(row, answer, compared, tolerance)
         if found is not None:
             channel, index, was, now = found
             return Replayed(
@@ -144,6 +148,15 @@ def _check(recording: Recording, layout: RecordLayout) -> list[str]:
                 f"that of the machine here {', '.join(names) or 'nothing'}"
             )
     return [channel.name for channel in deterministic if dtype[channel.name].itemsize > 0]
+
+
+def _alike(recorded: np.dtype[Any], layout: RecordLayout) -> int:
+    """How many bytes of a record can be compared at once; 0 where the recorded channels lie elsewhere."""
+    size = layout.deterministic_bytes
+    inside = {name: at for name, (_, at, *_) in (layout.dtype.fields or {}).items() if at < size}
+    there = {name: at for name, (_, at, *_) in (recorded.fields or {}).items() if at < size}
+    wide = {name: at for name, at in inside.items() if layout.dtype[name].itemsize > 0}
+    return size if there == wide else 0
 
 
 def _give(inputs: Inputs, row: np.void) -> None:
