@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.error_law import compare
 from benchmarks.in_process import COUNTS, with_controller, with_encoders
 from benchmarks.tracking import MOVES, tracking_error, with_wrong_masses
 from machine import load
@@ -40,3 +41,14 @@ def test_the_disturbance_observer_makes_up_for_wrong_masses(name: str) -> None:
 def test_the_disturbance_observer_leaves_a_right_model_alone() -> None:
     machine = with_controller(with_encoders(load("five_bar"), 0), disturbance_bandwidth_rad_s=100.0)
     assert tracking_error(machine, MOVES["five_bar"], 200.0) <= 2e-5
+
+
+@pytest.mark.parametrize(
+    ("name", "omega"), [("five_bar", 20.0), ("slider_crank", 20.0), ("slider_crank", 200.0)]
+)
+def test_an_initial_error_dies_away_as_the_closed_form_through_branch_poses_too(
+    name: str, omega: float
+) -> None:
+    found = compare(name, omega)
+    assert found["from_sampled"] <= 1e-6
+    assert found["from_continuous"] <= 1e-2
