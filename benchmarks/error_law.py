@@ -3,11 +3,11 @@
     python -m benchmarks.error_law [--machine NAME ...] [--bandwidth RAD_S ...] [--json]
 
 The machine holds, or moves steadily (the slider-crank through its branch pose), once with and once without a
-jump of its reference by 0.4/ω² rad. The difference of both errors is compared with the law's error equation: the
-continuous one, and the sampled one of `controller.laws.feedback`, whose commands act a tick later, are held,
-see the state predicted to the middle of the hold, and allow for their own part of it. Positions are exact; the
-velocities are the observer's. What is left comes from efforts being held, not accelerations: about ω T² / 12
-times the rate at which the inertia changes, which a machine in quick motion shows at high gains.
+jump of its reference by 0.4/ω² rad. The difference of both errors is compared with the law's error equation:
+the continuous one, and the sampled one of `controller.laws.feedback`, whose commands act a tick later, are
+held, see the state predicted to the middle of the hold, and allow for their own part of it. Positions are
+exact; the velocities are the observer's. What is left comes from efforts being held, not accelerations: about
+ω T² / 12 times the rate at which the inertia changes, which a machine in quick motion shows at high gains.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Floats = NDArray[np.float64]
 JUMP_RAD_S2 = 0.4
 """The jump times ω²: the acceleration that it asks for at first, which no motor's limit cuts."""
 WAYS: dict[str, dict[str, float]] = {"five_bar": {}, "delta": {}, "slider_crank": {"crank": 0.2}}
-"""How far each moves meanwhile, rad; nothing: it holds. The slider-crank begins 0.1 rad before its branch pose.
-"""
+"""How far each moves meanwhile, rad; nothing: it holds. The slider-crank begins 0.1 rad short of its branch
+pose."""
 LASTS_S, AT_S = 2.0, 0.95
 """Length of the motion, and when the reference jumps: just before the slider-crank stands upright."""
 
