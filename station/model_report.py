@@ -9,6 +9,7 @@ import numpy as np
 
 from controller.loop.redundancy import told
 from machine import Machine
+from machine.assemblies import other_assemblies
 from machine.assembly import admitted
 from multibody import layout
 from multibody.compliance import Contact, Plane
@@ -68,6 +69,7 @@ def report(machine: Machine) -> dict[str, Any]:
         "passive": [name for name in names if name not in driven],
         **_control(machine),
         "sensing": told(machine),
+        "other_assemblies": len(other_assemblies(machine)) if machine.motors and machine.sensors else 0,
         "assembly": {
             "residual": assembly.residual,
             "iterations": assembly.iterations,

@@ -84,6 +84,12 @@ def _say(found: dict[str, Any]) -> None:
         f"controllable with these motors: {reach}; "
         f"motion and constraint force decoupled: {found['decoupled']}"
     )
+    say(f"sensors: {found['sensing']}")
+    if found["other_assemblies"]:
+        say(
+            f"the same measurements fit {found['other_assemblies']} other assemblies at least; the initial "
+            "pose says which is meant (assemblies: several asks for a confirmation)"
+        )
     put = found["assembly"]
     say(
         f"assembled in {put['iterations']} iterations to {put['residual']:.3g}; "

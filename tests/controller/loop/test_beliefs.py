@@ -14,6 +14,7 @@ from controller.loop.redundancy import told
 from controller.loop.states import State
 from controller.orders import OrderKind, OrderOutcome
 from machine import Machine, load
+from machine.assemblies import other_assemblies
 from multibody.kinematics import kinematics
 from multibody.rank import admitted, factor
 from multibody.rows import constraint_rows
@@ -122,3 +123,9 @@ def test_what_sensors_can_find_out_is_said() -> None:
     assert told(load("five_bar")).startswith("no redundant sensor")
     assert told(five_bar_with("left_elbow")).endswith("among left, right, left_elbow is noticed, not which")
     assert told(five_bar_with("left_elbow", "right_elbow")).startswith("2 redundant sensors")
+
+
+def test_other_assemblies_with_the_same_measurements_are_found() -> None:
+    (folded,) = other_assemblies(load("slider_crank"))
+    np.testing.assert_allclose(np.cos(folded[1]), -1.0)
+    assert other_assemblies(five_bar_with("left_elbow")) == []
