@@ -55,6 +55,8 @@ class OrderKind(IntEnum):
     """Stop on the path, disable, say bye to the plant, leave. length 1: brake at once instead of stopping."""
     LEASE_LOST = 17
     """The mover's lease ended: stop on the path, then hold."""
+    PRELOAD = 24
+    """arguments[2 i], arguments[2 i + 1]: motor's number and its pre-load, `length` pairs."""
     CONFIRM_BRANCH = 30
     """A person has looked: the machine is in the assembly that the estimate shows."""
 

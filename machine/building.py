@@ -11,7 +11,15 @@ import numpy as np
 from machine.compliance import stop_of
 from machine.constraints import Constraint as ConstraintOfFile
 from machine.constraints import coordinates_in_formulas, named_coordinates
-from machine.description import ControllerSettings, Limits, Motor, PlantSettings, Sensor, Tolerance
+from machine.description import (
+    ControllerSettings,
+    Limits,
+    Motor,
+    PlantSettings,
+    PreloadLimit,
+    Sensor,
+    Tolerance,
+)
 from machine.estimation import estimator_settings
 from machine.file import MachineFile
 from machine.formulas import with_names
@@ -211,11 +219,21 @@ def plant_settings(file: MachineFile) -> PlantSettings:
 
 
 _NOT_AS_THEY_ARE = {
-    *("period_s", "goal_coordinates", "tolerances", "log_cap_MB", "estimator", "disturbance_observer")
+    *(
+        "period_s",
+        "goal_coordinates",
+        "tolerances",
+        "log_cap_MB",
+        "estimator",
+        "disturbance_observer",
+        "preload",
+    )
 }
 
 
-def controller_settings(file: MachineFile, goals: Sequence[str]) -> ControllerSettings:
+def controller_settings(
+    file: MachineFile, goals: Sequence[str], preload: tuple[PreloadLimit, ...]
+) -> ControllerSettings:
     """Return the settings of the controller daemon; `goals` are its coordinates where the file names none."""
     spec, own = file.controller, file.controller.tolerances
     tolerances = []
@@ -232,5 +250,6 @@ def controller_settings(file: MachineFile, goals: Sequence[str]) -> ControllerSe
         goal_coordinates=tuple(spec.goal_coordinates or goals),
         tolerances=tuple(tolerances),
         goal_time_s=own.goal_time_s,
+        preload=preload,
         log_cap_bytes=round(spec.log_cap_MB * 1e6),
     )

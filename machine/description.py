@@ -115,10 +115,19 @@ class Tolerance:
 
 
 @dataclass(frozen=True)
+class PreloadLimit:
+    """A motor's pre-load from the start, and the largest that may be asked for (N m or N)."""
+
+    effort: float
+    most: float
+
+
+@dataclass(frozen=True)
 class ControllerSettings:
     """How the controller daemon runs.
 
-    `tolerances` has one entry for each of the mechanism's coordinates, in their order.
+    `tolerances` has one entry for each of the mechanism's coordinates, in their order, `preload` one for each
+    motor.
     """
 
     period_s: float
@@ -127,6 +136,7 @@ class ControllerSettings:
     bandwidth_rad_s: float
     damping_ratio: float
     effort_filter_hz: float
+    preload: tuple[PreloadLimit, ...]
     estimator: EstimatorSettings
     tolerances: tuple[Tolerance, ...]
     goal_time_s: float

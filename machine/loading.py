@@ -22,6 +22,7 @@ from machine.kinds import mark_kinds
 from machine.load_limits import load_limits
 from machine.names import nearest
 from machine.overrides import apply_settings, blame, settings_of
+from machine.preload import preloads
 from machine.problems import MachineError, Problem
 from machine.references import check_references
 from machine.validation import validate
@@ -71,7 +72,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         initial_q=q,
         initial_v=v,
         plant=plant,
-        controller=building.controller_settings(file, goals),
+        controller=building.controller_settings(file, goals, preloads(file, document, assembly.freedoms)),
         interface_hash=fingerprint(interface_of(joints, motors, sensors, plant.period_s)),
         model_hash=fingerprint(building.physics(file)),
         plant_model_hash=fingerprint(building.physics(plant_file)),

@@ -67,6 +67,13 @@ class TolerancesSpec(Section):
     )
 
 
+class PreloadSpec(Section):
+    """The pre-load of one motor, at the joint."""
+
+    effort: Number = entry("Effort that the motor is drawn to from the start", "N m or N", 0.0)
+    most: Number = entry("Largest pre-load that may be asked for in operation", "N m or N", gt=0)
+
+
 class ControllerSpec(Section):
     """The controller daemon: its law, its tolerances, and how long it waits for whom."""
 
@@ -87,6 +94,9 @@ class ControllerSpec(Section):
     estimator: EstimatorSpec = entry("What it makes of its sensors", default=EstimatorSpec())
     disturbance_observer: DisturbanceSpec | None = entry(
         "Estimate of what the model does not know; none: off", default=None
+    )
+    preload: dict[CoordinateName, PreloadSpec] = entry(
+        "Of machines with more motors than freedoms: the internal force, by the names of motors", default={}
     )
     effort_filter_hz: Number = entry("Cut-off of the low-pass filter on efforts; 0: none", "Hz", 0.0, ge=0)
     tolerances: TolerancesSpec = entry("Tolerances of goals", default=TolerancesSpec())

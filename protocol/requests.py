@@ -98,6 +98,13 @@ class JogParams(TimedParams):
     """Coordinate → velocity (rad/s or m/s)."""
 
 
+class PreloadParams(TimedParams):
+    """Sets the internal force of redundant motors; motors that are not named keep theirs."""
+
+    effort: Jogged
+    """Motor → effort (N m or N), within the bounds of the machine file."""
+
+
 class AdvanceParams(OwnedParams):
     """Runs lockstep time."""
 
@@ -147,6 +154,7 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "speed": Request(SpeedParams, True, "scale the speed of the goal"),
     "cancel": Request(CancelParams, True, "end the goal by a stop on its path"),
     "jog": Request(JogParams, True, "velocities while a key is held"),
+    "preload": Request(PreloadParams, True, "internal force of redundant motors"),
     "law": Request(LawParams, True, "what the machine does at rest: hold, float, damp"),
     "advance": Request(AdvanceParams, True, "run lockstep time"),
     "stop": Request(TimedParams, False, "stop on the path, then hold; accepted from anyone"),

@@ -220,6 +220,10 @@ class Robot:
         """Scales the speed of the goal under way, 0 … 2 of its own."""
         return self._effect("speed", fraction=float(fraction))
 
+    def preload(self, **effort: float) -> Effect:
+        """Sets the internal force of redundant motors (N m or N): `preload(left_elbow=1.5)`."""
+        return self._effect("preload", effort={name: float(value) for name, value in effort.items()})
+
     def cancel(self) -> Effect:
         """Ends whatever goal is under way by a stop on its path."""
         return self._effect("cancel")

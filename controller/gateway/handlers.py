@@ -16,6 +16,7 @@ from controller.gateway.goals import HANDLERS as GOAL_HANDLERS
 from controller.gateway.lease import LeaseChange
 from controller.gateway.memory import Requester
 from controller.gateway.outcomes import assumed, effect_map, not_cleared, refusal
+from controller.gateway.preload import preload_pairs
 from controller.laws import LawKind
 from controller.loop.brakes import Phase
 from controller.loop.states import State
@@ -278,6 +279,12 @@ def _speed(gateway: Gateway, call: Call) -> None:
     order(gateway, call, OrderKind.SPEED, arguments=(fraction,))
 
 
+def _preload(gateway: Gateway, call: Call) -> None:
+    kind, pairs = preload_pairs(gateway, call)
+    gateway.borrow(call)
+    order(gateway, call, kind, length=len(pairs) // 2, arguments=pairs)
+
+
 def _simple(kind: OrderKind) -> Handler:
     def handle(gateway: Gateway, call: Call) -> None:
         call.params()
@@ -303,6 +310,7 @@ HANDLERS: dict[str, Handler] = {
     "cancel": _cancel,
     "jog": _jog,
     "law": _law,
+    "preload": _preload,
     "advance": _advance,
     "stop": _stop,
     "estop": _stop,

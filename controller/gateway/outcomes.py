@@ -24,6 +24,7 @@ _NOTHING = {
     "pause": "there was nothing to pause",
     "resume": "there was nothing to resume",
     "speed": "there was no goal under way",
+    "preload": "it was set to that already",
     "recover": "there was no fault",
     "reset": "there was no emergency stop",
 }
@@ -131,5 +132,6 @@ _METHODS = {
 _VALUES = {
     "speed": "fraction: must lie between 0 and 1",
     "jog": "velocity: name joints only, or task coordinates only where they are as many as the joints",
+    "preload": "effort: beyond what the machine file allows",
     "law": "name: must be hold, float or damp",
 }

@@ -82,12 +82,14 @@ class Motors:
     `preload` (per motor, N m or N): what the efforts stay near where the motion leaves them a choice.
     """
 
-    def __init__(self, machine: Machine, report: LawReport | None = None) -> None:
+    def __init__(
+        self, machine: Machine, report: LawReport | None = None, preload: Floats | None = None
+    ) -> None:
         nv, motors = machine.mechanism.nv, machine.motors
         self.freedoms = machine.freedoms
         self.index = np.array([motor.index for motor in motors], np.int64)
         self.most = np.array([motor.max_effort for motor in motors])
-        self.preload = np.zeros(len(motors))
+        self.preload = np.zeros(len(motors)) if preload is None else preload
         self.report = LawReport() if report is None else report
         self._scratch, self._told = np.zeros(words(nv, len(motors))), np.ones(3)
         self._allocation = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from controller.laws.damp import Damp
 from controller.laws.float import Float
-from controller.laws.law import Law, LawKind, LawReport
+from controller.laws.law import Floats, Law, LawKind, LawReport
 from controller.laws.pidc import ProjectedInverseDynamics
 from controller.laws.servo import Servo
 from machine import Machine
@@ -14,17 +14,19 @@ class LawRefused(Exception):
     """The machine cannot be controlled by this law; the text says why and what would help."""
 
 
-def laws_of(machine: Machine, report: LawReport | None = None) -> dict[LawKind, Law]:
+def laws_of(
+    machine: Machine, report: LawReport | None = None, preload: Floats | None = None
+) -> dict[LawKind, Law]:
     """The laws that serve this kind of machine. The first call for a kind declares their kernels.
 
-    report: what all of them write to.
+    report: what all of them write to; preload (motors): what redundant motors' efforts stay near.
     """
     report = LawReport() if report is None else report
     if not machine.is_constrained:
         return {kind: law_of(kind, machine, report) for kind in LawKind}
     from controller.laws.closed import ClosedDamp, ClosedFloat, ClosedInverseDynamics, Motors
 
-    motors = Motors(machine, report)
+    motors = Motors(machine, report, preload)
     motion, damp = ClosedInverseDynamics(machine, motors), ClosedDamp(machine, motors)
     return {
         LawKind.NONE: damp,

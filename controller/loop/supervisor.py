@@ -16,6 +16,7 @@ from controller.loop.brakes import BrakeSequence, Phase
 from controller.loop.course import Course
 from controller.loop.exchange import Inputs
 from controller.loop.faults import Fault, FaultCode
+from controller.loop.preload import Preload
 from controller.loop.quality import Quality
 from controller.loop.states import Event, State, after
 from controller.loop.watch import Watch
@@ -46,6 +47,7 @@ class Supervisor:
         self._q, self._v, self._sound = estimate.q[: len(estimate.v)], estimate.v, sound
         self._watch = Watch(machine)
         self._beliefs = Beliefs(machine, estimate, quality)
+        self.preload = Preload(machine)
         self.course = Course(machine, self._watch, estimate, slot)
         self.state = State.UNCONFIGURED
         self.brakes = BrakeSequence(max((motor.brake_release_s for motor in machine.motors), default=0.0))
@@ -73,6 +75,7 @@ class Supervisor:
         if found is not None and self.state is not State.UNCONFIGURED:
             self.raise_fault(*found)
         self.brakes.advance(inputs.time_s)
+        self.preload.advance()
         self.course.advance(inputs.time_s)
         if self.moving:
             if not self.course.check():
@@ -177,6 +180,8 @@ class Supervisor:
                 return OrderOutcome.DONE
             case OrderKind.RESET:
                 return self._reset(inputs)
+            case OrderKind.PRELOAD:
+                return self.preload.obey(order)
             case OrderKind.ADVANCE:
                 return self._advance(order.length)
             case OrderKind.ADOPT:

@@ -99,7 +99,6 @@ class Tick:
         self._max_rate = np.array([motor.max_effort_rate for motor in machine.motors])
         self._filter = filter_share(machine.controller.effort_filter_hz, self._period_s)
         self._report = LawReport()
-        self._laws = laws_of(machine, self._report)
         self._estimator = Estimator(machine)
         self._disturbance = DisturbanceObserver(machine, self._model)
         self._reference = Reference.sized(machine.freedoms)
@@ -122,6 +121,7 @@ class Tick:
         self.supervisor = Supervisor(
             machine, self._now, self.quality, slot, set() if sound is None else sound
         )
+        self._laws = laws_of(machine, self._report, self.supervisor.preload.now)
         self._count = 0
         self._bad_sensor = -1
 

@@ -20,6 +20,7 @@ _PANELS = {
         states.pause,
         states.resume,
         states.speed,
+        states.preload,
         states.cancel,
         states.stop,
         states.disable,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from station.cli.connected import Link, connected
+from station.cli.failures import Misuse
 
 AtTick = Annotated[
     int | None, typer.Option("--at-tick", min=0, help="Device tick at which it takes effect; none: at once.")
@@ -64,6 +65,22 @@ def speed(
 ) -> None:
     """Scales the speed of the goal under way."""
     link.effect("speed", fraction=fraction)
+
+
+@connected
+def preload(
+    link: Link,
+    efforts: Annotated[list[str], typer.Argument(metavar="MOTOR=EFFORT…", help="In N m or N.")],
+) -> None:
+    """Sets the internal force of redundant motors, within the bounds of the machine file."""
+    found: dict[str, float] = {}
+    for text in efforts:
+        name, _, value = text.partition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise Misuse(f"{text}: write MOTOR=EFFORT, as in left_elbow=1.5") from None
+    link.effect("preload", effort=found)
 
 
 @connected

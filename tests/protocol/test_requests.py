@@ -34,6 +34,7 @@ SMALLEST = {
     "jog": {"velocity": {"a": 0.1}},
     "advance": {"ticks": 1},
     "law": {"name": "servo"},
+    "preload": {"effort": {"left_elbow": 1.5}},
 }
 
 
