@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 
 from multibody import layout
-from multibody.symbolic.formulas import B_AXES, Placed
+from multibody.symbolic.formulas import B_AXES, Placed, gradient
 from multibody.symbolic.tape import NOWHERE, ZERO, Expression, Triple
 from multibody.symbolic.tree import Rotation, SymbolicTree, WorldMotion
 from multibody.tree import Seat
@@ -57,7 +57,7 @@ def moment_of(placed: Placed, formula: Expression) -> Triple:
     """Σ b × ∂formula/∂b over the placeholders `B_AXES`."""
     total: list[Expression] = [ZERO, ZERO, ZERO]
     for names in B_AXES:
-        gx, gy, gz = (formula.diff(name) for name in names)
+        gx, gy, gz = (gradient(formula, name) for name in names)
         x, y, z = names
         for k, part in enumerate((y * gz - z * gy, z * gx - x * gz, x * gy - y * gx)):
             total[k] += part

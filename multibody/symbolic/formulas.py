@@ -7,15 +7,16 @@ with given first and second derivatives of the placeholders, the rate and the se
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 import sympy as sp
 
 from multibody.expressions import Node
 from multibody.symbolic.tape import ZERO, Expression, Tape, exact
 
-A_AXES = [sp.symbols(f"a{i}x a{i}y a{i}z", real=True) for i in range(3)]
-B_AXES = [sp.symbols(f"b{i}x b{i}y b{i}z", real=True) for i in range(3)]
-SEPARATION = sp.symbols("dx dy dz", real=True)
+A_AXES = [sp.symbols(f"a{i}x a{i}y a{i}z") for i in range(3)]
+B_AXES = [sp.symbols(f"b{i}x b{i}y b{i}z") for i in range(3)]
+SEPARATION = sp.symbols("dx dy dz")
 TIME = sp.Symbol("t", real=True)
 
 
@@ -24,18 +25,28 @@ def dot(a: Sequence[Expression], b: Sequence[Expression]) -> Expression:
     return sum((x * y for x, y in zip(a, b, strict=True)), ZERO)
 
 
-def rate(formula: Expression, first: Mapping[Expression, Expression]) -> Expression:
-    """Derivative along the motion whose placeholders have these rates."""
-    return sum((formula.diff(x) * xd for x, xd in first.items() if formula.has(x)), ZERO)
+@cache
+def gradient(formula: Expression, name: Expression) -> Expression:
+    """∂formula/∂name; kept, since the rows of a kind have the same formula."""
+    return formula.diff(name)
 
 
-def second_rate(
-    formula: Expression, first: Mapping[Expression, Expression], second: Mapping[Expression, Expression]
-) -> Expression:
-    """Second derivative along that motion."""
-    total = rate(formula, second)
-    gradient = {x: formula.diff(x) for x in first if formula.has(x)}
-    return total + sum((rate(slope, first) * first[x] for x, slope in gradient.items()), ZERO)
+@cache
+def rate_formula(formula: Expression, moving: tuple[Expression, ...]) -> Expression:
+    """The rate of a formula, with x' for the rate of the placeholder x."""
+    return sum((gradient(formula, x) * primed(x) for x in moving), ZERO)
+
+
+@cache
+def second_rate_formula(formula: Expression, moving: tuple[Expression, ...]) -> Expression:
+    """Its second derivative, with x'' for that of x."""
+    bending = (rate_formula(gradient(formula, x), moving) * primed(x) for x in moving)
+    return sum((gradient(formula, x) * primed(x, 2) for x in moving), ZERO) + sum(bending, ZERO)
+
+
+def primed(name: Expression, times: int = 1) -> Expression:
+    """The placeholder of a derivative."""
+    return sp.Symbol(str(name) + "'" * times)
 
 
 class Placed:
@@ -64,22 +75,22 @@ class Placed:
         """The value of a formula, named."""
         return self._tape.put(formula.xreplace(self.value))
 
-    def _moving(self, formula: Expression) -> dict[Expression, Expression]:
-        return {x: sp.Symbol(f"{x}'", real=True) for x in self.first if formula.has(x)}
+    def _moving(self, formula: Expression) -> tuple[Expression, ...]:
+        there = formula.free_symbols
+        return tuple(x for x in self.first if x in there)
 
     def rate(self, formula: Expression) -> Expression:
         """The rate of a formula, named."""
-        names = self._moving(formula)
-        known = self.value | {name: self.first[x] for x, name in names.items()}
-        return self._tape.put(rate(formula, names).xreplace(known))
+        moving = self._moving(formula)
+        known = self.value | {primed(x): self.first[x] for x in moving}
+        return self._tape.put(rate_formula(formula, moving).xreplace(known))
 
     def second_rate(self, formula: Expression) -> Expression:
         """The second derivative of a formula, named."""
-        names = self._moving(formula)
-        twice = {x: sp.Symbol(f"{x}''", real=True) for x in names}
-        known = self.value | {name: self.first[x] for x, name in names.items()}
-        known |= {name: self.second[x] for x, name in twice.items()}
-        return self._tape.put(second_rate(formula, names, twice).xreplace(known))
+        moving = self._moving(formula)
+        known = self.value | {primed(x): self.first[x] for x in moving}
+        known |= {primed(x, 2): self.second[x] for x in moving}
+        return self._tape.put(second_rate_formula(formula, moving).xreplace(known))
 
 
 _OPERATORS: Mapping[str, Callable[..., Expression]] = {

@@ -29,14 +29,14 @@ from multibody.constraints import (
 from multibody.expressions import names_in, parse
 from multibody.expressions.fields import subtracted_from
 from multibody.symbolic.coordinates import SymbolicCoordinates, axis_rates, moment_of, place_frame
-from multibody.symbolic.formulas import A_AXES, B_AXES, SEPARATION, TIME, Placed, dot, formula_of
+from multibody.symbolic.formulas import A_AXES, B_AXES, SEPARATION, TIME, Placed, dot, formula_of, gradient
 from multibody.symbolic.tape import ONE, ZERO, Expression, Triple, exact
 from multibody.symbolic.tree import SymbolicTree
 from multibody.tree import Seat
 
-_TURNS_A = sp.symbols("wax way waz", real=True)
-_TURNS_B = sp.symbols("wbx wby wbz", real=True)
-_SPEED = sp.symbols("ddx ddy ddz", real=True)
+_TURNS_A = sp.symbols("wax way waz")
+_TURNS_B = sp.symbols("wbx wby wbz")
+_SPEED = sp.symbols("ddx ddy ddz")
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _relative(placed: Placed, constraint: Closure, row: Row) -> tuple[Triple, Tr
     else:
         assert isinstance(constraint, DistanceClosure)
         formula = sp.sqrt(dot(SEPARATION, SEPARATION)) - exact(constraint.distance_m)
-    x, y, z = (placed.at(formula.diff(name)) for name in SEPARATION)
+    x, y, z = (placed.at(gradient(formula, name)) for name in SEPARATION)
     return moment_of(placed, formula), (x, y, z), placed.at(formula), placed.second_rate(formula)
 
 
@@ -150,7 +150,7 @@ def _on_coordinates(
     """A row that is a formula of coordinates of interest and of time."""
     tape, v = tree.tape, tree.v
     names = tree.mechanism.coordinate_names
-    holders = {name: sp.Symbol(f"θ{k}", real=True) for k, name in enumerate(names)}
+    holders = {name: sp.Symbol(f"θ{k}") for k, name in enumerate(names)}
     placed = Placed(tape)
     used = _named(constraint, row)
     for name in used:
@@ -171,7 +171,7 @@ def _on_coordinates(
         return
     formula, turn = _formula(constraint, row, holders)
     for name in used:
-        size = placed.at(formula.diff(holders[name]))
+        size = placed.at(gradient(formula, holders[name]))
         share = interest.J[names.index(name)]
         entries = [x + size * y for x, y in zip(entries, share, strict=True)]
     phi = placed.at(formula)

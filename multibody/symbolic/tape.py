@@ -83,7 +83,7 @@ class Tape:
         positive = -short if flipped else short
         symbol = self._symbol_of.get(positive)
         if symbol is None:
-            symbol = sp.Symbol(f"{self._prefix}{len(self._value_of)}", real=True)
+            symbol = sp.Symbol(f"{self._prefix}{len(self._value_of)}")
             self._symbol_of[positive] = symbol
             self._value_of[symbol] = positive
         return -symbol if flipped else symbol
@@ -118,7 +118,7 @@ class Tape:
         whole = expression.func(*[self.put(each) for each in expression.args])
         symbol = self._symbol_of.get(whole)
         if symbol is None:
-            symbol = sp.Symbol(f"{self._prefix}{len(self._value_of)}", real=True)
+            symbol = sp.Symbol(f"{self._prefix}{len(self._value_of)}")
             self._symbol_of[whole] = symbol
             self._value_of[symbol] = whole
         return symbol

@@ -38,7 +38,7 @@ def shown(model: SymbolicModel, entries: Sequence[Expression]) -> Shown:
     named, explicit = tape.operations(entries), tape.expanded_operations(entries)
     if explicit <= EXPLICIT:
         return Shown([], [simplified(each) for each in tape.expanded(entries)], named, explicit)
-    definitions, results = _fewer_names(tape.needed(entries), list(entries))
+    definitions, results = _fewer_names(tape.needed(entries), list(entries), model.q)
     return Shown(definitions, results, named, explicit)
 
 
@@ -53,7 +53,7 @@ def simplified(expression: Expression) -> Expression:
 
 
 def _fewer_names(
-    definitions: list[Definition], results: list[Expression]
+    definitions: list[Definition], results: list[Expression], inputs: Sequence[Expression]
 ) -> tuple[list[Definition], list[Expression]]:
     """Names used once, of something short, give way to it; the others are numbered anew."""
     uses: dict[Expression, int] = {}
@@ -62,15 +62,22 @@ def _fewer_names(
             uses[symbol] = uses.get(symbol, 0) + 1
     known: dict[Expression, Expression] = {}
     kept: list[Definition] = []
+    prefix = _free_prefix([str(name) for name in inputs])
     for each in definitions:
         value = each.value.xreplace(known)
         if uses[each.symbol] == 1 and count(value) <= INLINE:
             known[each.symbol] = value
             continue
-        symbol = sp.Symbol(f"x{len(kept) + 1}", real=True)
+        symbol = sp.Symbol(f"{prefix}{len(kept) + 1}")
         known[each.symbol] = symbol
         kept.append(Definition(symbol, value))
     return kept, [result.xreplace(known) for result in results]
+
+
+def _free_prefix(names: Sequence[str]) -> str:
+    """A letter that no coordinate's name begins with and a number follows."""
+    taken = {name[0] for name in names if name[1:2].isdigit()}
+    return next(letter for letter in "xyzabcde_" if letter not in taken)
 
 
 def text(expression: Expression) -> str:

@@ -139,8 +139,8 @@ def test_compound_maps_against_the_twist_of_the_pose(groups):
     beta = sp.Matrix([0.7, -0.4, 1.2, 0.6][: len(columns)])
     rates = (joint.gamma * beta).subs(values)
     pose = joint_configuration(columns, e)
-    moving = sum((pose.diff(x) * rate for x, rate in zip(e, rates, strict=True)), sp.zeros(4))
-    twist = (pose.inv() * moving).subs(values)
+    moving = sum((pose.diff(x).subs(values) * rate for x, rate in zip(e, rates, strict=True)), sp.zeros(4))
+    twist = pose.subs(values).inv() * moving
     expected = np.array([twist[2, 1], twist[0, 2], twist[1, 0], *twist[:3, 3]], float)
     assert np.abs(np.array((joint.H * beta).subs(values), float).ravel() - expected).max() < 1e-12
 
