@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from machine.drivers import DriverSettings
 from machine.estimation import EstimatorSettings
 from machine.problems import Problem
 from multibody.layout import ORDINARY
@@ -194,6 +195,7 @@ class Machine:
     initial_v: NDArray[np.float64]
     plant: PlantSettings
     controller: ControllerSettings
+    driver: DriverSettings
     interface_hash: str
     model_hash: str
     plant_model_hash: str

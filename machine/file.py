@@ -10,6 +10,7 @@ from machine.bodies import BodySpec, PointSpec
 from machine.constraint_base import CoordinateName
 from machine.constraints import Constraint
 from machine.contacts import ContactSpec
+from machine.drivers import DriverSpec
 from machine.fields import Name, Number, Section, Vector3, entry
 from machine.joint_types import Joint
 from machine.motors import Motor
@@ -55,3 +56,4 @@ class MachineFile(Section):
     )
     plant: PlantSpec = entry("The plant daemon", default=PlantSpec())
     controller: ControllerSpec = entry("The controller daemon", default=ControllerSpec())
+    driver: DriverSpec = entry("What the numbers of hardware in the plant's place mean", default=DriverSpec())

@@ -13,6 +13,7 @@ from machine.catalogue import shipped, shipped_path
 from machine.compliance import check_steps, with_compliance
 from machine.controllable import leverage_warnings
 from machine.description import Machine, interface_of
+from machine.drivers import driver_settings
 from machine.file import MachineFile
 from machine.goals import goal_coordinates
 from machine.hashes import fingerprint
@@ -73,6 +74,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         initial_v=v,
         plant=plant,
         controller=building.controller_settings(file, goals, preloads(file, document, assembly.freedoms)),
+        driver=driver_settings(file.driver, motors, sensors),
         interface_hash=fingerprint(interface_of(joints, motors, sensors, plant.period_s)),
         model_hash=fingerprint(building.physics(file)),
         plant_model_hash=fingerprint(building.physics(plant_file)),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from machine.compliance import check_contacts
 from machine.constraint_references import check_constraints
+from machine.drivers import check_driver
 from machine.file import MachineFile
 from machine.freedoms import coordinates, freedoms, initial_keys, initial_names, joint_limits, owned
 from machine.names import nearest
@@ -28,9 +29,14 @@ def check_references(file: MachineFile, document: Document) -> list[Problem]:
         _names,
         _initial,
         _settings,
+        _driver,
     )
     problems = [problem for rule in rules for problem in rule(file, document)]
     return sorted(problems, key=lambda problem: (problem.line or 0, problem.column or 0))
+
+
+def _driver(file: MachineFile, document: Document) -> Iterator[Problem]:
+    yield from check_driver(file, document, freedoms(file))
 
 
 def _tree(file: MachineFile, document: Document) -> Iterator[Problem]:

@@ -40,6 +40,16 @@ def plant(
             "--plant-set", metavar="KEY=VALUE", help="Let the plant differ: upper_arm.mass_kg=+20%."
         ),
     ] = None,
+    driver: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:CLASS", help="Driver of real hardware; or one that ships: udp. None: simulate."
+        ),
+    ] = None,
+    driver_set: Annotated[
+        list[str] | None,
+        typer.Option("--driver-set", metavar="KEY=VALUE", help="An option of the driver: port=5800."),
+    ] = None,
     realtime: Annotated[
         RealtimeChoice,
         typer.Option(help="Refuse to start, warn, or stay silent when real time is not granted."),
@@ -58,14 +68,27 @@ def plant(
         Path | None, typer.Option(help="Folder with the *.public files of the controllers that may connect.")
     ] = None,
 ) -> None:
-    """Runs the machine itself, simulated: it starts braked and waits for a controller.
+    """Runs the machine itself, simulated or behind a driver: it starts braked and waits for a controller.
 
-    It ends with Ctrl-C. Exit status: 0 ended, 1 the simulation diverged, 2 wrong usage or file, 3 refused.
+    It ends with Ctrl-C. Exit status: 0 ended, 1 the simulation diverged or the driver failed, 2 wrong usage
+    or file, 3 refused, 4 the driver found no device.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         status = _run(
-            config, endpoint, pace, plant_set or [], realtime, cpu, seed, as_json, lifeline, keys, allowed
+            config,
+            endpoint,
+            pace,
+            plant_set or [],
+            driver,
+            driver_set or [],
+            realtime,
+            cpu,
+            seed,
+            as_json,
+            lifeline,
+            keys,
+            allowed,
         )
     except KeyboardInterrupt:  # before the daemon counts signals itself; nothing runs yet
         status = 0
@@ -77,6 +100,8 @@ def _run(
     endpoint: str | None,
     pace: PaceChoice,
     plant_set: list[str],
+    driver: str | None,
+    driver_set: list[str],
     realtime: RealtimeChoice,
     cpu: int | None,
     seed: int,
@@ -90,7 +115,8 @@ def _run(
     single_threaded_blas()  # before anything imports numpy
     from machine import MachineError, load
     from multibody.compiling import COMPILING, when_compiling
-    from plant.daemon import PlantOptions, run
+    from plant.daemon import PaceNotOffered, PlantOptions, run
+    from plant.drivers.finding import NoDriver, read_options
     from plant.events import Events
     from plant.start import NotAssembled
     from protocol.codes import ExitCode, Pace
@@ -110,14 +136,19 @@ def _run(
             return _fail(
                 "--keys and --allowed belong together: the plant's secret file, and whom it lets in", 2
             )
+        if driver is None and driver_set:
+            return _fail("--driver-set is for a driver: name it with --driver", 2)
         machine = load(config, plant_set)
+        driver_options = read_options(driver_set)
         secured = server_keys(keys, allowed) if keys is not None and allowed is not None else None
-    except (MachineError, EndpointError) as error:
+    except (MachineError, EndpointError, NoDriver) as error:
         return _fail(str(error), ExitCode.USAGE)
-    options = PlantOptions(endpoint, paces, realtime.value, cpu, seed, secured, lifeline)
+    options = PlantOptions(
+        endpoint, paces, realtime.value, cpu, seed, secured, lifeline, driver, driver_options
+    )
     try:
         return run(machine, options, events)
-    except NotAssembled as error:
+    except (NotAssembled, MachineError, NoDriver, PaceNotOffered) as error:
         return _fail(str(error), ExitCode.USAGE)
     except (EndpointError, RealTimeRefused) as error:
         return _fail(str(error), ExitCode.REFUSED)

@@ -13,8 +13,8 @@ from multibody.model import Integers
 from multibody.touch_search import MOST_PARTS, quickest
 from multibody.vectors import Rows
 from plant.constrained_stepping import resist_constrained
-from plant.layout import CLASSICAL, METHOD, SUBSTEPS
-from plant.stepping import BRAKE, DAMP, look_back, resist, take_up
+from plant.layout import BRAKE, CLASSICAL, DAMP, METHOD, SUBSTEPS
+from plant.stepping import look_back, resist, take_up
 
 
 @part

@@ -16,9 +16,9 @@ from multibody.projection import onto_manifold
 from multibody.rotations import move
 from multibody.vectors import Rows
 from multibody.views import block, fill, matrix, vector
-from plant.layout import ADAPTIVE_RK4, METHOD, MOTORS, RESPONSE, RK4, STICKS, SUBSTEPS
+from plant.layout import ADAPTIVE_RK4, BRAKE, DAMP, METHOD, MOTORS, RESPONSE, RK4, STICKS, SUBSTEPS
 from plant.layout import ROWS as MOTOR_ROWS
-from plant.stepping import BRAKE, DAMP, impede, look_back, take_up
+from plant.stepping import impede, look_back, take_up
 
 REST = 1e-9
 """Speed (rad/s or m/s) below which a machine whose brakes all stick rests. What moves freely beside stuck

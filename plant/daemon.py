@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from machine import Machine
-from multibody.compiling import warm
 from plant.device import Device
+from plant.drivers.driver import Driver, DriverFailed
+from plant.drivers.finding import make_driver
 from plant.events import Events
+from plant.hardware import Hardware
+from plant.homing import find_home
+from plant.machinery import Machinery, MachineryFailed
 from plant.paces import PACES, alone
-from plant.simulator import SimulationDiverged, period_of
 from protocol.codes import ExitCode, Pace
 from protocol.endpoints import Seat, claim
 from protocol.keys import ServerKeys
@@ -26,7 +30,11 @@ FIFO_PRIORITY = 49
 
 @dataclass(frozen=True)
 class PlantOptions:
-    """How a plant daemon runs. endpoint None: the machine's seat; cpu None: the one that `timing` picks."""
+    """How a plant daemon runs. endpoint None: the machine's seat; cpu None: the one that `timing` picks.
+
+    `driver` names the driver of hardware (`plant.drivers.finding`), None: the machine is simulated;
+    `driver_options` win over those of the file.
+    """
 
     endpoint: str | None = None
     paces: tuple[Pace, ...] = tuple(Pace)
@@ -35,6 +43,8 @@ class PlantOptions:
     seed: int = 0
     keys: ServerKeys | None = None
     lifeline: bool = False
+    driver: str | None = None
+    driver_options: dict[str, Any] = field(default_factory=dict)
 
 
 class Ending:
@@ -54,26 +64,72 @@ class Ending:
 
 
 def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
-    """The life of the daemon. Raises RealTimeRefused, or EndpointError (Taken), before it begins."""
+    """The life of the daemon.
+
+    Raises RealTimeRefused, EndpointError (Taken), NoDriver, MachineError or PaceNotOffered before it begins.
+    """
+    driver = None
+    if options.driver is not None:
+        driver = make_driver(options.driver, machine, options.driver_options)
+        options = replace(options, paces=_paces_of(driver, options.paces))
     lifeline = Lifeline.from_stdin() if options.lifeline else None
     with _seated(machine, options), Interrupts() as interrupts:
         if lifeline is not None:
             ignore_interrupts()
         ending = Ending(interrupts, lifeline)
-        period_of(machine)
         # Before the real-time priority: compiling at it would starve whatever else runs on this processor.
-        if not _warm(ending, events):
+        if driver is None and not _warm(machine, ending, events):
             return ExitCode.DONE
         obtained = _real_time(options)
         try:
-            with DeviceServer(options.endpoint or Seat.named(machine.name).plant, options.keys) as server:
-                device = Device(machine, server, events, options.paces, options.seed)
+            endpoint = options.endpoint or Seat.named(machine.name).plant
+            with (
+                DeviceServer(endpoint, options.keys) as server,
+                closing(_machinery(machine, driver, options.seed, events)) as machinery,
+            ):
+                if isinstance(machinery, Hardware) and not _started(machinery, ending, events):
+                    return ExitCode.DONE
+                device = Device(machine, machinery, server, events, options.paces)
                 obtained.freeze_garbage()
                 _introduce(device, obtained, events)
                 return _serve(device, ending, events)
+        except DriverFailed as failed:
+            events.say("failed", str(failed))
+            return ExitCode.NOBODY_THERE
         finally:
             obtained.close()
             events.close()
+
+
+class PaceNotOffered(ValueError):
+    """The driver's device cannot run at the pace asked for."""
+
+
+def _paces_of(driver: Driver, asked: tuple[Pace, ...]) -> tuple[Pace, ...]:
+    description = driver.describe()
+    both = tuple(pace for pace in asked if pace in description.paces)
+    if not both:
+        raise PaceNotOffered(
+            f"{description.name} runs at pace {', '.join(description.paces)}, not {', '.join(asked)}"
+        )
+    return both
+
+
+def _machinery(machine: Machine, driver: Driver | None, seed: int, events: Events) -> Machinery:
+    """The machine, simulated, or behind its driver."""
+    if driver is not None:
+        return Hardware(machine, driver, events.say)
+    from plant.simulator import Simulator  # its kernels are for those who simulate
+
+    return Simulator(machine, seed)
+
+
+def _started(hardware: Hardware, ending: Ending, events: Events) -> bool:
+    """Connects to the device and lets it find its zero; False when the daemon is to end meanwhile."""
+    hardware.start()
+    if hardware.machine.driver.homing == "procedure" and not hardware.homed:
+        return find_home(hardware, ending, events)
+    return True
 
 
 def _seated(machine: Machine, options: PlantOptions) -> AbstractContextManager[object]:
@@ -91,8 +147,12 @@ def _real_time(options: PlantOptions) -> Obtained:
     return set_up(options.realtime, cpus=cpus or share_processors()[0], fifo_priority=FIFO_PRIORITY)
 
 
-def _warm(ending: Ending, events: Events) -> bool:
-    """Compiles or loads the kernels; False when somebody asked to end meanwhile."""
+def _warm(machine: Machine, ending: Ending, events: Events) -> bool:
+    """Compiles or loads the simulator's kernels; False when somebody asked to end meanwhile."""
+    from multibody.compiling import warm
+    from plant.simulator import period_of
+
+    period_of(machine)
 
     def progress(_done: int, _total: int, _name: str) -> None:
         if ending.looked():
@@ -109,12 +169,15 @@ def _warm(ending: Ending, events: Events) -> bool:
 
 
 def _introduce(device: Device, obtained: Obtained, events: Events) -> None:
-    machine, server = device.machine, device.server
+    machine, server, machinery = device.machine, device.server, device.machinery
     for warning in (*map(str, machine.warnings), *obtained.warnings):
         events.say("warning", warning)
     events.say("realtime", obtained.line)
     paces = ", ".join(device.seat.terms.paces)
-    text = f"{machine.name} braked at {server.endpoint}, {1e3 * device.period_s:g} ms periods, pace {paces}"
+    what = (
+        f"{machine.name} ({machinery.description.name})" if isinstance(machinery, Hardware) else machine.name
+    )
+    text = f"{what} braked at {server.endpoint}, {1e3 * device.period_s:g} ms periods, pace {paces}"
     events.say("ready", text, endpoint=server.endpoint, name=machine.name, period_s=device.period_s)
     events.flush()
 
@@ -130,12 +193,13 @@ def _serve(device: Device, ending: Ending, events: Events) -> ExitCode:
             if len(paces) > 1:  # in lockstep a real-time priority would starve the neighbours
                 set_policy(None if owner.pace is Pace.LOCKSTEP else FIFO_PRIORITY)
             PACES[owner.pace](device, ending)
-    except SimulationDiverged as diverged:
-        events.say("diverged", str(diverged))
-        device.leave(str(diverged))
+    except MachineryFailed as ended:
+        failed = isinstance(ended, DriverFailed)
+        events.say("failed" if failed else "diverged", str(ended))
+        device.leave(str(ended))
         device.server.close(flush_ms=100)
         return ExitCode.GOAL_FAILED
     device.leave("the plant was stopped")
-    events.say("end", f"ended, braked, at tick {device.simulator.tick}")
+    events.say("end", f"ended, braked, at tick {device.machinery.tick}")
     device.server.close(flush_ms=100)
     return ExitCode.DONE

@@ -1,8 +1,8 @@
 """The plant behind the device link: what is heard takes effect on the machine, what it measures is said.
 
-A tick is three calls, in every pace: `take` (the fresh command takes effect, or the watchdog counts),
-`speak` (the state is sent), `step` (one period of motion with what is latched). The paces (`plant.paces`)
-decide when.
+A tick is four calls, in every pace: `take` (the fresh command takes effect, or the watchdog counts), `sense`
+(the machine is given it, and measured), `speak` (the state is sent), `step` (one period of motion with what
+is latched). The paces (`plant.paces`) decide when.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Final
 
 from machine import Machine
 from plant.events import Events
+from plant.layout import DAMP
+from plant.machinery import Machinery
 from plant.session import Counts, Greeting, Hearing, Owner, Seat, Terms
-from plant.simulator import Simulator
-from plant.stepping import DAMP
 from plant.watchdog import Watchdog
 from protocol.codes import PROTOCOL_VERSION, DeviceFault, DeviceStatus, Mode, Pace
 from protocol.errors import ProtocolError
@@ -22,26 +22,31 @@ from protocol.handshake import Bye, Handshake, Hello, Refuse, Welcome, peer_vers
 from protocol.link import CommandCodec, StateCodec, kind_of
 from protocol.sockets import DeviceServer
 
-_READY: Final = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)
-_TRIPPED: Final = int(DeviceStatus.FAULT | DeviceStatus.HOMED)
+_ENABLED: Final = int(DeviceStatus.ENABLED)
+_FAULT: Final = int(DeviceStatus.FAULT)
 
 
 class Device:
-    """One simulated machine at one end of a device link.
+    """One machine, simulated or real, at one end of a device link.
 
     `missed` counts the ticks at which no command for them had come, `slipped` the periods that the clock
     skipped; both begin anew with each session.
     """
 
     def __init__(
-        self, machine: Machine, server: DeviceServer, events: Events, paces: tuple[Pace, ...], seed: int = 0
+        self,
+        machine: Machine,
+        machinery: Machinery,
+        server: DeviceServer,
+        events: Events,
+        paces: tuple[Pace, ...],
     ) -> None:
         settings = machine.plant
         self.machine, self.server, self.events = machine, server, events
         self.period_s = settings.period_s
-        self.simulator = Simulator(machine, seed)
-        names = machine.plant_mechanism.joint_names
-        self.watchdog = Watchdog(settings.command_timeout_periods, settings.on_timeout, self.period_s, names)
+        self.machinery = machinery
+        allowed = settings.command_timeout_periods
+        self.watchdog = Watchdog(allowed, settings.on_timeout, self.period_s, machinery.joints)
         self.seat = Seat(Terms(machine.interface_hash, machine.interface(), self.period_s, paces))
         self.missed = self.slipped = 0
         self.fresh = False
@@ -58,53 +63,60 @@ class Device:
 
     def take(self) -> None:
         """At a tick: the newest fresh command takes effect; without one the watchdog counts, and may trip."""
-        simulator, watchdog = self.simulator, self.watchdog
+        machinery, watchdog = self.machinery, self.watchdog
         if self.fresh:
             self.fresh = False
-            command, before = self._newest, simulator.mode
-            simulator.latch(command.mode, command.effort)
-            watchdog.fresh(simulator.tick)
+            command, before = self._newest, machinery.mode
+            machinery.latch(command.mode, command.effort)
+            watchdog.fresh(machinery.tick)
             self._settling = False
             if command.mode != before:
                 self._show(fault=0)
-        elif watchdog.due(simulator.tick) and self.seat.taken:
-            periods = simulator.tick - watchdog.last_fresh_tick
+        elif watchdog.due(machinery.tick) and self.seat.taken:
+            periods = machinery.tick - watchdog.last_fresh_tick
             self.trip(f"no fresh command for {periods} periods")
 
     def speak(self) -> None:
         """Sends the state of this tick to the owner and keeps its bytes."""
-        owner, simulator = self.seat.owner, self.simulator
-        if owner is None:
+        owner, machinery = self.seat.owner, self.machinery
+        if owner is None or not machinery.sampled:
             return
-        tick = simulator.tick
+        tick = machinery.tick
+        status, fault = machinery.status, self._fault or machinery.fault
+        if fault:
+            status = (status & ~_ENABLED if self._fault else status) | _FAULT
         owner.sent_seq = seq = tick - owner.first_tick
         owner.unanswered += 1
         owner.reply = reply = self._pack(
             owner.session,
             seq,
             tick * self.period_s,
-            simulator.measured_q,
-            simulator.measured_v,
-            simulator.effort,
+            machinery.measured_q,
+            machinery.measured_v,
+            machinery.effort,
             self._mode,
-            self._status,
-            self._fault,
+            status,
+            fault,
             owner.taken_seq,
         )
         self.server.send(owner.peer, reply)
 
+    def sense(self) -> None:
+        """What is latched reaches the machine, and its sensors are read. Raises MachineryFailed."""
+        self.machinery.sense()
+
     def step(self) -> None:
-        """One period of motion. Raises SimulationDiverged."""
-        self.simulator.integrate()
+        """One period of motion. Raises MachineryFailed."""
+        self.machinery.integrate()
         if self._settling:
             self._settle()
 
     def trip(self, cause: str) -> None:
         """The watchdog's action takes over at this tick; the session is over, its owner still answered."""
-        owner, tick = self.seat.owner, self.simulator.tick
+        owner, tick = self.seat.owner, self.machinery.tick
         name = owner.name if owner else ""
         trip = self.watchdog.trip(tick, cause, name)
-        self.simulator.act(trip.action)
+        self.machinery.act(trip.action)
         self.fresh = False
         if owner is not None:
             owner.alive = False
@@ -196,8 +208,8 @@ class Device:
         return hello, self.seat.judge_hello(hello)
 
     def _enter(self, hello: Hello, peer: bytes) -> None:
-        simulator, machine = self.simulator, self.machine
-        owner = self.seat.enter(hello, peer, simulator.tick)
+        machinery, machine = self.machinery, self.machine
+        owner = self.seat.enter(hello, peer, machinery.tick)
         report = self.watchdog.last_trip
         owner.welcome = Welcome(
             session=hello.session,
@@ -206,20 +218,20 @@ class Device:
             model=machine.plant_model_hash,
             pace=hello.pace,
             period_s=self.period_s,
-            tick=simulator.tick,
+            tick=machinery.tick,
             command_timeout_periods=machine.plant.command_timeout_periods,
             layout=machine.interface(),
             watchdog=report.as_map() if report else None,
         ).pack()
-        self.watchdog.handshake(simulator.tick, self._grace)
-        simulator.travel[:] = 0.0
+        self.watchdog.handshake(machinery.tick, self._grace)
+        machinery.travel[:] = 0.0
         self.fresh = False
         self.missed = self.slipped = 0
         self._show(fault=0)
         self.server.send(peer, owner.welcome)
         differs = bool(hello.model) and hello.model != machine.plant_model_hash
         text = (
-            f"connected: {owner.name}, {owner.pace} pace, session {owner.session}, from tick {simulator.tick}"
+            f"connected: {owner.name}, {owner.pace} pace, session {owner.session}, from tick {machinery.tick}"
         )
         note = "; its model differs from this plant's inertia or geometry" if differs else ""
         self.events.say(
@@ -243,30 +255,28 @@ class Device:
     # -- the rest ----------------------------------------------------------------------------------------
 
     def _brake(self) -> None:
-        self.simulator.act("brake")
+        self.machinery.act("brake")
         self._show(fault=0)
 
     def _settle(self) -> None:
-        simulator = self.simulator
-        if not simulator.standing:
+        machinery = self.machinery
+        if not machinery.standing:
             return
         self._settling = False
-        trip = self.watchdog.standstill(simulator.tick, simulator.travel.tolist())
+        trip = self.watchdog.standstill(machinery.tick, machinery.travel.tolist())
         ways = ", ".join(f"{name} {way:.6g}" for name, way in trip.travel.items())
         text = (
-            f"standstill at tick {simulator.tick}, {simulator.tick - trip.last_fresh_tick} periods after it"
+            f"standstill at tick {machinery.tick}, {machinery.tick - trip.last_fresh_tick} periods after it"
         )
         self.events.say("standstill", f"{text}; travelled since then (rad or m): {ways}", **trip.as_map())
 
     def _show(self, fault: int) -> None:
-        mode = self.simulator.mode
-        braked = int(DeviceStatus.BRAKE) if mode == Mode.BRAKE else 0
+        mode = self.machinery.mode
         self._fault = int(fault)
         self._mode = int(Mode.ZERO if mode == DAMP else mode)
-        self._status = (_TRIPPED if fault else _READY) | braked
 
     def _summary(self, owner: Owner) -> str:
-        ticks = self.simulator.tick - owner.first_tick
+        ticks = self.machinery.tick - owner.first_tick
         return f"{ticks} ticks, {self.missed} without their command, {self.slipped} periods slipped"
 
     def _tell_rarely(self, name: str, what: str) -> None:

@@ -6,8 +6,8 @@ from multibody.layout import N_ROWS
 from multibody.model import Integers
 from multibody.vectors import Rows
 from plant.constrained_stepping import resist_constrained
-from plant.layout import SUBSTEPS
-from plant.stepping import BRAKE, DAMP, look_back, resist, take_up
+from plant.layout import BRAKE, DAMP, SUBSTEPS
+from plant.stepping import look_back, resist, take_up
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))

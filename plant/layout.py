@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from machine import Machine
 
+BRAKE, ZERO, EFFORTS, DAMP = range(4)
+"""What acts on the motors: a command's modes (protocol.codes.Mode), and damping, the watchdog's alone."""
+
 MOTORS, SENSORS, SUBSTEPS, METHOD = range(4)
 RK4, SEMI_IMPLICIT, ADAPTIVE_RK4, GAUSS = range(4)
 METHODS = {"rk4": RK4, "semi_implicit": SEMI_IMPLICIT, "adaptive_rk4": ADAPTIVE_RK4, "gauss": GAUSS}

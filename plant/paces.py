@@ -1,6 +1,6 @@
 """When the plant ticks: by its own clock (device), on commands (host), or with no clock (lockstep).
 
-Each pace begins with the state of the tick at which its session entered, and repeats: wait, `take`,
+Each pace begins with the state of the tick at which its session entered, and repeats: wait, `take`, `sense`,
 `speak`, `step`. So the motion of a period is computed while the controller computes its command, in all
 paces alike. A pace ends when its session is replaced or needs nothing more from it; `alone` covers the time
 without a session.
@@ -43,6 +43,7 @@ def device_clocked(device: Device, ending: Ending) -> None:
     ticker = Ticker(round(1e9 * device.period_s))
     slips = Slips(device)
     ticker.start()
+    device.sense()
     device.speak()
     device.step()
     while True:
@@ -55,6 +56,7 @@ def device_clocked(device: Device, ending: Ending) -> None:
         if not device.fresh or owner.taken_seq != owner.sent_seq:
             device.missed += owner.taken_seq >= 0
         device.take()
+        device.sense()
         if owner.unanswered < UNANSWERED_STATES:
             device.speak()
         device.step()
@@ -67,6 +69,7 @@ def host_clocked(device: Device, ending: Ending) -> None:
     owner = device.seat.owner
     assert owner is not None
     period = round(1e9 * device.period_s)
+    device.sense()
     device.speak()
     device.step()
     deadline = now_ns() + period + period // 2
@@ -82,6 +85,7 @@ def host_clocked(device: Device, ending: Ending) -> None:
         if not device.fresh:
             device.missed += owner.taken_seq >= 0
         device.take()
+        device.sense()
         if owner.unanswered < UNANSWERED_STATES:
             device.speak()
         device.step()
@@ -95,6 +99,7 @@ def lockstep(device: Device, ending: Ending) -> None:
     assert owner is not None
     receive, hear, seat, events = device.server.receive, device.hear, device.seat, device.events
     patience_s = device.machine.plant.peer_timeout_s
+    device.sense()
     device.speak()
     device.step()
     heard_s = time.monotonic()
@@ -107,6 +112,7 @@ def lockstep(device: Device, ending: Ending) -> None:
             said = hear(*received) if received is not None else None
             if said is Hearing.FRESH:
                 device.take()
+                device.sense()
                 device.speak()
                 device.step()
                 quiet = False
@@ -134,7 +140,7 @@ def alone(device: Device, ending: Ending) -> None:
     """No session: a moving machine goes on in real time; one that rests braked waits, and time with it."""
     ticker: Ticker | None = None
     while not (device.seat.taken or ending.looked()):
-        if device.simulator.resting:
+        if device.machinery.resting:
             ticker = None
             received = device.server.receive(_SLICE_MS)
             if received is not None:
@@ -143,6 +149,7 @@ def alone(device: Device, ending: Ending) -> None:
             if ticker is None:
                 ticker = Ticker(round(1e9 * device.period_s))
                 ticker.start()
+            device.sense()
             device.step()
             ticker.wait()
             taken = 0
@@ -189,15 +196,15 @@ def _is_command(said: object) -> bool:
 
 def _over(device: Device, owner: Owner, ending: Ending) -> bool:
     """Whether a clocked pace has nothing more to do."""
-    if ending.asked or (device.simulator.tick % _TICKS_BETWEEN_LOOKS == 0 and ending.looked()):
+    if ending.asked or (device.machinery.tick % _TICKS_BETWEEN_LOOKS == 0 and ending.looked()):
         return True
-    return not owner.alive and owner.unanswered >= UNANSWERED_STATES and device.simulator.standing
+    return not owner.alive and owner.unanswered >= UNANSWERED_STATES and device.machinery.standing
 
 
 class Slips:
     """After an overrun the plant's time slips, or advances by the missed periods, as the machine file says.
 
-    Says so at most once a second.
+    A real machine's time has passed in any case. Says so at most once a second.
     """
 
     _QUIET_NS = 1_000_000_000
@@ -211,18 +218,22 @@ class Slips:
     def after(self, missed: int, at_ns: int) -> None:
         """`missed` whole periods went by without a tick, the last of them at `at_ns`."""
         device = self._device
-        if self._advance:
+        if device.machinery.runs_by_itself:
+            device.machinery.tick += missed
+        elif self._advance:
             for done in range(missed):
-                if device.simulator.resting:
-                    device.simulator.tick += missed - done
+                if device.machinery.resting:
+                    device.machinery.tick += missed - done
                     break
                 device.take()
+                device.sense()
                 device.step()
         else:
             device.slipped += missed
         self._unsaid += missed
         if at_ns - self._said_ns >= self._QUIET_NS:
-            what = "advanced over" if self._advance else "slipped by"
+            advances = self._advance or device.machinery.runs_by_itself
+            what = "advanced over" if advances else "slipped by"
             text = f"overrun: the plant's time {what} {self._unsaid} periods"
             device.events.say(
                 "overrun", text, periods=self._unsaid, on_overrun=device.machine.plant.on_overrun

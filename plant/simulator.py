@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 
 from machine import Machine
 from plant import layout
+from plant.layout import BRAKE, DAMP, ZERO
+from plant.machinery import MachineryFailed
 from plant.start import put_together
-from plant.stepping import BRAKE, DAMP, ZERO, advance, latch, measure
+from plant.stepping import advance, latch, measure
+from protocol.codes import DeviceStatus
 
 Floats = NDArray[np.float64]
+_READY: Final = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)
 ACTIONS: Final = {"brake": BRAKE, "damp": DAMP, "zero": ZERO}
 STANDSTILL: Final = 1e-6
 """Largest speed (rad/s or m/s) at which a machine that cannot stick is said to stand still."""
@@ -40,12 +44,12 @@ def period_of(machine: Machine) -> Callable[..., float]:
     return period
 
 
-class SimulationDiverged(Exception):
+class SimulationDiverged(MachineryFailed):
     """The integration left the finite numbers; the text says where and what to change in the machine file."""
 
 
 class Simulator:
-    """A machine that starts braked, in the file's initial state.
+    """A machine that starts braked, in the file's initial state (`plant.machinery.Machinery`).
 
     Views into its memory, none of them to be written from outside: `q`, `v` (nv, true state), `measured_q`,
     `measured_v` (per sensor, of the present state), `effort` (per motor, what acts), `travel` (nv, length
@@ -53,8 +57,13 @@ class Simulator:
     `fastest` is the largest speed of a joint. `seed` decides the sensors' noise.
     """
 
+    runs_by_itself = False
+    sampled = True
+    fault = 0
+
     def __init__(self, machine: Machine, seed: int = 0) -> None:
         self.machine = machine
+        self.joints = machine.plant_mechanism.joint_names
         self.tick = 0
         self.mode = BRAKE
         self._work = machine.plant_mechanism.workspace()
@@ -96,6 +105,17 @@ class Simulator:
             if fastest == math.inf:
                 raise SimulationDiverged(self._diverged())
             self.fastest = fastest
+
+    def sense(self) -> None:
+        """Nothing is left to do: the sensors were sampled when the period ended."""
+
+    def close(self) -> None:
+        """Nothing is left to do."""
+
+    @property
+    def status(self) -> int:
+        """Status bits (protocol.codes.DeviceStatus)."""
+        return _READY | (int(DeviceStatus.BRAKE) if self.mode == BRAKE else 0)
 
     @property
     def resting(self) -> bool:

@@ -36,9 +36,11 @@ from plant.layout import (
     ADAPTIVE_RK4,
     BEFORE,
     BOUND,
+    BRAKE,
     BRAKE_EFFORT,
     COMMANDED,
     COMPLIANCE,
+    DAMP,
     DAMPING,
     DELASSUS,
     DRAWN,
@@ -68,10 +70,8 @@ from plant.layout import (
     SUBSTEPS,
     TRAVEL,
     TRIAL,
+    ZERO,
 )
-
-BRAKE, ZERO, EFFORTS, DAMP = range(4)
-"""What acts on the motors: a command's modes (protocol.codes.Mode), and damping, the watchdog's alone."""
 
 
 @kernel(void(INTEGERS, BUFFER, int64, VECTOR))

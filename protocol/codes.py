@@ -85,6 +85,8 @@ class DeviceFault(IntEnum):
     """The supply of the motors is missing or outside its limits."""
     SIMULATION = 6
     """The simulated state is no longer finite."""
+    LIMIT = 7
+    """A joint went beyond its limits of position or speed, and the plant braked it."""
     VENDOR = 1000
 
 

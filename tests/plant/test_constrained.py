@@ -6,9 +6,9 @@ import pytest
 from machine import load
 from multibody.dynamics import dynamics, energy
 from multibody.rows import constraint_rows
+from plant.layout import BRAKE, EFFORTS, ZERO
 from plant.offline import simulate
 from plant.simulator import Simulator
-from plant.stepping import BRAKE, EFFORTS, ZERO
 
 CLOSED = ("slider_crank", "four_bar", "five_bar", "platform_3rrs", "delta")
 

@@ -10,9 +10,9 @@ import pytest
 
 from benchmarks.halving import measure
 from machine import check, load, shipped_path
+from plant.layout import EFFORTS
 from plant.offline import simulate
 from plant.simulator import Simulator
-from plant.stepping import EFFORTS
 
 
 def test_half_the_step_divides_the_error_by_sixteen_through_branch_poses() -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from machine import Machine, load
 from multibody.functions import kinetic_energy, potential_energy
+from plant.layout import BRAKE, EFFORTS, ZERO
 from plant.simulator import SimulationDiverged, Simulator
-from plant.stepping import BRAKE, EFFORTS, ZERO
 
 G = 9.81
 DT = 0.001

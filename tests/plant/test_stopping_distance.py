@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from machine import load
 from multibody.functions import inverse_dynamics, point_position
+from plant.layout import EFFORTS
 from plant.simulator import Simulator
-from plant.stepping import EFFORTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "plant.md"
 SCARA = load("scara")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from machine import Machine, load
+from plant.layout import BRAKE, DAMP, EFFORTS
 from plant.offline import simulate
 from plant.simulator import Simulator
-from plant.stepping import BRAKE, DAMP, EFFORTS
 
 SLED = """
 name: sled

@@ -1,0 +1,1 @@
+"""Drivers: small classes through which the plant daemon stands in front of real hardware."""

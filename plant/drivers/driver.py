@@ -1,0 +1,149 @@
+"""What a driver is: five calls between linkwork's tick and a device, in the device's own numbers.
+
+linkwork keeps the link, the session, the watchdog, the limits, the scaling, the homing and the events; a
+driver only carries numbers to and fro. `docs/drivers.md` leads through one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plant.machinery import MachineryFailed
+from protocol.codes import Mode, Pace
+
+Floats = NDArray[np.float64]
+
+
+class DriverFailed(MachineryFailed):
+    """The device cannot be used any more, or not at all. The text says what happened and what to do.
+
+    For what passes by itself, a datagram lost, a sample late, `read` returns False instead.
+    """
+
+
+class OptionError(ValueError):
+    """An option of the driver that cannot be used: which, what was found, what is allowed, what to do."""
+
+    def __init__(self, key: str, message: str, found: str = "", allowed: str = "", remedy: str = "") -> None:
+        super().__init__(f"{key}: {message}")
+        self.key, self.message = key, message
+        self.found, self.allowed, self.remedy = found, allowed, remedy
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a driver is made from: its `options` (the file's `driver.options`), and the size of the machine.
+
+    `motors` and `sensors` count those of the machine file; `period_s` is the time between two ticks.
+    """
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    motors: int = 1
+    sensors: int = 1
+    period_s: float = 0.001
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a device is.
+
+    `motors`, `sensors`: its channels. `period_s`: the shortest and the longest time between two ticks that it
+    bears. `watchdog_s`: after so long without `write` it brakes by itself; 0: it does not, which makes a
+    crash of this computer dangerous. `brakes`, `velocities`, `temperatures`: whether it has them. `paces`:
+    those at which it can run; only a device without a clock of its own, a simulated one, can run in lockstep.
+    """
+
+    name: str
+    motors: int
+    sensors: int
+    about: str = ""
+    period_s: tuple[float, float] = (0.0005, 0.1)
+    watchdog_s: float = 0.0
+    brakes: bool = False
+    velocities: bool = False
+    temperatures: bool = False
+    paces: tuple[Pace, ...] = (Pace.DEVICE, Pace.HOST)
+
+
+@dataclass(slots=True)
+class Command:
+    """What `write` gives to the device: the mode of all motors and, per channel, the effort in its own unit.
+
+    In BRAKE the brakes are to be on, and the efforts act under them (0 as a rule); a device without brakes
+    does what holds best, at least no harm. ZERO: brakes off, no effort. EFFORT: brakes off, the efforts act.
+    """
+
+    effort: Floats
+    mode: Mode = Mode.BRAKE
+
+
+@dataclass(slots=True)
+class Reading:
+    """What `read` fills in, per channel and in the device's own units; what it does not know it leaves alone.
+
+    `position`: counts or rad of the encoder, m. `velocity`: the same per second. `effort`: what acts, in the
+    command's unit. `temperature`: °C, NaN where not measured. `status`: bits of protocol.codes.DeviceStatus.
+    `fault`: a protocol.codes.DeviceFault, 1000 and above the vendor's own.
+    """
+
+    position: Floats
+    velocity: Floats
+    effort: Floats
+    temperature: Floats
+    status: int = 0
+    fault: int = 0
+
+    @classmethod
+    def sized(cls, description: Description) -> Reading:
+        """An empty reading of a device."""
+        motors, sensors = description.motors, description.sensors
+        return cls(np.zeros(sensors), np.zeros(sensors), np.zeros(motors), np.full(motors, np.nan))
+
+
+class Driver(Protocol):
+    """A device behind five calls. The class is called with a `Setup`; it may raise OptionError, no more.
+
+    **Timing.** Once a period, always in this order: `write`, then at once `read`. The two together must be
+    done well within a period, and may wait for the device, but for half a period at most. What
+    `write` gives acts from now on; what `read` gives is as of now. They come from one thread, and in
+    `linkwork plant` also while no controller is there (mode BRAKE).
+
+    **Units** are the device's own, the same in every call; the machine file's section `driver` says what they
+    are. Signs, offsets, gears and limits are not the driver's business.
+    """
+
+    def __init__(self, setup: Setup) -> None: ...
+
+    def describe(self) -> Description:
+        """What the device is. Works before `start`, moves nothing, always says the same."""
+        ...
+
+    def start(self) -> None:
+        """Connects. The device is braked after this. May take seconds. Raises DriverFailed."""
+        ...
+
+    def write(self, command: Command) -> None:
+        """Gives the device this command; keeps nothing of the object. Raises DriverFailed."""
+        ...
+
+    def read(self, reading: Reading) -> bool:
+        """Fills in the newest sample; False where none came in time. Raises DriverFailed."""
+        ...
+
+    def stop(self) -> None:
+        """Brakes and disconnects. Once more, or after a failure, it does nothing. `start` may follow."""
+        ...
+
+
+@runtime_checkable
+class Homes(Protocol):
+    """A driver that can find its zero. Where `driver.homing` is `procedure`, the plant begins with this."""
+
+    def home(self) -> bool:
+        """Called once a period in place of `write`, until it returns True: it is homed, and braked."""
+        ...

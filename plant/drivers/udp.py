@@ -1,0 +1,199 @@
+"""The driver `udp`: one datagram there, one back, every period. `docs/drivers.md` has the table of bytes.
+
+A command carries a number, and the device answers it at once with its state and that number; an answer to an
+older command is dropped, and an answer that stays away is a lost sample. A reference device in C is
+`docs/examples/c/udp_device.c`.
+"""
+
+from __future__ import annotations
+
+import secrets
+import select
+import socket
+import struct
+import time
+import zlib
+from typing import Final
+
+from plant.drivers.driver import Command, Description, DriverFailed, Reading, Setup
+from plant.drivers.udp_options import Options
+from protocol.codes import DeviceStatus, Mode, Pace
+
+_COMMAND: Final = struct.Struct("<4sIIBBHI")
+_STATE: Final = struct.Struct("<4sIIBBBBHHI")
+_CRC: Final = struct.Struct("<I")
+_DO_HOME: Final = 1
+_TOP: Final = 1 << 32
+_FIRST_ANSWER_S: Final = 2.0
+_REPEAT_S: Final = 0.05
+_LOCKSTEP_ANSWER_S: Final = 1.0
+
+
+class Udp:
+    """A device at the other end of a UDP socket; the options are those of `plant.drivers.udp_options`."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.options = options = Options.read(setup)
+        self._motors, self._sensors = options.motors, options.sensors
+        self._period_us = round(1e6 * setup.period_s)
+        answer_s = options.answer_s or 0.5 * setup.period_s
+        self._answer_s = _LOCKSTEP_ANSWER_S if options.lockstep else answer_s
+        self._floats = struct.Struct(f"<{self._motors}f")
+        self._rest = struct.Struct(f"<{self._sensors}i{self._sensors}f{2 * self._motors}f")
+        self._size = _STATE.size + self._rest.size + _CRC.size
+        self._link: socket.socket | None = None
+        self._poll = select.poll()
+        self._session = self._seq = 0
+        self._last = b""
+        self._counts = [0] * self._sensors
+        self._known = False
+        self.dropped = 0
+        """Datagrams that were none of the device's, or damaged, since `start`."""
+
+    def describe(self) -> Description:
+        """What the options say; velocities and temperatures travel in every state."""
+        options = self.options
+        return Description(
+            name=f"udp device at {options.host}:{options.port}",
+            motors=self._motors,
+            sensors=self._sensors,
+            about="a microcontroller behind UDP datagrams",
+            period_s=(0.0005, 0.1),
+            watchdog_s=options.watchdog_s,
+            brakes=options.brakes,
+            velocities=True,
+            temperatures=True,
+            paces=tuple(Pace) if options.lockstep else (Pace.DEVICE, Pace.HOST),
+        )
+
+    def start(self) -> None:
+        """Opens a session: commands to brake until the device answers. Raises DriverFailed after 2 s."""
+        self.stop()
+        options = self.options
+        try:
+            family, _, _, _, address = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_DGRAM)[
+                0
+            ]
+            self._link = link = socket.socket(family, socket.SOCK_DGRAM)
+            link.setblocking(False)
+            link.connect(address)  # so that nobody else's datagrams come in
+        except OSError as error:
+            self.stop()
+            raise DriverFailed(
+                f"no way to {options.host}:{options.port}: {error.strerror or error}"
+            ) from None
+        self._poll = select.poll()
+        self._poll.register(link, select.POLLIN)
+        self._session, self._seq, self.dropped, self._known = secrets.randbits(32), 0, 0, False
+        description = self.describe()
+        reading, command = Reading.sized(description), Command(Reading.sized(description).effort)
+        deadline = time.monotonic() + _FIRST_ANSWER_S
+        while time.monotonic() < deadline:
+            self.write(command)
+            if self._await(reading, _REPEAT_S):
+                return
+        self.stop()
+        raise DriverFailed(
+            f"nobody answers at {options.host}:{options.port} with {self._sensors} sensors and "
+            f"{self._motors} motors; is the device on, and are driver.options right?"
+        )
+
+    def write(self, command: Command) -> None:
+        """Sends one command. A full buffer or an unreachable device is a lost datagram."""
+        self._send(command.mode, self._floats.pack(*command.effort.tolist()), 0)
+
+    def home(self) -> bool:
+        """Asks the device to find its zero; True once its status says HOMED."""
+        self._send(Mode.BRAKE, bytes(self._floats.size), _DO_HOME)
+        return self._homed
+
+    def read(self, reading: Reading) -> bool:
+        """Waits for the answer to the newest command; in lockstep the command is repeated meanwhile."""
+        if not self.options.lockstep:
+            return self._await(reading, self._answer_s)
+        deadline = time.monotonic() + self._answer_s
+        while not self._await(reading, _REPEAT_S):
+            if time.monotonic() >= deadline:
+                return False
+            self._transmit()
+        return True
+
+    def stop(self) -> None:
+        """Says brake three times, since datagrams get lost, and closes."""
+        link, self._link = self._link, None
+        if link is None:
+            return
+        self._link = link
+        for _ in range(3):
+            self._send(Mode.BRAKE, bytes(self._floats.size), 0)
+        self._link = None
+        link.close()
+
+    _homed = False
+
+    def _send(self, mode: int, efforts: bytes, flags: int) -> None:
+        self._seq = (self._seq + 1) % _TOP
+        head = _COMMAND.pack(b"LWC1", self._seq, self._session, mode, self._motors, flags, self._period_us)
+        self._last = head + efforts
+        self._last += _CRC.pack(zlib.crc32(self._last))
+        self._transmit()
+
+    def _transmit(self) -> None:
+        if self._link is None:
+            raise DriverFailed("the driver udp was not started")
+        try:
+            self._link.send(self._last)
+        except OSError:  # a full buffer, or the device's computer says that nobody listens there
+            return
+
+    def _await(self, reading: Reading, seconds: float) -> bool:
+        """Takes in datagrams until the newest command is answered, for so long at most."""
+        link, deadline = self._link, time.monotonic() + seconds
+        if link is None:
+            raise DriverFailed("the driver udp was not started")
+        while True:
+            left = deadline - time.monotonic()
+            if not self._poll.poll(max(0.0, 1e3 * left)):
+                return False
+            try:
+                data = link.recv(self._size + 1)
+            except OSError:  # what an unreachable device's computer answers
+                if left <= 0.0:
+                    return False
+                continue
+            if self._take_in(data, reading):
+                return True
+            if left <= 0.0:
+                return False
+
+    def _take_in(self, data: bytes, reading: Reading) -> bool:
+        """Reads a state; False for what is none, or no answer to the newest command."""
+        if (
+            len(data) != self._size
+            or data[:4] != b"LWS1"
+            or zlib.crc32(data[:-4]) != _CRC.unpack(data[-4:])[0]
+        ):
+            self.dropped += 1
+            return False
+        _, seq, session, _, motors, sensors, _, status, fault, _ = _STATE.unpack_from(data)
+        if (motors, sensors) != (self._motors, self._sensors) or session != self._session or seq != self._seq:
+            return False
+        values = self._rest.unpack_from(data, _STATE.size)
+        for index in range(sensors):
+            self._unroll(index, values[index])
+        reading.position[:] = self._counts
+        reading.velocity[:] = values[sensors : 2 * sensors]
+        reading.effort[:] = values[2 * sensors : 2 * sensors + motors]
+        reading.temperature[:] = values[2 * sensors + motors :]
+        reading.status, reading.fault = status, fault
+        self._homed = bool(status & DeviceStatus.HOMED)
+        self._known = True
+        return True
+
+    def _unroll(self, index: int, count: int) -> None:
+        """Counts beyond the range of 32 bits: the shortest way from the last sample is the one gone."""
+        if not self._known:
+            self._counts[index] = count
+            return
+        step = (count - self._counts[index] + _TOP // 2) % _TOP - _TOP // 2
+        self._counts[index] += step

@@ -1,0 +1,70 @@
+"""The options of the driver `udp`: `driver.options` of the file, `--driver-set` of the command line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from machine.names import meant
+from machine.problems import shown
+from plant.drivers.driver import OptionError, Setup
+
+
+@dataclass(frozen=True)
+class Options:
+    """Where the device is, and what it is.
+
+    `motors` and `sensors`: its channels; the machine's where not given. `answer_s`: how long `read` waits for
+    an answer, 0: half a period. `watchdog_s`: after so long without a command the device brakes by itself.
+    `lockstep`: it moves one period for each command, as only a simulated device can.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 5800
+    motors: int = 1
+    sensors: int = 1
+    answer_s: float = 0.0
+    watchdog_s: float = 0.1
+    brakes: bool = True
+    lockstep: bool = False
+
+    @classmethod
+    def read(cls, setup: Setup) -> Options:
+        """Check what was given. Raises OptionError."""
+        values: dict[str, Any] = {"motors": setup.motors, "sensors": setup.sensors}
+        for key, value in setup.options.items():
+            rule = _RULES.get(key)
+            if rule is None:
+                known = ", ".join(_RULES)
+                raise OptionError(key, "the driver udp has no such option", key, known, meant(key, _RULES))
+            fits, allowed = rule
+            if not fits(value):
+                raise OptionError(key, "this does not fit the driver udp", shown(value), allowed)
+            values[key] = value
+        return cls(**values)
+
+
+def _whole(low: int, high: int) -> tuple[Callable[[Any], bool], str]:
+    return lambda value: type(value) is int and low <= value <= high, f"a whole number from {low} to {high}"
+
+
+def _seconds(high: float) -> tuple[Callable[[Any], bool], str]:
+    def fits(value: Any) -> bool:
+        return type(value) in (int, float) and math.isfinite(value) and 0.0 <= value <= high
+
+    return fits, f"seconds, from 0 to {high:g}"
+
+
+_SWITCH = (lambda value: isinstance(value, bool), "true or false")
+_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "host": (lambda value: isinstance(value, str) and bool(value), "a name or an address"),
+    "port": _whole(1, 65535),
+    "motors": _whole(1, 32),
+    "sensors": _whole(1, 32),
+    "answer_s": _seconds(0.1),
+    "watchdog_s": _seconds(10.0),
+    "brakes": _SWITCH,
+    "lockstep": _SWITCH,
+}

@@ -1,0 +1,71 @@
+"""The plant's own limits in front of hardware: position, speed, temperature, whoever the controller is."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from machine import Machine
+from protocol.codes import DeviceFault
+
+Floats = NDArray[np.float64]
+MARGIN = 0.01
+"""rad or m beyond a joint's limit of position: linkwork's own controller stops at the limit itself."""
+OVERSPEED = 1.5
+"""Times the motor's largest speed; linkwork's own controller stops at 1.25."""
+
+
+class Guard:
+    """Says `fault` (a DeviceFault, 0 none) from the sample that exceeds a limit until `allow` after it.
+
+    Only motors' joints have limits here. A joint beyond its limit of position that moves back, or stands,
+    exceeds nothing; a machine that is not homed has no limits of position.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        joints = [sensor.joint for sensor in machine.sensors]
+        seen = [motor for motor in machine.motors if motor.joint in joints]
+        self._names = [motor.joint for motor in seen]
+        self._at = np.array([joints.index(name) for name in self._names], np.int64)
+        ranges = [machine.joints[motor.index].position for motor in seen]
+        self._low = np.array([low for low, _ in ranges]) - MARGIN
+        self._high = np.array([high for _, high in ranges]) + MARGIN
+        self._fastest = OVERSPEED * np.array([motor.max_speed for motor in seen])
+        self._motors = [motor.joint for motor in machine.motors]
+        self._hottest = np.array([motor.max_temperature for motor in machine.driver.motors])
+        self.fault = 0
+        self.text = ""
+        self._exceeds = False
+
+    def look(self, q: Floats, v: Floats, temperature: Floats, *, homed: bool) -> None:
+        """Looks at a sample: per sensor rad or m and per second, per motor °C (NaN: not measured)."""
+        hot = temperature > self._hottest
+        if hot.any():
+            motor = int(np.argmax(hot))
+            text = f"motor {self._motors[motor]} has {temperature[motor]:.0f} °C"
+            self._trip(DeviceFault.OVER_TEMPERATURE, f"{text}, at most {self._hottest[motor]:g}")
+            return
+        position, speed = q[self._at], v[self._at]
+        fast = np.abs(speed) > self._fastest
+        outside = ((position > self._high) & (speed > 1e-3)) | ((position < self._low) & (speed < -1e-3))
+        if fast.any():
+            which = int(np.argmax(fast))
+            text = f"{self._names[which]} moves at {speed[which]:.4g} a second"
+            self._trip(DeviceFault.LIMIT, f"{text}, at most {self._fastest[which]:.4g}")
+        elif homed and outside.any():
+            which = int(np.argmax(outside))
+            bound = self._high[which] if speed[which] > 0 else self._low[which]
+            text = f"{self._names[which]} is at {position[which]:.4g} and moves outwards"
+            self._trip(DeviceFault.LIMIT, f"{text}, beyond {bound:.4g}")
+        else:
+            self._exceeds = False
+
+    def allow(self) -> None:
+        """The controller brakes: what is over may be forgotten."""
+        if self.fault and not self._exceeds:
+            self.fault, self.text = 0, ""
+
+    def _trip(self, fault: DeviceFault, text: str) -> None:
+        self._exceeds = True
+        if not self.fault:
+            self.fault, self.text = int(fault), text

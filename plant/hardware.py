@@ -1,0 +1,223 @@
+"""A real machine behind a driver: scaled, limited, watched (`plant.machinery.Machinery`). It has no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from machine import Machine
+from plant.drivers.driver import Command, Description, Driver, DriverFailed, Homes, Reading
+from plant.guard import Guard
+from plant.layout import BRAKE, DAMP, EFFORTS, ZERO
+from plant.scaling import Scaling
+from protocol.codes import DeviceFault, DeviceStatus, Mode
+
+Floats = NDArray[np.float64]
+_ACTIONS: Final = {"brake": BRAKE, "damp": DAMP, "zero": ZERO}
+_HOMED: Final = int(DeviceStatus.HOMED)
+STILL_S: Final = 0.05
+"""A machine stands when no sensor has left its place by more than two counts for so long."""
+_STEP: Final = 1e-6
+"""rad or m: the smallest way that counts as motion, of a sensor without counts."""
+
+
+class Hardware:
+    """A driver's device as the daemon sees it. It starts braked; `start` before anything else.
+
+    `say(event, text)` tells people about faults as they come and go.
+    """
+
+    runs_by_itself = True
+
+    def __init__(self, machine: Machine, driver: Driver, say: Callable[[str, str], None]) -> None:
+        self.machine, self.driver, self._say = machine, driver, say
+        self.description: Description = driver.describe()
+        self.scaling = Scaling(machine, self.description)
+        self.guard = Guard(machine)
+        motors, sensors = len(machine.motors), len(machine.sensors)
+        self.joints = tuple(sensor.joint for sensor in machine.sensors)
+        self.tick = 0
+        self.mode = BRAKE
+        self.sampled = False
+        self.measured_q, self.measured_v = np.zeros(sensors), np.zeros(sensors)
+        self.effort, self.temperature = np.zeros(motors), np.full(motors, np.nan)
+        self.travel = np.zeros(sensors)
+        self._wanted, self._acting, self._speed = np.zeros(motors), np.zeros(motors), np.zeros(sensors)
+        self._before, self._anchor = np.zeros(sensors), np.zeros(sensors)
+        self._most = np.array([motor.max_effort for motor in machine.motors])
+        self._damping = np.array([motor.damping for motor in machine.motors])
+        self._sensor_of = np.array([_place(self.joints, motor.joint) for motor in machine.motors], np.int64)
+        self._measures = np.array([sensor.velocity for sensor in machine.sensors], np.bool_)
+        self._command = Command(np.zeros(self.description.motors))
+        self._reading = Reading.sized(self.description)
+        self._period_s = machine.plant.period_s
+        self._patience = machine.plant.command_timeout_periods
+        self._missing = self._still = 0
+        self._told = 0
+        self._seen = False
+        self.homed = False
+        """Whether homing was done here, so that positions are absolute whatever the device says."""
+
+    def start(self, within: int = 50) -> None:
+        """Connects, and takes the first sample within so many readings, braked. Raises DriverFailed."""
+        self.driver.start()
+        for _ in range(within):
+            self.sense()
+            if self._seen:
+                break
+        if not self._seen:
+            raise DriverFailed(
+                f"{self.description.name} was started, but gave no sample in {within} readings; is its power "
+                "on, and can it answer within half a period?"
+            )
+        if self.machine.driver.homing == "here":
+            self.scaling.put(self.measured_q, [self.machine.initial_q[s.index] for s in self.machine.sensors])
+            self._take_in(first=True)
+            self.homed = True
+
+    def latch(self, mode: int, effort: Floats) -> None:
+        """A fresh command acts from the next `sense` on; what lies beyond a motor's limit is cut off."""
+        np.clip(effort, -self._most, self._most, out=self._wanted)
+        self.mode = mode
+        self.travel[:] = 0.0
+        if mode == Mode.BRAKE:
+            self.guard.allow()
+
+    def act(self, action: str) -> None:
+        """The time-out's action, "brake", "damp" or "zero", acts from the next `sense` on."""
+        self.mode = _ACTIONS[action]
+        self._wanted[:] = 0.0
+
+    def sense(self) -> None:
+        """One exchange with the device: `write`, then `read`. Raises DriverFailed."""
+        self._compose()
+        self._exchange(lambda: self.driver.write(self._command))
+
+    def home(self) -> bool:
+        """One period of the driver's own procedure; whether it is done. Raises DriverFailed."""
+        driver = self.driver
+        if not isinstance(driver, Homes):
+            raise DriverFailed(
+                f"{self.description.name} has no procedure to find its zero; "
+                "write driver.homing: device, or here"
+            )
+        done = self._exchange(driver.home)
+        self.tick += 1
+        if done:
+            self.homed = True
+        return bool(done)
+
+    def integrate(self) -> None:
+        """The machine moves by itself; only the tick counts."""
+        self.tick += 1
+
+    def close(self) -> None:
+        """Brakes, and lets the device go."""
+        self.driver.stop()
+
+    @property
+    def status(self) -> int:
+        """The device's own bits, with HOMED where homing was done here, and FAULT where there is one."""
+        return self._reading.status | (_HOMED if self.homed else 0)
+
+    @property
+    def fault(self) -> int:
+        """The device's own fault; a reading that stays away; a limit that was exceeded."""
+        if self._missing >= self._patience:
+            return int(DeviceFault.SENSOR)
+        reading = self._reading
+        if reading.fault:
+            return reading.fault
+        if reading.status & DeviceStatus.FAULT:
+            return int(DeviceFault.DRIVE)
+        return self.guard.fault
+
+    @property
+    def resting(self) -> bool:
+        """A real machine is never left alone: its device is given a command every period."""
+        return False
+
+    @property
+    def standing(self) -> bool:
+        """Whether nothing has moved for STILL_S, as far as the sensors see."""
+        return self._still * self._period_s >= STILL_S
+
+    def _compose(self) -> None:
+        """What the device is given now: what is latched, unless a limit was exceeded."""
+        mode, command = self.mode, self._command
+        if self.guard.fault:
+            mode = BRAKE
+        if mode == DAMP:
+            speed = np.where(self._sensor_of >= 0, self._speed[self._sensor_of], 0.0)
+            np.clip(-self._damping * speed, -self._most, self._most, out=self._acting)
+        elif mode == ZERO or self.guard.fault:
+            self._acting[:] = 0.0
+        else:
+            self._acting[:] = self._wanted
+        command.mode = Mode(EFFORTS if mode == DAMP else mode)
+        self.scaling.to_device(self._acting, command.effort)
+
+    def _exchange(self, give: Callable[[], bool | None]) -> bool | None:
+        """Calls `give`, then `read`. What a driver raises beyond its own errors is a defect of the driver."""
+        try:
+            given = give()
+            fresh = self.driver.read(self._reading)
+        except DriverFailed:
+            raise
+        except Exception as error:
+            name = type(self.driver).__name__
+            raise DriverFailed(f"the driver {name} raised {type(error).__name__}: {error}") from error
+        self.sampled = bool(fresh) and self._usable()
+        if self.sampled:
+            self._missing = 0
+            self._take_in(first=not self._seen)
+            self._seen = True
+            self.guard.look(self.measured_q, self._speed, self.temperature, homed=bool(self.status & _HOMED))
+        else:
+            self._missing += 1
+            # the controller is told by a state, though its measurements are old
+            self.sampled = self._seen and self._missing >= self._patience
+        self._tell()
+        return given
+
+    def _usable(self) -> bool:
+        reading = self._reading
+        return bool(np.isfinite(reading.position).all() and np.isfinite(reading.velocity).all())
+
+    def _take_in(self, *, first: bool) -> None:
+        q, speed, reading = self.measured_q, self._speed, self._reading
+        self._before[:] = q
+        self.scaling.from_device(reading, q, self.measured_v, self.effort, self.temperature)
+        if first:
+            self._before[:], self._anchor[:] = q, q
+        np.subtract(q, self._before, out=speed)
+        self.travel += np.abs(speed)
+        speed /= self._period_s
+        speed[self._measures] = self.measured_v[self._measures]
+        moved = np.abs(q - self._anchor) > 2.0 * self.scaling.resolution + _STEP
+        if moved.any():
+            self._anchor[:] = q
+            self._still = 0
+        else:
+            self._still += 1
+
+    def _tell(self) -> None:
+        fault = self.fault
+        if fault == self._told:
+            return
+        self._told = fault
+        if not fault:
+            self._say("device", "the device's fault is gone")
+        elif self.guard.fault == fault:
+            self._say("device", f"{self.guard.text}; braked, until the controller brakes too")
+        else:
+            known = fault in set(DeviceFault)
+            name = DeviceFault(fault).name if known else f"the vendor's fault {fault}"
+            self._say("device", f"fault of the device: {name}")
+
+
+def _place(names: tuple[str, ...], name: str) -> int:
+    return names.index(name) if name in names else -1

@@ -1,0 +1,92 @@
+"""What stands behind the device link: the shape in which the daemon knows simulated and real machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class MachineryFailed(Exception):
+    """The machine cannot go on: the daemon says bye and ends. The text says what happened and what to do."""
+
+
+class Machinery(Protocol):
+    """A machine, moved on period by period: `plant.simulator.Simulator` or `plant.hardware.Hardware`.
+
+    A tick is: `latch` (where a command is fresh), `sense`, then `integrate`. The efforts that `latch` is
+    given act from the `sense` of the same tick until that of a later one. All numbers are those of the device
+    link: rad or m and seconds, N m or N at the joint, in the order of the machine file.
+    """
+
+    runs_by_itself: bool
+    """Whether the machine's time goes on when nobody moves it on: that of a real one does."""
+    tick: int
+    """Periods since the plant started."""
+    measured_q: Floats
+    """Position per sensor at this tick, from `sense` on."""
+    measured_v: Floats
+    """Velocity per sensor; 0 where it measures none."""
+    effort: Floats
+    """Per motor, what acts."""
+    travel: Floats
+    """Length of the way of each of `joints` since the last fresh command."""
+
+    @property
+    def joints(self) -> Sequence[str]:
+        """Names of what `travel` counts."""
+        ...
+
+    @property
+    def mode(self) -> int:
+        """What acts: a protocol.codes.Mode, or plant.layout.DAMP."""
+        ...
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the measurements are of this tick, so that a state may be sent."""
+        ...
+
+    @property
+    def status(self) -> int:
+        """Bits of protocol.codes.DeviceStatus."""
+        ...
+
+    @property
+    def fault(self) -> int:
+        """The machine's own fault, a protocol.codes.DeviceFault or the vendor's; 0 none."""
+        ...
+
+    @property
+    def resting(self) -> bool:
+        """Whether time may stand still, because it would change nothing."""
+        ...
+
+    @property
+    def standing(self) -> bool:
+        """Whether nothing moves, exactly or as far as the sensors see."""
+        ...
+
+    def latch(self, mode: int, effort: Floats) -> None:
+        """Take a fresh command: mode, effort per motor, to be kept within the motors' limits."""
+        ...
+
+    def act(self, action: str) -> None:
+        """Take up "brake", "damp" or "zero", without a command's efforts."""
+        ...
+
+    def sense(self) -> None:
+        """Give the machine what is latched, and measure. Raises MachineryFailed."""
+        ...
+
+    def integrate(self) -> None:
+        """Go on to the next tick. Raises MachineryFailed."""
+        ...
+
+    def close(self) -> None:
+        """Leave the machine braked; nothing may be called after this."""
+        ...

@@ -1,0 +1,83 @@
+"""From a device's own numbers to those of the joint, and back: counts, gears, constants, signs, zeros."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from machine import Machine, MachineError
+from machine.yaml import parse_yaml
+from plant.drivers.driver import Description, Reading
+
+Floats = NDArray[np.float64]
+
+
+class Scaling:
+    """The section `driver` of a machine file against a device; `resolution`: a count of each, rad or m.
+
+    Raises MachineError where the device has not what the file asks of it.
+    """
+
+    def __init__(self, machine: Machine, description: Description) -> None:
+        _refuse_misfits(machine, description)
+        motors, sensors = machine.driver.motors, machine.driver.sensors
+        self._motor_at = np.array([motor.channel for motor in motors], np.int64)
+        self._sensor_at = np.array([sensor.channel for sensor in sensors], np.int64)
+        self._per_effort = np.array([motor.per_effort for motor in motors])
+        self._per_count = np.array([sensor.per_count for sensor in sensors])
+        self._zero = np.array([sensor.at_zero for sensor in sensors])
+        self._measures = np.array([float(sensor.velocity) for sensor in machine.sensors])
+        self.resolution: Floats = np.abs(self._per_count)
+
+    def to_device(self, effort: Floats, out: Floats) -> None:
+        """Writes the device's numbers of efforts at the joints (N m or N) into `out`, by channel."""
+        out[self._motor_at] = effort * self._per_effort
+
+    def from_device(
+        self, reading: Reading, q: Floats, v: Floats, effort: Floats, temperature: Floats
+    ) -> None:
+        """Writes positions, velocities (0 where none are to be sent), efforts and °C, in the file's order."""
+        np.multiply(reading.position[self._sensor_at], self._per_count, out=q)
+        q += self._zero
+        np.multiply(reading.velocity[self._sensor_at], self._per_count * self._measures, out=v)
+        np.divide(reading.effort[self._motor_at], self._per_effort, out=effort)
+        temperature[:] = reading.temperature[self._motor_at]
+
+    def put(self, measured: Floats, actual: Sequence[float]) -> None:
+        """Shifts the zeros so that what is measured now is what the positions are (rad or m)."""
+        self._zero += np.asarray(actual) - measured
+
+
+def _refuse_misfits(machine: Machine, description: Description) -> None:
+    document = parse_yaml(machine.source_text, machine.path)
+    problems = []
+
+    def misfit(path: tuple[str, ...], message: str, found: str, allowed: str, remedy: str = "") -> None:
+        rest: dict[str, Any] = {"found": found, "allowed": allowed, "remedy": remedy}
+        problems.append(document.problem(path, message, of_key=True, **rest))
+
+    name, settings = description.name, machine.driver
+    shortest, longest = description.period_s
+    if not shortest <= machine.plant.period_s <= longest:
+        found, allowed = f"{machine.plant.period_s:g} s", f"{shortest:g} to {longest:g} s"
+        misfit(("plant", "period_s"), f"{name} does not run at this period", found, allowed)
+    for row, motor in zip(settings.motors, machine.motors, strict=True):
+        path = ("driver", "motors", motor.joint)
+        if row.channel >= description.motors:
+            found, allowed = f"channel {row.channel}", f"0 to {description.motors - 1}"
+            misfit(path, f"{name} has no such motor", found, allowed, "give another `channel`")
+        if np.isfinite(row.max_temperature) and not description.temperatures:
+            misfit(path, f"{name} measures no temperature", "max_temperature_degC", "nothing", "remove it")
+    for place, sensor in zip(settings.sensors, machine.sensors, strict=True):
+        if place.channel >= description.sensors:
+            found, allowed = f"channel {place.channel}", f"0 to {description.sensors - 1}"
+            path = ("driver", "sensors", sensor.joint)
+            misfit(path, f"{name} has no such sensor", found, allowed, "give another `channel`")
+        if sensor.velocity and not description.velocities:
+            path = ("sensors", sensor.joint, "velocity")
+            misfit(path, f"{name} measures no velocity", "true", "false", "remove it: the observer finds it")
+    if problems:
+        raise MachineError(problems)
