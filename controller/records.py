@@ -89,6 +89,7 @@ CHANNELS: tuple[Channel, ...] = (
     _float("law_effort", "N m or N", "effort the law asked for, before the limits", "motor"),
     _float("effort", "N m or N", "effort sent", "motor"),
     _float("device_effort", "N m or N", "effort the device says it applies", "motor"),
+    _float("temperature", "°C", "temperature the device says, NaN where it says none", "motor"),
     _int("newton_iterations", "Newton steps by which the joints without sensors followed the measured ones"),
     _int("rank", "independent rows of the constraints at the estimate"),
     _int("branch", "assembly branch: 1 that of the initial pose, -1 another, 0 without closures"),

@@ -22,6 +22,7 @@ from protocol.handshake import Bye, Handshake, Hello, Refuse, Welcome, peer_vers
 from protocol.link import CommandCodec, StateCodec, kind_of
 from protocol.sockets import DeviceServer
 
+TEMPERATURE_EVERY_S: Final = 0.1
 _ENABLED: Final = int(DeviceStatus.ENABLED)
 _FAULT: Final = int(DeviceStatus.FAULT)
 
@@ -55,6 +56,7 @@ class Device:
         self._commands = CommandCodec(len(machine.motors))
         self._incoming, self._newest = self._commands.message(), self._commands.message()
         self._pack = StateCodec(len(machine.sensors), len(machine.motors)).pack
+        self._between_temperatures = max(1, round(TEMPERATURE_EVERY_S / self.period_s))
         self._settling = False
         self._told: object = None
         self._show(fault=0)
@@ -98,6 +100,7 @@ class Device:
             status,
             fault,
             owner.taken_seq,
+            machinery.temperature if seq % self._between_temperatures == 0 else None,
         )
         self.server.send(owner.peer, reply)
 

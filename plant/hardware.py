@@ -43,7 +43,8 @@ class Hardware:
         self.mode = BRAKE
         self.sampled = False
         self.measured_q, self.measured_v = np.zeros(sensors), np.zeros(sensors)
-        self.effort, self.temperature = np.zeros(motors), np.full(motors, np.nan)
+        self.effort, self._temperature = np.zeros(motors), np.full(motors, np.nan)
+        self.temperature = self._temperature if self.description.temperatures else None
         self.travel = np.zeros(sensors)
         self._wanted, self._acting, self._speed = np.zeros(motors), np.zeros(motors), np.zeros(sensors)
         self._before, self._anchor = np.zeros(sensors), np.zeros(sensors)
@@ -55,7 +56,7 @@ class Hardware:
         self._reading = Reading.sized(self.description)
         self._period_s = machine.plant.period_s
         self._patience = machine.plant.command_timeout_periods
-        self._missing = self._still = 0
+        self._missing = self._still = self._braked_for = 0
         self._told = 0
         self._seen = False
         self.homed = False
@@ -148,6 +149,7 @@ class Hardware:
     def _compose(self) -> None:
         """What the device is given now: what is latched, unless a limit was exceeded."""
         mode, command = self.mode, self._command
+        command.clear = self._braked_for >= self._patience
         if self.guard.fault:
             mode = BRAKE
         if mode == DAMP:
@@ -173,9 +175,11 @@ class Hardware:
         self.sampled = bool(fresh) and self._usable()
         if self.sampled:
             self._missing = 0
+            faulty = self._reading.fault != 0 and self.mode == BRAKE
+            self._braked_for = self._braked_for + 1 if faulty else 0
             self._take_in(first=not self._seen)
             self._seen = True
-            self.guard.look(self.measured_q, self._speed, self.temperature, homed=bool(self.status & _HOMED))
+            self.guard.look(self.measured_q, self._speed, self._temperature, homed=bool(self.status & _HOMED))
         else:
             self._missing += 1
             # the controller is told by a state, though its measurements are old
@@ -190,7 +194,7 @@ class Hardware:
     def _take_in(self, *, first: bool) -> None:
         q, speed, reading = self.measured_q, self._speed, self._reading
         self._before[:] = q
-        self.scaling.from_device(reading, q, self.measured_v, self.effort, self.temperature)
+        self.scaling.from_device(reading, q, self.measured_v, self.effort, self._temperature)
         if first:
             self._before[:], self._anchor[:] = q, q
         np.subtract(q, self._before, out=speed)

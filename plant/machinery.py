@@ -33,6 +33,8 @@ class Machinery(Protocol):
     """Velocity per sensor; 0 where it measures none."""
     effort: Floats
     """Per motor, what acts."""
+    temperature: Floats | None
+    """°C per motor, NaN where it is not measured; None: no motor measures it."""
     travel: Floats
     """Length of the way of each of `joints` since the last fresh command."""
 

@@ -60,6 +60,7 @@ class Simulator:
     runs_by_itself = False
     sampled = True
     fault = 0
+    temperature: Floats | None = None
 
     def __init__(self, machine: Machine, seed: int = 0) -> None:
         self.machine = machine

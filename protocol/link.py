@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from math import isfinite
+from math import isfinite, nan
 from typing import Any, Final
 
 import msgpack
@@ -38,12 +38,13 @@ class StateMessage:
     time of the sample. q: measured position per sensor (rad or m). v: measured velocity per sensor (rad/s
     or m/s, 0 where the sensor has none). effort: joint-side effort in force per motor (N m or N). mode: the
     Mode in force. status: DeviceStatus bits. fault: DeviceFault. ack: seq of the command in force, -1
-    before the first.
+    before the first. temperature: °C per motor, NaN where the
+    device says none; it comes with some states only, and stands until it comes again.
     """
 
     __slots__ = (
-        "_bytes", "_layout", "ack", "effort", "fault", "mode", "q", "seq", "session", "status", "time_s", "v",
-        "values",
+        "_bytes", "_layout", "ack", "effort", "fault", "mode", "q", "seq", "session", "status",
+        "temperature", "time_s", "v", "values",
     )  # fmt: skip
 
     def __init__(self, sensors: int, motors: int) -> None:
@@ -53,6 +54,7 @@ class StateMessage:
         self.effort = self.values[2 * sensors :]
         self._bytes = _bytes_of(self.values)
         self._layout = struct.Struct(f"={self.values.size}d")
+        self.temperature: Floats = np.full(motors, np.nan)
         self.session = self.seq = self.mode = self.status = self.fault = 0
         self.ack = -1
         self.time_s = 0.0
@@ -112,8 +114,16 @@ class StateCodec:
         status: int,
         fault: int,
         ack: int,
+        temperature: Floats | None = None,
     ) -> bytes:
         """The bytes of one state; the fields mean what they mean in StateMessage."""
+        if temperature is not None:
+            values = (session, seq, time_s, mode, status, fault, ack)
+            hot = [each if isfinite(each) else None for each in temperature.tolist()]
+            lists = (q.tolist(), v.tolist(), effort.tolist(), hot)
+            fields = zip((*_STATE_FIELDS, "temperature"), ("state", *values, *lists), strict=True)
+            packed: bytes = msgpack.packb(dict(fields))
+            return packed
         row = self._row
         row[1:15:2] = session, seq, time_s, mode, status, fault, ack
         row[self._lists :: 2] = q.tolist() + v.tolist() + effort.tolist()
@@ -141,8 +151,8 @@ class StateCodec:
         self._unpack_any(data, out)
 
     def _unpack_any(self, data: bytes, out: StateMessage) -> None:
-        _, session, seq, time_s, mode, status, fault, ack, q, v, effort = _fields(
-            data, "state", _STATE_FIELDS, self._most
+        _, session, seq, time_s, mode, status, fault, ack, q, v, effort, temperature = _fields(
+            data, "state", _STATE_FIELDS, self._most, ("temperature",)
         )
         counters = {"session": session, "seq": seq, "status": status, "fault": fault}
         for name, value in counters.items():
@@ -155,9 +165,12 @@ class StateCodec:
             *_numbers("v", v, self.sensors),
             *_numbers("effort", effort, self.motors),
         )
+        hot = None if temperature is None else _temperatures(temperature, self.motors)
         out.set_values(values)
         out.session, out.seq, out.time_s, out.mode = session, seq, time_s, mode
         out.status, out.fault, out.ack = status, fault, ack
+        if hot is not None:
+            out.temperature[:] = hot
 
 
 class CommandCodec:
@@ -226,8 +239,13 @@ def _bytes_of(values: Floats) -> memoryview:
     return values.data.cast("B") if values.size else memoryview(bytearray())
 
 
-def _fields(data: bytes, kind: str, fields: tuple[str, ...], most: int) -> list[Any]:
-    """The values of these fields of a message of any shape. Raises ProtocolError naming the field."""
+def _fields(
+    data: bytes, kind: str, fields: tuple[str, ...], most: int, optional: tuple[str, ...] = ()
+) -> list[Any]:
+    """The values of these fields of a message of any shape, None for optional ones that are not there.
+
+    Raises ProtocolError naming the field.
+    """
     if len(data) > most:
         raise ProtocolError(f"{len(data)} bytes are too many for a {kind}, at most {most}")
     content = read_map(data)
@@ -237,7 +255,7 @@ def _fields(data: bytes, kind: str, fields: tuple[str, ...], most: int) -> list[
     for name in fields:
         if name not in content:
             raise ProtocolError(f"the {kind} has no field `{name}`", name)
-    return [content[name] for name in fields]
+    return [*(content[name] for name in fields), *(content.get(name) for name in optional)]
 
 
 def _require_integer(name: str, value: object, lowest: int, highest: int) -> None:
@@ -262,6 +280,16 @@ def _numbers(name: str, values: object, count: int) -> list[float]:
     if len(values) != count:
         raise ProtocolError(f"`{name}` must have {count} numbers, this has {len(values)}", name)
     return [_number(f"{name}[{index}]", value) for index, value in enumerate(values)]
+
+
+def _temperatures(values: object, count: int) -> list[float]:
+    if not isinstance(values, list):
+        return _numbers("temperature", values, count)
+    nothing = [index for index, value in enumerate(values) if value is None]
+    found = _numbers("temperature", [0.0 if value is None else value for value in values], count)
+    for index in nothing:
+        found[index] = nan
+    return found
 
 
 def _brief(value: object) -> str:

@@ -112,6 +112,8 @@ class Device(TypedDict, total=False):
     sto: bool
     brake: bool
     homed: bool
+    temperature: dict[str, float]
+    """°C by motor, of those that say it."""
     lost_in_a_row: int
     success_rate: float
     """Share of the last periods in which a fresh state came, 0 … 1."""

@@ -34,7 +34,7 @@ PLAIN: Final = (
     "device_fault",
 )
 """Channels that are the inputs of the same name, one number each; then those with one a sensor or motor."""
-ARRAYS: Final = ("q_measured", "v_measured", "device_effort")
+ARRAYS: Final = ("q_measured", "v_measured", "device_effort", "temperature")
 
 Floats = NDArray[np.float64]
 

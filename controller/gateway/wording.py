@@ -148,7 +148,15 @@ class Wording:
             "sto": bool(status & DeviceStatus.STO),
             "brake": bool(status & DeviceStatus.BRAKE),
             "homed": bool(status & DeviceStatus.HOMED),
+            "temperature": self._temperatures(record),
         }
+
+    def _temperatures(self, record: np.void | None) -> dict[str, float]:
+        """°C by motor, of those that say it."""
+        if record is None:
+            return {}
+        said = np.atleast_1d(record["temperature"]).tolist()
+        return {name: hot for (name, _), hot in zip(self._named["motor"], said, strict=True) if hot == hot}
 
     def progress(self, record: np.void) -> GoalProgress | None:
         """How far the goal under way is; None when there is none."""

@@ -71,7 +71,7 @@ class DeviceLink:
         self.lost_total += state.seq - self.seq - 1
         self.seq = state.seq
         inputs.q_measured[:], inputs.v_measured[:] = state.q, state.v
-        inputs.device_effort[:] = state.effort
+        inputs.device_effort[:], inputs.temperature[:] = state.effort, state.temperature
         inputs.time_s, inputs.device_tick = state.time_s, state.seq
         inputs.device_status, inputs.device_fault = state.status, state.fault
         inputs.lost_total = self.lost_total

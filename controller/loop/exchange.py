@@ -22,6 +22,7 @@ class Inputs:
     q_measured: NDArray[np.float64]
     v_measured: NDArray[np.float64]
     device_effort: NDArray[np.float64]
+    temperature: NDArray[np.float64]
     time_s: float = 0.0
     device_tick: int = -1
     fresh: bool = False
@@ -36,7 +37,7 @@ class Inputs:
     @classmethod
     def sized(cls, sensors: int, motors: int) -> Inputs:
         """Inputs for so many sensors and motors."""
-        return cls(np.zeros(sensors), np.zeros(sensors), np.zeros(motors))
+        return cls(np.zeros(sensors), np.zeros(sensors), np.zeros(motors), np.full(motors, np.nan))
 
 
 @dataclass(slots=True)

@@ -133,6 +133,7 @@ class Tick:
         self._r_reference_velocity = record.view("reference_velocity")
         self._r_law_effort, self._r_effort = record.view("law_effort"), record.view("effort")
         self._r_device_effort = record.view("device_effort")
+        self._r_temperature = record.view("temperature")
         self.quality.bind(record)
         words = record.floats.data.cast("B")
         self._integer_words = words[: _INTEGERS.size]
@@ -276,5 +277,6 @@ class Tick:
         self._r_q_measured[:] = inputs.q_measured
         self._r_v_measured[:] = inputs.v_measured
         self._r_device_effort[:] = inputs.device_effort
+        self._r_temperature[:] = inputs.temperature
         self._r_effort[:] = outputs.effort
         self.quality.write()

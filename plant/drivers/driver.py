@@ -76,10 +76,14 @@ class Command:
 
     In BRAKE the brakes are to be on, and the efforts act under them (0 as a rule); a device without brakes
     does what holds best, at least no harm. ZERO: brakes off, no effort. EFFORT: brakes off, the efforts act.
+
+    `clear`: the device's fault has been told and the machine is braked, so that whatever the device has
+    latched may be let go where its cause is gone.
     """
 
     effort: Floats
     mode: Mode = Mode.BRAKE
+    clear: bool = False
 
 
 @dataclass(slots=True)

@@ -23,6 +23,7 @@ _COMMAND: Final = struct.Struct("<4sIIBBHI")
 _STATE: Final = struct.Struct("<4sIIBBBBHHI")
 _CRC: Final = struct.Struct("<I")
 _DO_HOME: Final = 1
+_CLEAR: Final = 2
 _TOP: Final = 1 << 32
 _FIRST_ANSWER_S: Final = 2.0
 _REPEAT_S: Final = 0.05
@@ -100,7 +101,7 @@ class Udp:
 
     def write(self, command: Command) -> None:
         """Sends one command. A full buffer or an unreachable device is a lost datagram."""
-        self._send(command.mode, self._floats.pack(*command.effort.tolist()), 0)
+        self._send(command.mode, self._floats.pack(*command.effort.tolist()), _CLEAR * command.clear)
 
     def home(self) -> bool:
         """Asks the device to find its zero; True once its status says HOMED."""

@@ -6,7 +6,18 @@ import typer
 
 from controller.__main__ import controller
 from plant.__main__ import plant
-from station.cli import codegen, daemons, files, looking, model, motion, recordings, states, symbolic
+from station.cli import (
+    codegen,
+    daemons,
+    drivers,
+    files,
+    looking,
+    model,
+    motion,
+    recordings,
+    states,
+    symbolic,
+)
 
 _PANELS = {
     "Start": (daemons.demo, plant, controller),
@@ -46,8 +57,11 @@ _PANELS = {
         files.latency,
         files.warm,
         files.keys,
+        drivers.driver,
     ),
 }
+_GROUPS = {"demo": daemons.demo, "driver": drivers.driver}
+"""Commands with commands of their own, by name."""
 
 
 def build() -> typer.Typer:
@@ -62,7 +76,8 @@ def build() -> typer.Typer:
     for panel, commands in _PANELS.items():
         for command in commands:
             if isinstance(command, typer.Typer):
-                app.add_typer(command, name="demo", rich_help_panel=panel)
+                name = next(name for name, group in _GROUPS.items() if group is command)
+                app.add_typer(command, name=name, rich_help_panel=panel)
             else:
                 app.command(rich_help_panel=panel)(command)
     return app

@@ -23,7 +23,7 @@ enum { MOTORS = 1, SENSORS = 1 };
 enum { BRAKE, ZERO, EFFORT };                                   /* modes */
 enum { ENABLED = 1, FAULT = 2, BRAKED = 8, HOMED = 16 };        /* status bits; 4 is safe torque off */
 enum { COMMAND_TIMEOUT = 1, OVER_TEMPERATURE = 4 };             /* faults */
-enum { DO_HOME = 1 };                                           /* flags of a command */
+enum { DO_HOME = 1, CLEAR = 2 };                                 /* flags of a command */
 enum { COMMAND_BYTES = 20 + 4 * MOTORS + 4, STATE_BYTES = 24 + 8 * SENSORS + 8 * MOTORS + 4 };
 
 static const double INERTIA = 2e-5;      /* kg m2, of the rotor and what it turns */
@@ -129,6 +129,7 @@ static int take(const uint8_t *in, ssize_t size, int *fresh) {
     if (get32(in + COMMAND_BYTES - 4) != crc32(in, COMMAND_BYTES - 4)) return 0;
     uint32_t seq = get32(in + 4), session = get32(in + 8);
     double current = get_float(in + 20);
+    uint32_t flags = get32(in + 12) >> 16;
     if (!isfinite(current)) return 0;
     if (!motor.known || session != motor.session) { /* a new session opens what the watchdog has latched */
         motor.known = 1;
@@ -148,7 +149,8 @@ static int take(const uint8_t *in, ssize_t size, int *fresh) {
     motor.quiet_s = 0.0;
     motor.mode = in[12];
     motor.current = fmax(-MOST_A, fmin(MOST_A, current));
-    if ((get32(in + 12) >> 16 & DO_HOME) && !motor.homed && !motor.fault) motor.homing = 1;
+    if (flags & CLEAR) motor.fault = motor.temperature > MOST_C ? OVER_TEMPERATURE : 0;
+    if ((flags & DO_HOME) && !motor.homed && !motor.fault) motor.homing = 1;
     return 1;
 }
 

@@ -1,0 +1,271 @@
+"""Whether a driver keeps to its contract: one exercise after the other, each with a verdict.
+
+Nothing moves: only commands to brake without effort are given, unless `plant.drivers.moving` is asked for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from plant.drivers.driver import Command, Description, Driver, DriverFailed, OptionError, Reading, Setup
+from protocol.codes import DeviceFault, DeviceStatus, Mode, Pace
+from timing.clock import Ticker
+
+_TICKS = 300
+_BITS = int(
+    DeviceStatus.ENABLED | DeviceStatus.FAULT | DeviceStatus.STO | DeviceStatus.BRAKE | DeviceStatus.HOMED
+)
+
+
+class Verdict(StrEnum):
+    """How an exercise went."""
+
+    PASSED = "passed"
+    WARNING = "warning"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One exercise: what was to be seen, the verdict, and what was seen."""
+
+    name: str
+    verdict: Verdict
+    text: str = ""
+
+
+class Failed(Exception):
+    """An exercise found something wrong."""
+
+
+class Warned(Exception):
+    """An exercise found something that may be wrong."""
+
+
+class Skipped(Exception):
+    """An exercise does not apply."""
+
+
+class Examination:
+    """A driver under test, made anew by `make`; `setup` says for what machine."""
+
+    def __init__(self, make: Callable[[Setup], Driver], setup: Setup) -> None:
+        self.make, self.setup = make, setup
+        self.driver: Driver
+        self.description: Description
+        self.reading: Reading
+        self.waits_s: list[float] = []
+        self.missed = 0
+
+    def findings(self) -> Iterator[Finding]:
+        """Each exercise as it is done. After one that fails, those that stand on it are left out."""
+        exercises: list[tuple[str, Callable[[], str], bool]] = [
+            ("is made, and describes itself", self._describes, True),
+            ("refuses an option it does not know", self._refuses, False),
+            ("starts, and gives a sample", self._starts, True),
+            ("starts braked", self._is_braked, False),
+            ("gives samples every period", self._keeps_up, True),
+            ("stands still while braked", self._stands, False),
+            ("fills in finite numbers and known bits", self._is_sound, False),
+            ("reports no fault", self._is_well, False),
+            ("keeps nothing of the command", self._copies, False),
+            ("brakes by itself when commands stay away", self._watches, False),
+            ("stops, more than once, and starts again", self._stops, False),
+        ]
+        try:
+            for name, exercise, needed in exercises:
+                finding = judged(name, exercise)
+                yield finding
+                if needed and finding.verdict is Verdict.FAILED:
+                    return
+        finally:
+            self.end()
+
+    def end(self) -> None:
+        """Stops the driver, whatever it says to that."""
+        driver = getattr(self, "driver", None)
+        if driver is not None:
+            judged("", lambda: driver.stop() or "")
+
+    def exchange(self, mode: Mode = Mode.BRAKE, effort: np.ndarray[Any, Any] | None = None) -> bool:
+        """One `write` and one `read`; whether a sample came."""
+        motors = self.description.motors
+        began = time.perf_counter()
+        self.driver.write(Command(np.zeros(motors) if effort is None else effort, mode))
+        fresh = self.driver.read(self.reading)
+        self.waits_s.append(time.perf_counter() - began)
+        require(isinstance(fresh, bool), f"read returned {fresh!r}; return True or False")
+        self.missed += not fresh
+        return fresh
+
+    def run(self, ticks: int, mode: Mode = Mode.BRAKE, effort: np.ndarray[Any, Any] | None = None) -> None:
+        """So many periods, by the clock unless the device has none of its own."""
+        ticker = Ticker(round(1e9 * self.setup.period_s))
+        ticker.start()
+        for _ in range(ticks):
+            self.exchange(mode, effort)
+            if Pace.LOCKSTEP not in self.description.paces:
+                ticker.wait()
+
+    def _describes(self) -> str:
+        self.driver = self.make(self.setup)
+        self.description = found = self.driver.describe()
+        require(
+            isinstance(found, Description), f"describe returned {type(found).__name__}, not a Description"
+        )
+        require(found == self.driver.describe(), "describe says something else each time")
+        require(found.motors >= 1 and found.sensors >= 1, "it has no motor, or no sensor")
+        require(bool(found.paces), "it runs at no pace")
+        low, high = found.period_s
+        require(0 < low <= high, f"its periods, {low:g} to {high:g} s, are none")
+        for what, have, need in (
+            ("motors", found.motors, self.setup.motors),
+            ("sensors", found.sensors, self.setup.sensors),
+        ):
+            require(have >= need, f"it has {have} {what}, and the machine needs {need}")
+        self.reading = Reading.sized(found)
+        if not low <= self.setup.period_s <= high:
+            raise Failed(f"it runs at {low:g} to {high:g} s, not at the machine's {self.setup.period_s:g} s")
+        if found.watchdog_s <= 0.0:
+            raise Warned(f"{found.name}; it has no watchdog: a crash here leaves the last effort acting")
+        return (
+            f"{found.name}: {found.motors} motors, {found.sensors} sensors, watchdog {found.watchdog_s:g} s"
+        )
+
+    def _refuses(self) -> str:
+        options = {**self.setup.options, "no_such_option_": 1}
+        try:
+            self.make(Setup(options, self.setup.motors, self.setup.sensors, self.setup.period_s))
+        except OptionError as error:
+            return str(error)
+        raise Warned("it takes any option: one that is misspelt has no effect and is not told")
+
+    def _starts(self) -> str:
+        self.driver.start()
+        for tick in range(50):
+            if self.exchange():
+                return f"a sample with reading {tick + 1}"
+        raise Failed("50 readings, and no sample")
+
+    def _is_braked(self) -> str:
+        if not self.description.brakes:
+            raise Skipped("it has no brakes")
+        require(bool(self.reading.status & DeviceStatus.BRAKE), "its status has not the bit BRAKE")
+        return ""
+
+    def _keeps_up(self) -> str:
+        self.waits_s.clear()
+        self.missed = 0
+        self.run(_TICKS)
+        period_s = self.setup.period_s
+        waits = np.sort(np.array(self.waits_s))
+        middle, late = float(waits[len(waits) // 2]), float(waits[int(0.99 * len(waits))])
+        text = f"write and read take {1e3 * middle:.3g} ms, 99 of 100 at most {1e3 * late:.3g} ms"
+        text += f", of {1e3 * period_s:g}; {self.missed} of {_TICKS} samples lost"
+        require(self.missed < _TICKS // 2, text)
+        require(middle < period_s, f"{text}; they must be done within a period")
+        if self.missed > _TICKS // 20 or late > 0.8 * period_s:
+            raise Warned(text)
+        return text
+
+    def _stands(self) -> str:
+        before = self.reading.position.copy()
+        self.run(_TICKS // 3)
+        moved = float(np.max(np.abs(self.reading.position - before)))
+        text = f"{moved:g} of its units within {_TICKS // 3} periods"
+        if moved > 2.0 and self.description.brakes:
+            raise Failed(text)
+        if moved > 0.0:
+            raise Warned(text)
+        return text
+
+    def _is_sound(self) -> str:
+        reading = self.reading
+        for name in ("position", "velocity", "effort"):
+            require(bool(np.isfinite(getattr(reading, name)).all()), f"{name} is not finite")
+        status, fault = int(reading.status), int(reading.fault)
+        require(status & ~_BITS == 0, f"status {status} has bits that mean nothing")
+        known = fault in set(DeviceFault) or fault > DeviceFault.VENDOR
+        require(known, f"fault {fault} is not known; the vendor's own begin at 1000")
+        hot = reading.temperature
+        measured = bool(np.isfinite(hot).any())
+        require(measured == self.description.temperatures, "temperatures come otherwise than describe says")
+        require(not measured or bool(np.nanmax(hot) < 300), f"{np.nanmax(hot):g} °C; is that in °C?")
+        require(
+            bool(np.allclose(reading.effort, 0.0, atol=1e-3)), f"efforts act under brakes: {reading.effort}"
+        )
+        return f"status {status}, positions {', '.join(f'{value:g}' for value in reading.position)}"
+
+    def _is_well(self) -> str:
+        status, fault = int(self.reading.status), int(self.reading.fault)
+        require(not fault and not status & DeviceStatus.FAULT, f"fault {fault}, status {status}")
+        if status & DeviceStatus.STO:
+            raise Warned("safe torque off is active: it cannot move")
+        if not status & DeviceStatus.HOMED:
+            raise Warned("it is not homed: linkwork only jogs it, unless driver.homing says otherwise")
+        return "enabled, homed" if status & DeviceStatus.ENABLED else "homed, not enabled"
+
+    def _copies(self) -> str:
+        command = Command(np.zeros(self.description.motors))
+        self.driver.write(command)
+        command.effort[:] = 1.0
+        self.driver.read(self.reading)
+        self.exchange()
+        require(bool(np.allclose(self.reading.effort, 0.0, atol=1e-3)), "an effort changed after write acts")
+        return ""
+
+    def _watches(self) -> str:
+        patience = self.description.watchdog_s
+        if not patience:
+            raise Skipped("it has no watchdog")
+        if Pace.LOCKSTEP in self.description.paces:
+            raise Skipped("a device in lockstep has no time of its own")
+        time.sleep(1.5 * patience + 0.05)
+        while not self.exchange():
+            pass
+        status, fault = int(self.reading.status), int(self.reading.fault)
+        tripped = fault == DeviceFault.COMMAND_TIMEOUT or status & DeviceStatus.BRAKE
+        require(
+            bool(tripped), f"after {1.5 * patience:.3g} s without command: status {status}, fault {fault}"
+        )
+        command = Command(np.zeros(self.description.motors), Mode.BRAKE, clear=True)
+        for _ in range(20):
+            self.driver.write(command)
+            if self.driver.read(self.reading) and not self.reading.fault:
+                return f"after {patience:g} s, and goes on when told to clear"
+        raise Failed(f"fault {self.reading.fault} stays although `clear` was said")
+
+    def _stops(self) -> str:
+        self.driver.stop()
+        self.driver.stop()
+        self.driver.start()
+        require(any(self.exchange() for _ in range(50)), "no sample after it was started again")
+        self.driver.stop()
+        return ""
+
+
+def require(fine: bool, text: str) -> None:
+    """Raise Failed unless it is fine."""
+    if not fine:
+        raise Failed(text)
+
+
+def judged(name: str, exercise: Callable[[], str]) -> Finding:
+    """Do an exercise; whatever it raises becomes its verdict."""
+    try:
+        return Finding(name, Verdict.PASSED, exercise())
+    except Warned as found:
+        return Finding(name, Verdict.WARNING, str(found))
+    except Skipped as found:
+        return Finding(name, Verdict.SKIPPED, str(found))
+    except (Failed, DriverFailed, OptionError) as found:
+        return Finding(name, Verdict.FAILED, str(found))
+    except Exception as error:
+        return Finding(name, Verdict.FAILED, f"it raised {type(error).__name__}: {error}")

@@ -1,0 +1,81 @@
+"""`linkwork driver`: whether a driver keeps to its contract."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from station.cli.connected import AsJson
+from station.cli.failures import DONE, GOAL_FAILED, Misuse
+from station.cli.output import console, emit
+
+driver = typer.Typer(no_args_is_help=True, help="Drivers of hardware that stands in the plant's place.")
+
+
+@driver.callback()
+def drivers() -> None:
+    """Drivers of hardware that stands in the plant's place."""
+
+
+@driver.command()
+def check(
+    name: Annotated[str, typer.Argument(metavar="MODULE:CLASS", help="The driver, or one that ships: udp.")],
+    config: Annotated[
+        str | None, typer.Option(help="Machine file, for its section `driver` and its size.")
+    ] = None,
+    driver_set: Annotated[
+        list[str] | None,
+        typer.Option("--driver-set", metavar="KEY=VALUE", help="An option of the driver: port=5800."),
+    ] = None,
+    move: Annotated[
+        bool, typer.Option("--move", help="Move each motor a little, too. Needs --config, and room.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Exercises a driver with its device, braked: nothing moves without --move.
+
+    Exit status: 0 nothing failed, 1 something did, 2 wrong usage or file.
+    """
+    from machine import load
+    from plant.drivers.checking import Examination, Finding, Verdict
+    from plant.drivers.driver import Setup
+    from plant.drivers.finding import NoDriver, find_driver, read_options
+    from plant.drivers.moving import MovingExamination
+
+    if move and config is None:
+        raise Misuse("--move needs --config: the machine file says which efforts are safe")
+    try:
+        kind, options = find_driver(name), read_options(driver_set or [])
+    except NoDriver as error:
+        raise Misuse(str(error)) from None
+    machine = None if config is None else load(config)
+    setup = Setup(options, period_s=0.002)
+    if machine is not None:
+        given: dict[str, Any] = {**machine.driver.options, **options}
+        setup = Setup(given, len(machine.motors), len(machine.sensors), machine.plant.period_s)
+
+    found: list[Finding] = []
+
+    def tell(finding: Finding) -> None:
+        found.append(finding)
+        if not as_json:
+            colour = {"failed": "red", "warning": "yellow", "passed": "green"}.get(finding.verdict, "dim")
+            text = f": {finding.text}" if finding.text else ""
+            console.print(f"{finding.verdict:<8}", style=colour, end="")
+            console.print(f"{finding.name}{text}", markup=False)
+
+    for finding in Examination(kind, setup).findings():
+        tell(finding)
+    failed = any(finding.verdict is Verdict.FAILED for finding in found)
+    if move and machine is not None and not failed:
+        for finding in MovingExamination(kind, setup).of(machine).moves():
+            tell(finding)
+        failed = any(finding.verdict is Verdict.FAILED for finding in found)
+    if as_json:
+        rows = [{"name": each.name, "verdict": str(each.verdict), "text": each.text} for each in found]
+        emit({"driver": name, "passed": not failed, "moved": move, "findings": rows})
+    else:
+        count = sum(finding.verdict is Verdict.FAILED for finding in found)
+        console.print(f"{count} of {len(found)} exercises failed" if failed else "nothing failed")
+    return GOAL_FAILED if failed else DONE
