@@ -36,13 +36,19 @@ def generate(machine: Machine, language: Language, *, single: bool = False) -> d
 def program_for(machine: Machine) -> Program:
     """The model of what is switched on at the start, and the law where the motors can serve it."""
     model = SymbolicModel(switched_on(machine.mechanism))
-    return program_of(model, identifier(machine.name), machine.about, drive_of(machine))
+    return program_of(model, identifier(machine.name), commented(machine.about), drive_of(machine))
 
 
 def identifier(name: str) -> str:
     """A machine's name as one of C and Python."""
     plain = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_").lower()
     return plain if plain[:1].isalpha() else f"machine_{plain}"
+
+
+def commented(about: str) -> str:
+    """A text that ends no comment of C and no string of Python."""
+    plain = about.replace("*/", "* /").replace("\\", "/").replace('"', "'")
+    return " ".join(plain.split())
 
 
 def switched_on(mechanism: Mechanism) -> Mechanism:

@@ -13,6 +13,7 @@ from multibody.model import Joint
 from multibody.symbolic import compound_joint_map, joint_configuration, joint_kinematics
 from multibody.symbolic.equations import balls, coriolis_matrix, in_coordinates, velocity_map
 from multibody.symbolic.model import SymbolicModel
+from multibody.symbolic.program import friction
 from multibody.symbolic.tape import Expression
 from multibody.symbolic.writing import Shown, shown, simplified
 from multibody.tree import Places
@@ -132,6 +133,9 @@ class Report:
         ]
         if gamma != sp.eye(len(e)):
             found.append(self._plain(f"Γ of {joint.name}", gamma, names, names))
+        if len(e) > len(groups):  # the same joint with the rates of its coordinates as velocities
+            one_by_one = compound_joint_map([[column] for column in columns], e)
+            found.append(self._plain(f"compound H of {joint.name}", one_by_one.H, parts, names))
         return found
 
     def _plain(self, name: str, matrix: Any, rows: Sequence[str], columns: Sequence[str]) -> Result:
@@ -172,8 +176,11 @@ class Report:
 
     def _gravity(self) -> Section:
         energy = self._result("U", "J", ["U"], [self.model.potential])
-        forces = self._vector("g", "N m or N", self.mechanism.joint_names, self.model.gravity)
-        return Section("gravity: potential U and its generalized forces g on the left side", [energy, forces])
+        names = self.mechanism.joint_names
+        forces = self._vector("g", "N m or N", names, self.model.gravity)
+        lost = self._vector("friction", "N m or N", names, friction(self.mechanism, self.model))
+        title = "gravity: potential U, its generalized forces g on the left side, friction on the right"
+        return Section(title, [energy, forces, *([lost] if lost.labels else [])])
 
     def _closures(self) -> Section:
         names, rows = self.mechanism.row_names, self.model.rows

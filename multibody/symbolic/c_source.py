@@ -18,7 +18,7 @@ def header(program: Program, *, single: bool) -> str:
     """The text of the header."""
     name, big = program.name, program.name.upper()
     lines = [
-        f"/* {program.about}",
+        *textwrap.wrap(program.about, 95, initial_indent="/* ", subsequent_indent="   "),
         "   Generated from the machine file by linkwork codegen; do not edit.",
         "   SI units and radians; q, v, coordinates and rows in the orders below; matrices row by row.",
         f"   Quaternions in q must be of unit length. Precision: {'float' if single else 'double'}.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from multibody.symbolic.code import Language, python
 from multibody.symbolic.evaluate import input_names
 from multibody.symbolic.program import Function, Program
@@ -40,7 +42,7 @@ def module(program: Program) -> str:
         lists["motors"] = tuple(m.joint_names[k] for k in program.drive.motors)
     names = "\n".join(f"    {key}: {', '.join(each)}" for key, each in lists.items() if each)
     sizes = "\n".join(f"{key} = {value}" for key, value in program.sizes.items())
-    blocks = [_HEAD.format(about=program.about, names=names, sizes=sizes)]
+    blocks = [_HEAD.format(about=textwrap.fill(program.about, 100), names=names, sizes=sizes)]
     blocks += [_function(language, each, each.name) for each in program.functions]
     if program.drive is not None and program.terms is not None:
         blocks += [_function(language, program.terms, "_terms"), _law(program)]

@@ -14,7 +14,7 @@ from controller.laws.law import LawKind, Reference
 from controller.laws.make import laws_of
 from machine import load
 from station.__main__ import main
-from station.codegen import generate, identifier, program_for
+from station.codegen import commented, generate, identifier, program_for
 from station.codegen_vectors import vectors_for
 
 WARNINGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
@@ -53,6 +53,20 @@ def test_sanitizers_find_nothing(tmp_path):
     run = subprocess.run([program], capture_output=True, text=True, timeout=60, env=environment)
     assert run.returncode == 0, run.stdout + run.stderr
     assert not run.stderr
+
+
+@compiler
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+def test_valgrind_finds_nothing(tmp_path):
+    program = compiled(generate(load("slider_crank"), "c"), tmp_path, "-g")
+    command = ["valgrind", "-q", "--error-exitcode=9", str(program)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_what_a_file_says_of_a_machine_ends_no_comment():
+    about = commented('An arm */ of "two" \\ \n links')
+    assert about == "An arm * / of 'two' / links"
 
 
 @compiler
