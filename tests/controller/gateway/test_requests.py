@@ -100,6 +100,7 @@ def test_a_motion_while_inactive_says_what_would_be_possible(rigs: Make) -> None
     rig = rigs("lockstep")
     rig.enabled()
     rig.ask("disable")
+    assert rig.ask("confirm_branch")["text"] == "the assembly was known already"
     for method, params in (("move", {"target": {"lift": 0.0}}), ("jog", {"velocity": {"lift": 0.1}})):
         error = rig.refused(method, **params)
         assert error.code == RequestCode.WRONG_STATE

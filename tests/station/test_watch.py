@@ -1,0 +1,32 @@
+"""What `linkwork watch` shows of a closed machine."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from benchmarks.in_process import InProcess
+from machine import load
+from station.watch import view
+
+
+def shown(name: str) -> str:
+    """The live table of a machine that holds, as text."""
+    rig = InProcess(load(name))
+    rig.tick()
+    sample = rig.controller.record.layout.as_map(rig.record) | {"timestamp": 0.0}
+    page = io.StringIO()
+    Console(width=200, file=page).print(view(sample))
+    return page.getvalue()
+
+
+def test_a_closed_machine_shows_its_closures() -> None:
+    text = shown("five_bar")
+    assert "rank 2; smallest singular values" in text
+    assert "branch +1" in text
+    assert "tip.x" in text
+
+
+def test_a_tree_shows_none() -> None:
+    assert "closures" not in shown("scara")
