@@ -97,6 +97,7 @@ CHANNELS: tuple[Channel, ...] = (
     _float("sigma_closures", "1", "smallest singular value of the scaled rows, over their ordinary size"),
     _float("sigma_motors", "1", "smallest singular value of the motors' map, over its size"),
     _float("constraint_force", "N or N m", "multiplier of each row: on body b by body a; NaN braked", "row"),
+    _float("disturbance", "N m or N", "effort that the disturbance observer says the model lacks", "motor"),
     _wall("received_ns", "int", "ns", "monotonic clock when the state was in hand"),
     _wall("sent_ns", "int", "ns", "monotonic clock when the command was handed to the socket"),
     _wall("missed", "int", "", "whole periods skipped before this tick"),

@@ -134,6 +134,7 @@ class Tick:
         self._r_law_effort, self._r_effort = record.view("law_effort"), record.view("effort")
         self._r_device_effort = record.view("device_effort")
         self._r_temperature = record.view("temperature")
+        self._r_disturbance = record.view("disturbance")
         self.quality.bind(record)
         words = record.floats.data.cast("B")
         self._integer_words = words[: _INTEGERS.size]
@@ -279,4 +280,5 @@ class Tick:
         self._r_device_effort[:] = inputs.device_effort
         self._r_temperature[:] = inputs.temperature
         self._r_effort[:] = outputs.effort
+        self._r_disturbance[:] = self._disturbance.effort
         self.quality.write()
