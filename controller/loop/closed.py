@@ -52,8 +52,11 @@ from multibody.layout import (
     RANKING,
     REPLACED,
     RIGHT_SIDE,
+    SECOND,
     SHIFT,
     SMALLEST,
+    SUM_V,
+    VDOT,
     M,
     Q,
     V,
@@ -224,6 +227,27 @@ def forces_for(
     motor_forces(basis, motor, weight, square, needed[:free], force)
 
 
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, BUFFER, INTEGERS, VECTOR, float64, float64, VECTOR, VECTOR))
+def foresee_closed(
+    p: Floats, t: Integers, now: Floats, ahead: Floats, motor: Integers, sent: Floats, period: float,
+    beyond: float, coming_q: Floats, coming_v: Floats,
+) -> None:  # fmt: skip
+    """Writes the state a period later to coming_q (nq), coming_v (nv), and the one `beyond` that to `ahead`.
+
+    Over the second, short way the acceleration goes on as it changed in the second half of the first one.
+    """
+    predict_closed(p, t, now, ahead, motor, sent, period)
+    q, v, mean = vector(t, ahead, Q), vector(t, ahead, V), vector(t, ahead, SUM_V)
+    last, middle = vector(t, ahead, VDOT), vector(t, ahead, SECOND)
+    copy(q, coming_q)
+    copy(v, coming_v)
+    for c in range(t[NV]):
+        change = (last[c] - middle[c]) * beyond / (0.5 * period)
+        mean[c] = v[c] + beyond * (0.5 * last[c] + change / 6.0)
+        v[c] += beyond * (last[c] + 0.5 * change)
+    move(t, q, mean, beyond)
+
+
 class Closed:
     """See `controller.loop.model.Model`."""
 
@@ -235,6 +259,7 @@ class Closed:
         self._joint = np.array([sensor.index for sensor in machine.sensors], np.int64)
         self._weight = np.array(weights(machine))
         self._scratch = np.zeros(sensors * nv + 3 * nv + max(sensors, nv))
+        self._coming_q, self._coming_v = self.now.q.copy(), self.now.v.copy()
         self._machine, self._seen, self._branch = machine, False, Branch(machine)
         self._redundancy = Redundancy(machine)
         self._believed = machine.controller.estimator.closure_residual_max
@@ -250,6 +275,18 @@ class Closed:
         """Writes to `ahead` the state that much later."""
         mechanism = self.now.arguments
         predict_closed(mechanism[0], mechanism[1], self.now.buffer, self.ahead.buffer, motor, sent, seconds)
+
+    def foresee(self, motor: Integers, sent: Floats, period: float, beyond: float) -> bool:
+        """See `Model`."""
+        p, t, now = self.now.arguments
+        foresee_closed(
+            p, t, now, self.ahead.buffer, motor, sent, period, beyond, self._coming_q, self._coming_v
+        )
+        return True
+
+    def come(self) -> None:
+        """See `Model`."""
+        self.ahead.q[:], self.ahead.v[:] = self._coming_q, self._coming_v
 
     def settle(self, q: Floats, v: Floats) -> None:
         """See `Model`: the joints that are not measured follow those that are."""

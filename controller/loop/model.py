@@ -46,6 +46,17 @@ class Model(Protocol):
         """Writes to `ahead` the state that much later, under the efforts `sent` to the joints `motor`."""
         ...
 
+    def foresee(self, motor: Integers, sent: Floats, period: float, beyond: float) -> bool:
+        """Writes to `ahead` the state a period and `beyond` later.
+
+        Returns whether `come` knows the one a period later.
+        """
+        ...
+
+    def come(self) -> None:
+        """Writes to `ahead` the state that was foreseen for a period later."""
+        ...
+
     def settle(self, q: Floats, v: Floats) -> None:
         """Makes `now` a state of the machine, with coordinates, in which the measured joints have q and v.
 
@@ -129,6 +140,14 @@ class Tree:
     def predict(self, motor: Integers, sent: Floats, seconds: float) -> None:
         """See `Model`."""
         predict(*self._mechanism, self.now.buffer, self.ahead.buffer, motor, sent, seconds)
+
+    def foresee(self, motor: Integers, sent: Floats, period: float, beyond: float) -> bool:
+        """See `Model`."""
+        self.predict(motor, sent, period + beyond)
+        return False
+
+    def come(self) -> None:
+        """See `Model`: nothing was kept."""
 
     def settle(self, q: Floats, v: Floats) -> None:
         """See `Model`."""

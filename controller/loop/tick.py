@@ -44,6 +44,8 @@ AHEAD = 1.5
 """Periods from a state to the middle of the hold of the command computed from it, which acts over [t_{k+1},
 t_{k+2}).
 """
+SAME = 1e-6
+"""Of a period: so little does one differ from another by the rounding of times."""
 LEAST_PIVOT = 1e-6
 """Pivot ratio of the goal coordinates' Jacobian below which the pose counts as singular."""
 _INTEGERS = struct.Struct("=23q")
@@ -109,7 +111,7 @@ class Tick:
         """What acts over that period; while the state is estimated, what acted until now."""
         lags = Drives.lag(machine.motors)
         self._drives = Drives(machine.motors, self._period_s) if lags else None
-        self._clipped = False
+        self._clipped = self._foreseen = False
         self.quality: Quality = self._model.quality
         self._bearings = None
         if machine.load_limits:
@@ -159,9 +161,13 @@ class Tick:
             estimator.predicts or disturbance.on or not inputs.fresh
         )
         if predicted:
-            self._model.predict(self._motor, disturbance.with_it(self._acted), dt)
+            if self._foreseen and abs(dt - self._period_s) < SAME * self._period_s:
+                self._model.come()
+            else:
+                self._model.predict(self._motor, disturbance.with_it(self._acted), dt)
             now.q[:], now.v[:] = self._ahead.q, self._ahead.v
             disturbance.expect(now.v)
+        self._foreseen = False
         if inputs.fresh:
             self._bad_sensor = estimator.update(
                 inputs.q_measured, inputs.v_measured, dt, now.q, now.v, predicted=predicted
@@ -193,7 +199,9 @@ class Tick:
         ahead, bits = self._ahead, 0
         if supervisor.brakes.phase is Phase.RELEASED:
             acting = self._disturbance.with_it(self._acted)
-            self._model.predict(self._motor, acting, AHEAD * self._period_s)
+            self._foreseen = self._model.foresee(
+                self._motor, acting, self._period_s, (AHEAD - 1.0) * self._period_s
+            )
             self.quality.constraint_force[:] = ahead.multipliers
             if self._bearings is not None and self._bearings.look(ahead.multipliers):
                 bits |= self._overloaded(self._bearings)

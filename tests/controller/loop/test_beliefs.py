@@ -55,6 +55,7 @@ def test_another_assembly_is_a_fault_in_the_same_tick_and_must_be_confirmed() ->
     rig.enable()
     assert rig.tick()["branch"] == 1
     rig.controller._now.q[1] = np.pi  # the rod folded back over the crank: it closes too
+    rig.controller._foreseen = False
     sample = rig.tick()
     assert (sample["branch"], sample["fault"], sample["state"]) == (-1, FaultCode.BRANCH_FLIP, State.FAULT)
     rig.until(lambda sample: not np.any(sample["v"]))
