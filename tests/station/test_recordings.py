@@ -164,3 +164,17 @@ def test_replay_by_command(log: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert found["ticks"] == found["difference"]["tick"]
     with pytest.raises(Misuse, match="of another machine"):
         commands.replay(log, against="five_bar")
+
+
+def test_all_segments_of_a_run_are_one_recording(log: Path, tmp_path: Path) -> None:
+    table = read_recording(log).table
+    layout = layout_for(SCARA)
+    source = LogSource(layout, False, SCARA.source_text, {"machine": "scara"})
+    words = np.zeros((len(table), layout.words))
+    words[:, : layout.deterministic_bytes // 8] = np.frombuffer(table.tobytes()).reshape(len(table), -1)
+    segments = Log(tmp_path, "scara", "20260101-120000", source, 2_000_000)
+    segments._segment_bytes = 100_000
+    segments.write(words)
+    segments.close()
+    assert len(list(tmp_path.glob("*.mcap"))) > 2
+    assert read_recording(segments.first).table.tobytes() == table.tobytes()
