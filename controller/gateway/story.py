@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.gateway.wording import ENDED, Wording, limits_named
+from controller.gateway.wording import ENDED, Wording, limits_named, limits_told
 from controller.loop.faults import FaultCode
 from controller.loop.states import State
 from controller.records import RecordLayout
@@ -97,4 +97,6 @@ class Story:
         self._met = {bit: last for bit, last in self._met.items() if tick - last < STICKS_TICKS}
         if set(self._met) == known:
             return []
-        return [(row, "limited", {"limited": limits_named(sum(self._met)), "tick": tick, "time_s": time_s})]
+        bits = sum(self._met)
+        content = {"limited": limits_named(bits), "tick": tick, "time_s": time_s, "text": limits_told(bits)}
+        return [(row, "limited", content)]

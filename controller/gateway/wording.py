@@ -37,6 +37,11 @@ def limits_named(bits: int) -> list[str]:
     return [flag.name.lower() for flag in Limited if bits & flag and flag.name]
 
 
+def limits_told(bits: int) -> str:
+    """The same in words, '' where nothing limits."""
+    return "; ".join(text for flag, text in _LIMITED.items() if bits & flag)
+
+
 def finite(value: float) -> float | None:
     """The number, or None where it is none."""
     return float(value) if math.isfinite(value) else None
@@ -201,3 +206,14 @@ def _device_fault(number: int) -> str:
     if number in set(DeviceFault):
         return DeviceFault(number).name.lower().replace("_", " ")
     return f"the vendor's fault {number}"
+
+
+_LIMITED = {
+    Limited.EFFORT: "a motor is at its largest effort: the direction of the motion is kept, not its size",
+    Limited.EFFORT_RATE: "efforts may not change faster",
+    Limited.JOG_VELOCITY: "the jog asks for more than the velocity limits",
+    Limited.JOG_POSITION: "the jog has come to a limit of position",
+    Limited.LEVERAGE: "the motors hardly hold one of the machine's motions in this pose",
+    Limited.PATH_RATE: "the goal is slowed down on its path until the motors can follow",
+    Limited.CONSTRAINT_FORCE: "a constraint bears more than it may",
+}
