@@ -170,7 +170,8 @@ class Violation(TypedDict):
     """What stands in the way of a trajectory: one quantity of one coordinate, at its worst sample.
 
     `quantity`: position, velocity, acceleration, jerk, motor speed, effort, effort with room to stop, effort
-    rate, bearing force, bearing torque, tool speed, workspace, reach, leverage, singularity or branch. `point`: the way-point that the machine is on
+    rate, bearing force, bearing torque, tool speed, workspace, reach, leverage,
+    singularity or branch. `point`: the way-point that the machine is on
     its way to, nil for a curve. Not every quantity has every other field.
     """
 
