@@ -95,8 +95,8 @@ def _trial(program: Program, function: Function) -> list[str]:
 
 
 def _least(name: str) -> str:
-    """Residuals of constraints are differences of lengths and directions, of the size of 1 themselves."""
-    return "1.0" if name == "phi" else "1e-3"
+    """Size of the terms of which residuals, and what goes with v², are differences."""
+    return {"phi": "1.0", "Adot_v": "0.1", "Jdot_v": "0.1"}.get(name, "1e-3")
 
 
 def _law_trial(program: Program, *, single: bool) -> list[str]:

@@ -10,7 +10,7 @@ import sympy as sp
 
 from multibody import Mechanism
 from multibody.model import Joint
-from multibody.symbolic import compound_joint_map, joint_configuration, joint_kinematics
+from multibody.symbolic import compound_joint_map, joint_configuration
 from multibody.symbolic.equations import balls, coriolis_matrix, in_coordinates, velocity_map
 from multibody.symbolic.model import SymbolicModel
 from multibody.symbolic.program import friction
@@ -118,12 +118,8 @@ class Report:
                 columns.append(column)
                 groups.append([column])
                 e.append(self.model.q[first + step.place])
-        simple = joint_kinematics(columns, e)
-        if simple.holds and simple.gamma == sp.eye(len(e)):
-            H, gamma = simple.H, simple.gamma
-        else:
-            made = compound_joint_map(groups, e)
-            H, gamma = made.H, made.gamma
+        made = compound_joint_map(groups, e)
+        H, gamma = made.H, made.gamma
         names = [str(symbol) for symbol in e]
         pose = joint_configuration(columns, e)
         parts = ("ω1", "ω2", "ω3", "u1", "u2", "u3")

@@ -65,8 +65,9 @@ def joint_kinematics(columns: Sequence[Sequence[Any]], e: Sequence[Any]) -> Join
     pairs = _pairs(columns, e)
     twists = _twists(pairs)
     constant = Matrix([list(column) for column, _ in pairs]).T
-    gamma = _left_inverse(twists) * constant
-    gamma = gamma.applyfunc(sp.trigsimp)
+    gamma = sp.eye(1)
+    if len(pairs) > 1:
+        gamma = (_left_inverse(twists) * constant).applyfunc(sp.trigsimp)
     return JointKinematics(constant, gamma, twists, _closed([column for column, _ in pairs]))
 
 
