@@ -2,6 +2,7 @@
 
 import itertools
 import signal
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -44,7 +45,7 @@ def messages(path: Path) -> list[Message]:
             for record in StreamReader(stream).records:
                 if isinstance(record, Message):
                     found.append(record)
-        except EndOfFile:
+        except (EndOfFile, struct.error):
             return found
     return found
 
