@@ -84,6 +84,8 @@ class OrderOutcome(IntEnum):
     """An argument is outside what the order allows."""
     REFUSED_BRANCH = -30
     """The machine may be in several assemblies, and nobody has confirmed which."""
+    REFUSED_CONTACT = -9
+    """A force goal needs contact first, and a guarded move must not begin in contact."""
     NOTHING_TO_DO = 2
     """Accepted, but there was nothing to change (a stop at rest, a cancel without a goal)."""
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Per = Literal["", "joint", "position", "coordinate", "motor", "sensor", "row"]
+Per = Literal["", "joint", "position", "coordinate", "motor", "sensor", "row", "force", "component"]
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,10 @@ CHANNELS: tuple[Channel, ...] = (
     _float("sigma_motors", "1", "smallest singular value of the motors' map, over its size"),
     _float("constraint_force", "N or N m", "multiplier of each row: on body b by body a; NaN braked", "row"),
     _float("disturbance", "N m or N", "effort that the disturbance observer says the model lacks", "motor"),
+    _float("force", "N or N m", "each force that goals may name, as felt; NaN: nothing tells it", "force"),
+    _float("force_reference", "N or N m", "what is wanted of it while it is controlled; NaN else", "force"),
+    _float("force_push", "N or N m", "what the motors press with: wanted and correction; NaN else", "force"),
+    _float("force_measured", "N", "components of each force sensor, in its frame", "component"),
     _wall("received_ns", "int", "ns", "monotonic clock when the state was in hand"),
     _wall("sent_ns", "int", "ns", "monotonic clock when the command was handed to the socket"),
     _wall("missed", "int", "", "whole periods skipped before this tick"),
@@ -130,7 +134,8 @@ class RecordLayout:
     """The table laid out for one machine.
 
     `names` gives the joints', coordinates', motors' and sensors' names, in the machine's order, those of the
-    positions, which are the joints' unless there are quaternions, and those of the constraints' rows.
+    positions, which are the joints' unless there are quaternions, those of the constraints' rows, of the
+    forces that goals may name, and of the force sensors' components.
     """
 
     def __init__(
@@ -141,6 +146,8 @@ class RecordLayout:
         sensors: Sequence[str],
         positions: Sequence[str] | None = None,
         rows: Sequence[str] = (),
+        forces: Sequence[str] = (),
+        components: Sequence[str] = (),
     ) -> None:
         self.names: dict[str, tuple[str, ...]] = {
             "joint": tuple(joints),
@@ -149,6 +156,8 @@ class RecordLayout:
             "motor": tuple(motors),
             "sensor": tuple(sensors),
             "row": tuple(rows),
+            "force": tuple(forces),
+            "component": tuple(components),
         }
         self._fields = {per: _distinct(names) for per, names in self.names.items()}
         self.offsets: dict[str, int] = {}
@@ -262,4 +271,6 @@ def layout_for(machine: Any) -> RecordLayout:
         [sensor.joint for sensor in machine.sensors],
         machine.mechanism.position_names,
         machine.mechanism.row_names,
+        [row.name for row in machine.force_rows],
+        [f"{sensor.name}.{axis}" for sensor in machine.force_sensors for axis in "xyz"],
     )

@@ -22,8 +22,9 @@ from machine.description import (
 )
 from machine.estimation import estimator_settings
 from machine.file import MachineFile
+from machine.force_sensors import ForceSensor
 from machine.formulas import with_names
-from machine.freedoms import coordinates, freedoms, joint_limits, owned, unnamed_coordinates
+from machine.freedoms import coordinates, freedoms, gap_of, joint_limits, owned, unnamed_coordinates
 from machine.joint_types import friction
 from machine.joints import AxisSpec, JointSpec, ScrewSpec
 from machine.limits import AngleLimits, LengthLimits
@@ -52,8 +53,9 @@ def build_mechanism(file: MachineFile) -> Mechanism:
         np.array(file.gravity_m_s2, dtype=np.float64),
         points=points,
         coordinates=[
-            *(Coordinate(name, task.axis(), task.point()) for name, task in file.task.items()),
+            *(Coordinate(name, task.axis(), task.point(), **task.line()) for name, task in file.task.items()),
             *_unnamed(file),
+            *_gaps(file),
         ],
         constraints=_constraints(file),
     )
@@ -65,6 +67,21 @@ def _unnamed(file: MachineFile) -> list[Coordinate]:
     return [
         Coordinate(text, cast(CoordinateKind, text.rpartition(".")[2]), text.partition(".")[0])
         for text in texts
+    ]
+
+
+def _gaps(file: MachineFile) -> list[Coordinate]:
+    """How far the point of each contact with a plane is from it: CONTACT.gap."""
+    return [
+        Coordinate(
+            gap_of(name),
+            "along",
+            spec.point,
+            (spec.plane.normal[0], spec.plane.normal[1], spec.plane.normal[2]),
+            (spec.plane.at_m[0], spec.plane.at_m[1], spec.plane.at_m[2]),
+        )
+        for name, spec in file.contacts.items()
+        if spec.plane is not None
     ]
 
 
@@ -142,7 +159,10 @@ def physics(file: MachineFile) -> dict[str, Any]:
         },
         "joints": joints,
         "points": {name: {"body": spec.body, "at_m": spec.at_m} for name, spec in file.points.items()},
-        "task": {name: spec.coordinate for name, spec in file.task.items()},
+        "task": {
+            name: [spec.coordinate, spec.line()] if spec.line() else spec.coordinate
+            for name, spec in file.task.items()
+        },
         **({"constraints": _demands(file)} if file.constraints else {}),
         **_touch(file),
     }
@@ -169,7 +189,7 @@ def _demands(file: MachineFile) -> list[Any]:
 def everything(file: MachineFile) -> dict[str, Any]:
     """Return all that a file says, defaults filled in and order kept where it counts."""
     order = [list(file.joints), list(file.task), list(file.motors), list(file.sensors)]
-    order += [list(file.constraints)] if file.constraints else []
+    order += [list(rows) for rows in (file.constraints, file.contacts, file.force_sensors) if rows]
     return {"file": file.model_dump(), "order": order}
 
 
@@ -213,6 +233,12 @@ def sensors_of(file: MachineFile) -> tuple[Sensor, ...]:
     )
 
 
+def force_sensors_of(file: MachineFile) -> tuple[ForceSensor, ...]:
+    """Return the sensors of forces in the order of the file."""
+    contacts = list(file.contacts)
+    return tuple(spec.make(name, contacts.index(spec.contact)) for name, spec in file.force_sensors.items())
+
+
 def plant_settings(file: MachineFile) -> PlantSettings:
     """Return the settings of the plant daemon."""
     return PlantSettings(**file.plant.model_dump(exclude={"set"}))
@@ -227,6 +253,7 @@ _NOT_AS_THEY_ARE = {
         "estimator",
         "disturbance_observer",
         "preload",
+        "force",
     )
 }
 
@@ -246,6 +273,7 @@ def controller_settings(
     return ControllerSettings(
         **spec.model_dump(exclude=_NOT_AS_THEY_ARE),
         estimator=estimator_settings(spec.estimator, spec.disturbance_observer, spec.bandwidth_rad_s),
+        force=spec.force.make(),
         period_s=file.plant.period_s,
         goal_coordinates=tuple(spec.goal_coordinates or goals),
         tolerances=tuple(tolerances),

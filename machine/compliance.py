@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from machine.contacts import ContactSpec
 from machine.file import MachineFile
 from machine.freedoms import joint_limits, owned
 from machine.joints import FixedSpec, PrismaticSpec, RevoluteSpec, ScrewSpec
@@ -43,17 +44,24 @@ def check_contacts(file: MachineFile, document: Document) -> Iterator[Problem]:
             message, remedy = "this point is fixed in the world", "name a point of a body that moves"
             place = ("contacts", name, "point")
             yield document.problem(place, message, found=contact.point, remedy=remedy)
+    for name, sensor in file.force_sensors.items():
+        if sensor.contact not in file.contacts:
+            yield unknown(
+                document, ("force_sensors", name, "contact"), sensor.contact, "contact", file.contacts
+            )
 
 
 def with_compliance(
-    file: MachineFile, mechanism: Mechanism, q: Vector, stops: tuple[JointStop, ...] | None = None
+    file: MachineFile, mechanism: Mechanism, q: Vector, like: Mechanism | None = None
 ) -> Mechanism:
     """Return the mechanism with the file's stops and contacts; itself where there are none.
 
-    What the file leaves open follows from the inertia at q, or is that of given `stops`.
+    What the file leaves open follows from the inertia at q: its own, or that of the mechanism `like`.
     """
-    found = _stops(file, mechanism, q) if stops is None else stops
-    contacts = [spec.make(name) for name, spec in file.contacts.items()]
+    found = _stops(file, mechanism, q) if like is None else like.stops
+    contacts = [
+        spec.make(name, _weight_at(spec, like or mechanism, q)) for name, spec in file.contacts.items()
+    ]
     if not found and not contacts:
         return mechanism
     return Mechanism.build(
@@ -87,6 +95,16 @@ def _stops(file: MachineFile, mechanism: Mechanism, q: Vector) -> tuple[JointSto
                 damping = 2.0 * DAMPING_RATIO * math.sqrt(stiffness * inertia)
         made.append(JointStop(name, *limits.position(), stiffness, damping))
     return tuple(made)
+
+
+def _weight_at(spec: ContactSpec, mechanism: Mechanism, q: Vector) -> float:
+    """Return the mass (kg) that a contact's point moves along the normal; 1 where the file does not ask."""
+    if spec.damping_ratio is None:
+        return 1.0
+    from multibody.functions import mass_matrix, point_jacobian  # the compiler, where it is needed alone
+
+    row = spec.normal_at(mechanism, q) @ point_jacobian(mechanism, spec.point, q)[3:]
+    return 1.0 / max(float(row @ np.linalg.solve(mass_matrix(mechanism, q), row)), 1e-300)
 
 
 def _inverse_inertia(mechanism: Mechanism, q: Vector) -> Vector:

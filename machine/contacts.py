@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import model_validator
 
-from machine.fields import Name, Number, Section, Vector3, entry, wrong
+from machine.fields import Name, Number, Section, Vector3, entry, one_of, wrong
 from machine.joints import unit_vector
 from multibody.compliance import Contact, Plane, Sphere
+from multibody.mechanism import Mechanism
 
 
 class PlaneSpec(Section):
@@ -36,12 +41,20 @@ class ContactSpec(Section):
     plane: PlaneSpec | None = entry("The plane that it touches", default=None)
     sphere: SphereSpec | None = entry("The sphere that it touches", default=None)
     stiffness_N_m: Number = entry("Stiffness along the normal", "N/m", gt=0)
-    damping_N_s_m: Number = entry("Damping along the normal", "N s/m", 0.0, ge=0)
+    damping_N_s_m: Number | None = entry("Damping along the normal; none: 0", "N s/m", None, ge=0)
+    damping_ratio: Number | None = entry(
+        "Instead of damping_N_s_m: that of the point on the spring, by the inertia of the initial pose",
+        "1",
+        None,
+        ge=0,
+        le=100,
+    )
     friction: Number = entry("Coefficient of dry friction", "1", 0.0, ge=0, le=100)
     slip_speed_m_s: Number = entry("Speed at which dry friction is nearly full", "m/s", 1e-3, gt=0)
 
     @model_validator(mode="after")
     def _one_surface(self) -> ContactSpec:
+        one_of(self, "damping_N_s_m", "damping_ratio")
         if self.plane is not None and self.sphere is not None:
             message = "a contact has one surface"
             raise wrong(message, "plane and sphere", "plane or sphere", "make two contacts", ("sphere",))
@@ -51,8 +64,8 @@ class ContactSpec(Section):
             )
         return self
 
-    def make(self, name: str) -> Contact:
-        """Return what multibody calls it."""
+    def make(self, name: str, mass_kg: float = 1.0) -> Contact:
+        """Return what multibody calls it; `mass_kg` is what the point weighs along the normal."""
         surface: Plane | Sphere
         if self.plane is not None:
             surface = Plane(self.plane.at_m, self.plane.normal)
@@ -64,7 +77,22 @@ class ContactSpec(Section):
             self.point,
             surface,
             self.stiffness_N_m,
-            self.damping_N_s_m,
+            self._damping(mass_kg),
             self.friction,
             self.slip_speed_m_s,
         )
+
+    def _damping(self, mass_kg: float) -> float:
+        if self.damping_ratio is None:
+            return self.damping_N_s_m or 0.0
+        return 2.0 * self.damping_ratio * math.sqrt(self.stiffness_N_m * mass_kg)
+
+    def normal_at(self, mechanism: Mechanism, q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the surface's normal (3, world) nearest to the point at a pose."""
+        if self.plane is not None:
+            return unit_vector(self.plane, "normal")
+        assert self.sphere is not None
+        from multibody.functions import point_position  # the compiler, where it is needed alone
+
+        way: NDArray[np.float64] = point_position(mechanism, self.point, q) - np.array(self.sphere.centre_m)
+        return way / max(float(np.linalg.norm(way)), 1e-300)

@@ -57,6 +57,9 @@ def _reason(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
         message = f"the sensors do not determine {', '.join(unseen)} in the initial pose"
         return ("sensors",), message, "Measure one of them, or begin away from the branch pose"
     driven = sorted({motor.index for motor in machine.motors})
+    loop = _unstable_force(machine)
+    if loop:
+        return loop
     if machine.is_constrained:
         undriven = _undetermined(machine, basis, driven)
         if undriven:
@@ -78,6 +81,30 @@ def _reason(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
         message = f"no motor drives {', '.join(passive)}, and no closure holds it"
         return ("motors",), message, f"Drive every joint of a machine without closures. {alone}"
     return None
+
+
+def _unstable_force(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
+    """Return what to say where the loop of a force is unstable with its delay and hold."""
+    if not machine.force_rows:
+        return None
+    from machine.force_stability import unstable
+
+    found = unstable(machine)
+    if found is None:
+        return None
+    row, key, value, most = found
+    message = (
+        f"the force on {row.name} would swing up: {key} is {value:g}, and with the delay of "
+        f"{machine.controller.period_s:g} s periods the loop is stable below {most:.3g}"
+    )
+    remedy = "Make it less, add damping (controller.force.added_damping_ratio), or shorten the period"
+    if most == 0.0:
+        message = (
+            f"the force on {row.name} would swing whatever the gains: the contact is too stiff for periods "
+            f"of {machine.controller.period_s:g} s"
+        )
+        remedy = "Shorten the period, or make the contact softer or more damped"
+    return ("controller", "force", key), message, remedy
 
 
 def leverage(machine: Machine) -> float:

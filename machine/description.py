@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from machine.drivers import DriverSettings
 from machine.estimation import EstimatorSettings
+from machine.force_control import ForceRow, ForceSettings, force_rows
+from machine.force_sensors import AXES, ForceSensor
 from machine.problems import Problem
 from multibody.layout import ORDINARY
 from multibody.mechanism import Mechanism
@@ -147,6 +149,7 @@ class ControllerSettings:
     orphan_timeout_s: float
     telemetry_hz: float
     log_cap_bytes: int
+    force: ForceSettings
 
 
 @dataclass(frozen=True)
@@ -191,6 +194,7 @@ class Machine:
     motors: tuple[Motor, ...]
     sensors: tuple[Sensor, ...]
     load_limits: tuple[LoadLimit, ...]
+    force_sensors: tuple[ForceSensor, ...]
     initial_q: NDArray[np.float64]
     initial_v: NDArray[np.float64]
     plant: PlantSettings
@@ -225,7 +229,12 @@ class Machine:
 
     def interface(self) -> dict[str, Any]:
         """Return what both ends of the device link must agree on, see `interface_of`."""
-        return interface_of(self.joints, self.motors, self.sensors, self.plant.period_s)
+        return interface_of(self.joints, self.motors, self.sensors, self.plant.period_s, self.force_sensors)
+
+    @property
+    def force_rows(self) -> tuple[ForceRow, ...]:
+        """The forces that goals may name."""
+        return force_rows(self.mechanism)
 
     def coordinate_index(self, name: str) -> int | None:
         """Return the place of a coordinate (joint or task) in the mechanism's order, or None."""
@@ -234,9 +243,20 @@ class Machine:
 
 
 def interface_of(
-    joints: tuple[Limits, ...], motors: tuple[Motor, ...], sensors: tuple[Sensor, ...], period_s: float
+    joints: tuple[Limits, ...],
+    motors: tuple[Motor, ...],
+    sensors: tuple[Sensor, ...],
+    period_s: float,
+    force_sensors: tuple[ForceSensor, ...] = (),
 ) -> dict[str, Any]:
-    """Return the interface as plain data: joints, motors, sensors in order with units, and the period."""
+    """Return the interface as plain data: joints, motors, sensors in order with units, and the period.
+
+    `force_sensors` is there where the machine has some.
+    """
+    forces = [
+        {"name": sensor.name, "unit": "N", "frame": sensor.frame, "components": list(AXES)}
+        for sensor in force_sensors
+    ]
     return {
         "joints": [{"name": joint.name, "unit": "rad" if joint.is_angle else "m"} for joint in joints],
         "motors": [{"joint": motor.joint, "unit": "N m" if motor.is_angle else "N"} for motor in motors],
@@ -245,4 +265,5 @@ def interface_of(
             for sensor in sensors
         ],
         "period_s": period_s,
+        **({"force_sensors": forces} if forces else {}),
     }

@@ -12,6 +12,7 @@ from machine.constraints import Constraint
 from machine.contacts import ContactSpec
 from machine.drivers import DriverSpec
 from machine.fields import Name, Number, Section, Vector3, entry
+from machine.force_sensors import ForceSensorSpec
 from machine.joint_types import Joint
 from machine.motors import Motor
 from machine.sensors import Sensor
@@ -47,6 +48,9 @@ class MachineFile(Section):
     )
     sensors: dict[CoordinateName, Sensor] = entry(
         "The sensors, by the name of the joint they measure, or of its freedom: JOINT.FREEDOM", default={}
+    )
+    force_sensors: dict[Name, ForceSensorSpec] = entry(
+        "Sensors of the forces of contacts, by a name of their own", default={}
     )
     initial: dict[str, Number] = entry(
         "Where the plant starts: `JOINT_deg`, `JOINT_rad` or `JOINT_m`, "

@@ -58,7 +58,13 @@ def coordinates(file: MachineFile) -> dict[str, bool]:
         for text, name in unnamed_coordinates(file).items()
         if text == name
     }
-    return owned(file) | tasks | extra
+    gaps = {gap_of(name): False for name, contact in file.contacts.items() if contact.plane is not None}
+    return owned(file) | tasks | extra | gaps
+
+
+def gap_of(contact: str) -> str:
+    """Return the name of the coordinate that tells how far a contact's point is from its plane (m)."""
+    return f"{contact}.gap"
 
 
 def initial_keys(file: MachineFile) -> dict[str, Quantity]:

@@ -13,7 +13,15 @@ ANGLE, LENGTH = "angle", "length"
 
 _KIND_OF_JOINT = {"revolute": ANGLE, "screw": ANGLE, "prismatic": LENGTH}
 _LENGTHS = {"cylindrical": ("slide",), "planar": ("x", "y"), "free": ("x", "y", "z")}
-_KIND_OF_COORDINATE = {"x": LENGTH, "y": LENGTH, "z": LENGTH, "roll": ANGLE, "pitch": ANGLE, "yaw": ANGLE}
+_KIND_OF_COORDINATE = {
+    "x": LENGTH,
+    "y": LENGTH,
+    "z": LENGTH,
+    "along": LENGTH,
+    "roll": ANGLE,
+    "pitch": ANGLE,
+    "yaw": ANGLE,
+}
 _LENGTH_UNIT = re.compile(r"_(N|N_s|N_s_m|rad_m)$|(?<!_N)_m(_s[23]?)?$")
 
 

@@ -47,10 +47,11 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
     if plant_mechanism is mechanism:
         plant_mechanism = touching
     else:
-        plant_mechanism = with_compliance(plant_file, plant_mechanism, q, touching.stops)
+        plant_mechanism = with_compliance(plant_file, plant_mechanism, q, touching)
     mechanism = touching
     if plant_mechanism.stops or plant_mechanism.contacts:
         check_steps(plant_file, plant_mechanism, q, document)
+    force_sensors = building.force_sensors_of(file)
     joints, motors, sensors = (
         building.joint_limits_of(file),
         building.motors_of(file),
@@ -70,12 +71,13 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         motors=motors,
         sensors=sensors,
         load_limits=load_limits(file, mechanism, document),
+        force_sensors=force_sensors,
         initial_q=q,
         initial_v=v,
         plant=plant,
         controller=building.controller_settings(file, goals, preloads(file, document, assembly.freedoms)),
         driver=driver_settings(file.driver, motors, sensors),
-        interface_hash=fingerprint(interface_of(joints, motors, sensors, plant.period_s)),
+        interface_hash=fingerprint(interface_of(joints, motors, sensors, plant.period_s, force_sensors)),
         model_hash=fingerprint(building.physics(file)),
         plant_model_hash=fingerprint(building.physics(plant_file)),
         config_hash=fingerprint([building.everything(file), building.everything(plant_file)]),

@@ -9,6 +9,7 @@ from pydantic import Field
 from machine.constraint_base import CoordinateName
 from machine.estimation import DisturbanceSpec, EstimatorSpec
 from machine.fields import Count, Number, Section, entry
+from machine.force_control import ForceSpec
 
 
 class PlantSpec(Section):
@@ -100,6 +101,7 @@ class ControllerSpec(Section):
     )
     effort_filter_hz: Number = entry("Cut-off of the low-pass filter on efforts; 0: none", "Hz", 0.0, ge=0)
     tolerances: TolerancesSpec = entry("Tolerances of goals", default=TolerancesSpec())
+    force: ForceSpec = entry("Control of forces, where goals name some", default=ForceSpec())
     loss_limit: Count = entry(
         "States lost in a row until the link counts as broken", "periods", 20, ge=1, le=1_000_000
     )

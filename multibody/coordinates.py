@@ -1,4 +1,4 @@
-"""Coordinates of interest θ(q), their Jacobian J and J̇ v: joints, positions of points, roll, pitch and yaw.
+"""Coordinates of interest θ(q), their Jacobian J and J̇ v: joints, places of points, roll, pitch and yaw.
 
 The gradient of a scalar coordinate of a body is a wrench on that body (the generalized force that does unit
 work on it), so that its row of J is that wrench against the joints' screws: J_k = S_k' (moment; force).
@@ -16,10 +16,12 @@ from multibody.layout import (
     ANGULAR_BIAS,
     AXES,
     COORDINATES,
+    DIRECTIONS,
     JDV,
     LINKS,
     N_COORDINATES,
     NV,
+    ON_ALONG,
     ON_JOINT,
     ON_PITCH,
     ON_ROLL,
@@ -54,6 +56,8 @@ def coordinates(p: Rows, t: Integers, w: Rows) -> None:
         matrix(t, w, REFERENCE, 3),
     )
 
+    directions = matrix(t, p, DIRECTIONS, 4)
+
     fill_matrix(jacobian, 0.0)
     for k in range(t[N_COORDINATES]):
         kind, index = kinds[k, 0], kinds[k, 1]
@@ -72,6 +76,12 @@ def coordinates(p: Rows, t: Integers, w: Rows) -> None:
                 force = (1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0)
                 moment = cross(subtract(load(position, index), load(reference, 0)), force)
                 rate[k] = bias[index, axis]
+        elif kind == ON_ALONG:
+            own = directions[k]
+            force = (own[0], own[1], own[2])
+            theta[k] = dot(force, load(position, index)) - own[3]
+            moment = cross(subtract(load(position, index), load(reference, 0)), force)
+            rate[k] = dot(force, load(bias, index))
         else:
             bx, by = load(point_axes, 3 * index), load(point_axes, 3 * index + 1)
             bz = load(point_axes, 3 * index + 2)

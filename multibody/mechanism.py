@@ -109,6 +109,7 @@ class Mechanism:
         compliant = compliance_fields(stops, contacts, own, [point.name for point in points])
         parameters, topology = lay_out(
             tree_parameters(links, points, seats, gravity)
+            | {layout.DIRECTIONS: np.array([_direction(c) for c in everything])}
             | demanded.parameters
             | scales
             | compliant.parameters,
@@ -184,6 +185,10 @@ def _index(kind: str, name: str, names: tuple[str, ...]) -> int:
     if name not in names:
         raise ModelError(f"there is no {kind} {name!r}; known: {', '.join(names)}")
     return names.index(name)
+
+
+def _direction(c: Coordinate) -> list[float]:
+    return [*c.direction, float(np.dot(c.direction, c.from_m))] if c.kind == "along" else [0.0] * 4
 
 
 def _coordinate_rows(

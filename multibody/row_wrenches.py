@@ -69,9 +69,16 @@ class PointWrench:
     term: int
     kind: int
     point: int
+    coordinate: int
 
     def _factor(self, w: Workspace) -> float:
         return float(w.parameters[w.topology[layout.TERM_FACTOR] + self.term])
+
+    def _direction(self, w: Workspace) -> Array:
+        t = w.topology
+        directions = w.parameters[t[layout.DIRECTIONS] : t[layout.DIRECTIONS + 1]].reshape(-1, 4)
+        direction: Array = directions[self.coordinate, :3]
+        return direction
 
     def evaluate(self, w: Workspace) -> tuple[Array, Array, Array]:
         """Place of the point (world), force and moment about it, after the multipliers are known."""
@@ -79,6 +86,8 @@ class PointWrench:
         at, force, moment = w.point_position[self.point].copy(), np.zeros(3), np.zeros(3)
         if self.kind <= layout.ON_Z:
             force[self.kind - layout.ON_X] = factor
+        elif self.kind == layout.ON_ALONG:
+            force = factor * self._direction(w)
         else:
             moment = factor * _angle_gradient(w, self.point)[self.kind - layout.ON_ROLL]
         return at, force, moment
@@ -134,7 +143,9 @@ def row_wrenches(mechanism: Mechanism) -> list[ClosureWrench | PointWrench]:
                 if kind != layout.ON_JOINT:
                     name = f"{mechanism.row_names[each]}.{mechanism.coordinate_names[coordinate]}"
                     on = mechanism.points[index].body
-                    found.append(FormulaWrench(name, on, WORLD, each, term, kind, index, span, is_factor))
+                    found.append(
+                        FormulaWrench(name, on, WORLD, each, term, kind, index, coordinate, span, is_factor)
+                    )
         if of != layout.LINEAR_ROW:
             continue
         for term in range(start, start + count):
@@ -146,7 +157,7 @@ def row_wrenches(mechanism: Mechanism) -> list[ClosureWrench | PointWrench]:
             if count > 1:
                 name = f"{name}.{mechanism.coordinate_names[coordinate]}"
             on = mechanism.points[index].body
-            found.append(PointWrench(name, on, WORLD, row, term, kind, index))
+            found.append(PointWrench(name, on, WORLD, row, term, kind, index, coordinate))
     return found
 
 

@@ -55,7 +55,8 @@ class Device:
         self._grace = math.ceil(settings.peer_timeout_s / self.period_s)
         self._commands = CommandCodec(len(machine.motors))
         self._incoming, self._newest = self._commands.message(), self._commands.message()
-        self._pack = StateCodec(len(machine.sensors), len(machine.motors)).pack
+        forces = 3 * len(machine.force_sensors)
+        self._pack = StateCodec(len(machine.sensors), len(machine.motors), forces).pack
         self._between_temperatures = max(1, round(TEMPERATURE_EVERY_S / self.period_s))
         self._settling = False
         self._told: object = None
@@ -101,6 +102,7 @@ class Device:
             fault,
             owner.taken_seq,
             machinery.temperature if seq % self._between_temperatures == 0 else None,
+            machinery.measured_force,
         )
         self.server.send(owner.peer, reply)
 

@@ -33,6 +33,8 @@ class Machinery(Protocol):
     """Velocity per sensor; 0 where it measures none."""
     effort: Floats
     """Per motor, what acts."""
+    measured_force: Floats
+    """Three components (N) per force sensor."""
     temperature: Floats | None
     """°C per motor, NaN where it is not measured; None: no motor measures it."""
     travel: Floats

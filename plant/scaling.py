@@ -79,5 +79,9 @@ def _refuse_misfits(machine: Machine, description: Description) -> None:
         if sensor.velocity and not description.velocities:
             path = ("sensors", sensor.joint, "velocity")
             misfit(path, f"{name} measures no velocity", "true", "false", "remove it: the observer finds it")
+    if machine.force_sensors:
+        found, allowed = f"{len(machine.force_sensors)} force sensors", "none"
+        remedy = "remove them: the model finds the forces"
+        misfit(("force_sensors",), f"{name} measures no forces", found, allowed, remedy)
     if problems:
         raise MachineError(problems)

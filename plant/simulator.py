@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from plant.machinery import MachineryFailed
 from plant.start import put_together
 from plant.stepping import advance, latch, measure
 from protocol.codes import DeviceStatus
+
+if TYPE_CHECKING:
+    from plant.force_sensing import ForceSensing
 
 Floats = NDArray[np.float64]
 _READY: Final = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)
@@ -41,6 +45,8 @@ def period_of(machine: Machine) -> Callable[..., float]:
         from plant.constrained_stepping import advance_constrained
 
         period = advance_constrained
+    if machine.force_sensors:
+        import_module("plant.force_sensing")
     return period
 
 
@@ -52,8 +58,9 @@ class Simulator:
     """A machine that starts braked, in the file's initial state (`plant.machinery.Machinery`).
 
     Views into its memory, none of them to be written from outside: `q`, `v` (nv, true state), `measured_q`,
-    `measured_v` (per sensor, of the present state), `effort` (per motor, what acts), `travel` (nv, length
-    of the way since the last fresh command). `tick` counts periods; `mode` is what acts (`plant.stepping`);
+    `measured_v` (per sensor, of the present state), `measured_force` (N, three a force sensor), `effort` (per
+    motor, what acts), `travel` (nv, length of the way since the last fresh command). `tick` counts periods;
+    `mode` is what acts (`plant.stepping`);
     `fastest` is the largest speed of a joint. `seed` decides the sensors' noise.
     """
 
@@ -80,6 +87,8 @@ class Simulator:
         self._noise = np.random.default_rng(seed)
         self._noisy = any(sensor.noise or sensor.velocity_noise for sensor in machine.sensors)
         self._advance = period_of(machine)
+        self._force_sensing = _force_sensing(machine, self._noise)
+        self.measured_force = self._force_sensing.measured if self._force_sensing else np.zeros(0)
         self.q[:] = machine.initial_q
         self.v[:] = machine.initial_v
         put_together(machine, self._work)
@@ -106,6 +115,8 @@ class Simulator:
             if fastest == math.inf:
                 raise SimulationDiverged(self._diverged())
             self.fastest = fastest
+            if self._force_sensing is not None:
+                self._force_sensing.look(*self._work.arguments)
 
     def sense(self) -> None:
         """Nothing is left to do: the sensors were sampled when the period ended."""
@@ -133,6 +144,8 @@ class Simulator:
             self._noise.standard_normal(out=self._drawn)
         _, t, w, s, b = self._arguments
         measure(t, w, s, b)
+        if self._force_sensing is not None:
+            self._force_sensing.look(*self._work.arguments)
 
     def _diverged(self) -> str:
         names: Sequence[str] = self.machine.plant_mechanism.joint_names
@@ -142,3 +155,11 @@ class Simulator:
             f"{', '.join(wrong)} is no longer finite; lower plant.period_s, raise plant.substeps, or look "
             "for tiny inertias and for steep friction (coulomb over coulomb_speed) in the machine file"
         )
+
+
+def _force_sensing(machine: Machine, noise: np.random.Generator) -> ForceSensing | None:
+    if not machine.force_sensors:
+        return None
+    from plant.force_sensing import ForceSensing
+
+    return ForceSensing(machine, noise)

@@ -27,31 +27,34 @@ _TOP: Final = 2**53
 _STATE_FIELDS: Final = (
     "type", "session", "seq", "time_s", "mode", "status", "fault", "ack", "q", "v", "effort",
 )  # fmt: skip
+_FORCE_FIELD: Final = "force"
 _COMMAND_FIELDS: Final = ("type", "session", "seq", "mode", "effort")
 Floats = NDArray[np.float64]
 
 
 class StateMessage:
-    """One state, with its arrays in place: `values` is the row [q…, v…, effort…], and these are views of it.
+    """One state, with its arrays in place: `values` is the row [q…, v…, effort…, force…], these are views.
 
     session: the controller's. seq: device tick k, counted from the session's first state. time_s: device
     time of the sample. q: measured position per sensor (rad or m). v: measured velocity per sensor (rad/s
     or m/s, 0 where the sensor has none). effort: joint-side effort in force per motor (N m or N). mode: the
     Mode in force. status: DeviceStatus bits. fault: DeviceFault. ack: seq of the command in force, -1
     before the first. temperature: °C per motor, NaN where the
-    device says none; it comes with some states only, and stands until it comes again.
+    device says none; it comes with some states only, and stands until it comes again. force: three components
+    (N) per force sensor, in the sensor's frame.
     """
 
     __slots__ = (
-        "_bytes", "_layout", "ack", "effort", "fault", "mode", "q", "seq", "session", "status",
+        "_bytes", "_layout", "ack", "effort", "fault", "force", "mode", "q", "seq", "session", "status",
         "temperature", "time_s", "v", "values",
     )  # fmt: skip
 
-    def __init__(self, sensors: int, motors: int) -> None:
-        self.values: Floats = np.zeros(2 * sensors + motors)
+    def __init__(self, sensors: int, motors: int, forces: int = 0) -> None:
+        self.values: Floats = np.zeros(2 * sensors + motors + forces)
         self.q = self.values[:sensors]
         self.v = self.values[sensors : 2 * sensors]
-        self.effort = self.values[2 * sensors :]
+        self.effort = self.values[2 * sensors : 2 * sensors + motors]
+        self.force = self.values[2 * sensors + motors :]
         self._bytes = _bytes_of(self.values)
         self._layout = struct.Struct(f"={self.values.size}d")
         self.temperature: Floats = np.full(motors, np.nan)
@@ -86,13 +89,16 @@ class CommandMessage:
 
 
 class StateCodec:
-    """Packs and reads states of a machine with this many sensors and motors."""
+    """Packs and reads states of a machine with this many sensors, motors, and components of force sensors.
 
-    def __init__(self, sensors: int, motors: int) -> None:
-        self.sensors, self.motors = sensors, motors
-        layout = Layout(
-            "state", _STATE_FIELDS[1:8], ("time_s",), (("q", sensors), ("v", sensors), ("effort", motors))
-        )
+    The field `force` is there only where there are force sensors.
+    """
+
+    def __init__(self, sensors: int, motors: int, forces: int = 0) -> None:
+        self.sensors, self.motors, self.forces = sensors, motors, forces
+        lists = [("q", sensors), ("v", sensors), ("effort", motors)]
+        lists += [(_FORCE_FIELD, forces)] if forces else []
+        layout = Layout("state", _STATE_FIELDS[1:8], ("time_s",), lists)
         self._size, self._constants, self._lists = layout.size, layout.constants, layout.first_list
         self._row = layout.row()
         self._pack, self._unpack = layout.struct.pack, layout.struct.unpack
@@ -100,7 +106,7 @@ class StateCodec:
 
     def message(self) -> StateMessage:
         """An empty message of this size to read into."""
-        return StateMessage(self.sensors, self.motors)
+        return StateMessage(self.sensors, self.motors, self.forces)
 
     def pack(
         self,
@@ -115,18 +121,22 @@ class StateCodec:
         fault: int,
         ack: int,
         temperature: Floats | None = None,
+        force: Floats | None = None,
     ) -> bytes:
         """The bytes of one state; the fields mean what they mean in StateMessage."""
         if temperature is not None:
             values = (session, seq, time_s, mode, status, fault, ack)
             hot = [each if isfinite(each) else None for each in temperature.tolist()]
             lists = (q.tolist(), v.tolist(), effort.tolist(), hot)
-            fields = zip((*_STATE_FIELDS, "temperature"), ("state", *values, *lists), strict=True)
-            packed: bytes = msgpack.packb(dict(fields))
+            fields = dict(zip((*_STATE_FIELDS, "temperature"), ("state", *values, *lists), strict=True))
+            if force is not None and self.forces:
+                fields[_FORCE_FIELD] = force.tolist()
+            packed: bytes = msgpack.packb(fields)
             return packed
         row = self._row
         row[1:15:2] = session, seq, time_s, mode, status, fault, ack
-        row[self._lists :: 2] = q.tolist() + v.tolist() + effort.tolist()
+        numbers = q.tolist() + v.tolist() + effort.tolist()
+        row[self._lists :: 2] = numbers + force.tolist() if force is not None else numbers
         return self._pack(*row)
 
     def unpack(self, data: bytes, out: StateMessage) -> None:
@@ -151,8 +161,9 @@ class StateCodec:
         self._unpack_any(data, out)
 
     def _unpack_any(self, data: bytes, out: StateMessage) -> None:
-        _, session, seq, time_s, mode, status, fault, ack, q, v, effort, temperature = _fields(
-            data, "state", _STATE_FIELDS, self._most, ("temperature",)
+        fields = (*_STATE_FIELDS, _FORCE_FIELD) if self.forces else _STATE_FIELDS
+        _, session, seq, time_s, mode, status, fault, ack, q, v, effort, *force, temperature = _fields(
+            data, "state", fields, self._most, ("temperature",)
         )
         counters = {"session": session, "seq": seq, "status": status, "fault": fault}
         for name, value in counters.items():
@@ -164,6 +175,7 @@ class StateCodec:
             *_numbers("q", q, self.sensors),
             *_numbers("v", v, self.sensors),
             *_numbers("effort", effort, self.motors),
+            *(_numbers(_FORCE_FIELD, force[0], self.forces) if self.forces else ()),
         )
         hot = None if temperature is None else _temperatures(temperature, self.motors)
         out.set_values(values)

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from protocol.codes import NAME_LENGTH, REQUEST_BYTES, TRAJECTORY_POINTS, RequestCode
 from protocol.errors import ProtocolError, RequestError
-from protocol.trajectory import Name, Number, Trajectory, read_trajectory
+from protocol.trajectory import Name, Number, Positive, Trajectory, read_trajectory
 from protocol.validation import Part, validated
 
 _HEADER_BYTES: Final = 160
@@ -63,6 +63,8 @@ class MoveParams(TimedParams):
     """Coordinate → position (rad or m). Coordinates not named stay where they are."""
     speed: Annotated[float, Field(strict=True, gt=0.0, le=1.0, allow_inf_nan=False)] = 1.0
     """Fraction of the velocity limits."""
+    until_force: Annotated[dict[Name, Positive], Field(max_length=1)] = Field(default_factory=dict)
+    """Contact → force (N): the move ends where the contact is felt, and it is pressed with this force."""
 
 
 class SendParams(TimedParams):

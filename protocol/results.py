@@ -132,6 +132,8 @@ class StateResult(TypedDict):
     v: dict[str, float]
     coordinates: dict[str, float]
     """Task coordinates by name."""
+    forces: dict[str, dict[str, float | None]]
+    """By contact or constraint: `felt` and `wanted` (N or N m); nil where nothing tells it, or it is free."""
     effort: dict[str, float]
     """Effort sent, by motor (the name of its joint)."""
     mode: str
@@ -274,6 +276,22 @@ class Described(TypedDict):
     limits: dict[str, float | list[float] | None]
 
 
+class DescribedForce(TypedDict):
+    """A force that goals may name: of a contact (pushing is positive), or the multiplier of a constraint."""
+
+    name: str
+    kind: Literal["contact", "constraint"]
+    unit: Literal["N", "N m"]
+
+
+class DescribedForceSensor(TypedDict):
+    """A sensor of three components of force, along the world's axes or those of the body that carries it."""
+
+    name: str
+    unit: str
+    frame: Literal["world", "body"]
+
+
 class DescribeResult(TypedDict):
     """Answer of describe."""
 
@@ -287,6 +305,8 @@ class DescribeResult(TypedDict):
     sensors: list[Described]
     sensing: str
     """What the sensors can find out about each other, in words."""
+    forces: list[DescribedForce]
+    force_sensors: list[DescribedForceSensor]
     laws: list[str]
     law: str
     pace: str

@@ -92,10 +92,20 @@ class Curve(Part):
 
 
 class Tolerance(Part):
-    """Largest distance from the goal's path under way, and from its end (rad or m)."""
+    """Largest distance from the goal's path under way, and from its end (rad or m; of a force N or N m)."""
 
     path: Positive | None = None
     goal: Positive | None = None
+
+
+class ForcePoint(Part):
+    """A force (N or N m) at a time; straight lines lead from one to the next."""
+
+    time_from_start_s: Annotated[float, Field(strict=True, ge=0.0, le=NONE_ABOVE_S, allow_inf_nan=False)]
+    force: Number
+
+
+Force = Number | Annotated[list[ForcePoint], Field(min_length=1, max_length=10_000)]
 
 
 class Entry(Part):
@@ -120,6 +130,10 @@ class Trajectory(Part):
     goal_time_s: NotNegative | None = None
     """How long after the end the goal tolerances may take to be met."""
     entry: Entry | None = None
+    force: dict[Name, Force] = Field(default_factory=dict, max_length=MOST_COORDINATES)
+    """Contact or constraint → what it shall press with (N or N m), the same all along or over time."""
+    guard: dict[Name, Positive] = Field(default_factory=dict, max_length=1)
+    """Contact → force (N): the motion ends where the contact is felt, and it is pressed with this force."""
 
 
 def read_trajectory(content: object, path: Sequence[str | int] = ("trajectory",)) -> Trajectory:
@@ -144,12 +158,26 @@ def read_trajectory(content: object, path: Sequence[str | int] = ("trajectory",)
             raise RequestError(ResultCode.INVALID_COORDINATES, f"coordinate {name!r} comes twice", where)
     for part, named in (("hold", trajectory.hold), ("tolerances", trajectory.tolerances)):
         for name in named:
-            if name not in names:
+            if name not in names and (part == "hold" or name not in trajectory.force):
                 text = f"{name!r} is not among the coordinates {', '.join(names)}"
                 raise RequestError(ResultCode.INVALID_COORDINATES, text, (*path, part, name))
     if trajectory.points is not None:
         _check_points(trajectory.points, trajectory, path)
+    _check_forces(trajectory, path)
     return trajectory
+
+
+def _check_forces(trajectory: Trajectory, path: Sequence[str | int]) -> None:
+    if trajectory.force and trajectory.guard:
+        text = "a goal either presses (`force`) or looks for a contact (`guard`): send two goals"
+        raise RequestError(ResultCode.INVALID_GOAL, text, (*path, "guard"))
+    for name, given in trajectory.force.items():
+        times = [point.time_from_start_s for point in given] if isinstance(given, list) else []
+        for index in range(1, len(times)):
+            if times[index] <= times[index - 1]:
+                text = f"times must increase strictly: {times[index]} s after {times[index - 1]} s"
+                where = (*path, "force", name, index, "time_from_start_s")
+                raise RequestError(ResultCode.INVALID_GOAL, text, where)
 
 
 def _with_curve(trajectory: Trajectory, curve: Curve, path: Sequence[str | int]) -> Trajectory:

@@ -175,15 +175,21 @@ class Robot:
         wait: bool = True,
         speed: float = 1.0,
         at_tick: int | None = None,
+        until_force: Mapping[str, float] | None = None,
         **coordinates: float,
     ) -> Goal:
         """A jerk-limited move to rest, by coordinate (rad or m): `move(shoulder=0.3)` or `move({"z": 0.1})`.
 
         speed: fraction of the velocity limits. wait: until it has ended. at_tick: device tick at which it
-        begins. Raises RequestError when refused, GoalFailed when it was waited for and failed.
+        begins. until_force: contact and force (N), `{"table": 5.0}`: the move ends where the contact is felt,
+        which is then pressed so hard; it fails where the way ends without. Raises RequestError when refused,
+        GoalFailed when it was waited for and failed.
         """
         targets = {**(target or {}), **coordinates}
-        goal = self._goal("move", PLAN_S, target=targets, speed=float(speed), at_tick=at_tick)
+        guard = dict(until_force or {})
+        goal = self._goal(
+            "move", PLAN_S, target=targets, speed=float(speed), at_tick=at_tick, until_force=guard
+        )
         if wait:
             goal.wait()
         return goal

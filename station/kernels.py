@@ -14,10 +14,15 @@ _HOMES = (
     "plant.daemon",
     "plant.offline",
     "plant.constrained_stepping",
+    "plant.compliant_stepping",
+    "plant.force_sensing",
     "controller.loop.process",
     "controller.loop.closed",
+    "controller.loop.senses",
+    "controller.laws.hybrid",
     "controller.trajectories.worker",
     "controller.trajectories.closed_walk",
+    "controller.trajectories.touch",
 )
 """Modules whose import declares all kernels of a process."""
 

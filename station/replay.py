@@ -34,7 +34,7 @@ PLAIN: Final = (
     "device_fault",
 )
 """Channels that are the inputs of the same name, one number each; then those with one a sensor or motor."""
-ARRAYS: Final = ("q_measured", "v_measured", "device_effort", "temperature")
+ARRAYS: Final = ("q_measured", "v_measured", "device_effort", "temperature", "force_measured")
 
 Floats = NDArray[np.float64]
 
@@ -90,7 +90,7 @@ def replay(
     tick = Tick(machine, layout, words, sound)
     answer = tick.record.record()
     alike = _alike(table.dtype, layout)
-    inputs = Inputs.sized(len(machine.sensors), len(machine.motors))
+    inputs = Inputs.sized(len(machine.sensors), len(machine.motors), 3 * len(machine.force_sensors))
     outputs = Outputs.sized(len(machine.motors))
     before = 0.0
     for done, row in enumerate(table):

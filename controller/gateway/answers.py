@@ -6,7 +6,7 @@ import os
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from controller.gateway.wording import limits_named, state_name
+from controller.gateway.wording import finite, limits_named, state_name
 from protocol.codes import PROTOCOL_VERSION
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def state(gateway: Gateway) -> dict[str, Any]:
     if record is None:  # no tick has been counted yet
         return common | {
             "state": "unconfigured", "tick": -1, "device_tick": -1, "time_s": 0.0,
-            "q": {}, "v": {}, "coordinates": {}, "effort": {},
+            "q": {}, "v": {}, "coordinates": {}, "forces": {}, "effort": {},
             "mode": "brake", "law": "none", "goal": None, "fault": None, "limited": [],
         }  # fmt: skip
     table = gateway.layout.as_map(record)
@@ -46,12 +46,21 @@ def state(gateway: Gateway) -> dict[str, Any]:
         "q": table["q"],
         "v": table["v"],
         "coordinates": dict(list(table["coordinate"].items())[joints:]),
+        "forces": _forces(table),
         "effort": table["effort"],
         "mode": wording.mode(record),
         "law": wording.law(record),
         "goal": wording.progress(record),
         "fault": gateway.fault_of(record),
         "limited": limits_named(int(record["limited"])),
+    }
+
+
+def _forces(table: dict[str, Any]) -> dict[str, Any]:
+    """What is felt and wanted of each force that goals may name; not a number becomes nil."""
+    return {
+        name: {"felt": finite(felt), "wanted": finite(table["force_reference"][name])}
+        for name, felt in table["force"].items()
     }
 
 

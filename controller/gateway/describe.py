@@ -51,6 +51,10 @@ def describe(machine: Machine, pace: Pace) -> DescribeResult:
             for sensor in machine.sensors
         ],
         "sensing": told(machine),
+        "forces": [{"name": row.name, "kind": row.kind, "unit": row.unit} for row in machine.force_rows],
+        "force_sensors": [
+            {"name": sensor.name, "unit": "N", "frame": sensor.frame} for sensor in machine.force_sensors
+        ],
         "laws": [machine.controller.law, *CHOSEN_LAWS],
         "law": machine.controller.law,
         "pace": pace.value,

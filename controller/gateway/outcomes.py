@@ -74,6 +74,12 @@ def refusal(method: str, effect: Effect, wording: Wording, link_text: str) -> Re
                 "if `state` shows its joints as they are, say confirm_branch (linkwork confirm-branch)"
             )
             return RequestError(RequestCode.WRONG_STATE, text, data={"state": state_name(record)})
+        case OrderOutcome.REFUSED_CONTACT:
+            text = (
+                "a goal with `force` begins in contact, which a guarded move makes (linkwork move ... "
+                "--until-force N); and a guarded move begins out of contact"
+            )
+            return RequestError(ResultCode.CONTACT_LOST, text)
         case OrderOutcome.NOT_CLEARED:
             return not_cleared(effect, wording)
         case OrderOutcome.REFUSED_LATE:

@@ -61,6 +61,7 @@ class Wording:
             "sensors": [],
             "constraint": [(name, True) for name in machine.mechanism.constraint_names],
             "load": [(limit.constraint, limit.is_force) for limit in machine.load_limits],
+            "force": [(row.name, row.unit == "N m") for row in machine.force_rows],
         }
         self._law = machine.controller.law
 
@@ -103,12 +104,16 @@ class Wording:
         name = ResultCode(code).name if code in set(ResultCode) else f"CODE_{code}"
         violated = code in (ResultCode.PATH_TOLERANCE_VIOLATED, ResultCode.GOAL_TOLERANCE_VIOLATED)
         index = int(record["goal_coordinate"])
-        where, is_angle = self._named["coordinate"][index] if violated and index >= 0 else (None, False)
+        forced = code in (ResultCode.FORCE_TOLERANCE_VIOLATED, ResultCode.CONTACT_LOST)
+        violated = violated or forced
+        named = self._named["force" if forced else "coordinate"]
+        where, turns = named[index] if violated and index >= 0 else (None, False)
+        unit = ("N m" if turns else "N") if forced else ("rad" if turns else "m")
         return {
             "goal": int(record["goal_id"]),
             "code": code,
             "name": name,
-            "text": self._result_text(record, code, where, "rad" if is_angle else "m"),
+            "text": self._result_text(record, code, where, unit),
             "tick": int(record["tick"]),
             "time_s": float(record["time_s"]),
             "coordinate": where,
@@ -130,6 +135,16 @@ class Wording:
                 return (
                     f"{where} was still {off:.4g} {unit} from the goal when the goal time was over; "
                     f"the goal tolerance is {allowed:.4g} {unit}"
+                )
+            case ResultCode.FORCE_TOLERANCE_VIOLATED:
+                return (
+                    f"the force on {where} was {off:.4g} {unit} off what was wanted; the tolerance is "
+                    f"{allowed:.4g} {unit}; it is held where it was wanted last"
+                )
+            case ResultCode.CONTACT_LOST:
+                return (
+                    f"{where} is not in contact: {off:.4g} {unit} were felt, and contact begins at "
+                    f"{allowed:.4g} {unit}; the machine came to rest on its path"
                 )
             case ResultCode.CANCELLED:
                 return "stopped on its path, as asked for"

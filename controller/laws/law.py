@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from controller.laws.forces import Forces
 from multibody import Workspace
 
 Floats = NDArray[np.float64]
@@ -23,16 +24,27 @@ class LawKind(IntEnum):
     SERVO = 3
     FLOAT = 4
     DAMP = 5
+    HYBRID = 6
 
 
 @dataclass(slots=True)
 class Reference:
-    """Where the goal coordinates `index` should be: one number a coordinate in each array (SI, radians)."""
+    """Where the goal coordinates `index` should be: one number a coordinate in each array (SI, radians).
+
+    `forces`: what is pressed meanwhile, for the law that minds forces.
+    """
 
     index: NDArray[np.int64]
     theta: Floats
     velocity: Floats
     acceleration: Floats
+    forces: Forces = field(default_factory=lambda: Forces.sized(0))
+
+    def fit(self, index: NDArray[np.int64]) -> None:
+        """Takes these coordinates, with room for as many numbers."""
+        self.index = index
+        if len(index) != len(self.theta):
+            self.theta, self.velocity, self.acceleration = np.zeros((3, len(index)))
 
     @classmethod
     def sized(cls, count: int) -> Reference:

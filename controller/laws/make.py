@@ -23,7 +23,8 @@ def laws_of(
     """
     report = LawReport() if report is None else report
     if not machine.is_constrained:
-        return {kind: law_of(kind, machine, report) for kind in LawKind}
+        kinds = [kind for kind in LawKind if kind is not LawKind.HYBRID or machine.force_rows]
+        return {kind: law_of(kind, machine, report) for kind in kinds}
     from controller.laws.closed import ClosedDamp, ClosedFloat, ClosedInverseDynamics, Motors
 
     motors = Motors(machine, report, preload)
@@ -34,7 +35,16 @@ def laws_of(
         LawKind.HOLD: motion,
         LawKind.PIDC: motion,
         LawKind.FLOAT: ClosedFloat(machine, motors),
+        **_pressing(machine),
     }
+
+
+def _pressing(machine: Machine) -> dict[LawKind, Law]:
+    if not machine.force_rows:
+        return {}
+    from controller.laws.opened import OpenedHybrid
+
+    return {LawKind.HYBRID: OpenedHybrid(machine)}
 
 
 def law_of(kind: LawKind, machine: Machine, report: LawReport | None = None) -> Law:
@@ -53,5 +63,9 @@ def law_of(kind: LawKind, machine: Machine, report: LawReport | None = None) -> 
             return Servo(machine)
         case LawKind.FLOAT:
             return Float(machine)
+        case LawKind.HYBRID:
+            from controller.laws.hybrid import Hybrid
+
+            return Hybrid(machine)
         case LawKind.DAMP | LawKind.NONE:
             return Damp(machine)

@@ -21,6 +21,7 @@ from controller.laws.closed import evaluate_closed
 from controller.laws.driving import motor_forces
 from controller.laws.leverage import FADING
 from controller.loop.branch import Branch
+from controller.loop.model import without_touch
 from controller.loop.quality import Quality
 from controller.loop.redundancy import Redundancy, weights
 from machine import Machine
@@ -98,15 +99,16 @@ STEPS, FIRST_STEPS = 5, 40
 """Most Newton steps of a tick, and of the first one, which may begin far away."""
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, BUFFER, INTEGERS, VECTOR, float64))
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, BUFFER, INTEGERS, VECTOR, VECTOR, float64))
 def predict_closed(
-    p: Floats, t: Integers, now: Floats, ahead: Floats, motor: Integers, sent: Floats, seconds: float
-) -> None:
-    """Writes to `ahead` the state so many seconds later, under the efforts sent to the motors."""
+    p: Floats, t: Integers, now: Floats, ahead: Floats,
+    motor: Integers, sent: Floats, felt: Floats, seconds: float,
+) -> None:  # fmt: skip
+    """Writes to `ahead` the state so many seconds later, under the efforts sent and the forces felt (nv)."""
     copy(vector(t, now, Q), vector(t, ahead, Q))
     copy(vector(t, now, V), vector(t, ahead, V))
     effort = vector(t, ahead, EFFORT)
-    fill(effort, 0.0)
+    copy(felt, effort)
     for i in range(len(motor)):
         effort[motor[i]] += sent[i]
     constrained_rk4(p, t, ahead, seconds)
@@ -227,16 +229,18 @@ def forces_for(
     motor_forces(basis, motor, weight, square, needed[:free], force)
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, BUFFER, INTEGERS, VECTOR, float64, float64, VECTOR, VECTOR))
+@kernel(
+    void(PARAMETERS, TOPOLOGY, BUFFER, BUFFER, INTEGERS, VECTOR, VECTOR, float64, float64, VECTOR, VECTOR)
+)
 def foresee_closed(
-    p: Floats, t: Integers, now: Floats, ahead: Floats, motor: Integers, sent: Floats, period: float,
-    beyond: float, coming_q: Floats, coming_v: Floats,
+    p: Floats, t: Integers, now: Floats, ahead: Floats, motor: Integers, sent: Floats, felt: Floats,
+    period: float, beyond: float, coming_q: Floats, coming_v: Floats,
 ) -> None:  # fmt: skip
     """Writes the state a period later to coming_q (nq), coming_v (nv), and the one `beyond` that to `ahead`.
 
     Over the second, short way the acceleration goes on as it changed in the second half of the first one.
     """
-    predict_closed(p, t, now, ahead, motor, sent, period)
+    predict_closed(p, t, now, ahead, motor, sent, felt, period)
     q, v, mean = vector(t, ahead, Q), vector(t, ahead, V), vector(t, ahead, SUM_V)
     last, middle = vector(t, ahead, VDOT), vector(t, ahead, SECOND)
     copy(q, coming_q)
@@ -252,7 +256,8 @@ class Closed:
     """See `controller.loop.model.Model`."""
 
     def __init__(self, machine: Machine) -> None:
-        self.now, self.ahead = machine.workspace(), machine.workspace()
+        self.now, self.ahead = without_touch(machine.workspace()), without_touch(machine.workspace())
+        self.felt = np.zeros(machine.mechanism.nv)
         nv, rows, sensors = machine.mechanism.nv, len(machine.mechanism.row_names), len(machine.sensors)
         self.quality = Quality(rows)
         self.quality.branch = 1
@@ -273,14 +278,24 @@ class Closed:
 
     def predict(self, motor: Integers, sent: Floats, seconds: float) -> None:
         """Writes to `ahead` the state that much later."""
-        mechanism = self.now.arguments
-        predict_closed(mechanism[0], mechanism[1], self.now.buffer, self.ahead.buffer, motor, sent, seconds)
+        p, t, now = self.now.arguments
+        predict_closed(p, t, now, self.ahead.buffer, motor, sent, self.felt, seconds)
 
     def foresee(self, motor: Integers, sent: Floats, period: float, beyond: float) -> bool:
         """See `Model`."""
         p, t, now = self.now.arguments
         foresee_closed(
-            p, t, now, self.ahead.buffer, motor, sent, period, beyond, self._coming_q, self._coming_v
+            p,
+            t,
+            now,
+            self.ahead.buffer,
+            motor,
+            sent,
+            self.felt,
+            period,
+            beyond,
+            self._coming_q,
+            self._coming_v,
         )
         return True
 

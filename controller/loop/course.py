@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from controller.laws import LawKind, Reference
 from controller.loop.goals import Follow, GoalStatus, Hold, Jog, Motion
 from controller.loop.limits import Limited
+from controller.loop.pressing import Pressing
 from controller.loop.watch import Watch
 from controller.orders import Order, OrderKind, OrderOutcome
 from controller.trajectories.block import BlockError, GoalBlock
+from controller.trajectories.force_part import ForcePart
 from machine import Machine
 from multibody import Workspace
 from protocol.codes import ResultCode
@@ -58,6 +60,7 @@ class Course:
         self.goal_id, self.goal_status, self.goal_code = 0, GoalStatus.NONE, 0
         self.goal_coordinate, self.goal_value, self.goal_limit = -1, 0.0, 0.0
         self.slots_in_use = 0
+        self.pressing = Pressing(machine, estimate)
 
     @property
     def under_way(self) -> bool:
@@ -76,13 +79,24 @@ class Course:
     def advance(self, time_s: float) -> None:
         """Moves to the device time of this tick."""
         self._time_s = time_s
-        self.limited = 0
         self.motion.advance(time_s)
+        if self.pressing.advance(self.motion, time_s, limited=bool(self.limited)):
+            self._let_go()
+        self.limited = 0
         self._evaluate()
+
+    def _let_go(self) -> None:
+        """No force is left: motion alone goes on, or the machine is held where it is."""
+        if isinstance(self.motion, Follow) and self.motion.waiting:
+            self.pressing.control.reset()
+            self.motion.begin(self._time_s)
+            self.law = self._motion_law
+        else:
+            self.hold_here()
 
     def _evaluate(self) -> None:
         now = self.now
-        now.index = self.motion.index
+        now.fit(self.motion.index)
         self.motion.at(0.0, now.theta, now.velocity, now.acceleration)
 
     def check(self) -> bool:
@@ -96,6 +110,8 @@ class Course:
                 self._hold()
         elif isinstance(motion, Follow):
             return self._check_goal(motion)
+        elif self.pressing.control.lost >= 0:
+            self.hold_here()
         return True
 
     def limit(self, bits: int, *, slow: bool) -> None:
@@ -117,8 +133,15 @@ class Course:
 
     def _check_goal(self, goal: Follow) -> bool:
         if goal.stopping:
+            self.pressing.keep_from_falling()
             if goal.resting:
                 self._end(GoalStatus.ENDED, self.goal_code)
+            return True
+        if goal.waiting:
+            return True
+        if goal.block.forces is not None and not self._check_forces(goal, goal.block.forces):
+            return False
+        if goal.touched or not isinstance(self.motion, Follow):
             return True
         if self._violates(goal, goal.block.path_tolerance):
             self._stop_goal(goal, ResultCode.PATH_TOLERANCE_VIOLATED)
@@ -127,12 +150,34 @@ class Course:
             self._settle(goal)
         return True
 
+    def _check_forces(self, goal: Follow, part: ForcePart) -> bool:
+        """Looks at the forces of the goal under way; False when it has to stop."""
+        verdict = self.pressing.look(goal, part, self._time_s)
+        if verdict is None:
+            return True
+        self.goal_coordinate, self.goal_value, self.goal_limit = verdict.row, verdict.value, verdict.limit
+        if verdict.stops:
+            self._stop_goal(goal, verdict.code)
+            return False
+        if verdict.code is ResultCode.SUCCESSFUL and verdict.row < 0:
+            self._end(GoalStatus.SUCCEEDED, verdict.code)
+        elif verdict.code is ResultCode.SUCCESSFUL:
+            self.law, self.goal_status = LawKind.HYBRID, GoalStatus.SETTLING
+        else:
+            self._end(GoalStatus.ENDED, verdict.code)
+        return True
+
     def _settle(self, goal: Follow) -> None:
         if self.goal_status is not GoalStatus.SETTLING:
             self.goal_status, self._settling_since_s = GoalStatus.SETTLING, self._time_s
         late = self._time_s - self._settling_since_s > goal.block.goal_time_s
-        if not self._violates(goal, goal.block.goal_tolerance, tell=late):
+        moved = not self._violates(goal, goal.block.goal_tolerance, tell=late)
+        off = self.pressing.off_at_end(goal)
+        if moved and off is None:
             self._end(GoalStatus.SUCCEEDED, ResultCode.SUCCESSFUL)
+        elif late and moved and off is not None:
+            self.goal_coordinate, self.goal_value, self.goal_limit = off
+            self._end(GoalStatus.ENDED, ResultCode.FORCE_TOLERANCE_VIOLATED)
         elif late:
             self._end(GoalStatus.ENDED, ResultCode.GOAL_TOLERANCE_VIOLATED)
 
@@ -185,13 +230,18 @@ class Course:
         self._hold()
 
     def _hold(self) -> None:
-        """Holds where the reference stands, in the coordinates it is in."""
+        """Holds where the reference stands, in the coordinates it is in; what is pressed stays pressed."""
+        if self.pressing.gone:
+            self.hold_here()
+            return
         self._evaluate()
-        self.motion, self.law = Hold(self.motion.index, self.now.theta), LawKind.HOLD
+        self.pressing.control.keep()
+        self.motion, self.law = Hold(self.motion.index, self.now.theta), self.pressing.resting_law
         self._evaluate()
 
     def hold_here(self) -> None:
-        """Holds where the machine is, in the file's goal coordinates."""
+        """Holds where the machine is, in the file's goal coordinates; nothing is pressed."""
+        self.pressing.control.reset()
         self.motion, self.law = Hold(self._home, self._theta[self._home]), LawKind.HOLD
         self._evaluate()
 
@@ -211,9 +261,12 @@ class Course:
             return OrderOutcome.REFUSED_START
         if not 0.0 < order.arguments[0] <= 1.0:
             return OrderOutcome.REFUSED_VALUE
-        self.motion = Follow(order.goal_id, block, self._time_s, order.arguments[0])
+        goal = Follow(order.goal_id, block, self._time_s, order.arguments[0])
+        law = self.pressing.begin(goal, self.motion, self._time_s)
+        if law is None:
+            return OrderOutcome.REFUSED_CONTACT
+        self.motion, self.law = goal, self._motion_law if law is LawKind.PIDC else law
         self._evaluate()
-        self.law = self._motion_law
         self.goal_id, self.goal_status, self.goal_code = order.goal_id, GoalStatus.RUNNING, 0
         self.goal_coordinate, self.goal_value, self.goal_limit = -1, 0.0, 0.0
         self.slots_in_use = 1 << order.slot
@@ -224,7 +277,7 @@ class Course:
         start, rate, change = np.zeros((3, count))
         block.evaluate(0.0, start, rate, change)
         allowed = self._start_tolerance[index]
-        held = self.law is LawKind.HOLD and np.array_equal(self.now.index, index)
+        held = self.law in (LawKind.HOLD, LawKind.HYBRID) and np.array_equal(self.now.index, index)
         here = self.now.theta if held else self._theta[index]
         return bool(np.all(np.abs(rate) <= allowed) and np.all(np.abs(start - here) <= allowed))
 
@@ -239,6 +292,9 @@ class Course:
         velocity = np.zeros(len(index))
         for number, rate in zip(pairs[::2], pairs[1::2], strict=True):
             velocity[int(np.flatnonzero(index == int(number))[0])] = rate
+        if self.pressing.control.pressing:  # the jog begins when the force has gone and the key is still held
+            self.pressing.control.release()
+            return OrderOutcome.DONE
         if not isinstance(self.motion, Jog):
             limits = self._watch.jog_limits(index)
             self.motion = Jog(index, self._theta[index], limits, self._time_s)

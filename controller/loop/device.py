@@ -21,7 +21,7 @@ class DeviceLink:
 
     def __init__(self, client: DeviceClient, machine: Machine, pace: Pace, owner: str) -> None:
         self._client, self._machine, self._pace, self._owner = client, machine, pace, owner
-        self._states = StateCodec(len(machine.sensors), len(machine.motors))
+        self._states = StateCodec(len(machine.sensors), len(machine.motors), 3 * len(machine.force_sensors))
         self._commands = CommandCodec(len(machine.motors))
         self._state = self._states.message()
         self._session = new_session()
@@ -72,6 +72,7 @@ class DeviceLink:
         self.seq = state.seq
         inputs.q_measured[:], inputs.v_measured[:] = state.q, state.v
         inputs.device_effort[:], inputs.temperature[:] = state.effort, state.temperature
+        inputs.force_measured[:] = state.force
         inputs.time_s, inputs.device_tick = state.time_s, state.seq
         inputs.device_status, inputs.device_fault = state.status, state.fault
         inputs.lost_total = self.lost_total

@@ -16,7 +16,8 @@ class Inputs:
     """One tick's inputs, filled in place by whoever drives the tick.
 
     `q_measured` and `v_measured` have one number a sensor (rad or m, and per second); `fresh` says whether
-    they belong to this tick or are what is left of an earlier one.
+    they belong to this tick or are what is left of an earlier one. `force_measured` has three components
+    (N) a force sensor, in the sensor's frame.
     """
 
     q_measured: NDArray[np.float64]
@@ -33,11 +34,14 @@ class Inputs:
     device_status: int = 0
     device_fault: int = 0
     order: Order | None = None
+    force_measured: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
-    def sized(cls, sensors: int, motors: int) -> Inputs:
-        """Inputs for so many sensors and motors."""
-        return cls(np.zeros(sensors), np.zeros(sensors), np.zeros(motors), np.full(motors, np.nan))
+    def sized(cls, sensors: int, motors: int, forces: int = 0) -> Inputs:
+        """Inputs for so many sensors, motors and components of force sensors."""
+        given = cls(np.zeros(sensors), np.zeros(sensors), np.zeros(motors), np.full(motors, np.nan))
+        given.force_measured = np.zeros(forces)
+        return given
 
 
 @dataclass(slots=True)

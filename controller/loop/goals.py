@@ -116,6 +116,11 @@ class PathRate:
         self._time = self._since = time_s
         self._s0, self.target, self._changing_s = 0.0, rate, 0.0
 
+    @property
+    def time_s(self) -> float:
+        """The device time it stands at."""
+        return self._time
+
     def advance(self, time_s: float) -> None:
         """Moves to this device time."""
         self._time = time_s
@@ -159,6 +164,8 @@ class Follow:
         self.stopping = False
         self.paused = False
         self._easing = Easing()
+        self._until: Hold | None = None
+        self._kept: NDArray[np.int64] | None = None
 
     def advance(self, time_s: float) -> None:
         """Moves to the device time of this tick."""
@@ -166,8 +173,41 @@ class Follow:
 
     def at(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
         """θ(s), θ' ds/dt and θ'' (ds/dt)² + θ' d²s/dt²."""
+        if self._until is not None:
+            self._until.at(ahead_s, theta, velocity, acceleration)
+            return
         s, rate, change = self.path.at(ahead_s)
-        along_path(self.block.words, s, rate, change, theta, velocity, acceleration)
+        if self._kept is None:
+            along_path(self.block.words, s, rate, change, theta, velocity, acceleration)
+            return
+        whole = np.zeros((3, len(self.block.coordinates)))
+        along_path(self.block.words, s, rate, change, *whole)
+        theta[:], velocity[:], acceleration[:] = whole[:, self._kept]
+
+    def wait_in(self, hold: Hold) -> None:
+        """Stands in what was held before, until `begin`."""
+        self._until, self.index = hold, hold.index
+        self.path.start(self.path.time_s, 0.0)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it stands in what was held before."""
+        return self._until is not None
+
+    def begin(self, time_s: float) -> None:
+        """Sets out after `wait_in`."""
+        self._until, self.index = None, self.block.coordinates
+        self.path.start(time_s, 0.0 if self.paused else self.speed)
+
+    def touch(self, kept: NDArray[np.int64]) -> None:
+        """Comes to rest on the path, from now on in these of its coordinates only."""
+        self._kept, self.index = kept, self.block.coordinates[kept]
+        self._aim(0.0)
+
+    @property
+    def touched(self) -> bool:
+        """Whether `touch` was called."""
+        return self._kept is not None
 
     def stop(self) -> None:
         """Slows the path parameter to rest, within what the goal was admitted for."""
@@ -197,6 +237,8 @@ class Follow:
         return self._easing.active and not self.stopping
 
     def _aim(self, rate: float) -> None:
+        if self.waiting:
+            return
         s, now, _ = self.path.at(0.0)
         limits = self.block.stop_limits(s) if rate < now else self.block.go_limits(s)
         self.path.aim(rate, *limits)

@@ -26,8 +26,9 @@ from multibody.coordinates import coordinates
 from multibody.dynamics import dynamics
 from multibody.integrate import rk4
 from multibody.kinematics import kinematics
-from multibody.layout import EFFORT, Q, V
+from multibody.layout import EFFORT, HELD, Q, V
 from multibody.views import copy, vector
+from multibody.workspace import touches
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -40,6 +41,8 @@ class Model(Protocol):
 
     now: Workspace
     ahead: Workspace
+    felt: Floats
+    """Generalized force (nv) of what the machine touches, as it is felt: the prediction knows no contacts."""
     quality: Quality
 
     def predict(self, motor: Integers, sent: Floats, seconds: float) -> None:
@@ -98,18 +101,30 @@ def declare(machine: Machine) -> None:
     if machine.is_constrained:
         import_module("controller.loop.closed")
         import_module("controller.loop.bearing_loads")
+    if machine.mechanism.contacts and machine.force_rows:
+        import_module("controller.laws.hybrid")
+        import_module("controller.loop.senses")
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, BUFFER, INTEGERS, VECTOR, float64))
+def without_touch(work: Workspace) -> Workspace:
+    """The workspace, in which stops and contacts do not push: where they are is not known so exactly."""
+    if touches(work):
+        work.buffer[work.topology[HELD]] = 1.0
+    return work
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, BUFFER, INTEGERS, VECTOR, VECTOR, float64))
 def predict(
-    p: Floats, t: Integers, now: Floats, ahead: Floats, motor: Integers, sent: Floats, seconds: float
-) -> None:
-    """Writes to `ahead` the state so many seconds later, under the efforts sent to the motors."""
+    p: Floats, t: Integers, now: Floats, ahead: Floats,
+    motor: Integers, sent: Floats, felt: Floats, seconds: float,
+) -> None:  # fmt: skip
+    """Writes to `ahead` the state so many seconds later, under the efforts sent and the forces felt (nv)."""
     copy(vector(t, now, Q), vector(t, ahead, Q))
     copy(vector(t, now, V), vector(t, ahead, V))
     effort = vector(t, ahead, EFFORT)
+    copy(felt, effort)
     for i in range(len(motor)):
-        effort[motor[i]] = sent[i]
+        effort[motor[i]] += sent[i]
     rk4(p, t, ahead, seconds)
 
 
@@ -131,7 +146,8 @@ class Tree:
     """The model of a machine without constraints: every joint is measured."""
 
     def __init__(self, machine: Machine) -> None:
-        self.now, self.ahead = machine.workspace(), machine.workspace()
+        self.now, self.ahead = without_touch(machine.workspace()), without_touch(machine.workspace())
+        self.felt = np.zeros(machine.mechanism.nv)
         self.quality = Quality(0)
         self._joint = np.array([sensor.index for sensor in machine.sensors], np.int64)
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
@@ -139,7 +155,7 @@ class Tree:
 
     def predict(self, motor: Integers, sent: Floats, seconds: float) -> None:
         """See `Model`."""
-        predict(*self._mechanism, self.now.buffer, self.ahead.buffer, motor, sent, seconds)
+        predict(*self._mechanism, self.now.buffer, self.ahead.buffer, motor, sent, self.felt, seconds)
 
     def foresee(self, motor: Integers, sent: Floats, period: float, beyond: float) -> bool:
         """See `Model`."""

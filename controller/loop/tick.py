@@ -124,6 +124,8 @@ class Tick:
             machine, self._now, self.quality, slot, set() if sound is None else sound
         )
         self._laws = laws_of(machine, self._report, self.supervisor.preload.now)
+        self._force_control = self.supervisor.course.pressing.control
+        self._reference.forces = self._force_control.forces
         self._count = 0
         self._bad_sensor = -1
 
@@ -137,6 +139,8 @@ class Tick:
         self._r_device_effort = record.view("device_effort")
         self._r_temperature = record.view("temperature")
         self._r_disturbance = record.view("disturbance")
+        self._r_forces = [record.view(name) for name in ("force", "force_reference", "force_push")]
+        self._r_force_measured = record.view("force_measured")
         self.quality.bind(record)
         words = record.floats.data.cast("B")
         self._integer_words = words[: _INTEGERS.size]
@@ -189,6 +193,7 @@ class Tick:
             disturbance.reset()
         elif disturbance.on and inputs.fresh:
             disturbance.update(self.supervisor.course.law, now.v, dt)
+        self._force_control.sense(inputs, dt)
 
     def _law(self) -> None:
         supervisor, reference = self.supervisor, self._reference
@@ -197,6 +202,7 @@ class Tick:
             self._force[:] = 0.0
             return
         ahead, bits = self._ahead, 0
+        self._force_control.felt_by_joints(self._model.felt)
         if supervisor.brakes.phase is Phase.RELEASED:
             acting = self._disturbance.with_it(self._acted)
             self._foreseen = self._model.foresee(
@@ -205,11 +211,12 @@ class Tick:
             self.quality.constraint_force[:] = ahead.multipliers
             if self._bearings is not None and self._bearings.look(ahead.multipliers):
                 bits |= self._overloaded(self._bearings)
+            self._force_control.react(ahead.multipliers)
         else:
             ahead.q[:], ahead.v[:] = self._now.q, self._now.v
         self._model.evaluate()
         motion = supervisor.course.motion
-        reference.index = motion.index
+        reference.fit(motion.index)
         motion.at(AHEAD * self._period_s, reference.theta, reference.velocity, reference.acceleration)
         report = self._report
         report.leverage = report.share = 1.0
@@ -289,4 +296,6 @@ class Tick:
         self._r_temperature[:] = inputs.temperature
         self._r_effort[:] = outputs.effort
         self._r_disturbance[:] = self._disturbance.effort
+        self._force_control.write(*self._r_forces)
+        self._r_force_measured[:] = inputs.force_measured
         self.quality.write()

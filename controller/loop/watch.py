@@ -79,6 +79,9 @@ class Watch:
         names = machine.mechanism.coordinate_names
         home = [names.index(name) for name in machine.controller.goal_coordinates]
         self._joint_set = np.array(home) if machine.is_constrained else np.arange(len(joints))
+        tasks = [at for at, name in enumerate(names) if at >= len(joints) and "." not in name]
+        self._task_set = np.array(tasks, np.int64)
+        """The file's task coordinates; those with a dot in their names are of constraints and contacts."""
         self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
         self._loss_limit = machine.controller.loss_limit
         self._loss_ratio = machine.controller.loss_ratio_per_s
@@ -159,8 +162,7 @@ class Watch:
         All joints, or those of the file's goal coordinates where joints close on each other; or all task
         coordinates.
         """
-        joints, total = len(self._low), len(self._wraps)
-        for whole in (self._joint_set, np.arange(joints, total)):
+        for whole in (self._joint_set, self._task_set):
             if wanted and set(wanted) <= set(whole.tolist()) and len(whole) == self._machine.freedoms:
                 return whole
         return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from controller.trajectories.bearings import bearing_demands
 from controller.trajectories.closeness import Closest, singularities
-from controller.trajectories.demands import SLOWEST, Demand, demands
+from controller.trajectories.demands import SLOWEST, Demand, demands, rate
 from controller.trajectories.efforts import Efforts
+from controller.trajectories.force_part import ForcePart
 from controller.trajectories.path import Path
 from controller.trajectories.singularity import SINGULAR_BELOW, smallest_singular_value
 from controller.trajectories.start import Start
@@ -90,13 +91,30 @@ def walk_through(machine: Machine, path: Path, start: Start) -> Walked:
     """
     walked = walk(machine, path, start.q)
     singular = _check_poses(machine, path, walked)
+    more: tuple[Demand, ...] = ()
+    if path.forces is not None:
+        walked, more = with_forces(machine, walked, path.forces)
     efforts = Efforts(machine, walked)
     found = (
         *demands(machine, walked, path.coordinates),
         *efforts.demands(),
         *bearing_demands(machine, walked, efforts),
+        *more,
     )
     return Walked(path, walked, singular, efforts, found)
+
+
+def with_forces(machine: Machine, walked: Walk, part: ForcePart) -> tuple[Walk, tuple[Demand, ...]]:
+    """The walk with what its contacts ask of the motors; of a guard, the demand on the speed of approach."""
+    from controller.trajectories.forces import approach_limit
+    from controller.trajectories.touch import touched
+
+    efforts, approach = touched(machine, walked, part)
+    if not part.guard:
+        return replace(walked, rest=walked.rest + efforts), ()
+    name = machine.force_rows[int(part.rows[0])].name
+    nearing = np.minimum(approach, 0.0)
+    return walked, (rate("approach speed", name, "m/s", nearing, approach_limit(machine, part), 1),)
 
 
 def _admit(machine: Machine, path: Path, start: Start, may_stretch: bool) -> Admitted:

@@ -13,6 +13,7 @@ up there.
     w, w, w           per window: largest -d²s/dt², largest +d²s/dt² (1/s), largest |d³s/dt³| (1/s²)
     n + 1             knots (s)
     (n + 1) rows k    θ (rad or m), θ' (per s), and θ'' (per s²) when rows is 3
+    further words     what the goal says about forces, if anything (force_part.py)
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from controller.trajectories.force_part import ForcePart
 from multibody.compiling import VECTOR, float64, kernel, part, void
 
 Floats = NDArray[np.float64]
@@ -39,7 +41,8 @@ HEADER = 16
     _FULL_FROM,
     _FULL_TO,
     _GOAL_TIME,
-) = range(10)
+    _FORCES,
+) = range(11)
 CUBIC, QUINTIC = 2, 3
 SHORTEST_PIECE_S = 1e-5
 """Below this the differences between a piece's ends would drown in round-off."""
@@ -64,23 +67,25 @@ def pack_block(
     goal_time_s: float,
     stopping: Floats,
     full_speed: tuple[float, float] | None = None,
+    forces: ForcePart | None = None,
 ) -> Floats:
     """The block's words.
 
     knots: n + 1 values of s, from 0 on, increasing. values: (n + 1) × rows × k, rows 2 or 3. stopping: 3 × w,
     see the layout. full_speed: where the path runs at its own speed, without lead-in and lead-out; default:
-    everywhere.
+    everywhere. forces: those of the goal.
     """
     rows, count = values.shape[1], len(coordinates)
     windows = stopping.shape[1]
     pieces = len(knots) - 1
-    words = np.zeros(block_words(count, rows, pieces, windows))
+    further = forces.words() if forces is not None else np.empty(0)
+    words = np.zeros(block_words(count, rows, pieces, windows) + len(further))
     first, last = full_speed or (0.0, float(knots[-1]))
-    words[:10] = (
-        VERSION, len(words), count, rows, pieces, windows, knots[-1], first, last, goal_time_s,
+    words[:11] = (
+        VERSION, len(words), count, rows, pieces, windows, knots[-1], first, last, goal_time_s, len(further),
     )  # fmt: skip
     words[HEADER:] = np.concatenate(
-        [coordinates, path_tolerance, goal_tolerance, stopping.ravel(), knots, values.ravel()]
+        [coordinates, path_tolerance, goal_tolerance, stopping.ravel(), knots, values.ravel(), further]
     )
     return words
 
@@ -163,6 +168,7 @@ class GoalBlock:
 
     `coordinates`: int64 indices into the mechanism's coordinates. `path_tolerance`, `goal_tolerance`: rad or
     m. `goal_time_s`: how long after the end the goal tolerances may take. `full_speed`: (from, to) in s.
+    `forces`: what the goal says about them, None where it says nothing.
     """
 
     def __init__(self, words: Floats) -> None:
@@ -174,7 +180,8 @@ class GoalBlock:
         k, rows, pieces, windows = (int(words[i]) for i in (_COORDINATES, _ROWS, _PIECES, _WINDOWS))
         if k < 1 or rows not in (CUBIC, QUINTIC) or pieces < 1 or windows < 1:
             raise BlockError(f"{k} coordinates, {rows} rows, {pieces} pieces, {windows} windows")
-        if not block_words(k, rows, pieces, windows) == words[_WORDS] == len(words):
+        further = int(words[_FORCES])
+        if not block_words(k, rows, pieces, windows) + further == words[_WORDS] == len(words):
             raise BlockError(f"the header says {words[_WORDS]:g} words, there are {len(words)}")
         self.words = words
         self.duration_s = float(words[_DURATION])
@@ -192,6 +199,7 @@ class GoalBlock:
         at += 3 * k
         self._tables: Floats = words[at : at + 3 * windows].reshape(3, windows)
         self._per_s = windows / self.duration_s
+        self.forces = _forces(words[len(words) - further :]) if further else None
         self.knots: Floats = words[at + 3 * windows : at + 3 * windows + pieces + 1]
 
     def evaluate(self, s: float, theta: Floats, d1: Floats, d2: Floats) -> None:
@@ -214,3 +222,10 @@ class GoalBlock:
     def _window(self, s: float) -> int:
         last = self._tables.shape[1] - 1
         return int(min(max(s * self._per_s, 0.0), last))
+
+
+def _forces(words: Floats) -> ForcePart:
+    try:
+        return ForcePart.from_words(words)
+    except ValueError as error:
+        raise BlockError(str(error)) from None

@@ -47,7 +47,14 @@ class Demand:
         return _POWERS.get(self.quantity, 0)
 
 
-_POWERS = {"velocity": 1, "motor speed": 1, "tool speed": 1, "acceleration": 2, "jerk": 3}
+_POWERS = {
+    "velocity": 1,
+    "approach speed": 1,
+    "motor speed": 1,
+    "tool speed": 1,
+    "acceleration": 2,
+    "jerk": 3,
+}
 
 
 def beyond(over: NDArray[np.bool_]) -> tuple[int, int, int]:
@@ -69,7 +76,7 @@ def demands(machine: Machine, walk: Walk, chosen: Sequence[int]) -> Iterator[Dem
             yield from _of(limits, *column)
     for motor in machine.motors:
         unit = "rad/s" if motor.is_angle else "m/s"
-        yield _rate("motor speed", motor.joint, unit, walk.q1[:, motor.index], motor.max_speed, 1)
+        yield rate("motor speed", motor.joint, unit, walk.q1[:, motor.index], motor.max_speed, 1)
 
 
 def _of(limits: Limits, position: Floats, first: Floats, second: Floats, third: Floats) -> Iterator[Demand]:
@@ -82,7 +89,7 @@ def _of(limits: Limits, position: Floats, first: Floats, second: Floats, third: 
     ):
         if math.isfinite(limit):
             per = f"{unit}/s" + ("", "²", "³")[power - 1]
-            yield _rate(quantity, limits.name, per, values, limit, power)
+            yield rate(quantity, limits.name, per, values, limit, power)
 
 
 def _position(limits: Limits, unit: str, values: Floats) -> Iterator[Demand]:
@@ -98,7 +105,8 @@ def _position(limits: Limits, unit: str, values: Floats) -> Iterator[Demand]:
             yield Demand("position", limits.name, unit, value, float(limit), sample, used, stretch, over)
 
 
-def _rate(quantity: str, name: str, unit: str, values: Floats, limit: float, power: int) -> Demand:
+def rate(quantity: str, name: str, unit: str, values: Floats, limit: float, power: int) -> Demand:
+    """The demand of a rate (n samples) that grows with this power of the speed."""
     sample = int(np.argmax(np.abs(values)))
     value = float(values[sample])
     used = abs(value) / limit

@@ -44,7 +44,7 @@ def complete(
     freedoms, names = machine.freedoms, mechanism.coordinate_names
     home = {names.index(name) for name in machine.controller.goal_coordinates}
     joints = home if machine.is_constrained else set(range(freedoms))
-    tasks = range(mechanism.nv, len(names))
+    tasks = [index for index in range(mechanism.nv, len(names)) if "." not in names[index]]
     chosen = set(named)
     if chosen <= joints:
         chosen = joints

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.trajectories.block import pack_block
+from controller.trajectories.force_part import ForcePart
 from machine import Machine
 from protocol.trajectory import Tolerance
 
@@ -27,6 +28,9 @@ class Path:
     knots: Floats
     values: Floats
     full_speed: tuple[float, float]
+    forces: ForcePart | None = None
+    gaps: int = 0
+    """How many of the coordinates, the last ones, are gaps of pressed contacts: the loop leaves them out."""
 
     @property
     def duration_s(self) -> float:
@@ -42,7 +46,16 @@ class Path:
             knots=self.knots * factor,
             values=self.values * scale[None, :, None],
             full_speed=(first * factor, last * factor),
+            forces=None if self.forces is None else self.forces.stretched(factor),
         )
+
+    def followed(self) -> Path:
+        """The path as the loop follows it: without the gaps."""
+        if not self.gaps:
+            return self
+        motion = len(self.coordinates) - self.gaps
+        values = np.ascontiguousarray(self.values[:, :, :motion])
+        return replace(self, coordinates=self.coordinates[:motion], values=values, gaps=0)
 
     def pack(
         self, machine: Machine, stopping: Floats, given: dict[str, Tolerance], goal_time_s: float | None
@@ -60,4 +73,5 @@ class Path:
             goal_time_s=machine.controller.goal_time_s if goal_time_s is None else goal_time_s,
             stopping=stopping,
             full_speed=self.full_speed,
+            forces=self.forces,
         )

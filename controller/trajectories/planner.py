@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from controller.shared import SLOT_BYTES
 from controller.trajectories.admission import Admitted, admit
 from controller.trajectories.block import CUBIC, QUINTIC, block_words, check_block
 from controller.trajectories.curves import path_along
+from controller.trajectories.forces import complete_pressed, forces_of, guard_of
 from controller.trajectories.goal_set import complete, index_of
 from controller.trajectories.moves import path_to
 from controller.trajectories.path import Path
@@ -75,7 +76,7 @@ def plan(method: str, params: object, machine: Machine, start: Start) -> Plan:
         admitted = _followed(given, machine, start)
     else:
         raise RequestError(RequestCode.UNSUPPORTED, f"{method} is not a motion that can be planned")
-    path = admitted.path
+    path = admitted.path.followed()
     words = path.pack(machine, admitted.stopping, given.tolerances, given.goal_time_s)
     wrong = check_block(words)
     if wrong:
@@ -100,7 +101,9 @@ def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
     named = [index_of(machine, name, ("target", name)) for name in params.target]
     present = start.present(machine, complete(machine, named, start, ("target",)))
     target = _with(present, named, params.target.values())
-    admitted = admit(machine, path_to(machine, present, target), start, may_stretch=True, where=("target",))
+    path = path_to(machine, present, target)
+    guard = guard_of(machine, params.until_force, path.coordinates, start, ("until_force",))
+    admitted = admit(machine, replace(path, forces=guard), start, may_stretch=True, where=("target",))
     if params.speed == 1.0:
         return admitted
     slower = admitted.path.stretched(1.0 / params.speed)
@@ -124,7 +127,20 @@ def _followed(trajectory: Trajectory, machine: Machine, start: Start) -> Admitte
 def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:
     where = ("trajectory", "coordinates")
     named = [index_of(machine, name, (*where, at)) for at, name in enumerate(trajectory.coordinates)]
-    present = start.present(machine, complete(machine, named, start, where))
+    forces = forces_of(trajectory, machine)
+    gaps: tuple[int, ...] = ()
+    if forces is None:
+        chosen = complete(machine, named, start, where)
+        forces = guard_of(machine, trajectory.guard, chosen, start, ("trajectory", "guard"))
+    else:
+        chosen, gaps = complete_pressed(machine, named, forces, start, where)
+    present = start.present(machine, (*chosen, *gaps))
+    path = _through(trajectory, machine, present, named)
+    return replace(path, forces=forces, gaps=len(gaps))
+
+
+def _through(trajectory: Trajectory, machine: Machine, present: Present, named: Sequence[int]) -> Path:
+    """The path of way-points or of the curve, in all of the present coordinates."""
     if trajectory.points is not None:
         _check_count(trajectory.points, len(present.theta))
         return path_through(trajectory.points, [present.coordinates.index(one) for one in named], present)

@@ -101,15 +101,16 @@ class Start:
         return start
 
     def present(self, machine: Machine, chosen: Sequence[int]) -> Present:
-        """These coordinates here and now: at the reference if it is in just this set, else at the state.
+        """These coordinates here and now: at the reference if all of it is in this set, else at the state.
+
+        While a contact is pressed the reference leaves out a freedom, which is taken from the state.
 
         A rate below the start tolerance (per second) counts as rest.
         """
-        if set(chosen) == set(self.reference):
+        theta = self.theta[list(chosen)]
+        if set(self.reference) <= set(chosen):
             held = dict(zip(self.reference, self.reference_theta, strict=True))
-            theta = np.array([held[index] for index in chosen])
-        else:
-            theta = self.theta[list(chosen)]
+            theta = np.array([held.get(index, self.theta[index]) for index in chosen])
         rate = self.rate[list(chosen)]
         mechanism = machine.mechanism
         tolerance = np.array([machine.controller.tolerances[index].start for index in chosen])

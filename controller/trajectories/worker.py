@@ -49,6 +49,8 @@ def run(machine: Machine, shared: Path) -> None:
     os.close(null)
     if machine.is_constrained:
         import_module("controller.trajectories.closed_walk")
+    if machine.mechanism.contacts:
+        import_module("controller.trajectories.touch")
     warm()
     _write(answers, pack_frame({"ready": True}))
     serve(machine, jobs, answers, lambda slot, words: store(shared, slot, words))

@@ -46,6 +46,21 @@ def read_assignments(
     return found
 
 
+def read_guard(text: str | None, described: DescribeResult) -> dict[str, float]:
+    """{"table": 5.0} from "table=5", or from "5" where there is one contact. Raises Misuse."""
+    if text is None:
+        return {}
+    contacts = [each["name"] for each in described.get("forces", []) if each["kind"] == "contact"]
+    name, sign, written = (part.strip() for part in text.partition("="))
+    if not sign:
+        name, written = contacts[0] if len(contacts) == 1 else "", text
+    if name not in contacts:
+        known = ", ".join(contacts)
+        hint = f"write --until-force CONTACT=N; there are {known}" if known else "it has none with a plane"
+        raise Misuse(f"--until-force {text}: which contact of {described['machine']}? {hint}")
+    return {name: _number(name, written)}
+
+
 def _number(key: str, written: str) -> float:
     try:
         value = float(written) if "_" not in written else math.nan

@@ -43,13 +43,30 @@ def _command(name: str, about: str) -> Callable[..., int]:
         out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for plot and log.")] = Path(
             "linkwork-out"
         ),
+        plant_set: Annotated[
+            list[str] | None,
+            typer.Option(
+                "--plant-set", metavar="KEY=VALUE", help="Let the plant differ: upper_arm.mass_kg=+20%."
+            ),
+        ] = None,
+        force_sensor: Annotated[
+            bool, typer.Option("--force-sensor/--no-force-sensor", help="Forces by sensors, or by the model.")
+        ] = True,
     ) -> int:
         from station.demos import demo_named
         from station.demos.demo import DemoOptions
         from station.demos.report import show_summary
         from station.demos.run import run_demo
 
-        options = DemoOptions(lockstep=lockstep, law=law.value, seconds=seconds, seed=seed, out=out)
+        options = DemoOptions(
+            lockstep=lockstep,
+            law=law.value,
+            seconds=seconds,
+            seed=seed,
+            out=out,
+            plant_set=tuple(plant_set or ()),
+            force_sensor=force_sensor,
+        )
         summary = run_demo(demo_named(name), options, console)
         if as_json:
             emit(summary)

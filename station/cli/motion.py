@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from station.cli.assignments import read_assignments
+from station.cli.assignments import read_assignments, read_guard
 from station.cli.connected import Link, connected
 from station.cli.failures import DONE, GOAL_FAILED, REFUSED, Misuse
 from station.cli.output import complain, console, emit, say
@@ -33,11 +33,20 @@ def move(
     link: Link,
     target: Assignments,
     speed: Annotated[float, typer.Option(min=0.001, max=1.0, help="Fraction of the velocity limits.")] = 1.0,
+    until_force: Annotated[
+        str | None,
+        typer.Option(
+            "--until-force", metavar="[CONTACT=]N", help="Until a contact is felt; then press it so hard (N)."
+        ),
+    ] = None,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait for the end.")] = False,
 ) -> int:
     """A jerk-limited move to rest, shown until it ends. Ctrl-C cancels it."""
     with link.robot(lease=not no_wait) as robot:
-        goal = robot.move(read_assignments(target, robot.describe()), speed=speed, wait=False)
+        described = robot.describe()
+        guard = read_guard(until_force, described)
+        target_of = read_assignments(target, described)
+        goal = robot.move(target_of, speed=speed, wait=False, until_force=guard)
         return _accepted(link, goal) if no_wait else _follow(link, goal, "move")
 
 

@@ -19,6 +19,7 @@ DEMOS = {
     "delta": "A delta robot picks and places",
     "platform_3rrs": "A platform on three legs tilts, yaws and heaves",
     "slider_crank": "A crank lets its slider move as a sine, through the branch poses",
+    "scara_polish": "A SCARA feels for a tilted table, presses and polishes it",
     "four_bar": "The coupler of a four-bar swings between two angles",
 }
 """Name and what is to be seen, in a few words; the module of the same name holds the rest."""

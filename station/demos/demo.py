@@ -21,6 +21,10 @@ class DemoOptions:
     seconds: float | None = None
     seed: int = 0
     out: Path = Path("linkwork-out")
+    plant_set: tuple[str, ...] = ()
+    """What the plant differs in from the model: "upper_arm.mass_kg=+20%"."""
+    force_sensor: bool = True
+    """Whether forces are taken from force sensors, where the machine has some, or from the model."""
 
 
 @dataclass(frozen=True)

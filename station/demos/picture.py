@@ -38,6 +38,12 @@ def draw_recording(recording: Recording, path: Path, title: str) -> None:
     figure.savefig(path, metadata={"Software": None})
 
 
+def motion_panel(figure: Figure, place: Any, errors: Any, recording: Recording) -> None:
+    """The path and the errors of motion, in two places of a grid, for demos that draw more besides."""
+    _draw_motion(figure, place, recording)
+    _draw_errors(figure.add_subplot(errors), recording)
+
+
 def _caption(recording: Recording) -> str:
     options = recording.options
     pace = "in lockstep" if options.lockstep else "in real time at 1 kHz"

@@ -22,6 +22,9 @@ def show_summary(summary: dict[str, Any], console: Console) -> None:
         if "tool_error_max_m" in summary:
             most, mean = (amount(summary[f"tool_error_{kind}_m"], "m") for kind in ("max", "rms"))
             rows.append(("tool", mean, most))
+        if "force_error_rms_N" in summary:
+            most, mean = (amount(summary[f"force_error_{kind}_N"], "N") for kind in ("max", "rms"))
+            rows.append((f"force, {summary['contact']}", mean, most))
         console.print(table("tracking error", ("", "rms", "max"), rows))
         efforts = [(name, number(value)) for name, value in summary["peak_effort"].items()]
         console.print(table("peak effort", ("joint", "N m, N"), efforts))

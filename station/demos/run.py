@@ -34,9 +34,11 @@ def run_demo(demo: Demo, options: DemoOptions, console: Console) -> dict[str, An
     """
     options.out.mkdir(parents=True, exist_ok=True)
     pace = ["--pace", "lockstep", "--realtime", "ignore"] if options.lockstep else []
-    plant = [demo.machine, *pace, "--seed", str(options.seed), *demo.plant]
+    machine = demo.machine if options.force_sensor else forces_by_model(demo.machine, options.out)
+    different = [word for setting in options.plant_set for word in ("--plant-set", setting)]
+    plant = [machine, *pace, "--seed", str(options.seed), *different, *demo.plant]
     log = ["--log", str(options.out.absolute())]
-    controller = [demo.machine, *pace, "--law", options.law, *log, *demo.controller]
+    controller = [machine, *pace, "--law", options.law, *log, *demo.controller]
     seconds = demo.seconds if options.seconds is None else options.seconds
     summary: dict[str, Any] = {"result": "CANCELLED", "text": "interrupted", "law": options.law}
     summary["mode"] = "lockstep" if options.lockstep else "real time"
@@ -60,6 +62,23 @@ def run_demo(demo: Demo, options: DemoOptions, console: Console) -> dict[str, An
                 _leave(robot)
         summary |= _measured(demo, options, seconds, units, summary, reached)
     return summary
+
+
+def forces_by_model(machine: str, folder: Path) -> str:
+    """Writes the machine's file anew, with forces that the model finds; returns where it lies."""
+    from ruamel.yaml import YAML
+
+    from machine.catalogue import shipped, shipped_path
+
+    yaml = YAML()
+    yaml.width = 4096
+    source = shipped_path(machine) if machine in shipped() else Path(machine)
+    data = yaml.load(source)
+    data["controller"].setdefault("force", {})["source"] = "model"
+    written = folder / f"{data['name']}.yaml"
+    with written.open("w", encoding="utf-8") as stream:
+        yaml.dump(data, stream)
+    return str(written.absolute())
 
 
 def _wait(rig: Rig, console: Console) -> None:

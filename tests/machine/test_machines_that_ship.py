@@ -21,6 +21,7 @@ SHAPES = {  # freedoms, rows, rank
     "arm_6dof": (6, 0, 0),
     "arm_6dof_simple": (6, 0, 0),
     "thin_disk": (3, 0, 0),
+    "scara_polish": (4, 0, 0),
 }
 
 

@@ -70,8 +70,17 @@ class RobotInProcess:
     def enable(self) -> None:
         self.rig.enable()
 
-    def move(self, target: Mapping[str, float], /, *, wait: bool = True, speed: float = 1.0) -> GoalInProcess:
-        goal = self._goal("move", {"target": dict(target), "speed": speed})
+    def move(
+        self,
+        target: Mapping[str, float],
+        /,
+        *,
+        wait: bool = True,
+        speed: float = 1.0,
+        until_force: Mapping[str, float] | None = None,
+    ) -> GoalInProcess:
+        guard = dict(until_force or {})
+        goal = self._goal("move", {"target": dict(target), "speed": speed, "until_force": guard})
         if wait:
             goal.wait()
         return goal

@@ -44,7 +44,8 @@ class InProcess:
         self.controller = Tick(self.machine, self.layout, lambda _: self.slot, self.sound)
         self.supervisor = self.controller.supervisor
         motors, sensors = len(self.machine.motors), len(self.machine.sensors)
-        self.inputs, self.outputs = Inputs.sized(sensors, motors), Outputs.sized(motors)
+        self.inputs = Inputs.sized(sensors, motors, 3 * len(self.machine.force_sensors))
+        self.outputs = Outputs.sized(motors)
         self.inputs.connected = self.inputs.fresh = True
         self.inputs.device_status = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)
         self.period_s = self.machine.controller.period_s
@@ -57,6 +58,7 @@ class InProcess:
         plant.latch(self._mode, self._effort)
         if inputs.fresh:
             inputs.q_measured[:], inputs.v_measured[:] = plant.measured_q, plant.measured_v
+            inputs.device_effort[:], inputs.force_measured[:] = plant.effort, plant.measured_force
         inputs.time_s, inputs.device_tick = plant.tick * self.period_s, plant.tick
         inputs.order = order
         self.controller.step(inputs, self.outputs, self.elapsed())

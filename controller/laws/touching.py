@@ -1,0 +1,77 @@
+"""Contacts as laws see them: the generalized force of a contact with a plane, normal and friction."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multibody.compiling import BUFFER, PARAMETERS, TOPOLOGY, VECTOR, float64, int64, kernel, part, void
+from multibody.layout import (
+    CONTACT_LAW,
+    CONTACTS,
+    LINKS,
+    POINT_POSITION,
+    POINTS,
+    REFERENCE,
+    SCREW_ANGULAR,
+    SCREW_LINEAR,
+    SURFACES,
+)
+from multibody.vectors import Vector, add, cross, dot, load, subtract, times
+from multibody.views import matrix, table
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@part
+def spread(t: Integers, w: Floats, point: int, force: Vector, out: Floats) -> None:
+    """out (nv) += the generalized force of a force (world) on a point."""
+    links = table(t, LINKS, 3)
+    screw_angular, screw_linear = matrix(t, w, SCREW_ANGULAR, 3), matrix(t, w, SCREW_LINEAR, 3)
+    place = load(matrix(t, w, POINT_POSITION, 3), point)
+    moment = cross(subtract(place, load(matrix(t, w, REFERENCE, 3), 0)), force)
+    link = table(t, POINTS, 1)[point, 0]
+    while link >= 0:
+        out[links[link, 2]] += dot(load(screw_angular, link), moment) + dot(load(screw_linear, link), force)
+        link = links[link, 0]
+
+
+@part
+def velocity_of(t: Integers, w: Floats, point: int, v: Floats) -> Vector:
+    """Velocity (world) of a point for joint velocities v (nv)."""
+    links = table(t, LINKS, 3)
+    screw_angular, screw_linear = matrix(t, w, SCREW_ANGULAR, 3), matrix(t, w, SCREW_LINEAR, 3)
+    r = subtract(load(matrix(t, w, POINT_POSITION, 3), point), load(matrix(t, w, REFERENCE, 3), 0))
+    total = (0.0, 0.0, 0.0)
+    link = table(t, POINTS, 1)[point, 0]
+    while link >= 0:
+        motion = add(load(screw_linear, link), cross(load(screw_angular, link), r))
+        total = add(total, times(v[links[link, 2]], motion))
+        link = links[link, 0]
+    return total
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, VECTOR, VECTOR))
+def contact_effort(
+    p: Floats, t: Integers, w: Floats, contact: int, normal_force: float, v: Floats, out: Floats
+) -> None:
+    """After `kinematics`: out (nv) += the generalized force of a contact with a plane that presses so hard.
+
+    The normal force (N) pushes the point off the plane; dry friction opposes the slip at joint velocities v.
+    """
+    point = table(t, CONTACTS, 1)[contact, 0]
+    law = matrix(t, p, CONTACT_LAW, 4)
+    surfaces = matrix(t, p, SURFACES, 7)
+    normal = (surfaces[contact, 3], surfaces[contact, 4], surfaces[contact, 5])
+    force = times(normal_force, normal)
+    if law[contact, 2] > 0.0:
+        speed = velocity_of(t, w, point, v)
+        slip = subtract(speed, times(dot(normal, speed), normal))
+        size = math.sqrt(dot(slip, slip))
+        if size > 1e-12:
+            drag = law[contact, 2] * normal_force * math.tanh(size / law[contact, 3]) / size
+            force = subtract(force, times(drag, slip))
+    spread(t, w, point, force, out)

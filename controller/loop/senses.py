@@ -1,0 +1,71 @@
+"""Where each force of a machine is felt: by a sensor of the device, or by the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from controller.loop.exchange import Inputs
+from controller.loop.force_sensing import along_normal, felt_by_model
+from machine import Machine
+from machine.force_control import ForceRow
+from multibody import Workspace
+
+Sense = Callable[[Inputs, float], float]
+
+
+def senses_of(machine: Machine, now: Workspace) -> list[Sense]:
+    """One for each contact among the machine's forces, in order: call it each tick."""
+    return [_sense(machine, row, now) for row in machine.force_rows if row.kind == "contact"]
+
+
+def _sense(machine: Machine, row: ForceRow, now: Workspace) -> Sense:
+    if machine.controller.force.source == "sensor":
+        for number, sensor in enumerate(machine.force_sensors):
+            if sensor.contact == row.index:
+                return BySensor(row, number, in_body=sensor.frame == "body", now=now)
+    return ByModel(machine, row, now)
+
+
+class BySensor:
+    """The normal part of what a force sensor reads."""
+
+    def __init__(self, row: ForceRow, number: int, *, in_body: bool, now: Workspace) -> None:
+        self._contact, self._number, self._in_body, self._now = row.index, number, in_body, now
+
+    def __call__(self, inputs: Inputs, dt: float) -> float:  # noqa: ARG002 - a sensor needs no time
+        """See `Sense`."""
+        reading = inputs.force_measured[3 * self._number : 3 * self._number + 3]
+        felt: float = along_normal(*self._now.arguments, self._contact, self._in_body, reading)
+        return felt
+
+
+class ByModel:
+    """What the last period's motion needed beyond the motors' efforts, through a first-order low-pass."""
+
+    def __init__(self, machine: Machine, row: ForceRow, now: Workspace) -> None:
+        nv = machine.mechanism.nv
+        self._row, self._now, self._probe = row, now, machine.workspace()
+        self._motor = np.array([motor.index for motor in machine.motors], np.int64)
+        self._effort = np.zeros(len(machine.motors))
+        self._q, self._v = now.q.copy(), now.v.copy()
+        self._scratch = (np.zeros(nv), np.zeros(nv), np.zeros(nv), np.zeros((nv, nv)))
+        self._cut_off = 2.0 * np.pi * machine.controller.force.estimate_Hz
+        self._felt, self._known = 0.0, False
+
+    def __call__(self, inputs: Inputs, dt: float) -> float:
+        """See `Sense`."""
+        if not inputs.fresh or dt <= 0.0:
+            self._known = self._known and inputs.fresh
+            return self._felt
+        now = self._now
+        if self._known:
+            value: float = felt_by_model(
+                *self._probe.arguments, self._q, self._v, now.q, now.v, dt,
+                self._motor, self._effort, self._row.index, self._row.gap, *self._scratch,
+            )  # fmt: skip
+            self._felt += (1.0 - np.exp(-self._cut_off * dt)) * (value - self._felt)
+        self._q[:], self._v[:], self._effort[:] = now.q, now.v, inputs.device_effort
+        self._known = True
+        return self._felt

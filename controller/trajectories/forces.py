@@ -1,0 +1,158 @@
+"""From what a request says about forces to the goal's part about them, and its coordinates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from controller.trajectories.force_part import ForcePart
+from controller.trajectories.goal_set import complete
+from controller.trajectories.singularity import independent, smallest_singular_value
+from controller.trajectories.start import Start
+from machine import Machine
+from machine.force_control import ForceRow
+from machine.force_stability import mass_along
+from machine.names import nearest
+from protocol.codes import ResultCode
+from protocol.errors import RequestError
+from protocol.trajectory import ForcePoint, Tolerance, Trajectory
+
+IMPACT = 0.5
+"""Of a guard's force: what the point's inertia may put on the contact's spring when it arrives."""
+Where = Sequence[str | int]
+
+
+def row_of(machine: Machine, name: str, where: Where) -> int:
+    """Place of a force that goals may name. Raises RequestError (INVALID_GOAL) with those that there are."""
+    names = [row.name for row in machine.force_rows]
+    if name in names:
+        return names.index(name)
+    if not names:
+        text = f"{name!r} is no force: {machine.name} has neither planes to touch nor constraints of one row"
+    else:
+        meant = nearest(name, names)
+        hint = f", did you mean {meant!r}?" if meant else ";"
+        text = f"there is no force {name!r}{hint} this machine has {', '.join(names)}"
+    raise RequestError(ResultCode.INVALID_GOAL, text, where, {"force": name, "allowed": names})
+
+
+def forces_of(trajectory: Trajectory, machine: Machine) -> ForcePart | None:
+    """The forces along a trajectory, None where it names none. Raises RequestError (INVALID_GOAL)."""
+    if not trajectory.force:
+        return None
+    rows: list[int] = []
+    for name, given in trajectory.force.items():
+        where = ("trajectory", "force", name)
+        rows.append(row_of(machine, name, where))
+        row = machine.force_rows[rows[-1]]
+        lowest = min(p.force for p in given) if isinstance(given, list) else given
+        if row.kind == "contact" and lowest < 0.0:
+            text = f"a contact only pushes: {lowest:g} N is below 0"
+            raise RequestError(ResultCode.INVALID_GOAL, text, where)
+        if row.kind == "constraint":
+            refuse_where_motors_are_too_few(machine, row, where)
+    profiles = [_points(given) for given in trajectory.force.values()]
+    times = sorted({0.0, *(point.time_from_start_s for profile in profiles for point in profile)})
+    values = [
+        np.interp(times, [point.time_from_start_s for point in profile], [point.force for point in profile])
+        for profile in profiles
+    ]
+    most = machine.controller.force.tolerance_N
+    asked = [trajectory.tolerances.get(name, Tolerance()) for name in trajectory.force]
+    return ForcePart(
+        False,
+        np.array(rows, np.int64),
+        np.array([one.path or most for one in asked]),
+        np.array([one.goal or one.path or most for one in asked]),
+        np.array(times),
+        np.array(values),
+        np.zeros(0, np.int64),
+    )
+
+
+def _points(given: float | list[ForcePoint]) -> list[ForcePoint]:
+    return given if isinstance(given, list) else [ForcePoint(time_from_start_s=0.0, force=given)]
+
+
+def refuse_where_motors_are_too_few(machine: Machine, row: ForceRow, where: Where) -> None:
+    """Raises RequestError (INVALID_GOAL) where the motors cannot choose a force beside the motion."""
+    from controller.laws.opened import force_controllability
+
+    text = force_controllability(machine, row)
+    if text:
+        raise RequestError(ResultCode.INVALID_GOAL, text, where)
+
+
+def guard_of(
+    machine: Machine, given: Mapping[str, float], chosen: Sequence[int], start: Start, where: Where
+) -> ForcePart | None:
+    """The guard of a motion in the coordinates `chosen`: at touch all but one of them come to rest.
+
+    That one is left to the force; it is the one without which the others and the gap determine the motion
+    best. Raises RequestError (INVALID_GOAL).
+    """
+    if not given:
+        return None
+    if len(given) > 1:
+        raise RequestError(ResultCode.INVALID_GOAL, "a guard watches one contact", where)
+    ((name, force),) = given.items()
+    number = row_of(machine, name, (*where, name))
+    row = machine.force_rows[number]
+    if row.kind != "contact":
+        text = f"{name} is a constraint, which always holds; a guard watches a contact"
+        raise RequestError(ResultCode.INVALID_GOAL, text, (*where, name))
+    least = machine.controller.force.touch_N
+    if force < least:
+        text = f"{force:g} N is less than the force from which on a contact counts as made, {least:g} N"
+        raise RequestError(ResultCode.INVALID_GOAL, text, (*where, name))
+    places = range(len(chosen))
+    hold = [
+        smallest_singular_value(
+            machine.mechanism, [*(chosen[i] for i in places if i != left), row.gap], start.q
+        )
+        for left in places
+    ]
+    kept = [i for i in places if i != int(np.argmax(hold))]
+    return ForcePart.constant([number], [force], [machine.controller.force.tolerance_N], kept)
+
+
+def approach_limit(machine: Machine, part: ForcePart) -> float:
+    """Fastest approach (m/s) at which the point's inertia puts IMPACT of the guard's force on the spring."""
+    row = machine.force_rows[int(part.rows[0])]
+    stiffness = machine.mechanism.contacts[row.index].stiffness_N_m
+    return IMPACT * float(part.values[0, 0]) / math.sqrt(stiffness * mass_along(machine, row.gap))
+
+
+def complete_pressed(
+    machine: Machine, named: Sequence[int], part: ForcePart, start: Start, path: Where
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Coordinates of motion, and the gaps of the pressed contacts: together as many as there are freedoms.
+
+    Where fewer are named, those that the machine holds now are taken. Raises RequestError
+    (INVALID_COORDINATES).
+    """
+    gaps = tuple(
+        row.gap for row in (machine.force_rows[i] for i in part.rows.tolist()) if row.kind == "contact"
+    )
+    if not gaps:
+        return complete(machine, named, start, path), ()
+    mechanism, names = machine.mechanism, machine.mechanism.coordinate_names
+    wanted = machine.freedoms - len(gaps)
+    chosen = set(named)
+    if chosen < set(start.reference) and len(start.reference) == wanted:
+        chosen = set(start.reference)
+    said, pressed = ", ".join(names[i] for i in named), ", ".join(names[i].partition(".")[0] for i in gaps)
+    if len(chosen) != wanted:
+        text = (
+            f"{said}: {len(chosen)} coordinates, but {wanted} of {machine.freedoms} freedoms are left to "
+            f"motion while {pressed} is pressed"
+        )
+        data = {"coordinates": [names[i] for i in named], "freedoms": wanted}
+        raise RequestError(ResultCode.INVALID_COORDINATES, text, path, data)
+    ordered = start.reference if chosen == set(start.reference) else tuple(sorted(chosen))
+    if not independent(mechanism, [*ordered, *gaps], start.q):
+        text = f"{said} and the force on {pressed} want the same motion: leave the normal to the force"
+        raise RequestError(ResultCode.INVALID_COORDINATES, text, path)
+    return ordered, gaps
