@@ -97,5 +97,4 @@ def write(machine: Machine, model: LinearModel, path: Path) -> None:
         states=np.array(model.states),
         inputs=np.array(model.inputs),
         outputs=np.array(model.outputs),
-        allow_pickle=False,
     )
