@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
-from plant.drivers.driver import Command, Description, Driver, DriverFailed, OptionError, Reading, Setup
+from plant.drivers.driver import Command, Description, Driver, OptionError, Reading, Setup
+from plant.findings import Failed, Finding, Skipped, Verdict, Warned, judged, require
 from protocol.codes import DeviceFault, DeviceStatus, Mode, Pace
 from timing.clock import Ticker
 
@@ -21,36 +20,6 @@ _TICKS = 300
 _BITS = int(
     DeviceStatus.ENABLED | DeviceStatus.FAULT | DeviceStatus.STO | DeviceStatus.BRAKE | DeviceStatus.HOMED
 )
-
-
-class Verdict(StrEnum):
-    """How an exercise went."""
-
-    PASSED = "passed"
-    WARNING = "warning"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One exercise: what was to be seen, the verdict, and what was seen."""
-
-    name: str
-    verdict: Verdict
-    text: str = ""
-
-
-class Failed(Exception):
-    """An exercise found something wrong."""
-
-
-class Warned(Exception):
-    """An exercise found something that may be wrong."""
-
-
-class Skipped(Exception):
-    """An exercise does not apply."""
 
 
 class Examination:
@@ -249,23 +218,3 @@ class Examination:
         require(any(self.exchange() for _ in range(50)), "no sample after it was started again")
         self.driver.stop()
         return ""
-
-
-def require(fine: bool, text: str) -> None:
-    """Raise Failed unless it is fine."""
-    if not fine:
-        raise Failed(text)
-
-
-def judged(name: str, exercise: Callable[[], str]) -> Finding:
-    """Do an exercise; whatever it raises becomes its verdict."""
-    try:
-        return Finding(name, Verdict.PASSED, exercise())
-    except Warned as found:
-        return Finding(name, Verdict.WARNING, str(found))
-    except Skipped as found:
-        return Finding(name, Verdict.SKIPPED, str(found))
-    except (Failed, DriverFailed, OptionError) as found:
-        return Finding(name, Verdict.FAILED, str(found))
-    except Exception as error:
-        return Finding(name, Verdict.FAILED, f"it raised {type(error).__name__}: {error}")

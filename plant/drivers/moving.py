@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 
 from machine import Machine
-from plant.drivers.checking import Examination, Finding, Skipped, Warned, judged, require
+from plant.drivers.checking import Examination
 from plant.drivers.driver import Homes
+from plant.findings import Finding, Skipped, Warned, judged, require
 from plant.scaling import Scaling
 from protocol.codes import Mode
 

@@ -8,6 +8,7 @@ from controller.__main__ import controller
 from plant.__main__ import plant
 from station.cli import (
     codegen,
+    conformance,
     daemons,
     drivers,
     files,
@@ -58,9 +59,10 @@ _PANELS = {
         files.warm,
         files.keys,
         drivers.driver,
+        conformance.conformance,
     ),
 }
-_GROUPS = {"demo": daemons.demo, "driver": drivers.driver}
+_GROUPS = {"demo": daemons.demo, "driver": drivers.driver, "conformance": conformance.conformance}
 """Commands with commands of their own, by name."""
 
 

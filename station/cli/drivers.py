@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from station.cli.connected import AsJson
 from station.cli.failures import DONE, GOAL_FAILED, Misuse
 from station.cli.output import console, emit
+
+if TYPE_CHECKING:
+    from plant.findings import Finding
 
 driver = typer.Typer(no_args_is_help=True, help="Drivers of hardware that stands in the plant's place.")
 
@@ -38,10 +41,11 @@ def check(
     Exit status: 0 nothing failed, 1 something did, 2 wrong usage or file.
     """
     from machine import load
-    from plant.drivers.checking import Examination, Finding, Verdict
+    from plant.drivers.checking import Examination
     from plant.drivers.driver import Setup
     from plant.drivers.finding import NoDriver, find_driver, read_options
     from plant.drivers.moving import MovingExamination
+    from plant.findings import Verdict
 
     if move and config is None:
         raise Misuse("--move needs --config: the machine file says which efforts are safe")
@@ -56,26 +60,31 @@ def check(
         setup = Setup(given, len(machine.motors), len(machine.sensors), machine.plant.period_s)
 
     found: list[Finding] = []
-
-    def tell(finding: Finding) -> None:
-        found.append(finding)
-        if not as_json:
-            colour = {"failed": "red", "warning": "yellow", "passed": "green"}.get(finding.verdict, "dim")
-            text = f": {finding.text}" if finding.text else ""
-            console.print(f"{finding.verdict:<8}", style=colour, end="")
-            console.print(f"{finding.name}{text}", markup=False)
-
     for finding in Examination(kind, setup).findings():
-        tell(finding)
+        found.append(show(finding, as_json=as_json))
     failed = any(finding.verdict is Verdict.FAILED for finding in found)
     if move and machine is not None and not failed:
         for finding in MovingExamination(kind, setup).of(machine).moves():
-            tell(finding)
-        failed = any(finding.verdict is Verdict.FAILED for finding in found)
+            found.append(show(finding, as_json=as_json))
+    return sum_up(found, {"driver": name, "moved": move}, as_json=as_json)
+
+
+def show(finding: Finding, *, as_json: bool) -> Finding:
+    """Tell people how an exercise went; return it."""
+    if not as_json:
+        colour = {"failed": "red", "warning": "yellow", "passed": "green"}.get(finding.verdict, "dim")
+        text = f": {finding.text}" if finding.text else ""
+        console.print(f"{finding.verdict:<8}", style=colour, end="")
+        console.print(f"{finding.name}{text}", markup=False)
+    return finding
+
+
+def sum_up(found: list[Finding], about: dict[str, Any], *, as_json: bool) -> int:
+    """Tell the end of a check, and return the exit status."""
+    failed = sum(finding.verdict == "failed" for finding in found)
     if as_json:
         rows = [{"name": each.name, "verdict": str(each.verdict), "text": each.text} for each in found]
-        emit({"driver": name, "passed": not failed, "moved": move, "findings": rows})
+        emit({**about, "passed": not failed, "findings": rows})
     else:
-        count = sum(finding.verdict is Verdict.FAILED for finding in found)
-        console.print(f"{count} of {len(found)} exercises failed" if failed else "nothing failed")
+        console.print(f"{failed} of {len(found)} exercises failed" if failed else "nothing failed")
     return GOAL_FAILED if failed else DONE

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from machine import load
-from plant.drivers.checking import Examination, Verdict
+from plant.drivers.checking import Examination
 from plant.drivers.driver import Reading, Setup
 from plant.drivers.moving import MovingExamination
+from plant.findings import Verdict
 from tests.plant.toy_driver import Mute, Toy
 from tests.plant.udp_device import CONFIG, ROOT, running
 

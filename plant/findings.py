@@ -1,0 +1,59 @@
+"""Exercises with verdicts: what conformance checks are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from plant.machinery import MachineryFailed
+
+
+class Verdict(StrEnum):
+    """How an exercise went."""
+
+    PASSED = "passed"
+    WARNING = "warning"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One exercise: what was to be seen, the verdict, and what was seen."""
+
+    name: str
+    verdict: Verdict
+    text: str = ""
+
+
+class Failed(Exception):
+    """An exercise found something wrong."""
+
+
+class Warned(Exception):
+    """An exercise found something that may be wrong."""
+
+
+class Skipped(Exception):
+    """An exercise does not apply."""
+
+
+def require(fine: bool, text: str) -> None:
+    """Raise Failed unless it is fine."""
+    if not fine:
+        raise Failed(text)
+
+
+def judged(name: str, exercise: Callable[[], str]) -> Finding:
+    """Do an exercise; whatever it raises becomes its verdict."""
+    try:
+        return Finding(name, Verdict.PASSED, exercise())
+    except Warned as found:
+        return Finding(name, Verdict.WARNING, str(found))
+    except Skipped as found:
+        return Finding(name, Verdict.SKIPPED, str(found))
+    except (Failed, MachineryFailed) as found:
+        return Finding(name, Verdict.FAILED, str(found))
+    except Exception as error:
+        return Finding(name, Verdict.FAILED, f"it raised {type(error).__name__}: {error}")

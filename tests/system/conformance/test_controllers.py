@@ -1,0 +1,113 @@
+"""Our controller and the one in C pass the same examination; one that breaks a rule does not."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from machine import load
+from plant.findings import Verdict
+from station.conformance.controller import ControllerExamination
+from tests.system.conformance.c_controller import SOURCE, built
+from tests.system.running import linkwork, patient_machine
+
+CARELESS = """
+import signal, sys
+import numpy as np
+from protocol.codes import Pace
+from protocol.errors import ProtocolError
+from protocol.handshake import Hello, Welcome, new_session, read_handshake
+from protocol.link import CommandCodec, StateCodec
+from protocol.sockets import DeviceClient
+
+breach, endpoint, interface = sys.argv[1:]
+session = new_session()
+with DeviceClient(endpoint) as client:
+    states, commands, entered = StateCodec(4, 4), CommandCodec(4), False
+    state = states.message()
+    while True:
+        if not entered:
+            if breach == "sessions":
+                session = new_session()
+            last = Hello(
+                session=session, owner="me", interface=interface, pace=Pace.LOCKSTEP, period_s=0.001
+            ).pack()
+            client.writable(1000)
+            client.send(last)
+        data = client.receive(100)
+        if data is None:
+            if entered and breach != "quiet":
+                client.send(last)
+            continue
+        try:
+            states.unpack(data, state)
+        except ProtocolError:
+            try:
+                said = read_handshake(data)
+                if said.session == session:
+                    entered = isinstance(said, Welcome)
+            except ProtocolError:
+                pass
+            continue
+        if state.session != session and breach != "foreign":
+            continue
+        mode = 2 if breach == "brave" or not state.status & 6 else 0
+        effort = np.full(4, 1e3 if breach == "strong" else 1.0)
+        last = commands.pack(session, state.seq, mode, effort)
+        client.send(last)
+"""
+
+
+def examined(machine: object, tmp_path: Path, *command: str) -> dict[str, tuple[Verdict, str]]:
+    """The verdicts by exercise."""
+    examination = ControllerExamination(machine, f"ipc://{tmp_path}/x.ipc", command)  # type: ignore[arg-type]
+    return {found.name: (found.verdict, found.text) for found in examination.findings()}
+
+
+def test_ours_passes(folder: Path, tmp_path: Path) -> None:
+    path = str(patient_machine(tmp_path))
+    endpoint = f"ipc://{folder}/examiner.ipc"
+    ours = [sys.executable, "-P", "-m", "controller", path, "--plant", "{endpoint}", "--no-log"]
+    words = ["conformance", "controller", path, "--endpoint", endpoint, "--json", "--", *ours]
+    ran = linkwork(folder, *words, "--realtime", "ignore", "--json")
+    said = json.loads(ran.stdout.splitlines()[-1])
+    failed = [each for each in said["findings"] if each["verdict"] == "failed"]
+    assert (failed, said["passed"], len(said["findings"]), ran.returncode) == ([], True, 17, 0)
+
+
+@pytest.mark.parametrize("pace", ["lockstep", "device"])
+def test_the_one_in_c_passes(pace: str, tmp_path: Path, folder: Path) -> None:
+    machine = load(patient_machine(tmp_path))
+    lockstep = ["--lockstep"] if pace == "lockstep" else []
+    found = examined(machine, folder, str(built()), "{endpoint}", "{interface}", *lockstep)
+    assert [name for name, (verdict, _) in found.items() if verdict is Verdict.FAILED] == []
+    assert len(found) == 17
+
+
+def test_the_one_in_c_is_short_enough_to_read() -> None:
+    assert len(SOURCE.read_text().splitlines()) < 400
+
+
+@pytest.mark.parametrize(
+    ("breach", "exercise"),
+    [
+        ("sessions", "says hello every 0.1 s until it is answered"),
+        ("strong", "keeps efforts within the motors' limits"),
+        ("foreign", "a state of another session changes nothing"),
+        ("quiet", "repeats its last message, byte for byte, after a second"),
+        ("brave", "brakes at safe torque off"),
+        ("none", "says bye when it is ended"),
+    ],
+)
+def test_each_breach_is_found(breach: str, exercise: str, folder: Path) -> None:
+    command = [sys.executable, "-c", CARELESS, breach, "{endpoint}", "{interface}"]
+    examination = ControllerExamination(load("scara"), f"ipc://{folder}/{breach}.ipc", command)
+    for found in examination.findings():
+        if found.name == exercise:
+            assert found.verdict is Verdict.FAILED, found
+            return
+        assert found.verdict is not Verdict.FAILED, found
+    raise AssertionError(f"no exercise {exercise!r}")
