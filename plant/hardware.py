@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from plant.scaling import Scaling
 from protocol.codes import DeviceFault, DeviceStatus, Mode
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 _ACTIONS: Final = {"brake": BRAKE, "damp": DAMP, "zero": ZERO}
 _HOMED: Final = int(DeviceStatus.HOMED)
 STILL_S: Final = 0.05
@@ -65,7 +66,7 @@ class Hardware:
 
     def start(self, within: int = 50) -> None:
         """Connects, and takes the first sample within so many readings, braked. Raises DriverFailed."""
-        self.driver.start()
+        self._call(self.driver.start)
         for _ in range(within):
             self.sense()
             if self._seen:
@@ -117,8 +118,11 @@ class Hardware:
         self.tick += 1
 
     def close(self) -> None:
-        """Brakes, and lets the device go."""
-        self.driver.stop()
+        """Brakes, and lets the device go; a driver that fails at that is told of, and no more can be done."""
+        try:
+            self._call(self.driver.stop)
+        except DriverFailed as failed:
+            self._say("device", f"{failed}; whether {self.description.name} is braked is not known")
 
     @property
     def status(self) -> int:
@@ -164,15 +168,9 @@ class Hardware:
         self.scaling.to_device(self._acting, command.effort)
 
     def _exchange(self, give: Callable[[], bool | None]) -> bool | None:
-        """Calls `give`, then `read`. What a driver raises beyond its own errors is a defect of the driver."""
-        try:
-            given = give()
-            fresh = self.driver.read(self._reading)
-        except DriverFailed:
-            raise
-        except Exception as error:
-            name = type(self.driver).__name__
-            raise DriverFailed(f"the driver {name} raised {type(error).__name__}: {error}") from error
+        """Calls `give`, then `read`, and looks at what came."""
+        given = self._call(give)
+        fresh = self._call(lambda: self.driver.read(self._reading))
         self.sampled = bool(fresh) and self._usable()
         if self.sampled:
             self._missing = 0
@@ -187,6 +185,16 @@ class Hardware:
             self.sampled = self._seen and self._missing >= self._patience
         self._tell()
         return given
+
+    def _call(self, what: Callable[[], T]) -> T:
+        """Calls the driver. What it raises beyond its own errors is its defect, and told with its name."""
+        try:
+            return what()
+        except DriverFailed:
+            raise
+        except Exception as error:
+            name = type(self.driver).__name__
+            raise DriverFailed(f"the driver {name} raised {type(error).__name__}: {error}") from error
 
     def _usable(self) -> bool:
         reading = self._reading

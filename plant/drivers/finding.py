@@ -63,6 +63,8 @@ def make_driver(name: str, machine: Machine, options: Mapping[str, Any]) -> Driv
         return kind(setup)
     except OptionError as error:
         raise MachineError([_placed(error, machine, options)]) from None
+    except Exception as error:
+        raise NoDriver(f"{name} fails when it is made: {type(error).__name__}: {error}") from error
 
 
 def read_options(settings: list[str]) -> dict[str, Any]:

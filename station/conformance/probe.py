@@ -41,7 +41,9 @@ class Probe:
         self.seq = -1
         self.status, self.fault = READY | int(DeviceStatus.BRAKE), 0
         self._commands = CommandCodec(len(machine.motors))
-        self._states = StateCodec(len(machine.sensors), len(machine.motors))
+        forces = 3 * len(machine.force_sensors)
+        self._states = StateCodec(len(machine.sensors), len(machine.motors), forces)
+        self._force = np.zeros(forces)
         self.q = np.array([machine.initial_q[sensor.index] for sensor in machine.sensors])
         self.v, self.effort = np.zeros(len(machine.sensors)), np.zeros(len(machine.motors))
         self.mode, self.ack = int(Mode.BRAKE), -1
@@ -139,6 +141,7 @@ class Probe:
             "status": self.status,
             "fault": self.fault,
             "ack": self.ack,
+            "force": self._force,
         }
         return self._states.pack(**{**fields, **changes})
 

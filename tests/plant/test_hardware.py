@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +12,9 @@ import pytest
 from machine import MachineError, load
 from plant.drivers.driver import DriverFailed, Setup
 from plant.drivers.finding import NoDriver, find_driver, make_driver, read_options
+from plant.events import Events
 from plant.hardware import Hardware
+from plant.homing import find_home
 from plant.machinery import Machinery
 from protocol.codes import DeviceFault, DeviceStatus, Mode
 from tests.plant.toy_driver import Mute, Toy
@@ -271,3 +275,61 @@ def test_angles_go_through_both_gears(tmp_path):
     (motor,), (sensor,) = machine.driver.motors, machine.driver.sensors
     assert sensor.per_count == pytest.approx(math.tau / 4096 / 20)
     assert motor.per_effort == pytest.approx(1 / 20 / 0.05)
+
+
+class Ending:
+    """Asks the daemon to end after so many looks."""
+
+    asked = False
+
+    def __init__(self, looks):
+        self.looks = looks
+
+    def looked(self):
+        self.looks -= 1
+        return self.looks < 0
+
+
+def test_the_procedure_runs_before_anybody_may_connect(cart):
+    machine = cart(("driver:", "driver:\n  homing: procedure\n  homing_timeout_s: 0.05"))
+    with (Path(os.devnull)).open("wb") as nowhere:
+        events = Events(nowhere.fileno())
+        hardware, driver, _ = started(machine, unhomed=True, index=90)
+        assert find_home(hardware, Ending(1000), events)
+        assert hardware.status & DeviceStatus.HOMED
+        assert driver.position == 90.0
+        hardware, _, _ = started(machine, unhomed=True, index=-1000)
+        with pytest.raises(DriverFailed, match=r"did not find its zero within 0.05 s"):
+            find_home(hardware, Ending(1000), events)
+        hardware, driver, _ = started(machine, unhomed=True, index=-1000)
+        assert not find_home(hardware, Ending(3), events)
+        driver.fault = 1005
+        with pytest.raises(DriverFailed, match="reported fault 1005 while homing"):
+            find_home(hardware, Ending(1000), events)
+
+
+class Homeless(Toy):
+    home = None
+
+
+def test_a_driver_without_a_procedure_says_what_else_there_is(cart):
+    hardware = Hardware(cart(), Homeless(Setup()), lambda *_: None)
+    with pytest.raises(DriverFailed, match=r"write driver\.homing: device, or here"):
+        hardware.home()
+
+
+class Failing(Toy):
+    def start(self):
+        raise OSError("no bus")
+
+    def stop(self):
+        raise OSError("no bus")
+
+
+def test_a_driver_that_fails_at_start_and_end_is_told_by_name(cart):
+    said = []
+    hardware = Hardware(cart(), Failing(Setup()), lambda event, text: said.append(text))
+    with pytest.raises(DriverFailed, match="Failing raised OSError: no bus"):
+        hardware.start()
+    hardware.close()
+    assert "whether toy is braked is not known" in said[-1]

@@ -228,3 +228,22 @@ def test_a_machine_without_motors_has_empty_lists():
     codec.unpack(codec.pack(1, 2, 0.5, empty, empty, empty, 0, 0, 0, -1), out)
     assert out.seq == 2
     assert out.values.size == 0
+
+
+def test_temperatures_come_with_some_states_and_stand_until_the_next():
+    codec = StateCodec(1, 2)
+    message, one, two = codec.message(), np.zeros(1), np.zeros(2)
+    assert np.isnan(message.temperature).all()
+
+    def state(seq, hot=None):
+        return codec.pack(1, seq, 0.0, one, one, two, 0, 1, 0, -1, hot)
+
+    codec.unpack(state(0, np.array([40.5, np.nan])), message)
+    codec.unpack(state(1), message)
+    assert (message.seq, message.temperature[0]) == (1, 40.5)
+    assert np.isnan(message.temperature[1])
+    content = msgpack.unpackb(state(2, np.array([1.0, 2.0])))
+    for wrong in ([1.0], "hot", [1.0, "hot"], [float("inf"), 1.0], [True, 1.0]):
+        with pytest.raises(ProtocolError, match="temperature"):
+            codec.unpack(msgpack.packb({**content, "temperature": wrong}), message)
+    assert message.seq == 1, "nothing was taken"
