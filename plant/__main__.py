@@ -138,6 +138,8 @@ def _run(
             )
         if driver is None and driver_set:
             return _fail("--driver-set is for a driver: name it with --driver", 2)
+        if driver is not None and plant_set:
+            return _fail("--plant-set changes a simulated plant; with --driver there is none", 2)
         machine = load(config, plant_set)
         driver_options = read_options(driver_set)
         secured = server_keys(keys, allowed) if keys is not None and allowed is not None else None

@@ -10,8 +10,10 @@ import zlib
 
 import numpy as np
 import pytest
+import typer
 
 from machine import MachineError, load
+from plant.__main__ import plant
 from plant.drivers.driver import Command, DriverFailed, Reading, Setup
 from plant.drivers.finding import make_driver
 from plant.drivers.udp import Udp
@@ -253,3 +255,26 @@ def test_without_a_device_the_daemon_says_so(start_plant):
         plant = start_plant(CONFIG, "--driver", "udp", "--driver-set", f"port={port}", ready=False)
         assert "nobody answers at 127.0.0.1" in plant.wait_for("failed")["text"]
         assert plant.process.wait(60) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--driver", "upd"], "'upd' is no driver"),
+        (["--driver", "udp", "--driver-set", "prt=1"], "no such option"),
+        (["--driver", "udp", "--pace", "lockstep"], "runs at pace device, host, not lockstep"),
+        (["--driver", "udp", "--plant-set", "disc.mass_kg=1"], "--plant-set changes a simulated plant"),
+        (["--driver-set", "port=1"], "name it with --driver"),
+    ],
+)
+def test_mistakes_on_the_plants_command_line(words, why, capsys):
+    app = typer.Typer()
+    app.command()(plant)
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            app([str(CONFIG), *words])
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert ended.value.code == 2
+    assert why in capsys.readouterr().err
