@@ -257,6 +257,7 @@ class Closed:
 
     def __init__(self, machine: Machine) -> None:
         self.now, self.ahead = without_touch(machine.workspace()), without_touch(machine.workspace())
+        self.ahead.choice[1] = 0.0  # a step or two leave the closures by 1e-12; `meet` closes them each tick
         self.felt = np.zeros(machine.mechanism.nv)
         nv, rows, sensors = machine.mechanism.nv, len(machine.mechanism.row_names), len(machine.sensors)
         self.quality = Quality(rows)
