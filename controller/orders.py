@@ -32,6 +32,9 @@ class OrderKind(IntEnum):
     ENABLE = 1
     DISABLE = 2
     GOAL = 3
+    """arguments: speed (0 … 1), how it begins (GoalBegin), the goal before it, and for SPLICE that goal's
+    path parameter, its rate and the result code that it ends with; for RETIME 0 and the speed of the block.
+    """
     STOP = 4
     CANCEL = 5
     PAUSE = 6
@@ -59,6 +62,25 @@ class OrderKind(IntEnum):
     """arguments[2 i], arguments[2 i + 1]: motor's number and its pre-load, `length` pairs."""
     CONFIRM_BRANCH = 30
     """A person has looked: the machine is in the assembly that the estimate shows."""
+    GAIN = 40
+    """arguments: bandwidth (rad/s) and damping ratio of the error dynamics."""
+    PAYLOAD = 41
+    """arguments: the point's place among the mechanism's, mass (kg), centre of mass from the point and
+    moments of inertia about it (xx, xy, xz, yy, yz, zz), both in the axes of the point's body.
+    """
+
+
+class GoalBegin(IntEnum):
+    """How a goal begins."""
+
+    FRESH = 0
+    """At once, where the machine holds."""
+    SPLICE = 1
+    """In place of the goal before it, where that one's path parameter has the value given."""
+    AFTER = 2
+    """When the goal before it has succeeded."""
+    RETIME = 3
+    """The goal under way goes on by this block: the same path at another speed of its own."""
 
 
 class OrderOutcome(IntEnum):
@@ -86,6 +108,10 @@ class OrderOutcome(IntEnum):
     """The machine may be in several assemblies, and nobody has confirmed which."""
     REFUSED_CONTACT = -9
     """A force goal needs contact first, and a guarded move must not begin in contact."""
+    REFUSED_NOT_HOMED = -10
+    """The device is not homed: it only jogs."""
+    REFUSED_SPLICE = -11
+    """The goal under way is not, or not any longer, where and as fast as the new goal expects it to be."""
     NOTHING_TO_DO = 2
     """Accepted, but there was nothing to change (a stop at rest, a cancel without a goal)."""
 

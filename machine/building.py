@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from machine.bounds import gain_bounds, payload_bounds
 from machine.compliance import stop_of
 from machine.constraints import Constraint as ConstraintOfFile
 from machine.constraints import coordinates_in_formulas, named_coordinates
@@ -245,16 +246,8 @@ def plant_settings(file: MachineFile) -> PlantSettings:
 
 
 _NOT_AS_THEY_ARE = {
-    *(
-        "period_s",
-        "goal_coordinates",
-        "tolerances",
-        "log_cap_MB",
-        "estimator",
-        "disturbance_observer",
-        "preload",
-        "force",
-    )
+    *("period_s", "goal_coordinates", "tolerances", "log_cap_MB", "estimator", "disturbance_observer"),
+    *("preload", "force", "gain_bounds", "payloads"),
 }
 
 
@@ -274,6 +267,8 @@ def controller_settings(
         **spec.model_dump(exclude=_NOT_AS_THEY_ARE),
         estimator=estimator_settings(spec.estimator, spec.disturbance_observer, spec.bandwidth_rad_s),
         force=spec.force.make(),
+        gain_bounds=gain_bounds(spec.gain_bounds, spec.bandwidth_rad_s, spec.damping_ratio),
+        payloads=payload_bounds(file),
         period_s=file.plant.period_s,
         goal_coordinates=tuple(spec.goal_coordinates or goals),
         tolerances=tuple(tolerances),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from machine.bounds import GainBounds, PayloadBounds, Region
 from machine.drivers import DriverSettings
 from machine.estimation import EstimatorSettings
 from machine.force_control import ForceRow, ForceSettings, force_rows
@@ -138,6 +139,8 @@ class ControllerSettings:
     goal_coordinates: tuple[str, ...]
     bandwidth_rad_s: float
     damping_ratio: float
+    gain_bounds: GainBounds
+    payloads: tuple[PayloadBounds, ...]
     effort_filter_hz: float
     preload: tuple[PreloadLimit, ...]
     estimator: EstimatorSettings
@@ -207,6 +210,7 @@ class Machine:
     warnings: tuple[Problem, ...]
     assembly: Assembly
     closed_form: str | None = None
+    regions: tuple[Region, ...] = ()
 
     @property
     def is_constrained(self) -> bool:

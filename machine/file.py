@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from machine.bodies import BodySpec, PointSpec
+from machine.bounds import RegionSpec
 from machine.constraint_base import CoordinateName
 from machine.constraints import Constraint
 from machine.contacts import ContactSpec
@@ -43,6 +44,10 @@ class MachineFile(Section):
     )
     contacts: dict[Name, ContactSpec] = entry("Points that touch planes and spheres, by name", default={})
     task: dict[Name, Task] = entry("Task coordinates that goals may name, by name", default={})
+    workspace: dict[Name, RegionSpec] = entry(
+        "Where points may go, and how fast, by the names in `points`: for every goal and while jogging",
+        default={},
+    )
     motors: dict[CoordinateName, Motor] = entry(
         "The motors, by the name of the joint they drive, or of its freedom: JOINT.FREEDOM", default={}
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from machine import building
 from machine.advice import warnings_of
+from machine.bounds import regions
 from machine.catalogue import shipped, shipped_path
 from machine.compliance import check_steps, with_compliance
 from machine.controllable import leverage_warnings
@@ -84,6 +85,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         warnings=tuple(warnings_of(file, document, assembly.freedoms)),
         assembly=assembly,
         closed_form=file.closed_form,
+        regions=regions(file),
     )
 
 

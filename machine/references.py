@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from machine.bounds import check_bounds
 from machine.compliance import check_contacts
 from machine.constraint_references import check_constraints
 from machine.drivers import check_driver
@@ -30,6 +31,7 @@ def check_references(file: MachineFile, document: Document) -> list[Problem]:
         _initial,
         _settings,
         _driver,
+        check_bounds,
     )
     problems = [problem for rule in rules for problem in rule(file, document)]
     return sorted(problems, key=lambda problem: (problem.line or 0, problem.column or 0))

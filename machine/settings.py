@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from machine.bounds import GainBoundsSpec, PayloadSpec
 from machine.constraint_base import CoordinateName
 from machine.estimation import DisturbanceSpec, EstimatorSpec
-from machine.fields import Count, Number, Section, entry
+from machine.fields import Count, Name, Number, Section, entry
 from machine.force_control import ForceSpec
 
 
@@ -98,6 +99,13 @@ class ControllerSpec(Section):
     )
     preload: dict[CoordinateName, PreloadSpec] = entry(
         "Of machines with more motors than freedoms: the internal force, by the names of motors", default={}
+    )
+    gain_bounds: GainBoundsSpec | None = entry(
+        "How far bandwidth and damping may be changed while the controller runs; none: not at all",
+        default=None,
+    )
+    payloads: dict[Name, PayloadSpec] = entry(
+        "The most that may be carried, by the points in `points` where it is carried", default={}
     )
     effort_filter_hz: Number = entry("Cut-off of the low-pass filter on efforts; 0: none", "Hz", 0.0, ge=0)
     tolerances: TolerancesSpec = entry("Tolerances of goals", default=TolerancesSpec())

@@ -26,7 +26,10 @@ _HEADER_BYTES: Final = 160
 _LAST_ID: Final = 2**32 - 1
 _SMALL_LIST: Final = 1024
 Tick = Annotated[int, Field(strict=True, ge=0, lt=2**53)]
-Fraction = Annotated[float, Field(strict=True, ge=0.0, le=1.0, allow_inf_nan=False)]
+Fraction = Annotated[float, Field(strict=True, ge=0.0, le=2.0, allow_inf_nan=False)]
+Switch = Annotated[bool, Field(strict=True)]
+Three = Annotated[list[Number], Field(min_length=3, max_length=3)]
+Six = Annotated[list[Number], Field(min_length=6, max_length=6)]
 Targets = Annotated[dict[Name, Number], Field(min_length=1, max_length=256)]
 Jogged = Annotated[dict[Name, Number], Field(min_length=1, max_length=12)]
 
@@ -65,10 +68,20 @@ class MoveParams(TimedParams):
     """Fraction of the velocity limits."""
     until_force: Annotated[dict[Name, Positive], Field(max_length=1)] = Field(default_factory=dict)
     """Contact → force (N): the move ends where the contact is felt, and it is pressed with this force."""
+    replace: Switch = False
+    """Take over from the goal under way, without stopping."""
 
 
 class SendParams(TimedParams):
     """A trajectory to follow."""
+
+    trajectory: Trajectory
+    replace: Switch = False
+    """Take over from the goal under way, without stopping."""
+
+
+class AppendParams(TimedParams):
+    """A trajectory to follow after the goal under way."""
 
     trajectory: Trajectory
 
@@ -83,7 +96,9 @@ class SpeedParams(TimedParams):
     """The speed of the goal under way."""
 
     fraction: Fraction
-    """Of the goal's own speed; 0 stands still on the path."""
+    """Of the goal's own speed; 0 stands still on the path. Above 1 the goal is walked through once more."""
+    limit: Switch = False
+    """Take the largest feasible speed, if that is less, instead of refusing."""
 
 
 class CancelParams(TimedParams):
@@ -105,6 +120,26 @@ class PreloadParams(TimedParams):
 
     effort: Jogged
     """Motor → effort (N m or N), within the bounds of the machine file."""
+
+
+class GainParams(TimedParams):
+    """Gains of the error dynamics, within the bounds of the machine file; those not given stay."""
+
+    bandwidth_rad_s: Positive | None = None
+    damping_ratio: Positive | None = None
+
+
+class PayloadParams(TimedParams):
+    """What the machine carries at a point, within the bounds of the machine file; nothing without a mass."""
+
+    point: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)]
+    """Name of the point in the machine file."""
+    mass_kg: Annotated[float, Field(strict=True, ge=0.0, allow_inf_nan=False)]
+    """0: nothing is carried any longer."""
+    com_m: Three = Field(default_factory=lambda: [0.0] * 3)
+    """Its centre of mass from the point, in the axes of the point's body (m)."""
+    inertia_kg_m2: Six = Field(default_factory=lambda: [0.0] * 6)
+    """Moments of inertia about its centre of mass, in these axes: xx, yy, zz, xy, xz, yz (kg m²)."""
 
 
 class AdvanceParams(OwnedParams):
@@ -150,6 +185,7 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "disable": Request(TimedParams, True, "active → inactive: stop, then brake"),
     "move": Request(MoveParams, True, "jerk-limited move to rest at a target"),
     "send": Request(SendParams, True, "follow a trajectory", bulk=True),
+    "append": Request(AppendParams, True, "follow a trajectory after the goal under way", bulk=True),
     "check": Request(CheckParams, False, "would this trajectory be accepted", bulk=True),
     "pause": Request(TimedParams, True, "slow the goal to rest on its path, keep it"),
     "resume": Request(TimedParams, True, "go on after a pause"),
@@ -158,6 +194,8 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "jog": Request(JogParams, True, "velocities while a key is held"),
     "preload": Request(PreloadParams, True, "internal force of redundant motors"),
     "law": Request(LawParams, True, "what the machine does at rest: hold, float, damp"),
+    "set_gain": Request(GainParams, True, "bandwidth and damping of the error dynamics"),
+    "payload": Request(PayloadParams, True, "what the machine carries at a point"),
     "advance": Request(AdvanceParams, True, "run lockstep time"),
     "stop": Request(TimedParams, False, "stop on the path, then hold; accepted from anyone"),
     "estop": Request(TimedParams, False, "brake at once and latch; accepted from anyone"),

@@ -168,6 +168,18 @@ class LimitedEvent(TypedDict):
     text: str
 
 
+class Speed(Effect):
+    """Answer of speed; the further fields where the goal was walked through for it.
+
+    `fraction`: the speed that it now has. `limited`: what keeps it from more, as the data of a refusal, nil
+    where it has the speed that was asked for.
+    """
+
+    goal: NotRequired[int]
+    fraction: NotRequired[float]
+    limited: NotRequired[dict[str, Any] | None]
+
+
 class Violation(TypedDict):
     """What stands in the way of a trajectory: one quantity of one coordinate, at its worst sample.
 

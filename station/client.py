@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -28,6 +28,7 @@ from protocol.results import (
     Effect,
     FaultsResult,
     GoalAccepted,
+    Speed,
     StateResult,
     StatusResult,
 )
@@ -176,31 +177,48 @@ class Robot:
         speed: float = 1.0,
         at_tick: int | None = None,
         until_force: Mapping[str, float] | None = None,
+        replace: bool = False,
         **coordinates: float,
     ) -> Goal:
         """A jerk-limited move to rest, by coordinate (rad or m): `move(shoulder=0.3)` or `move({"z": 0.1})`.
 
         speed: fraction of the velocity limits. wait: until it has ended. at_tick: device tick at which it
         begins. until_force: contact and force (N), `{"table": 5.0}`: the move ends where the contact is felt,
-        which is then pressed so hard; it fails where the way ends without. Raises RequestError when refused,
-        GoalFailed when it was waited for and failed.
+        which is then pressed so hard; it fails where the way ends without. replace: take over from the goal
+        under way, without stopping. Raises RequestError when refused, GoalFailed when it was waited for and
+        failed.
         """
         targets = {**(target or {}), **coordinates}
-        guard = dict(until_force or {})
-        goal = self._goal(
-            "move", PLAN_S, target=targets, speed=float(speed), at_tick=at_tick, until_force=guard
-        )
+        asked = {"target": targets, "speed": float(speed), "at_tick": at_tick, "replace": replace or None}
+        goal = self._goal("move", PLAN_S, **asked, until_force=dict(until_force or {}))
         if wait:
             goal.wait()
         return goal
 
-    def send(self, trajectory: Trajectory | Mapping[str, Any], *, at_tick: int | None = None) -> Goal:
+    def send(
+        self,
+        trajectory: Trajectory | Mapping[str, Any],
+        *,
+        at_tick: int | None = None,
+        replace: bool = False,
+    ) -> Goal:
         """Follows a trajectory; returns as soon as it is accepted.
 
+        replace: take over from the goal under way without stopping, with its velocity and acceleration; that
+        one then ends with REPLACED. Its times count from where it takes over, a tenth of a second ahead.
         Raises RequestError when refused: the message says which sample, which coordinate, by how much, and
         how much slower it would do.
         """
-        return self._goal("send", PLAN_S, trajectory=_plain(trajectory), at_tick=at_tick)
+        asked = {"trajectory": _plain(trajectory), "at_tick": at_tick, "replace": replace or None}
+        return self._goal("send", PLAN_S, **asked)
+
+    def append(self, trajectory: Trajectory | Mapping[str, Any], *, at_tick: int | None = None) -> Goal:
+        """Follows a trajectory after the goal under way; returns as soon as it is accepted.
+
+        One whose first sample is in motion goes on where the path under way has that place and velocity,
+        without stopping; any other one begins when that goal has succeeded. Raises RequestError, as `send`.
+        """
+        return self._goal("append", PLAN_S, trajectory=_plain(trajectory), at_tick=at_tick)
 
     def check(self, trajectory: Trajectory | Mapping[str, Any]) -> Checked:
         """Whether a trajectory would be accepted: `feasible`, and if not, all that stands in the way.
@@ -214,25 +232,59 @@ class Robot:
         velocities = {name: float(value) for name, value in {**(velocity or {}), **coordinates}.items()}
         return self._effect("jog", velocity=velocities)
 
-    def pause(self) -> Effect:
+    def pause(self, *, at_tick: int | None = None) -> Effect:
         """Slows the goal to rest on its path and keeps it."""
-        return self._effect("pause")
+        return self._effect("pause", at_tick=at_tick)
 
-    def resume(self) -> Effect:
+    def resume(self, *, at_tick: int | None = None) -> Effect:
         """Goes on after a pause."""
-        return self._effect("resume")
+        return self._effect("resume", at_tick=at_tick)
 
-    def speed(self, fraction: float) -> Effect:
-        """Scales the speed of the goal under way, 0 … 2 of its own."""
-        return self._effect("speed", fraction=float(fraction))
+    def speed(self, fraction: float, *, limit: bool = False, at_tick: int | None = None) -> Speed:
+        """Scales the speed of the goal under way, 0 … 2 of its own.
+
+        Above 1 the goal is walked through at that speed first. limit: take the largest feasible speed, if
+        that is less, and say what limits it; else RequestError (INFEASIBLE) with `largest_speed` in its data.
+        """
+        asked = {"fraction": float(fraction), "limit": limit or None, "at_tick": at_tick}
+        return cast(Speed, self.request("speed", timeout_s=PLAN_S, **asked))
 
     def preload(self, **effort: float) -> Effect:
         """Sets the internal force of redundant motors (N m or N): `preload(left_elbow=1.5)`."""
         return self._effect("preload", effort={name: float(value) for name, value in effort.items()})
 
-    def cancel(self) -> Effect:
-        """Ends whatever goal is under way by a stop on its path."""
-        return self._effect("cancel")
+    def cancel(self, goal: int | None = None, *, at_tick: int | None = None) -> Effect:
+        """Ends whatever goal is under way, or only this one, by a stop on its path."""
+        return self._effect("cancel", goal=goal, at_tick=at_tick)
+
+    def set_gain(
+        self,
+        *,
+        bandwidth_rad_s: float | None = None,
+        damping_ratio: float | None = None,
+        at_tick: int | None = None,
+    ) -> Effect:
+        """Changes the gains of the error dynamics, within `controller.gain_bounds` of the machine file."""
+        given = {"bandwidth_rad_s": bandwidth_rad_s, "damping_ratio": damping_ratio, "at_tick": at_tick}
+        return self._effect("set_gain", **given)
+
+    def payload(
+        self,
+        point: str,
+        mass_kg: float,
+        com_m: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia_kg_m2: Sequence[float] = (0.0,) * 6,
+        *,
+        at_tick: int | None = None,
+    ) -> Effect:
+        """Says what the machine carries at a point, within `controller.payloads` of the machine file.
+
+        com_m: its centre of mass from the point; inertia_kg_m2: xx, yy, zz, xy, xz, yz about it; both in the
+        axes of the point's body. 0 kg: nothing any longer.
+        """
+        com, moments = [float(each) for each in com_m], [float(each) for each in inertia_kg_m2]
+        load = {"mass_kg": float(mass_kg), "com_m": com, "inertia_kg_m2": moments, "at_tick": at_tick}
+        return self._effect("payload", point=point, **load)
 
     # below
 

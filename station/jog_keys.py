@@ -8,7 +8,7 @@ import sys
 import termios
 import time
 import tty
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -44,10 +44,18 @@ class DeadMan:
         return self._key if now < self._until else ""
 
 
-def jog_with_keys(robot: Robot, described: Mapping[str, Any], fraction: float, console: Console) -> None:
+def jog_with_keys(
+    robot: Robot,
+    described: Mapping[str, Any],
+    fraction: float,
+    console: Console,
+    further: Sequence[str] = (),
+    act: Callable[[], None] = lambda: None,
+) -> None:
     """Jogs until q: digits choose the joint, + and - (or the arrows) move it while they are held.
 
-    fraction: of each joint's velocity limit. Raises Misuse without a terminal.
+    fraction: of each joint's velocity limit. `act` is called for each stroke of the `further` keys. Raises
+    Misuse without a terminal.
     """
     if not sys.stdin.isatty():
         raise Misuse(
@@ -59,15 +67,17 @@ def jog_with_keys(robot: Robot, described: Mapping[str, Any], fraction: float, c
         + "   [bold]+ -[/] or arrows: hold to move   [bold]q[/]: end"
     )
     chosen, man, moving = 0, DeadMan(), False
-    with _raw_terminal() as fd:
+    with raw_terminal() as fd:
         while True:
-            for key in _keys(fd, _EVERY_S):
+            for key in keys(fd, _EVERY_S):
                 if key in _QUIT:
                     robot.stop()
                     return
                 if key in _CHOOSE[: len(joints)]:
                     chosen = _CHOOSE.index(key)
                     console.print(f"{joints[chosen]['name']}\r")
+                elif key in further:
+                    act()
                 elif key in _FORWARD + _BACK:
                     man.press("+" if key in _FORWARD else "-", time.monotonic())
             key = man.held(time.monotonic())
@@ -81,7 +91,7 @@ def jog_with_keys(robot: Robot, described: Mapping[str, Any], fraction: float, c
 
 
 @contextmanager
-def _raw_terminal() -> Iterator[int]:
+def raw_terminal() -> Iterator[int]:
     """Keys as they are struck, without echo; put back afterwards."""
     fd = sys.stdin.fileno()
     before = termios.tcgetattr(fd)
@@ -92,7 +102,7 @@ def _raw_terminal() -> Iterator[int]:
         termios.tcsetattr(fd, termios.TCSADRAIN, before)
 
 
-def _keys(fd: int, timeout_s: float) -> list[str]:
+def keys(fd: int, timeout_s: float) -> list[str]:
     """The strokes of the next moment; an arrow (ESC [ A) counts as its last letter."""
     if not select.select([fd], [], [], timeout_s)[0]:
         return []

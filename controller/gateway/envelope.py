@@ -1,4 +1,5 @@
-"""What the gateway reads of every request before anyone decodes it: in whose name, and for which tick.
+"""What the gateway reads of every request before anyone decodes it: in whose name, for which tick,
+and whether it takes over from another one.
 
 The rest of the parameters is skipped, not decoded, so that a trajectory of many megabytes costs
 milliseconds here.
@@ -16,14 +17,15 @@ from protocol.errors import RequestError
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """`owner` is empty and `at_tick` None where the request does not say."""
+    """`owner` is empty, `at_tick` None and `replace` False where the request does not say."""
 
     owner: str = ""
     at_tick: int | None = None
+    replace: bool = False
 
 
 def read_envelope(params: bytes | memoryview) -> Envelope:
-    """Reads `as` and `at_tick` of encoded parameters.
+    """Reads `as`, `at_tick` and `replace` of encoded parameters.
 
     Raises RequestError: MALFORMED, or INVALID_PARAMS with the path.
     """
@@ -35,14 +37,14 @@ def read_envelope(params: bytes | memoryview) -> Envelope:
         unpacker.feed(params)
         for _ in range(unpacker.read_map_header()):
             key = unpacker.unpack()
-            if key in ("as", "at_tick"):
+            if key in ("as", "at_tick", "replace"):
                 found[key] = unpacker.unpack()
             else:
                 unpacker.skip()
     except Exception as error:
         text = f"params are not a readable map: {str(error) or type(error).__name__}"
         raise RequestError(RequestCode.MALFORMED, text) from None
-    return Envelope(_owner(found.get("as")), _tick(found.get("at_tick")))
+    return Envelope(_owner(found.get("as")), _tick(found.get("at_tick")), found.get("replace") is True)
 
 
 def _owner(value: object) -> str:

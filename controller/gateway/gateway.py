@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from controller.gateway.broadcast import Broadcast
 from controller.gateway.call import Call
+from controller.gateway.chain import Chain
 from controller.gateway.desk import Desk
 from controller.gateway.flight import FlightRecorder
 from controller.gateway.lease import Lease, LeaseChange, LeaseHeld
@@ -64,9 +65,11 @@ class Gateway:
         self.log, self.flights = log, flights
         self.wording = Wording(machine)
         self.lease = Lease(machine.controller.lease_s)
-        self.desk, self.memory = Desk(), Memory()
+        self.desk, self.memory, self.chain = Desk(), Memory(), Chain()
         self.statistics = LoopStatistics(layout)
         self.story = Story(layout, self.wording)
+        self.payloads: dict[str, tuple[float, ...]] = {}
+        """What is carried, by point, as the planner reads it."""
         self.latest: np.void | None = None
         self.records_lost = 0
         self.loops_started = 0
@@ -184,6 +187,9 @@ class Gateway:
         assert outbox is not None
         next_order = 1
         self.latest, self._since = None, 0
+        self.chain = Chain()
+        if not self.host.adopted:
+            self.payloads = {}  # a new loop carries nothing
         if self.host.adopted:
             words, _, _ = shared.take(0)
             seen = words.view(self.layout.dtype)[:, 0]
@@ -279,7 +285,7 @@ class Gateway:
             accepted = self.memory.accepted
             if accepted is not None and accepted["goal"] == content["goal"]:
                 content = content | accepted
-                requester = self.memory.requester
+                requester = self.memory.owner_of(accepted["goal"])
         elif name == "goal.result":
             self.memory.end(content)  # type: ignore[arg-type]
             requester = self.memory.owner_of(content["goal"])

@@ -13,14 +13,16 @@ from controller.gateway.call import Call
 from controller.gateway.describe import CHOSEN_LAWS, describe
 from controller.gateway.desk import Effect, Then
 from controller.gateway.goals import HANDLERS as GOAL_HANDLERS
+from controller.gateway.goals import faster
 from controller.gateway.lease import LeaseChange
-from controller.gateway.memory import Requester
-from controller.gateway.outcomes import assumed, effect_map, not_cleared, refusal
+from controller.gateway.ordering import ANSWER_WITHIN_S, order
+from controller.gateway.outcomes import assumed, effect_map, not_cleared
 from controller.gateway.preload import preload_pairs
+from controller.gateway.tuning import HANDLERS as TUNING_HANDLERS
 from controller.laws import LawKind
 from controller.loop.brakes import Phase
 from controller.loop.states import State
-from controller.orders import NOW, OrderKind, OrderOutcome
+from controller.orders import OrderKind, OrderOutcome
 from machine.names import nearest
 from protocol.codes import Pace, RequestCode, ResultCode
 from protocol.errors import RequestError
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from controller.gateway.gateway import Gateway
 
 Handler = Callable[["Gateway", Call], None]
-ANSWER_WITHIN_S = 10.0
 STOP_ANSWER_S = 0.010
 """A stop is answered within 20 ms, whether or not the loop has had its next tick by then."""
 MOST_JOGGED = 12
@@ -67,53 +68,6 @@ def _release(gateway: Gateway, call: Call) -> None:
     gateway.need_owner(call)
     gateway.change_lease(lambda: gateway.lease.release(call.owner, in_motion=gateway.in_motion))
     call.answer(dict(gateway.lease.as_map(gateway.now_ns)))
-
-
-def order(
-    gateway: Gateway,
-    call: Call,
-    kind: OrderKind,
-    *,
-    arguments: tuple[float, ...] = (),
-    length: int = 0,
-    goal_id: int = 0,
-    done: Callable[[Effect], None] | None = None,
-) -> None:
-    """Places an order for a request; answers with its effect, or hands it to `done`."""
-    leased = gateway.needs_lease(call)
-    scheduled = call.envelope.at_tick is not None and call.envelope.at_tick > gateway.tick
-
-    def then(effect: Effect | RequestError) -> None:
-        if isinstance(effect, RequestError):
-            call.refuse(effect)
-        elif effect.outcome < 0:
-            error = refusal(call.method, effect, gateway.wording, gateway.link_text)
-            call.refuse(error)
-            if scheduled:
-                told = {"method": call.method, "code": int(error.code), "text": error.message}
-                gateway.publish("order.refused", told, Requester(call.server, call.peer))
-        elif done is None or scheduled:
-            call.answer(effect_map(call.method, effect))
-        else:
-            done(effect)
-
-    number = gateway.desk.place(
-        kind,
-        then,
-        now_ns=gateway.now_ns,
-        timeout_s=None if scheduled else ANSWER_WITHIN_S,
-        urgent=not leased,
-        leased=leased,
-        at_tick=NOW if call.envelope.at_tick is None else call.envelope.at_tick,
-        length=length,
-        goal_id=goal_id,
-        arguments=arguments,
-    )
-    if scheduled:
-        text = f"takes effect at tick {call.envelope.at_tick}"
-        call.answer(
-            {"tick": call.envelope.at_tick, "state": gateway.state_name, "text": text, "order": number}
-        )
 
 
 def _conclude(call: Call) -> Then:
@@ -275,6 +229,9 @@ def _law(gateway: Gateway, call: Call) -> None:
 
 def _speed(gateway: Gateway, call: Call) -> None:
     fraction = call.params().fraction
+    under_way = gateway.chain.running(gateway.latest)
+    if fraction > (under_way.own if under_way is not None else 1.0) and faster(gateway, call):
+        return
     gateway.borrow(call)
     order(gateway, call, OrderKind.SPEED, arguments=(fraction,))
 
@@ -295,6 +252,7 @@ def _simple(kind: OrderKind) -> Handler:
 
 
 HANDLERS: dict[str, Handler] = {
+    **TUNING_HANDLERS,
     "state": _state,
     "status": _status,
     "describe": _describe,

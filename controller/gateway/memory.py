@@ -30,16 +30,18 @@ class Memory:
         self.faults_total = 0
         self.accepted: GoalAccepted | None = None
         """The goal accepted last."""
-        self.requester: Requester | None = None
-        """Who asked for it."""
+        self._requesters: dict[int, Requester | None] = {}
 
     def accept(self, goal: GoalAccepted, requester: Requester | None) -> None:
         """A goal begins."""
-        self.accepted, self.requester = goal, requester
+        self.accepted = goal
+        self._requesters[goal["goal"]] = requester
+        while len(self._requesters) > RESULTS:
+            del self._requesters[next(iter(self._requesters))]
 
     def owner_of(self, goal: int) -> Requester | None:
-        """Who asked for this goal, while it is the latest."""
-        return self.requester if self.accepted is not None and self.accepted["goal"] == goal else None
+        """Who asked for this goal, while it is one of the latest."""
+        return self._requesters.get(goal)
 
     def end(self, result: GoalResult) -> None:
         """A goal has ended. A goal ends once: a second result of the same number is dropped."""

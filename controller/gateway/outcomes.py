@@ -68,6 +68,8 @@ def refusal(method: str, effect: Effect, wording: Wording, link_text: str) -> Re
                 "the goal does not begin where the machine is; it moved while the goal was planned: try again"
             )
             return RequestError(ResultCode.INVALID_GOAL, text)
+        case OrderOutcome.REFUSED_NOT_HOMED:
+            return not_homed(method)
         case OrderOutcome.REFUSED_BRANCH:
             text = (
                 f"`{method}` needs to know in which assembly the machine is, which its sensors cannot tell; "
@@ -80,6 +82,12 @@ def refusal(method: str, effect: Effect, wording: Wording, link_text: str) -> Re
                 "--until-force N); and a guarded move begins out of contact"
             )
             return RequestError(ResultCode.CONTACT_LOST, text)
+        case OrderOutcome.REFUSED_SPLICE:
+            text = (
+                "the goal before it was stopped, had ended, or had changed its speed when this one was to"
+                " take over; nothing else changes: try again"
+            )
+            return RequestError(ResultCode.INVALID_GOAL, text)
         case OrderOutcome.NOT_CLEARED:
             return not_cleared(effect, wording)
         case OrderOutcome.REFUSED_LATE:
@@ -104,6 +112,12 @@ def wrong_state(method: str, record: np.void, wording: Wording) -> RequestError:
         methods = [_METHODS[event] for event in allowed(state) if event in _METHODS]
         text = f"`{method}` is not possible while {name}{hint}; possible now: {', '.join(methods)}"
     return RequestError(RequestCode.WRONG_STATE, text, data={"state": name})
+
+
+def not_homed(method: str) -> RequestError:
+    """The refusal of goals while nobody knows where the joints' zeros are."""
+    text = f"`{method}` needs a device that is homed, and it says it is not; until then it only jogs"
+    return RequestError(RequestCode.WRONG_STATE, text, data={"homed": False})
 
 
 def busy(goal: int | None) -> RequestError:
@@ -136,7 +150,7 @@ _METHODS = {
     Event.RESET: "reset",
 }
 _VALUES = {
-    "speed": "fraction: must lie between 0 and 1",
+    "speed": "fraction: must lie between 0 and 1, or 2 where the goal under way was admitted for it",
     "jog": "velocity: name joints only, or task coordinates only where they are as many as the joints",
     "preload": "effort: beyond what the machine file allows",
     "law": "name: must be hold, float or damp",

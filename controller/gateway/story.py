@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.gateway.wording import ENDED, Wording, limits_named, limits_told
+from controller.gateway.wording import ENDED, UNDER_WAY, Wording, limits_named, limits_told
 from controller.loop.faults import FaultCode
 from controller.loop.states import State
 from controller.records import RecordLayout
@@ -78,6 +78,8 @@ class Story:
         before, self._goal = self._goal, (goal, status)
         told: list[Told] = []
         if goal != before[0]:
+            if int(record["replaced_goal"]) == before[0] and before[1] in UNDER_WAY:
+                told.append((row, "goal.result", dict(self._wording.replaced(record))))
             content = {
                 "goal": goal,
                 "tick": tick,

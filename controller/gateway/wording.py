@@ -121,6 +121,25 @@ class Wording:
             "limit": float(record["goal_limit"]) if violated else None,
         }
 
+    def replaced(self, record: np.void) -> GoalResult:
+        """How the goal ended that the one under way took over from in this record."""
+        code, successor = ResultCode(int(record["replaced_code"])), int(record["goal_id"])
+        if code is ResultCode.SUCCESSFUL:
+            text = f"followed to where goal {successor} goes on from it"
+        else:
+            text = f"goal {successor} took over from it"
+        return {
+            "goal": int(record["replaced_goal"]),
+            "code": int(code),
+            "name": code.name,
+            "text": text,
+            "tick": int(record["tick"]),
+            "time_s": float(record["time_s"]),
+            "coordinate": None,
+            "value": None,
+            "limit": None,
+        }
+
     def _result_text(self, record: np.void, code: int, where: str | None, unit: str) -> str:
         off, allowed = float(record["goal_value"]), float(record["goal_limit"])
         match code:

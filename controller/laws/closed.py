@@ -142,6 +142,10 @@ class ClosedInverseDynamics:
         """See `Law`."""
         return lag(self._omega, self._zeta, period_s)
 
+    def tune(self, omega: float, zeta: float) -> None:
+        """See `Tunable`."""
+        self._omega, self._zeta = omega, zeta
+
 
 class ClosedFloat:
     """Gravity compensation by the motors alone: the force that holds the pose, whatever the speed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,4 +82,13 @@ class Law(Protocol):
 
         See `controller.laws.feedback.lag`; 0 without feedback of position.
         """
+        ...
+
+
+@runtime_checkable
+class Tunable(Protocol):
+    """A law with error dynamics that may be changed between two calls."""
+
+    def tune(self, omega: float, zeta: float) -> None:
+        """Sets the bandwidth (rad/s) and the damping ratio of the error dynamics."""
         ...

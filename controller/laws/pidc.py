@@ -97,3 +97,7 @@ class ProjectedInverseDynamics:
     def lag(self, period_s: float) -> float:
         """See `Law`."""
         return lag(self._omega, self._zeta, period_s)
+
+    def tune(self, omega: float, zeta: float) -> None:
+        """See `Tunable`."""
+        self._omega, self._zeta = omega, zeta

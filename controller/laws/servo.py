@@ -50,6 +50,10 @@ class Servo:
         """See `Law`."""
         return lag(self._omega, self._zeta, period_s)
 
+    def tune(self, omega: float, zeta: float) -> None:
+        """See `Tunable`."""
+        self._omega, self._zeta = omega, zeta
+
 
 def _size_of_rows(machine: Machine) -> float:
     """The largest row of B = A M^(-1/2) at the initial pose."""

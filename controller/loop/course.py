@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.laws import LawKind, Reference
-from controller.loop.goals import Follow, GoalStatus, Hold, Jog, Motion
+from controller.loop.goals import Follow, Following, GoalStatus, Hold, Jog, Motion
 from controller.loop.limits import Limited
 from controller.loop.pressing import Pressing
+from controller.loop.regions import Regions
+from controller.loop.splices import Junction
 from controller.loop.watch import Watch
-from controller.orders import Order, OrderKind, OrderOutcome
+from controller.orders import GoalBegin, Order, OrderKind, OrderOutcome
 from controller.trajectories.block import BlockError, GoalBlock
 from controller.trajectories.force_part import ForcePart
 from machine import Machine
@@ -48,6 +50,7 @@ class Course:
             estimate.v,
         )
         self._period_s = settings.period_s
+        self._regions = Regions(machine, estimate)
         self._error = np.zeros(len(names))
         self._time_s = 0.0
         self._settling_since_s = 0.0
@@ -61,6 +64,13 @@ class Course:
         self.goal_coordinate, self.goal_value, self.goal_limit = -1, 0.0, 0.0
         self.slots_in_use = 0
         self.pressing = Pressing(machine, estimate)
+        self.replaced_goal, self.replaced_code = 0, 0
+        """The goal that the one under way took over from or followed, and how that ended."""
+
+    @property
+    def goal(self) -> Follow | None:
+        """The goal under way."""
+        return self.motion if isinstance(self.motion, Follow) else None
 
     @property
     def under_way(self) -> bool:
@@ -106,6 +116,9 @@ class Course:
             if not self._may_go_on(motion):
                 self.limited |= int(Limited.JOG_POSITION)
                 motion.stop()
+            elif self._regions and (share := self._speed_share(self.now.velocity)) < 1.0:
+                self.limited |= int(Limited.JOG_VELOCITY)
+                motion.slow(share)
             if motion.resting:
                 self._hold()
         elif isinstance(motion, Follow):
@@ -124,12 +137,23 @@ class Course:
         """Whether every joint, stopped a tick from now, would still come to rest inside its limits."""
         rest = np.zeros(len(jog.index))
         jog.rest_after(self._period_s, rest)
-        try:
-            motions = self._motions[: len(rest)]
-            way = motions.T @ np.linalg.solve(self._J[jog.index] @ motions.T, rest - self._theta[jog.index])
-        except np.linalg.LinAlgError:
+        way = self._joint_rates(jog.index, rest - self._theta[jog.index])
+        if way is None or not self._watch.within(self._q + way):
             return False
-        return self._watch.within(self._q + way)
+        return not self._regions or self._regions.admits(way)
+
+    def _joint_rates(self, index: NDArray[np.int64], rates: Floats) -> Floats | None:
+        """Velocities of the joints (nv) at which these coordinates have these rates, or None."""
+        try:
+            motions = self._motions[: len(rates)]
+            return np.asarray(motions.T @ np.linalg.solve(self._J[index] @ motions.T, rates))
+        except np.linalg.LinAlgError:
+            return None
+
+    def _speed_share(self, rates: Floats) -> float:
+        """The part of a jog's velocities that the points' largest speeds leave."""
+        v = self._joint_rates(self.motion.index, rates)
+        return 1.0 if v is None else self._regions.share(v)
 
     def _check_goal(self, goal: Follow) -> bool:
         if goal.stopping:
@@ -248,28 +272,79 @@ class Course:
     # Orders.
 
     def accept(self, order: Order, *, sound: bool) -> OrderOutcome:
-        """Begins a goal, if its block is sound and begins where the machine is."""
-        if isinstance(self.motion, Follow | Jog):
-            return OrderOutcome.REFUSED_BUSY
+        """Begins a goal, if its block is sound and begins where the machine is, or where the reference of the
+        goal before it is in this very tick.
+        """
         if not sound:
             return OrderOutcome.REFUSED_BLOCK
         try:
             block = GoalBlock(self._slot(order.slot)[: order.length])
         except BlockError:
             return OrderOutcome.REFUSED_BLOCK
-        if not self._begins_here(block):
-            return OrderOutcome.REFUSED_START
+        junction = Junction.of(order)
+        if junction.begin is GoalBegin.RETIME:
+            return self._retime(order, block, junction)
         if not 0.0 < order.arguments[0] <= 1.0:
             return OrderOutcome.REFUSED_VALUE
-        goal = Follow(order.goal_id, block, self._time_s, order.arguments[0])
+        late_s, before = 0.0, self.goal
+        if junction.begin is not GoalBegin.FRESH:
+            found = junction.look(before, self.goal_id, self.goal_status, self._period_s)
+            if found is not OrderOutcome.DONE:
+                return OrderOutcome.REFUSED_SPLICE
+        elif isinstance(self.motion, Follow | Jog):
+            return OrderOutcome.REFUSED_BUSY
+        if before is None:
+            if not self._begins_here(block):
+                return OrderOutcome.REFUSED_START
+        elif self._pressed(before, block):
+            return OrderOutcome.REFUSED_BUSY
+        elif junction.rate > 0.0:
+            late_s = (before.path.at(0.0)[0] - junction.s) / junction.rate
+        goal = Follow(order.goal_id, block, self._time_s - late_s, order.arguments[0])
+        goal.advance(self._time_s)
         law = self.pressing.begin(goal, self.motion, self._time_s)
         if law is None:
             return OrderOutcome.REFUSED_CONTACT
+        ended_with = junction.code if before is not None else self.goal_code
+        self.replaced_goal = 0 if junction.begin is GoalBegin.FRESH else junction.before
+        self.replaced_code = 0 if junction.begin is GoalBegin.FRESH else ended_with
         self.motion, self.law = goal, self._motion_law if law is LawKind.PIDC else law
         self._evaluate()
         self.goal_id, self.goal_status, self.goal_code = order.goal_id, GoalStatus.RUNNING, 0
         self.goal_coordinate, self.goal_value, self.goal_limit = -1, 0.0, 0.0
         self.slots_in_use = 1 << order.slot
+        return OrderOutcome.DONE
+
+    def _pressed(self, before: Follow, block: GoalBlock) -> bool:
+        """Whether forces are in the way of a goal that takes over: they begin and end with their own goal."""
+        return before.block.forces is not None or block.forces is not None or self.pressing.control.pressing
+
+    def expect(self, order: Order) -> None:
+        """Looks ahead to a goal that waits, where it takes over in the coordinates of the one under way."""
+        junction, goal = Junction.of(order), self.goal
+        if goal is None or junction.begin is not GoalBegin.SPLICE:
+            return
+        try:
+            block = GoalBlock(self._slot(order.slot)[: order.length])
+        except BlockError:
+            return  # refused when its time comes
+        if np.array_equal(block.coordinates, goal.index):
+            goal.following = Following(block, junction.s, junction.rate)
+
+    def _retime(self, order: Order, block: GoalBlock, junction: Junction) -> OrderOutcome:
+        """The goal under way goes on by a block for another speed."""
+        goal = self.goal
+        same = goal is not None and goal.goal_id == junction.before and not goal.stopping
+        if goal is None or not same or not np.array_equal(goal.index, block.coordinates):
+            return OrderOutcome.REFUSED_SPLICE
+        if self._pressed(goal, block):
+            return OrderOutcome.REFUSED_BUSY
+        if junction.rate > goal.own:
+            goal.retime(block, junction.rate)
+            self._evaluate()
+            self.slots_in_use = 1 << order.slot
+        else:
+            goal.set_speed(junction.rate)
         return OrderOutcome.DONE
 
     def _begins_here(self, block: GoalBlock) -> bool:
@@ -301,6 +376,9 @@ class Course:
             self.law = self._motion_law
         elif not np.array_equal(self.motion.index, index):
             return OrderOutcome.REFUSED_BUSY
+        if self._regions and (share := self._speed_share(velocity)) < 1.0:
+            velocity *= share
+            self.limited |= int(Limited.JOG_VELOCITY)
         if self.motion.want(velocity, self._time_s + JOG_DEAD_MAN_S):
             self.limited |= int(Limited.JOG_VELOCITY)
         return OrderOutcome.DONE
@@ -317,7 +395,7 @@ class Course:
         elif order.kind is OrderKind.RESUME:
             goal.resume()
             self.goal_status = GoalStatus.RUNNING
-        elif not 0.0 <= order.arguments[0] <= 1.0:
+        elif not 0.0 <= order.arguments[0] <= goal.own:
             return OrderOutcome.REFUSED_VALUE
         else:
             goal.set_speed(order.arguments[0])

@@ -9,6 +9,7 @@ machine on its path.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
 
@@ -97,7 +98,19 @@ class PathRate:
 
     def aim(self, target: float, max_acceleration: float, max_jerk: float) -> None:
         """Brings the rate to `target`, from the rate and acceleration of this instant."""
+        self._aim_from(self.at(0.0), target, max_acceleration, max_jerk)
+
+    def restate(self, ratio: float, target: float, max_acceleration: float, max_jerk: float) -> None:
+        """Counts the path parameter in seconds `ratio` times as long from now on, and aims as `aim`, in
+        these.
+        """
         s, rate, acceleration = self.at(0.0)
+        self._aim_from((s / ratio, rate / ratio, acceleration / ratio), target, max_acceleration, max_jerk)
+
+    def _aim_from(
+        self, state: tuple[float, float, float], target: float, max_acceleration: float, max_jerk: float
+    ) -> None:
+        s, rate, acceleration = state
         given = self._input
         given.current_position, given.current_velocity, given.current_acceleration = (
             [0.0],
@@ -152,13 +165,26 @@ def along_path(
         velocity[i] *= rate
 
 
+@dataclass(frozen=True, slots=True)
+class Following:
+    """A goal that is to take over at this path parameter, if the rate still is this one then."""
+
+    block: GoalBlock
+    s: float
+    rate: float
+
+
 class Follow:
-    """A goal under way: the block's path, walked at the path rate."""
+    """A goal under way: the block's path, walked at the path rate.
+
+    `speed` is the fraction of the goal's own speed that is asked for, `own` the fraction that the block is
+    for: above 1 after the goal was sped up.
+    """
 
     def __init__(self, goal_id: int, block: GoalBlock, time_s: float, speed: float) -> None:
         self.goal_id, self.block = goal_id, block
         self.index = block.coordinates
-        self.speed = speed
+        self.speed, self.own = speed, 1.0
         self.path = PathRate(time_s, 0.0)
         self.path.start(time_s, speed)
         self.stopping = False
@@ -166,17 +192,22 @@ class Follow:
         self._easing = Easing()
         self._until: Hold | None = None
         self._kept: NDArray[np.int64] | None = None
+        self.following: Following | None = None
 
     def advance(self, time_s: float) -> None:
         """Moves to the device time of this tick."""
         self.path.advance(time_s)
 
     def at(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
-        """θ(s), θ' ds/dt and θ'' (ds/dt)² + θ' d²s/dt²."""
+        """θ(s), θ' ds/dt and θ'' (ds/dt)² + θ' d²s/dt²; of the goal that takes over before then, its own."""
         if self._until is not None:
             self._until.at(ahead_s, theta, velocity, acceleration)
             return
         s, rate, change = self.path.at(ahead_s)
+        then = self.following
+        if then is not None and s > then.s and rate == then.rate and change == 0.0:
+            along_path(then.block.words, (s - then.s) / rate, 1.0, 0.0, theta, velocity, acceleration)
+            return
         if self._kept is None:
             along_path(self.block.words, s, rate, change, theta, velocity, acceleration)
             return
@@ -222,19 +253,35 @@ class Follow:
     def resume(self) -> None:
         """Back to the speed asked for."""
         self.paused = False
-        self._aim(self.speed * self._easing.told)
+        self._aim(self._wanted)
 
     def set_speed(self, fraction: float) -> None:
-        """Another fraction of the goal's own speed; while paused it is remembered."""
+        """Another fraction of the goal's own speed, up to `own`; while paused it is remembered."""
         self.speed = fraction
         if not (self.paused or self.stopping):
-            self._aim(fraction * self._easing.told)
+            self._aim(self._wanted)
+
+    @property
+    def _wanted(self) -> float:
+        """The rate to aim at: the speed asked for, eased, in the block's own seconds."""
+        return self.speed * self._easing.told / self.own
 
     def ease(self, dt: float, *, limited: bool) -> bool:
         """Slows the goal down while something limits its motion; whether it is slower than asked for."""
         if self._easing.update(dt, limited=limited) and not (self.paused or self.stopping or self.arrived):
-            self._aim(self.speed * self._easing.told)
+            self._aim(self._wanted)
         return self._easing.active and not self.stopping
+
+    def retime(self, block: GoalBlock, own: float) -> None:
+        """Goes on by another block of the same path, whose own speed is the fraction `own` of the goal's.
+
+        Position, velocity and acceleration go on as they are; then the goal speeds up to `own`.
+        """
+        ratio = self.own / own
+        s, _, _ = self.path.at(0.0)
+        self.block, self.own, self.speed = block, own, own
+        limits = block.stop_limits(s * ratio) if self.paused else block.go_limits(s * ratio)
+        self.path.restate(1.0 / ratio, 0.0 if self.paused else self._wanted, *limits)
 
     def _aim(self, rate: float) -> None:
         if self.waiting:
@@ -286,6 +333,10 @@ class Jog:
         self._expires_s = until_s
         self._aim(clipped.tolist())
         return bool(np.any(clipped != velocity))
+
+    def slow(self, share: float) -> None:
+        """Asks for this share of the velocities asked for, until they are asked for again."""
+        self._aim([share * rate for rate in self._given.target_velocity])
 
     def stop(self) -> None:
         """To rest."""

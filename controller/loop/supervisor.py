@@ -18,15 +18,21 @@ from controller.loop.exchange import Inputs
 from controller.loop.faults import Fault, FaultCode
 from controller.loop.preload import Preload
 from controller.loop.quality import Quality
+from controller.loop.splices import Junction, Splices
 from controller.loop.states import Event, State, after
 from controller.loop.watch import Watch
-from controller.orders import NOW, Order, OrderKind, OrderOutcome
+from controller.orders import NOW, GoalBegin, Order, OrderKind, OrderOutcome
 from machine import Machine
 from multibody import Workspace
 from protocol.codes import DeviceStatus, ResultCode
 
 Floats = NDArray[np.float64]
 MAX_PENDING = 32
+STOPS = (
+    OrderKind.STOP, OrderKind.CANCEL, OrderKind.DISABLE, OrderKind.LEASE_LOST, OrderKind.SHUTDOWN,
+    OrderKind.ESTOP,
+)  # fmt: skip
+"""Orders that come before a goal that has waited for this tick."""
 
 
 class Supervisor:
@@ -45,6 +51,7 @@ class Supervisor:
         sound: set[int],
     ) -> None:
         self._q, self._v, self._sound = estimate.q[: len(estimate.v)], estimate.v, sound
+        self._period_s = machine.controller.period_s
         self._watch = Watch(machine)
         self._beliefs = Beliefs(machine, estimate, quality)
         self.preload = Preload(machine)
@@ -61,6 +68,9 @@ class Supervisor:
         self._disabling = False
         self._tick, self._time_s = 0, 0.0
         self._pending: list[Order] = []
+        self._splices = Splices()
+        self.tune: Callable[[Order], OrderOutcome] = lambda _: OrderOutcome.REFUSED_VALUE
+        """Carries out orders that change gains or loads; the tick sets it."""
 
     def update(self, inputs: Inputs, tick: int, bad_sensor: int) -> None:
         """One tick: faults first, then the motion under way, then an order."""
@@ -69,7 +79,10 @@ class Supervisor:
         self._advance_ticks = max(0, self._advance_ticks - 1)
         if inputs.connected and self.state is State.UNCONFIGURED:
             self._move(Event.CONNECTED)
-        found = self._watch.look(inputs, self._q, self._v, bad_sensor, moving=self.moving)
+        following = self.moving and self.course.goal is not None
+        found = self._watch.look(
+            inputs, self._q, self._v, bad_sensor, moving=self.moving, following=following
+        )
         doubt = self._beliefs.look()
         found = found or doubt
         if found is not None and self.state is not State.UNCONFIGURED:
@@ -139,28 +152,50 @@ class Supervisor:
     # Orders.
 
     def _due(self, arrived: Order | None) -> Order | None:
-        """The order that takes effect now; one for a later tick waits."""
+        """The order that takes effect now; one for a later tick waits, and so does a goal for another one."""
         if arrived is not None and arrived.at_tick > self._tick and len(self._pending) < MAX_PENDING:
             self._pending.append(arrived)
             self._pending.sort(key=lambda order: (order.at_tick, order.id))
+            arrived = None
         elif arrived is not None and arrived.at_tick not in (NOW, self._tick):
             late = arrived.at_tick < self._tick
             self.order_id = arrived.id
             self.order_outcome = OrderOutcome.REFUSED_LATE if late else OrderOutcome.REFUSED_FULL
             self._sound.discard(arrived.id)
             return None
-        elif arrived is not None:
-            return arrived
-        if self._pending and self._pending[0].at_tick <= self._tick:
-            return self._pending.pop(0)
-        return None
+        if arrived is None and self._pending and self._pending[0].at_tick <= self._tick:
+            arrived = self._pending.pop(0)
+        if self._splices and (arrived is None or arrived.kind not in STOPS):
+            course = self.course
+            ready = self._splices.decided(course.goal, course.goal_id, course.goal_status, self._period_s)
+            if ready is not None:
+                if arrived is not None:
+                    self._pending.insert(0, arrived)  # in the next tick
+                return ready
+        return None if arrived is None or self._waits(arrived) else arrived
+
+    def _waits(self, order: Order) -> bool:
+        """Whether the order is a goal that has to wait for the one before it, and now does."""
+        if order.kind is not OrderKind.GOAL:
+            return False
+        junction, course = Junction.of(order), self.course
+        if junction.begin not in (GoalBegin.SPLICE, GoalBegin.AFTER):
+            return False
+        found = None
+        if not self._splices.has(junction.before):
+            found = junction.look(course.goal, course.goal_id, course.goal_status, self._period_s)
+        if found is not None or not self._splices.take(order):
+            return False
+        if order.id in self._sound:
+            course.expect(order)
+        return True
 
     def _obey(self, order: Order, inputs: Inputs) -> OrderOutcome:
         match order.kind:
             case OrderKind.ENABLE:
                 return self._enable(inputs)
             case OrderKind.GOAL | OrderKind.JOG | OrderKind.LAW:
-                return self._set_out(order)
+                return self._set_out(order, inputs)
             case OrderKind.PAUSE | OrderKind.RESUME | OrderKind.SPEED:
                 return self.course.steer(order)
             case OrderKind.CANCEL if order.goal_id not in (0, self.course.goal_id):
@@ -182,6 +217,8 @@ class Supervisor:
                 return self._reset(inputs)
             case OrderKind.PRELOAD:
                 return self.preload.obey(order)
+            case OrderKind.GAIN | OrderKind.PAYLOAD:
+                return self.tune(order)
             case OrderKind.ADVANCE:
                 return self._advance(order.length)
             case OrderKind.ADOPT:
@@ -208,11 +245,13 @@ class Supervisor:
         self._beliefs.confirm()
         return OrderOutcome.DONE
 
-    def _set_out(self, order: Order) -> OrderOutcome:
+    def _set_out(self, order: Order, inputs: Inputs) -> OrderOutcome:
         sound = order.id in self._sound
         self._sound.discard(order.id)
         if self.state is not State.ACTIVE or self.brakes.phase is not Phase.RELEASED:
             return OrderOutcome.REFUSED_STATE
+        if order.kind is OrderKind.GOAL and not inputs.device_status & int(DeviceStatus.HOMED):
+            return OrderOutcome.REFUSED_NOT_HOMED
         if order.kind is OrderKind.GOAL:
             return self.course.accept(order, sound=sound)
         return self.course.jog(order) if order.kind is OrderKind.JOG else self.course.choose(order)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from controller.laws import LawKind, LawReport, Reference, laws_of
 from controller.laws.feedback import through_the_hold
+from controller.loads import Loads, own_parameters
 from controller.loop.brakes import Phase
 from controller.loop.disturbance import DisturbanceObserver
 from controller.loop.drives import Drives
@@ -25,6 +26,7 @@ from controller.loop.limits import Limited, filter_share, limit_effort
 from controller.loop.model import model_of
 from controller.loop.quality import Quality
 from controller.loop.supervisor import Supervisor
+from controller.loop.tuning import Tuning
 from controller.records import Record, RecordLayout
 from machine import Machine
 from machine.controllable import WEAK_LEVERAGE
@@ -48,8 +50,8 @@ SAME = 1e-6
 """Of a period: so little does one differ from another by the rounding of times."""
 LEAST_PIVOT = 1e-6
 """Pivot ratio of the goal coordinates' Jacobian below which the pose counts as singular."""
-_INTEGERS = struct.Struct("=23q")
-_SCALARS = struct.Struct("=9d")
+_INTEGERS = struct.Struct("=25q")
+_SCALARS = struct.Struct("=11d")
 
 
 _PUBLISH = (VECTOR, VECTOR, VECTOR, INTEGERS, VECTOR, VECTOR, boolean, *(VECTOR,) * 5)
@@ -94,6 +96,11 @@ class Tick:
         sound: set[int] | None = None,
     ) -> None:
         self._period_s = machine.controller.period_s
+        loads = None
+        if machine.controller.payloads:
+            empty = machine.mechanism
+            machine, parameters = own_parameters(machine)
+            loads = Loads(empty, parameters)
         self._model = model_of(machine)
         self._now, self._ahead = self._model.now, self._model.ahead
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
@@ -126,6 +133,8 @@ class Tick:
         self._laws = laws_of(machine, self._report, self.supervisor.preload.now)
         self._force_control = self.supervisor.course.pressing.control
         self._reference.forces = self._force_control.forces
+        self._tuning = Tuning(machine, self._laws.values(), loads)
+        self.supervisor.tune = self._tuning.ask
         self._count = 0
         self._bad_sensor = -1
 
@@ -149,6 +158,7 @@ class Tick:
 
     def step(self, inputs: Inputs, outputs: Outputs, dt: float) -> None:
         """One tick. `dt` is the device time since the last one; `outputs` is filled in place."""
+        self._tuning.advance(dt)
         self._estimate(inputs, dt)
         self.supervisor.update(inputs, self._count, self._bad_sensor)
         self._law()
@@ -276,6 +286,7 @@ class Tick:
             self._count, inputs.device_tick, s.state, s.brakes.phase, outputs.mode,
             course.law if moving else LawKind.NONE,
             course.goal_id, course.goal_status, course.goal_code, course.goal_coordinate, course.slots_in_use,
+            course.replaced_goal, course.replaced_code,
             s.order_id, s.order_outcome, s.fault.code, s.fault.index, s.fault.tick, course.limited,
             inputs.device_status, inputs.device_fault,
             inputs.lost_in_a_row, inputs.lost_total, inputs.connected, inputs.fresh,
@@ -284,6 +295,7 @@ class Tick:
             self._scalar_words, 0,
             inputs.time_s, path_s, path_rate, path_length,
             course.goal_value, course.goal_limit, s.fault.value, s.fault.limit, inputs.loss_ratio,
+            *self._tuning.gains,
         )  # fmt: skip
         now, reference = self._now, course.now
         publish(

@@ -87,14 +87,19 @@ class Watch:
         self._loss_ratio = machine.controller.loss_ratio_per_s
         self.connected = False
 
-    def look(self, inputs: Inputs, q: Floats, v: Floats, bad_sensor: int, *, moving: bool) -> Found | None:
-        """The first fault found: (code, index, value, limit), or None."""
+    def look(
+        self, inputs: Inputs, q: Floats, v: Floats, bad_sensor: int, *, moving: bool, following: bool
+    ) -> Found | None:
+        """The first fault found: (code, index, value, limit), or None.
+
+        moving: the course has the machine. following: a goal is under way, for which it must be homed.
+        """
         self.connected = inputs.connected
         if not inputs.connected or inputs.lost_in_a_row >= self._loss_limit:
             return FaultCode.LINK_LOST, -1, float(inputs.lost_in_a_row), float(self._loss_limit)
         if inputs.loss_ratio > self._loss_ratio:
             return FaultCode.LINK_LOSS_RATIO, -1, inputs.loss_ratio, self._loss_ratio
-        found = self._device(inputs, moving=moving)
+        found = self._device(inputs, following=following)
         if found is not None:
             return found
         if bad_sensor >= 0:
@@ -110,7 +115,7 @@ class Watch:
         limit = self._high[joint] if v[joint] > 0.0 else self._low[joint]
         return FaultCode.POSITION_LIMIT, joint, float(q[joint]), float(limit)
 
-    def _device(self, inputs: Inputs, *, moving: bool) -> Found | None:
+    def _device(self, inputs: Inputs, *, following: bool) -> Found | None:
         status = inputs.device_status
         if status & _FAULT:
             tripped = inputs.device_fault == DeviceFault.COMMAND_TIMEOUT
@@ -118,7 +123,7 @@ class Watch:
             return code, -1, float(inputs.device_fault), 0.0
         if status & _STO:
             return FaultCode.DEVICE_STO, -1, 1.0, 0.0
-        if moving and not status & _HOMED:
+        if following and not status & _HOMED:
             return FaultCode.NOT_HOMED, -1, 0.0, 1.0
         return None
 

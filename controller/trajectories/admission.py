@@ -99,6 +99,7 @@ def walk_through(machine: Machine, path: Path, start: Start) -> Walked:
         *demands(machine, walked, path.coordinates),
         *efforts.demands(),
         *bearing_demands(machine, walked, efforts),
+        *_regions(machine, walked),
         *more,
     )
     return Walked(path, walked, singular, efforts, found)
@@ -115,6 +116,15 @@ def with_forces(machine: Machine, walked: Walk, part: ForcePart) -> tuple[Walk, 
     name = machine.force_rows[int(part.rows[0])].name
     nearing = np.minimum(approach, 0.0)
     return walked, (rate("approach speed", name, "m/s", nearing, approach_limit(machine, part), 1),)
+
+
+def _regions(machine: Machine, walked: Walk) -> Iterable[Demand]:
+    """What the file's workspace asks for, where it has one."""
+    if not machine.regions:
+        return ()
+    from controller.trajectories.regions import region_demands
+
+    return region_demands(machine, walked)
 
 
 def _admit(machine: Machine, path: Path, start: Start, may_stretch: bool) -> Admitted:

@@ -122,6 +122,8 @@ def path_along(
     values[:, :, list(columns)] = profile.along(shape, s)[:, :, : len(columns)]
     path = Path(present.coordinates, s, values, (ramp_s, ramp_s + shape.duration_s))
     _check_ends(path, present)
+    if present.moving:
+        values[0] = present.theta, present.rate, present.acceleration
     return path
 
 

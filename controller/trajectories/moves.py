@@ -46,8 +46,11 @@ def limits_of(machine: Machine, index: int) -> tuple[float, float, float]:
     return velocity, acceleration, jerk
 
 
-def path_to(machine: Machine, present: Present, target: Floats) -> Path:
+def path_to(machine: Machine, present: Present, target: Floats, slower: float = 1.0) -> Path:
     """The quickest move to rest at the target (k): a straight line of the coordinates if it begins at rest.
+
+    A move that begins in motion goes on with the velocities and accelerations of `present`. slower: factor of
+    time by which its limits are lower, for velocities, accelerations and jerks alike.
 
     Raises RequestError (INVALID_GOAL) when a present rate is beyond its limit.
     """
@@ -58,9 +61,12 @@ def path_to(machine: Machine, present: Present, target: Floats) -> Path:
             text = f"{name} moves at {speed:.6g} per s, above its limit {velocity:.6g}; let it stop first"
             data = {"coordinate": name, "value": speed, "limit": velocity}
             raise RequestError(ResultCode.INVALID_GOAL, text, ("target", name), data)
+    limits = limits * slower ** -np.arange(1.0, 4.0)
     way = target - theta
-    if rate.any():
-        profiles, directions = _profiles(theta, rate, target, limits), np.eye(len(target))
+    in_motion = bool(rate.any()) or present.moving
+    if in_motion:
+        profiles = _profiles(theta, rate, target, limits, present.acceleration)
+        directions = np.eye(len(target))
         begin = np.zeros(len(target))
     else:
         far = float(np.abs(way).max())
@@ -71,7 +77,7 @@ def path_to(machine: Machine, present: Present, target: Floats) -> Path:
         profiles = _profiles(np.zeros(1), np.zeros(1), np.array([far]), along[None, :])
     times = np.unique(np.concatenate([profile[0] for profile in profiles]))
     end = times[-1]
-    if end < SHORT_PROFILE_S and not rate.any():
+    if end < SHORT_PROFILE_S and not in_motion:
         return _step(present, target)
     keep = np.concatenate([[True], np.diff(times) > SHORTEST_PIECE_S])
     keep[1:] &= times[1:] <= end - SHORTEST_PIECE_S
@@ -94,29 +100,47 @@ Switches = tuple[Floats, Floats]
 """Switching times (m), and position, velocity, acceleration, jerk from each of them on (m × 4)."""
 
 
-def _profiles(present: Floats, rate: Floats, target: Floats, limits: Floats) -> list[Switches]:
+def _profiles(
+    present: Floats, rate: Floats, target: Floats, limits: Floats, acceleration: Floats | None = None
+) -> list[Switches]:
     count = len(present)
+    change = np.zeros(count) if acceleration is None else acceleration
     given = ruckig.InputParameter(count)
     given.synchronization = ruckig.Synchronization.Time
     given.current_position, given.current_velocity = present.tolist(), rate.tolist()
+    given.current_acceleration = change.tolist()
     given.target_position = target.tolist()
-    given.max_velocity, given.max_acceleration, given.max_jerk = limits.T.tolist()
     assert not given.intermediate_positions
-    found = ruckig.Trajectory(count)
-    result = ruckig.Ruckig(count).calculate(given, found)
-    if result not in (ruckig.Result.Working, ruckig.Result.Finished):
-        text = f"no jerk-limited move was found ({result.name})"
-        raise RequestError(ResultCode.INVALID_GOAL, text, ("target",))
+    found = _found(given, limits)
     return [
-        _profile(one, p, v, found.duration)
-        for one, p, v in zip(found.profiles[0], present, rate, strict=True)
+        _profile(one, p, v, a, found.duration)
+        for one, p, v, a in zip(found.profiles[0], present, rate, change, strict=True)
     ]
 
 
-def _profile(found: ruckig.Profile, position: float, velocity: float, duration: float) -> Switches:
+def _found(given: ruckig.InputParameter, limits: Floats) -> ruckig.Trajectory:
+    """The profiles. Ruckig now and then finds none for reasons of round-off; a little slower it does."""
+    found, said = ruckig.Trajectory(len(limits)), ""
+    for share in (1.0, 1.0 - 1e-7, 1.0 - 1e-5, 1.0 - 1e-3):
+        given.max_velocity, given.max_acceleration, given.max_jerk = (share * limits.T).tolist()
+        try:
+            result = ruckig.Ruckig(len(limits)).calculate(given, found)
+        except ruckig.RuckigError:
+            said = "an error of its own"
+            continue
+        if result in (ruckig.Result.Working, ruckig.Result.Finished):
+            return found
+        said = result.name
+    text = f"no jerk-limited move was found ({said})"
+    raise RequestError(ResultCode.INVALID_GOAL, text, ("target",))
+
+
+def _profile(
+    found: ruckig.Profile, position: float, velocity: float, acceleration: float, duration: float
+) -> Switches:
     """One coordinate's switching times and states, integrated from its own start by the jerks alone."""
     jerks = [(t, j) for part in (found.brake, found) for t, j in zip(part.t, part.j, strict=False) if t > 0.0]
-    time, state, times, states = 0.0, (position, velocity, 0.0), [], []
+    time, state, times, states = 0.0, (position, velocity, acceleration), [], []
     for length, jerk in jerks:
         times.append(time)
         states.append((*state, jerk))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.trajectories.block import pack_block
+from controller.trajectories.block import SHORTEST_PIECE_S, GoalBlock, evaluate, pack_block, places
 from controller.trajectories.force_part import ForcePart
 from machine import Machine
 from protocol.trajectory import Tolerance
@@ -56,6 +56,54 @@ class Path:
         motion = len(self.coordinates) - self.gaps
         values = np.ascontiguousarray(self.values[:, :, :motion])
         return replace(self, coordinates=self.coordinates[:motion], values=values, gaps=0)
+
+    @classmethod
+    def of_block(cls, words: Floats) -> Path:
+        """The path in a goal's block. Raises BlockError."""
+        block = GoalBlock(words)
+        k, rows, pieces, knots, values = places(words)
+        return cls(
+            tuple(block.coordinates.tolist()),
+            words[knots : knots + pieces + 1].copy(),
+            words[values : values + (pieces + 1) * rows * k].reshape(pieces + 1, rows, k).copy(),
+            block.full_speed,
+        )
+
+    def at(self, s: float) -> Floats:
+        """3 × k: θ, θ' and θ'' at s, those of the piece that begins there where s is a knot."""
+        words = self.packed()
+        out = np.empty((3, len(self.coordinates)))
+        evaluate(words, min(max(s, 0.0), self.duration_s), out[0], out[1], out[2])
+        return out
+
+    def part(self, first: float, last: float) -> Path:
+        """The path between two values of s, counted from the first one."""
+        words, rows = self.packed(), self.values.shape[1]
+        gap = SHORTEST_PIECE_S
+        inner = self.knots[(self.knots > first + gap) & (self.knots < last - gap)]
+        knots = np.concatenate([[first], inner, [last]])
+        values = np.empty((len(knots), 3, len(self.coordinates)))
+        for place, s in enumerate(knots):
+            evaluate(words, min(max(s, 0.0), self.duration_s), *values[place])
+        return replace(self, knots=knots - first, values=values[:, :rows], full_speed=(0.0, last - first))
+
+    def backwards(self) -> Path:
+        """The same places from the end to the beginning."""
+        signs = (-1.0) ** np.arange(self.values.shape[1])
+        knots = self.duration_s - self.knots[::-1]
+        first, last = self.full_speed
+        full_speed = (self.duration_s - last, self.duration_s - first)
+        return replace(
+            self, knots=knots, values=self.values[::-1] * signs[None, :, None], full_speed=full_speed
+        )
+
+    def packed(self) -> Floats:
+        """The path as a block of its own, for evaluation only."""
+        ones = [1.0] * len(self.coordinates)
+        return pack_block(
+            self.coordinates, self.knots, self.values, path_tolerance=ones, goal_tolerance=ones,
+            goal_time_s=0.0, stopping=np.ones((3, 1)), full_speed=self.full_speed,
+        )  # fmt: skip
 
     def pack(
         self, machine: Machine, stopping: Floats, given: dict[str, Tolerance], goal_time_s: float | None

@@ -10,14 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from controller.orders import GoalBegin
 from controller.shared import SLOT_BYTES
 from controller.trajectories.admission import Admitted, admit
 from controller.trajectories.block import CUBIC, QUINTIC, block_words, check_block
 from controller.trajectories.curves import path_along
 from controller.trajectories.forces import complete_pressed, forces_of, guard_of
 from controller.trajectories.goal_set import complete, index_of
+from controller.trajectories.joining import appended_start
 from controller.trajectories.moves import path_to
 from controller.trajectories.path import Path
+from controller.trajectories.retiming import retime
+from controller.trajectories.running import Running
 from controller.trajectories.splines import path_through
 from controller.trajectories.start import Present, Start
 from controller.trajectories.stopping import MOST_WINDOWS
@@ -25,25 +29,54 @@ from controller.trajectories.verdict import verdict
 from machine import Machine
 from protocol.codes import RequestCode, ResultCode
 from protocol.errors import RequestError
-from protocol.requests import CheckParams, MoveParams, SendParams, check_params
+from protocol.requests import (
+    AppendParams,
+    CheckParams,
+    MoveParams,
+    SendParams,
+    SpeedParams,
+    check_params,
+)
 from protocol.trajectory import Point, Trajectory
 
 Floats = NDArray[np.float64]
 
 CAPACITY = SLOT_BYTES // 8
 """Most words a block may have."""
+_MOST_TRIES, _LEAST_STEP = 12, 1.05
+_SAME_PLACE_S = 1e-9
 _ROOM = CAPACITY - 3 * MOST_WINDOWS
 
 
 @dataclass(frozen=True)
+class Begin:
+    """How a goal begins: where the machine holds, or on the path before it, at its parameter s with its rate.
+
+    `code`: the result code that the goal before it then ends with.
+    """
+
+    kind: GoalBegin = GoalBegin.FRESH
+    s: float = 0.0
+    rate: float = 0.0
+    code: int = 0
+
+
+@dataclass(frozen=True)
 class Plan:
-    """An accepted goal: its block, and what people want to know. `coordinates`: names, held ones too."""
+    """An accepted goal: its block, and what people want to know. `coordinates`: names, held ones too.
+
+    `begin`: where it takes over from the goal before it. `q`: the machine's pose where it begins. `told`:
+    what else the answer should say.
+    """
 
     words: Floats
     duration_s: float
     coordinates: tuple[str, ...]
     full_speed: tuple[float, float]
     report: dict[str, Any]
+    begin: Begin = Begin()
+    q: Floats | None = None
+    told: dict[str, Any] | None = None
 
     @property
     def checksum(self) -> int:
@@ -59,30 +92,71 @@ class Plan:
             "coordinates": list(self.coordinates),
             "full_speed_s": list(self.full_speed),
             "report": self.report,
+            "begin": int(self.begin.kind),
+            "s": self.begin.s,
+            "rate": self.begin.rate,
+            "code": self.begin.code,
+            "q": None if self.q is None else self.q.tolist(),
+            "told": self.told or {},
         }
 
 
-def plan(method: str, params: object, machine: Machine, start: Start) -> Plan:
-    """Plans a `move`, or the trajectory of `send`, from `start`.
+def plan(method: str, params: object, machine: Machine, start: Start, running: Running | None = None) -> Plan:
+    """Plans a `move`, or the trajectory of `send` or `append`, from `start`, or from the path of the goal
+    before it; or another `speed` of that goal.
 
     params: plain data, or the method's validated model. Raises RequestError: INVALID_PARAMS, INVALID_GOAL,
     INVALID_COORDINATES or INFEASIBLE.
     """
-    model = params if isinstance(params, MoveParams | SendParams) else check_params(method, params)
+    known = isinstance(params, MoveParams | SendParams | AppendParams | SpeedParams)
+    model = params if known else check_params(method, params)
+    begin = Begin()
+    if isinstance(model, SpeedParams):
+        return _retimed(model, machine, running)
+    if running is not None:
+        start, begin = _junction(machine, model, running)
     if isinstance(model, MoveParams):
         admitted, given = _move(model, machine, start), Trajectory()
-    elif isinstance(model, SendParams):
+    elif isinstance(model, SendParams | AppendParams):
         given = model.trajectory
         admitted = _followed(given, machine, start)
     else:
         raise RequestError(RequestCode.UNSUPPORTED, f"{method} is not a motion that can be planned")
     path = admitted.path.followed()
     words = path.pack(machine, admitted.stopping, given.tolerances, given.goal_time_s)
+    return _plan(machine, words, path, admitted.report, begin=begin, q=start.q)
+
+
+def _plan(machine: Machine, words: Floats, path: Path, report: dict[str, Any], **more: Any) -> Plan:
     wrong = check_block(words)
     if wrong:
         raise RequestError(RequestCode.INTERNAL, f"the planned goal is damaged: {wrong}")
     names = tuple(machine.mechanism.coordinate_names[index] for index in path.coordinates)
-    return Plan(words, path.duration_s, names, path.full_speed, admitted.report)
+    return Plan(words, path.duration_s, names, path.full_speed, report, **more)
+
+
+def _retimed(params: SpeedParams, machine: Machine, running: Running | None) -> Plan:
+    if running is None:
+        raise RequestError(RequestCode.WRONG_STATE, "there is no goal under way that could be sped up")
+    made = retime(params, machine, running)
+    begin = Begin(GoalBegin.RETIME, 0.0, made.fraction)
+    told = {"fraction": made.fraction, "limited": made.limited}
+    return _plan(machine, made.words, made.path, made.report, begin=begin, told=told)
+
+
+def _junction(machine: Machine, params: object, running: Running) -> tuple[Start, Begin]:
+    """Where the new goal takes over: at the point that the gateway named, or where an appended one fits."""
+    end = running.path.duration_s
+    if isinstance(params, AppendParams):
+        start, s = appended_start(machine, params.trajectory, running)
+        done = s >= running.path.full_speed[1] - _SAME_PLACE_S
+        code = ResultCode.SUCCESSFUL if done else ResultCode.REPLACED
+    else:
+        s, code = running.s, ResultCode.REPLACED
+        start = running.start(machine)
+    if s >= end:
+        return start, Begin(GoalBegin.AFTER)
+    return start, Begin(GoalBegin.SPLICE, s, running.rate, int(code))
 
 
 def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
@@ -97,10 +171,18 @@ def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
 
 
 def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
-    """The quickest move that is admitted, then as much slower as was asked for."""
+    """The quickest move that is admitted, then as much slower as was asked for.
+
+    A move that begins in motion cannot be stretched as a whole: its limits are lowered until it is admitted.
+    """
     named = [index_of(machine, name, ("target", name)) for name in params.target]
     present = start.present(machine, complete(machine, named, start, ("target",)))
     target = _with(present, named, params.target.values())
+    if present.moving:
+        if params.until_force:
+            text = "a guarded move begins at rest: it cannot replace a goal under way"
+            raise RequestError(ResultCode.INVALID_GOAL, text, ("until_force",))
+        return _move_on(machine, present, target, 1.0 / params.speed, start)
     path = path_to(machine, present, target)
     guard = guard_of(machine, params.until_force, path.coordinates, start, ("until_force",))
     admitted = admit(machine, replace(path, forces=guard), start, may_stretch=True, where=("target",))
@@ -108,6 +190,20 @@ def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
         return admitted
     slower = admitted.path.stretched(1.0 / params.speed)
     return admit(machine, slower, start, may_stretch=True, where=("target",))
+
+
+def _move_on(machine: Machine, present: Present, target: Floats, slower: float, start: Start) -> Admitted:
+    for _ in range(_MOST_TRIES):
+        path = path_to(machine, present, target, slower)
+        try:
+            return admit(machine, path, start, where=("target",))
+        except RequestError as error:
+            stretch = error.data.get("min_time_stretch")
+            if stretch is None:
+                raise
+            refused = error
+            slower *= max(float(stretch), _LEAST_STEP)
+    raise refused
 
 
 def _followed(trajectory: Trajectory, machine: Machine, start: Start) -> Admitted:
@@ -120,7 +216,7 @@ def _followed(trajectory: Trajectory, machine: Machine, start: Start) -> Admitte
         piece = error.data.get("piece")
         if trajectory.points is not None and piece is not None:
             added = len(path.knots) - len(trajectory.points)
-            where = ("trajectory", "points", piece + 1 - added)
+            where = ("trajectory", "points", max(piece + 1 - added, 0))
         raise RequestError(error.code, error.message, where, error.data) from None
 
 

@@ -38,10 +38,65 @@ def spline(knots: Floats, theta: Floats, rates: Floats) -> Floats:
     return np.stack([theta, filled], axis=1)
 
 
+def joined(knots: Floats, values: Floats, acceleration: Floats) -> tuple[Floats, Floats]:
+    """Knots and values (n + 1) × 2 × k of cubic pieces whose first acceleration is this one (k).
+
+    Only the first piece changes: it becomes three, with continuous acceleration, and the same acceleration at
+    its end as before.
+    """
+    h = float(knots[1] - knots[0])
+    (p0, d0), (p1, d1) = values[0], values[1]
+    change = acceleration - (6.0 * (p1 - p0) / h - 4.0 * d0 - 2.0 * d1) / h
+    x = np.array([1.0, 2.0]) / 3.0
+    at, rate = _BUMP
+    inner = np.empty((2, 2, values.shape[2]))
+    for i in range(2):
+        y = x[i]
+        inner[i, 0] = (
+            (1 + 2 * y) * (1 - y) ** 2 * p0
+            + y * (1 - y) ** 2 * h * d0
+            + y * y * (3 - 2 * y) * p1
+            + y * y * (y - 1) * h * d1
+            + h * h * at[i] * change
+        )
+        inner[i, 1] = (
+            6 * y * (1 - y) * (p1 - p0) / h
+            + (1 - y) * (1 - 3 * y) * d0
+            + y * (3 * y - 2) * d1
+            + h * rate[i] * change
+        )
+    places = knots[0] + h * x
+    return np.insert(knots, 1, places), np.concatenate([values[:1], inner, values[1:]])
+
+
+def _bump() -> tuple[Floats, Floats]:
+    """Values and rates at 1/3 and 2/3 of the C2 cubic spline on [0, 1] that is 0 with rate 0 at both ends,
+    with second derivative 1 at the beginning and 0 at the end.
+    """
+    basis = np.eye(4)
+    left, right = _bends(np.zeros(4), np.zeros(4), basis[0], basis[1])
+    into, out = _bends(basis[0], basis[1], basis[2], basis[3])
+    last, end = _bends(basis[2], basis[3], np.zeros(4), np.zeros(4))
+    rows = np.array([left, right - into, out - last, end])
+    p1, d1, p2, d2 = np.linalg.solve(rows, np.array([1.0, 0.0, 0.0, 0.0]))
+    return np.array([p1, p2]), np.array([d1, d2])
+
+
+def _bends(p0: Floats, d0: Floats, p1: Floats, d1: Floats) -> tuple[Floats, Floats]:
+    """Second derivatives at both ends of a cubic over a third."""
+    h = 1.0 / 3.0
+    slope = (p1 - p0) / h
+    return (6.0 * slope - 4.0 * d0 - 2.0 * d1) / h, (2.0 * d0 + 4.0 * d1 - 6.0 * slope) / h
+
+
+_BUMP = _bump()
+
+
 def path_through(points: Sequence[Point], columns: Sequence[int], present: Present) -> Path:
     """The path through the way-points, from where the machine is.
 
-    columns: place in `present` of each of the way-points' numbers; the other coordinates hold. Raises
+    columns: place in `present` of each of the way-points' numbers; the other coordinates hold. A goal that
+    begins in motion begins with the accelerations of `present` too. Raises
     RequestError (INVALID_GOAL): a first way-point at time 0 that is not where the machine is, unequal
     way-points, times too close, a last way-point in motion.
     """
@@ -59,16 +114,22 @@ def path_through(points: Sequence[Point], columns: Sequence[int], present: Prese
     if times[0] == 0.0:
         _check_start(values[0], present, columns)
         values[0, 0] = present.theta
-        values[0, 1] = np.where(np.isnan(values[0, 1]), present.rate, values[0, 1])
+        open_rate = np.isnan(values[0, 1]) | present.moving
+        values[0, 1] = np.where(open_rate, present.rate, values[0, 1])
+        if present.moving and values.shape[1] == QUINTIC:
+            values[0, 2] = present.acceleration
     else:
         here = np.zeros((1, *values.shape[1:]))
         here[0, 0], here[0, 1] = present.theta, present.rate
+        here[0, 2:] = present.acceleration
         values, times = np.concatenate([here, values]), np.concatenate([[0.0], times])
     _check_times(times, len(times) - len(points))
     _check_end(values[-1, 1], present, len(points) - 1, columns)
     values[-1, 1] = 0.0
     if values.shape[1] == CUBIC:
         values = spline(times, values[:, 0], values[:, 1])
+        if present.moving:
+            times, values = joined(times, values, present.acceleration)
     return Path(present.coordinates, times, values, (0.0, float(times[-1])))
 
 

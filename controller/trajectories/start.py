@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,8 @@ Floats = NDArray[np.float64]
 class Present:
     """A full set of goal coordinates where a goal begins: k indices, names, values and rates.
 
-    `wraps`: angles that mean the same a whole turn on. `tolerance`: how far off a goal may begin.
+    `wraps`: angles that mean the same a whole turn on. `tolerance`: how far off a goal may begin. `moving`:
+    whether the goal begins on the path of another one, whose accelerations then are `acceleration` (0 else).
     """
 
     coordinates: tuple[int, ...]
@@ -31,6 +32,12 @@ class Present:
     rate: Floats
     wraps: NDArray[np.bool_]
     tolerance: Floats
+    acceleration: Floats = field(default_factory=lambda: np.zeros(0))
+    moving: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.acceleration) != len(self.theta):
+            object.__setattr__(self, "acceleration", np.zeros(len(self.theta)))
 
     def nearest(self, values: Floats) -> Floats:
         """Whole turns that bring these values (k) closest to the present ones; 0 where nothing wraps."""
@@ -43,7 +50,9 @@ class Start:
     """State of the machine when a goal is planned.
 
     q, v: joints (nq, nv). theta, rate: all coordinates of the mechanism at q and v (nc). `reference`: the
-    coordinates in which the loop's reference stands, their values and rates; empty when there is none.
+    coordinates in which the loop's reference stands, their values; empty when there is none. `moving`: the
+    goal begins on the path of another one, with `acceleration` (nc), and `reference_rate` and
+    `reference_acceleration` are those of the reference.
     """
 
     q: Floats
@@ -52,6 +61,10 @@ class Start:
     rate: Floats
     reference: tuple[int, ...] = ()
     reference_theta: tuple[float, ...] = ()
+    moving: bool = False
+    acceleration: Floats | None = None
+    reference_rate: tuple[float, ...] = ()
+    reference_acceleration: tuple[float, ...] = ()
 
     @classmethod
     def at(
@@ -105,20 +118,29 @@ class Start:
 
         While a contact is pressed the reference leaves out a freedom, which is taken from the state.
 
-        A rate below the start tolerance (per second) counts as rest.
+        A rate below the start tolerance (per second) counts as rest, unless the goal begins in motion.
         """
-        theta = self.theta[list(chosen)]
+        columns = list(chosen)
+        theta, rate = self.theta[columns], self.rate[columns]
+        change = np.zeros(len(columns)) if self.acceleration is None else self.acceleration[columns]
         if set(self.reference) <= set(chosen):
             held = dict(zip(self.reference, self.reference_theta, strict=True))
             theta = np.array([held.get(index, self.theta[index]) for index in chosen])
-        rate = self.rate[list(chosen)]
+        if self.moving and set(chosen) == set(self.reference):
+            place = [self.reference.index(index) for index in chosen]
+            rate = np.array(self.reference_rate)[place]
+            change = np.array(self.reference_acceleration)[place]
         mechanism = machine.mechanism
         tolerance = np.array([machine.controller.tolerances[index].start for index in chosen])
+        if not self.moving:
+            rate = np.where(np.abs(rate) <= tolerance, 0.0, rate)
         return Present(
             tuple(chosen),
             tuple(mechanism.coordinate_names[index] for index in chosen),
             theta,
-            np.where(np.abs(rate) <= tolerance, 0.0, rate),
+            rate,
             np.array([mechanism.coordinate_wraps[index] for index in chosen]),
             tolerance,
+            change,
+            self.moving,
         )

@@ -1,6 +1,7 @@
 """The planner process: takes jobs on standard input, answers them in order on standard output.
 
     job     {id, method, params: bytes (MessagePack), start: {q, v, coordinates, theta}, slot}
+            start has `running` too where there is a goal before it (`controller.trajectories.running`)
     ready   {ready: true}, once, when the kernels are there; jobs may be sent before
     answer  {id, goal: {slot, length, checksum, duration_s, coordinates, full_speed_s, report}}
             {id, goal: the answer of `check`}
@@ -22,9 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from controller.loads import loaded
 from controller.shared import GOAL_SLOTS, Shared, SharedMismatch
 from controller.trajectories.frames import BadFrame, FrameReader, pack_frame, read_body
 from controller.trajectories.planner import judge, plan
+from controller.trajectories.running import Running, Words
 from controller.trajectories.start import Start
 from machine import Machine
 from multibody.compiling import warm
@@ -35,7 +38,7 @@ from timing.children import ignore_interrupts
 
 Floats = NDArray[np.float64]
 Store = Callable[[int, Floats], None]
-PLANNED = ("move", "send", "check")
+PLANNED = ("move", "send", "append", "speed", "check")
 _READ_BYTES = 1 << 20
 
 
@@ -51,9 +54,17 @@ def run(machine: Machine, shared: Path) -> None:
         import_module("controller.trajectories.closed_walk")
     if machine.mechanism.contacts:
         import_module("controller.trajectories.touch")
+    if machine.regions:
+        import_module("controller.trajectories.regions")
     warm()
     _write(answers, pack_frame({"ready": True}))
-    serve(machine, jobs, answers, lambda slot, words: store(shared, slot, words))
+    serve(
+        machine,
+        jobs,
+        answers,
+        lambda slot, words: store(shared, slot, words),
+        lambda slot, length: fetch(shared, slot, length),
+    )
 
 
 def store(shared: Path, slot: int, words: Floats) -> None:
@@ -70,14 +81,26 @@ def store(shared: Path, slot: int, words: Floats) -> None:
     memory.close()
 
 
-def serve(machine: Machine, jobs: int, answers: int, keep: Store) -> None:
+def fetch(shared: Path, slot: int, length: int) -> Floats:
+    """The words of the goal in a slot. Raises RequestError (NO_LOOP) when the loop's memory is not there."""
+    try:
+        memory = Shared.open(shared)
+    except (OSError, SharedMismatch) as error:
+        text = f"the loop's memory is not there: {error}; ask again when the loop runs"
+        raise RequestError(RequestCode.NO_LOOP, text) from None
+    words: Floats = memory.slot(slot)[:length].copy()
+    memory.close()
+    return words
+
+
+def serve(machine: Machine, jobs: int, answers: int, keep: Store, read: Words) -> None:
     """Answers the jobs read from one descriptor on another, until either is closed."""
     reader = FrameReader()
     while data := os.read(jobs, _READ_BYTES):
         reader.feed(data)
         try:
             while (body := reader.next()) is not None:
-                _write(answers, pack_frame(answer(machine, body, keep)))
+                _write(answers, pack_frame(answer(machine, body, keep, read)))
         except BadFrame as error:  # nobody knows where the next frame begins
             wrong = RequestError(RequestCode.MALFORMED, str(error))
             _write(answers, pack_frame({"id": None, "error": wrong.as_map()}))
@@ -86,17 +109,20 @@ def serve(machine: Machine, jobs: int, answers: int, keep: Store) -> None:
             return
 
 
-def answer(machine: Machine, body: bytes, keep: Store) -> dict[str, Any]:
+def answer(machine: Machine, body: bytes, keep: Store, read: Words) -> dict[str, Any]:
     """The answer to one job."""
     number: Any = None
     try:
         job = _read_job(body)
         number = job["id"]
+        machine = loaded(machine, job["start"].get("payloads") or {})
         start, slot = Start.from_map(machine, job["start"]), job["slot"]
         params = _params(job)
         if job["method"] == "check":
             return {"id": number, "goal": judge(params, machine, start)}
-        made = plan(job["method"], params, machine, start)
+        before = job["start"].get("running")
+        running = None if before is None else Running.from_map(before, read)
+        made = plan(job["method"], params, machine, start, running)
         if slot >= 0:
             keep(slot, made.words)
         return {"id": number, "goal": {"slot": slot, **made.as_map()}}

@@ -18,6 +18,7 @@ from station.cli import (
     recordings,
     states,
     symbolic,
+    teaching,
 )
 
 _PANELS = {
@@ -29,6 +30,7 @@ _PANELS = {
         motion.move,
         motion.send,
         motion.jog,
+        teaching.teach,
         states.pause,
         states.resume,
         states.speed,
@@ -37,6 +39,8 @@ _PANELS = {
         states.stop,
         states.disable,
         states.law,
+        states.gain,
+        states.payload,
         states.advance,
     ),
     "When something went wrong": (states.recover, states.estop, states.reset),

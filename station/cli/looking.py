@@ -23,6 +23,7 @@ def status(link: Link) -> None:
         "state": found["state"] + (f": {found['fault']['text']}" if found.get("fault") else ""),
         "pace": found["pace"],
         "plant": device["text"] or ("connected" if device["connected"] else "not connected"),
+        "homing": "homed" if device.get("homed") else "not homed: it only jogs",
         "processes": f"gateway {found['gateway_pid']}, loop {found['loop_pid'] or '–'}",
         "real time": found["real_time"],
         "ticks": f"{timing['ticks']}, missed {timing['missed']}, lost {timing['lost']}",

@@ -13,6 +13,7 @@ from station.cli.assignments import read_assignments, read_guard
 from station.cli.connected import Link, connected
 from station.cli.failures import DONE, GOAL_FAILED, REFUSED, Misuse
 from station.cli.output import complain, console, emit, say
+from station.cli.states import AtTick
 
 if TYPE_CHECKING:
     from protocol.results import GoalResult, StateResult
@@ -25,6 +26,10 @@ _AFTER_CANCEL_S = 30.0
 _STANDS_WITHIN_S = 10.0
 Assignments = Annotated[
     list[str], typer.Argument(metavar="NAME=VALUE...", help="shoulder_deg=30, or rad and m.")
+]
+NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait for the end.")]
+Replace = Annotated[
+    bool, typer.Option("--replace", help="Take over from the goal under way, without stopping.")
 ]
 
 
@@ -39,14 +44,18 @@ def move(
             "--until-force", metavar="[CONTACT=]N", help="Until a contact is felt; then press it so hard (N)."
         ),
     ] = None,
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait for the end.")] = False,
+    no_wait: NoWait = False,
+    replace: Replace = False,
+    at_tick: AtTick = None,
 ) -> int:
     """A jerk-limited move to rest, shown until it ends. Ctrl-C cancels it."""
     with link.robot(lease=not no_wait) as robot:
         described = robot.describe()
         guard = read_guard(until_force, described)
-        target_of = read_assignments(target, described)
-        goal = robot.move(target_of, speed=speed, wait=False, until_force=guard)
+        targets = read_assignments(target, described)
+        goal = robot.move(
+            targets, speed=speed, wait=False, until_force=guard, replace=replace, at_tick=at_tick
+        )
         return _accepted(link, goal) if no_wait else _follow(link, goal, "move")
 
 
@@ -55,20 +64,32 @@ def send(
     link: Link,
     file: Annotated[Path, typer.Argument(help="Trajectory: YAML, or CSV of way-points.")],
     check: Annotated[bool, typer.Option("--check", help="Only say whether it would be accepted.")] = False,
+    replace: Replace = False,
+    append: Annotated[
+        bool,
+        typer.Option("--append", help="Follow it after the goal under way, without stopping if it fits."),
+    ] = False,
+    no_wait: NoWait = False,
+    at_tick: AtTick = None,
 ) -> int:
     """Follows a trajectory, shown until it ends. Ctrl-C cancels it."""
+    if append and replace:
+        raise Misuse("choose one of --append and --replace")
     from protocol.errors import RequestError
     from station.trajectory_file import read_trajectory_file
 
     read = read_trajectory_file(file)
-    with link.robot(lease=not check) as robot:
+    with link.robot(lease=not (check or no_wait)) as robot:
         try:
             if check:
                 return _checked(link, robot, read)
-            goal = robot.send(read.trajectory)
+            if append:
+                goal = robot.append(read.trajectory, at_tick=at_tick)
+            else:
+                goal = robot.send(read.trajectory, at_tick=at_tick, replace=replace)
         except RequestError as error:
             raise _placed(error, read) from None
-        return _follow(link, goal, file.name)
+        return _accepted(link, goal) if no_wait else _follow(link, goal, file.name)
 
 
 @connected

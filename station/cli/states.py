@@ -8,6 +8,7 @@ import typer
 
 from station.cli.connected import Link, connected
 from station.cli.failures import Misuse
+from station.cli.output import emit, say
 
 AtTick = Annotated[
     int | None, typer.Option("--at-tick", min=0, help="Device tick at which it takes effect; none: at once.")
@@ -40,31 +41,45 @@ def stop(link: Link, at_tick: AtTick = None) -> None:
 
 @connected
 def cancel(
-    link: Link, goal: Annotated[int | None, typer.Option(min=0, help="Only this goal.")] = None
+    link: Link,
+    goal: Annotated[int | None, typer.Option(min=0, help="Only this goal.")] = None,
+    at_tick: AtTick = None,
 ) -> None:
     """Ends the goal under way by a stop on its path."""
-    link.effect("cancel", goal=goal)
+    link.effect("cancel", goal=goal, at_tick=at_tick)
 
 
 @connected
-def pause(link: Link) -> None:
+def pause(link: Link, at_tick: AtTick = None) -> None:
     """Slows the goal to rest on its path and keeps it."""
-    link.effect("pause")
+    link.effect("pause", at_tick=at_tick)
 
 
 @connected
-def resume(link: Link) -> None:
+def resume(link: Link, at_tick: AtTick = None) -> None:
     """Goes on after a pause."""
-    link.effect("resume")
+    link.effect("resume", at_tick=at_tick)
 
 
 @connected
 def speed(
     link: Link,
     fraction: Annotated[float, typer.Argument(min=0.0, max=2.0, help="Of the goal's own speed.")],
+    limit: Annotated[
+        bool, typer.Option("--limit", help="Take the largest feasible speed, if that is less.")
+    ] = False,
+    at_tick: AtTick = None,
 ) -> None:
-    """Scales the speed of the goal under way."""
-    link.effect("speed", fraction=fraction)
+    """Scales the speed of the goal under way; above 1 it is walked through at that speed first."""
+    found = link.ask("speed", 120.0, fraction=fraction, limit=limit or None, at_tick=at_tick)
+    if link.as_json:
+        emit(found)
+        return
+    say(found["state"] + (f": {found['text']}" if found.get("text") else ""))
+    limited = found.get("limited")
+    if limited:
+        what = f"{limited['quantity']} of {limited['coordinate']}" if "coordinate" in limited else "the path"
+        say(f"{found['fraction']:.4g} times its own speed: limited by the {what}")
 
 
 @connected
@@ -111,3 +126,35 @@ def reset(link: Link) -> None:
 def advance(link: Link, ticks: Annotated[int, typer.Argument(min=1, max=10**9)]) -> None:
     """Runs lockstep time by so many ticks."""
     link.effect("advance", timeout_s=1.0e6, ticks=ticks)
+
+
+@connected
+def gain(
+    link: Link,
+    bandwidth: Annotated[float | None, typer.Option("--bandwidth", help="In rad/s.")] = None,
+    damping: Annotated[float | None, typer.Option("--damping", help="Damping ratio.")] = None,
+    at_tick: AtTick = None,
+) -> None:
+    """Changes the gains of the error dynamics, within the bounds of the machine file."""
+    link.effect("set_gain", bandwidth_rad_s=bandwidth, damping_ratio=damping, at_tick=at_tick)
+
+
+@connected
+def payload(
+    link: Link,
+    point: Annotated[str, typer.Argument(help="Point of the machine file where it is carried.")],
+    mass_kg: Annotated[float, typer.Argument(min=0.0, help="0: nothing any longer.")],
+    com_m: Annotated[
+        tuple[float, float, float],
+        typer.Option("--com", metavar="X Y Z", help="Centre of mass from the point, in m."),
+    ] = (0.0, 0.0, 0.0),
+    inertia: Annotated[
+        tuple[float, float, float],
+        typer.Option("--inertia", metavar="XX YY ZZ", help="Moments about its centre of mass, in kg m²."),
+    ] = (0.0, 0.0, 0.0),
+    at_tick: AtTick = None,
+) -> None:
+    """Says what the machine carries, within the bounds of the machine file."""
+    moments = [*inertia, 0.0, 0.0, 0.0]
+    load = {"mass_kg": mass_kg, "com_m": list(com_m), "inertia_kg_m2": moments}
+    link.effect("payload", point=point, **load, at_tick=at_tick)

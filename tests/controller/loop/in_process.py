@@ -14,6 +14,7 @@ from controller.loop.states import State
 from controller.loop.tick import Tick
 from controller.orders import NOW, Order, OrderKind, OrderOutcome
 from controller.records import layout_for
+from controller.shared import GOAL_SLOTS
 from controller.trajectories.block import pack_block
 from machine import Machine, load
 from plant.simulator import Simulator
@@ -40,8 +41,9 @@ class InProcess:
         self.layout = layout_for(self.machine)
         self.simulator = Simulator(self.machine)
         self.slot = np.zeros(1 << 16)
+        self.further_slots = np.zeros((GOAL_SLOTS - 1, 1 << 16))
         self.sound: set[int] = set()
-        self.controller = Tick(self.machine, self.layout, lambda _: self.slot, self.sound)
+        self.controller = Tick(self.machine, self.layout, self.slot_of, self.sound)
         self.supervisor = self.controller.supervisor
         motors, sensors = len(self.machine.motors), len(self.machine.sensors)
         self.inputs = Inputs.sized(sensors, motors, 3 * len(self.machine.force_sensors))
@@ -51,6 +53,10 @@ class InProcess:
         self.period_s = self.machine.controller.period_s
         self._orders = 0
         self._mode, self._effort = int(Mode.BRAKE), np.zeros(motors)
+
+    def slot_of(self, number: int) -> Floats:
+        """The words of a goal slot."""
+        return self.slot if number == 0 else self.further_slots[number - 1]
 
     def tick(self, order: Order | None = None) -> Sample:
         """One period: the plant takes the last command and speaks, we answer, the plant moves on."""

@@ -355,3 +355,17 @@ def test_two_runs_of_the_same_orders_are_the_same_to_the_last_bit() -> None:
         return b"".join(words)
 
     assert run() == run()
+
+
+def test_a_machine_that_is_not_homed_only_jogs(rig: InProcess) -> None:
+    rig.inputs.device_status = int(DeviceStatus.ENABLED)
+    rig.enable()
+    assert rig.send(*rig.swing())["order_outcome"] == OrderOutcome.REFUSED_NOT_HOMED
+    assert rig.order(OrderKind.JOG, length=1, arguments=(3.0, 0.1))["order_outcome"] == OrderOutcome.DONE
+    assert rig.run(0.1)[-1]["state"] == State.ACTIVE
+    rig.order(OrderKind.STOP)
+    rig.until(lambda sample: sample["state"] == State.ACTIVE)
+    rig.inputs.device_status |= int(DeviceStatus.HOMED)
+    assert rig.send(*rig.swing())["order_outcome"] == OrderOutcome.DONE
+    rig.inputs.device_status = int(DeviceStatus.ENABLED)
+    assert rig.tick()["fault"] == FaultCode.NOT_HOMED

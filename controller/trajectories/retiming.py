@@ -1,0 +1,80 @@
+"""A goal under way at another speed: the same path, walked through at the speed that is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controller.trajectories.admission import admit, walk_through
+from controller.trajectories.block import GoalBlock, pack_block
+from controller.trajectories.path import Path
+from controller.trajectories.running import Running
+from controller.trajectories.start import Start
+from controller.trajectories.verdict import largest_speed
+from controller.trajectories.walk import walk
+from machine import Machine
+from protocol.codes import RequestCode
+from protocol.errors import RequestError
+from protocol.requests import SpeedParams
+
+Floats = NDArray[np.float64]
+_WITHIN = 0.999
+"""Of the largest speed, so that the samples of the faster path are within the limits too."""
+_LEAST_WAY_S = 1e-3
+
+
+@dataclass(frozen=True)
+class Retimed:
+    """The block for another speed of a goal's path, and why it is not the speed that was asked for."""
+
+    words: Floats
+    path: Path
+    fraction: float
+    limited: dict[str, Any] | None
+    report: dict[str, Any]
+
+
+def retime(params: SpeedParams, machine: Machine, running: Running) -> Retimed:
+    """Admits the whole path at params.fraction times the goal's own speed.
+
+    With `params.limit`, at the largest speed that is feasible if that is less. Raises RequestError
+    (INFEASIBLE) with data as of admission and `largest_speed`.
+    """
+    own = running.path.stretched(running.own)
+    start = Start.at(machine, _first_pose(machine, running))
+    fraction, limited = params.fraction, None
+    try:
+        admitted = admit(machine, own.stretched(1.0 / fraction), start, where=("fraction",))
+    except RequestError as error:
+        most = _WITHIN * largest_speed(walk_through(machine, own, start))
+        data = {**error.data, "largest_speed": most}
+        if not params.limit or most <= running.own:
+            text = f"at {fraction:g} times its speed {error.message}; at most {most:.4g} times it is feasible"
+            raise RequestError(error.code, text, ("fraction",), data) from None
+        fraction, limited = most, data
+        admitted = admit(machine, own.stretched(1.0 / fraction), start, where=("fraction",))
+    path, old = admitted.path, GoalBlock(running.words)
+    words = pack_block(
+        path.coordinates,
+        path.knots,
+        path.values,
+        path_tolerance=old.path_tolerance.tolist(),
+        goal_tolerance=old.goal_tolerance.tolist(),
+        goal_time_s=old.goal_time_s,
+        stopping=admitted.stopping,
+        full_speed=path.full_speed,
+    )
+    return Retimed(words, path, fraction, limited, admitted.report)
+
+
+def _first_pose(machine: Machine, running: Running) -> Floats:
+    """The joints at the path's beginning, found backwards along it."""
+    back = running.path.part(0.0, max(running.at_s, _LEAST_WAY_S)).backwards()
+    found = walk(machine, back, running.q)
+    if found.reached < len(found.s):
+        text = "the goal under way cannot be followed back to its beginning; try again"
+        raise RequestError(RequestCode.INTERNAL, text)
+    return np.asarray(found.q[-1])

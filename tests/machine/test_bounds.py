@@ -1,0 +1,57 @@
+"""Bounds of gains, payloads and the workspace in a machine file."""
+
+import math
+
+import pytest
+
+import machine
+from machine import shipped_path
+
+GAINS = "gain_bounds: {bandwidth_rad_s: [5, 60], damping_ratio: [0.5, 2]}"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def writes(*changes):
+        text = shipped_path("scara").read_text()
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        path = tmp_path / "scara.yaml"
+        path.write_text(text)
+        return path
+
+    return writes
+
+
+def test_bounds_are_read(write):
+    box = "workspace:\n  tool: {z_m: [-0.1, 0.15], speed_m_s: 0.5}\n\nmotors:"
+    found = machine.load(write(("motors:", box)))
+    (region,) = found.regions
+    assert (region.point, region.low, region.high) == (
+        "tool", (-math.inf, -math.inf, -0.1), (math.inf, math.inf, 0.15)
+    )  # fmt: skip
+    assert region.speed == 0.5
+    assert found.controller.gain_bounds.bandwidth_rad_s == (5, 60)
+    assert found.controller.payloads[0].max_mass_kg == 2
+    bare = machine.load("four_bar").controller
+    assert bare.gain_bounds.damping_ratio == (bare.damping_ratio, bare.damping_ratio)
+    assert machine.load("four_bar").regions == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "text"),
+    [
+        ("motors:", "workspace: {tol: {x_m: [0, 1]}}\nmotors:", "workspace.tol", "tool"),
+        ("motors:", "workspace: {tool: {x_m: [1, 0]}}\nmotors:", "workspace.tool.x_m", "lower"),
+        ("motors:", "workspace: {tool: {speed_m_s: 0}}\nmotors:", "workspace.tool.speed_m_s", "0"),
+        (GAINS, "gain_bounds: {bandwidth_rad_s: [30, 60]}", "controller.gain_bounds.bandwidth_rad_s", "own"),
+        (GAINS, "gain_bounds: {damping_ratio: [0, 2]}", "controller.gain_bounds.damping_ratio", "above 0"),
+        ("{tool: {max_mass_kg: 2", "{hand: {max_mass_kg: 2", "controller.payloads.hand", "point"),
+    ],
+)
+def test_what_does_not_fit_is_told(write, old, new, key, text):
+    (problem,) = machine.check(write((old, new)))
+    assert problem.key.startswith(key)
+    assert text in str(problem)
+    assert problem.line
