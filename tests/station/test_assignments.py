@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from protocol.results import DescribeResult
-from station.cli.assignments import read_assignments
+from station.cli.assignments import read_assignments, read_guard
 from station.cli.failures import Misuse
 
 DESCRIBED = cast(
@@ -54,3 +54,26 @@ def test_positions_are_no_speeds() -> None:
     given: Any = ["shoulder_deg=1"]
     with pytest.raises(Misuse):
         read_assignments(given, DESCRIBED, speeds=True)
+
+
+TOUCHING = cast(
+    DescribeResult,
+    {
+        "machine": "polisher",
+        "forces": [
+            {"name": "table", "kind": "contact", "unit": "N"},
+            {"name": "guide", "kind": "constraint", "unit": "N"},
+        ],
+    },
+)
+
+
+def test_a_guard_names_its_contact_where_there_are_several() -> None:
+    assert read_guard(None, TOUCHING) == {}
+    assert read_guard("5", TOUCHING) == read_guard("table=5", TOUCHING) == {"table": 5.0}
+
+
+@pytest.mark.parametrize("text", ["guide=5", "tabel=5", "table=", "five"])
+def test_a_guard_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(Misuse):
+        read_guard(text, TOUCHING)
