@@ -67,6 +67,10 @@ def plant(
     allowed: Annotated[
         Path | None, typer.Option(help="Folder with the *.public files of the controllers that may connect.")
     ] = None,
+    truth: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Record what the simulated machine really does, period by period."),
+    ] = None,
 ) -> None:
     """Runs the machine itself, simulated or behind a driver: it starts braked and waits for a controller.
 
@@ -89,6 +93,7 @@ def plant(
             lifeline,
             keys,
             allowed,
+            truth,
         )
     except KeyboardInterrupt:  # before the daemon counts signals itself; nothing runs yet
         status = 0
@@ -109,6 +114,7 @@ def _run(
     lifeline: bool,
     keys: Path | None,
     allowed: Path | None,
+    truth: Path | None,
 ) -> int:
     from timing.realtime import RealTimeRefused, single_threaded_blas
 
@@ -145,8 +151,10 @@ def _run(
         secured = server_keys(keys, allowed) if keys is not None and allowed is not None else None
     except (MachineError, EndpointError, NoDriver) as error:
         return _fail(str(error), ExitCode.USAGE)
+    if truth is not None and (driver is not None or not truth.absolute().parent.is_dir()):
+        return _fail("--truth names a file in a folder that exists, and is for simulated machines", 2)
     options = PlantOptions(
-        endpoint, paces, realtime.value, cpu, seed, secured, lifeline, driver, driver_options
+        endpoint, paces, realtime.value, cpu, seed, secured, lifeline, driver, driver_options, truth
     )
     try:
         return run(machine, options, events)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from machine import Machine
@@ -45,6 +46,8 @@ class PlantOptions:
     lifeline: bool = False
     driver: str | None = None
     driver_options: dict[str, Any] = field(default_factory=dict)
+    truth: Path | None = None
+    """Where the simulator's own record goes; None: nowhere."""
 
 
 class Ending:
@@ -85,7 +88,7 @@ def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
             endpoint = options.endpoint or Seat.named(machine.name).plant
             with (
                 DeviceServer(endpoint, options.keys) as server,
-                closing(_machinery(machine, driver, options.seed, events)) as machinery,
+                closing(_machinery(machine, driver, options, events)) as machinery,
             ):
                 if isinstance(machinery, Hardware) and not _started(machinery, ending, events):
                     return ExitCode.DONE
@@ -115,13 +118,16 @@ def _paces_of(driver: Driver, asked: tuple[Pace, ...]) -> tuple[Pace, ...]:
     return both
 
 
-def _machinery(machine: Machine, driver: Driver | None, seed: int, events: Events) -> Machinery:
+def _machinery(machine: Machine, driver: Driver | None, options: PlantOptions, events: Events) -> Machinery:
     """The machine, simulated, or behind its driver."""
     if driver is not None:
         return Hardware(machine, driver, events.say)
     from plant.simulator import Simulator  # its kernels are for those who simulate
+    from plant.truth import RecordedSimulator
 
-    return Simulator(machine, seed)
+    if options.truth is not None:
+        return RecordedSimulator(machine, options.seed, options.truth)
+    return Simulator(machine, options.seed)
 
 
 def _started(hardware: Hardware, ending: Ending, events: Events) -> bool:

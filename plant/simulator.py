@@ -59,9 +59,9 @@ class Simulator:
 
     Views into its memory, none of them to be written from outside: `q`, `v` (nv, true state), `measured_q`,
     `measured_v` (per sensor, of the present state), `measured_force` (N, three a force sensor), `effort` (per
-    motor, what acts), `travel` (nv, length of the way since the last fresh command). `tick` counts periods;
-    `mode` is what acts (`plant.stepping`);
-    `fastest` is the largest speed of a joint. `seed` decides the sensors' noise.
+    motor, what acts), `joint_effort` (nv, what motors put on every joint in the last period), `travel` (nv,
+    length of the way since the last fresh command). `tick` counts periods; `mode` is what acts
+    (`plant.stepping`); `fastest` is the largest speed of a joint. `seed` decides the sensors' noise.
     """
 
     runs_by_itself = False
@@ -78,6 +78,7 @@ class Simulator:
         self._s, self._b = layout.lay_out(machine)
         self._arguments = (*self._work.arguments, self._s, self._b)
         self.q, self.v = self._work.q, self._work.v
+        self.joint_effort = self._work.effort
         self.effort = layout.view(self._s, self._b, layout.EFFORT)
         self._commanded = layout.view(self._s, self._b, layout.COMMANDED)
         self.travel = layout.view(self._s, self._b, layout.TRAVEL)

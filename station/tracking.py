@@ -29,6 +29,8 @@ class Tracking:
     actual: Array
     motors: tuple[str, ...]
     effort: Array
+    rows: NDArray[np.intp]
+    """Where in the log each tick stands (n,)."""
 
     def error(self, coordinate: str) -> Array:
         """Reference minus actual in the measured ticks (n,)."""
@@ -60,10 +62,12 @@ def follow(ticks: Ticks, goal_id: int, coordinates: Sequence[str], begin_s: floa
     Raises ValueError when the log holds no such tick.
     """
     table = ticks.table
-    mine = table[(table["goal_id"] == goal_id) & (table["path_length_s"] > 0)]
+    rows = np.flatnonzero((table["goal_id"] == goal_id) & (table["path_length_s"] > 0))
+    mine = table[rows]
     columns = [ticks.names["coordinate"].index(name) for name in coordinates]
     reference = mine["reference"][:, columns]
-    mine, reference = mine[np.isfinite(reference).all(axis=1)], reference[np.isfinite(reference).all(axis=1)]
+    given = np.isfinite(reference).all(axis=1)
+    rows, mine, reference = rows[given], mine[given], reference[given]
     measured = (mine["path_s"] >= begin_s) & (mine["path_s"] <= end_s)
     if not measured.any():
         raise ValueError(
@@ -78,6 +82,7 @@ def follow(ticks: Ticks, goal_id: int, coordinates: Sequence[str], begin_s: floa
         mine["coordinate"][:, columns],
         ticks.names["effort"],
         mine["effort"],
+        rows,
     )
 
 

@@ -39,6 +39,10 @@ def _command(name: str, about: str) -> Callable[..., int]:
         seconds: Annotated[
             float | None, typer.Option(min=0.01, help="Measured length, s.", show_default="the demo's own")
         ] = None,
+        speed: Annotated[float, typer.Option(min=0.05, max=1.0, help="Share of the demo's own speed.")] = 1.0,
+        exact: Annotated[
+            bool, typer.Option("--exact-sensors", help="Sensors without steps or noise instead of encoders.")
+        ] = False,
         seed: Annotated[int, typer.Option(min=0, help="Seed of the sensors' noise.")] = 0,
         out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for plot and log.")] = Path(
             "linkwork-out"
@@ -64,6 +68,8 @@ def _command(name: str, about: str) -> Callable[..., int]:
             seconds=seconds,
             seed=seed,
             out=out,
+            speed=speed,
+            exact=exact,
             plant_set=tuple(plant_set or ()),
             force_sensor=force_sensor,
         )

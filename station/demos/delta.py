@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 from station.demos.demo import Demo, Measured, Step
@@ -10,8 +11,7 @@ from station.demos.steps import follow, home, move
 PICK_M = {"x": -0.13, "y": -0.05, "z": -0.47}
 PLACE_M = {"x": 0.13, "y": 0.05, "z": -0.47}
 LIFT_M = 0.07
-ROUNDS = 4
-"""There and back again."""
+WAY_S = 0.8
 UP, OVER, DOWN = (0.0, 0.4), (0.2, 0.8), (0.6, 1.0)
 """Parts of the way, as fractions of its time: they overlap, which rounds the corners."""
 STAY = 0.125
@@ -20,11 +20,12 @@ _KNOTS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 Blend = tuple[float, float, float]
 
 
-def rounds(seconds: float) -> dict[str, Any]:
-    """So many rounds in so many seconds. Every part is one smooth step, so six way-points tell a way."""
-    way_s = seconds / (2 * ROUNDS * (1.0 + STAY))
+def rounds(seconds: float, speed: float) -> dict[str, Any]:
+    """There and back, for so many seconds at least. A part is one smooth step: six way-points tell a way."""
+    way_s = WAY_S / speed
+    ways = 2 * max(1, ceil(seconds / (2.0 * way_s * (1.0 + STAY)) - 1e-9))
     points = [_point(0.0, PICK_M, PLACE_M, 0.0, way_s)]
-    for way in range(2 * ROUNDS):
+    for way in range(ways):
         here, there = (PICK_M, PLACE_M) if way % 2 == 0 else (PLACE_M, PICK_M)
         began = way * way_s * (1.0 + STAY)
         points += [_point(began + way_s * x, here, there, x, way_s) for x in _KNOTS[1:]]
@@ -57,10 +58,11 @@ def _blend(x: float, begin: float, end: float, way_s: float) -> Blend:
     )
 
 
-def steps(seconds: float) -> list[Step]:
+def steps(seconds: float, speed: float) -> list[Step]:
     """To where it picks, the rounds, back."""
     measured = Measured(("x", "y", "z"), 0.0, seconds)
-    return [move("to the pick", PICK_M), follow("pick and place", rounds(seconds), measured), home()]
+    path = rounds(seconds, speed)
+    return [move("to the pick", PICK_M), follow("pick and place", path, measured), home()]
 
 
-DEMO = Demo("delta", "A delta robot picks and places", 7.2, steps)
+DEMO = Demo("delta", "A delta robot picks and places", 7.2, steps, truth=True)

@@ -14,13 +14,18 @@ from station.goal import Goal
 
 @dataclass(frozen=True)
 class DemoOptions:
-    """What the command line says. seconds: measured length, s; None: the demo's own."""
+    """What the command line says. seconds: measured length, s; None: the demo's own.
+
+    speed: share of the demo's own speed. exact: sensors that tell positions exactly instead of the file's.
+    """
 
     lockstep: bool = False
     law: str = "pidc"
     seconds: float | None = None
     seed: int = 0
     out: Path = Path("linkwork-out")
+    speed: float = 1.0
+    exact: bool = False
     plant_set: tuple[str, ...] = ()
     """What the plant differs in from the model: "upper_arm.mass_kg=+20%"."""
     force_sensor: bool = True
@@ -76,15 +81,18 @@ def _draw(recording: Recording, path: Path, title: str) -> None:
 class Demo:
     """machine: a name that ships, or a file's path. seconds: measured length unless the user says otherwise.
 
-    steps: what happens between enable and disable, for so many measured seconds. report: the summary's
+    steps: what happens between enable and disable, for so many measured seconds and at which share of the
+    demo's own speed. truth: whether the plant records what it really does, so that figures and picture are of
+    that instead of the controller's estimate. report: the summary's
     figures. draw: writes the picture, given the title. plant, controller: further arguments of the daemons.
     """
 
     machine: str
     title: str
     seconds: float
-    steps: Callable[[float], Sequence[Step]]
+    steps: Callable[[float, float], Sequence[Step]]
     report: Report = tracking_figures
     draw: Draw = _draw
+    truth: bool = False
     plant: tuple[str, ...] = ()
     controller: tuple[str, ...] = ()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from station.log_file import Ticks
-from station.tracking import Tracking, rms
+from station.tracking import Tracking, follow, rms
 
 if TYPE_CHECKING:
-    from station.demos.demo import DemoOptions
+    from station.demos.demo import DemoOptions, Step
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,30 @@ class Recording:
     seconds: float
     ticks: Ticks
     parts: tuple[Part, ...]
+    plant: Mapping[str, Any] | None = None
+    """What the plant's own record says (`station.demos.truth.plant_figures`), where there is one."""
+
+
+def recorded(
+    options: DemoOptions,
+    seconds: float,
+    units: Mapping[str, str],
+    ticks: Ticks,
+    reached: Sequence[tuple[Step, int]],
+) -> Recording:
+    """The recording of a demo: `reached` are the measured steps that were begun, with their goals' numbers.
+
+    Raises ValueError when none was, or a tick of one is missing in the log.
+    """
+    parts = []
+    for step, goal in reached:
+        assert step.measured is not None, "only measured steps are kept"
+        measured = step.measured
+        tracking = follow(ticks, goal, measured.coordinates, measured.begin_s, measured.end_s)
+        parts.append(Part(step.text, goal, tracking))
+    if not parts:
+        raise ValueError("no measured part of the demo was reached")
+    return Recording(options, units, seconds, ticks, tuple(parts))
 
 
 def tracking_figures(recording: Recording) -> dict[str, Any]:
@@ -57,6 +81,7 @@ def tracking_figures(recording: Recording) -> dict[str, Any]:
         },
         "measured_ticks": sum(part["measured_ticks"] for part in each),
         "parts": each,
+        **({} if recording.plant is None else {"plant": dict(recording.plant)}),
     }
 
 

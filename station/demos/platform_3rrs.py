@@ -17,28 +17,28 @@ MOTORS = ("motor_1", "motor_2", "motor_3")
 AWAY_RAD = 0.6
 HEIGHT_M = 0.58
 TILT_RAD, YAW_RAD, HEAVE_M = 0.12, 0.15, 0.03
-TURNS = 3
-"""Of the tilt, in either part."""
+TURNS_PER_S = 0.75
+"""Of the tilt, in either part; it yaws twice in three turns."""
 RAMP_S = 0.5
 
 
-def tilt_and_yaw(seconds: float) -> dict[str, Any]:
+def tilt_and_yaw(seconds: float, speed: float) -> dict[str, Any]:
     """The platform's normal goes round a cone while the platform yaws to and fro."""
-    rate = 2.0 * pi * TURNS / seconds
+    rate = 2.0 * pi * TURNS_PER_S * speed
 
     def motion(u: float) -> dict[str, tuple[float, float, float]]:
         return {
             "roll": _cosine(TILT_RAD, rate, u),
             "pitch": _sine(TILT_RAD, rate, u),
-            "yaw": _sine(YAW_RAD, 2.0 * rate / TURNS, u),
+            "yaw": _sine(YAW_RAD, 2.0 / 3.0 * rate, u),
         }
 
     return along(motion, seconds, RAMP_S)
 
 
-def heave_and_tilt(seconds: float) -> dict[str, Any]:
+def heave_and_tilt(seconds: float, speed: float) -> dict[str, Any]:
     """The platform goes up and down while its normal goes round a cone."""
-    rate = 2.0 * pi * TURNS / seconds
+    rate = 2.0 * pi * TURNS_PER_S * speed
 
     def motion(u: float) -> dict[str, tuple[float, float, float]]:
         height, velocity, acceleration = _sine(HEAVE_M, rate, u)
@@ -61,10 +61,10 @@ def _cosine(size: float, rate: float, u: float) -> tuple[float, float, float]:
     return size * cos(angle), -size * rate * sin(angle), -size * rate**2 * cos(angle)
 
 
-def steps(seconds: float) -> list[Step]:
+def steps(seconds: float, speed: float) -> list[Step]:
     """Each part takes half of the measured time."""
     half = seconds / 2.0
-    first, second = tilt_and_yaw(half), heave_and_tilt(half)
+    first, second = tilt_and_yaw(half, speed), heave_and_tilt(half, speed)
     span = (RAMP_S, RAMP_S + half)
     return [
         move("to the start", begin(first), 0.1),
@@ -77,4 +77,4 @@ def steps(seconds: float) -> list[Step]:
     ]
 
 
-DEMO = Demo("platform_3rrs", "A platform on three legs tilts, yaws and heaves", 8.0, steps)
+DEMO = Demo("platform_3rrs", "A platform on three legs tilts, yaws and heaves", 8.0, steps, truth=True)

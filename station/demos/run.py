@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ from protocol.codes import ResultCode
 from protocol.errors import RequestError
 from station.client import Robot
 from station.demos.demo import Demo, DemoOptions, Stage, Step
-from station.demos.figures import Part, Recording
+from station.demos.figures import recorded
+from station.demos.truth import read_truth, with_truth
+from station.demos.variants import exact_sensors, forces_by_model
 from station.goal import GoalFailed
 from station.log_file import read_ticks
-from station.rig import Rig
-from station.tracking import follow
+from station.rig import Rig, stamp
 
 Show = Callable[[int, float], None]
 Reached = list[tuple[Step, int]]
@@ -34,18 +36,23 @@ def run_demo(demo: Demo, options: DemoOptions, console: Console) -> dict[str, An
     """
     options.out.mkdir(parents=True, exist_ok=True)
     pace = ["--pace", "lockstep", "--realtime", "ignore"] if options.lockstep else []
-    machine = demo.machine if options.force_sensor else forces_by_model(demo.machine, options.out)
+    config = demo.machine if options.force_sensor else forces_by_model(demo.machine, options.out)
+    if options.exact:
+        config = exact_sensors(config, options.out)
     different = [word for setting in options.plant_set for word in ("--plant-set", setting)]
-    plant = [machine, *pace, "--seed", str(options.seed), *different, *demo.plant]
+    plant = [config, *pace, "--seed", str(options.seed), *different, *demo.plant]
+    record = options.out.absolute() / f"{demo.machine}-{stamp()}.plant"
+    if demo.truth:
+        plant += ["--truth", str(record)]
     log = ["--log", str(options.out.absolute())]
-    controller = [machine, *pace, "--law", options.law, *log, *demo.controller]
+    controller = [config, *pace, "--law", options.law, *log, *demo.controller]
     seconds = demo.seconds if options.seconds is None else options.seconds
     summary: dict[str, Any] = {"result": "CANCELLED", "text": "interrupted", "law": options.law}
     summary["mode"] = "lockstep" if options.lockstep else "real time"
     with _interruptible(), suppress(KeyboardInterrupt):
         reached: Reached = []
         units: dict[str, str] = {}
-        steps = demo.steps(seconds)
+        steps = demo.steps(seconds, options.speed)
         with Rig(demo.machine, plant, controller) as rig:
             _wait(rig, console)
             with Robot(endpoint=rig.requests) as robot, _bar(console, steps) as show:
@@ -60,25 +67,19 @@ def run_demo(demo: Demo, options: DemoOptions, console: Console) -> dict[str, An
                     summary |= {"result": refused.name, "text": refused.message}
                 summary |= _timing(robot)
                 _leave(robot)
-        summary |= _measured(demo, options, seconds, units, summary, reached)
+        told = _Told(config, seconds, units, record if demo.truth else None)
+        summary |= _measured(demo, options, told, summary, reached)
     return summary
 
 
-def forces_by_model(machine: str, folder: Path) -> str:
-    """Writes the machine's file anew, with forces that the model finds; returns where it lies."""
-    from ruamel.yaml import YAML
+@dataclass(frozen=True)
+class _Told:
+    """What was found out on the way: machine file, measured seconds, units, the plant's record."""
 
-    from machine.catalogue import shipped, shipped_path
-
-    yaml = YAML()
-    yaml.width = 4096
-    source = shipped_path(machine) if machine in shipped() else Path(machine)
-    data = yaml.load(source)
-    data["controller"].setdefault("force", {})["source"] = "model"
-    written = folder / f"{data['name']}.yaml"
-    with written.open("w", encoding="utf-8") as stream:
-        yaml.dump(data, stream)
-    return str(written.absolute())
+    config: str
+    seconds: float
+    units: dict[str, str]
+    record: Path | None
 
 
 def _wait(rig: Rig, console: Console) -> None:
@@ -128,32 +129,23 @@ def _timing(robot: Robot) -> dict[str, Any]:
 
 
 def _measured(
-    demo: Demo,
-    options: DemoOptions,
-    seconds: float,
-    units: dict[str, str],
-    summary: dict[str, Any],
-    reached: Reached,
+    demo: Demo, options: DemoOptions, told: _Told, summary: dict[str, Any], reached: Reached
 ) -> dict[str, Any]:
-    """What the log says: the demo's figures, and its picture. Without a measured tick neither."""
+    """What log and plant say: the demo's figures, and its picture. Without a measured tick neither."""
     log = Path(summary["log"])
     try:
-        ticks = read_ticks(log)
-        parts = []
-        for step, goal in reached:
-            assert step.measured is not None, "only measured steps are kept"
-            tracking = follow(
-                ticks, goal, step.measured.coordinates, step.measured.begin_s, step.measured.end_s
-            )
-            parts.append(Part(step.text, goal, tracking))
-        if not parts:
-            raise ValueError("no measured part of the demo was reached")
+        recording = recorded(options, told.seconds, told.units, read_ticks(log), reached)
+        if told.record is not None:
+            from machine import load
+
+            machine = load(told.config, options.plant_set)
+            recording = with_truth(recording, read_truth(told.record), machine)
     except ValueError as error:
         return {"text": summary["text"] or str(error), "plot": None}
-    recording = Recording(options, units, seconds, ticks, tuple(parts))
     plot = log.with_suffix(".png")
     demo.draw(recording, plot, demo.title)
-    return {**demo.report(recording), "plot": str(plot)}
+    kept = {} if told.record is None else {"plant_record": str(told.record)}
+    return {**demo.report(recording), "plot": str(plot), **kept}
 
 
 @contextmanager

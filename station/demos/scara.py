@@ -17,24 +17,24 @@ RATE_RAD_S = 0.4 * pi
 """One turn in five seconds."""
 
 
-def helix(seconds: float) -> dict[str, Any]:
+def helix(seconds: float, speed: float = 1.0) -> dict[str, Any]:
     """Xu & Liu's curve (2017): x = 0.05 sin 0.4πt, y = 0.35 + 0.05 cos 0.4πt, z = 0.02 t m, angle 0.
 
-    It is entered and left by a ramp of the path parameter along the curve's extension.
+    It is entered and left by a ramp of the path parameter along the curve's extension. speed: 1 is theirs.
     """
     shape = {
         "center_m": [0.0, 0.35, 0.0],
         "radius_m": 0.05,
-        "rate_rad_s": RATE_RAD_S,
-        "pitch_speed_m_s": 0.02,
+        "rate_rad_s": RATE_RAD_S * speed,
+        "pitch_speed_m_s": 0.02 * speed,
         "duration_s": float(seconds),
     }
     return {"curve": {"helix": shape}, "hold": {"angle": 0.0}, "entry": {"ramp_s": RAMP_S}}
 
 
-def helix_start() -> dict[str, float]:
+def helix_start(speed: float = 1.0) -> dict[str, float]:
     """Where the extended helix begins: the ramp covers half its length before the curve's own start."""
-    t = -RAMP_S / 2.0
+    t = -RAMP_S / 2.0 * speed
     return {
         "x": 0.05 * sin(RATE_RAD_S * t),
         "y": 0.35 + 0.05 * cos(RATE_RAD_S * t),
@@ -43,12 +43,12 @@ def helix_start() -> dict[str, float]:
     }
 
 
-def steps(seconds: float) -> list[Step]:
+def steps(seconds: float, speed: float) -> list[Step]:
     """To the start, along the helix, back."""
     measured = Measured(COORDINATES, RAMP_S, RAMP_S + seconds)
     return [
-        move("to the start", helix_start(), speed=1.0),
-        follow("helix", helix(seconds), measured),
+        move("to the start", helix_start(speed), speed=1.0),
+        follow("helix", helix(seconds, speed), measured),
         home(speed=1.0),
     ]
 

@@ -25,12 +25,12 @@ ABOVE_M, BELOW_M = 0.01, -0.01
 COORDINATES = ("s", "t", "angle")
 
 
-def circle(seconds: float) -> dict[str, Any]:
+def circle(seconds: float, speed: float) -> dict[str, Any]:
     """The circle on the table, entered and left by a ramp, and the force all along; tolerances of both."""
     shape = {
         "center_m": [0.0, 0.0, 0.0],
         "radius_m": RADIUS_M,
-        "rate_rad_s": RATE_RAD_S,
+        "rate_rad_s": RATE_RAD_S * speed,
         "duration_s": float(seconds),
     }
     return {
@@ -42,9 +42,9 @@ def circle(seconds: float) -> dict[str, Any]:
     }
 
 
-def begin() -> dict[str, float]:
+def begin(speed: float) -> dict[str, float]:
     """Above the place where the extended circle begins: half a ramp before it."""
-    angle = -RATE_RAD_S * RAMP_S / 2.0
+    angle = -RATE_RAD_S * speed * RAMP_S / 2.0
     return {"s": RADIUS_M * sin(angle), "t": RADIUS_M * cos(angle), "n": ABOVE_M, "angle": 0.0}
 
 
@@ -56,13 +56,13 @@ def _retract(stage: Stage) -> Goal:
     return stage.robot.move({"n": 3.0 * ABOVE_M}, wait=False)
 
 
-def steps(seconds: float) -> list[Step]:
+def steps(seconds: float, speed: float) -> list[Step]:
     """Above the table, down until it is felt, round and round, off again, back."""
     measured = Measured(COORDINATES, RAMP_S, RAMP_S + seconds)
     return [
-        move("to the start", begin(), share=0.1, speed=1.0),
+        move("to the start", begin(speed), share=0.1, speed=1.0),
         Step("approach", 0.1, _approach),
-        follow("polish", circle(seconds), measured, share=0.6),
+        follow("polish", circle(seconds, speed), measured, share=0.6),
         Step("retract", 0.1, _retract),
         home(share=0.1, speed=1.0),
     ]

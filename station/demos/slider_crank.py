@@ -16,16 +16,15 @@ from station.demos.waypoints import along, begin
 
 STROKE_M = 1.6
 """Amplitude of the first part; 2 m, that of the second, takes full turns."""
-SWINGS = 2
-TURNS = 2
+SWINGS_PER_S = TURNS_PER_S = 0.4
 RAMP_S = 0.5
 FROM_RAD = 0.6
 """Where the turns begin, before their ramp."""
 
 
-def swing(seconds: float) -> dict[str, Any]:
+def swing(seconds: float, speed: float) -> dict[str, Any]:
     """s = STROKE cos ωu, by crank = acos(s/2): twice a period through the crank upright."""
-    rate = 2.0 * pi * SWINGS / seconds
+    rate = 2.0 * pi * SWINGS_PER_S * speed
 
     def motion(u: float) -> dict[str, tuple[float, float, float]]:
         half, phase = STROKE_M / 2.0, rate * u
@@ -36,9 +35,9 @@ def swing(seconds: float) -> dict[str, Any]:
     return along(motion, seconds, RAMP_S)
 
 
-def turn(seconds: float) -> dict[str, Any]:
+def turn(seconds: float, speed: float) -> dict[str, Any]:
     """The crank turns steadily, so s = 2 cos (ωu + φ): upright up and down, twice a turn."""
-    rate = 2.0 * pi * TURNS / seconds
+    rate = 2.0 * pi * TURNS_PER_S * speed
 
     def motion(u: float) -> dict[str, tuple[float, float, float]]:
         return {"crank": (FROM_RAD + rate * u, rate, 0.0)}
@@ -46,18 +45,20 @@ def turn(seconds: float) -> dict[str, Any]:
     return along(motion, seconds, RAMP_S)
 
 
-def steps(seconds: float) -> list[Step]:
+def steps(seconds: float, speed: float) -> list[Step]:
     """Each part takes half of the measured time."""
     half = seconds / 2.0
-    swinging, turning = swing(half), turn(half)
+    swinging, turning = swing(half, speed), turn(half, speed)
     measured = Measured(("crank",), RAMP_S, RAMP_S + half)
     return [
         move("to the start", begin(swinging), 0.05),
         follow("swings", swinging, measured, 0.4),
         move("to the start", begin(turning), 0.05),
         follow("turns", turning, measured, 0.4),
-        home(0.1),
+        home(0.1, speed=1.0),
     ]
 
 
-DEMO = Demo("slider_crank", "A slider moves as a sine, its crank through the branch poses", 10.0, steps)
+DEMO = Demo(
+    "slider_crank", "A slider moves as a sine, its crank through the branch poses", 10.0, steps, truth=True
+)

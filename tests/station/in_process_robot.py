@@ -18,9 +18,9 @@ from controller.trajectories.start import Start
 from machine import Machine
 from protocol.codes import Pace, ResultCode
 from station.demos.demo import Demo, DemoOptions, Stage
-from station.demos.figures import Part, Recording
+from station.demos.figures import Recording, recorded
+from station.demos.truth import Truth, with_truth
 from station.log_file import Ticks
-from station.tracking import follow
 from tests.controller.loop.in_process import InProcess, Sample
 
 Floats = NDArray[np.float64]
@@ -46,16 +46,16 @@ class GoalInProcess:
 
 
 class RobotInProcess:
-    """`truth` holds the plant's q, and `applied` its effort on every joint, at each tick."""
+    """A machine under control, without sockets; time runs while a goal is waited for."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.rig = InProcess(machine)
         self.rig.slot = np.zeros(1 << 20)
         self.samples: list[Sample] = []
-        self.truth: list[Floats] = []
-        self.applied: list[Floats] = []
-        self.plans: list[dict[str, Any]] = []
+        self._q: list[Floats] = []
+        self._applied: list[Floats] = []
+        self._goals = 0
         self._tick()
 
     @property
@@ -101,8 +101,7 @@ class RobotInProcess:
         start = {"q": last["q"].tolist(), "v": last["v"].tolist()}
         start |= {"coordinates": list(held), "theta": list(held.values())}
         made = plan(method, params, self.machine, Start.from_map(self.machine, start))
-        self.plans.append(made.as_map())
-        number = len(self.plans)
+        self._goals = number = self._goals + 1
         self.rig.slot[: len(made.words)] = made.words
         order = 1_000_000 + number
         self.rig.sound.add(order)
@@ -114,9 +113,9 @@ class RobotInProcess:
 
     def _tick(self, order: Order | None = None) -> Sample:
         plant = self.rig.simulator
-        self.truth.append(plant.q.copy())
+        self._q.append(plant.q.copy())
         sample = self.rig.tick(order)
-        self.applied.append(plant.joint_effort.copy() if hasattr(plant, "joint_effort") else plant.effort)
+        self._applied.append(plant.joint_effort.copy())
         self.samples.append(sample)
         return sample
 
@@ -125,28 +124,25 @@ class RobotInProcess:
         names = {each.name: self.rig.layout.names[each.per] for each in CHANNELS if each.per}
         return Ticks(np.array([sample.record for sample in self.samples]), names)
 
+    def truth(self) -> Truth:
+        """What the plant did, as its own record has it."""
+        tick = np.array([float(sample["device_tick"]) for sample in self.samples])
+        return Truth(self.rig.period_s, tick, np.array(self._q), np.array(self._applied))
 
-def perform(demo: Demo, machine: Machine, seconds: float | None = None) -> tuple[RobotInProcess, Recording]:
+
+def perform(demo: Demo, machine: Machine, seconds: float, speed: float = 1.0) -> Recording:
     """Every step of a demo, without daemons."""
-    seconds = demo.seconds if seconds is None else seconds
     robot = RobotInProcess(machine)
     there = robot.state["q"]
     stage = Stage(robot, {name: there[name] for name in machine.controller.goal_coordinates})  # type: ignore[arg-type]
     robot.enable()
-    parts = []
-    for step in demo.steps(seconds):
+    reached = []
+    for step in demo.steps(seconds, speed):
         goal = step.begin(stage)
-        if goal is None:
-            continue
+        assert goal is not None
         goal.wait()
         if step.measured is not None:
-            parts.append((step, goal.number))
-    ticks = robot.ticks()
+            reached.append((step, goal.number))
     units = {each["name"]: each["unit"] for each in robot.describe()["coordinates"]}
-    measured = []
-    for step, number in parts:
-        what = step.measured
-        assert what is not None
-        tracking = follow(ticks, number, what.coordinates, what.begin_s, what.end_s)
-        measured.append(Part(step.text, number, tracking))
-    return robot, Recording(DemoOptions(lockstep=True), units, seconds, ticks, tuple(measured))
+    recording = recorded(DemoOptions(lockstep=True), seconds, units, robot.ticks(), reached)
+    return with_truth(recording, robot.truth(), machine)

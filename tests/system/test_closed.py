@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,3 +61,32 @@ def test_what_cannot_be_reached_or_is_dependent_is_refused_with_the_reason(five_
         with pytest.raises(RequestError, match="3 coordinates, but the machine has only 2"):
             robot.move({"left": 2.0, "x": 0.0, "y": 0.3})
         robot.disable()
+
+
+def test_a_demo_runs_from_one_command(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "station",
+        "demo",
+        "five_bar",
+        "--lockstep",
+        "--json",
+        "--seconds",
+        "0.5",
+    ]
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as runtime:
+        env = {**os.environ, "LINKWORK_RUNTIME_DIR": runtime}
+        run = subprocess.run(
+            [*command, "--out", str(tmp_path)], capture_output=True, text=True, env=env, timeout=200
+        )
+        assert list(Path(runtime).glob("rig-*")) == []
+    assert run.returncode == 0, run.stdout + run.stderr
+    summary = json.loads(run.stdout)
+    assert (summary["result"], summary["mode"], summary["missed_ticks"]) == ("SUCCESSFUL", "lockstep", 0)
+    assert summary["tracking_error_max"] <= 1e-5
+    assert summary["measured_ticks"] == 501
+    assert summary["plant"]["passive_effort_max"] == {"left_elbow": 0.0, "right_elbow": 0.0}
+    assert summary["plant"]["closure_residual_max"] <= 1e-9
+    for name in ("plot", "log", "plant_record"):
+        assert Path(summary[name]).stat().st_size > 0
