@@ -15,7 +15,7 @@ import sympy as sp
 
 from multibody import layout
 from multibody.symbolic.formulas import B_AXES, Placed, gradient
-from multibody.symbolic.tape import NOWHERE, ZERO, Expression, Triple
+from multibody.symbolic.tape import NOWHERE, ZERO, Expression, Triple, exact
 from multibody.symbolic.tree import Rotation, SymbolicTree, WorldMotion
 from multibody.tree import Seat
 
@@ -71,14 +71,14 @@ def coordinates(tree: SymbolicTree) -> SymbolicCoordinates:
     t = mechanism.topology
     kinds = t[t[layout.COORDINATES] : t[layout.COORDINATES + 1]].reshape(-1, 2).tolist()
     found = SymbolicCoordinates([], [], [])
-    for kind, index in kinds:
+    for coordinate, (kind, index) in enumerate(kinds):
         row = [ZERO] * mechanism.nv
         if kind == layout.ON_JOINT:
             row[index] = sp.Integer(1)
             found.theta.append(tree.q[index])
             found.Jdv.append(ZERO)
         else:
-            theta, rate = _of_point(tree, kind, index, row)
+            theta, rate = _of_point(tree, coordinate, kind, index, row)
             found.theta.append(theta)
             found.Jdv.append(rate)
         found.J.append(row)
@@ -92,8 +92,16 @@ def point_seat(tree: SymbolicTree, index: int) -> Seat:
     return Seat(on.link, on.axes, on.origin + on.axes @ np.asarray(point.at_m))
 
 
+def _direction(tree: SymbolicTree, coordinate: int) -> list[float]:
+    """Direction and offset of a coordinate along a line."""
+    p, t = tree.mechanism.parameters, tree.mechanism.topology
+    rows = p[t[layout.DIRECTIONS] : t[layout.DIRECTIONS + 1]].reshape(-1, 4)
+    found: list[float] = rows[coordinate].tolist()
+    return found
+
+
 def _of_point(
-    tree: SymbolicTree, kind: int, index: int, row: list[Expression]
+    tree: SymbolicTree, coordinate: int, kind: int, index: int, row: list[Expression]
 ) -> tuple[Expression, Expression]:
     seat = point_seat(tree, index)
     (axes, origin), motion = tree.frame(seat), tree.motion_of(seat)
@@ -102,6 +110,11 @@ def _of_point(
         k = kind - layout.ON_X
         theta, rate = origin[k], motion.acceleration[k]
         force = tuple(sp.Integer(int(j == k)) for j in range(3))
+    elif kind == layout.ON_ALONG:
+        x, y, z, offset = (exact(value) for value in _direction(tree, coordinate))
+        force = x, y, z
+        theta = tree.tape.put(tree.tape.dot(force, origin) - offset)
+        rate = tree.tape.dot(force, motion.acceleration)
     else:
         placed = Placed(tree.tape)
         place_frame(placed, tree, axes, motion)
