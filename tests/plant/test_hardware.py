@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from plant.events import Events
 from plant.hardware import Hardware
 from plant.homing import find_home
 from plant.machinery import Machinery
+from plant.paces import Slips
 from protocol.codes import DeviceFault, DeviceStatus, Mode
 from tests.plant.toy_driver import Mute, Toy
 
@@ -333,3 +335,18 @@ def test_a_driver_that_fails_at_start_and_end_is_told_by_name(cart):
         hardware.start()
     hardware.close()
     assert "whether toy is braked is not known" in said[-1]
+
+
+def test_periods_that_were_missed_have_passed_all_the_same(cart):
+    machine = cart()
+    hardware, driver, _ = started(machine)
+    ticks, writes = hardware.tick, driver.writes
+    with (Path(os.devnull)).open("wb") as nowhere:
+        desk = SimpleNamespace(
+            machine=machine, machinery=hardware, slipped=0, events=Events(nowhere.fileno())
+        )
+        Slips(desk).after(3, 10**12)
+        assert "advanced over 3 periods" in desk.events.waiting[0].decode()
+    assert (hardware.tick - ticks, driver.writes - writes, desk.slipped) == (3, 0, 0), (
+        "nothing is made up for"
+    )
