@@ -190,7 +190,7 @@ class Robot:
         """
         targets = {**(target or {}), **coordinates}
         asked = {"target": targets, "speed": float(speed), "at_tick": at_tick, "replace": replace or None}
-        goal = self._goal("move", PLAN_S, **asked, until_force=dict(until_force or {}))
+        goal = self._goal("move", PLAN_S, **asked, until_force=dict(until_force) if until_force else None)
         if wait:
             goal.wait()
         return goal
