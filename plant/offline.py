@@ -20,7 +20,14 @@ from multibody.workspace import Workspace
 from plant import offline_kernels as kernels
 from plant.layout import METHODS
 from plant.offline_outputs import Reactions, Tracks, columns_of, known_points, tracked
-from plant.offline_ways import FORMULATIONS, INTEGRATORS, Steps, reactions_of, steps_by
+from plant.offline_ways import (
+    FORMULATIONS,
+    INTEGRATORS,
+    Steps,
+    integrator_of,
+    reactions_of,
+    steps_by,
+)
 from plant.simulator import SimulationDiverged
 from plant.start import put_together
 from plant.switching import Switch, SwitchedAt, perform, refuse_switches, schedule
@@ -115,9 +122,9 @@ def simulate(
 
     dt_s: step (none: the plant's period over its substeps); the last one is shorter where the duration
     demands it. initial: joint positions by name (rad or m) in place of the file's; under constraints the
-    other joints follow. integrator: "adaptive_rk4", "rk4", "gauss" or "semi_implicit" (none: the file's),
-    or for reference "dop853" or "lsoda", whose steps are their own and whose samples are dt apart. effort:
-    one number per motor (N m or N), held. every: keep each so-manieth state, and always the last.
+    other joints follow. integrator: "adaptive_rk4", "rk4", "gauss" or "semi_implicit" (none: the file's,
+    see `integrator_of`), or for reference "dop853" or "lsoda", whose steps are their own and whose samples
+    are dt apart. effort: one number per motor (N m or N), held. every: keep each so-manieth state, and always the last.
     formulation: "projected", "udwadia_kalaba" or "lagrange" (of the constrained acceleration), "minimal" or
     "taylor" (with steps of its own). stabilisation: "projection" of position and velocity after each step,
     "baumgarte" (with the file's α and β, else 100 and 2500) or "none". track: points whose motion is
@@ -128,7 +135,7 @@ def simulate(
     or a constraint that cannot be switched on, SimulationDiverged when the state leaves the finite numbers.
     """
     dt = machine.plant.period_s / machine.plant.substeps if dt_s is None else dt_s
-    method = machine.plant.integrator if integrator is None else integrator
+    method = integrator_of(machine, formulation) if integrator is None else integrator
     _check(duration_s, dt, method, every)
     _known("formulation", formulation, FORMULATIONS)
     _known("stabilisation", stabilisation, STABILISATIONS)

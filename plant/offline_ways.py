@@ -19,7 +19,8 @@ from plant.offline_outputs import Reactions, reactions_along, reactions_of_steps
 
 Floats = NDArray[np.float64]
 
-FORMULATIONS: Final = (*formulations.FORMULATIONS, "minimal", "taylor")
+OWN_STEPS: Final = ("minimal", "taylor")
+FORMULATIONS: Final = (*formulations.FORMULATIONS, *OWN_STEPS)
 ADAPTIVE: Final = ("dop853", "lsoda")
 INTEGRATORS: Final = (*METHODS, *ADAPTIVE)
 
@@ -79,6 +80,12 @@ class KernelSteps:
         return int(self._run(p, t, w, method, dt, count, rows, figures))
 
 
+def integrator_of(machine: Machine, formulation: str) -> str:
+    """The file's integrator, or adaptive_rk4 where the formulation's own steps cannot be made by it."""
+    own = formulation in OWN_STEPS and machine.plant.integrator == "gauss"
+    return "adaptive_rk4" if own else machine.plant.integrator
+
+
 def steps_by(
     machine: Machine, work: Workspace, formulation: str, method: str, stabilisation: str, switched: bool
 ) -> Steps:
@@ -87,7 +94,7 @@ def steps_by(
     `switched`: whether constraints are switched on the way. Raises ValueError where they do not go together,
     and for machines that `taylor` cannot take.
     """
-    own = formulation in ("minimal", "taylor")
+    own = formulation in OWN_STEPS
     if own and stabilisation == "baumgarte":
         raise ValueError(f"{formulation} has no stabilisation by Baumgarte: take projection (or none)")
     if own and method in (*ADAPTIVE, "gauss"):

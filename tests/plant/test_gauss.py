@@ -63,3 +63,11 @@ def test_not_where_something_touches(tmp_path: Path) -> None:
     path.write_text(touching.replace("gauss", "rk4"))
     with pytest.raises(ValueError, match="take integrator adaptive_rk4"):
         simulate(load(path), 0.1, integrator="gauss")
+
+
+@pytest.mark.parametrize("formulation", ["projected", "udwadia_kalaba", "lagrange", "minimal"])
+def test_a_file_that_names_it_is_simulated_in_every_formulation(formulation: str) -> None:
+    crank = load("slider_crank")
+    assert crank.plant.integrator == "gauss"
+    there = simulate(crank, 0.2, formulation=formulation).q[-1]
+    np.testing.assert_allclose(there, simulate(crank, 0.2, integrator="rk4").q[-1], atol=2e-5)
