@@ -124,7 +124,8 @@ def simulate(
     demands it. initial: joint positions by name (rad or m) in place of the file's; under constraints the
     other joints follow. integrator: "adaptive_rk4", "rk4", "gauss" or "semi_implicit" (none: the file's,
     see `integrator_of`), or for reference "dop853" or "lsoda", whose steps are their own and whose samples
-    are dt apart. effort: one number per motor (N m or N), held. every: keep each so-manieth state, and always the last.
+    are dt apart. effort: one number per motor (N m or N), held. every: keep each so-manieth state, and
+    always the last.
     formulation: "projected", "udwadia_kalaba" or "lagrange" (of the constrained acceleration), "minimal" or
     "taylor" (with steps of its own). stabilisation: "projection" of position and velocity after each step,
     "baumgarte" (with the file's α and β, else 100 and 2500) or "none". track: points whose motion is
