@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from machine.bounds import gain_bounds, payload_bounds
+from machine.bound_sections import payload_bounds
+from machine.bounds import gain_bounds
 from machine.compliance import stop_of
 from machine.constraints import Constraint as ConstraintOfFile
 from machine.constraints import coordinates_in_formulas, named_coordinates

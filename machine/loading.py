@@ -9,12 +9,12 @@ from typing import Any
 
 from machine import building
 from machine.advice import warnings_of
-from machine.bounds import regions
+from machine.bound_sections import regions
 from machine.catalogue import shipped, shipped_path
 from machine.compliance import check_steps, with_compliance
 from machine.controllable import leverage_warnings
 from machine.description import Machine, interface_of
-from machine.drivers import driver_settings
+from machine.driver_section import driver_settings
 from machine.file import MachineFile
 from machine.goals import goal_coordinates
 from machine.hashes import fingerprint

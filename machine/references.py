@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from machine.bounds import check_bounds
+from machine.bound_sections import check_bounds
 from machine.compliance import check_contacts
 from machine.constraint_references import check_constraints
-from machine.drivers import check_driver
+from machine.driver_section import check_driver
 from machine.file import MachineFile
 from machine.freedoms import coordinates, freedoms, initial_keys, initial_names, joint_limits, owned
 from machine.names import nearest

@@ -21,9 +21,9 @@ from controller.laws.closed import evaluate_closed
 from controller.laws.driving import motor_forces
 from controller.laws.leverage import FADING
 from controller.loop.branch import Branch
-from controller.loop.model import without_touch
 from controller.loop.quality import Quality
 from controller.loop.redundancy import Redundancy, weights
+from controller.loop.untouched import without_touch
 from machine import Machine
 from multibody.branches import replace_lost_rows
 from multibody.compiling import (

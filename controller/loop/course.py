@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from controller.laws import LawKind, Reference
 from controller.loop.goals import Follow, Following, GoalStatus, Hold, Jog, Motion
+from controller.loop.jogging import Jogging
 from controller.loop.limits import Limited
 from controller.loop.pressing import Pressing
-from controller.loop.regions import Regions
 from controller.loop.splices import Junction
 from controller.loop.watch import Watch
 from controller.orders import GoalBegin, Order, OrderKind, OrderOutcome
@@ -42,15 +42,9 @@ class Course:
         self._motion_law = LawKind.SERVO if settings.law == "servo" else LawKind.PIDC
         self._start_tolerance = np.array([tolerance.start for tolerance in settings.tolerances])
         self._watch, self._slot = watch, slot
-        self._motions = estimate.basis if machine.is_constrained else np.eye(machine.mechanism.nv)
-        self._theta, self._J, self._q, self._v = (
-            estimate.theta,
-            estimate.J,
-            estimate.q[: len(estimate.v)],
-            estimate.v,
-        )
+        self._theta, self._v = estimate.theta, estimate.v
         self._period_s = settings.period_s
-        self._regions = Regions(machine, estimate)
+        self._jogging = Jogging(machine, watch, estimate)
         self._error = np.zeros(len(names))
         self._time_s = 0.0
         self._settling_since_s = 0.0
@@ -113,10 +107,10 @@ class Course:
         """Looks at the motion under way; False when its path tolerance was just violated: it stops then."""
         motion = self.motion
         if isinstance(motion, Jog):
-            if not self._may_go_on(motion):
+            if not self._jogging.may_go_on(motion):
                 self.limited |= int(Limited.JOG_POSITION)
                 motion.stop()
-            elif self._regions and (share := self._speed_share(self.now.velocity)) < 1.0:
+            elif (share := self._jogging.speed_share(motion.index, self.now.velocity)) < 1.0:
                 self.limited |= int(Limited.JOG_VELOCITY)
                 motion.slow(share)
             if motion.resting:
@@ -132,28 +126,6 @@ class Course:
         if isinstance(self.motion, Follow) and self.motion.ease(self._period_s, limited=slow):
             bits |= int(Limited.PATH_RATE)
         self.limited |= bits
-
-    def _may_go_on(self, jog: Jog) -> bool:
-        """Whether every joint, stopped a tick from now, would still come to rest inside its limits."""
-        rest = np.zeros(len(jog.index))
-        jog.rest_after(self._period_s, rest)
-        way = self._joint_rates(jog.index, rest - self._theta[jog.index])
-        if way is None or not self._watch.within(self._q + way):
-            return False
-        return not self._regions or self._regions.admits(way)
-
-    def _joint_rates(self, index: NDArray[np.int64], rates: Floats) -> Floats | None:
-        """Velocities of the joints (nv) at which these coordinates have these rates, or None."""
-        try:
-            motions = self._motions[: len(rates)]
-            return np.asarray(motions.T @ np.linalg.solve(self._J[index] @ motions.T, rates))
-        except np.linalg.LinAlgError:
-            return None
-
-    def _speed_share(self, rates: Floats) -> float:
-        """The part of a jog's velocities that the points' largest speeds leave."""
-        v = self._joint_rates(self.motion.index, rates)
-        return 1.0 if v is None else self._regions.share(v)
 
     def _check_goal(self, goal: Follow) -> bool:
         if goal.stopping:
@@ -376,7 +348,7 @@ class Course:
             self.law = self._motion_law
         elif not np.array_equal(self.motion.index, index):
             return OrderOutcome.REFUSED_BUSY
-        if self._regions and (share := self._speed_share(velocity)) < 1.0:
+        if (share := self._jogging.speed_share(index, velocity)) < 1.0:
             velocity *= share
             self.limited |= int(Limited.JOG_VELOCITY)
         if self.motion.want(velocity, self._time_s + JOG_DEAD_MAN_S):

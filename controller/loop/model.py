@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.loop.quality import Quality
+from controller.loop.untouched import without_touch
 from machine import Machine
 from multibody import Workspace
 from multibody.compiling import (
@@ -26,9 +27,8 @@ from multibody.coordinates import coordinates
 from multibody.dynamics import dynamics
 from multibody.integrate import rk4
 from multibody.kinematics import kinematics
-from multibody.layout import EFFORT, HELD, Q, V
+from multibody.layout import EFFORT, Q, V
 from multibody.views import copy, vector
-from multibody.workspace import touches
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -104,13 +104,6 @@ def declare(machine: Machine) -> None:
     if machine.mechanism.contacts and machine.force_rows:
         import_module("controller.laws.hybrid")
         import_module("controller.loop.senses")
-
-
-def without_touch(work: Workspace) -> Workspace:
-    """The workspace, in which stops and contacts do not push: where they are is not known so exactly."""
-    if touches(work):
-        work.buffer[work.topology[HELD]] = 1.0
-    return work
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, BUFFER, INTEGERS, VECTOR, VECTOR, float64))

@@ -24,7 +24,8 @@ from controller.trajectories.force_part import ForcePart
 from controller.trajectories.path import Path
 from controller.trajectories.singularity import SINGULAR_BELOW, smallest_singular_value
 from controller.trajectories.start import Start
-from controller.trajectories.walk import Walk, walk
+from controller.trajectories.walk import Walk
+from controller.trajectories.walking import walk
 from machine import Machine
 from machine.controllable import LEAST_LEVERAGE
 from protocol.codes import ResultCode

@@ -14,7 +14,7 @@ from controller.trajectories.path import Path
 from controller.trajectories.running import Running
 from controller.trajectories.start import Start
 from controller.trajectories.verdict import largest_speed
-from controller.trajectories.walk import walk
+from controller.trajectories.walking import walk
 from machine import Machine
 from protocol.codes import RequestCode
 from protocol.errors import RequestError

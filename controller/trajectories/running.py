@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from controller.trajectories.block import BlockError
 from controller.trajectories.path import Path
 from controller.trajectories.start import Start
-from controller.trajectories.walk import walk
+from controller.trajectories.walking import walk
 from machine import Machine
 from multibody.coordinates import coordinates
 from multibody.kinematics import kinematics

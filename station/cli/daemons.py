@@ -58,9 +58,9 @@ def _command(name: str, about: str) -> Callable[..., int]:
         ] = True,
     ) -> int:
         from station.demos import demo_named
-        from station.demos.demo import DemoOptions
         from station.demos.report import show_summary
         from station.demos.run import run_demo
+        from station.demos.stage import DemoOptions
 
         options = DemoOptions(
             lockstep=lockstep,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import ceil
 from typing import Any
 
-from station.demos.demo import Demo, Measured, Step
+from station.demos.demo import Demo
+from station.demos.stage import Measured, Step
 from station.demos.steps import follow, home, move
 
 PICK_M = {"x": -0.13, "y": -0.05, "z": -0.47}

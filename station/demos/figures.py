@@ -12,7 +12,7 @@ from station.log_file import Ticks
 from station.tracking import Tracking, follow, rms
 
 if TYPE_CHECKING:
-    from station.demos.demo import DemoOptions, Step
+    from station.demos.stage import DemoOptions, Step
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from math import cos, pi, sin
 from typing import Any
 
-from station.demos.demo import Demo, Measured, Step
+from station.demos.demo import Demo
+from station.demos.stage import Measured, Step
 from station.demos.steps import follow, home, move
 from station.demos.waypoints import along, begin
 

@@ -15,8 +15,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from protocol.codes import ResultCode
 from protocol.errors import RequestError
 from station.client import Robot
-from station.demos.demo import Demo, DemoOptions, Stage, Step
+from station.demos.demo import Demo
 from station.demos.figures import recorded
+from station.demos.stage import DemoOptions, Stage, Step
 from station.demos.truth import read_truth, with_truth
 from station.demos.variants import exact_sensors, forces_by_model
 from station.goal import GoalFailed

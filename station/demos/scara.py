@@ -6,8 +6,9 @@ from math import cos, pi, sin
 from pathlib import Path
 from typing import Any
 
-from station.demos.demo import Demo, Measured, Step
+from station.demos.demo import Demo
 from station.demos.figures import Recording, tracking_figures
+from station.demos.stage import Measured, Step
 from station.demos.steps import follow, home, move
 from station.tracking import Tracking, rms
 

@@ -8,9 +8,10 @@ from math import cos, sin
 from pathlib import Path
 from typing import Any
 
-from station.demos.demo import Demo, Measured, Stage, Step
+from station.demos.demo import Demo
 from station.demos.figures import Recording, tracking_figures
 from station.demos.force_figures import draw_forces, force_figures
+from station.demos.stage import Measured, Stage, Step
 from station.demos.steps import follow, home, move
 from station.goal import Goal
 

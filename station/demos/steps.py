@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from station.demos.demo import Measured, Stage, Step
+from station.demos.stage import Measured, Stage, Step
 from station.goal import Goal
 
 GENTLY = 0.25

@@ -17,8 +17,9 @@ from controller.trajectories.planner import plan
 from controller.trajectories.start import Start
 from machine import Machine
 from protocol.codes import Pace, ResultCode
-from station.demos.demo import Demo, DemoOptions, Stage
+from station.demos.demo import Demo
 from station.demos.figures import Recording, recorded
+from station.demos.stage import DemoOptions, Stage
 from station.demos.truth import Truth, with_truth
 from station.log_file import Ticks
 from tests.controller.loop.in_process import InProcess, Sample

@@ -11,7 +11,7 @@ from controller.loop.goals import Follow, GoalStatus
 from controller.loop.states import State
 from controller.orders import OrderKind
 from controller.trajectories.path import Path
-from controller.trajectories.walk import walk
+from controller.trajectories.walking import walk
 from machine import Machine, load
 from multibody.kinematics import kinematics
 from multibody.projection import position_residual

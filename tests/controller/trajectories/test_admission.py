@@ -12,7 +12,8 @@ from controller.trajectories.admission import admit
 from controller.trajectories.path import Path
 from controller.trajectories.planner import plan
 from controller.trajectories.start import Start
-from controller.trajectories.walk import samples, walk
+from controller.trajectories.walk import samples
+from controller.trajectories.walking import walk
 from multibody.functions import inverse_dynamics
 from protocol.codes import ResultCode
 from protocol.errors import RequestError

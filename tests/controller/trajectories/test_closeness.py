@@ -7,7 +7,7 @@ from controller.trajectories.moves import path_to
 from controller.trajectories.path import Path
 from controller.trajectories.planner import plan
 from controller.trajectories.start import Start
-from controller.trajectories.walk import walk
+from controller.trajectories.walking import walk
 from machine import Machine, load
 from machine.assembly import admitted
 from protocol.errors import RequestError

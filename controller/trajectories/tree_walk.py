@@ -1,0 +1,181 @@
+"""The walk along a path of a machine without closures: inverse kinematics and dynamics at every sample."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controller.trajectories.block import hermite, places
+from controller.trajectories.path import Path
+from controller.trajectories.singularity import scales
+from controller.trajectories.walk import CLOSE, LONGEST_STEP, NEWTON_STEPS, Walk, samples
+from machine import Machine
+from multibody.compiling import (
+    BUFFER,
+    FLAGS,
+    INTEGERS,
+    MATRIX,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    int64,
+    kernel,
+)
+from multibody.coordinates import coordinates
+from multibody.dynamics import dynamics
+from multibody.kinematics import kinematics
+from multibody.layout import JDV, NV, THETA, H, J, M, Q, V
+from multibody.linear import lu_apply, lu_factor, lu_solve
+from multibody.views import matrix, vector
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+def tree_walk(machine: Machine, path: Path, q: Floats) -> Walk:
+    """`controller.trajectories.walking.walk` for a machine without closures."""
+    mechanism = machine.mechanism
+    words = path.pack(machine, np.ones((3, 1)), {}, None)
+    piece, offset = samples(path.knots)
+    chosen = np.array(path.coordinates, np.int64)
+    k, nv = len(chosen), mechanism.nv
+    workspace = mechanism.workspace()
+    workspace.q[:] = q
+    rows, columns = scales(mechanism, path.coordinates)
+    wraps = np.array(mechanism.coordinate_wraps)[chosen]
+    out = np.zeros((len(piece), 6 * nv + 4 * k + 1))
+    reached = walk_samples(*workspace.arguments, words, piece, offset, chosen, wraps, rows, columns, out)
+
+    def part(start: int, width: int) -> Floats:
+        return np.ascontiguousarray(out[:, start : start + width])
+
+    goal = 6 * nv
+    return Walk(
+        s=path.knots[piece] + offset,
+        piece=piece,
+        q=part(0, nv),
+        q1=part(nv, nv),
+        q2=part(2 * nv, nv),
+        inertia=part(3 * nv, nv),
+        rest=part(4 * nv, nv),
+        motion=part(5 * nv, nv),
+        d0=part(goal, k),
+        d1=part(goal + k, k),
+        d2=part(goal + 2 * k, k),
+        d3=part(goal + 3 * k, k),
+        hold=out[:, -1].copy(),
+        reached=int(reached),
+    )
+
+
+@kernel(
+    int64(
+        PARAMETERS, TOPOLOGY, BUFFER, VECTOR, INTEGERS, VECTOR, INTEGERS, FLAGS, VECTOR, VECTOR, MATRIX
+    )
+)  # fmt: skip
+def walk_samples(
+    p: Floats,
+    t: Integers,
+    w: Floats,
+    words: Floats,
+    piece: Integers,
+    offset: Floats,
+    chosen: Integers,
+    wraps: NDArray[np.bool_],
+    rows: Floats,
+    columns: Floats,
+    out: Floats,
+) -> int:
+    """Fills `out` sample by sample (columns as in `Walk`, q first); returns how many samples could be
+    reached.
+
+    w holds the pose to begin from. Inverse kinematics by Newton's method from the pose extrapolated from
+    the last sample.
+    """
+    nv, k, count = t[NV], len(chosen), len(piece)
+    _, order, _, knots, values = places(words)
+    stride = order * k
+    q, v, theta, bias = vector(t, w, Q), vector(t, w, V), vector(t, w, THETA), vector(t, w, JDV)
+    mass, h, jacobian = matrix(t, w, M, nv), vector(t, w, H), matrix(t, w, J, nv)
+    goal, d1, d2, x = np.empty(k), np.empty(k), np.empty(k), np.empty(nv)
+    a, inverse, pivots = np.empty((k, nv)), np.empty((nv, k)), np.empty(nv, np.int64)
+    before = 0.0
+    for n in range(count):
+        start = words[knots + piece[n]]
+        length = words[knots + piece[n] + 1] - start
+        for i in range(k):
+            goal[i], d1[i], d2[i], third = hermite(
+                words, values + piece[n] * stride + i, stride, k, order, length, offset[n]
+            )
+            at = 6 * nv + i
+            out[n, at], out[n, at + k], out[n, at + 2 * k], out[n, at + 3 * k] = goal[i], d1[i], d2[i], third
+        if n > 0:
+            ds = start + offset[n] - before
+            for j in range(nv):
+                q[j] += ds * (out[n - 1, nv + j] + 0.5 * ds * out[n - 1, 2 * nv + j])
+        before = start + offset[n]
+
+        found = False
+        for _ in range(NEWTON_STEPS):
+            kinematics(p, t, w)
+            coordinates(p, t, w)
+            size = 0.0
+            for i in range(k):
+                x[i] = goal[i] - theta[chosen[i]]
+                if wraps[i]:
+                    x[i] -= 2.0 * np.pi * np.round(x[i] / (2.0 * np.pi))
+                size = max(size, abs(rows[i] * x[i]))
+                for j in range(nv):
+                    a[i, j] = jacobian[chosen[i], j]
+            if not lu_solve(a, pivots, x) > 1e-14:
+                return n
+            longest = 0.0
+            for j in range(nv):
+                longest = max(longest, abs(x[j] / columns[j]))
+            shorten = 1.0 if longest <= LONGEST_STEP else LONGEST_STEP / longest
+            for j in range(nv):
+                q[j] += shorten * x[j]
+            if size < CLOSE and shorten == 1.0:
+                found = True
+                break
+        if not found:
+            return n
+
+        for j in range(nv):
+            v[j] = 0.0
+        dynamics(p, t, w)
+        coordinates(p, t, w)
+        for i in range(k):
+            for j in range(nv):
+                a[i, j] = jacobian[chosen[i], j]
+        if not lu_factor(a, pivots) > 1e-14:
+            return n
+        square = 0.0
+        for c in range(k):
+            for i in range(k):
+                x[i] = 1.0 if i == c else 0.0
+            lu_apply(a, pivots, x)
+            for j in range(nv):
+                inverse[j, c] = x[j]
+                square += (x[j] / (columns[j] * rows[c])) ** 2
+        for j in range(nv):
+            rate = 0.0
+            for c in range(k):
+                rate += inverse[j, c] * d1[c]
+            v[j] = rate
+            out[n, j], out[n, nv + j], out[n, 4 * nv + j] = q[j], rate, h[j]
+        dynamics(p, t, w)
+        coordinates(p, t, w)
+        for j in range(nv):
+            change = 0.0
+            for c in range(k):
+                change += inverse[j, c] * (d2[c] - bias[chosen[c]])
+            out[n, 2 * nv + j] = change
+        for j in range(nv):
+            inertia, motion = 0.0, h[j] - out[n, 4 * nv + j]
+            for c in range(nv):
+                inertia += mass[j, c] * v[c]
+                motion += mass[j, c] * out[n, 2 * nv + c]
+            out[n, 3 * nv + j], out[n, 5 * nv + j] = inertia, motion
+        out[n, 6 * nv + 4 * k] = 1.0 / np.sqrt(square)
+    return count
