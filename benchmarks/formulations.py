@@ -19,7 +19,7 @@ from machine import Machine, load, shipped
 from multibody.acceleration import Formulation, RedundantRows, acceleration
 from multibody.assembly import AssemblyError, assemble
 from multibody.evaluation import constraint_evaluation
-from multibody.functions import bias, friction, mass_matrix
+from multibody.functions import bias, coordinate_values, friction, mass_matrix
 from multibody.projector import saddle_point
 
 Array = NDArray[np.float64]
@@ -40,8 +40,15 @@ def random_states(machine: Machine, count: int, seed: int = 0) -> list[tuple[Arr
             values = there.singular_values
             if there.rank < state.ordinary_rank or values[there.rank - 1] < LEAST_RATIO * values[0]:
                 continue
-        found.append((state.q, state.v, rng.normal(size=mechanism.nv) * 5.0))
+        if in_the_air(machine, state.q):
+            found.append((state.q, state.v, rng.normal(size=mechanism.nv) * 5.0))
     return found
+
+
+def in_the_air(machine: Machine, q: Array) -> bool:
+    """Whether no point is pressed against its plane at q; forces of contacts belong to no formulation."""
+    there = coordinate_values(machine.mechanism, q)
+    return all(there[row.gap] > 0.0 for row in machine.force_rows if row.gap >= 0)
 
 
 def reference(machine: Machine, q: Array, v: Array, effort: Array) -> tuple[Array, Array]:

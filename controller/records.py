@@ -112,6 +112,9 @@ CHANNELS: tuple[Channel, ...] = (
     _wall("real_time_ns", "int", "ns", "wall clock (Unix time) when the state was in hand"),
 )  # fmt: skip
 
+SETTINGS = ("bandwidth", "damping_ratio")
+"""Channels that tell how the controller is set, not what it found or did."""
+
 RING_FIELDS = ("received_ns", "sent_ns", "missed", "real_time_ns")
 """The wall-clock channels, which the loop process fills in after the step."""
 

@@ -18,7 +18,7 @@ from controller.gateway.logged_orders import GoalWords
 from controller.loop.exchange import Inputs, Outputs
 from controller.loop.tick import Tick
 from controller.orders import NOW, Order, OrderKind, OrderOutcome
-from controller.records import CHANNELS, RecordLayout, field_name, layout_for
+from controller.records import CHANNELS, SETTINGS, RecordLayout, field_name, layout_for
 from machine import Machine
 from station.recording import NoRecording, Recording
 
@@ -123,7 +123,7 @@ def replay(
 
 
 def _check(recording: Recording, layout: RecordLayout) -> list[str]:
-    """The channels to compare. Raises NoRecording."""
+    """The channels to compare: what follows from the settings, not these themselves. Raises NoRecording."""
     table, dtype = recording.table, layout.dtype
     there = set(table.dtype.names or ())
     where = recording.paths[0]
@@ -147,7 +147,8 @@ def _check(recording: Recording, layout: RecordLayout) -> list[str]:
                 f"{where} is of another machine: its {channel.name} has {', '.join(recorded) or 'nothing'}, "
                 f"that of the machine here {', '.join(names) or 'nothing'}"
             )
-    return [channel.name for channel in deterministic if dtype[channel.name].itemsize > 0]
+    names = [channel.name for channel in deterministic if dtype[channel.name].itemsize > 0]
+    return [name for name in names if name not in SETTINGS]
 
 
 def _alike(recorded: np.dtype[Any], layout: RecordLayout) -> int:

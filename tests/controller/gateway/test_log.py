@@ -63,6 +63,9 @@ def test_every_number_of_a_tick_comes_back_through_an_independent_reader(
     for row, (_, time_ns, tick) in zip(table, found, strict=True):
         assert time_ns == row["real_time_ns"]
         for channel in CHANNELS:
+            if layout.width(channel) == 0:
+                assert not hasattr(tick, channel.name)
+                continue
             value = getattr(tick, channel.name)
             if channel.per:
                 value = [getattr(value, name) for name in value.__slots__]
