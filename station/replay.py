@@ -147,8 +147,8 @@ def _check(recording: Recording, layout: RecordLayout) -> list[str]:
                 f"{where} is of another machine: its {channel.name} has {', '.join(recorded) or 'nothing'}, "
                 f"that of the machine here {', '.join(names) or 'nothing'}"
             )
-    there_are = [channel.name for channel in deterministic if dtype[channel.name].itemsize > 0]
-    return [name for name in there_are if name not in SETTINGS]
+    recorded_here = [channel.name for channel in deterministic if dtype[channel.name].itemsize > 0]
+    return [name for name in recorded_here if name not in SETTINGS]
 
 
 def _alike(recorded: np.dtype[Any], layout: RecordLayout) -> int:
