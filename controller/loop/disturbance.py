@@ -42,11 +42,12 @@ class DisturbanceObserver:
 
     def with_it(self, sent: Floats) -> Floats:
         """The efforts (motors) under which a prediction is made: what is sent, and the disturbance."""
-        return np.add(sent, self.effort, out=self._acting)
+        return np.add(sent, self.effort, out=self._acting) if self.on else sent
 
     def expect(self, v: Floats) -> None:
         """The predicted velocities (nv), before the sensors correct them."""
-        self._predicted[:] = v
+        if self.on:
+            self._predicted[:] = v
 
     def update(self, law: LawKind, v: Floats, dt: float) -> None:
         """After the estimate v (nv) of a tick that was predicted, dt seconds after the last one."""
@@ -61,4 +62,5 @@ class DisturbanceObserver:
 
     def reset(self) -> None:
         """Knows nothing."""
-        self.effort.fill(0.0)
+        if self.on:
+            self.effort.fill(0.0)

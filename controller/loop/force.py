@@ -89,6 +89,8 @@ class ForceControl:
 
     def write(self, felt: Floats, wanted: Floats, push: Floats) -> None:
         """Tells a record what is felt and, of forces that are controlled, what is wanted and pushed."""
+        if not self._rows:
+            return
         felt[:] = self.felt
         for told, values in ((wanted, self.forces.wanted), (push, self.forces.push)):
             told[:] = np.where(self.forces.grip == Grip.PRESS, values, np.nan)
@@ -98,11 +100,13 @@ class ForceControl:
     @property
     def pressing(self) -> bool:
         """Whether any force, or a gap in its place, is held."""
-        return bool(np.any(self.forces.grip != Grip.FREE))
+        return bool(self._rows) and bool(np.any(self.forces.grip != Grip.FREE))
 
     @property
     def lost(self) -> int:
         """The first pressed contact that has gone; -1 none."""
+        if not self._rows:
+            return -1
         gone = (self.forces.grip == Grip.PRESS) & (self._without_s > self._settings.lost_s)
         return int(np.argmax(gone)) if np.any(gone) else -1
 

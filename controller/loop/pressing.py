@@ -128,7 +128,7 @@ class Pressing:
     @property
     def gone(self) -> bool:
         """Whether a contact that was pressed has gone, so that its gap is held instead."""
-        return bool((self.control.forces.grip == Grip.HOLD_GAP).any())
+        return bool(self._contact) and bool((self.control.forces.grip == Grip.HOLD_GAP).any())
 
     @property
     def resting_law(self) -> LawKind:

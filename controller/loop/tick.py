@@ -50,6 +50,7 @@ SAME = 1e-6
 """Of a period: so little does one differ from another by the rounding of times."""
 LEAST_PIVOT = 1e-6
 """Pivot ratio of the goal coordinates' Jacobian below which the pose counts as singular."""
+EFFORT = int(Limited.EFFORT)
 _INTEGERS = struct.Struct("=25q")
 _SCALARS = struct.Struct("=11d")
 
@@ -120,6 +121,7 @@ class Tick:
         self._drives = Drives(machine.motors, self._period_s) if lags else None
         self._clipped = self._foreseen = False
         self.quality: Quality = self._model.quality
+        self._closed, self._feels = machine.is_constrained, bool(machine.force_sensors)
         self._bearings = None
         if machine.load_limits:
             from controller.loop.bearing_loads import BearingLoads
@@ -207,7 +209,8 @@ class Tick:
 
     def _law(self) -> None:
         supervisor, reference = self.supervisor, self._reference
-        self.quality.constraint_force.fill(np.nan)
+        if self._closed:
+            self.quality.constraint_force.fill(np.nan)
         if supervisor.brakes.phase is Phase.BRAKED:
             self._force[:] = 0.0
             return
@@ -218,7 +221,8 @@ class Tick:
             self._foreseen = self._model.foresee(
                 self._motor, acting, self._period_s, (AHEAD - 1.0) * self._period_s
             )
-            self.quality.constraint_force[:] = ahead.multipliers
+            if self._closed:
+                self.quality.constraint_force[:] = ahead.multipliers
             if self._bearings is not None and self._bearings.look(ahead.multipliers):
                 bits |= self._overloaded(self._bearings)
             self._force_control.react(ahead.multipliers)
@@ -269,7 +273,7 @@ class Tick:
                 self._sent[:] = 0.0
             elif limited:
                 supervisor.course.limited |= limited
-            self._clipped = bool(limited & Limited.EFFORT) and limited > 0
+            self._clipped = limited > 0 and bool(limited & EFFORT)
         outputs.mode = brakes.mode
         outputs.effort[:] = self._sent
 
@@ -307,7 +311,9 @@ class Tick:
         self._r_device_effort[:] = inputs.device_effort
         self._r_temperature[:] = inputs.temperature
         self._r_effort[:] = outputs.effort
-        self._r_disturbance[:] = self._disturbance.effort
+        if self._disturbance.on:
+            self._r_disturbance[:] = self._disturbance.effort
         self._force_control.write(*self._r_forces)
-        self._r_force_measured[:] = inputs.force_measured
+        if self._feels:
+            self._r_force_measured[:] = inputs.force_measured
         self.quality.write()
