@@ -84,7 +84,8 @@ class Course:
         """Moves to the device time of this tick."""
         self._time_s = time_s
         self.motion.advance(time_s)
-        if self.pressing.advance(self.motion, time_s, limited=bool(self.limited)):
+        pressing = self.pressing
+        if pressing.possible and pressing.advance(self.motion, time_s, limited=bool(self.limited)):
             self._let_go()
         self.limited = 0
         self._evaluate()

@@ -33,6 +33,8 @@ class Pressing:
 
     def __init__(self, machine: Machine, estimate: Workspace) -> None:
         self.control = ForceControl(machine, estimate)
+        self.possible = bool(machine.force_rows)
+        """Whether the machine has forces to control at all."""
         self._contact = [row.kind == "contact" for row in machine.force_rows]
         self._touch = machine.controller.force.touch_N
         self._touched_s = 0.0

@@ -53,6 +53,7 @@ class Supervisor:
         self._q, self._v, self._sound = estimate.q[: len(estimate.v)], estimate.v, sound
         self._period_s = machine.controller.period_s
         self._watch = Watch(machine)
+        self._closed = machine.is_constrained
         self._beliefs = Beliefs(machine, estimate, quality)
         self.preload = Preload(machine)
         self.course = Course(machine, self._watch, estimate, slot)
@@ -83,8 +84,9 @@ class Supervisor:
         found = self._watch.look(
             inputs, self._q, self._v, bad_sensor, moving=self.moving, following=following
         )
-        doubt = self._beliefs.look()
-        found = found or doubt
+        if self._closed:
+            doubt = self._beliefs.look()
+            found = found or doubt
         if found is not None and self.state is not State.UNCONFIGURED:
             self.raise_fault(*found)
         self.brakes.advance(inputs.time_s)

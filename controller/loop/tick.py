@@ -121,7 +121,8 @@ class Tick:
         self._drives = Drives(machine.motors, self._period_s) if lags else None
         self._clipped = self._foreseen = False
         self.quality: Quality = self._model.quality
-        self._closed, self._feels = machine.is_constrained, bool(machine.force_sensors)
+        self._closed, self._presses = machine.is_constrained, bool(machine.force_rows)
+        self._feels = bool(machine.force_sensors)
         self._bearings = None
         if machine.load_limits:
             from controller.loop.bearing_loads import BearingLoads
@@ -153,6 +154,7 @@ class Tick:
         self._r_forces = [record.view(name) for name in ("force", "force_reference", "force_push")]
         self._r_force_measured = record.view("force_measured")
         self.quality.bind(record)
+        self.quality.write()
         words = record.floats.data.cast("B")
         self._integer_words = words[: _INTEGERS.size]
         at = 8 * record.layout.offsets["time_s"]
@@ -205,7 +207,8 @@ class Tick:
             disturbance.reset()
         elif disturbance.on and inputs.fresh:
             disturbance.update(self.supervisor.course.law, now.v, dt)
-        self._force_control.sense(inputs, dt)
+        if self._presses:
+            self._force_control.sense(inputs, dt)
 
     def _law(self) -> None:
         supervisor, reference = self.supervisor, self._reference
@@ -215,7 +218,8 @@ class Tick:
             self._force[:] = 0.0
             return
         ahead, bits = self._ahead, 0
-        self._force_control.felt_by_joints(self._model.felt)
+        if self._presses:
+            self._force_control.felt_by_joints(self._model.felt)
         if supervisor.brakes.phase is Phase.RELEASED:
             acting = self._disturbance.with_it(self._acted)
             self._foreseen = self._model.foresee(
@@ -225,7 +229,8 @@ class Tick:
                 self.quality.constraint_force[:] = ahead.multipliers
             if self._bearings is not None and self._bearings.look(ahead.multipliers):
                 bits |= self._overloaded(self._bearings)
-            self._force_control.react(ahead.multipliers)
+            if self._presses:
+                self._force_control.react(ahead.multipliers)
         else:
             ahead.q[:], ahead.v[:] = self._now.q, self._now.v
         self._model.evaluate()
@@ -313,7 +318,9 @@ class Tick:
         self._r_effort[:] = outputs.effort
         if self._disturbance.on:
             self._r_disturbance[:] = self._disturbance.effort
-        self._force_control.write(*self._r_forces)
+        if self._presses:
+            self._force_control.write(*self._r_forces)
         if self._feels:
             self._r_force_measured[:] = inputs.force_measured
-        self.quality.write()
+        if self._closed:
+            self.quality.write()
