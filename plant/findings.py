@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -43,6 +43,19 @@ def require(fine: bool, text: str) -> None:
     """Raise Failed unless it is fine."""
     if not fine:
         raise Failed(text)
+
+
+Exercise = tuple[str, Callable[[], str], bool]
+"""Name, what to do, and whether the ones behind it make no sense without it."""
+
+
+def examined(exercises: Iterable[Exercise]) -> Iterator[Finding]:
+    """Do one exercise after the other, up to the first needed one that fails."""
+    for name, exercise, needed in exercises:
+        finding = judged(name, exercise)
+        yield finding
+        if needed and finding.verdict is Verdict.FAILED:
+            return
 
 
 def judged(name: str, exercise: Callable[[], str]) -> Finding:

@@ -388,10 +388,7 @@ def bare_pair(endpoint: str, *, bind: bool) -> zmq.Socket[bytes]:
     """A PAIR with nothing around it: what ZeroMQ alone costs, to measure the device link against."""
     pair: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PAIR)
     pair.set(zmq.LINGER, 0)
-    if bind:
-        pair.bind(endpoint)
-    else:
-        pair.connect(endpoint)
+    (pair.bind if bind else pair.connect)(endpoint)
     return pair
 
 

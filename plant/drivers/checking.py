@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from plant.drivers.driver import Command, Description, Driver, OptionError, Reading, Setup
-from plant.findings import Failed, Finding, Skipped, Verdict, Warned, judged, require
+from plant.findings import Failed, Finding, Skipped, Warned, examined, judged, require
 from protocol.codes import DeviceFault, DeviceStatus, Mode, Pace
 from timing.clock import Ticker
 
@@ -49,11 +49,7 @@ class Examination:
             ("stops, more than once, and starts again", self._stops, False),
         ]
         try:
-            for name, exercise, needed in exercises:
-                finding = judged(name, exercise)
-                yield finding
-                if needed and finding.verdict is Verdict.FAILED:
-                    return
+            yield from examined(exercises)
         finally:
             self.end()
 

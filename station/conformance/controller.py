@@ -10,7 +10,7 @@ import msgpack
 import numpy as np
 
 from machine import Machine
-from plant.findings import Failed, Finding, Skipped, Verdict, judged, require
+from plant.findings import Failed, Finding, Skipped, examined, require
 from protocol.codes import PROTOCOL_VERSION, DeviceFault, DeviceStatus, Mode, Pace
 from protocol.handshake import Hello
 from protocol.link import CommandMessage
@@ -60,11 +60,7 @@ class ControllerExamination:
         with DeviceServer(self.endpoint) as server:
             self.probe = Probe(self.machine, server, self._alive)
             try:
-                for name, exercise, needed in exercises:
-                    finding = judged(name, exercise)
-                    yield finding
-                    if needed and finding.verdict is Verdict.FAILED:
-                        return
+                yield from examined(exercises)
             finally:
                 self._stop()
 
