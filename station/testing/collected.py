@@ -1,8 +1,9 @@
 """What a session of rig tests collects, as plain data: written line by line, read by the report.
 
-Pytest's plug-in writes it to the file that `--rig-collected FILE` names. One JSON object a line, each with its
-kind: `plan`, `session` (again where daemons are started anew), `begin` and `test` for each test, `end` last.
-Each line is handed to the system at once: of a session that crashes only the test under way is lost. Numbers that JSON does not have (infinite, not a number) become null.
+Pytest's plug-in writes it to the file that `--rig-collected FILE` names. One JSON object a line, each with
+its kind: `plan`, `session` (again where daemons are started anew), `begin` and `test` for each test, `end`
+last. Each line is handed to the system at once: of a session that crashes only the test under way is lost.
+Numbers that JSON does not have (infinite, not a number) become null.
 
 Nothing here depends on the wall clock but `Session.real_time` and `Test.wall_s`: two lockstep runs with the
 same seed collect the same otherwise.
@@ -66,8 +67,9 @@ class Injected:
 class Span:
     """Ticks of a log that a test is about; the report draws them.
 
-    log: the run's first segment, relative to the folder of the collected file. first_tick, last_tick: of the
-    channel `tick`, both included. tracked: coordinates whose errors were judged, with limits or none (rad, m).
+    log: the run's first segment, relative to the folder of the collected file. first_tick, last_tick: of
+    the channel `tick`, both included. tracked: coordinates whose errors were judged, with their limits or
+    none (rad, m).
     """
 
     log: str
