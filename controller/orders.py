@@ -33,10 +33,12 @@ class OrderKind(IntEnum):
     DISABLE = 2
     GOAL = 3
     """arguments: speed (0 … 1), how it begins (GoalBegin), the goal before it, and for SPLICE that goal's
-    path parameter, its rate and the result code that it ends with; for RETIME 0 and the speed of the block.
+    path parameter, its rate and the result code that it ends with; for RETIME 0, the speed of the block, 0,
+    and 1 where the goal keeps its speed as far as the block allows it.
     """
     STOP = 4
     CANCEL = 5
+    """arguments[0]: the result code that the goal ends with, 0: CANCELLED."""
     PAUSE = 6
     RESUME = 7
     SPEED = 8

@@ -52,7 +52,14 @@ class TimedParams(OwnedParams):
     """Tick of the loop at which it takes effect; nil: at once (lockstep: where time stands)."""
 
 
-class AcquireParams(OwnedParams):
+class ReleaseParams(OwnedParams):
+    """Gives the lease back."""
+
+    holder: Annotated[str, Field(max_length=NAME_LENGTH)] = ""
+    """Who of those that ask in this name: the lease ends when nobody is left who acquired it as a holder."""
+
+
+class AcquireParams(ReleaseParams):
     """Takes or renews the lease."""
 
     force: bool = False
@@ -179,7 +186,7 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "status": Request(NoParams, False, "the daemons: plant, loop, timing, lease, log"),
     "faults": Request(FaultsParams, False, "the latest faults, newest first"),
     "acquire": Request(AcquireParams, False, "take the lease, or renew it"),
-    "release": Request(OwnedParams, False, "give the lease back"),
+    "release": Request(ReleaseParams, False, "give the lease back"),
     "enable": Request(TimedParams, True, "inactive → active, without a jump"),
     "confirm_branch": Request(TimedParams, True, "the machine is in the assembly that `state` shows"),
     "disable": Request(TimedParams, True, "active → inactive: stop, then brake"),

@@ -12,6 +12,7 @@ It imports linkwork's protocol and third parties, nothing else of linkwork.
 
 from __future__ import annotations
 
+import secrets
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -70,6 +71,7 @@ class Robot:
         self.owner = owner or default_owner()
         self._name, self._endpoint, self._keys = name, endpoint, keys
         self._lease, self._take_over = lease, take_over
+        self._holder = secrets.token_hex(8)
         self._client: RequestClient | None = None
         self._lock = threading.RLock()
         self._goals: dict[int, Goal] = {}
@@ -85,7 +87,7 @@ class Robot:
                 raise NobodyThere(f"nobody answers at {endpoint}; is the controller running there?")
             self._gateway_pid = self.status["gateway_pid"]
             if self._lease:
-                held = self.request("acquire", force=self._take_over)
+                held = self.request("acquire", force=self._take_over, holder=self._holder)
                 self._leaving.clear()
                 interval_s = held["lease_s"] / _RENEWALS
                 self._keeper = threading.Thread(target=self._keep, args=(endpoint, interval_s), daemon=True)
@@ -101,7 +103,7 @@ class Robot:
         try:
             self._stop_keeping()
             if self._lease:
-                self.request("release")
+                self.request("release", holder=self._holder)
         except (RequestError, NobodyThere):
             if kind is None:
                 raise
@@ -335,7 +337,7 @@ class Robot:
             while not self._leaving.wait(max(0.0, due - time.monotonic())):
                 due = time.monotonic() + interval_s
                 try:
-                    client.request("acquire", {"as": self.owner}, interval_s)
+                    client.request("acquire", {"as": self.owner, "holder": self._holder}, interval_s)
                 except NobodyThere:
                     continue  # a restarted controller is found again
                 except RequestError as error:

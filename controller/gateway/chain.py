@@ -18,7 +18,7 @@ class Handed:
     and at which tick it `begins` as far as is known.
 
     `own`: the speed, as a fraction of the goal's own, that the block is for. `begun`: whether the loop has
-    taken it.
+    taken it. `loads`: how often the machine's load had changed when it was planned.
     """
 
     goal: int
@@ -30,6 +30,7 @@ class Handed:
     begins: int = 0
     own: float = 1.0
     begun: bool = False
+    loads: int = 0
 
 
 class Chain:
@@ -57,8 +58,12 @@ class Chain:
     def retime(self, goal: int, slot: int, length: int, duration_s: float, own: float) -> None:
         """The loop follows it by another block."""
         known = self._goals.get(goal)
-        if known is not None and own > known.own:
+        if known is not None:
             self._goals[goal] = replace(known, slot=slot, length=length, duration_s=duration_s, own=own)
+
+    def known(self, goal: int) -> Handed | None:
+        """The goal of this number."""
+        return self._goals.get(goal)
 
     def running(self, record: np.void | None) -> Handed | None:
         """The goal under way; None where there is none, or where it is not known here."""

@@ -69,6 +69,10 @@ class Gateway:
         self.statistics = LoopStatistics(layout)
         self.story = Story(layout, self.wording)
         self.payloads: dict[str, tuple[float, ...]] = {}
+        self.gains: tuple[float, float] | None = None
+        """Bandwidth and damping ratio asked for last; None: nobody has asked."""
+        self.loads = 0
+        """How often what the machine carries has changed."""
         """What is carried, by point, as the planner reads it."""
         self.latest: np.void | None = None
         self.records_lost = 0
@@ -187,7 +191,7 @@ class Gateway:
         assert outbox is not None
         next_order = 1
         self.latest, self._since = None, 0
-        self.chain = Chain()
+        self.chain, self.gains = Chain(), None
         if not self.host.adopted:
             self.payloads = {}  # a new loop carries nothing
         if self.host.adopted:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from controller.gateway.call import Call
 from controller.gateway.chain import Handed, junction
 from controller.gateway.desk import Effect
 from controller.gateway.memory import Requester
 from controller.gateway.outcomes import busy, effect_map, not_homed, refusal, wrong_state
 from controller.gateway.planning import Job
+from controller.gateway.reloading import rewalk
+from controller.gateway.standing import start_of
 from controller.gateway.wording import UNDER_WAY, in_motion
 from controller.loop.brakes import Phase
 from controller.loop.goals import GoalStatus
@@ -48,7 +48,7 @@ class Undertaking:
         self.gateway, self.call = gateway, call
         self.slot = -1
         self._before: Handed | None = None
-        self._tries = 0
+        self._tries = self._loads = 0
         at_tick = call.envelope.at_tick
         self._scheduled = at_tick is not None and at_tick > gateway.tick
         self._takes_over = call.method in ("append", "speed") or call.envelope.replace
@@ -75,6 +75,7 @@ class Undertaking:
     def _start(self) -> dict[str, Any]:
         """Where it begins, as things stand when the planner takes it up."""
         gateway, at_tick = self.gateway, self.call.envelope.at_tick
+        self._loads = gateway.loads
         self._before = self.goal_before() if self._takes_over else None
         start = start_of(gateway)
         if self._before is None:
@@ -116,7 +117,8 @@ class Undertaking:
         if kind is not GoalBegin.RETIME:
             length, duration_s = int(plan["length"]), float(plan["duration_s"])
             begins = self._expected_tick(plan, kind)
-            handed = Handed(goal, self.slot, length, duration_s, tuple(plan["q"]), at_tick, begins)
+            q, loads = tuple(plan["q"]), self._loads
+            handed = Handed(goal, self.slot, length, duration_s, q, at_tick, begins, loads=loads)
             gateway.chain.hand(handed)
         joins = kind is GoalBegin.SPLICE and call.method == "append"
         waits = self._scheduled or kind is GoalBegin.AFTER or joins
@@ -181,12 +183,20 @@ class Undertaking:
             gateway.chain.retime(
                 goal, self.slot, int(plan["length"]), float(plan["duration_s"]), float(plan["rate"])
             )
+            self._look_again(goal)
             self._answer(goal, plan, int(effect.record["tick"]), effect)
         elif isinstance(effect, Effect):
             gateway.chain.begin(goal)
+            self._look_again(goal)
             tick = int(effect.record["tick"])
             gateway.memory.accept(self._accepted(goal, plan, tick), Requester(call.server, call.peer))
             self._answer(goal, plan, tick)
+
+    def _look_again(self, goal: int) -> None:
+        """A goal that was planned before the machine's load changed is walked through again."""
+        gateway = self.gateway
+        if self._loads != gateway.loads:
+            rewalk(gateway, gateway.chain.known(goal), gateway.payloads)
 
     def _again(self) -> None:
         """Plans it anew, from where things stand now."""
@@ -263,24 +273,6 @@ def _able(gateway: Gateway, call: Call, *, takes_over: bool) -> None:
     status = int(record["goal_status"])
     if in_motion(record) and not (takes_over and status in UNDER_WAY and status != GoalStatus.STOPPING):
         raise busy(int(record["goal_id"]) if status in UNDER_WAY else None)
-
-
-def start_of(gateway: Gateway) -> dict[str, Any]:
-    """Where a goal begins: the newest estimate, and the reference that the loop holds."""
-    record = gateway.latest
-    load = {"payloads": {name: list(numbers) for name, numbers in gateway.payloads.items()}}
-    if record is None:
-        q, v = gateway.machine.initial_q, [0.0] * gateway.machine.mechanism.nv
-        return load | {"q": q.tolist(), "v": v, "coordinates": [], "theta": []}
-    reference = record["reference"]
-    held = np.flatnonzero(np.isfinite(reference))
-    names = gateway.machine.mechanism.coordinate_names
-    return load | {
-        "q": record["q"].tolist(),
-        "v": record["v"].tolist(),
-        "coordinates": [names[index] for index in held],
-        "theta": reference[held].tolist(),
-    }
 
 
 HANDLERS = {"move": undertake, "send": undertake, "append": undertake, "check": check}

@@ -58,15 +58,20 @@ def _acquire(gateway: Gateway, call: Call) -> None:
 
     def take() -> LeaseChange | None:
         moving = gateway.in_motion
-        return gateway.lease.acquire(call.owner, gateway.now_ns, force=params.force, in_motion=moving)
+        return gateway.lease.acquire(
+            call.owner, gateway.now_ns, holder=params.holder, force=params.force, in_motion=moving
+        )
 
     gateway.change_lease(take)
     call.answer(dict(gateway.lease.as_map(gateway.now_ns)))
 
 
 def _release(gateway: Gateway, call: Call) -> None:
+    holder = call.params().holder
     gateway.need_owner(call)
-    gateway.change_lease(lambda: gateway.lease.release(call.owner, in_motion=gateway.in_motion))
+    gateway.change_lease(
+        lambda: gateway.lease.release(call.owner, gateway.now_ns, holder=holder, in_motion=gateway.in_motion)
+    )
     call.answer(dict(gateway.lease.as_map(gateway.now_ns)))
 
 

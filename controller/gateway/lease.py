@@ -2,8 +2,9 @@
 
 Pure rules; the caller brings the time and acts on what comes out. A lease belongs to a name. Every request
 made in that name renews it. It is *kept* when it was acquired by name, and *borrowed* when a request that
-needs it merely found it free: a borrowed lease ends with what it was taken for. While something is in motion
-an end of the lease is a loss: the machine has to be stopped on its path.
+needs it merely found it free: a borrowed lease ends with what it was taken for. Several programs may ask in
+one name; those that acquire as *holders* keep the lease for each other. While something is in motion an end
+of the lease is a loss: the machine has to be stopped on its path.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Literal
 
 from protocol.results import Lease as LeaseMap
 
+MOST_HOLDERS = 64
 Reason = Literal["acquired", "released", "expired", "taken_over"]
 
 
@@ -48,6 +50,7 @@ class Lease:
         self.lease_s = lease_s
         self.owner: str | None = None
         self.kept = False
+        self._holders: dict[str, int] = {}
         self._length_ns = round(lease_s * 1e9)
         self._until_ns = 0
 
@@ -66,11 +69,14 @@ class Lease:
             self._until_ns = now_ns + self._length_ns
 
     def acquire(
-        self, owner: str, now_ns: int, *, force: bool = False, in_motion: bool = False
+        self, owner: str, now_ns: int, *, holder: str = "", force: bool = False, in_motion: bool = False
     ) -> LeaseChange | None:
         """Takes the lease to keep. `force` takes it from a live owner. Raises LeaseHeld otherwise."""
         change = self._take(owner, now_ns, force=force, in_motion=in_motion)
         self.kept = True
+        self._holders = {one: until for one, until in self._holders.items() if until > now_ns}
+        if holder and len(self._holders) < MOST_HOLDERS:
+            self._holders[holder] = self._until_ns
         return change
 
     def borrow(self, owner: str, now_ns: int, *, in_motion: bool = False) -> LeaseChange | None:
@@ -80,9 +86,19 @@ class Lease:
         """
         return self._take(owner, now_ns, force=False, in_motion=in_motion)
 
-    def release(self, owner: str, *, in_motion: bool = False) -> LeaseChange | None:
-        """Gives the lease back; nothing happens when it is not this owner's."""
-        return self._end("released", in_motion=in_motion) if owner == self.owner else None
+    def release(
+        self, owner: str, now_ns: int = 0, *, holder: str = "", in_motion: bool = False
+    ) -> LeaseChange | None:
+        """Gives the lease back; nothing happens when it is not this owner's.
+
+        Nor when another holder has renewed it within its time, unless it is given back for all of them.
+        """
+        if owner != self.owner:
+            return None
+        self._holders.pop(holder, None)
+        if holder and any(until > now_ns for until in self._holders.values()):
+            return None
+        return self._end("released", in_motion=in_motion)
 
     def settle(self, now_ns: int, *, in_use: bool, in_motion: bool) -> LeaseChange | None:
         """To be called often: ends a lease whose time is over, or a borrowed one that nothing uses now.
@@ -109,9 +125,11 @@ class Lease:
         if before == owner:
             return None
         self.owner, self.kept = owner, False
+        self._holders.clear()
         reason: Reason = "acquired" if before is None else "taken_over"
         return LeaseChange(owner, before, reason, in_motion and before is not None)
 
     def _end(self, reason: Reason, *, in_motion: bool) -> LeaseChange:
         before, self.owner, self.kept = self.owner, None, False
+        self._holders.clear()
         return LeaseChange(None, before, reason, in_motion)

@@ -79,7 +79,8 @@ def refusal(method: str, effect: Effect, wording: Wording, link_text: str) -> Re
         case OrderOutcome.REFUSED_CONTACT:
             text = (
                 "a goal with `force` begins in contact, which a guarded move makes (linkwork move ... "
-                "--until-force N); and a guarded move begins out of contact"
+                "--until-force N); a guarded move begins out of contact; and a goal that presses other things"
+                " than are pressed, or nothing, begins at rest"
             )
             return RequestError(ResultCode.CONTACT_LOST, text)
         case OrderOutcome.REFUSED_SPLICE:

@@ -11,6 +11,7 @@ from controller.gateway.call import Call
 from controller.gateway.desk import Effect
 from controller.gateway.ordering import order
 from controller.gateway.outcomes import effect_map
+from controller.gateway.reloading import rewalk
 from controller.orders import OrderKind
 from machine.bounds import PayloadBounds
 from machine.names import nearest
@@ -26,14 +27,11 @@ def _set_gain(gateway: Gateway, call: Call) -> None:
     if params.bandwidth_rad_s is None and params.damping_ratio is None:
         text = "name a gain: bandwidth_rad_s, damping_ratio, or both"
         raise RequestError(RequestCode.INVALID_PARAMS, text, ["bandwidth_rad_s"])
-    gains, record = [], gateway.latest
-    for name, own, channel in (
-        ("bandwidth_rad_s", settings.bandwidth_rad_s, "bandwidth"),
-        ("damping_ratio", settings.damping_ratio, "damping_ratio"),
-    ):
+    gains = []
+    for name, own in zip(("bandwidth_rad_s", "damping_ratio"), _present(gateway), strict=True):
         value, (low, high) = getattr(params, name), getattr(settings.gain_bounds, name)
         if value is None:
-            value = own if record is None else float(record[channel])
+            value = own
         elif not low <= value <= high:
             remedy = "" if low < high else "; give controller.gain_bounds in the machine file"
             text = f"{name}: {value:g} is not between {low:g} and {high:g}{remedy}"
@@ -42,11 +40,24 @@ def _set_gain(gateway: Gateway, call: Call) -> None:
         gains.append(value)
     gateway.borrow(call)
 
+    def taken() -> None:
+        gateway.gains = (gains[0], gains[1])
+
     def done(effect: Effect) -> None:
         text = f"bandwidth {gains[0]:g} rad/s, damping ratio {gains[1]:g}"
         call.answer(effect_map(call.method, effect, text))
 
-    order(gateway, call, OrderKind.GAIN, arguments=tuple(gains), done=done)
+    order(gateway, call, OrderKind.GAIN, arguments=tuple(gains), done=done, taken=taken)
+
+
+def _present(gateway: Gateway) -> tuple[float, float]:
+    """The gains asked for last, which those at work may still be on their way to; else those at work."""
+    if gateway.gains is not None:
+        return gateway.gains
+    settings, record = gateway.machine.controller, gateway.latest
+    if record is None:
+        return settings.bandwidth_rad_s, settings.damping_ratio
+    return float(record["bandwidth"]), float(record["damping_ratio"])
 
 
 def _payload(gateway: Gateway, call: Call) -> None:
@@ -64,18 +75,29 @@ def _payload(gateway: Gateway, call: Call) -> None:
         raise RequestError(RequestCode.INVALID_PARAMS, text, ["inertia_kg_m2"])
     numbers = (params.mass_kg, *params.com_m, xx, xy, xz, yy, yz, zz)
     gateway.borrow(call)
+    at_tick = call.envelope.at_tick
+
+    def loads() -> dict[str, tuple[float, ...]]:
+        others = {name: load for name, load in gateway.payloads.items() if name != params.point}
+        return others | ({params.point: numbers} if params.mass_kg else {})
 
     def taken() -> None:
-        gateway.payloads[params.point] = numbers
-        if not params.mass_kg:
-            del gateway.payloads[params.point]
+        gateway.payloads = loads()
+        gateway.loads += 1
 
     def done(effect: Effect) -> None:
         text = f"{params.mass_kg:g} kg at {params.point}"
-        call.answer(effect_map(call.method, effect, text))
+
+        def answer(told: str) -> None:
+            call.answer(effect_map(call.method, effect, f"{text}; {told}" if told else text))
+
+        rewalk(gateway, gateway.chain.running(gateway.latest), gateway.payloads, answer)
 
     arguments = (float(bounds.index), *numbers)
     order(gateway, call, OrderKind.PAYLOAD, arguments=arguments, done=done, taken=taken)
+    if at_tick is not None and at_tick > gateway.tick:
+        goal = gateway.chain.waiting(at_tick) or gateway.chain.running(gateway.latest)
+        rewalk(gateway, goal, loads(), at_tick=at_tick)
 
 
 def _bounds(gateway: Gateway, point: str) -> PayloadBounds:

@@ -167,6 +167,11 @@ class Wording:
                 )
             case ResultCode.CANCELLED:
                 return "stopped on its path, as asked for"
+            case ResultCode.INFEASIBLE:
+                return (
+                    "the rest of the path is not feasible with what the machine carries now;"
+                    " it stopped on its path"
+                )
             case ResultCode.LEASE_LOST:
                 return "the owner's lease was lost; the machine stopped on its path and holds"
             case ResultCode.FAULT if int(record["fault"]):

@@ -269,8 +269,8 @@ class Course:
         if before is None:
             if not self._begins_here(block):
                 return OrderOutcome.REFUSED_START
-        elif self._pressed(before, block):
-            return OrderOutcome.REFUSED_BUSY
+        elif before.touched:
+            return OrderOutcome.REFUSED_SPLICE
         elif junction.rate > 0.0:
             late_s = (before.path.at(0.0)[0] - junction.s) / junction.rate
         goal = Follow(order.goal_id, block, self._time_s - late_s, order.arguments[0])
@@ -287,10 +287,6 @@ class Course:
         self.goal_coordinate, self.goal_value, self.goal_limit = -1, 0.0, 0.0
         self.slots_in_use = 1 << order.slot
         return OrderOutcome.DONE
-
-    def _pressed(self, before: Follow, block: GoalBlock) -> bool:
-        """Whether forces are in the way of a goal that takes over: they begin and end with their own goal."""
-        return before.block.forces is not None or block.forces is not None or self.pressing.control.pressing
 
     def expect(self, order: Order) -> None:
         """Looks ahead to a goal that waits, where it takes over in the coordinates of the one under way."""
@@ -310,10 +306,10 @@ class Course:
         same = goal is not None and goal.goal_id == junction.before and not goal.stopping
         if goal is None or not same or not np.array_equal(goal.index, block.coordinates):
             return OrderOutcome.REFUSED_SPLICE
-        if self._pressed(goal, block):
-            return OrderOutcome.REFUSED_BUSY
-        if junction.rate > goal.own:
-            goal.retime(block, junction.rate)
+        if goal.touched:
+            return OrderOutcome.NOTHING_TO_DO
+        if junction.anew or junction.rate > goal.own:
+            goal.retime(block, junction.rate, goal.speed if junction.anew else junction.rate)
             self._evaluate()
             self.slots_in_use = 1 << order.slot
         else:
@@ -360,7 +356,7 @@ class Course:
         """Pauses, resumes or changes the speed of the goal under way."""
         goal = self.motion
         named = order.goal_id in (0, self.goal_id)
-        if not isinstance(goal, Follow) or goal.stopping or not named:
+        if not isinstance(goal, Follow) or goal.stopping or goal.touched or not named:
             return OrderOutcome.NOTHING_TO_DO
         if order.kind is OrderKind.PAUSE:
             goal.pause()

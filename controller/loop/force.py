@@ -119,11 +119,16 @@ class ForceControl:
         """From what is felt to the target, by a ramp. A force that is pressed already gets another target."""
         if self.forces.grip[row] != Grip.PRESS:
             self.forces.grip[row] = Grip.PRESS
-            self.forces.wanted[row] = self.felt[row] if self._rows[row].kind == "contact" else 0.0
+            self.forces.wanted[row] = self.felt[row] if math.isfinite(self.felt[row]) else 0.0
             self._integral[row] = self._without_s[row] = 0.0
         self.target[row] = target
         self._releasing = False
         self.settle(time_s)
+
+    @property
+    def pressed(self) -> set[int]:
+        """The forces that are controlled."""
+        return set(np.flatnonzero(self.forces.grip == Grip.PRESS).tolist())
 
     def settle(self, time_s: float) -> None:
         """The tolerances of force rest for a while."""

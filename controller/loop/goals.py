@@ -225,6 +225,11 @@ class Follow:
         """Whether it stands in what was held before."""
         return self._until is not None
 
+    @property
+    def held(self) -> Hold | None:
+        """Where it stands as long as it waits."""
+        return self._until
+
     def begin(self, time_s: float) -> None:
         """Sets out after `wait_in`."""
         self._until, self.index = None, self.block.coordinates
@@ -272,20 +277,24 @@ class Follow:
             self._aim(self._wanted)
         return self._easing.active and not self.stopping
 
-    def retime(self, block: GoalBlock, own: float) -> None:
+    def retime(self, block: GoalBlock, own: float, speed: float) -> None:
         """Goes on by another block of the same path, whose own speed is the fraction `own` of the goal's.
 
-        Position, velocity and acceleration go on as they are; then the goal speeds up to `own`.
+        Position, velocity and acceleration go on as they are; then the goal changes to `speed`, at most
+        `own`.
         """
         ratio = self.own / own
-        s, _, _ = self.path.at(0.0)
-        self.block, self.own, self.speed = block, own, own
-        limits = block.stop_limits(s * ratio) if self.paused else block.go_limits(s * ratio)
-        self.path.restate(1.0 / ratio, 0.0 if self.paused else self._wanted, *limits)
+        s, rate, _ = self.path.at(0.0)
+        self.block, self.own, self.speed = block, own, min(speed, own)
+        wanted = 0.0 if self.paused else self._wanted
+        slower = wanted < rate * ratio
+        limits = block.stop_limits(s * ratio) if slower else block.go_limits(s * ratio)
+        self.path.restate(1.0 / ratio, wanted, *limits)
 
     def _aim(self, rate: float) -> None:
         if self.waiting:
             return
+        rate = 0.0 if self.touched else rate
         s, now, _ = self.path.at(0.0)
         limits = self.block.stop_limits(s) if rate < now else self.block.go_limits(s)
         self.path.aim(rate, *limits)

@@ -48,17 +48,20 @@ class Pressing:
         if part is None:
             if not control.pressing:
                 return LawKind.PIDC
+            hold = before.held if isinstance(before, Follow) else before
+            if not isinstance(hold, Hold):  # what is pressed is let go at rest
+                return None
             control.release()
-            assert isinstance(before, Hold), "nothing else moves while forces are held"
-            goal.wait_in(before)
+            goal.wait_in(hold)
             return LawKind.HYBRID
         if part.guard:
             if control.pressing or not control.tare(int(part.rows[0])):
                 return None
             return LawKind.PIDC
-        for number, row in enumerate(part.rows.tolist()):
-            if self._contact[row] and control.forces.grip[row] != Grip.PRESS:
-                return None
+        rows, pressed = part.rows.tolist(), control.pressed
+        if not pressed <= set(rows) or any(self._contact[row] for row in set(rows) - pressed):
+            return None
+        for number, row in enumerate(rows):
             control.press(row, part.at(0.0, number), time_s)
         return LawKind.HYBRID
 

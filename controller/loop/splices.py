@@ -27,14 +27,15 @@ class Junction:
     s: float
     rate: float
     code: int
+    anew: bool = False
 
     @classmethod
     def of(cls, order: Order) -> Junction:
         """The junction that a goal's order asks for."""
-        numbers = (*order.arguments, *(0.0,) * 6)[:6]
+        numbers = (*order.arguments, *(0.0,) * 7)[:7]
         kinds = set(GoalBegin)
         begin = GoalBegin(int(numbers[1])) if int(numbers[1]) in kinds else GoalBegin.FRESH
-        return cls(begin, int(numbers[2]), numbers[3], numbers[4], int(numbers[5]))
+        return cls(begin, int(numbers[2]), numbers[3], numbers[4], int(numbers[5]), bool(numbers[6]))
 
     def look(self, goal: Follow | None, last: int, status: int, period_s: float) -> OrderOutcome | None:
         """DONE when the new goal may begin in this tick, a refusal when it cannot any more, None: it waits.

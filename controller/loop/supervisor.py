@@ -202,6 +202,8 @@ class Supervisor:
                 return self.course.steer(order)
             case OrderKind.CANCEL if order.goal_id not in (0, self.course.goal_id):
                 return OrderOutcome.NOTHING_TO_DO
+            case OrderKind.CANCEL if any(order.arguments):
+                return self._come_to_rest(ResultCode(int(order.arguments[0])), disable=False)
             case OrderKind.STOP | OrderKind.CANCEL:
                 return self._come_to_rest(ResultCode.CANCELLED, disable=False)
             case OrderKind.LEASE_LOST:

@@ -56,16 +56,22 @@ class Admitted:
 
 
 def admit(
-    machine: Machine, path: Path, start: Start, *, may_stretch: bool = False, where: Sequence[str | int] = ()
+    machine: Machine,
+    path: Path,
+    start: Start,
+    *,
+    may_stretch: bool = False,
+    since: float = 0.0,
+    where: Sequence[str | int] = (),
 ) -> Admitted:
     """Walks the path and admits or refuses it. With `may_stretch` a path that is too fast is slowed down
-    instead.
+    instead. What lies before the path parameter `since` is over, and not judged.
 
     Raises RequestError (INFEASIBLE) with data `quantity`, `sample`, `time_s`, `coordinate`, `value`, `limit`,
     `unit` and `min_time_stretch` (nil when no stretch helps). `where` is the path of the refused parameter.
     """
     try:
-        return _admit(machine, path, start, may_stretch)
+        return _admit(machine, path, start, may_stretch, since)
     except RequestError as error:
         raise RequestError(error.code, error.message, where, error.data) from None
 
@@ -86,11 +92,13 @@ class Walked:
         return max(self.demands, key=lambda demand: (demand.stretch, demand.used))
 
 
-def walk_through(machine: Machine, path: Path, start: Start) -> Walked:
-    """Walks the whole path. Raises RequestError (INFEASIBLE): out of reach, singular, or at rest at a
-    branch.
+def walk_through(machine: Machine, path: Path, start: Start, since: float = 0.0) -> Walked:
+    """Walks the whole path, and judges it from `since` on. Raises RequestError (INFEASIBLE): out of reach,
+    singular, or at rest at a branch.
     """
     walked = walk(machine, path, start.q)
+    if walked.reached == len(walked.s):
+        walked = walked.since(since)
     singular = _check_poses(machine, path, walked)
     more: tuple[Demand, ...] = ()
     if path.forces is not None:
@@ -128,16 +136,17 @@ def _regions(machine: Machine, walked: Walk) -> Iterable[Demand]:
     return region_demands(machine, walked)
 
 
-def _admit(machine: Machine, path: Path, start: Start, may_stretch: bool) -> Admitted:
+def _admit(machine: Machine, path: Path, start: Start, may_stretch: bool, since: float) -> Admitted:
     stretched = 1.0
     while True:
-        found = walk_through(machine, path, start)
+        found = walk_through(machine, path, start, since)
         worst = found.worst
         if worst.stretch == 1.0:
             break
         if not may_stretch or stretched * worst.stretch > SLOWEST:
             _refuse_demand(found.walk, worst)
         stretched *= worst.stretch * SAFELY
+        since *= worst.stretch * SAFELY
         path = path.stretched(worst.stretch * SAFELY)
     stopping = found.efforts.stopping(path.duration_s)
     return Admitted(path, stopping, report_of(found, stopping, stretched))

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from controller.trajectories.force_part import ForcePart
 from controller.trajectories.goal_set import complete
+from controller.trajectories.path import Path
 from controller.trajectories.singularity import independent, smallest_singular_value
 from controller.trajectories.start import Start
 from machine import Machine
 from machine.force_control import ForceRow
 from machine.force_stability import mass_along
 from machine.names import nearest
+from multibody.coordinates import coordinates
+from multibody.kinematics import kinematics
 from protocol.codes import ResultCode
 from protocol.errors import RequestError
 from protocol.trajectory import ForcePoint, Tolerance, Trajectory
 
+Floats = NDArray[np.float64]
 IMPACT = 0.5
 """Of a guard's force: what the point's inertia may put on the contact's spring when it arrives."""
 Where = Sequence[str | int]
@@ -133,9 +139,7 @@ def complete_pressed(
     Where fewer are named, those that the machine holds now are taken. Raises RequestError
     (INVALID_COORDINATES).
     """
-    gaps = tuple(
-        row.gap for row in (machine.force_rows[i] for i in part.rows.tolist()) if row.kind == "contact"
-    )
+    gaps = _gaps(machine, part)
     if not gaps:
         return complete(machine, named, start, path), ()
     mechanism, names = machine.mechanism, machine.mechanism.coordinate_names
@@ -156,3 +160,55 @@ def complete_pressed(
         text = f"{said} and the force on {pressed} want the same motion: leave the normal to the force"
         raise RequestError(ResultCode.INVALID_COORDINATES, text, path)
     return ordered, gaps
+
+
+def _gaps(machine: Machine, part: ForcePart) -> tuple[int, ...]:
+    """The gaps of the contacts that a goal presses."""
+    rows = (machine.force_rows[i] for i in part.rows.tolist())
+    return tuple(row.gap for row in rows if row.kind == "contact")
+
+
+def with_gaps(machine: Machine, path: Path, q: Floats) -> Path:
+    """A path as the loop follows it, with the gaps of pressed contacts again, as they are at q."""
+    gaps = () if path.forces is None or path.forces.guard else _gaps(machine, path.forces)
+    if not gaps:
+        return path
+    work = machine.workspace()
+    work.q[:], work.v[:] = q, 0.0
+    kinematics(*work.arguments)
+    coordinates(*work.arguments)
+    still = np.zeros((*path.values.shape[:2], len(gaps)))
+    still[:, 0] = work.theta[list(gaps)]
+    values = np.concatenate([path.values, still], axis=2)
+    return replace(path, coordinates=(*path.coordinates, *gaps), values=values, gaps=len(gaps))
+
+
+def keeps_pressing(machine: Machine, before: ForcePart | None, force: Iterable[str]) -> bool:
+    """Whether a goal with these forces may take over in motion from one with the forces `before`.
+
+    It may where just the same contacts are pressed, and no force that a constraint carries is left out:
+    contact is made and broken at rest.
+    """
+    pressed = set() if before is None or before.guard else {machine.force_rows[i] for i in before.rows}
+    wanted = {row for row in machine.force_rows if row.name in set(force)}
+    return pressed <= wanted and all(row.kind == "constraint" for row in wanted - pressed)
+
+
+def refuse_to_take_over(
+    machine: Machine, before: ForcePart | None, force: Iterable[str], where: Where
+) -> None:
+    """Raises RequestError (INVALID_GOAL) where a goal cannot take over in motion, see `keeps_pressing`."""
+    named = set(force)
+    if keeps_pressing(machine, before, named):
+        return
+    pressed = [] if before is None or before.guard else [machine.force_rows[i].name for i in before.rows]
+    if set(pressed) <= named:
+        missing = ", ".join(name for name in named if name not in pressed)
+        text = f"{missing} is not pressed yet: a guarded move makes contact; a goal that presses follows it"
+    else:
+        left = ", ".join(name for name in pressed if name not in named)
+        text = (
+            f"the goal under way presses {left}, and this one does not: the machine lets go at rest only."
+            " Stop first, append it instead, or name the same forces in it"
+        )
+    raise RequestError(ResultCode.INVALID_GOAL, text, where, {"pressed": pressed})

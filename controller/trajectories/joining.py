@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.trajectories.curves import shape_derivatives
+from controller.trajectories.forces import complete_pressed, forces_of, keeps_pressing
 from controller.trajectories.goal_set import complete, index_of
 from controller.trajectories.running import Running
 from controller.trajectories.start import Start
@@ -26,7 +27,7 @@ def appended_start(machine: Machine, trajectory: Trajectory, running: Running) -
 
     A trajectory whose first sample is in motion takes over where the path before it, at the junction's rate,
     has that place and velocity to within the start tolerances; every other one, and one that fits nowhere,
-    begins at the end of that path, at rest.
+    begins at the end of that path, at rest. So does one that presses something else than the goal before.
     """
     end = running.path.duration_s
     wanted = _first_sample(machine, trajectory, running)
@@ -77,6 +78,8 @@ def _first_sample(
     """Coordinates, place and velocity with which a trajectory begins; None where it begins at rest, where the
     machine is, or in other coordinates than the path before it.
     """
+    if trajectory.guard or not keeps_pressing(machine, running.path.forces, trajectory.force):
+        return None
     if trajectory.points is not None:
         first = trajectory.points[0]
         if first.time_from_start_s > 0.0 or first.velocities is None or not any(first.velocities):
@@ -94,6 +97,12 @@ def _first_sample(
     where = ("trajectory", "coordinates")
     index = [index_of(machine, name, (*where, place)) for place, name in enumerate(names)]
     start = running.start(machine)
-    if set(complete(machine, index, start, where)) != set(running.path.coordinates):
+    forces = forces_of(trajectory, machine)
+    if forces is None:
+        chosen = complete(machine, index, start, where)
+    else:
+        chosen, gaps = complete_pressed(machine, index, forces, start, where)
+        chosen = (*chosen, *gaps)
+    if set(chosen) != set(running.path.coordinates):
         return None
     return index, *found

@@ -67,6 +67,7 @@ class Path:
             words[knots : knots + pieces + 1].copy(),
             words[values : values + (pieces + 1) * rows * k].reshape(pieces + 1, rows, k).copy(),
             block.full_speed,
+            block.forces,
         )
 
     def at(self, s: float) -> Floats:

@@ -15,12 +15,12 @@ from controller.shared import SLOT_BYTES
 from controller.trajectories.admission import Admitted, admit
 from controller.trajectories.block import CUBIC, QUINTIC, block_words, check_block
 from controller.trajectories.curves import path_along
-from controller.trajectories.forces import complete_pressed, forces_of, guard_of
+from controller.trajectories.forces import complete_pressed, forces_of, guard_of, refuse_to_take_over
 from controller.trajectories.goal_set import complete, index_of
 from controller.trajectories.joining import appended_start
 from controller.trajectories.moves import path_to
 from controller.trajectories.path import Path
-from controller.trajectories.retiming import retime
+from controller.trajectories.retiming import Retimed, retime, rewalk
 from controller.trajectories.running import Running
 from controller.trajectories.splines import path_through
 from controller.trajectories.start import Present, Start
@@ -103,16 +103,20 @@ class Plan:
 
 def plan(method: str, params: object, machine: Machine, start: Start, running: Running | None = None) -> Plan:
     """Plans a `move`, or the trajectory of `send` or `append`, from `start`, or from the path of the goal
-    before it; or another `speed` of that goal.
+    before it; another `speed` of that goal; or `rewalk`: its rest, as the machine is now.
 
     params: plain data, or the method's validated model. Raises RequestError: INVALID_PARAMS, INVALID_GOAL,
     INVALID_COORDINATES or INFEASIBLE.
     """
+    if method == "rewalk" and running is not None:
+        return _retimed(machine, rewalk(machine, running))
     known = isinstance(params, MoveParams | SendParams | AppendParams | SpeedParams)
     model = params if known else check_params(method, params)
     begin = Begin()
     if isinstance(model, SpeedParams):
-        return _retimed(model, machine, running)
+        if running is None:
+            raise RequestError(RequestCode.WRONG_STATE, "there is no goal under way that could be sped up")
+        return _retimed(machine, retime(model, machine, running))
     if running is not None:
         start, begin = _junction(machine, model, running)
     if isinstance(model, MoveParams):
@@ -135,10 +139,7 @@ def _plan(machine: Machine, words: Floats, path: Path, report: dict[str, Any], *
     return Plan(words, path.duration_s, names, path.full_speed, report, **more)
 
 
-def _retimed(params: SpeedParams, machine: Machine, running: Running | None) -> Plan:
-    if running is None:
-        raise RequestError(RequestCode.WRONG_STATE, "there is no goal under way that could be sped up")
-    made = retime(params, machine, running)
+def _retimed(machine: Machine, made: Retimed) -> Plan:
     begin = Begin(GoalBegin.RETIME, 0.0, made.fraction)
     told = {"fraction": made.fraction, "limited": made.limited}
     return _plan(machine, made.words, made.path, made.report, begin=begin, told=told)
@@ -147,7 +148,16 @@ def _retimed(params: SpeedParams, machine: Machine, running: Running | None) -> 
 def _junction(machine: Machine, params: object, running: Running) -> tuple[Start, Begin]:
     """Where the new goal takes over: at the point that the gateway named, or where an appended one fits."""
     end = running.path.duration_s
+    before, force, guard = running.path.forces, dict[str, Any](), dict[str, float]()
+    where: tuple[str, ...] = ("trajectory",)
+    if isinstance(params, SendParams | AppendParams):
+        force, guard = dict(params.trajectory.force), params.trajectory.guard
+    elif isinstance(params, MoveParams):
+        guard, where = params.until_force, ()
     if isinstance(params, AppendParams):
+        if before is not None and before.guard:
+            text = "a guarded move ends where it touches, which nobody knows yet: send this when it has ended"
+            raise RequestError(ResultCode.INVALID_GOAL, text, where)
         start, s = appended_start(machine, params.trajectory, running)
         done = s >= running.path.full_speed[1] - _SAME_PLACE_S
         code = ResultCode.SUCCESSFUL if done else ResultCode.REPLACED
@@ -156,6 +166,10 @@ def _junction(machine: Machine, params: object, running: Running) -> tuple[Start
         start = running.start(machine)
     if s >= end:
         return start, Begin(GoalBegin.AFTER)
+    if guard:
+        text = "a guarded move takes what it feels at rest for nothing: it cannot replace a goal under way"
+        raise RequestError(ResultCode.INVALID_GOAL, text, (*where, "guard" if where else "until_force"))
+    refuse_to_take_over(machine, before, force, where)
     return start, Begin(GoalBegin.SPLICE, s, running.rate, int(code))
 
 
@@ -179,9 +193,6 @@ def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
     present = start.present(machine, complete(machine, named, start, ("target",)))
     target = _with(present, named, params.target.values())
     if present.moving:
-        if params.until_force:
-            text = "a guarded move begins at rest: it cannot replace a goal under way"
-            raise RequestError(ResultCode.INVALID_GOAL, text, ("until_force",))
         return _move_on(machine, present, target, 1.0 / params.speed, start)
     path = path_to(machine, present, target)
     guard = guard_of(machine, params.until_force, path.coordinates, start, ("until_force",))

@@ -1,4 +1,4 @@
-"""A goal under way at another speed: the same path, walked through at the speed that is asked for."""
+"""A goal under way at another speed, or with another payload: the same path, walked through anew."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.trajectories.admission import admit, walk_through
+from controller.trajectories.admission import Admitted, admit, walk_through
 from controller.trajectories.block import GoalBlock, pack_block
 from controller.trajectories.path import Path
 from controller.trajectories.running import Running
@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 _WITHIN = 0.999
 """Of the largest speed, so that the samples of the faster path are within the limits too."""
 _LEAST_WAY_S = 1e-3
+_SLOWEST = 20.0
+"""How much longer a goal may take with another load: slower it would not be the same motion any more."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,32 @@ def retime(params: SpeedParams, machine: Machine, running: Running) -> Retimed:
             raise RequestError(error.code, text, ("fraction",), data) from None
         fraction, limited = most, data
         admitted = admit(machine, own.stretched(1.0 / fraction), start, where=("fraction",))
-    path, old = admitted.path, GoalBlock(running.words)
+    return _retimed(running, admitted, fraction, limited)
+
+
+def rewalk(machine: Machine, running: Running) -> Retimed:
+    """Admits the rest of the path as the machine is now, which carries something else than at admission.
+
+    At the speed that the goal's block is for, or else at the largest that is feasible. Raises RequestError
+    (INFEASIBLE) where none is that is worth its name, with data as of admission.
+    """
+    start, since = Start.at(machine, _first_pose(machine, running)), running.at_s
+    try:
+        return _retimed(running, admit(machine, running.path, start, since=since), running.own, None)
+    except RequestError as error:
+        refused = error
+    admitted = admit(machine, running.path, start, may_stretch=True, since=since)
+    slower = float(admitted.report["time_stretch"])
+    if slower > _SLOWEST:
+        raise refused
+    why = {**refused.data, "text": refused.message}
+    return _retimed(running, admitted, running.own / slower, why)
+
+
+def _retimed(
+    running: Running, admitted: Admitted, fraction: float, limited: dict[str, Any] | None
+) -> Retimed:
+    path, old = admitted.path.followed(), GoalBlock(running.words)
     words = pack_block(
         path.coordinates,
         path.knots,
@@ -66,6 +93,7 @@ def retime(params: SpeedParams, machine: Machine, running: Running) -> Retimed:
         goal_time_s=old.goal_time_s,
         stopping=admitted.stopping,
         full_speed=path.full_speed,
+        forces=path.forces,
     )
     return Retimed(words, path, fraction, limited, admitted.report)
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.trajectories.block import BlockError
+from controller.trajectories.forces import with_gaps
 from controller.trajectories.path import Path
 from controller.trajectories.start import Start
 from controller.trajectories.walking import walk
@@ -33,8 +34,9 @@ _LEAST_WAY_S = 1e-3
 
 @dataclass(frozen=True)
 class Running:
-    """The goal before a new one: its path, the joints `q` at its parameter `at_s`, and the junction at `s`
-    with the rate `rate`; `own`: the speed, as a fraction of the goal's own, that the block is for.
+    """The goal before a new one: its path (with the gaps of pressed contacts), the joints `q` at its
+    parameter `at_s`, and the junction at `s` with the rate `rate`; `own`: the speed, as a fraction of the
+    goal's own, that the block is for.
     """
 
     words: Floats
@@ -46,13 +48,13 @@ class Running:
     own: float
 
     @classmethod
-    def from_map(cls, content: Mapping[str, Any], words: Words) -> Running:
+    def from_map(cls, machine: Machine, content: Mapping[str, Any], words: Words) -> Running:
         """From plain data: slot, length, q, at_s, s, rate, own. Raises RequestError (INTERNAL)."""
         try:
             block = words(int(content["slot"]), int(content["length"]))
-            path = Path.of_block(block)
             numbers = [float(content[name]) for name in ("at_s", "s", "rate", "own")]
             q = np.array(content["q"], dtype=np.float64)
+            path = with_gaps(machine, Path.of_block(block), q)
         except (BlockError, KeyError, TypeError, ValueError) as error:
             text = f"the goal under way is unreadable: {type(error).__name__} {error}"
             raise RequestError(RequestCode.INTERNAL, text) from None
@@ -75,17 +77,18 @@ class Running:
         if s >= self.path.duration_s:  # the end is at rest
             rate = 0.0
             workspace.v[:] = 0.0
+        motion = len(self.path.coordinates) - self.path.gaps
         return Start(
             q,
             workspace.v.copy(),
             workspace.theta.copy(),
             workspace.J @ workspace.v,
-            self.path.coordinates,
-            tuple(theta.tolist()),
+            self.path.coordinates[:motion],
+            tuple(theta[:motion].tolist()),
             moving=rate > 0.0,
             acceleration=workspace.J @ (q2 * rate**2) + workspace.Jdv if rate > 0.0 else None,
-            reference_rate=tuple((first * rate).tolist()),
-            reference_acceleration=tuple((second * rate**2).tolist()),
+            reference_rate=tuple((first[:motion] * rate).tolist()),
+            reference_acceleration=tuple((second[:motion] * rate**2).tolist()),
         )
 
     def _joints(self, machine: Machine, s: float) -> tuple[Floats, Floats, Floats]:

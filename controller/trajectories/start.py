@@ -126,10 +126,9 @@ class Start:
         if set(self.reference) <= set(chosen):
             held = dict(zip(self.reference, self.reference_theta, strict=True))
             theta = np.array([held.get(index, self.theta[index]) for index in chosen])
-        if self.moving and set(chosen) == set(self.reference):
-            place = [self.reference.index(index) for index in chosen]
-            rate = np.array(self.reference_rate)[place]
-            change = np.array(self.reference_acceleration)[place]
+        if self.moving and set(self.reference) <= set(chosen):
+            place = [columns.index(index) for index in self.reference]
+            rate[place], change[place] = self.reference_rate, self.reference_acceleration
         mechanism = machine.mechanism
         tolerance = np.array([machine.controller.tolerances[index].start for index in chosen])
         if not self.moving:

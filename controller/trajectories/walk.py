@@ -12,7 +12,8 @@ where ' is d/ds. So one walk at r = 1 tells the efforts at every speed (no kerne
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,18 @@ class Walk:
     ends_at_branch: bool = False
     closures: Floats | None = None
     leverage: Floats | None = None
+
+    def since(self, s: float) -> Walk:
+        """The samples from the last one before s on."""
+        first = max(int(np.searchsorted(self.s, s, "right")) - 1, 0)
+        if first == 0:
+            return self
+        changed: dict[str, Any] = {"reached": self.reached - first}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                changed[field.name] = value[first:]
+        return replace(self, **changed)
 
     @property
     def joined(self) -> NDArray[np.bool_]:

@@ -39,6 +39,8 @@ from timing.children import ignore_interrupts
 Floats = NDArray[np.float64]
 Store = Callable[[int, Floats], None]
 PLANNED = ("move", "send", "append", "speed", "check")
+REWALK = "rewalk"
+"""Not asked for by clients: the rest of the goal under way, with what the machine carries now."""
 _READ_BYTES = 1 << 20
 
 
@@ -121,7 +123,7 @@ def answer(machine: Machine, body: bytes, keep: Store, read: Words) -> dict[str,
         if job["method"] == "check":
             return {"id": number, "goal": judge(params, machine, start)}
         before = job["start"].get("running")
-        running = None if before is None else Running.from_map(before, read)
+        running = None if before is None else Running.from_map(machine, before, read)
         made = plan(job["method"], params, machine, start, running)
         if slot >= 0:
             keep(slot, made.words)
@@ -149,6 +151,8 @@ def _read_job(body: bytes) -> Mapping[str, Any]:
 
 def _params(job: Mapping[str, Any]) -> Any:
     method = job["method"]
+    if method == REWALK:
+        return None
     if method not in PLANNED:
         raise RequestError(RequestCode.UNSUPPORTED, f"the planner plans {', '.join(PLANNED)}, not {method!r}")
     return read_params(method, job["params"])

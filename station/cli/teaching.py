@@ -65,7 +65,7 @@ def teach(
         made, stretch = finished(robot, lesson, as_shown=every is not None)
     write_lesson(file, made, described["machine"])
     if link.as_json:
-        emit({"file": str(file), "points": len(made["points"]), "time_stretch": stretch, **made})
+        emit({"file": str(file), "time_stretch": stretch, **made})
     else:
         slower = f", {stretch:.3g} times as slow as shown" if stretch > 1.0 else ""
         say(f"{len(made['points'])} points in {file}{slower}; follow them: linkwork send {file}")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from station import Robot
 from station.rig import Rig
 from tests.system.running import (
     answer,
@@ -90,6 +91,18 @@ def test_commands_for_a_goal_under_way(patient: Rig) -> None:
     wait_for(lambda: answer(runtime, "state")["goal"]["status"] == "paused", "the pause")
     answer(runtime, "resume", "--as", "anna")
     answer(runtime, "speed", "0.5", "--as", "anna")
+    with Robot(endpoint=patient.requests, owner="anna") as robot:
+        instead = robot.move(lift=0.1, speed=0.1, replace=True, wait=False)
+        stdout, _ = moving.communicate(timeout=100)
+        assert (moving.returncode, '"REPLACED"' in stdout) == (1, True)
+        points = [{"time_from_start_s": 1.0, "positions": [0.12]}]
+        after = robot.append({"coordinates": ["lift"], "points": points})
+        assert (instead.wait()["name"], after.wait()["name"]) == ("SUCCESSFUL", "SUCCESSFUL")
+        assert robot.state["q"]["lift"] == pytest.approx(0.12, abs=1e-3)
+    moving = subprocess.Popen(
+        [*command[:-6], "lift=0", *command[-5:]], stdout=subprocess.PIPE, env=environment(runtime), text=True
+    )
+    wait_for(lambda: answer(runtime, "state")["goal"], "the goal")
     moving.send_signal(signal.SIGINT)
     stdout, _ = moving.communicate(timeout=100)
     assert moving.returncode == 1

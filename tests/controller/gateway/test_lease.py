@@ -155,3 +155,28 @@ def test_borrowing_does_not_turn_a_kept_lease_into_a_borrowed_one() -> None:
     lease.acquire("ann@desk", 0)
     lease.borrow("ann@desk", 1)
     assert lease.settle(2, in_use=False, in_motion=False) is None
+
+
+def test_holders_of_one_name_keep_the_lease_for_each_other() -> None:
+    lease = Lease(LEASE_S)
+    for holder in ("first", "second"):
+        lease.acquire("ann@desk", 0, holder=holder)
+    assert lease.release("ann@desk", 1, holder="first", in_motion=True) is None
+    change = lease.release("ann@desk", 2, holder="second", in_motion=True)
+    assert change is not None
+    assert (change.reason, change.motion_lost) == ("released", True)
+
+
+def test_a_holder_that_is_silent_keeps_nothing() -> None:
+    lease = Lease(LEASE_S)
+    lease.acquire("ann@desk", 0, holder="gone")
+    lease.acquire("ann@desk", SECOND, holder="here")
+    change = lease.release("ann@desk", 2 * SECOND, holder="here")
+    assert change is not None
+    assert lease.owner is None
+
+
+def test_a_release_without_a_holder_is_for_all() -> None:
+    lease = Lease(LEASE_S)
+    lease.acquire("ann@desk", 0, holder="first")
+    assert lease.release("ann@desk", 1) is not None

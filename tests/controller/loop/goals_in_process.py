@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from controller.loads import loaded
 from controller.loop.goals import Follow
 from controller.orders import NOW, Order, OrderKind
 from controller.trajectories.planner import Plan, plan
@@ -23,6 +24,7 @@ class Planned:
         self.lengths: dict[int, int] = {}
         self.slot_of: dict[int, int] = {}
         self.pose: dict[int, np.ndarray] = {}
+        self.carried: dict[str, tuple[float, ...]] = {}
 
     def running(self, lead_s: float) -> Running:
         """The goal under way, to be left so much later."""
@@ -34,21 +36,27 @@ class Planned:
         if waits:  # the last of several that wait for each other
             content = {"q": self.pose[self.goal], "at_s": 0.0, "s": 0.0, "rate": 1.0, "own": 1.0}
             content |= {"slot": slot, "length": self.lengths[slot]}
-            return Running.from_map(content, lambda number, length: rig.slot_of(number)[:length].copy())
+            return Running.from_map(
+                rig.machine, content, lambda number, length: rig.slot_of(number)[:length].copy()
+            )
         content = {
             "slot": slot, "length": self.lengths[slot], "q": rig.controller._now.q.copy(), "at_s": s,
             "s": s + rate * lead_s, "rate": rate, "own": goal.own,
         }  # fmt: skip
-        return Running.from_map(content, lambda number, length: rig.slot_of(number)[:length].copy())
+        return Running.from_map(
+            rig.machine, content, lambda number, length: rig.slot_of(number)[:length].copy()
+        )
 
     def plan(self, method: str, lead_s: float | None = None, **params: Any) -> Plan:
         """A goal from where the machine holds, or from the goal under way so much later."""
         rig = self.rig
-        start = Start.at(rig.machine, rig.controller._now.q)
+        now, names = rig.supervisor.course.now, rig.machine.mechanism.coordinate_names
+        held = {names[i]: float(x) for i, x in zip(now.index, now.theta, strict=True)}
+        start = Start.at(rig.machine, rig.controller._now.q, None, held)
         running = None if lead_s is None else self.running(lead_s)
-        return plan(method, params, rig.machine, start, running)
+        return plan(method, params, loaded(rig.machine, self.carried), start, running)
 
-    def order(self, made: Plan, at_tick: int = NOW) -> Sample:
+    def order(self, made: Plan, at_tick: int = NOW, method: str = "") -> Sample:
         """Hands a planned goal to the loop: one tick."""
         rig = self.rig
         before, retimed = self.goal, made.begin.kind == 3
@@ -65,7 +73,8 @@ class Planned:
         rig._orders += 1
         rig.sound.add(rig._orders)
         begin = made.begin
-        arguments = (1.0, float(begin.kind), float(before), begin.s, begin.rate, float(begin.code))
+        again = float(method == "rewalk")
+        arguments = (1.0, float(begin.kind), float(before), begin.s, begin.rate, float(begin.code), again)
         return rig.tick(
             Order(
                 rig._orders, OrderKind.GOAL, at_tick, slot, len(made.words), 1, made.checksum, self.goal,

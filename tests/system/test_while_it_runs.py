@@ -1,0 +1,126 @@
+"""What may be changed while a machine runs, over real sockets: gains, payloads, pre-load, goals, teaching."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from machine.catalogue import shipped_path
+from protocol.codes import ResultCode
+from station import GoalFailed, RequestError, Robot
+from station.rig import Rig
+from station.teach import Lesson, finished, write_lesson
+from station.trajectory_file import read_trajectory_file
+from tests.system.running import answer, wait_for
+
+MORE = """\
+  payloads: {tool: {max_mass_kg: 20, max_com_m: 0.05, max_inertia_kg_m2: 0.002}}
+  gain_bounds: {bandwidth_rad_s: [10, 60], damping_ratio: [0.5, 1.5]}
+"""
+HERE = {"left": 2.0943951023931953, "right": 1.0471975511965976}
+
+
+@pytest.fixture(scope="module")
+def rig() -> Iterator[Rig]:
+    """The five-bar with a third motor, in lockstep, which may carry something."""
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
+        path = Path(made) / "five_bar_redundant.yaml"
+        path.write_text(shipped_path("five_bar_redundant").read_text() + MORE)
+        arguments = [str(path), "--pace", "lockstep", "--realtime", "ignore"]
+        with Rig("five_bar_redundant", arguments, [*arguments, "--no-log"], Path(made)) as rig:
+            rig.wait_ready(lambda _: None)
+            yield rig
+
+
+@pytest.fixture
+def robot(rig: Rig) -> Iterator[Robot]:
+    """Enabled in the initial pose, carrying nothing."""
+    with Robot(endpoint=rig.requests, owner="anna") as robot:
+        robot.enable()
+        robot.move(HERE)
+        yield robot
+        robot.cancel()
+        wait_for(lambda: robot.state["goal"] is None, "the end of the goal")
+        robot.payload("tool", 0.0)
+        robot.disable()
+
+
+def way(left: float, seconds: float) -> dict[str, Any]:
+    points = [{"time_from_start_s": seconds, "positions": [left]}]
+    return {"coordinates": ["left"], "points": points}
+
+
+def paused(robot: Robot, trajectory: dict[str, Any]) -> Any:
+    """A goal under way that stands still, so that lockstep time does."""
+    goal = robot.send(trajectory)
+    robot.pause()
+    wait_for(lambda: robot.state["goal"]["status"] == "paused", "the pause")
+    return goal
+
+
+def test_gains_and_the_pre_load(rig: Rig, robot: Robot) -> None:
+    assert "bandwidth 40 rad/s" in robot.set_gain(bandwidth_rad_s=40)["text"]
+    done = answer(rig.runtime, "gain", "--damping", "0.8", "--as", "anna")
+    assert done["text"] == "bandwidth 40 rad/s, damping ratio 0.8"
+    with pytest.raises(RequestError, match="not between 10 and 60"):
+        robot.set_gain(bandwidth_rad_s=90)
+    robot.set_gain(bandwidth_rad_s=20, damping_ratio=1.0)
+    before = robot.state["effort"]
+    assert answer(rig.runtime, "preload", "left_elbow=1.5", "--as", "anna")["state"] == "active"
+    robot.advance(700)
+    strained = robot.state["effort"]
+    assert abs(strained["left_elbow"] - before["left_elbow"]) > 0.2
+    with pytest.raises(RequestError, match="pre-loaded by 2 at most"):
+        robot.preload(left_elbow=3.0)
+    robot.preload(left_elbow=0.0)
+
+
+def test_a_payload_while_a_goal_runs_slows_it_down_or_changes_nothing(robot: Robot) -> None:
+    assert robot.payload("tool", 0.2)["text"] == "0.2 kg at tool"
+    goal = paused(robot, way(1.2, 0.45))
+    assert robot.payload("tool", 0.3)["text"] == "0.3 kg at tool"
+    told = robot.payload("tool", 20.0, com_m=(0.0, 0.05, 0.0))["text"]
+    assert f"goal {goal.number} goes on at 0." in told
+    assert "would need effort" in told
+    with pytest.raises(RequestError, match="at most") as caught:
+        robot.speed(1.0)
+    assert 0.0 < caught.value.data["largest_speed"] < 1.0
+    assert robot.payload("tool", 0.0)["text"] == "0 kg at tool"
+    assert robot.speed(1.0)["fraction"] == 1.0
+    robot.resume()
+    assert goal.wait()["code"] == ResultCode.SUCCESSFUL
+
+
+def test_goals_are_replaced_and_followed(rig: Rig, robot: Robot) -> None:
+    first = paused(robot, way(1.9, 2.0))
+    second = robot.append(way(2.0, 1.0))
+    robot.resume()
+    assert first.wait()["code"] == ResultCode.SUCCESSFUL
+    assert second.wait()["code"] == ResultCode.SUCCESSFUL
+    first = paused(robot, way(1.8, 2.0))
+    done = answer(rig.runtime, "move", "left=2.1", "--replace", "--as", "anna")
+    assert done["name"] == "SUCCESSFUL"
+    with pytest.raises(GoalFailed, match="took over"):
+        first.wait()
+
+
+def test_taught_points_are_followed(rig: Rig, robot: Robot, tmp_path: Path) -> None:
+    lesson = Lesson.of(robot.describe())
+    for place in ({"left": 1.95}, {"right": 1.15}):
+        robot.move(place)
+        robot.law("float")
+        robot.advance(50)
+        assert lesson.capture(robot.state, 0.0)
+        robot.law("hold")
+    path = tmp_path / "taught.yaml"
+    write_lesson(path, finished(robot, lesson, as_shown=False)[0], "five_bar_redundant")
+    assert robot.send(read_trajectory_file(path).trajectory).wait()["code"] == ResultCode.SUCCESSFUL
+    assert robot.state["q"]["right"] == pytest.approx(1.15, abs=1e-3)
+    again = tmp_path / "again.yaml"
+    taught = answer(rig.runtime, "teach", str(again), "--every", "0.02", "--for", "0.05", "--as", "anna")
+    assert len(taught["points"]) == 1
+    assert answer(rig.runtime, "send", str(again), "--as", "anna")["name"] == "SUCCESSFUL"
