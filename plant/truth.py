@@ -16,6 +16,9 @@ import numpy as np
 from machine import Machine
 from plant.simulator import Simulator
 
+BUFFER_BYTES = 4096
+"""What is kept back at most until it is handed to the file."""
+
 
 class RecordedSimulator(Simulator):
     """A simulator that writes such a file. Raises OSError when it cannot be opened."""
@@ -29,7 +32,7 @@ class RecordedSimulator(Simulator):
         nq, nv = len(mechanism.position_names), len(mechanism.joint_names)
         self._of_q, self._of_v = self._row[1 : 1 + nq], self._row[1 + nq : 1 + nq + nv]
         self._of_effort = self._row[1 + nq + nv :]
-        self._file = path.open("wb")
+        self._file = path.open("wb", buffering=BUFFER_BYTES)
         head = {"machine": machine.name, "period_s": machine.plant.period_s, "columns": columns}
         self._file.write(json.dumps(head).encode() + b"\n")
 

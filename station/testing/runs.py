@@ -1,0 +1,77 @@
+"""One run: a goal, what is asked and injected meanwhile, and its record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from protocol.results import GoalResult
+from station.goal import Goal, GoalFailed
+from station.testing.record import Record
+
+if TYPE_CHECKING:
+    from station.testing.under_test import RigUnderTest
+
+During = Mapping[float, str | tuple[str, Mapping[str, Any]]]
+_PATIENCE_S = 100.0
+
+
+def run(
+    rig: RigUnderTest,
+    goal: Mapping[str, Any] | str | Path | None,
+    during: During,
+    settle_s: float,
+    title: str,
+) -> Record:
+    """Follows a goal to its end and records it, see `RigUnderTest.run`. A map with "target" is a move.
+
+    In lockstep everything is ordered, by tick, before the goal: the same run twice does the same in the same
+    ticks. In real time the orders follow the goal.
+    """
+    recorder, now = rig.recorder, rig.recorder.begin()
+    wanted = _wanted(rig, goal)
+    if recorder.lockstep:
+        begin = now["tick"] + 1 + len(during)
+        _order(rig, during, begin)
+        accepted = _begin(rig, wanted)
+    else:
+        accepted = _begin(rig, wanted)
+        begin = accepted.accepted["tick"]
+        now = rig.state
+        _order(rig, during, begin)
+    result = _end(accepted)
+    settled = result["tick"] + round(settle_s / rig.period_s)
+    return recorder.end(title, result, settled)
+
+
+def _wanted(rig: RigUnderTest, goal: Mapping[str, Any] | str | Path | None) -> dict[str, Any]:
+    if goal is None:
+        return rig.motions.slow
+    if isinstance(goal, Mapping):
+        return dict(goal)
+    from station.trajectory_file import read_trajectory_file
+
+    return read_trajectory_file(goal).trajectory.model_dump(exclude_none=True)
+
+
+def _begin(rig: RigUnderTest, wanted: Mapping[str, Any]) -> Goal:
+    if "target" in wanted:
+        given = dict(wanted)
+        return rig.robot.move(given.pop("target"), wait=False, **given)
+    return rig.robot.send(wanted)
+
+
+def _order(rig: RigUnderTest, during: During, begin: int) -> None:
+    """Requests at ticks counted from the goal's first."""
+    for after_s, what in sorted(during.items()):
+        method, params = (what, {}) if isinstance(what, str) else what
+        rig.robot.request(method, at_tick=begin + round(after_s / rig.period_s), **params)
+
+
+def _end(goal: Goal) -> GoalResult:
+    """How it ended."""
+    try:
+        return goal.wait(timeout_s=_PATIENCE_S)
+    except GoalFailed as failed:
+        return failed.result
