@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from machine import building
 from machine.advice import warnings_of
 from machine.bound_sections import regions
@@ -28,9 +31,11 @@ from machine.preload import preloads
 from machine.problems import MachineError, Problem
 from machine.references import check_references
 from machine.validation import validate
-from machine.yaml import Document, read_yaml
+from machine.yaml import Document, parse_yaml, read_yaml
 from multibody.mechanism import Mechanism
 from multibody.model import ModelError
+
+Floats = NDArray[np.float64]
 
 
 def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
@@ -44,12 +49,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
     mechanism = _built(file, document)
     plant_file, plant_mechanism = _plant(file, mechanism, document, plant_set)
     q, v, assembly = initial_state(file, mechanism, document)
-    touching = with_compliance(file, mechanism, q)
-    if plant_mechanism is mechanism:
-        plant_mechanism = touching
-    else:
-        plant_mechanism = with_compliance(plant_file, plant_mechanism, q, touching)
-    mechanism = touching
+    mechanism, plant_mechanism = _touching(file, plant_file, mechanism, plant_mechanism, q)
     if plant_mechanism.stops or plant_mechanism.contacts:
         check_steps(plant_file, plant_mechanism, q, document)
     force_sensors = building.force_sensors_of(file)
@@ -87,6 +87,18 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         closed_form=file.closed_form,
         regions=regions(file),
     )
+
+
+def plant_mechanism_with(machine: Machine, plant_set: Sequence[str]) -> Mechanism:
+    """Build a loaded machine's plant mechanism once more, with these settings; see `load`.
+
+    Raises MachineError with every problem found.
+    """
+    document = parse_yaml(machine.source_text, machine.path)
+    file = _checked(document.data, document)
+    mechanism = _built(file, document)
+    plant_file, plant_mechanism = _plant(file, mechanism, document, plant_set)
+    return _touching(file, plant_file, mechanism, plant_mechanism, machine.initial_q)[1]
 
 
 def check(source: str | Path, plant_set: Sequence[str] = ()) -> tuple[Problem, ...]:
@@ -141,6 +153,16 @@ def _built(file: MachineFile, document: Document) -> Mechanism:
         return mechanism
     except ModelError as error:
         raise MachineError([building.model_problem(error, document)]) from None
+
+
+def _touching(
+    file: MachineFile, plant_file: MachineFile, mechanism: Mechanism, plant_mechanism: Mechanism, q: Floats
+) -> tuple[Mechanism, Mechanism]:
+    """Return both mechanisms with their stops and contacts; one where nothing is set."""
+    touching = with_compliance(file, mechanism, q)
+    if plant_mechanism is mechanism:
+        return touching, touching
+    return touching, with_compliance(plant_file, plant_mechanism, q, touching)
 
 
 def _plant(

@@ -71,6 +71,12 @@ def plant(
         Path | None,
         typer.Option(metavar="FILE", help="Record what the simulated machine really does, period by period."),
     ] = None,
+    faults: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Time line of faults that this plant is to have.")
+    ] = None,
+    inject: Annotated[
+        bool, typer.Option("--inject", help="Let anybody who reaches it put faults in while it runs.")
+    ] = False,
 ) -> None:
     """Runs the machine itself, simulated or behind a driver: it starts braked and waits for a controller.
 
@@ -94,6 +100,8 @@ def plant(
             keys,
             allowed,
             truth,
+            faults,
+            inject,
         )
     except KeyboardInterrupt:  # before the daemon counts signals itself; nothing runs yet
         status = 0
@@ -115,6 +123,8 @@ def _run(
     keys: Path | None,
     allowed: Path | None,
     truth: Path | None,
+    faults: Path | None,
+    inject: bool,
 ) -> int:
     from timing.realtime import RealTimeRefused, single_threaded_blas
 
@@ -154,8 +164,9 @@ def _run(
     if truth is not None and (driver is not None or not truth.absolute().parent.is_dir()):
         return _fail("--truth names a file in a folder that exists, and is for simulated machines", 2)
     options = PlantOptions(
-        endpoint, paces, realtime.value, cpu, seed, secured, lifeline, driver, driver_options, truth
-    )
+        endpoint, paces, realtime.value, cpu, seed, secured, lifeline, driver, driver_options, truth,
+        faults, inject,
+    )  # fmt: skip
     try:
         return run(machine, options, events)
     except (NotAssembled, MachineError, NoDriver, PaceNotOffered) as error:

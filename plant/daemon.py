@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from machine import Machine
 from plant.device import Device
@@ -24,6 +25,9 @@ from timing.children import Lifeline, ignore_interrupts
 from timing.realtime import Obtained, Policy, set_up
 from timing.scheduling import set_policy, share_processors
 from timing.signals import Interrupts
+
+if TYPE_CHECKING:
+    from plant.faults.timeline import TimeLine
 
 FIFO_PRIORITY = 49
 """Below the controller's loop, which shares the processor: it answers a state before we integrate."""
@@ -48,6 +52,10 @@ class PlantOptions:
     driver_options: dict[str, Any] = field(default_factory=dict)
     truth: Path | None = None
     """Where the simulator's own record goes; None: nowhere."""
+    faults: Path | None = None
+    """A time line of faults; None: none."""
+    inject: bool = False
+    """Whether anybody may inject faults while the plant runs."""
 
 
 class Ending:
@@ -69,19 +77,21 @@ class Ending:
 def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
     """The life of the daemon.
 
-    Raises RealTimeRefused, EndpointError (Taken), NoDriver, MachineError or PaceNotOffered before it begins.
+    Raises RealTimeRefused, EndpointError (Taken), NoDriver, MachineError (of the time line too) or
+    PaceNotOffered before it begins.
     """
     driver = None
     if options.driver is not None:
         driver = make_driver(options.driver, machine, options.driver_options)
         options = replace(options, paces=_paces_of(driver, options.paces))
+    line = _time_line(machine, options)
     lifeline = Lifeline.from_stdin() if options.lifeline else None
     with _seated(machine, options), Interrupts() as interrupts:
         if lifeline is not None:
             ignore_interrupts()
         ending = Ending(interrupts, lifeline)
         # Before the real-time priority: compiling at it would starve whatever else runs on this processor.
-        if driver is None and not _warm(machine, ending, events):
+        if driver is None and not _warm(machine, ending, events, faulty=_faulty(options)):
             return ExitCode.DONE
         obtained = _real_time(options)
         try:
@@ -92,7 +102,7 @@ def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
             ):
                 if isinstance(machinery, Hardware) and not _started(machinery, ending, events):
                     return ExitCode.DONE
-                device = Device(machine, machinery, server, events, options.paces)
+                device = _device(machine, machinery, server, events, options, line)
                 obtained.freeze_garbage()
                 _introduce(device, obtained, events)
                 return _serve(device, ending, events)
@@ -130,6 +140,38 @@ def _machinery(machine: Machine, driver: Driver | None, options: PlantOptions, e
     return Simulator(machine, options.seed)
 
 
+def _faulty(options: PlantOptions) -> bool:
+    return options.inject or options.faults is not None
+
+
+def _time_line(machine: Machine, options: PlantOptions) -> TimeLine | None:
+    """The faults that are to come, checked."""
+    if options.faults is None:
+        return None
+    from plant.faults.timeline import read_timeline
+
+    return read_timeline(options.faults, machine, hardware=options.driver is not None)
+
+
+def _device(
+    machine: Machine,
+    machinery: Machinery,
+    server: DeviceServer,
+    events: Events,
+    options: PlantOptions,
+    line: TimeLine | None,
+) -> Device:
+    """The machine behind its link; with faults in both where they are asked for."""
+    if not _faulty(options):
+        return Device(machine, machinery, server, events, options.paces)
+    from plant.faults.device import FaultyDevice
+    from plant.faults.machinery import faulty
+
+    return FaultyDevice(
+        machine, faulty(machinery), server, events, options.paces, line, open_to_all=options.inject
+    )
+
+
 def _started(hardware: Hardware, ending: Ending, events: Events) -> bool:
     """Connects to the device and lets it find its zero; False when the daemon is to end meanwhile."""
     hardware.start()
@@ -153,12 +195,14 @@ def _real_time(options: PlantOptions) -> Obtained:
     return set_up(options.realtime, cpus=cpus or share_processors()[0], fifo_priority=FIFO_PRIORITY)
 
 
-def _warm(machine: Machine, ending: Ending, events: Events) -> bool:
+def _warm(machine: Machine, ending: Ending, events: Events, *, faulty: bool) -> bool:
     """Compiles or loads the simulator's kernels; False when somebody asked to end meanwhile."""
     from multibody.compiling import warm
     from plant.simulator import period_of
 
     period_of(machine)
+    if faulty and machine.is_constrained:
+        import_module("plant.faults.mechanism")
 
     def progress(_done: int, _total: int, _name: str) -> None:
         if ending.looked():
@@ -176,6 +220,7 @@ def _warm(machine: Machine, ending: Ending, events: Events) -> bool:
 
 def _introduce(device: Device, obtained: Obtained, events: Events) -> None:
     machine, server, machinery = device.machine, device.server, device.machinery
+    machinery = getattr(machinery, "inner", machinery)
     for warning in (*map(str, machine.warnings), *obtained.warnings):
         events.say("warning", warning)
     events.say("realtime", obtained.line)

@@ -19,6 +19,7 @@ from plant.watchdog import Watchdog
 from protocol.codes import PROTOCOL_VERSION, DeviceFault, DeviceStatus, Mode, Pace
 from protocol.errors import ProtocolError
 from protocol.handshake import Bye, Handshake, Hello, Refuse, Welcome, peer_version, read_handshake
+from protocol.injection import InjectRefusal, InjectRefused, inject_id
 from protocol.link import CommandCodec, StateCodec, kind_of
 from protocol.sockets import DeviceServer
 
@@ -90,7 +91,7 @@ class Device:
             status = (status & ~_ENABLED if self._fault else status) | _FAULT
         owner.sent_seq = seq = tick - owner.first_tick
         owner.unanswered += 1
-        owner.reply = reply = self._pack(
+        state = self._pack(
             owner.session,
             seq,
             tick * self.period_s,
@@ -104,7 +105,12 @@ class Device:
             machinery.temperature if seq % self._between_temperatures == 0 else None,
             machinery.measured_force,
         )
-        self.server.send(owner.peer, reply)
+        owner.reply = self._send_state(owner, state)
+
+    def _send_state(self, owner: Owner, state: bytes) -> bytes:
+        """Sends a state; returns what answers a repeated command."""
+        self.server.send(owner.peer, state)
+        return state
 
     def sense(self) -> None:
         """What is latched reaches the machine, and its sensors are read. Raises MachineryFailed."""
@@ -168,18 +174,33 @@ class Device:
             seat.owner.peer, seat.owner.unanswered = peer, 0
         return hearing
 
-    def _hear_rare(self, peer: bytes, message: bytes, error: ProtocolError) -> Greeting | None:
+    def _hear_rare(self, peer: bytes, message: bytes, error: ProtocolError) -> Hearing | Greeting | None:
         try:
-            if kind_of(message) == "hello":
+            kind = kind_of(message)
+            if kind == "hello":
                 return self._hear_hello(peer, message)
-            if kind_of(message) == "bye":
+            if kind == "bye":
                 self._hear_bye(read_handshake(message))
                 return None
+            other = self._hear_other(peer, kind, message)
+            if other is not False:
+                return None if other is True else other
         except ProtocolError as unreadable:
             error = unreadable
         self.seat.counts.unreadable += 1
         self._tell_rarely("unreadable", f"a message: {error}")
         return None
+
+    def _hear_other(self, peer: bytes, kind: str, message: bytes) -> Hearing | bool:
+        """A message that is no part of a session: what it is to the plant, or whether it is any at all."""
+        if kind != "inject":
+            return False
+        self._refuse_inject(peer, inject_id(message))
+        return True
+
+    def _refuse_inject(self, peer: bytes, number: int) -> None:
+        text = "this plant takes no faults: start it with --inject"
+        self.server.send(peer, InjectRefused(id=number, code=InjectRefusal.NOT_OFFERED, text=text).pack())
 
     def _hear_hello(self, peer: bytes, message: bytes) -> Greeting | None:
         hello, verdict = self._judge(message)

@@ -110,13 +110,16 @@ def lockstep(device: Device, ending: Ending) -> None:
             together()
             received = receive(_SLICE_MS)
             said = hear(*received) if received is not None else None
-            if said is Hearing.FRESH:
+            if said is Hearing.FRESH or said is Hearing.PASSED:
+                device.missed += said is Hearing.PASSED
                 device.take()
                 device.sense()
                 device.speak()
                 device.step()
                 quiet = False
                 ticks += 1
+                if said is Hearing.PASSED and not owner.alive:
+                    return
                 if ticks % _TICKS_BETWEEN_LOOKS and not ending.asked:
                     continue
                 events.flush()

@@ -26,6 +26,7 @@ class Hearing(Enum):
     OLD = "older than the newest one"
     EARLY = "answers a state that was never sent"
     FOREIGN = "of a session that does not own the plant"
+    PASSED = "injected faults took it, or its state: in lockstep time goes on all the same"
     LATCHED = "of the owner that the watchdog has shut out until a new handshake"
 
 

@@ -61,7 +61,8 @@ class Simulator:
     `measured_v` (per sensor, of the present state), `measured_force` (N, three a force sensor), `effort` (per
     motor, what acts), `joint_effort` (nv, what motors put on every joint in the last period), `travel` (nv,
     length of the way since the last fresh command). `tick` counts periods; `mode` is what acts
-    (`plant.stepping`); `fastest` is the largest speed of a joint. `seed` decides the sensors' noise.
+    (`plant.stepping`); `fastest` is the largest speed of a joint. `work` is the mechanism's workspace. `seed`
+    decides the sensors' noise.
     """
 
     runs_by_itself = False
@@ -74,11 +75,11 @@ class Simulator:
         self.joints = machine.plant_mechanism.joint_names
         self.tick = 0
         self.mode = BRAKE
-        self._work = machine.plant_mechanism.workspace()
+        self.work = machine.plant_mechanism.workspace()
         self._s, self._b = layout.lay_out(machine)
-        self._arguments = (*self._work.arguments, self._s, self._b)
-        self.q, self.v = self._work.q, self._work.v
-        self.joint_effort = self._work.effort
+        self._arguments = (*self.work.arguments, self._s, self._b)
+        self.q, self.v = self.work.q, self.work.v
+        self.joint_effort = self.work.effort
         self.effort = layout.view(self._s, self._b, layout.EFFORT)
         self._commanded = layout.view(self._s, self._b, layout.COMMANDED)
         self.travel = layout.view(self._s, self._b, layout.TRAVEL)
@@ -92,7 +93,7 @@ class Simulator:
         self.measured_force = self._force_sensing.measured if self._force_sensing else np.zeros(0)
         self.q[:] = machine.initial_q
         self.v[:] = machine.initial_v
-        put_together(machine, self._work)
+        put_together(machine, self.work)
         self.fastest = float(np.max(np.abs(self.v)))
         self._look()
 
@@ -117,13 +118,27 @@ class Simulator:
                 raise SimulationDiverged(self._diverged())
             self.fastest = fastest
             if self._force_sensing is not None:
-                self._force_sensing.look(*self._work.arguments)
+                self._force_sensing.look(*self.work.arguments)
 
     def sense(self) -> None:
         """Nothing is left to do: the sensors were sampled when the period ended."""
 
     def close(self) -> None:
         """Nothing is left to do."""
+
+    def view(self, field: int) -> Floats:
+        """A field of the plant's own numbers (`plant.layout`)."""
+        return layout.view(self._s, self._b, field)
+
+    def give(self, parameters: Floats) -> None:
+        """Goes on with other parameters of the mechanism, laid out as its own are."""
+        self.work.parameters = parameters
+        self._arguments = (*self.work.arguments, self._s, self._b)
+
+    def look(self) -> None:
+        """Samples the sensors again, after the state was changed from outside."""
+        self.fastest = float(np.max(np.abs(self.v)))
+        self._look()
 
     @property
     def status(self) -> int:
@@ -146,7 +161,7 @@ class Simulator:
         _, t, w, s, b = self._arguments
         measure(t, w, s, b)
         if self._force_sensing is not None:
-            self._force_sensing.look(*self._work.arguments)
+            self._force_sensing.look(*self.work.arguments)
 
     def _diverged(self) -> str:
         names: Sequence[str] = self.machine.plant_mechanism.joint_names

@@ -24,7 +24,9 @@ Integer = Annotated[int, Field(strict=True, ge=0, lt=2**53)]
 Period = Annotated[float, Field(gt=0.0, le=10.0)]
 
 
-class _Message(BaseModel):
+class Message(BaseModel):
+    """A message as a map: fields that are not known are ignored, numbers are finite."""
+
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
     def pack(self) -> bytes:
@@ -33,7 +35,7 @@ class _Message(BaseModel):
         return packed
 
 
-class Hello(_Message):
+class Hello(Message):
     """Controller → plant: who I am and how I want to run. Repeated until it is answered."""
 
     type: Literal["hello"] = "hello"
@@ -52,7 +54,7 @@ class Hello(_Message):
     """What the interface hash is made of, so that a refusal can name the first difference."""
 
 
-class Welcome(_Message):
+class Welcome(Message):
     """Plant → controller: the session is yours; states follow as the pace says."""
 
     type: Literal["welcome"] = "welcome"
@@ -78,7 +80,7 @@ class Welcome(_Message):
     """
 
 
-class Refuse(_Message):
+class Refuse(Message):
     """Plant → controller: no, and why."""
 
     type: Literal["refuse"] = "refuse"
@@ -90,7 +92,7 @@ class Refuse(_Message):
     """The owner of the live session when the code is TAKEN."""
 
 
-class Bye(_Message):
+class Bye(Message):
     """Either → the other: the session ends now. The plant brakes."""
 
     type: Literal["bye"] = "bye"
@@ -99,7 +101,7 @@ class Bye(_Message):
 
 
 Handshake = Hello | Welcome | Refuse | Bye
-M = TypeVar("M", bound=_Message)
+M = TypeVar("M", bound=Message)
 _KINDS: dict[str, Callable[[Any], Hello | Welcome | Refuse | Bye]] = {
     "hello": Hello.model_validate,
     "welcome": Welcome.model_validate,

@@ -91,11 +91,13 @@ class CommandMessage:
 class StateCodec:
     """Packs and reads states of a machine with this many sensors, motors, and components of force sensors.
 
-    The field `force` is there only where there are force sensors.
+    The field `force` is there only where there are force sensors. `unfit`: positions and velocities that are
+    not finite are read as they are, for a reader that judges each sensor; without it they are refused.
     """
 
-    def __init__(self, sensors: int, motors: int, forces: int = 0) -> None:
+    def __init__(self, sensors: int, motors: int, forces: int = 0, *, unfit: bool = False) -> None:
         self.sensors, self.motors, self.forces = sensors, motors, forces
+        self._finite = not unfit
         lists = [("q", sensors), ("v", sensors), ("effort", motors)]
         lists += [(_FORCE_FIELD, forces)] if forces else []
         layout = Layout("state", _STATE_FIELDS[1:8], ("time_s",), lists)
@@ -172,8 +174,8 @@ class StateCodec:
         _require_integer("mode", mode, 0, 2)
         time_s = _number("time_s", time_s)
         values = (
-            *_numbers("q", q, self.sensors),
-            *_numbers("v", v, self.sensors),
+            *_numbers("q", q, self.sensors, finite=self._finite),
+            *_numbers("v", v, self.sensors, finite=self._finite),
             *_numbers("effort", effort, self.motors),
             *(_numbers(_FORCE_FIELD, force[0], self.forces) if self.forces else ()),
         )
@@ -277,21 +279,21 @@ def _require_integer(name: str, value: object, lowest: int, highest: int) -> Non
         raise ProtocolError(f"`{name}` must be from {lowest} to {highest}, this is {value}", name)
 
 
-def _number(name: str, value: object) -> float:
+def _number(name: str, value: object, *, finite: bool = True) -> float:
     if type(value) is not float and type(value) is not int:
         raise ProtocolError(f"`{name}` must be a number, this is {_brief(value)}", name)
     number = float(value)
-    if not isfinite(number):
+    if finite and not isfinite(number):
         raise ProtocolError(f"`{name}` must be finite, this is {value}", name)
     return number
 
 
-def _numbers(name: str, values: object, count: int) -> list[float]:
+def _numbers(name: str, values: object, count: int, *, finite: bool = True) -> list[float]:
     if not isinstance(values, list):
         raise ProtocolError(f"`{name}` must be a list of {count} numbers, this is {_brief(values)}", name)
     if len(values) != count:
         raise ProtocolError(f"`{name}` must have {count} numbers, this has {len(values)}", name)
-    return [_number(f"{name}[{index}]", value) for index, value in enumerate(values)]
+    return [_number(f"{name}[{index}]", value, finite=finite) for index, value in enumerate(values)]
 
 
 def _temperatures(values: object, count: int) -> list[float]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from controller.loop.exchange import Inputs, Outputs
 from machine import Machine
 from protocol.codes import Pace
 from protocol.errors import ProtocolError
 from protocol.handshake import Bye, Hello, Refuse, Welcome, new_session, read_handshake
+from protocol.injection import Lost, read_lost
 from protocol.link import CommandCodec, StateCodec
 from protocol.sockets import DeviceClient
 
@@ -21,7 +20,8 @@ class DeviceLink:
 
     def __init__(self, client: DeviceClient, machine: Machine, pace: Pace, owner: str) -> None:
         self._client, self._machine, self._pace, self._owner = client, machine, pace, owner
-        self._states = StateCodec(len(machine.sensors), len(machine.motors), 3 * len(machine.force_sensors))
+        forces = 3 * len(machine.force_sensors)
+        self._states = StateCodec(len(machine.sensors), len(machine.motors), forces, unfit=True)
         self._commands = CommandCodec(len(machine.motors))
         self._state = self._states.message()
         self._session = new_session()
@@ -30,6 +30,8 @@ class DeviceLink:
         self.text = f"waiting for a plant at {client.endpoint}"
         self.seq = -1
         """Number of the newest state taken in this session."""
+        self.lost_seq = -1
+        """Number of the newest state of which the plant, in lockstep, said that it is lost."""
         self.lost_total = 0
 
     def hello(self) -> None:
@@ -50,7 +52,7 @@ class DeviceLink:
         """Reads any message of the plant; True when it was a fresh state, which then stands in `inputs`.
 
         A state of another session, or one already taken, changes nothing. A state that cannot be read counts
-        as lost.
+        as lost; one with readings that are not finite is taken, for the loop to say which sensor it is.
         """
         try:
             if self.connected:
@@ -58,8 +60,12 @@ class DeviceLink:
                 return self._accept(inputs)
         except ProtocolError as error:
             if error.field.startswith(("q", "v")):
-                inputs.q_measured[:] = np.nan
                 self.text = f"the plant's state is not usable: {error}"
+                return False
+            lost = read_lost(message)
+            if lost is not None:
+                if lost.session == self._session and lost.seq > self.seq:
+                    self.lost_seq = max(lost.seq, self.lost_seq)
                 return False
         self._shake_hands(message)
         return False
@@ -97,7 +103,7 @@ class DeviceLink:
                 )
                 self._client.send(Bye(session=self._session, text="the interfaces differ").pack())
             case Welcome():
-                self.connected, self.seq, self.lost_total = True, -1, 0
+                self.connected, self.seq, self.lost_seq, self.lost_total = True, -1, -1, 0
                 self.text = f"connected to {answer.name} at {self._client.endpoint}"
                 if answer.model and answer.model != self._machine.model_hash:
                     self.text += "; the plant's inertia or geometry differs from the controller's model"
@@ -109,6 +115,11 @@ class DeviceLink:
     def prepare(self, outputs: Outputs) -> None:
         """Packs the command computed from the newest state."""
         self._last = self._commands.pack(self._session, self.seq, outputs.mode, outputs.effort)
+
+    def pass_over(self) -> None:
+        """In lockstep, in place of a command: the state of this tick is lost, and time goes on."""
+        self._last = Lost(session=self._session, seq=self.lost_seq).pack()
+        self.send()
 
     def send(self) -> None:
         """Sends what was prepared last; again, it is the same byte for byte."""

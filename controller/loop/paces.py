@@ -77,25 +77,34 @@ def lockstep(loop: Loop, client: DeviceClient) -> None:
     """As fast as both ends can: one command, one period, one state. Time runs only while something is under
     way.
 
-    Exactly one message is outstanding; it is repeated byte for byte after a second of wall time.
+    Exactly one message is outstanding; it is repeated byte for byte after a second of wall time. Where the
+    plant says that a state is lost (faults are injected), the tick is made without it, as in real time, and
+    no command goes out: only the word that time goes on.
     """
+    fresh: bool | None = True
     with Together() as together:
         while not loop.done:
             together()
             if not loop.link.connected:
-                if not _connect(loop, client):
+                fresh = _connect(loop, client)
+                if fresh is None:
                     continue
             elif not _await_reason(loop, client):
                 continue
-            loop.tick(fresh=True, received_ns=time.monotonic_ns())
-            loop.link.send()
+            loop.tick(fresh=bool(fresh), received_ns=time.monotonic_ns())
+            if fresh:
+                loop.link.send()
+            else:
+                loop.link.pass_over()
             loop.finish()
             while loop.ring_full and not loop.orphan:
                 time.sleep(0.0005)
                 loop.look_around()
-            if not loop.done and not _await_state(loop, client):
-                loop.lose(f"the plant has not answered for {loop.peer_timeout_s:g} s")
-                _tick_alone(loop)
+            if not loop.done:
+                fresh = _await_state(loop, client)
+                if fresh is None:
+                    loop.lose(f"the plant has not answered for {loop.peer_timeout_s:g} s")
+                    _tick_alone(loop)
 
 
 PACES: dict[Pace, Callable[[Loop, DeviceClient], None]] = {
@@ -116,8 +125,11 @@ def _take(loop: Loop, client: DeviceClient, message: bytes) -> bool:
     return fresh
 
 
-def _connect(loop: Loop, client: DeviceClient) -> bool:
-    """Says hello until the first state is there; meanwhile orders take effect in ticks of their own."""
+def _connect(loop: Loop, client: DeviceClient) -> bool | None:
+    """Says hello until the first state is there (True), or lost (False); None: not yet.
+
+    Meanwhile orders take effect in ticks of their own.
+    """
     loop.link.hello()
     until = time.monotonic_ns() + HELLO_EVERY_NS
     while True:
@@ -126,10 +138,12 @@ def _connect(loop: Loop, client: DeviceClient) -> bool:
             break
         if loop.link.take(message, loop.inputs):
             return True
+        if loop.link.lost_seq > loop.link.seq:
+            return False
     loop.look_around()
     if select.select([loop.inbox], [], [], 0)[0] or loop.own_orders or loop.source.busy:
         _tick_alone(loop)
-    return False
+    return None
 
 
 def _tick_alone(loop: Loop) -> None:
@@ -152,9 +166,12 @@ def _await_reason(loop: Loop, client: DeviceClient) -> bool:
     return True
 
 
-def _await_state(loop: Loop, client: DeviceClient) -> bool:
-    """The answer to the command just sent, which is repeated each second until the plant's time is up."""
-    waited_s = 0.0
+def _await_state(loop: Loop, client: DeviceClient) -> bool | None:
+    """The answer to the command just sent, which is repeated each second until the plant's time is up.
+
+    True: a fresh state; False: the plant says that it is lost; None: no answer.
+    """
+    waited_s, lost_before = 0.0, loop.link.lost_seq
     while waited_s < loop.peer_timeout_s:
         message = client.receive(REPEAT_AFTER_MS)
         if message is None:
@@ -163,5 +180,7 @@ def _await_state(loop: Loop, client: DeviceClient) -> bool:
         elif loop.link.take(message, loop.inputs):
             return True
         elif not loop.link.connected:
+            return None
+        elif loop.link.lost_seq > lost_before:
             return False
-    return False
+    return None

@@ -25,7 +25,7 @@ def pressing(folder: Path, sensor: str) -> Machine:
 
 def test_the_force_is_along_the_normal_in_the_world(tmp_path: Path) -> None:
     simulator = Simulator(pressing(tmp_path, "frame: world"))
-    depth = -float(simulator._work.contact_gap[0])
+    depth = -float(simulator.work.contact_gap[0])
     assert 1e-4 < depth < 2e-3
     np.testing.assert_allclose(simulator.measured_force, 5e4 * depth * NORMAL, rtol=1e-9, atol=1e-9)
 

@@ -15,6 +15,7 @@ from protocol import results
 from protocol.codes import DeviceFault, DeviceStatus, Mode, RefuseCode, RequestCode, ResultCode
 from protocol.errors import RequestError
 from protocol.handshake import Bye, Hello, Refuse, Welcome
+from protocol.injection import FaultProblem, FaultReport, Inject, Injected, InjectRefusal, InjectRefused, Lost
 from protocol.requests import REQUESTS, pack_error, pack_notification, pack_response, peek, read_params
 from protocol.sockets import RequestServer
 
@@ -36,7 +37,7 @@ def section(title):
     [
         ("Modes", Mode), ("Status bits", DeviceStatus), ("Device faults", DeviceFault),
         ("Refusals of a hello", RefuseCode), ("Results of goals", ResultCode),
-        ("Refusals of a request", RequestCode),
+        ("Refusals of a request", RequestCode), ("Refusals of an inject", InjectRefusal),
     ],
 )  # fmt: skip
 def test_every_code_is_on_the_page(title, codes):
@@ -66,6 +67,18 @@ def test_every_field_of_the_rare_messages_is_on_the_page(model):
         assert f"`{field}`" in text, field
 
 
+@pytest.mark.parametrize("model", [Inject, Injected, FaultReport, InjectRefused, FaultProblem, Lost])
+def test_every_field_of_injected_faults_is_on_the_page(model):
+    title = (
+        "`lost`: in lockstep, either → the other"
+        if model is Lost
+        else "`inject`: anybody → plant, and its answers"
+    )
+    text = section(title)
+    for field in model.model_fields:
+        assert re.search(rf"[`{{ ]{field}[`,}}]", text), field
+
+
 def test_every_field_of_answers_is_on_the_page():
     text = section("Requests")
     answers = [name for name, kind in vars(results).items() if is_typeddict(kind)]
@@ -75,7 +88,7 @@ def test_every_field_of_answers_is_on_the_page():
             assert re.search(rf"\b{field}\b", text), (name, field)
 
 
-@pytest.mark.parametrize("name", ["state.bin", "command.bin"])
+@pytest.mark.parametrize("name", ["state.bin", "command.bin", "lost.bin"])
 def test_the_bytes_on_the_page_are_the_vectors(name):
     data = (ROOM / "vectors" / name).read_bytes()
     blocks = re.findall(rf"`vectors/{re.escape(name)}`, (\d+) bytes\):\n\n```hex\n(.*?)```", PAGE, re.DOTALL)

@@ -7,10 +7,13 @@ from pathlib import Path
 import msgpack
 import numpy as np
 import pytest
+from pydantic import BaseModel
 
 import protocol
 from protocol.errors import ProtocolError, RequestError
 from protocol.handshake import read_handshake
+from protocol.injection import Lost, read_inject, read_lost
+from protocol.injection import read_answer as read_injected
 from protocol.link import CommandCodec, StateCodec
 from protocol.requests import Notification, Response, peek, read_answer, read_params
 from protocol.telemetry import read_telemetry
@@ -75,6 +78,12 @@ def read(kind, data):
         return command
     if kind == "handshake":
         return read_handshake(data)
+    if kind == "inject":
+        return read_inject(data)
+    if kind == "injected":
+        return read_injected(data)
+    if kind == "lost":
+        return read_lost(data)
     request = peek(data)
     return read_params(request.method, request.params)
 
@@ -82,7 +91,10 @@ def read(kind, data):
 def kind_of_content(content):
     if isinstance(content, list):
         return "request" if content[0] == 0 else "answer"
-    return {"state": "state", "command": "command"}.get(content.get("type", ""), "handshake")
+    kind = content.get("type", "")
+    if kind == "refuse" and "problems" in content:
+        return "injected"
+    return kind if kind in ("state", "command", "inject", "injected", "lost") else "handshake"
 
 
 @pytest.mark.parametrize(
@@ -99,7 +111,11 @@ def test_our_readers_take_the_good_ones(row):
     for name, value in content.items() if isinstance(content, dict) else ():
         if hasattr(message, name):
             found = getattr(message, name)
-            assert (found.tolist() if isinstance(found, np.ndarray) else found) == value
+            if isinstance(found, np.ndarray):
+                found = found.tolist()
+            elif isinstance(found, list):
+                found = [each.model_dump() if isinstance(each, BaseModel) else each for each in found]
+            assert found == value
 
 
 def test_our_writers_give_the_same_bytes():
@@ -115,6 +131,14 @@ def test_our_writers_give_the_same_bytes():
     for name in ("hello", "welcome", "refuse", "bye"):
         data = (FOLDER / f"{name}.bin").read_bytes()
         assert msgpack.unpackb(read_handshake(data).pack()) == independent(data)[0]
+    for name, reader in (
+        ("inject", read_inject),
+        ("injected", read_injected),
+        ("inject_refuse", read_injected),
+    ):
+        data = (FOLDER / f"{name}.bin").read_bytes()
+        assert reader(data).pack() == data
+    assert Lost(session=1234567890123456, seq=1000).pack() == (FOLDER / "lost.bin").read_bytes()
 
 
 def test_the_telemetry_vector_has_its_time():

@@ -60,7 +60,7 @@ class PressingRig(InProcess):
     def pressed_N(self) -> float:
         """How hard the plant's tool really presses on the table now."""
         contact = self.machine.plant_mechanism.contacts[0]
-        work = self.simulator._work
+        work = self.simulator.work
         gap, rate = work.contact_gap[0], 0.0
         if gap >= 0.0:
             return 0.0

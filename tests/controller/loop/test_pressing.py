@@ -89,7 +89,7 @@ def test_contact_that_is_lost_stops_the_motion_on_its_path(rig: PressingRig) -> 
     rig.touch(20.0)
     rig.circle(seconds=2.0)
     rig.run(0.6)
-    work = rig.simulator._work
+    work = rig.simulator.work
     surfaces = work.parameters.copy()
     at = int(work.topology[layout.SURFACES])
     surfaces[at : at + 3] -= 0.1 * surfaces[at + 3 : at + 6]  # the table is gone, 100 mm further down

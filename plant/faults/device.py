@@ -1,0 +1,233 @@
+"""The plant behind a link with faults in it, to which anybody may send more while it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from machine import Machine
+from machine.problems import MachineError
+from plant.device import Device
+from plant.events import Events
+from plant.faults.effects import Site
+from plant.faults.faults import Faults
+from plant.faults.kinds import capabilities
+from plant.faults.machinery import FaultyMachinery
+from plant.faults.timeline import Impossible, TimeLine, from_data
+from plant.faults.wire import COMMANDS, STATES, Passing, Wire
+from plant.session import Greeting, Hearing, Owner
+from protocol.codes import Pace
+from protocol.errors import ProtocolError
+from protocol.handshake import Hello
+from protocol.injection import (
+    FaultProblem,
+    Injected,
+    InjectRefusal,
+    InjectRefused,
+    Lost,
+    read_inject,
+    read_lost,
+)
+from protocol.link import CommandCodec, StateCodec, kind_of
+from protocol.sockets import DeviceServer
+
+
+class FaultyDevice(Device):
+    """A Device whose machinery, link and time have faults.
+
+    `open`: whether anybody may inject more. In lockstep a tick whose state does not come through is told of
+    by `lost`, and the controller's own `lost` lets time go on without a command.
+    """
+
+    machinery: FaultyMachinery
+
+    def __init__(
+        self,
+        machine: Machine,
+        machinery: FaultyMachinery,
+        server: DeviceServer,
+        events: Events,
+        paces: tuple[Pace, ...],
+        line: TimeLine | None = None,
+        *,
+        open_to_all: bool = True,
+    ) -> None:
+        super().__init__(machine, machinery, server, events, paces)
+        sensors, motors, forces = len(machine.sensors), len(machine.motors), 3 * len(machine.force_sensors)
+        states, commands = StateCodec(sensors, motors, forces), CommandCodec(motors)
+        state, command = states.message(), commands.message()
+        self._probe, self._read = command, commands.unpack
+        self.wire = Wire(
+            (
+                lambda data: _refused(lambda: states.unpack(data, state)),
+                lambda data: _refused(lambda: commands.unpack(data, command)),
+            )
+        )
+        self.faults = Faults(Site(machine, machinery, self.wire), events.say)
+        self._open = open_to_all
+        self._heard_seq = self._passed_seq = self._told_seq = -1
+        if line is not None:
+            self.faults.give(line, from_file=True)
+
+    # -- a tick ------------------------------------------------------------------------------------------
+
+    def take(self) -> None:
+        """What comes late comes now; then the newest fresh command takes effect."""
+        if not self.wire.idle:
+            for each in self.wire.due(COMMANDS, self.machinery.tick):
+                super().hear(each.peer, each.data)
+        super().take()
+
+    def sense(self) -> None:
+        """What is over ends and what is due begins; then the machine is measured."""
+        faults = self.faults
+        faults.begin(self.machinery.tick)
+        super().sense()
+        faults.look()
+
+    def _send_state(self, owner: Owner, state: bytes) -> bytes:
+        """Sends what comes through of the states under way; returns what answers a repeated command."""
+        wire, tick = self.wire, self.machinery.tick
+        if wire.idle:
+            self._told_seq = owner.sent_seq
+            return super()._send_state(owner, state)
+        wire.put(tick, Passing(STATES, owner.sent_seq, tick, state))
+        reply = b""
+        for each in wire.due(STATES, tick):
+            self.server.send(owner.peer, each.data)
+            if each.readable and each.seq > self._told_seq:
+                self._told_seq, reply = each.seq, each.data
+        if not reply and owner.pace is Pace.LOCKSTEP:
+            reply = Lost(session=owner.session, seq=owner.sent_seq).pack()
+            self.server.send(owner.peer, reply)
+        return reply
+
+    # -- hearing -----------------------------------------------------------------------------------------
+
+    def hear(self, peer: bytes, message: bytes) -> Hearing | Greeting | None:
+        """As `Device.hear`, for what comes through of a command; a handshake that is cut off is nothing."""
+        owner, wire = self.seat.owner, self.wire
+        if wire.cuts == 0 and (owner is None or (wire.idle and self._heard_seq <= owner.taken_seq)):
+            return super().hear(peer, message)
+        try:
+            self._read(message, self._probe)
+        except ProtocolError as error:
+            if wire.cuts and not _passes(message):
+                return None
+            return self._hear_rare(peer, message, error)
+        return self._hear_command(peer, message, self._probe.session, self._probe.seq)
+
+    def _hear_command(self, peer: bytes, message: bytes, session: int, seq: int) -> Hearing | Greeting | None:
+        owner, wire = self.seat.owner, self.wire
+        if owner is None or session != owner.session or not owner.alive or seq > owner.sent_seq:
+            return None if wire.cuts else super().hear(peer, message)
+        newest = max(self._heard_seq, owner.taken_seq)
+        if seq <= newest:
+            hearing = Hearing.REPEATED if seq == newest and seq >= 0 else Hearing.OLD
+            self.seat.counts.count(hearing)
+            return hearing
+        self._heard_seq = seq
+        arrives = owner.first_tick + seq + 1
+        wire.put(arrives - 1, Passing(COMMANDS, seq, arrives, message, peer))
+        said: Hearing | Greeting | None = None
+        for each in wire.due(COMMANDS, self.machinery.tick):
+            said = super().hear(each.peer, each.data) or said
+            if said is Hearing.FRESH:
+                return said
+        return Hearing.PASSED
+
+    def _hear_other(self, peer: bytes, kind: str, message: bytes) -> Hearing | bool:
+        """An inject, or the word that time goes on without a command."""
+        if kind == "inject":
+            self._hear_inject(peer, message)
+            return True
+        lost, owner = read_lost(message), self.seat.owner
+        if lost is None or owner is None or lost.session != owner.session:
+            return super()._hear_other(peer, kind, message)
+        if not owner.alive:
+            return Hearing.LATCHED
+        if owner.pace is not Pace.LOCKSTEP or lost.seq != owner.sent_seq or lost.seq <= self._passed_seq:
+            return Hearing.REPEATED if lost.seq == self._passed_seq else Hearing.OLD
+        owner.peer, self._passed_seq = peer, lost.seq
+        return Hearing.PASSED
+
+    def _enter(self, hello: Hello, peer: bytes) -> None:
+        self._heard_seq = self._passed_seq = self._told_seq = -1
+        self.wire.reset()
+        self.wire.lockstep = hello.pace is Pace.LOCKSTEP
+        self.faults.enter(self.machinery.tick)
+        super()._enter(hello, peer)
+
+    # -- injecting ---------------------------------------------------------------------------------------
+
+    def _hear_inject(self, peer: bytes, message: bytes) -> None:
+        try:
+            asked = read_inject(message)
+        except ProtocolError as error:
+            self.server.send(peer, InjectRefused(code=InjectRefusal.MALFORMED, text=str(error)).pack())
+            return
+        faults = self.faults
+        names: list[str] = []
+        if asked.faults:
+            if not self._open:
+                self._refuse_inject(peer, asked.id)
+                return
+            try:
+                line = from_data(
+                    {"seed": asked.seed, "faults": asked.faults},
+                    self.machine,
+                    hardware=self._hardware,
+                    taken=faults.taken,
+                    given=faults.names,
+                )
+            except MachineError as error:
+                self.server.send(peer, _refusal(asked.id, error).pack())
+                return
+            faults.give(line)
+            names = list(line.names)
+        tick, first = self.machinery.tick, faults.first
+        answer = Injected(
+            id=asked.id,
+            tick=-1 if first is None else tick - first,
+            time_s=tick * self.period_s,
+            names=names,
+            faults=faults.reports(),
+            kinds=capabilities(hardware=self._hardware),
+        )
+        self.server.send(peer, answer.pack())
+
+    @property
+    def _hardware(self) -> bool:
+        return self.machinery.simulated is None
+
+
+def _refusal(number: int, error: MachineError) -> InjectRefused:
+    code = InjectRefusal.UNSUPPORTED if isinstance(error, Impossible) else InjectRefusal.INVALID
+    problems = [
+        FaultProblem(
+            key=each.key,
+            message=each.message,
+            found=each.found,
+            allowed=each.allowed[:4096],
+            remedy=each.remedy,
+        )
+        for each in error.problems
+    ]
+    text = "; ".join(f"{each.key}: {each.message}" for each in error.problems)
+    return InjectRefused(id=number, code=code, text=text[:4096], problems=problems)
+
+
+def _refused(read: Any) -> bool:
+    """Whether a reader refuses a message whole, and not for one reading that is not finite."""
+    try:
+        read()
+    except ProtocolError as error:
+        return not error.field.startswith(("q", "v"))
+    return False
+
+
+def _passes(message: bytes) -> bool:
+    """Whether a message comes though the link is cut: it is not part of what passes there."""
+    try:
+        return kind_of(message) in ("inject", "lost")
+    except ProtocolError:
+        return False

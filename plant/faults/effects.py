@@ -1,0 +1,77 @@
+"""What a fault does while it acts, and where: the shape of all effects, and the site at which they act."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from machine import Machine
+from plant.faults.entries import Entry
+
+if TYPE_CHECKING:
+    from plant.faults.machinery import FaultyMachinery
+    from plant.faults.wire import Wire
+
+
+class CannotBegin(Exception):
+    """A fault cannot act here and now; the text says why. Nothing has changed."""
+
+
+class Effect(Protocol):
+    """One fault, from its beginning to its end."""
+
+    def begin(self, tick: int) -> str:
+        """Acts from this tick of the plant on; what there is to say about it. Raises CannotBegin."""
+        ...
+
+    def tick(self, tick: int) -> None:
+        """Called at the beginning of each tick at which it acts, the first too."""
+        ...
+
+    def end(self) -> str:
+        """Acts no longer; what there is to say about it."""
+        ...
+
+
+@dataclass
+class Site:
+    """Where faults act: the machine as its file has it, the machinery and the link with faults in them."""
+
+    machine: Machine
+    machinery: FaultyMachinery
+    wire: Wire
+
+    @property
+    def period_s(self) -> float:
+        """Length of a tick, s."""
+        return self.machine.plant.period_s
+
+    def sensor(self, name: str) -> int:
+        """Place of a sensor, −1 where none has this name."""
+        return _place([sensor.joint for sensor in self.machine.sensors], name)
+
+    def motor(self, name: str) -> int:
+        """Place of a motor, −1 where none has this name."""
+        return _place([motor.joint for motor in self.machine.motors], name)
+
+    def force_sensor(self, name: str) -> int:
+        """Place of a force sensor, −1 where none has this name."""
+        return _place([sensor.name for sensor in self.machine.force_sensors], name)
+
+
+def ticks_of(entry: Entry, period_s: float) -> int | None:
+    """How many ticks a fault lasts; None: until it is cleared."""
+    if entry.for_ticks is not None:
+        return entry.for_ticks
+    return None if entry.for_s is None else max(1, round(entry.for_s / period_s))
+
+
+def stream(seed: int, number: int) -> np.random.Generator:
+    """The random numbers of one fault: those of other faults change nothing in them."""
+    return np.random.default_rng([seed, number])
+
+
+def _place(names: list[str], name: str) -> int:
+    return names.index(name) if name in names else -1

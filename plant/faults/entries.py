@@ -1,0 +1,75 @@
+"""What every entry of a time line has: a name, when it begins, how long it lasts."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field, model_validator
+
+from machine.fields import Count, Name, Number, Section, entry, one_of, wrong
+from multibody.expressions import ExpressionError
+from plant.faults.conditions import parse_condition
+
+BEGINS = ("at_s", "at_tick", "after_s", "after_ticks")
+Named = Annotated[str, Field(min_length=1, max_length=100)]
+"""A name of the machine: whether it has it is checked against the machine."""
+Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
+
+
+class Entry(Section):
+    """One fault. Where no key says when, it begins at once; where none says how long, it stays."""
+
+    kind: ClassVar[str]
+    hardware: ClassVar[str] = ""
+    """Why a real machine cannot do it; "" where it can."""
+
+    name: Name | None = entry("What it is called when it is cleared and reported", default=None)
+    at_s: Number | None = entry(
+        "Device time at which it begins, as time_s of the states", "s", None, ge=0, le=1e7
+    )
+    at_tick: Count | None = entry("Tick at which it begins, as seq of the states", default=None, ge=0)
+    after_s: Number | None = entry("How long after it was given it begins", "s", None, ge=0, le=1e7)
+    after_ticks: Count | None = entry("How many ticks after it was given it begins", default=None, ge=0)
+    when: str | None = entry(
+        "Condition that begins it, once: comparisons of expressions, joined by `and`", default=None
+    )
+    for_s: Number | None = entry("How long it lasts; none: until it is cleared", "s", None, gt=0, le=1e7)
+    for_ticks: Count | None = entry("How many ticks it lasts", default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _when(self) -> Entry:
+        one_of(self, *BEGINS)
+        one_of(self, "for_s", "for_ticks")
+        if self.when is not None:
+            try:
+                parse_condition(self.when)
+            except ExpressionError as error:
+                raise wrong(
+                    error.message, error.found, error.allowed, error.remedy, ("when",), error.at
+                ) from None
+        return self
+
+    @property
+    def about(self) -> str:
+        """What it concerns: a name of the machine, a direction, a process; "" where there is none."""
+        return str(getattr(self, "of", ""))
+
+
+class Clear(Entry):
+    """Ends what was given before it: what acts stops, what waits is forgotten."""
+
+    kind: ClassVar[str] = "clear"
+
+    clear: Named = entry("The name of a fault given before, or `all`")
+
+    @model_validator(mode="after")
+    def _momentary(self) -> Clear:
+        for key in ("for_s", "for_ticks"):
+            if getattr(self, key) is not None:
+                raise wrong("clearing takes no time", remedy=f"remove {key}", at=(key,))
+        return self
+
+    @property
+    def about(self) -> str:
+        """What is cleared."""
+        return self.clear

@@ -1,0 +1,73 @@
+"""Every kind of fault: its entry in a time line, and what makes it act."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Union
+
+import numpy as np
+from pydantic import Discriminator, Tag
+
+from plant.faults.actuator_entries import ACTUATOR
+from plant.faults.driving import ACTUATOR_EFFECTS
+from plant.faults.effects import Effect, Site
+from plant.faults.entries import Clear, Entry
+from plant.faults.mechanism_entries import MECHANISM
+from plant.faults.sensing import SENSOR_EFFECTS
+from plant.faults.sensor_entries import SENSOR
+from plant.faults.stalls import stall
+from plant.faults.wire import WIRE_EFFECTS
+from plant.faults.wire_entries import WIRE, Stall
+
+ENTRIES: dict[str, type[Entry]] = {
+    each.kind: each for each in (*WIRE, *SENSOR, *ACTUATOR, *MECHANISM, Stall, Clear)
+}
+"""By kind: "sensor.bias"."""
+CLASSES: dict[str, tuple[str, ...]] = {
+    name: tuple(kind.partition(".")[2] for kind in ENTRIES if kind.startswith(f"{name}."))
+    for name in ("wire", "sensor", "actuator", "mechanism", "processor")
+}
+"""The kinds of each class."""
+
+
+def kind_of(data: Any) -> str | None:
+    """The kind that an entry's own key names; None where it has no such key."""
+    if isinstance(data, Entry):
+        return data.kind
+    if not isinstance(data, dict):
+        return None
+    for name in CLASSES:
+        if name in data:
+            return f"{name}.{data[name]}"
+    return Clear.kind if Clear.kind in data else None
+
+
+_MEMBERS = tuple(Annotated[each, Tag(kind)] for kind, each in ENTRIES.items())
+AnyEntry = Annotated[Union[_MEMBERS], Discriminator(kind_of)]  # type: ignore[valid-type]  # noqa: UP007 - of a table
+"""Any entry of a time line."""
+
+
+def make_effect(entry: Entry, site: Site, random: np.random.Generator) -> Effect:
+    """What makes an entry act."""
+    return _MAKERS[entry.kind](entry, site, random)
+
+
+def capabilities(*, hardware: bool) -> dict[str, str]:
+    """Every kind: "" where such a machine can do it, else why not."""
+    return {kind: entry.hardware if hardware else "" for kind, entry in ENTRIES.items() if kind != Clear.kind}
+
+
+def _changed(entry: Any, site: Site, random: np.random.Generator) -> Effect:
+    from plant.faults.mechanism import MECHANISM_EFFECTS  # its kernels are for simulated machines
+
+    effect: Effect = MECHANISM_EFFECTS[entry.kind](entry, site, random)
+    return effect
+
+
+_MAKERS: dict[str, Callable[[Any, Site, np.random.Generator], Effect]] = {
+    **WIRE_EFFECTS,
+    **SENSOR_EFFECTS,
+    **ACTUATOR_EFFECTS,
+    **{each.kind: _changed for each in MECHANISM},
+    Stall.kind: stall,
+}

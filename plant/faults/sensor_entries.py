@@ -1,0 +1,142 @@
+"""Entries of a time line: faults of sensors. A sensor is named by its joint, a force sensor by its name."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import model_validator
+
+from machine.fields import Number, entry, one_of, wrong
+from plant.faults.entries import Entry, Named
+
+UNITS = ("rad", "deg", "m", "N")
+
+
+class SensorEntry(Entry):
+    """A sensor says something else than it should."""
+
+    quantity: ClassVar[str] = ""
+    """The key of its number without the unit: "by"; "" where it has none."""
+    suffix: ClassVar[str] = ""
+    """What follows the unit in that key: "_s" for a rate."""
+    forces: ClassVar[bool] = True
+    """Whether a force sensor can have it."""
+
+    of: Named = entry("The sensor: the joint that it measures, or the force sensor's name")
+    axis: Literal["x", "y", "z"] | None = entry(
+        "Of a force sensor: the component; none: all three", default=None
+    )
+
+    @model_validator(mode="after")
+    def _one_number(self) -> SensorEntry:
+        if self.quantity:
+            one_of(self, *self.number_keys(), needed=True)
+        return self
+
+    @classmethod
+    def number_keys(cls) -> list[str]:
+        """The keys that may give its number, one a unit."""
+        return [f"{cls.quantity}_{unit}{cls.suffix}" for unit in UNITS] if cls.quantity else []
+
+
+def _of(about: str, unit: str, **rules: float) -> Number | None:
+    number: Number | None = entry(about, unit, None, **rules)
+    return number
+
+
+class Bias(SensorEntry):
+    """A constant is added."""
+
+    kind: ClassVar[str] = "sensor.bias"
+    quantity: ClassVar[str] = "by"
+    sensor: Literal["bias"]
+    by_rad: Number | None = _of("What is added", "rad")
+    by_deg: Number | None = _of("What is added", "degrees")
+    by_m: Number | None = _of("What is added", "m")
+    by_N: Number | None = _of("What is added", "N")
+
+
+class Drift(SensorEntry):
+    """What is added grows with time; a measured velocity grows by the rate."""
+
+    kind: ClassVar[str] = "sensor.drift"
+    quantity: ClassVar[str] = "rate"
+    suffix: ClassVar[str] = "_s"
+    sensor: Literal["drift"]
+    rate_rad_s: Number | None = _of("How fast it grows", "rad/s")
+    rate_deg_s: Number | None = _of("How fast it grows", "degrees/s")
+    rate_m_s: Number | None = _of("How fast it grows", "m/s")
+    rate_N_s: Number | None = _of("How fast it grows", "N/s")
+
+
+class Freeze(SensorEntry):
+    """The last reading stays, of position and velocity."""
+
+    kind: ClassVar[str] = "sensor.freeze"
+    sensor: Literal["freeze"]
+
+
+class Noise(SensorEntry):
+    """Normally distributed numbers are added."""
+
+    kind: ClassVar[str] = "sensor.noise"
+    quantity: ClassVar[str] = "std"
+    sensor: Literal["noise"]
+    std_rad: Number | None = _of("Standard deviation", "rad", ge=0)
+    std_deg: Number | None = _of("Standard deviation", "degrees", ge=0)
+    std_m: Number | None = _of("Standard deviation", "m", ge=0)
+    std_N: Number | None = _of("Standard deviation", "N", ge=0)
+    velocity_std_rad_s: Number | None = _of("Standard deviation of a measured velocity", "rad/s", ge=0)
+    velocity_std_m_s: Number | None = _of("Standard deviation of a measured velocity", "m/s", ge=0)
+
+    @model_validator(mode="after")
+    def _one_velocity(self) -> Noise:
+        one_of(self, "velocity_std_rad_s", "velocity_std_m_s")
+        return self
+
+
+class Quantise(SensorEntry):
+    """Readings are rounded to whole steps."""
+
+    kind: ClassVar[str] = "sensor.quantise"
+    quantity: ClassVar[str] = "step"
+    sensor: Literal["quantise"]
+    step_rad: Number | None = _of("The step", "rad", gt=0)
+    step_deg: Number | None = _of("The step", "degrees", gt=0)
+    step_m: Number | None = _of("The step", "m", gt=0)
+    step_N: Number | None = _of("The step", "N", gt=0)
+
+
+class NotANumber(SensorEntry):
+    """The reading is not a number."""
+
+    kind: ClassVar[str] = "sensor.nan"
+    forces: ClassVar[bool] = False
+    sensor: Literal["nan"]
+
+
+class Swap(SensorEntry):
+    """Two sensors of one kind speak in each other's place."""
+
+    kind: ClassVar[str] = "sensor.swap"
+    sensor: Literal["swap"]
+    other: Named = entry("The other sensor")
+
+    @model_validator(mode="after")
+    def _two(self) -> Swap:
+        if self.other == self.of:
+            raise wrong(
+                "a sensor is not swapped with itself", self.other, remedy="name another", at=("other",)
+            )
+        return self
+
+
+class Scale(SensorEntry):
+    """Readings are multiplied, of position and velocity."""
+
+    kind: ClassVar[str] = "sensor.scale"
+    sensor: Literal["scale"]
+    factor: Number = entry("By what the reading is multiplied")
+
+
+SENSOR = (Bias, Drift, Freeze, Noise, Quantise, NotANumber, Swap, Scale)

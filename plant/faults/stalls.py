@@ -1,0 +1,40 @@
+"""Processes that stall: the controller as the plant sees it, or the plant itself."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from plant.faults.effects import Effect, Site, ticks_of
+from plant.faults.wire import Stalled
+from plant.faults.wire_entries import Stall
+
+
+def stall(entry: Stall, site: Site, random: np.random.Generator) -> Effect:
+    """The effect of a stall."""
+    return Stalled(entry, site, random) if entry.of == "controller" else PlantStall(entry, site)
+
+
+class PlantStall:
+    """The daemon sleeps through its deadlines; in lockstep time stands still, and nothing is changed."""
+
+    def __init__(self, entry: Stall, site: Site) -> None:
+        ticks = ticks_of(entry, site.period_s)
+        assert ticks is not None
+        self._seconds = entry.for_s if entry.for_s is not None else ticks * site.period_s
+        self._wire = site.wire
+
+    def begin(self, tick: int) -> str:  # noqa: ARG002
+        """Sleeps."""
+        if self._wire.lockstep:
+            return "in lockstep time stands still meanwhile, so nothing changes"
+        time.sleep(self._seconds)
+        return f"slept for {self._seconds:g} s; what becomes of the time is plant.on_overrun's matter"
+
+    def tick(self, tick: int) -> None:
+        """Nothing is left to do."""
+
+    def end(self) -> str:
+        """Nothing is left to do."""
+        return ""

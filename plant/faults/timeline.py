@@ -1,0 +1,142 @@
+"""A time line: read, checked against itself and the machine, with the place of whatever is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from machine import Machine
+from machine.fields import Count, Section, entry
+from machine.names import meant
+from machine.problems import MachineError, Problem, shown
+from machine.validation import validate
+from machine.yaml import Document, read_yaml
+from plant.faults.entries import Clear, Entry
+from plant.faults.kinds import CLASSES, AnyEntry
+from plant.faults.naming import Naming
+from protocol.injection import MOST_FAULTS
+
+
+class TimeLineFile(Section):
+    """A time line of faults."""
+
+    seed: Count = entry("Of the random numbers that the faults draw", default=0, ge=0, lt=2**53)
+    faults: Annotated[list[AnyEntry], Field(max_length=MOST_FAULTS)] = entry("The faults", default=[])
+
+
+@dataclass(frozen=True)
+class TimeLine:
+    """Checked entries. `names` are those of the entries, given or made."""
+
+    seed: int
+    entries: tuple[Entry, ...]
+    names: tuple[str, ...]
+
+
+class Impossible(MachineError):
+    """Faults that are well written, but that this machine cannot do."""
+
+
+def read_timeline(path: str | Path, machine: Machine, *, hardware: bool) -> TimeLine:
+    """The time line in a file. Raises MachineError with every problem."""
+    return check_timeline(read_yaml(path), machine, hardware=hardware)
+
+
+def from_data(
+    data: dict[str, Any], machine: Machine, *, hardware: bool, taken: Collection[str], given: Collection[str]
+) -> TimeLine:
+    """The time line in plain data that came by a message; see `check_timeline`. Raises MachineError."""
+    return check_timeline(Document("faults", "", data, {}, {}), machine, hardware=hardware, taken=taken,
+                          given=given)  # fmt: skip
+
+
+def check_timeline(
+    document: Document,
+    machine: Machine,
+    *,
+    hardware: bool,
+    taken: Collection[str] = (),
+    given: Collection[str] = (),
+) -> TimeLine:
+    """The time line in a document. `taken` are names of faults that still wait or act, `given` all that may
+    be cleared.
+
+    Raises MachineError with every problem, Impossible where the only ones are that the machine cannot.
+    """
+    problems = _of_no_kind(document)
+    if problems:
+        raise MachineError(problems)
+    file = validate(TimeLineFile, document.data, document)
+    if isinstance(file, list):
+        raise MachineError(file)
+    naming = Naming(machine, document, hardware=hardware)
+    entries: list[Entry] = file.faults
+    names: list[str] = []
+    earlier = set(given)
+    own = {each.name for each in entries if each.name}
+    for index, each in enumerate(entries):
+        naming.check(index, each)
+        name = each.name or _made(each, index, {*taken, *names, *own})
+        if name in taken or name in names:
+            naming.note(index, "name", "another fault has this name", name, remedy="choose another")
+        if isinstance(each, Clear) and each.clear != "all" and each.clear not in earlier:
+            naming.unknown(index, "clear", each.clear, "fault given before", sorted({*earlier, "all"}))
+        if not isinstance(each, Clear):
+            earlier.add(name)
+        names.append(name)
+    if naming.problems:
+        raise MachineError(naming.problems)
+    cannot = [
+        document.problem(("faults", index), each.hardware, of_key=False, found=each.kind)
+        for index, each in enumerate(entries)
+        if hardware and each.hardware
+    ]
+    if cannot:
+        raise Impossible(cannot)
+    return TimeLine(file.seed, tuple(entries), tuple(names))
+
+
+def _made(entry: Entry, index: int, taken: Collection[str]) -> str:
+    """A name for a fault that was given none: its kind and a number."""
+    kind, number = entry.kind.rpartition(".")[2], index + 1
+    while f"{kind}{number}" in taken:
+        number += 1
+    return f"{kind}{number}"
+
+
+def _of_no_kind(document: Document) -> list[Problem]:
+    """Entries that do not say of which kind they are: what the schema cannot say well."""
+    data = document.data
+    faults = data.get("faults") if isinstance(data, dict) else None
+    if not isinstance(data, dict):
+        return [document.problem((), "this is not a time line", found=shown(data), allowed="seed, faults")]
+    problems = []
+    for index, each in enumerate(faults if isinstance(faults, list) else []):
+        place = ("faults", index)
+        if not isinstance(each, dict):
+            problems.append(
+                document.problem(place, "this is not a fault", found=shown(each), allowed="a mapping")
+            )
+            continue
+        classes = [name for name in (*CLASSES, Clear.kind) if name in each]
+        if len(classes) > 1:
+            said = {"found": ", ".join(classes), "remedy": f"write two faults, or remove {classes[1]}"}
+            where = (*place, classes[1])
+            problems.append(document.problem(where, "one fault has one kind", of_key=True, **said))
+        elif not classes:
+            allowed = ", ".join((*CLASSES, Clear.kind))
+            near = next((text for key in each if (text := meant(str(key), [*CLASSES, Clear.kind]))), "")
+            problems.append(document.problem(place, "this fault has no kind", found=", ".join(map(str, each)),
+                                             allowed=allowed, remedy=near))  # fmt: skip
+        elif classes[0] != Clear.kind and each[classes[0]] not in CLASSES[classes[0]]:
+            name = classes[0]
+            word = each[name]
+            problems.append(document.problem(
+                (*place, name), f"no fault of class {name} has this name", found=shown(word),
+                allowed=", ".join(CLASSES[name]), remedy=meant(str(word), CLASSES[name]),
+            ))  # fmt: skip
+    return problems

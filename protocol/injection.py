@@ -1,0 +1,165 @@
+"""Faults put in on purpose: `inject`, its answers, and `lost`, the message of a tick whose own was lost.
+
+Anybody may send `inject` to a plant that was started for it; it is answered by `injected` or by a refusal.
+Faults travel as the maps of a time line (`docs/faults.md`); the plant checks them. `lost` exists in lockstep
+only, where a tick must be told of though nothing came through.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import Field, ValidationError
+
+from protocol.codes import NAME_LENGTH, PROTOCOL_VERSION
+from protocol.errors import ProtocolError
+from protocol.handshake import Integer, Message, Text
+from protocol.link import read_map
+
+MOST_FAULTS = 1000
+"""Most faults of one message."""
+ShortText = Annotated[str, Field(max_length=2 * NAME_LENGTH)]
+
+
+class InjectRefusal(IntEnum):
+    """Why a plant answers an inject with a refuse."""
+
+    MALFORMED = 1
+    """The message is not readable; the text names the field."""
+    NOT_OFFERED = 2
+    """The plant was started without --inject and without --faults."""
+    INVALID = 3
+    """A fault cannot be understood, or names what the machine has not; `problems` says where and why."""
+    UNSUPPORTED = 4
+    """The machine behind this plant cannot do a fault; `problems` says which, and why."""
+
+
+class Inject(Message):
+    """Anybody → plant: these faults, please. An empty list only asks what there was and what can be done."""
+
+    type: Literal["inject"] = "inject"
+    id: Integer
+    """Chosen by the sender; the answer carries it."""
+    seed: Integer = 0
+    """Of the random numbers that these faults draw."""
+    faults: Annotated[list[dict[str, Any]], Field(max_length=MOST_FAULTS)] = Field(default_factory=list)
+    """Entries of a time line."""
+
+
+class FaultReport(Message):
+    """One fault as the plant knows it."""
+
+    name: ShortText
+    kind: ShortText
+    """Its class and kind: "sensor.bias"."""
+    of: ShortText = ""
+    """The motor, sensor, constraint, direction or process concerned; "" where there is none."""
+    state: Literal["waiting", "acting", "ended", "cleared"] = "waiting"
+    """`cleared`: ended before its time, or forgotten before it began."""
+    applied: bool = False
+    """Whether it has begun."""
+    from_tick: int | None = None
+    """First tick that it concerns, as `seq` of the session of that time; while it waits the tick at which it
+    will begin, None where that is not known."""
+    to_tick: int | None = None
+    """First tick that it no longer concerns; None: not known, or until it is cleared."""
+    from_s: float | None = None
+    to_s: float | None = None
+    """The same as device time, as `time_s` of the states."""
+    text: Text = ""
+    """What else there is to say, for people."""
+
+
+class Injected(Message):
+    """Plant → sender: taken. `faults` are all that were ever given to this plant (the newest thousand)."""
+
+    type: Literal["injected"] = "injected"
+    id: Integer
+    tick: int
+    """The next tick, as `seq` of the present session: faults that begin at once begin with it. −1: nobody is
+    connected."""
+    time_s: float
+    """Device time of that tick."""
+    names: list[ShortText] = Field(default_factory=list)
+    """Names of the faults of the message answered, in its order."""
+    faults: list[FaultReport] = Field(default_factory=list)
+    kinds: dict[str, Text] = Field(default_factory=dict)
+    """Every kind of fault: "" where this machine can do it, else why it cannot."""
+
+
+class FaultProblem(Message):
+    """What is wrong with one fault: `key` leads to it ("faults[2].of")."""
+
+    key: Text = ""
+    message: Text
+    found: Text = ""
+    allowed: Text = ""
+    remedy: Text = ""
+
+
+class InjectRefused(Message):
+    """Plant → sender: none of these faults, and why."""
+
+    type: Literal["refuse"] = "refuse"
+    protocol: Integer = PROTOCOL_VERSION
+    id: Integer = 0
+    """Of the inject; 0 when it could not be read."""
+    code: InjectRefusal
+    text: Text
+    problems: list[FaultProblem] = Field(default_factory=list)
+
+
+class Lost(Message):
+    """Lockstep, either way: nothing came through for this tick.
+
+    Plant → controller: the state of tick `seq` is lost; make the tick without it. Controller → plant: so I
+    have no command for it; go on. It counts as a command only in that time goes on.
+    """
+
+    type: Literal["lost"] = "lost"
+    session: Integer
+    seq: Integer
+
+
+M = TypeVar("M", bound=Message)
+
+
+def read_inject(data: bytes) -> Inject:
+    """The inject in these bytes. Raises ProtocolError naming the field."""
+    return _validated(Inject, read_map(data))
+
+
+def inject_id(data: bytes) -> int:
+    """The id of an inject that may not be readable otherwise; 0 where it has none."""
+    found = read_map(data).get("id")
+    return found if type(found) is int and 0 <= found < 2**53 else 0
+
+
+def read_lost(data: bytes) -> Lost | None:
+    """The message, when these bytes are a `lost`; None when they are something else, or unreadable."""
+    try:
+        content = read_map(data)
+        return _validated(Lost, content) if content.get("type") == "lost" else None
+    except ProtocolError:
+        return None
+
+
+def read_answer(data: bytes) -> Injected | InjectRefused:
+    """The answer to an inject. Raises ProtocolError naming the field."""
+    content = read_map(data)
+    kind = content.get("type")
+    if kind == "injected":
+        return _validated(Injected, content)
+    if kind == "refuse":
+        return _validated(InjectRefused, content)
+    raise ProtocolError(f"`type` must be injected or refuse, this is {kind!r}", "type")
+
+
+def _validated(model: type[M], content: dict[str, Any]) -> M:
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise ProtocolError(f"{content.get('type')}: `{field}`: {first['msg'].lower()}", field) from None

@@ -1,0 +1,151 @@
+"""A plant with faults and the controller's end of its link in one process, in lockstep or by a clock's order.
+
+All that is between them is a queue of bytes each way: every message is packed, judged, struck and read by
+the code that the daemons run.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from controller.loop.device import DeviceLink
+from controller.loop.exchange import Inputs, Outputs
+from machine import Machine
+from machine.yaml import Document
+from plant.events import Events
+from plant.faults.device import FaultyDevice
+from plant.faults.machinery import faulty
+from plant.faults.timeline import check_timeline
+from plant.machinery import Machinery
+from plant.session import Hearing
+from plant.simulator import Simulator
+from protocol.codes import Mode, Pace
+from protocol.injection import Inject, Injected, InjectRefused, read_answer
+
+PEER, OTHER = b"controller", b"somebody"
+
+
+class Queue:
+    """What a socket is to the plant and to the controller's link: bytes, in order."""
+
+    endpoint = "queue"
+
+    def __init__(self) -> None:
+        self.to_plant: deque[bytes] = deque()
+        self.to_controller: deque[bytes] = deque()
+        self.to_others: deque[bytes] = deque()
+
+    def send(self, *what: bytes) -> bool:
+        """Two arguments: the plant speaks to a peer; one: the controller speaks."""
+        if len(what) == 1:
+            self.to_plant.append(what[0])
+        else:
+            (self.to_controller if what[0] == PEER else self.to_others).append(what[1])
+        return True
+
+
+@dataclass
+class Told:
+    """One tick as the controller had it: its number, whether a state came, and the newest one."""
+
+    tick: int
+    fresh: bool
+    seq: int
+    q: list[float]
+    ack: int
+    mode: int
+    effort: list[float]
+
+
+class Line:
+    """A plant and a controller's link; `law(told)` is the controller: mode and efforts."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        *faults: Mapping[str, Any],
+        pace: Pace = Pace.LOCKSTEP,
+        seed: int = 0,
+        machinery: Machinery | None = None,
+        fd: int = 1,
+    ) -> None:
+        self.machine, self.queue, self.pace = machine, Queue(), pace
+        hardware = machinery is not None
+        document = Document("faults", "", {"seed": seed, "faults": [dict(one) for one in faults]}, {}, {})
+        line = check_timeline(document, machine, hardware=hardware)
+        self.said: list[dict[str, Any]] = []
+        events = Events(fd)
+        events.say = lambda event, text, **data: self.said.append({"event": event, "text": text, **data})  # type: ignore[method-assign]
+        inner = machinery or Simulator(machine)
+        self.device = FaultyDevice(machine, faulty(inner), self.queue, events, tuple(Pace), line)  # type: ignore[arg-type]
+        self.machinery = self.device.machinery
+        self.link = DeviceLink(self.queue, machine, pace, "tester")  # type: ignore[arg-type]
+        self.inputs = Inputs.sized(len(machine.sensors), len(machine.motors), 3 * len(machine.force_sensors))
+        self.outputs = Outputs.sized(len(machine.motors))
+        self.told: list[Told] = []
+        self.mode, self.effort = Mode.EFFORT, np.zeros(len(machine.motors))
+
+    def connect(self) -> None:
+        """Handshake, and what the plant does at the session's first tick."""
+        self.link.hello()
+        self.device.hear(PEER, self.queue.to_plant.popleft())
+        while self.queue.to_controller:
+            self.link.take(self.queue.to_controller.popleft(), self.inputs)
+        assert self.link.connected
+        self.device.sense()
+        self.device.speak()
+        self.device.step()
+
+    def law(self, told: Told) -> None:
+        """What the controller commands: by default the same `mode` and `effort`."""
+        self.outputs.mode, self.outputs.effort[:] = self.mode, self.effort
+
+    def run(self, ticks: int) -> list[Told]:
+        """So many ticks; returns those."""
+        if not self.link.connected:
+            self.connect()
+        start = len(self.told)
+        for _ in range(ticks):
+            self._controller()
+            self._plant()
+        return self.told[start:]
+
+    def _controller(self) -> None:
+        """A tick of the loop, as controller.loop.paces makes it: fresh if a state came that is new."""
+        fresh, tick = False, self.machinery.tick - 1
+        lost = self.link.lost_seq
+        while self.queue.to_controller:
+            fresh = self.link.take(self.queue.to_controller.popleft(), self.inputs) or fresh
+        state = self.link._state
+        now = Told(tick, fresh, self.link.seq, state.q.tolist(), state.ack, state.mode, state.effort.tolist())
+        self.told.append(now)
+        self.law(now)
+        self.link.prepare(self.outputs)
+        if fresh:
+            self.link.send()
+        elif self.pace is Pace.LOCKSTEP:
+            assert self.link.lost_seq > lost, "in lockstep a tick without a state is told of"
+            self.link.pass_over()
+
+    def _plant(self) -> None:
+        """A tick of the plant, as plant.paces makes it."""
+        device, said = self.device, None
+        while self.queue.to_plant:
+            said = device.hear(PEER, self.queue.to_plant.popleft())
+        if self.pace is Pace.LOCKSTEP:
+            assert said in (Hearing.FRESH, Hearing.PASSED), said
+        device.take()
+        device.sense()
+        device.speak()
+        device.step()
+
+    def inject(self, *faults: Mapping[str, Any], seed: int = 0) -> Injected | InjectRefused:
+        """Somebody else's message to the plant, and its answer."""
+        message = Inject(id=7, seed=seed, faults=[dict(one) for one in faults])
+        assert self.device.hear(OTHER, message.pack()) is None
+        return read_answer(self.queue.to_others.popleft())
