@@ -36,7 +36,8 @@ def generate(machine: Machine, language: Language, *, single: bool = False) -> d
 def program_for(machine: Machine) -> Program:
     """The model of what is switched on at the start, and the law where the motors can serve it."""
     model = SymbolicModel(switched_on(machine.mechanism))
-    return program_of(model, identifier(machine.name), commented(machine.about), drive_of(machine))
+    about = commented(machine.about) or f"The machine {machine.name}."
+    return program_of(model, identifier(machine.name), about, drive_of(machine))
 
 
 def identifier(name: str) -> str:
@@ -46,8 +47,10 @@ def identifier(name: str) -> str:
 
 
 def commented(about: str) -> str:
-    """A text that ends no comment of C and no string of Python."""
-    plain = about.replace("*/", "* /").replace("\\", "/").replace('"', "'")
+    """A text that begins and ends no comment of C, and no string of Python."""
+    plain = about.replace("\\", "/").replace('"', "'").replace("??", "? ?")
+    while "*/" in plain or "/*" in plain:
+        plain = plain.replace("*/", "* /").replace("/*", "/ *")
     return " ".join(plain.split())
 
 

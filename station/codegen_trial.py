@@ -59,7 +59,7 @@ def c_test(program: Program, vectors: Vectors, *, single: bool) -> str:
     for function in program.functions:
         lines += _trial(program, function)
     if vectors.effort is not None and program.terms is not None:
-        lines += _law_trial(program, single=single)
+        lines += _law_trial(program, float(np.abs(vectors.effort).max()), single=single)
     lines += ['    puts(bad ? "not in agreement" : "in agreement");', "    return bad ? 1 : 0;", "}"]
     return "\n".join(lines) + "\n"
 
@@ -99,7 +99,8 @@ def _least(name: str) -> str:
     return {"phi": "1.0", "Adot_v": "0.1", "Jdot_v": "0.1"}.get(name, "1e-3")
 
 
-def _law_trial(program: Program, *, single: bool) -> list[str]:
+def _law_trial(program: Program, largest: float, *, single: bool) -> list[str]:
+    """Relative to the largest effort of all states: a small one is a difference of large terms."""
     drive, terms = program.drive, program.terms
     assert drive is not None
     assert terms is not None
@@ -114,7 +115,7 @@ def _law_trial(program: Program, *, single: bool) -> list[str]:
         "        for (int s = 0; s < STATES; ++s) {",
         f"            {program.name}_real effort[{count}];",
         f"            {program.name}_inverse_dynamics({', '.join(given)}, effort);",
-        f"            const double off = gap(effort, expected_effort[s], {count}, 1e-3);",
+        f"            const double off = gap(effort, expected_effort[s], {count}, {max(largest, 1e-3)!r});",
         "            worst = off > worst ? off : worst;",
         "        }",
         '        bad |= judge("effort", worst);',

@@ -37,6 +37,17 @@ class ChainBody:
     inertia_kg_m2: Any = ((0, 0, 0), (0, 0, 0), (0, 0, 0))
     to_next_m: Sequence[Any] = (0, 0, 0)
 
+    def __post_init__(self) -> None:
+        """Check the sizes. Raises ValueError."""
+        for name in ("com_m", "to_next_m"):
+            if len(getattr(self, name)) != 3:
+                raise ValueError(f"{name} has three components, found {getattr(self, name)}")
+        if Matrix(self.inertia_kg_m2).shape != (3, 3):
+            raise ValueError(f"inertia_kg_m2 is 3 × 3, found {Matrix(self.inertia_kg_m2).shape}")
+        count = sum(len(group) for group in self.groups)
+        if len(self.e) != count:
+            raise ValueError(f"expected {count} parameters, one for each column, found {len(self.e)}")
+
     @cached_property
     def joint(self) -> CompoundJoint:
         """H(e) and Γ(e)."""
@@ -70,12 +81,17 @@ def chain_inertia(chain: Sequence[ChainBody], simplify: Callable[[Any], Any] = s
 
 
 def end_effector(chain: Sequence[ChainBody]) -> Any:
-    """Pose (4 × 4) of the frame at the end of the last body's `to_next_m`, in the world."""
-    return _poses(chain)[-1] * _along(chain[-1].to_next_m)
+    """Pose (4 × 4) of the frame at the end of the last body's `to_next_m`, in the world.
+
+    X = X_1 T(r_1) X_2 T(r_2) … X_K T(r_K); the world's own frame without bodies.
+    """
+    return _poses(chain)[-1] * _along(chain[-1].to_next_m) if chain else sp.eye(4)
 
 
 def gravity_potential(chain: Sequence[ChainBody], gravity_m_s2: Sequence[Any]) -> Any:
     """U = -Σ m_k g'(centre of mass in the world), J. All masses, and all links before each, count."""
+    if len(gravity_m_s2) != 3:
+        raise ValueError(f"gravity_m_s2 has three components, found {gravity_m_s2}")
     total = sp.Integer(0)
     for body, pose in zip(chain, _poses(chain), strict=True):
         centre = pose * Matrix([*body.com_m, 1])

@@ -21,6 +21,8 @@ from multibody.symbolic.tape import Expression
 
 Matrix = sp.Matrix
 """SymPy's dense matrix."""
+_SIMPLE, _ROUND_OFF = 1000, 1e-15
+"""Largest denominator of a simple fraction; gap within which a number counts as its root."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ def joint_kinematics(columns: Sequence[Sequence[Any]], e: Sequence[Any]) -> Join
     pairs = _pairs(columns, e)
     twists = _twists(pairs)
     constant = Matrix([list(column) for column, _ in pairs]).T
-    gamma = sp.eye(1)
+    constant = constant if pairs else sp.zeros(6, 0)
+    gamma = sp.eye(len(pairs))
     if len(pairs) > 1:
         gamma = (_left_inverse(twists) * constant).applyfunc(sp.trigsimp)
     return JointKinematics(constant, gamma, twists, _closed([column for column, _ in pairs]))
@@ -89,7 +92,7 @@ def compound_joint_map(groups: Sequence[Sequence[Sequence[Any]]], e: Sequence[An
         gammas.append(simple.gamma)
         reached = joint_configuration(group, own) * reached
         first += len(group)
-    return CompoundJoint(Matrix.hstack(*maps), sp.diag(*gammas))
+    return CompoundJoint(Matrix.hstack(sp.zeros(6, 0), *maps), sp.diag(*gammas))
 
 
 def hat(a: Sequence[Any]) -> Any:
@@ -103,9 +106,9 @@ def _pairs(columns: Sequence[Sequence[Any]], e: Sequence[Any]) -> list[tuple[lis
         raise ValueError(f"expected {len(columns)} parameters, one for each column, found {len(e)}")
     pairs = []
     for column, value in zip(columns, e, strict=True):
-        entries = [_tidy(entry) for entry in column]
-        if len(entries) != 6:
-            raise ValueError(f"a column has six entries (angular; linear), found {len(entries)}")
+        entries = [_tidy(entry, sp.sympify(value)) for entry in column]
+        if len(entries) != 6 or all(entry == 0 for entry in entries):
+            raise ValueError(f"a column has six entries (angular; linear), not all 0, found {entries}")
         size = sp.simplify(sum(x**2 for x in entries[:3]))
         if not size.is_number:
             raise ValueError(f"the length of a column's angular part must be a number, found {entries[:3]}")
@@ -113,10 +116,19 @@ def _pairs(columns: Sequence[Sequence[Any]], e: Sequence[Any]) -> list[tuple[lis
     return pairs
 
 
-def _tidy(value: Any) -> Expression:
-    """Whole numbers as such, so that what is zero is seen to be zero."""
-    whole = sp.sympify(value)
-    return sp.Integer(int(whole)) if whole.is_Float and whole == int(whole) else whole
+def _tidy(value: Any, e: Expression) -> Expression:
+    """Whole numbers as such, and beside a symbol also roots of simple fractions, as in unit vectors.
+
+    So that what is zero is seen to be zero, and what is one to be one.
+    """
+    given = sp.sympify(value)
+    if not given.is_Float:
+        return given
+    if given == int(given):
+        return sp.Integer(int(given))
+    square = sp.Rational(float(given) ** 2).limit_denominator(_SIMPLE)
+    root = sp.sqrt(square) * sp.sign(given)
+    return root if e.free_symbols and abs(float(root) - float(given)) < _ROUND_OFF else given
 
 
 def _elementary(column: list[Expression], e: Expression) -> Any:
@@ -143,7 +155,7 @@ def _twists(pairs: list[tuple[list[Expression], Expression]]) -> Any:
     for column, value in pairs:
         found.append((_seen_through(reached) * Matrix(column)).applyfunc(sp.trigsimp))
         reached = _elementary(column, value) * reached
-    return Matrix.hstack(*found)
+    return Matrix.hstack(sp.zeros(6, 0), *found)
 
 
 def _left_inverse(twists: Any) -> Any:
@@ -164,7 +176,7 @@ def _lost(values: Any) -> bool:
 
 def _closed(columns: list[list[Expression]]) -> bool:
     """Whether the span of the columns is closed under the bracket of twists."""
-    span = Matrix(columns)
+    span = Matrix(len(columns), 6, [entry for column in columns for entry in column])
     rank = span.rank()
     for j, b in enumerate(columns):
         for a in columns[:j]:

@@ -2,10 +2,10 @@
 
 With Λ spanning the velocities that the constraints admit, velocities v = Λ ż and motors B_a,
 
-    Λ' M Λ z̈ + Λ' D Λ ż + Λ' K Λ z = Λ' B_a δτ,      K = ∂(g - A'λ)/∂q,   D: friction's slope at rest
+    Λ' M Λ z̈ + Λ' D Λ ż + Λ' K Λ z = Λ' B_a δτ,      D: friction's slope at rest
 
-where g are the forces of gravity and λ the multipliers that hold the pose. Derivatives are those of the
-model in symbols. The states are δθ and δθ̇ of the independent coordinates θ, with δθ = J Λ z.
+with the stiffness K of equilibrium.py. The states are δθ and δθ̇ of the independent coordinates θ, with
+δθ = J Λ z.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from dataclasses import dataclass
 import numpy as np
 
 from multibody import layout
-from multibody.assembly import AssemblyError, assemble
 from multibody.mechanism import Mechanism
 from multibody.model import Array
-from multibody.rotations import move_by
-from multibody.symbolic.evaluate import Numbers, numeric
-from multibody.symbolic.model import Part, SymbolicModel
-from multibody.symbolic.tape import ONE, Expression
+from multibody.symbolic.equilibrium import Equilibrium, NoEquilibrium, equilibrium
 
-_DROPPED = 2e-4
-_BALANCED = 1e-10
 _CONTROLLABLE = 1e-9
-_STEPS = 200
-_FARTHEST, _SINKING = 3.0, 0.1
-"""Newton steps longer than the first (rad, m) are not believed; length of a step down instead."""
+_DEPENDENT = 1e-9
+_SINGULAR = 1e-13
+
+Spectrum = np.ndarray[tuple[int], np.dtype[np.complex128]]
 
 
-class NoEquilibrium(ValueError):
-    """The motors cannot hold the machine near this pose, or the coordinates do not describe it."""
+class NotIndependent(ValueError):
+    """The coordinates do not describe the motion about this pose; `suggested` ones do."""
+
+    def __init__(self, message: str, suggested: tuple[str, ...]) -> None:
+        """Keep what would do."""
+        super().__init__(message)
+        self.suggested = suggested
 
 
 @dataclass(frozen=True)
 class LinearModel:
     """State space matrices with names, at an equilibrium.
 
-    states: θ, then their rates; inputs: motors, in N m or N beyond `effort`; outputs: all coordinates of
-    interest. `q` (nq) and `effort` are the equilibrium, `eigenvalues` those of A (1/s), `uncontrollable`
-    those that no motor reaches.
+    states: θ, then their rates; inputs: motors, in N m or N beyond `effort`; outputs: all of
+    `coordinate_choices`. `q` (nq) and `effort` are the equilibrium, `eigenvalues` those of A (1/s),
+    `uncontrollable` those that no motor reaches.
     """
 
     A: Array
@@ -54,8 +54,8 @@ class LinearModel:
     outputs: tuple[str, ...]
     q: Array
     effort: Array
-    eigenvalues: np.ndarray[tuple[int], np.dtype[np.complex128]]
-    uncontrollable: np.ndarray[tuple[int], np.dtype[np.complex128]]
+    eigenvalues: Spectrum
+    uncontrollable: Spectrum
 
     @property
     def controllable(self) -> bool:
@@ -63,184 +63,131 @@ class LinearModel:
         return not len(self.uncontrollable)
 
 
-@dataclass(frozen=True)
-class _Terms:
-    """Of one pose: M, g, A, J, and derivatives of g and A along each velocity (last index)."""
+def coordinate_choices(mechanism: Mechanism) -> tuple[str, ...]:
+    """Names that may describe a motion about a pose.
 
-    M: Array
-    g: Array
-    A: Array
-    J: Array
-    g_slope: Array
-    A_slope: Array
-    basis: Array
+    The coordinates of interest, then the freedoms of quaternions: these are small rotations about the axes
+    that the child has in the equilibrium.
+    """
+    own = mechanism.coordinate_names
+    return (*own, *(name for name in mechanism.joint_names if name not in own))
 
 
 def linearize(
     mechanism: Mechanism,
     q: Array,
     motors: Sequence[int],
-    coordinates: Sequence[int],
+    coordinates: Sequence[str],
     weights: Sequence[float] | None = None,
 ) -> LinearModel:
     """The linear model at the equilibrium nearest to the pose q (nq), which obeys the constraints.
 
-    motors: indices into v; coordinates: as many indices of coordinates of interest as there are freedoms;
-    weights: squares of the motors' limits, the metric of the efforts. Where the motors cannot hold q, the
-    pose moves along what they do not hold until it is in balance. Raises NoEquilibrium.
+    motors: indices into v; coordinates: as many of `coordinate_choices` as there are freedoms; weights:
+    squares of the motors' limits, the metric of the efforts. Where the motors cannot hold q, the pose moves
+    along what they do not hold until it is in balance. Raises NoEquilibrium, and NotIndependent.
     """
-    function = _function(mechanism)
-    t, p = mechanism.topology, mechanism.parameters
-    scales = (
-        p[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1]],
-        p[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]],
-    )
-    pose, metric = np.array(q, dtype=np.float64), np.sqrt(np.asarray(weights or [1.0] * len(motors)))
-    for _ in range(_STEPS):
-        terms = _at(function, mechanism, pose, scales)
-        share = terms.basis[list(motors)].T  # Λ' B_a
-        needed = terms.basis.T @ terms.g
-        effort = metric * np.linalg.lstsq(share * metric, needed, rcond=1e-10)[0]
-        left = needed - share @ effort
-        stiffness = _stiffness(terms, motors, effort)
-        if np.abs(left).max(initial=0.0) <= _BALANCED * max(1.0, float(np.abs(terms.g).max(initial=0.0))):
-            return _reduced(mechanism, terms, pose, effort, stiffness, motors, coordinates)
-        pose = _moved(mechanism, terms, pose, stiffness, share, left)
-    names = ", ".join(mechanism.joint_names)
-    raise NoEquilibrium(
-        f"the motors cannot hold the machine near this pose, and no equilibrium of {names} was found: "
-        f"{np.abs(left).max():.3g} N m or N are left over"
-    )
-
-
-def _function(mechanism: Mechanism) -> Numbers:
-    model = SymbolicModel(mechanism)
-    nv, nr, tape = mechanism.nv, len(mechanism.row_names), model.tape
-    gravity, rows = model.gravity, [entry for row in model.rows.A for entry in row]
-    slopes = [tape.rates([*gravity, *rows], _direction(model, k)) for k in range(nv)]
-    J = [entry for row in model.interest.J for entry in row]
-    parts = [
-        Part("M", (nv, nv), [entry for row in model.M for entry in row]),
-        Part("g", (nv,), gravity),
-        Part("A", (nr, nv), rows),
-        Part("J", (len(mechanism.coordinate_names), nv), J),
-        Part("g_slope", (nv, nv), [slope[i] for i in range(nv) for slope in slopes]),
-        Part("A_slope", (nr, nv, nv), [slope[nv + i] for i in range(nr * nv) for slope in slopes]),
-    ]
-    return numeric(model, parts)
-
-
-def _direction(model: SymbolicModel, k: int) -> dict[Expression, Expression]:
-    """q̇ for a unit of velocity k."""
-    q = model.q
-    for link in model.tree.links:
-        first = link.coordinate
-        if link.scalar >= 0 and first <= k < first + 3:
-            s, u = q[link.scalar], q[first : first + 3]
-            i, j = (k - first + 1) % 3, (k - first + 2) % 3
-            return {
-                q[link.scalar]: -u[k - first] / 2,
-                q[first + k - first]: s / 2,
-                q[first + i]: u[j] / 2,
-                q[first + j]: -u[i] / 2,
-            }
-    return {q[k]: ONE}
-
-
-def _at(function: Numbers, mechanism: Mechanism, q: Array, scales: tuple[Array, Array]) -> _Terms:
-    M, g, A, J, g_slope, A_slope = function(q, np.zeros(mechanism.nv))
-    rows, columns = scales
-    _, sizes, directions = np.linalg.svd(rows[:, None] * A * columns) if len(A) else (0, [], np.eye(len(g)))
-    rank = int(np.sum(np.asarray(sizes) > _DROPPED))
-    return _Terms(M, g, A, J, g_slope, A_slope, columns[:, None] * directions[rank:].T)
-
-
-def _stiffness(terms: _Terms, motors: Sequence[int], effort: Array) -> Array:
-    """K on all velocities, with the multipliers that hold the pose."""
-    if not len(terms.A):
-        return terms.g_slope
-    open_force = terms.g.copy()
-    open_force[list(motors)] -= effort
-    multipliers = np.linalg.lstsq(terms.A.T, open_force, rcond=None)[0]
-    return np.asarray(terms.g_slope - np.einsum("i,ijk->jk", multipliers, terms.A_slope))
-
-
-def _moved(
-    mechanism: Mechanism, terms: _Terms, q: Array, stiffness: Array, share: Array, left: Array
-) -> Array:
-    """A Newton step towards balance in what the motors do not hold."""
-    values, sizes, _ = np.linalg.svd(share)
-    free = values[:, int(np.sum(sizes > 1e-10 * max(1.0, sizes.max(initial=0.0)))) :]
-    slope = free.T @ terms.basis.T @ stiffness @ terms.basis
-    step = np.linalg.lstsq(slope, -free.T @ left, rcond=1e-9)[0]
-    size = float(np.abs(step).max(initial=0.0))
-    if not 1e-12 < size < _FARTHEST:  # a slope that leads nowhere: let the machine sink a little
-        step = -_SINKING * (free @ free.T @ left) / np.abs(left).max()
-        size = 0.0
-    moved = q.copy()
-    move_by(mechanism.topology, moved, terms.basis @ step, min(1.0, 0.5 / max(size, 0.5)))
-    if not mechanism.constraints:
-        return moved
-    try:
-        return assemble(mechanism, moved, tolerance=1e-10).q
-    except AssemblyError as error:
-        raise NoEquilibrium(f"the search for an equilibrium left the constraints: {error}") from None
-
-
-def _reduced(
-    mechanism: Mechanism, terms: _Terms, q: Array, effort: Array, stiffness: Array,
-    motors: Sequence[int], coordinates: Sequence[int],
-) -> LinearModel:  # fmt: skip
-    basis, p, t = terms.basis, mechanism.parameters, mechanism.topology
-    viscous, coulomb, speed = (
-        p[t[field] : t[field + 1]] for field in (layout.VISCOUS, layout.COULOMB, layout.COULOMB_SPEED)
-    )
-    damping = np.diag(viscous + coulomb / speed)
-    n = basis.shape[1]
-    if len(coordinates) != n:
-        raise NoEquilibrium(
-            f"the machine has {n} freedoms in this pose, {len(coordinates)} coordinates are named"
-        )
-    across = terms.J[list(coordinates)] @ basis  # δθ = across z
-    sizes = np.linalg.svd(across, compute_uv=False)
-    if not sizes[-1] > 1e-9 * sizes[0]:
-        raise NoEquilibrium("the coordinates do not determine the motion in this pose: choose others")
+    found = equilibrium(mechanism, q, motors, weights)
+    terms, basis = found.terms, found.terms.basis
+    n, choices = basis.shape[1], coordinate_choices(mechanism)
+    free = [name for name in choices if name not in mechanism.coordinate_names]
+    turns = np.eye(mechanism.nv)[[mechanism.joint_names.index(name) for name in free]]
+    J = np.vstack([terms.J, turns.reshape(-1, mechanism.nv)]) @ basis  # δ(all choices) = J z
+    across = _checked(J, choices, coordinates)
     back = np.linalg.inv(across)
-    mass = basis.T @ terms.M @ basis
+    mass = _regular(mechanism, found, basis.T @ terms.M @ basis)
 
     def accelerated(force: Array) -> Array:
         return np.asarray(across @ np.linalg.solve(mass, basis.T @ force))
 
     inputs = np.zeros((mechanism.nv, len(motors)))
     inputs[list(motors), range(len(motors))] = 1.0
-    A = np.block(
-        [
-            [np.zeros((n, n)), np.eye(n)],
-            [-accelerated(stiffness @ basis @ back), -accelerated(damping @ basis @ back)],
-        ]
-    )
+    stiff, damped = (-accelerated(K @ basis @ back) for K in (found.stiffness, _damping(mechanism)))
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [stiff, damped]])
     B = np.vstack([np.zeros((n, len(motors))), accelerated(inputs)])
-    C = np.hstack([terms.J @ basis @ back, np.zeros((len(terms.J), n))])
-    names = [mechanism.coordinate_names[k] for k in coordinates]
+    C = np.hstack([J @ back, np.zeros((len(J), n))])
+    return _named(mechanism, found, (A, B, C), motors, coordinates)
+
+
+def _regular(mechanism: Mechanism, found: Equilibrium, mass: Array) -> Array:
+    sizes = np.linalg.eigvalsh(mass)
+    if len(mass) and not sizes[0] > _SINGULAR * sizes[-1]:
+        pose = ", ".join(f"{n} {x:.4g}" for n, x in zip(mechanism.position_names, found.q, strict=True))
+        raise NoEquilibrium(f"some motion moves no mass in the equilibrium that was found, {pose}")
+    return mass
+
+
+def _checked(J: Array, choices: Sequence[str], coordinates: Sequence[str]) -> Array:
+    """The rows of J (choices × freedoms) of these coordinates, which must determine the motion."""
+    n = J.shape[1]
+    if len(coordinates) != n:
+        raise NotIndependent(
+            f"the freedoms of the machine in this pose are {n}, the coordinates {len(coordinates)}",
+            _independent(J, choices, coordinates),
+        )
+    across = J[[choices.index(name) for name in coordinates]]
+    sizes = np.linalg.svd(across, compute_uv=False)
+    if n and not sizes[-1] > _DEPENDENT * sizes[0]:
+        raise NotIndependent(
+            "these coordinates do not determine the motion about this pose",
+            _independent(J, choices, coordinates),
+        )
+    return across
+
+
+def _independent(J: Array, choices: Sequence[str], first: Sequence[str]) -> tuple[str, ...]:
+    """As many choices as there are freedoms that determine the motion, rather those in `first`."""
+    taken: list[int] = []
+    left = J.copy()
+    for group in (
+        [k for k, name in enumerate(choices) if name in first],
+        [k for k, name in enumerate(choices) if name not in first],
+    ):
+        while len(taken) < J.shape[1] and group:
+            sizes = np.linalg.norm(left[group], axis=1)
+            best = group[int(np.argmax(sizes))]
+            if not sizes.max() > 1e-6 * max(1.0, float(np.linalg.norm(J[best]))):
+                break
+            along = left[best] / sizes.max()
+            left -= np.outer(left @ along, along)
+            taken.append(best)
+            group.remove(best)
+    return tuple(choices[k] for k in sorted(taken)) if len(taken) == J.shape[1] else ()
+
+
+def _damping(mechanism: Mechanism) -> Array:
+    """The slope at rest of viscous and dry friction, nv × nv."""
+    p, t = mechanism.parameters, mechanism.topology
+    viscous, coulomb, speed = (
+        p[t[field] : t[field + 1]] for field in (layout.VISCOUS, layout.COULOMB, layout.COULOMB_SPEED)
+    )
+    return np.diag(viscous + coulomb / speed)
+
+
+def _named(
+    mechanism: Mechanism,
+    found: Equilibrium,
+    matrices: tuple[Array, Array, Array],
+    motors: Sequence[int],
+    coordinates: Sequence[str],
+) -> LinearModel:
+    A, B, C = matrices
     eigenvalues = np.asarray(np.linalg.eigvals(A), dtype=np.complex128)
     return LinearModel(
         A,
         B,
         C,
         np.zeros((len(C), len(motors))),
-        (*names, *(f"{name}_rate" for name in names)),
+        (*coordinates, *(f"{name}_rate" for name in coordinates)),
         tuple(mechanism.joint_names[k] for k in motors),
-        mechanism.coordinate_names,
-        q,
-        effort,
+        coordinate_choices(mechanism),
+        found.q,
+        found.effort,
         eigenvalues,
         _uncontrollable(A, B, eigenvalues),
     )
 
 
-def _uncontrollable(
-    A: Array, B: Array, eigenvalues: np.ndarray[tuple[int], np.dtype[np.complex128]]
-) -> np.ndarray[tuple[int], np.dtype[np.complex128]]:
+def _uncontrollable(A: Array, B: Array, eigenvalues: Spectrum) -> Spectrum:
     """Eigenvalues at which [A - λ 1, B] loses rank (Hautus), after balancing rows against each other."""
     lost = []
     for value in eigenvalues:

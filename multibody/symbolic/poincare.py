@@ -39,13 +39,16 @@ def poincare_equations(
 ) -> PoincareEquations:
     """The equations from the inertia M(q), the map V(q) (n × n) and the potential U(q), for symbols q and p.
 
-    `simplify` is applied to every entry. Raises ValueError where the sizes differ.
+    `simplify` is applied to every entry. Raises ValueError where the sizes differ, and for
+    numbers in q or p.
     """
     n = len(q)
     M, V = Matrix(M), Matrix(V)
     if M.shape != (n, n) or V.shape != (n, n) or len(p) != n:
         sizes = f"M {M.shape}, V {V.shape}, {n} coordinates, {len(p)} quasi-velocities"
         raise ValueError(f"M and V are n × n, for n coordinates and n quasi-velocities; found {sizes}")
+    if not all(getattr(each, "is_Symbol", False) for each in [*q, *p]):
+        raise ValueError(f"q and p are SymPy symbols, by which is differentiated; found {[*q, *p]}")
     speeds, where = Matrix(list(p)), list(q)
     turning = (M * speeds).jacobian(where) * V
     columns = [V[:, k] for k in range(n)]

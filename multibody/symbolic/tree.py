@@ -42,7 +42,8 @@ class WorldMotion:
 class SymbolicTree:
     """Links of a mechanism, their coordinates q and velocities v as symbols, and a tape for all that follows.
 
-    `q` has `mechanism.nq` symbols, `v` has `mechanism.nv`. With `angles` three angles take the place of every
+    `q` has `mechanism.nq` symbols, `v` has `mechanism.nv`: rates, x', and angular velocities where there are
+    quaternions, ω(x). With `angles` three angles take the place of every
     quaternion, R = Rz Ry Rx as in the source, and `q` has nv symbols; the velocities remain the same.
     """
 
@@ -54,7 +55,11 @@ class SymbolicTree:
         self.q = [sp.Symbol(name, real=True) for name in mechanism.position_names]
         if angles:
             self.q = self.q[: mechanism.nv]
-        self.v = [sp.Symbol(f"{name}'", real=True) for name in mechanism.joint_names]
+        turning = {link.coordinate + k for link in self.links if link.scalar >= 0 for k in range(3)}
+        self.v = [
+            sp.Symbol(f"ω({name})" if k in turning else f"{name}'", real=True)
+            for k, name in enumerate(mechanism.joint_names)
+        ]
         self.tape = Tape()
         self.fixed: list[Rotation] = [_columns(link) for link in self.links]
         self._rotations: dict[int, Rotation | None] = {}

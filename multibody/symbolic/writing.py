@@ -6,10 +6,11 @@ keep the names of what is used more than once, in their order of computation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import sympy as sp
+from sympy.simplify.fu import TR10i
 
 from multibody.symbolic.model import SymbolicModel
 from multibody.symbolic.tape import Definition, Expression, count
@@ -18,6 +19,8 @@ EXPLICIT = 600
 """Operations up to which results are written without names, all together."""
 SIMPLIFIED = 120
 """Operations up to which one entry is simplified."""
+LINE = 160
+"""Characters of LaTeX from which on a sum continues on the next line."""
 INLINE = 12
 """Operations up to which what is used once goes where it is used."""
 
@@ -31,13 +34,24 @@ class Shown:
     named_operations: int
     explicit_operations: int
 
+    @property
+    def operations(self) -> int:
+        """Of definitions and entries as they stand here, simplified."""
+        return sum(count(each.value) for each in self.definitions) + sum(count(each) for each in self.entries)
 
-def shown(model: SymbolicModel, entries: Sequence[Expression]) -> Shown:
-    """The entries of a result in the form in which they are read best."""
+
+def shown(
+    model: SymbolicModel, entries: Sequence[Expression], progress: Callable[[float], None] = lambda _: None
+) -> Shown:
+    """The entries of a result in the form in which they are read best; `progress` is told the share done."""
     tape = model.tape
     named, explicit = tape.operations(entries), tape.expanded_operations(entries)
     if explicit <= EXPLICIT:
-        return Shown([], [simplified(each) for each in tape.expanded(entries)], named, explicit)
+        written = []
+        for entry in tape.expanded(entries):
+            written.append(simplified(entry))
+            progress(len(written) / len(entries))
+        return Shown([], written, named, explicit)
     definitions, results = _fewer_names(tape.needed(entries), list(entries), model.q)
     return Shown(definitions, results, named, explicit)
 
@@ -46,9 +60,9 @@ def simplified(expression: Expression) -> Expression:
     """A short expression with its angles put together, where that makes it shorter."""
     if expression.is_Atom or count(expression) > SIMPLIFIED:
         return expression
-    forms = [expression, sp.expand(expression)]
-    forms.append(sp.trigsimp(forms[1]))
-    forms.append(sp.factor_terms(forms[2]))
+    forms = [expression, TR10i(expression), sp.expand(expression)]
+    forms.append(sp.trigsimp(forms[2]))
+    forms.append(sp.factor_terms(forms[3]))
     return min(forms, key=count)
 
 
@@ -85,16 +99,26 @@ def text(expression: Expression) -> str:
     return str(sp.sstr(_decimals(expression), full_prec=False))
 
 
-def latex(expression: Expression, names: Mapping[Expression, str]) -> str:
-    """LaTeX, with these texts for symbols."""
-    return str(sp.latex(_decimals(expression), symbol_names=dict(names)))
+def latex(expression: Expression, names: Mapping[Expression, str]) -> list[str]:
+    """LaTeX in one or more lines, with these texts for symbols; a long sum continues on the next line."""
+    whole = _decimals(expression)
+    terms = whole.as_ordered_terms() if whole.is_Add else [whole]
+    lines = [""]
+    for term in terms:
+        written = str(sp.latex(term, symbol_names=dict(names)))
+        if lines[-1] and len(lines[-1]) + len(written) > LINE:
+            lines.append("")
+        joined = written if written.startswith("-") or term is terms[0] else f"+ {written}"
+        lines[-1] += f" {joined}" if lines[-1] else joined
+    return lines
 
 
 def latex_names(model: SymbolicModel) -> dict[Expression, str]:
-    """LaTeX of coordinates and velocities: their names upright, a dot on velocities."""
+    """LaTeX of coordinates and velocities: names upright, a dot on rates, ω for quasi-velocities."""
     names = {symbol: rf"\mathrm{{{_plain(str(symbol))}}}" for symbol in model.q}
     for name, symbol in zip(model.mechanism.joint_names, model.v, strict=True):
-        names[symbol] = rf"\dot{{\mathrm{{{_plain(name)}}}}}"
+        own = rf"\mathrm{{{_plain(name)}}}"
+        names[symbol] = rf"\dot{{{own}}}" if str(symbol) == f"{name}'" else rf"\omega_{{{own}}}"
     return names
 
 

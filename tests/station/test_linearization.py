@@ -6,11 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from machine import load
+from machine import MachineError, load
 from multibody import functions
 from multibody.assembly import assemble
 from multibody.constrained_steps import constrained_rk4
-from multibody.symbolic.linear_model import NoEquilibrium
 from station.__main__ import main
 from station.linearization import linear_model, pose, write
 
@@ -94,8 +93,105 @@ def test_poses_by_numbers_and_by_names():
     named = pose(machine, "shoulder_deg=10,lift_m=0.02")
     assert named[0] == pytest.approx(np.deg2rad(10))
     assert named[1] == pytest.approx(machine.initial_q[1])
-    with pytest.raises(ValueError, match="expected 4 numbers"):
+    with pytest.raises(MachineError, match="4 finite numbers"):
         pose(machine, "q=1,2")
+    with pytest.raises(MachineError, match="only joints have a position"):
+        pose(machine, "x_m=0.3")
+
+
+def test_poses_with_quaternions_by_numbers():
+    """They are brought to unit length, and the closures are closed."""
+    machine = load("platform_3rrs")
+    given = machine.initial_q.copy()
+    given[-1] *= 3.0
+    found = pose(machine, "q=" + ",".join(map(repr, given.tolist())))
+    places = [*range(6, 9), 9]
+    assert np.linalg.norm(found[places]) == pytest.approx(1.0, abs=1e-12)
+    assert assemble(machine.mechanism, found).iterations == 0
+    given[places] = 0.0
+    with pytest.raises(MachineError, match="a quaternion is zero"):
+        pose(machine, "q=" + ",".join(map(repr, given.tolist())))
+
+
+CLOSED_WITH_ONE_OFF = """
+name: held
+bodies:
+  crank: {mass_kg: 1, com_m: [1, 0, 0], inertia_kg_m2: {xx: 0, yy: 0, zz: 0}}
+  rod: {mass_kg: 1, com_m: [1, 0, 0], inertia_kg_m2: {xx: 0, yy: 0, zz: 0}}
+gravity_m_s2: [0, -9.81, 0]
+joints:
+  crank: {type: revolute, parent: world, child: crank, axis: [0, 0, 1]}
+  knee: {type: revolute, parent: crank, child: rod, at_m: [1, 0, 0], axis: [0, 0, 1]}
+points:
+  tip: {body: rod, at_m: [1, 0, 0]}
+constraints:
+  guide: {type: coordinate, of: tip.y, equals_m: 0}
+  clamp: {type: coordinate, of: tip.x, equals_m: 1.5, on: false}
+motors:
+  crank: {max_torque_N_m: 80, max_speed_rad_s: 20}
+initial: {crank_deg: 30}
+"""
+
+
+@pytest.fixture
+def made(tmp_path):
+    def from_text(text):
+        path = tmp_path / "machine.yaml"
+        path.write_text(text)
+        return load(path)
+
+    return from_text
+
+
+def test_constraints_that_are_switched_off_are_left_out(made):
+    with_one_off = linear_model(made(CLOSED_WITH_ONE_OFF), "crank_deg=50")
+    alone = linear_model(load("slider_crank"), "crank_deg=50")
+    assert np.abs(with_one_off.A - alone.A).max() < 1e-10
+
+
+def test_constraints_that_move_with_time_are_refused(made):
+    text = CLOSED_WITH_ONE_OFF.replace("equals_m: 0}", 'equals_m: "0.1*sin(t)"}')
+    with pytest.raises(MachineError, match=r"move with time never rest: guide\.value"):
+        linear_model(made(text), "initial")
+
+
+def test_coordinates_are_chosen_and_suggested():
+    """Where the file's goal coordinates do not serve, others that do are named, and are taken."""
+    machine = load("slider_crank")
+    model = linear_model(machine, "crank_deg=50", ["slider"])
+    assert model.states == ("slider", "slider_rate")
+    assert np.sort(model.eigenvalues) == pytest.approx(
+        np.sort(linear_model(machine, "crank_deg=50").eigenvalues)
+    )
+    with pytest.raises(MachineError, match="say --coordinates knee") as told:
+        linear_model(machine, "initial", ["crank", "knee"])
+    assert told.value.problems[0].found == "crank, knee"
+    with pytest.raises(MachineError, match="write slider"):
+        linear_model(machine, "initial", ["slyder"])
+
+
+HANGING_BALL = """
+name: lamp
+bodies:
+  lamp: {mass_kg: 2, com_m: [0, 0, -0.5], inertia_kg_m2: {xx: 0.1, yy: 0.12, zz: 0.05}}
+joints:
+  ball: {type: spherical, parent: world, child: lamp, viscous_N_m_s: 0.1}
+"""
+
+
+def test_freedoms_of_quaternions_are_small_rotations(made):
+    """A physical pendulum: m g l / (I + m l²) about x and y, nothing about z."""
+    model = linear_model(made(HANGING_BALL), "initial", ["ball.rx", "ball.ry", "ball.rz"])
+    stiffness = [2 * 9.81 * 0.5 / (inertia + 0.5) for inertia in (0.1, 0.12)]
+    assert model.A[3:, :3] == pytest.approx(-np.diag([*stiffness, 0.0]), abs=1e-9)
+    assert model.A[3:, 3:] == pytest.approx(-0.1 * np.diag([1 / 0.6, 1 / 0.62, 1 / 0.05]), abs=1e-9)
+    assert model.outputs == ("ball.rx", "ball.ry", "ball.rz")
+
+
+def test_no_linear_model_where_a_motion_moves_no_mass():
+    wanted = ["shoulder.1", "shoulder.2", "elbow", "wrist.1", "wrist.2", "wrist.3"]
+    with pytest.raises(MachineError, match="moves no mass"):
+        linear_model(load("arm_6dof_simple"), "initial", wanted)
 
 
 def test_what_cannot_be_held_is_told():
@@ -112,7 +208,7 @@ def test_what_cannot_be_held_is_told():
         controller=controller,
         assembly=replace(given.assembly, freedoms=6),
     )
-    with pytest.raises(NoEquilibrium, match="cannot hold"):
+    with pytest.raises(MachineError, match="cannot hold"):
         linear_model(falling, "initial")
 
 
