@@ -153,17 +153,17 @@ class Shared:
         """Whether the next record would overwrite one that the gateway has not taken."""
         return bool(self._words[_AT_HEAD] - self._words[_AT_TAIL] >= RING_RECORDS - 1)
 
-    def take(self, since: int) -> tuple[NDArray[np.float64], int, int]:
+    def take(self, since: int, most: int = RING_RECORDS) -> tuple[NDArray[np.float64], int, int]:
         """Records from number `since` on, copied: (words, number of the first, records lost to overwriting).
 
-        Records have `record_words` words each; view them with the layout's dtype.
+        Records have `record_words` words each; view them with the layout's dtype. At most `most` of them.
         """
         head = self.head
         first = max(since, head - RING_RECORDS + 1, 0) if head - since >= RING_RECORDS else since
-        at = np.arange(first, head) % RING_RECORDS
-        copied = self._ring[at]
+        numbered = np.arange(first, min(head, first + most))
+        copied = self._ring[numbered % RING_RECORDS]
         numbers = copied.view(np.int64)[:, 0] if len(copied) else np.empty(0, np.int64)
-        whole = numbers == np.arange(first, head)
+        whole = numbers == numbered
         good = len(whole) if whole.all() else int(np.argmin(whole))
         if good == 0 and len(whole):  # the loop overtook us while copying: begin behind it
             return copied[:0], head, head - since

@@ -36,10 +36,15 @@ from protocol.codes import Pace, RequestCode, ResultCode
 from protocol.errors import RequestError
 from protocol.requests import REQUESTS, pack_notification
 from protocol.results import Fault
+from timing.memory import give_back
 
 FLIGHT_AFTER_TICKS = 500
 """Ticks after a fault that its flight record still holds, if they come within FLIGHT_AFTER_S."""
 FLIGHT_AFTER_S = 1.0
+RECORDS_AT_ONCE = 64
+"""Records digested together: however long the gateway was kept from looking, its memory stays the same."""
+GIVE_BACK_EVERY_NS = 10_000_000_000
+"""Wall time after which memory that was freed goes back to the system."""
 PROGRESS_EVERY_S = 0.1
 PRESSING_MS, BUSY_MS, IDLE_MS = 1, 8, 10
 ORDERS_UNSEEN = 1_000_000
@@ -84,6 +89,7 @@ class Gateway:
         self._since = 0
         self._goal = 0
         self._told_progress_s = -np.inf
+        self._gave_back_ns = 0
         self._flight: tuple[int, int, dict[str, Any]] | None = None
         self._timers: list[tuple[int, Callable[[], None]]] = []
         self._asides: deque[Event] = deque(maxlen=1000)
@@ -240,14 +246,17 @@ class Gateway:
         shared = self.host.shared
         if shared is None:
             return
-        words, first, lost = shared.take(self._since)
-        if lost:
-            self.records_lost += lost
-            self._aside("log", {"text": f"{lost} records were overwritten before they could be taken"})
-        if len(words):
-            self._digest(first, words)
-            self._since = first + len(words)
-        shared.tail = self._since
+        head = shared.head
+        while True:
+            words, first, lost = shared.take(self._since, RECORDS_AT_ONCE)
+            if lost:
+                self.records_lost += lost
+                self._aside("log", {"text": f"{lost} records were overwritten before they could be taken"})
+            if len(words):
+                self._digest(first, words)
+            shared.tail = self._since = first + len(words)
+            if self._since >= head or not len(words):
+                return
 
     def _digest(self, first: int, words: NDArray[np.float64]) -> None:
         table = words.view(self.layout.dtype)[:, 0]
@@ -336,6 +345,9 @@ class Gateway:
         self._fly()
         if self.log is not None:
             self.log.flush(self.now_ns)
+        if self._loop_lives and self.now_ns - self._gave_back_ns > GIVE_BACK_EVERY_NS:
+            self._gave_back_ns = self.now_ns
+            give_back()
 
     @property
     def patience_ms(self) -> int:

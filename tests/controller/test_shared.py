@@ -70,6 +70,19 @@ def test_a_reader_gets_every_record_or_hears_how_many_it_lost(
     shared.close()
 
 
+def test_a_reader_takes_no_more_at_once_than_it_asks_for(shared: Shared) -> None:
+    for number in range(100):
+        shared.append(record(number))
+    since, taken = 0, []
+    while len(taken) < 100:
+        words, first, lost = shared.take(since, 64)
+        assert (first, lost) == (since, 0)
+        assert 0 < len(words) <= 64
+        taken += words.view(np.int64)[:, 0].tolist()
+        since = first + len(words)
+    assert taken == list(range(100))
+
+
 def test_the_ring_is_full_until_the_tail_moves(shared: Shared) -> None:
     for number in range(RING_RECORDS - 1):
         assert not shared.full

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from timing.memory import resident_bytes
+from timing.memory import give_back, resident_bytes
 from timing.scheduling import share_processors
 
 
@@ -23,6 +23,15 @@ def test_loop_and_plant_get_one_processor_and_the_others_the_rest(
 def test_the_processors_of_this_process_are_shared() -> None:
     loop, others = share_processors()
     assert loop | others == os.sched_getaffinity(0)
+
+
+def test_freed_memory_between_what_is_in_use_goes_back_to_the_system() -> None:
+    blocks = [bytearray(3000) for _ in range(20_000)]
+    kept, full = blocks[::40], resident_bytes()
+    del blocks
+    give_back()
+    assert full - resident_bytes() > 32 * 1024 * 1024
+    assert len(kept) == 500
 
 
 def test_resident_memory_grows_with_what_is_touched() -> None:
