@@ -16,6 +16,7 @@ from station.cli import (
     model,
     motion,
     recordings,
+    rig,
     states,
     symbolic,
     teaching,
@@ -51,6 +52,7 @@ _PANELS = {
         recordings.export,
         recordings.animate,
     ),
+    "Test a rig": (rig.rig,),
     "Files and this computer": (
         files.check,
         files.robots,
@@ -66,7 +68,12 @@ _PANELS = {
         conformance.conformance,
     ),
 }
-_GROUPS = {"demo": daemons.demo, "driver": drivers.driver, "conformance": conformance.conformance}
+_GROUPS = {
+    "demo": daemons.demo,
+    "driver": drivers.driver,
+    "conformance": conformance.conformance,
+    "rig": rig.rig,
+}
 """Commands with commands of their own, by name."""
 
 

@@ -73,7 +73,7 @@ class Collecting:
         self._line("end", {"exit_status": exit_status})
 
     def _line(self, kind: str, content: Mapping[str, Any]) -> None:
-        self._stream.write(json.dumps({"kind": kind, **_finite(content)}, ensure_ascii=False) + "\n")
+        self._stream.write(json.dumps({"kind": kind, **finite(content)}, ensure_ascii=False) + "\n")
         self._stream.flush()
 
 
@@ -131,11 +131,12 @@ def _number(found: dict[str, Any]) -> Number:
     return Number(**{**found, **{key: math.nan for key in ("value", "limit") if found[key] is None}})
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """The same with null for numbers that JSON does not have, and plain lists and maps."""
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): _finite(each) for key, each in value.items()}
+        return {str(key): finite(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(each) for each in value]
+        return [finite(each) for each in value]
     return value

@@ -1,0 +1,52 @@
+"""Numbers with units as people read them: three digits and a prefix, "278 nm"."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+THIN: Final = "\u202f"
+"""Between a number and its unit: narrow, no line break."""
+_PREFIXES: Final = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M"}
+_SCALED: Final = frozenset({"m", "rad", "s", "N", "N m", "J", "W", "m/s", "rad/s", "m/s²", "rad/s²"})
+"""Units that take prefixes; others (°C, ticks, %) are told as they are."""
+DASH: Final = "–"
+
+
+def scale(largest: float, unit: str) -> tuple[float, str]:
+    """Factor and unit with prefix by which numbers up to this size are read easily."""
+    if unit not in _SCALED or not math.isfinite(largest) or largest <= 0.0:
+        return 1.0, unit
+    power = min(max(3 * math.floor(math.log10(largest) / 3 + 1e-9), -12), 6)
+    if power == 3 and largest < 1e4:
+        power = 0
+    return 10.0**-power, f"{_PREFIXES[power]}{unit}"
+
+
+def digits(value: float | None) -> str:
+    """A number in about three digits, a dash where there is none, with a true minus sign."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    if value == int(value) and abs(value) < 1e6:
+        text = str(int(value))
+    elif value and not 1e-3 <= abs(value) < 1e5:
+        mantissa, _, exponent = f"{value:.2e}".partition("e")
+        short = mantissa.rstrip("0").rstrip(".")
+        if float(f"{short}e{exponent}") == value:  # a round number, as limits are
+            mantissa = "" if short == "1" else short
+        text = f"{mantissa}{'·' if mantissa else ''}10{_raised(int(exponent))}"
+    else:
+        text = f"{value:#.3g}".rstrip(".") if abs(value) < 1000 else f"{value:.0f}"
+    return text.replace("-", "−")
+
+
+def amount(value: float | None, unit: str) -> str:
+    """A quantity: "278 nm"."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    factor, shown = scale(abs(value), "" if unit == "1" else unit)
+    return digits(value * factor) + (THIN + shown if shown else "")
+
+
+def _raised(exponent: int) -> str:
+    return str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
