@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from station.reports.quantities import digits
+from station.reports.quantities import raised
 
 Floats = NDArray[np.float64]
 
@@ -81,8 +81,4 @@ def _nice(step: float) -> float:
 
 
 def _power(power: int) -> str:
-    return digits(10.0**power) if -2 <= power <= 3 else "10" + _raised(power)
-
-
-def _raised(power: int) -> str:
-    return str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{10.0**power:g}" if -2 <= power <= 3 else "10" + raised(power)

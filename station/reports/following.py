@@ -98,5 +98,5 @@ def followed(machine: Machine, test: TestFindings, span: Span, ticks: Ticks) -> 
     )
     largest = np.array([motor.max_effort for motor in machine.motors])
     time_s = table["time_s"] - table["time_s"][0]
-    title = span.title or test.requirement
+    title = f"{test.requirement} ({span.title})" if len(test.spans) > 1 and span.title else test.requirement
     return Followed(title, test.node, ticks, time_s, coordinates, table["effort"] / largest)

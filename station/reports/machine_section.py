@@ -156,7 +156,7 @@ def _closures(closures: Closures | None) -> list[Markup]:
 
 
 def _timing(timing: Timing | None, facts: dict[str, Any]) -> list[Markup]:
-    if timing is None:
+    if timing is None or not len(timing.period_us) or not len(timing.latency_us):
         if facts.get("pace") != "lockstep":
             return []
         told = "Lockstep: no clock. The plant advances one period with each command, as fast as it comes."

@@ -34,7 +34,7 @@ def digits(value: float | None) -> str:
         short = mantissa.rstrip("0").rstrip(".")
         if float(f"{short}e{exponent}") == value:  # a round number, as limits are
             mantissa = "" if short == "1" else short
-        text = f"{mantissa}{'·' if mantissa else ''}10{_raised(int(exponent))}"
+        text = f"{mantissa}{'·' if mantissa else ''}10{raised(int(exponent))}"
     else:
         text = f"{value:#.3g}".rstrip(".") if abs(value) < 1000 else f"{value:.0f}"
     return text.replace("-", "−")
@@ -48,5 +48,6 @@ def amount(value: float | None, unit: str) -> str:
     return digits(value * factor) + (THIN + shown if shown else "")
 
 
-def _raised(exponent: int) -> str:
+def raised(exponent: int) -> str:
+    """A whole number as an exponent: "⁻⁴"."""
     return str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))

@@ -72,6 +72,7 @@ def count(tests: Sequence[TestFindings]) -> Counts:
 
 def machine_report(machine: Machine, collected: Collected, logs: Logs, problem: str = "") -> MachineReport:
     """What a session with one machine comes to; tests that were chosen but not done are `not run`."""
+    problem = without_paths(problem)
     done = {test.node for test in collected.tests}
     tests = [replace(test, text=without_paths(test.text)) for test in collected.tests]
     for node in collected.planned:
@@ -81,9 +82,7 @@ def machine_report(machine: Machine, collected: Collected, logs: Logs, problem: 
             words = name.removeprefix("test_").replace("_", " ")
             tests.append(TestFindings(node, name, words, machine.name, reason=reason))
     facts = next(iter(collected.rigs.values()), {})
-    return MachineReport(
-        machine.name, facts, tests, evidence(machine, tests, logs), without_paths(problem), machine
-    )
+    return MachineReport(machine.name, facts, tests, evidence(machine, tests, logs), problem, machine)
 
 
 def as_data(report: Report) -> dict[str, Any]:
