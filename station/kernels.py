@@ -27,6 +27,16 @@ _HOMES = (
 """Modules whose import declares all kernels of a process."""
 
 
+def have_kernels(console: Console) -> None:
+    """Compiles the kernels unless all of them are in the cache already."""
+    from multibody.compiling import cached
+
+    for home in _HOMES:
+        import_module(home)
+    if not cached():
+        warm_kernels(console)
+
+
 def warm_kernels(console: Console) -> WarmReport:
     """Compiles, or loads from the cache, every kernel; says so on the console when it has to compile."""
     from multibody.compiling import COMPILING, cached, warm

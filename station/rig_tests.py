@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from machine import Machine
-from station.kernels import warm_kernels
+from station.kernels import have_kernels
 from station.reports.logs import Logs
 from station.reports.provenance import provenance
 from station.reports.report import MachineReport, Report, machine_report
@@ -50,7 +50,7 @@ def run_all(tests: RigTests, console: Console, words: Sequence[str], seconds: Ca
     """
     tests.folder.mkdir(parents=True, exist_ok=True)
     if tests.run.controller is None:
-        warm_kernels(console)
+        have_kernels(console)
     reports: list[MachineReport] = []
     statuses = []
     with _interruptible():

@@ -6,6 +6,7 @@ Nothing of linkwork beyond this folder's light files is imported until a test as
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -104,17 +105,22 @@ def rig(request: pytest.FixtureRequest) -> Iterator[RigUnderTest]:
     if not machines:
         pytest.skip("no machine is under test: name one with --rig CONFIG")
     from station.testing.capabilities import unmet
+    from station.testing.no_rig import told
     from station.testing.options import options_of
 
     bench: Bench = request.getfixturevalue("_bench")
     config = getattr(request, "param", machines[0])
-    machine = bench.take(options_of(request.config, str(config)))
     findings = findings_of(request.node)
-    findings.rig = machine.name
-    reason = unmet(machine, list(request.node.iter_markers("rig")))
-    if reason:
-        pytest.skip(reason)
-    with machine.test(findings):
+    stash = request.config.stash
+    with ExitStack() as stack:
+        with told(stash.get(COLLECTING, None), had=bool(stash[COLLECTION].rigs)):
+            machine = bench.take(options_of(request.config, str(config)))
+            findings.rig = machine.name
+            reason = unmet(machine, list(request.node.iter_markers("rig")))
+            if not reason:
+                stack.enter_context(machine.test(findings))
+        if reason:
+            pytest.skip(reason)
         yield machine
 
 
