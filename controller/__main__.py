@@ -83,6 +83,9 @@ def controller(
         Path | None, typer.Option(help="Folder with the *.public files of the clients that may connect.")
     ] = None,
     plant_key: PlantKey = None,
+    shadow: Annotated[
+        bool, typer.Option("--shadow", help="Run the simulator beside the machine, and tell how they differ.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Runs a machine: takes requests, plans, logs, and minds the real-time loop.
@@ -112,6 +115,7 @@ def controller(
         allowed=allowed,
         plant_key=plant_key,
         as_json=as_json,
+        shadow=shadow,
     )
     if keys is None and (allowed is not None or plant_key is not None):
         _complain("--allowed and --plant-key need --keys: this controller's own secret file")

@@ -64,6 +64,11 @@ class OrderKind(IntEnum):
     """arguments[2 i], arguments[2 i + 1]: motor's number and its pre-load, `length` pairs."""
     CONFIRM_BRANCH = 30
     """A person has looked: the machine is in the assembly that the estimate shows."""
+    DIFFERENCE = 35
+    """The shadow differs from the machine (docs/shadow.md): stop on the path, or with length 1 the fault.
+
+    arguments: which difference (machine.shadow.differences), its value, its threshold.
+    """
     GAIN = 40
     """arguments: bandwidth (rad/s) and damping ratio of the error dynamics."""
     PAYLOAD = 41

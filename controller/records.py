@@ -127,7 +127,8 @@ def field_name(name: str) -> str:
     return plain if plain[0].isalpha() else f"x{plain}"
 
 
-def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+def field_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Names as field names, each once."""
     plain: list[str] = []
     for name in map(field_name, names):
         candidate, number = name, 2
@@ -166,7 +167,7 @@ class RecordLayout:
             "force": tuple(forces),
             "component": tuple(components),
         }
-        self._fields = {per: _distinct(names) for per, names in self.names.items()}
+        self._fields = {per: field_names(names) for per, names in self.names.items()}
         self.offsets: dict[str, int] = {}
         """Offset of each channel, counted in 8-byte words."""
         at = 0

@@ -27,10 +27,11 @@ _PAGE = 4096
 _MAGIC = 0x314B524F574B4E4C  # "LNKWORK1", read as a little-endian integer
 _LAYOUT_VERSION = 1
 
-# words of the header
+# words of the header; those from 8 to 15 hold the hash
 _AT_MAGIC, _AT_VERSION, _AT_RECORD_BYTES, _AT_LOOP_PID, _AT_HEAD, _AT_TAIL, _AT_LOCKSTEP, _AT_GATEWAY_PID = (
     range(8)
 )
+_AT_LEASH = 16
 _HASH_AT = 64
 _HASH_BYTES = 64
 _TEXT_AT = 256
@@ -150,8 +151,18 @@ class Shared:
 
     @property
     def full(self) -> bool:
-        """Whether the next record would overwrite one that the gateway has not taken."""
-        return bool(self._words[_AT_HEAD] - self._words[_AT_TAIL] >= RING_RECORDS - 1)
+        """Whether the next record would overwrite one not taken yet, or be further ahead than the leash."""
+        most = int(self._words[_AT_LEASH]) or RING_RECORDS - 1
+        return bool(self._words[_AT_HEAD] - self._words[_AT_TAIL] >= most)
+
+    @property
+    def leash(self) -> int:
+        """How many ticks a loop in lockstep may be ahead of the gateway; 0: as many as fit into the ring."""
+        return int(self._words[_AT_LEASH])
+
+    @leash.setter
+    def leash(self, ticks: int) -> None:
+        self._words[_AT_LEASH] = ticks
 
     def take(self, since: int, most: int = RING_RECORDS) -> tuple[NDArray[np.float64], int, int]:
         """Records from number `since` on, copied: (words, number of the first, records lost to overwriting).

@@ -14,6 +14,7 @@ from machine.estimation import EstimatorSettings
 from machine.force_control import ForceRow, ForceSettings, force_rows
 from machine.force_sensors import AXES, ForceSensor
 from machine.problems import Problem
+from machine.shadow import ShadowSettings
 from multibody.layout import ORDINARY
 from multibody.mechanism import Mechanism
 
@@ -203,6 +204,7 @@ class Machine:
     plant: PlantSettings
     controller: ControllerSettings
     driver: DriverSettings
+    shadow: ShadowSettings
     interface_hash: str
     model_hash: str
     plant_model_hash: str

@@ -18,6 +18,7 @@ from machine.joint_types import Joint
 from machine.motors import Motor
 from machine.sensors import Sensor
 from machine.settings import ControllerSpec, PlantSpec
+from machine.shadow import ShadowSpec
 from machine.tasks import Task
 
 
@@ -65,4 +66,5 @@ class MachineFile(Section):
     )
     plant: PlantSpec = entry("The plant daemon", default=PlantSpec())
     controller: ControllerSpec = entry("The controller daemon", default=ControllerSpec())
+    shadow: ShadowSpec = entry("The simulator beside the machine, in operation", default=ShadowSpec())
     driver: DriverSpec = entry("What the numbers of hardware in the plant's place mean", default=DriverSpec())

@@ -30,6 +30,7 @@ from machine.overrides import apply_settings, blame, settings_of
 from machine.preload import preloads
 from machine.problems import MachineError, Problem
 from machine.references import check_references
+from machine.shadow import shadow_settings
 from machine.validation import validate
 from machine.yaml import Document, parse_yaml, read_yaml
 from multibody.mechanism import Mechanism
@@ -60,6 +61,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
     )
     goals = goal_coordinates(file, mechanism, document, q, assembly.freedoms)
     plant = building.plant_settings(file)
+    controller = building.controller_settings(file, goals, preloads(file, document, assembly.freedoms))
     return Machine(
         name=file.name,
         about=file.about,
@@ -76,8 +78,9 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         initial_q=q,
         initial_v=v,
         plant=plant,
-        controller=building.controller_settings(file, goals, preloads(file, document, assembly.freedoms)),
+        controller=controller,
         driver=driver_settings(file.driver, motors, sensors),
+        shadow=shadow_settings(file.shadow, motors, controller.goal_coordinates, document),
         interface_hash=fingerprint(interface_of(joints, motors, sensors, plant.period_s, force_sensors)),
         model_hash=fingerprint(building.physics(file)),
         plant_model_hash=fingerprint(building.physics(plant_file)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -180,10 +181,24 @@ def _fail(text: str, status: int) -> int:
     return int(status)
 
 
+def shadow(config: str, channel: Annotated[int, typer.Option()]) -> None:
+    """The simulator beside a machine in operation; a controller's gateway starts it."""
+    from timing.realtime import single_threaded_blas
+
+    single_threaded_blas()
+    from plant.shadow.process import run
+
+    raise typer.Exit(run(config, channel))
+
+
 def main() -> None:
-    """`python -m plant`."""
+    """`python -m plant CONFIG …`; and, for a gateway alone, `shadow …`."""
+    chosen: Callable[..., None] = plant
+    if sys.argv[1:2] == ["shadow"]:
+        del sys.argv[1]
+        chosen = shadow
     app = typer.Typer(add_completion=False, pretty_exceptions_show_locals=False)
-    app.command()(plant)
+    app.command()(chosen)
     app()
 
 

@@ -127,6 +127,7 @@ class ResultCode(IntEnum):
     REPLACED = -105
     FAULT = -106
     LEASE_LOST = -107
+    MODEL_DIFFERENCE = -108
 
 
 class RequestCode(IntEnum):

@@ -241,6 +241,17 @@ class Timing(TypedDict):
     """From state in hand to command sent."""
 
 
+class Shadow(TypedDict):
+    """The simulator that runs beside the machine (docs/shadow.md)."""
+
+    pid: int | None
+    ready: bool
+    """Whether it compares; at first it loads its kernels."""
+    restarts: int
+    dropped: int
+    """Ticks that were not compared, as it had no room for them."""
+
+
 class StatusResult(TypedDict):
     """Answer of status."""
 
@@ -277,6 +288,8 @@ class StatusResult(TypedDict):
     law: str
     config: str
     """Hash of the machine file's content."""
+    shadow: Shadow | None
+    """None: there is none."""
 
 
 class Described(TypedDict):

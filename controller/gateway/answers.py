@@ -95,4 +95,5 @@ def status(gateway: Gateway) -> dict[str, Any]:
         "config": gateway.machine.config_hash,
         "loops_started": gateway.loops_started,
         "planner_restarts": gateway.planning.restarts,
+        "shadow": None if gateway.shadow is None else gateway.shadow.shadowing.as_map(),
     }

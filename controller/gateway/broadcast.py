@@ -59,6 +59,18 @@ class Broadcast:
             for publisher in listening:
                 publisher.send(TELEMETRY_TOPIC, message)
 
+    def wanted(self, topic: bytes) -> bool:
+        """Whether anybody listens to this."""
+        return any(publisher.wanted(topic) for publisher in self._publishers)
+
+    def chosen(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Which of these (tick numbers) are published at the rate of telemetry: their places."""
+        return np.flatnonzero(numbers % self._every == 0)[-MOST_AT_ONCE:]
+
+    def sample(self, topic: bytes, timestamp: float, content: Mapping[str, Any]) -> None:
+        """Publishes one sample of another topic than telemetry's."""
+        self._send(topic, pack_telemetry(timestamp, content))
+
     def event(self, name: str, timestamp: float, content: Mapping[str, Any]) -> None:
         """Publishes an event under its own name."""
         self._send(name.encode(), pack_telemetry(timestamp, content))

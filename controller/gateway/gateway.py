@@ -8,8 +8,9 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,9 @@ from protocol.errors import RequestError
 from protocol.requests import REQUESTS, pack_notification
 from protocol.results import Fault
 from timing.memory import give_back
+
+if TYPE_CHECKING:
+    from controller.gateway.shadow_watch import ShadowWatch
 
 FLIGHT_AFTER_TICKS = 500
 """Ticks after a fault that its flight record still holds, if they come within FLIGHT_AFTER_S."""
@@ -80,14 +84,13 @@ class Gateway:
         """How often what the machine carries has changed."""
         """What is carried, by point, as the planner reads it."""
         self.latest: np.void | None = None
-        self.records_lost = 0
-        self.loops_started = 0
+        self.records_lost = self.loops_started = 0
+        self.shadow: ShadowWatch | None = None
         self.leaving = False
         """A shutdown is under way: nothing new may move."""
         self.now_ns = time.monotonic_ns()
         self._loop_lives = False
-        self._since = 0
-        self._goal = 0
+        self._since = self._goal = 0
         self._told_progress_s = -np.inf
         self._gave_back_ns = 0
         self._flight: tuple[int, int, dict[str, Any]] | None = None
@@ -210,13 +213,15 @@ class Gateway:
         self.story = Story(self.layout, self.wording)
         self.statistics = LoopStatistics(self.layout)
         self.loops_started += 1
+        if self.shadow is not None:
+            self.shadow.begin()
         self._loop_lives = True
         self._told_progress_s = -np.inf
         self.desk.connect(outbox, next_order)
 
     def loop_ended(self) -> None:
         """The loop is gone: what it wrote is still taken, everybody who waits is told."""
-        self.take_records()
+        self.take_records(last=True)
         self._loop_lives = False
         status = self.host.returncode
         reason = f"the real-time loop ended unexpectedly (status {status}); a new one is started, inactive"
@@ -231,7 +236,7 @@ class Gateway:
         self.drop_plans("the real-time loop ended")
         self.latest = None
         if not self.leaving:
-            self._aside("loop", {"text": reason})
+            self.aside("loop", {"text": reason})
 
     def _goal_lost(self, goal: int, reason: str) -> None:
         assert self.latest is not None
@@ -241,7 +246,7 @@ class Gateway:
         self.memory.end(result)
         self.publish("goal.result", dict(result), self.memory.owner_of(goal))
 
-    def take_records(self) -> None:
+    def take_records(self, *, last: bool = False) -> None:
         """Takes what the loop has written: into the log, to those who wait, to those who listen."""
         shared = self.host.shared
         if shared is None:
@@ -251,14 +256,15 @@ class Gateway:
             words, first, lost = shared.take(self._since, RECORDS_AT_ONCE)
             if lost:
                 self.records_lost += lost
-                self._aside("log", {"text": f"{lost} records were overwritten before they could be taken"})
+                self.aside("log", {"text": f"{lost} records were overwritten before they could be taken"})
+            words, compared = (words, None) if self.shadow is None else self.shadow.records(words, last=last)
             if len(words):
-                self._digest(first, words)
+                self._digest(first, words, compared)
             shared.tail = self._since = first + len(words)
             if self._since >= head or not len(words):
                 return
 
-    def _digest(self, first: int, words: NDArray[np.float64]) -> None:
+    def _digest(self, first: int, words: NDArray[np.float64], compared: NDArray[Any] | None) -> None:
         table = words.view(self.layout.dtype)[:, 0]
         told: list[Event] = []
         rows = list(self.story.rows(words))
@@ -274,8 +280,10 @@ class Gateway:
             self.latest = table[-1]
             self.desk.settle(table[-1])
         self.latest = words[-1].copy().view(self.layout.dtype)[0]
+        if compared is not None and self.shadow is not None:
+            told = sorted([*told, *self.shadow.told(compared)], key=itemgetter(0))
         if self.log is not None:
-            self.log.write(words, [*self._asides, *told])
+            self.log.write(words, [*self._asides, *told], compared)
             self._asides.clear()
         self.statistics.add(words)
         self.broadcast.telemetry(first, words)
@@ -284,6 +292,8 @@ class Gateway:
     def _order_of(self, row: int, record: np.void) -> list[Event]:
         """What the log says of the order that took effect in this tick; a goal's block with it."""
         order = self.desk.taken(int(record["order_id"]))
+        if order is not None and self.shadow is not None:
+            self.shadow.order_taken(order, record)
         if order is None or self.log is None or self.host.shared is None:
             return []
         told: list[Event] = [(row, "order", order_event(order, record))]
@@ -327,15 +337,21 @@ class Gateway:
         if requester is not None:
             requester.server.send(requester.peer, pack_notification(name, content))
 
-    def _aside(self, name: str, content: dict[str, Any]) -> None:
+    def aside(self, name: str, content: dict[str, Any]) -> None:
         """An event that no record tells; logged too, unless the log must depend on records alone."""
         self.publish(name, content)
+        self.note(name, content)
+
+    def note(self, name: str, content: Mapping[str, Any]) -> None:
+        """An event for the log, if that may depend on more than records."""
         if self.log is not None and self.options.pace is not Pace.LOCKSTEP:
             self._asides.append((-1, name, content))
 
     def attend(self) -> None:
         """Often, whatever else happens: lease, time-outs, flight record, log."""
         self._settle_lease()
+        if self.shadow is not None:
+            self.shadow.attend()
         self.desk.send()
         self.desk.expire(self.now_ns)
         due = [act for at, act in self._timers if at <= self.now_ns]
@@ -352,7 +368,8 @@ class Gateway:
     @property
     def patience_ms(self) -> int:
         """How long the records may wait to be looked at, if nothing else happens."""
-        if self.desk.pressing or self._timers or self.flights.busy:
+        held = self.shadow is not None and self.shadow.pressing
+        if held or self.desk.pressing or self._timers or self.flights.busy:
             return PRESSING_MS
         return BUSY_MS if self.desk.busy or self.in_motion else IDLE_MS
 
@@ -367,7 +384,7 @@ class Gateway:
             self.desk.place(OrderKind.LEASE_LOST, lambda _: None, now_ns=self.now_ns, urgent=True)
         if change.reason in ("expired", "taken_over"):
             self.drop_plans(f"the lease of {change.before} has {change.reason.replace('_', ' ')}")
-        self._aside("lease", dict(self.lease.as_map(self.now_ns, change.reason)))
+        self.aside("lease", dict(self.lease.as_map(self.now_ns, change.reason)))
 
     def _fly(self) -> None:
         """The flight record of the latest fault, once the machine has had time to come to rest."""
@@ -389,7 +406,7 @@ class Gateway:
 
     def close(self) -> None:
         """Takes what is left, completes the files."""
-        self.take_records()
+        self.take_records(last=True)
         if self._flight is not None and self.host.shared is not None:
             tick, _, cause = self._flight
             self._begin_flight(tick, cause)

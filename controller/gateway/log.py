@@ -51,17 +51,34 @@ class Log:
         """The newest segment; None when logging has ended for want of space."""
         return self._segment.path if self._segment is not None else None
 
-    def write(self, words: NDArray[np.float64], events: Sequence[Event] = ()) -> None:
-        """Appends a batch of records (n, words) with its events, which come in rising order of rows."""
+    def write(
+        self,
+        words: NDArray[np.float64],
+        events: Sequence[Event] = (),
+        compared: NDArray[Any] | None = None,
+    ) -> None:
+        """Appends a batch of records (n, words) with its events, which come in rising order of rows.
+
+        compared: what the shadow says of each record, where that is known already.
+        """
         if self._segment is None:
             return
         try:
             done = 0
             for row, name, content in events:
-                self._ticks(words[done : row + 1])
+                self._ticks(words[done : row + 1], None if compared is None else compared[done : row + 1])
                 done = max(done, row + 1)
                 self._segment.event(name, content)
-            self._ticks(words[done:])
+            self._ticks(words[done:], None if compared is None else compared[done:])
+        except OSError as error:
+            self._give_up(error)
+
+    def compared(self, rows: NDArray[Any]) -> None:
+        """Appends what the shadow says of earlier records."""
+        if self._segment is None:
+            return
+        try:
+            self._segment.compared(rows)
         except OSError as error:
             self._give_up(error)
 
@@ -92,14 +109,14 @@ class Log:
             self._give_up(error)
         self._segment = None
 
-    def _ticks(self, words: NDArray[np.float64]) -> None:
+    def _ticks(self, words: NDArray[np.float64], compared: NDArray[Any] | None) -> None:
         """Records one by one into segments; a segment ends at the first record with which it is full."""
         size = self._source.layout.bytes + 4
         while len(words):
             assert self._segment is not None
             room = max(1, -((self._segment.bytes - self._segment_bytes) // size))
-            self._segment.ticks(words[:room])
-            words = words[room:]
+            self._segment.ticks(words[:room], None if compared is None else compared[:room])
+            words, compared = words[room:], None if compared is None else compared[room:]
             if self._segment.bytes >= self._segment_bytes:
                 self._segment.close()
                 self._segment = self._open()

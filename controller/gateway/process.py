@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from getpass import getuser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from controller.configuration import configured
 from controller.fresh import say_when_compiling
@@ -32,6 +33,10 @@ from protocol.sockets import RequestServer
 from timing.children import Lifeline
 from timing.scheduling import share_processors
 from timing.signals import Interrupts
+
+if TYPE_CHECKING:
+    from controller.gateway.shadow_channels import ShadowChannels
+    from controller.gateway.shadowing import Shadowing
 
 
 def run(options: GatewayOptions) -> int:
@@ -63,8 +68,12 @@ def run(options: GatewayOptions) -> int:
         gateway = _gateway(options, machine, layout, seat, broadcast)
         stack.callback(gateway.planning.close, RequestError(RequestCode.NO_LOOP, "the controller has ended"))
         stack.callback(gateway.host.close)
+        if gateway.shadow is not None:
+            stack.callback(gateway.shadow.shadowing.close)
         stack.callback(gateway.close)
         gateway.planning.start()
+        if gateway.shadow is not None:
+            gateway.shadow.shadowing.start()
         return Server(gateway, servers, interrupts, lifeline, held).run()
 
 
@@ -75,16 +84,32 @@ def _gateway(
     plant = options.plant or seat.plant
     host = LoopHost(seat, machine.config_hash, options.loop_arguments(seat.folder, plant, owner))
     planning = Planning(options.planner_arguments(seat.folder))
-    source = _log_source(options, machine, layout)
+    shadowing = _shadowing(options, machine, layout) if options.shadow or machine.shadow.on else None
+    source = _log_source(options, machine, layout, None if shadowing is None else shadowing.channels)
     stamp = f"{datetime.now():%Y%m%d-%H%M%S}"
     log = None
     if options.log is not None:
         log = Log(options.log, machine.name, stamp, source, machine.controller.log_cap_bytes)
     flights = FlightRecorder(options.log or default_log_folder(), machine.name, stamp, source)
-    return Gateway(options, machine, layout, host, planning, broadcast, log, flights)
+    gateway = Gateway(options, machine, layout, host, planning, broadcast, log, flights)
+    if shadowing is not None:
+        from controller.gateway.shadow_watch import ShadowWatch
+
+        gateway.shadow = ShadowWatch(gateway, shadowing)
+    return gateway
 
 
-def _log_source(options: GatewayOptions, machine: Machine, layout: RecordLayout) -> LogSource:
+def _shadowing(options: GatewayOptions, machine: Machine, layout: RecordLayout) -> Shadowing:
+    from controller.gateway.shadow_channels import ShadowChannels  # for those who want a shadow
+    from controller.gateway.shadowing import Shadowing
+
+    in_step = options.pace is Pace.LOCKSTEP
+    return Shadowing(options.shadow_arguments(), ShadowChannels(machine), layout, in_step=in_step)
+
+
+def _log_source(
+    options: GatewayOptions, machine: Machine, layout: RecordLayout, shadow: ShadowChannels | None
+) -> LogSource:
     """What stands at the head of a log: equal for equal runs, so no path, host or time."""
     metadata = {
         "linkwork": linkwork_version(),
@@ -96,7 +121,7 @@ def _log_source(options: GatewayOptions, machine: Machine, layout: RecordLayout)
         "interface": machine.interface_hash,
         "model": machine.model_hash,
     }
-    return LogSource(layout, options.pace is not Pace.LOCKSTEP, machine.source_text, metadata)
+    return LogSource(layout, options.pace is not Pace.LOCKSTEP, machine.source_text, metadata, shadow)
 
 
 def default_log_folder() -> Path:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from mcap.writer import CompressionType, Writer
@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 
 from controller.gateway.logged_orders import GOAL_SCHEMA, GoalWords
 from controller.records import RecordLayout
+
+if TYPE_CHECKING:
+    from controller.gateway.shadow_channels import ShadowChannels
 
 CHUNK_BYTES = 64 * 1024
 """Closing a chunk of this size takes well under a millisecond; a chunk is also what a crash may lose."""
@@ -47,6 +50,8 @@ class LogSource:
     wall_clock: bool
     machine_file: str
     metadata: Mapping[str, str]
+    shadow: ShadowChannels | None = None
+    """Where there is a shadow: what it says."""
 
 
 class Segment:
@@ -71,13 +76,18 @@ class Segment:
         self._event = self._writer.register_channel("events", "json", event)
         goal = self._writer.register_schema("linkwork_msgs/msg/Goal", "ros2msg", GOAL_SCHEMA.encode())
         self._goal = self._writer.register_channel("goals", "cdr", goal)
+        self._shadow, self._compared = source.shadow, -1
+        if source.shadow is not None:
+            text = source.shadow.ros2msg().encode()
+            shadow = self._writer.register_schema("linkwork_msgs/msg/Shadow", "ros2msg", text)
+            self._compared = self._writer.register_channel("shadow", "cdr", shadow)
         self._last_ns = 0
         self.bytes = 0
         """Bytes of messages so far, before compression: the same for the same run."""
         self._stream.flush()
 
-    def ticks(self, words: NDArray[np.float64]) -> None:
-        """Appends records (n, words)."""
+    def ticks(self, words: NDArray[np.float64], compared: NDArray[Any] | None = None) -> None:
+        """Appends records (n, words), each followed by what the shadow says of it, if that is given."""
         add, channel = self._writer.add_message, self._tick
         numbers = (words.view(np.int64)[:, 0] & 0xFFFFFFFF).tolist()
         times = self._times(words)
@@ -85,9 +95,22 @@ class Segment:
         for row, (number, time_ns) in enumerate(zip(numbers, times, strict=True)):
             at = row * stride
             add(channel, time_ns, _CDR_LITTLE_ENDIAN + raw[at : at + size], time_ns, number)
+            if compared is not None:
+                self.compared(compared[row : row + 1])
         self.bytes += len(words) * (size + len(_CDR_LITTLE_ENDIAN))
         if times:
             self._last_ns = times[-1]
+
+    def compared(self, rows: NDArray[Any]) -> None:
+        """Appends what the shadow says (protocol.shadowing)."""
+        if self._shadow is None:
+            return
+        raw, size, stride = rows.tobytes(), self._shadow.bytes, rows.itemsize
+        for row, stamp in enumerate(self._shadow.stamps_ns(rows, wall_clock=self._wall_clock)):
+            at = row * stride
+            content = _CDR_LITTLE_ENDIAN + raw[at : at + size]
+            self._writer.add_message(self._compared, stamp, content, stamp, int(rows["tick"][row]))
+        self.bytes += len(rows) * (size + len(_CDR_LITTLE_ENDIAN))
 
     def event(self, name: str, content: Mapping[str, Any] | GoalWords) -> None:
         """Appends an event, or a goal's block, at the time of the last tick."""

@@ -13,6 +13,7 @@ from controller.loop.goals import GoalStatus
 from controller.loop.limits import Limited
 from controller.loop.states import State
 from machine import Machine
+from machine.shadow import differences
 from protocol.codes import DeviceFault, DeviceStatus, Mode, ResultCode
 from protocol.results import Device, Fault, GoalProgress, GoalResult
 
@@ -47,6 +48,9 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
+_ENERGY = "the energy"
+
+
 class Wording:
     """Knows the machine's names and units."""
 
@@ -61,6 +65,7 @@ class Wording:
             "sensors": [],
             "constraint": [(name, True) for name in machine.mechanism.constraint_names],
             "load": [(limit.constraint, limit.is_force) for limit in machine.load_limits],
+            "difference": [(str(each), each.unit == "N m") for each in differences(machine)],
             "force": [(row.name, row.unit == "N m") for row in machine.force_rows],
         }
         self._law = machine.controller.law
@@ -73,7 +78,7 @@ class Wording:
         index = int(record["fault_index"])
         if kind.index and 0 <= index < len(self._named[kind.index]):
             where, is_angle = self._named[kind.index][index]
-            unit = _unit(unit, is_angle=is_angle)
+            unit = "J" if where == _ENERGY else _unit(unit, is_angle=is_angle)
         elif kind.index == "sensors":
             group = [each for bit, each in enumerate(self._named["sensor"]) if index >> bit & 1]
             where = ", ".join(name for name, _ in group)
@@ -172,6 +177,8 @@ class Wording:
                     "the rest of the path is not feasible with what the machine carries now;"
                     " it stopped on its path"
                 )
+            case ResultCode.MODEL_DIFFERENCE:
+                return "the machine differed from its model; it stopped on its path and holds"
             case ResultCode.LEASE_LOST:
                 return "the owner's lease was lost; the machine stopped on its path and holds"
             case ResultCode.FAULT if int(record["fault"]):

@@ -27,6 +27,7 @@ class FaultCode(IntEnum):
     SENSOR_DISAGREES = 14
     SENSORS_DISAGREE = 15
     CONSTRAINT_FORCE = 16
+    MODEL_DIFFERENCE = 17
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,9 @@ class FaultKind:
     """
 
     text: str
-    index: Literal["", "joint", "coordinate", "motor", "sensor", "sensors", "load", "constraint"]
+    index: Literal[
+        "", "joint", "coordinate", "motor", "sensor", "sensors", "load", "constraint", "difference"
+    ]
     unit: str
     clears_when: str
 
@@ -75,6 +78,10 @@ FAULTS: dict[FaultCode, FaultKind] = {
     ),
     FaultCode.CONSTRAINT_FORCE: FaultKind(
         "a constraint bears more than it may", "load", "N or N m", "always: the brakes have taken the load"
+    ),
+    FaultCode.MODEL_DIFFERENCE: FaultKind(
+        "the machine differs from its model", "difference", "N m or N",
+        "always: the brakes have the machine",
     ),
     FaultCode.NOT_HOMED: FaultKind("the device is not homed", "", "", "the device says it is homed"),
     FaultCode.CLOSURE_RESIDUAL: FaultKind(

@@ -23,7 +23,10 @@ class OrderSource:
     behind it wait, except those that stop the machine.
     """
 
-    _URGENT = (OrderKind.STOP, OrderKind.ESTOP, OrderKind.SHUTDOWN, OrderKind.LEASE_LOST, OrderKind.DISABLE)
+    _URGENT = (
+        OrderKind.STOP, OrderKind.ESTOP, OrderKind.SHUTDOWN, OrderKind.LEASE_LOST, OrderKind.DISABLE,
+        OrderKind.DIFFERENCE,
+    )  # fmt: skip
 
     def __init__(
         self, inbox: OrderInbox, slot: Callable[[int], NDArray[np.float64]], *, at_once: bool

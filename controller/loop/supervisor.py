@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 MAX_PENDING = 32
 STOPS = (
     OrderKind.STOP, OrderKind.CANCEL, OrderKind.DISABLE, OrderKind.LEASE_LOST, OrderKind.SHUTDOWN,
-    OrderKind.ESTOP,
+    OrderKind.ESTOP, OrderKind.DIFFERENCE,
 )  # fmt: skip
 """Orders that come before a goal that has waited for this tick."""
 
@@ -125,6 +125,7 @@ class Supervisor:
             or self.state is State.STOPPING
             or self.brakes.changing
             or self.course.busy
+            or any(order.kind is OrderKind.DIFFERENCE for order in self._pending)
             or (not self.moving and self._watch.connected and bool(np.any(self._v)))
         )
 
@@ -208,6 +209,8 @@ class Supervisor:
                 return self._come_to_rest(ResultCode.CANCELLED, disable=False)
             case OrderKind.LEASE_LOST:
                 return self._come_to_rest(ResultCode.LEASE_LOST, disable=False)
+            case OrderKind.DIFFERENCE:
+                return self._differs(order)
             case OrderKind.DISABLE:
                 return self._come_to_rest(ResultCode.CANCELLED, disable=True)
             case OrderKind.SHUTDOWN:
@@ -270,6 +273,15 @@ class Supervisor:
             self.course.stop(code)
             self._disabling = self._disabling or disable
         return OrderOutcome.DONE if under_way or disable else OrderOutcome.NOTHING_TO_DO
+
+    def _differs(self, order: Order) -> OrderOutcome:
+        if not self.moving:
+            return OrderOutcome.NOTHING_TO_DO
+        if not order.length:
+            return self._come_to_rest(ResultCode.MODEL_DIFFERENCE, disable=False)
+        which, value, limit = order.arguments[:3]
+        self.raise_fault(FaultCode.MODEL_DIFFERENCE, int(which), value, limit)
+        return OrderOutcome.DONE
 
     def _leave(self, *, at_once: bool) -> OrderOutcome:
         self.leaving = True

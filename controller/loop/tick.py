@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from controller.laws import LawKind, LawReport, Reference, laws_of
 from controller.laws.feedback import through_the_hold
-from controller.loads import Loads, own_parameters
 from controller.loop.brakes import Phase
 from controller.loop.disturbance import DisturbanceObserver
 from controller.loop.drives import Drives
@@ -30,6 +29,7 @@ from controller.loop.tuning import Tuning
 from controller.records import Record, RecordLayout
 from machine import Machine
 from machine.controllable import WEAK_LEVERAGE
+from machine.loads import Loads, own_parameters
 from multibody.compiling import (
     INTEGERS,
     VECTOR,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from controller.laws import Law, Tunable
-from controller.loads import Loads, load_vector
 from controller.orders import Order, OrderKind, OrderOutcome
 from machine import Machine
+from machine.loads import Loads, load_vector
 
 GAIN_RAMP_S = 0.2
 LOAD_RAMP_S = 0.5

@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.loads import loaded
 from controller.shared import GOAL_SLOTS, Shared, SharedMismatch
 from controller.trajectories.frames import BadFrame, FrameReader, pack_frame, read_body
 from controller.trajectories.planner import judge, plan
 from controller.trajectories.running import Running, Words
 from controller.trajectories.start import Start
 from machine import Machine
+from machine.loads import loaded
 from multibody.compiling import warm
 from protocol.codes import RequestCode
 from protocol.errors import RequestError

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from controller.loads import loaded
 from controller.orders import OrderKind, OrderOutcome
 from machine import Machine, load
+from machine.loads import loaded
 from multibody.functions import mass_matrix
 from multibody.mechanism import Mechanism
 from tests.controller.loop.in_process import InProcess

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from machine import Machine
+from machine.description import Machine
 from multibody import layout
 from multibody.mechanism import Mechanism
 

@@ -1,0 +1,1 @@
+"""The shadow: the simulator beside a machine in operation, and what the two differ by."""

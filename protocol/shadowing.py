@@ -1,0 +1,93 @@
+"""What gateway and shadow say to each other, over a pair of sockets that keep messages apart.
+
+A message is a kind (int64) and rows, every field 8 bytes wide, in this computer's byte order: both ends run
+on it. The gateway sends `Kind.TICKS`, rows of `Words.asked`, and `Kind.LOAD`, one row of `LOAD`; the shadow
+sends one `Kind.READY` without rows, then for every `TICKS` one `ANSWER`, with a row of `Words.answered` for
+every row that it was sent, in their order.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_ROWS = 64
+"""Rows in a message."""
+_KIND = np.dtype(np.int64)
+
+LOAD = np.dtype([("from_tick", "i8"), ("point", "i8"), ("load", "f8", (10,))])
+"""From this tick on the machine carries this at its `point`-th point: mass, centre of mass, moments of
+inertia about it (xx, xy, xz, yy, yz, zz), kg and m, in the axes of the point's body.
+"""
+
+
+class Kind(IntEnum):
+    """What a message is."""
+
+    READY = 0
+    TICKS = 1
+    LOAD = 2
+    ANSWER = 3
+
+
+class Words:
+    """The rows for a machine of so many positions, velocities, motors and goal coordinates.
+
+    `asked`: `tick`; `device_tick`, number of the state; `stamp_ns`, returned as it is; `time_s`; `mode` of
+    the command that this tick sent (protocol.codes.Mode) with its `effort` (motors, N m or N); `compared`, 1
+    where the state is fresh and the motors have the machine; `judged`, 1 where a difference counts; `q`, `v`,
+    the estimate.
+
+    `answered`: `tick`, `time_s`; `compared`, 1 where the period that ended with this tick was compared;
+    `judged`; `worst`, which difference (machine.shadow.differences) is the greatest share of its threshold,
+    and that `share`; `power` (W) and `energy` (J, over the window) of the difference; `effort` (goal
+    coordinates) and `motor_effort` (motors), N m or N; `stamp_ns`.
+    """
+
+    def __init__(self, positions: int, velocities: int, motors: int, coordinates: int) -> None:
+        integers = ("tick", "device_tick", "stamp_ns", "mode", "compared", "judged")
+        self.asked = np.dtype(
+            [
+                *((name, "i8") for name in integers),
+                ("time_s", "f8"),
+                ("q", "f8", (positions,)),
+                ("v", "f8", (velocities,)),
+                ("effort", "f8", (motors,)),
+            ]
+        )
+        self.answered = np.dtype(
+            [
+                ("tick", "i8"),
+                ("time_s", "f8"),
+                *((name, "i8") for name in ("compared", "judged", "worst")),
+                *((name, "f8") for name in ("share", "power", "energy")),
+                ("effort", "f8", (coordinates,)),
+                ("motor_effort", "f8", (motors,)),
+                ("stamp_ns", "i8"),
+            ]
+        )
+
+    @property
+    def most_bytes(self) -> int:
+        """Bytes of the longest message."""
+        return 8 + MOST_ROWS * max(self.asked.itemsize, self.answered.itemsize, LOAD.itemsize)
+
+
+def pack(kind: Kind, rows: NDArray[Any] | None = None) -> bytes:
+    """The message of this kind with these rows."""
+    return _KIND.type(kind).tobytes() + (b"" if rows is None else rows.tobytes())
+
+
+def kind_of(message: bytes) -> Kind:
+    """The kind of a message. Raises ValueError."""
+    if len(message) < _KIND.itemsize:
+        raise ValueError(f"a message of {len(message)} bytes has no kind")
+    return Kind(int(np.frombuffer(message, _KIND, 1)[0]))
+
+
+def rows_of(message: bytes, row: np.dtype[Any]) -> NDArray[Any]:
+    """The rows of a message, read-only. Raises ValueError where they are not whole."""
+    return np.frombuffer(message, row, offset=_KIND.itemsize)
