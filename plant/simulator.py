@@ -19,7 +19,6 @@ from plant.stepping import advance, latch, measure
 from protocol.codes import DeviceStatus
 
 if TYPE_CHECKING:
-    from multibody.workspace import Workspace
     from plant.force_sensing import ForceSensing
 
 Floats = NDArray[np.float64]
@@ -140,11 +139,6 @@ class Simulator:
         """Samples the sensors again, after the state was changed from outside."""
         self.fastest = float(np.max(np.abs(self.v)))
         self._look()
-
-    @property
-    def work(self) -> Workspace:
-        """The workspace that is integrated, for whoever puts the machine somewhere else."""
-        return self._work
 
     @property
     def status(self) -> int:

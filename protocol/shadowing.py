@@ -37,9 +37,9 @@ class Words:
     """The rows for a machine of so many positions, velocities, motors and goal coordinates.
 
     `asked`: `tick`; `device_tick`, number of the state; `stamp_ns`, returned as it is; `time_s`; `mode` of
-    the command that this tick sent (protocol.codes.Mode) with its `effort` (motors, N m or N); `compared`, 1
-    where the state is fresh and the motors have the machine; `judged`, 1 where a difference counts; `q`, `v`,
-    the estimate.
+    the command that this tick sent (protocol.codes.Mode) with its `effort` (motors, N m or N); `driven`, 1
+    where the motors have the machine, and `fresh`, 1 where the state is this tick's; `judged`, 1 where a
+    difference counts; `q`, `v`, the estimate.
 
     `answered`: `tick`, `time_s`; `compared`, 1 where the period that ended with this tick was compared;
     `judged`; `worst`, which difference (machine.shadow.differences) is the greatest share of its threshold,
@@ -48,7 +48,7 @@ class Words:
     """
 
     def __init__(self, positions: int, velocities: int, motors: int, coordinates: int) -> None:
-        integers = ("tick", "device_tick", "stamp_ns", "mode", "compared", "judged")
+        integers = ("tick", "device_tick", "stamp_ns", "mode", "driven", "fresh", "judged")
         self.asked = np.dtype(
             [
                 *((name, "i8") for name in integers),

@@ -9,7 +9,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from operator import itemgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,11 +77,11 @@ class Gateway:
         self.statistics = LoopStatistics(layout)
         self.story = Story(layout, self.wording)
         self.payloads: dict[str, tuple[float, ...]] = {}
+        """What is carried, by point, as the planner reads it."""
         self.gains: tuple[float, float] | None = None
         """Bandwidth and damping ratio asked for last; None: nobody has asked."""
         self.loads = 0
         """How often what the machine carries has changed."""
-        """What is carried, by point, as the planner reads it."""
         self.latest: np.void | None = None
         self.records_lost = self.loops_started = 0
         self.shadow: ShadowWatch | None = None
@@ -270,8 +269,7 @@ class Gateway:
         rows = list(self.story.rows(words))
         for row in rows:
             record = table[row]
-            events = self.story.tell(row, record)
-            told += [*self._order_of(row, record), *events]
+            told += [*self._order_of(row, record), *(events := self.story.tell(row, record))]
             self.latest = record
             self.desk.settle(record)
             for _, name, content in events:
@@ -330,7 +328,7 @@ class Gateway:
 
     def publish(self, name: str, content: Mapping[str, Any], requester: Requester | None = None) -> None:
         """An event, to all who listen and to the one it concerns."""
-        stamp = self.broadcast.timestamp(self.latest) if self.latest is not None else 0.0
+        stamp = 0.0 if self.latest is None else self.broadcast.timestamp(self.latest)
         if stamp == 0.0 and self.options.pace is not Pace.LOCKSTEP:
             stamp = time.time()
         self.broadcast.event(name, stamp, content)
@@ -400,8 +398,7 @@ class Gateway:
     def _begin_flight(self, tick: int, cause: dict[str, Any]) -> None:
         assert self.host.shared is not None
         words, _, _ = self.host.shared.take(0)
-        path: Path = self.flights.path_for(tick)
-        self.memory.flight_record(tick, str(path))
+        self.memory.flight_record(tick, str(self.flights.path_for(tick)))
         self.flights.begin(tick, words, cause)
 
     def close(self) -> None:

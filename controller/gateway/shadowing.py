@@ -177,14 +177,22 @@ class Shadowing:
         self.notes.append(f"{why} (status {status}); {then}")
 
     def _asked(self, records: Records) -> Rows:
-        """Records as the shadow takes them."""
-        table = records.view(self._layout.dtype)[:, 0]
-        asked = np.zeros(len(table), self.channels.words.asked)
-        for name in ("tick", "device_tick", "mode", "time_s", "q", "v", "effort"):
-            asked[name] = table[name]
-        asked["stamp_ns"] = 0 if self.in_step else table["real_time_ns"]
-        braked = table["device_status"] & int(DeviceStatus.BRAKE) != 0
-        driven = (table["phase"] == Phase.RELEASED) & (table["mode"] == Mode.EFFORT) & ~braked
-        asked["compared"] = driven & (table["fresh"] != 0) & (table["connected"] != 0)
-        asked["judged"] = driven & np.isin(table["law"], _LAWS)
-        return asked
+        return asked_of(records, self._layout, self.channels.words.asked, stamped=not self.in_step)
+
+
+def asked_of(records: Records, layout: RecordLayout, row: np.dtype[Any], *, stamped: bool) -> Rows:
+    """Records (n, words) as the shadow takes them, `row` being protocol.shadowing.Words.asked.
+
+    stamped: whether they bear the time of the wall clock.
+    """
+    table = records.view(layout.dtype)[:, 0]
+    asked = np.zeros(len(table), row)
+    for name in ("tick", "device_tick", "mode", "time_s", "q", "v", "effort"):
+        asked[name] = table[name]
+    asked["stamp_ns"] = table["real_time_ns"] if stamped else 0
+    braked = table["device_status"] & int(DeviceStatus.BRAKE) != 0
+    driven = (table["phase"] == Phase.RELEASED) & (table["mode"] == Mode.EFFORT) & ~braked
+    asked["driven"] = driven
+    asked["fresh"] = (table["fresh"] != 0) & (table["connected"] != 0)
+    asked["judged"] = driven & np.isin(table["law"], _LAWS)
+    return asked

@@ -78,17 +78,16 @@ class Comparison:
             self._take_up(self._to_carry.pop(0))
         follows = given["device_tick"] == self._device_tick + 1
         self._device_tick = int(given["device_tick"])
-        in_force, compared = bool(given["compared"]), False
-        if not in_force:
+        compared = False
+        if not given["driven"]:
             self._row = 0
             self._residual.forget()
-        elif not follows:
-            self._row = 1
-            self._residual.skip()
         else:
-            self._row += 1
-        if in_force:
-            compared = self._look(given)
+            self._row = (self._row + 1 if follows else 1) if given["fresh"] else 0
+            if self._row:
+                compared = self._look(given)
+            if not compared:
+                self._residual.skip()
         self._mode = int(given["mode"])
         self._effort[:] = given["effort"]
         return compared

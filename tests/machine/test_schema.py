@@ -117,11 +117,16 @@ def test_the_documented_message_is_the_one_printed(scara_text, write):
 
 def test_the_documented_defaults_are_the_real_ones():
     text = (ROOT / "docs" / "machine_file.md").read_text(encoding="utf-8")
-    documented = dict(re.findall(r"^\| `(\w+)` \|[^|]*\| ([\w.]+) \|", text, re.MULTILINE))
+    row_of = re.compile(r"^\| `(\w+)` \|[^|]*\| ([\w.]+) \|", re.MULTILINE)
+    before, _, rest = text.partition("### `shadow`")
+    daemons, shadow = dict(row_of.findall(before)), dict(row_of.findall(rest.partition("### `driver`")[0]))
+    pages = dict.fromkeys(("PlantSpec", "ControllerSpec", "TolerancesSpec"), daemons) | {"ShadowSpec": shadow}
     checked = 0
     for key, part, row in keys_and_places():
-        default, settings = row.get("default"), ("PlantSpec", "ControllerSpec", "TolerancesSpec")
-        if part in settings and isinstance(default, str | int | float):
+        default, documented = row.get("default"), pages.get(part, {})
+        if documented and isinstance(default, bool):
+            assert documented[key] == str(default).lower()
+        elif documented and isinstance(default, str | int | float):
             assert documented[key] == default or float(documented[key]) == default, key
             checked += 1
-    assert checked > 15
+    assert checked > 19

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from controller.loads import loaded
 from controller.loop.goals import Follow
 from controller.orders import NOW, Order, OrderKind
 from controller.trajectories.planner import Plan, plan
 from controller.trajectories.running import Running
 from controller.trajectories.start import Start
+from machine.loads import loaded
 from tests.controller.loop.in_process import InProcess, Sample
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from controller.loads import loaded
 from controller.loop.goals import GoalStatus
 from controller.loop.tuning import LOAD_RAMP_S, smooth
 from controller.orders import OrderKind, OrderOutcome
 from controller.trajectories.planner import Plan
 from machine import Machine, load
+from machine.loads import loaded
 from protocol.codes import ResultCode
 from protocol.errors import RequestError
 from tests.controller.loop.goals_in_process import Planned

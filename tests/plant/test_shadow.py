@@ -1,0 +1,178 @@
+"""What the shadow says: closed forms, machines that are as their model, and machines that are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from machine import Machine, load, shipped_path
+from plant.shadow.comparison import Comparison
+from plant.simulator import Simulator
+from protocol.codes import Mode
+from protocol.shadowing import LOAD, Words
+from tests.plant.shadowed import Pushed, compared, moved, rows_of
+
+DT, MASS = 1e-3, 2.0
+GAIN = 1.0 - np.exp(-60.0 * DT)
+"""Of the default bandwidth."""
+MakeSlider = Callable[..., Machine]
+
+
+def fallen(push: float, effort: float, ticks: int, first: int = 0) -> NDArray[Any]:
+    """Rows of one mass on a slide under its motor's effort and a push, from rest, sampled exactly."""
+    rows = np.zeros(ticks, Words(1, 1, 1, 1).asked)
+    rows["tick"] = rows["device_tick"] = first + np.arange(ticks)
+    rows["mode"], rows["driven"], rows["fresh"], rows["judged"] = int(Mode.EFFORT), 1, 1, 1
+    rows["time_s"] = rows["tick"] * DT
+    rows["effort"] = effort
+    rows["v"][:, 0] = (push + effort) / MASS * rows["time_s"]
+    rows["q"][:, 0] = 0.5 * (push + effort) / MASS * rows["time_s"] ** 2
+    return rows
+
+
+def test_a_push_shows_as_the_filtered_push_and_its_work(slider: MakeSlider) -> None:
+    machine = slider(axis="[1, 0, 0]")
+    push, effort = 7.0, -3.0
+    rows = fallen(push, effort, 2000)
+    said = compared(machine, rows)
+    assert said["compared"].tolist() == [0, 0] + [1] * 1998
+    expected = push * (1.0 - (1.0 - GAIN) ** np.arange(1, 1999))
+    assert said["effort"][2:, 0] == pytest.approx(expected, rel=1e-9)
+    assert said["motor_effort"][2:, 0] == pytest.approx(expected, rel=1e-9)
+    window = 500
+    way = rows["q"][window + 2 :, 0] - rows["q"][2:-window, 0]
+    assert said["energy"][window + 2 :] == pytest.approx(push * way, rel=1e-9)
+    assert said["power"][2:] == pytest.approx(push * 0.5 * (rows["v"][2:, 0] + rows["v"][1:-1, 0]), rel=1e-9)
+
+
+def test_the_error_of_one_velocity_shows_as_no_more_than_bandwidth_times_its_momentum(
+    slider: MakeSlider,
+) -> None:
+    rows = fallen(0.0, 1.0, 400)
+    error = 1e-3
+    rows["v"][200, 0] += error
+    said = np.abs(compared(slider(axis="[1, 0, 0]"), rows)["effort"][:, 0])
+    assert said[:200].max() < 1e-9
+    assert said.max() == pytest.approx(GAIN / DT * MASS * error, rel=1e-9)
+    assert said[201:].max() <= 1.001 * GAIN**2 / DT * MASS * error
+
+
+def test_the_threshold_is_a_share_of_the_motor_and_the_worst_is_named(slider: MakeSlider) -> None:
+    machine = slider(
+        ("plant:", "shadow: {effort_share: 0.2, efforts: {slide: 5}, energy_threshold_J: 100}\nplant:"),
+        axis="[1, 0, 0]",
+    )
+    said = compared(machine, fallen(6.0, 0.0, 1000))[-1]
+    assert said["worst"] == 1  # 6 of 5 along the coordinate, 6 of 0.2 * 50 of the motor
+    assert said["share"] == pytest.approx(6.0 / 5.0, rel=1e-6)
+
+
+def test_nothing_is_compared_across_a_gap_and_nothing_is_known_under_brakes(slider: MakeSlider) -> None:
+    machine = slider(axis="[1, 0, 0]")
+    rows = fallen(5.0, 0.0, 300)
+    before = compared(machine, rows)[99]["effort"][0]
+    lost = rows.copy()
+    lost["fresh"][100], lost["device_tick"][100] = 0, 99
+    for holey in (np.delete(rows, 100), np.delete(lost, [])):
+        said = compared(machine, holey)
+        assert said["compared"][98:104].tolist() in ([1, 1, 0, 0, 1, 1], [1, 1, 0, 0, 0, 1])
+        assert said["effort"][100, 0] == before
+    rows["driven"][150:160] = 0
+    said = compared(machine, rows)
+    assert not said["effort"][150:162].any()
+    assert said["compared"][150:164].tolist() == [0] * 12 + [1, 1]
+
+
+def test_a_load_that_is_told_of_belongs_to_the_model() -> None:
+    machine = load("scara")
+    point = machine.controller.payloads[0].index
+    kg = 0.1
+    heavy = load("scara", [f"lift_link.mass_kg={0.5 + kg}"])
+    rows = rows_of(machine, moved(load("scara"), {"lift": 0.03}, Simulator(heavy), more_s=0.0))
+    unknown = compared(machine, rows)["effort"][-1, 3]
+    assert unknown == pytest.approx(-kg * 9.81, rel=0.01)
+    shadow = Comparison(machine)
+    carried = np.zeros(1, LOAD)
+    carried["from_tick"], carried["point"], carried["load"][0, 0] = rows["tick"][0], point, kg
+    shadow.carry(carried[0])
+    at_tool = compared(machine, rows, shadow)["effort"][:, 3]
+    assert np.abs(at_tool).max() < 1e-6
+
+
+@pytest.fixture(scope="module")
+def five_bar() -> Machine:
+    return load("five_bar")
+
+
+FLOORS = {"scara": 1e-9, "five_bar": 2e-4}
+"""Share of the motors' largest efforts: ideal sensors, and encoders of 2^20 counts without speeds."""
+
+
+@pytest.mark.parametrize("name", FLOORS)
+def test_a_machine_as_its_model_shows_nothing(name: str) -> None:
+    machine = load(name)
+    goal = machine.controller.goal_coordinates[0]
+    turn = {goal: float(machine.initial_q[0]) + 0.4}
+    said = compared(machine, rows_of(machine, moved(machine, turn)))
+    most = [motor.max_effort for motor in machine.motors]
+    assert said["compared"].sum() > 300
+    assert np.abs(said["motor_effort"] / most).max() < FLOORS[name]
+    assert np.abs(said["energy"]).max() < 1e-3
+
+
+def test_a_push_on_a_closed_machine_shows_on_its_motors(five_bar: Machine) -> None:
+    push = [0.6, -0.4]
+    start = float(five_bar.initial_q[0])
+    plant = Pushed(five_bar, lambda tick: push if tick > 300 else [0.0, 0.0])
+    said = compared(five_bar, rows_of(five_bar, moved(five_bar, {"left": start + 0.3}, plant)))
+    assert said["motor_effort"][-1] == pytest.approx(push, abs=5e-3)
+    assert said["effort"][-1] == pytest.approx(push, abs=5e-3)
+
+
+def test_a_fifth_more_mass_is_beyond_a_threshold(five_bar: Machine) -> None:
+    text = shipped_path("five_bar").read_text() + "shadow: {effort_share: 0.005}\n"
+    machine = loaded_from(text)
+    start = float(machine.initial_q[0])
+    heavy = Simulator(load("five_bar", ["right_forearm.mass_kg=+20%"]))
+    for plant, found in ((None, False), (heavy, True)):
+        rows = rows_of(machine, moved(machine, {"left": start + 0.4}, plant))
+        said = compared(machine, rows)
+        assert bool((said["share"][said["judged"] != 0] >= 1.0).any()) is found
+
+
+def loaded_from(text: str) -> Machine:
+    import tempfile
+
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(text)
+        file.flush()
+        return load(Path(file.name))
+
+
+def test_a_wall_that_only_the_plant_knows_is_met_within_twenty_ticks(five_bar: Machine) -> None:
+    """From the first touch, at a quarter of the largest speed, to a tenth of a motor's effort."""
+    plane = "{at_m: [0.02, 0, 0], normal: [-1, 0, 0]}"
+    wall = f"{{point: tool, plane: {plane}, stiffness_N_m: 2.0e4, damping_N_s_m: 10}}"
+    text = shipped_path("five_bar").read_text()
+    walled = loaded_from(text + f"contacts: {{wall: {wall}}}\n")
+    plant = Simulator(walled)
+    touched: list[int] = []
+    period = plant.integrate
+
+    def integrate(periods: int = 1) -> None:
+        period(periods)
+        if plant.work.contact_gap[0] < 0.0:
+            touched.append(plant.tick)
+
+    plant.integrate = integrate  # type: ignore[method-assign]
+    samples = moved(five_bar, {"x": 0.06, "y": 0.2}, plant)
+    said = compared(five_bar, rows_of(five_bar, samples))
+    beyond = np.flatnonzero((said["share"] >= 1.0) & (said["compared"] != 0))
+    assert touched
+    assert len(beyond)
+    assert 0 <= said["tick"][beyond[0]] - touched[0] <= 20
