@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from controller.gateway.aftermath import Aftermath
 from controller.gateway.broadcast import Broadcast
 from controller.gateway.call import Call
 from controller.gateway.chain import Chain
@@ -41,9 +42,6 @@ from timing.memory import give_back
 if TYPE_CHECKING:
     from controller.gateway.shadow_watch import ShadowWatch
 
-FLIGHT_AFTER_TICKS = 500
-"""Ticks after a fault that its flight record still holds, if they come within FLIGHT_AFTER_S."""
-FLIGHT_AFTER_S = 1.0
 RECORDS_AT_ONCE = 64
 """Records digested together: however long the gateway was kept from looking, its memory stays the same."""
 GIVE_BACK_EVERY_NS = 10_000_000_000
@@ -70,10 +68,11 @@ class Gateway:
     ) -> None:
         self.options, self.machine, self.layout = options, machine, layout
         self.host, self.planning, self.broadcast = host, planning, broadcast
-        self.log, self.flights = log, flights
+        self.log = log
         self.wording = Wording(machine)
         self.lease = Lease(machine.controller.lease_s)
         self.desk, self.memory, self.chain = Desk(), Memory(), Chain()
+        self.aftermath = Aftermath(flights, self.memory)
         self.statistics = LoopStatistics(layout)
         self.story = Story(layout, self.wording)
         self.payloads: dict[str, tuple[float, ...]] = {}
@@ -92,7 +91,6 @@ class Gateway:
         self._since = self._goal = 0
         self._told_progress_s = -np.inf
         self._gave_back_ns = 0
-        self._flight: tuple[int, int, dict[str, Any]] | None = None
         self._timers: list[tuple[int, Callable[[], None]]] = []
         self._asides: deque[Event] = deque(maxlen=1000)
 
@@ -225,9 +223,8 @@ class Gateway:
         status = self.host.returncode
         reason = f"the real-time loop ended unexpectedly (status {status}); a new one is started, inactive"
         if self.latest is not None and not self.leaving:
-            tick, _, cause = self._flight or (self.tick, 0, {"name": "LOOP_ENDED", "text": reason})
-            self._flight = None
-            self._begin_flight(tick, cause)
+            ended = {"tick": self.tick, "name": "LOOP_ENDED", "text": reason}
+            self.aftermath.now(self.host.shared, ended)
             progress = self.wording.progress(self.latest)
             if progress is not None:
                 self._goal_lost(progress["goal"], reason)
@@ -313,7 +310,7 @@ class Gateway:
         elif name == "fault":
             content = dict(content)
             self.memory.raise_fault(content)  # type: ignore[arg-type]
-            self._flight = (content["tick"], self.now_ns + round(1e9 * FLIGHT_AFTER_S), content)
+            self.aftermath.expect(content, self.now_ns)
         self.publish(name, content, requester)
 
     def _tell_progress(self) -> None:
@@ -356,7 +353,7 @@ class Gateway:
         self._timers = [timer for timer in self._timers if timer[0] > self.now_ns]
         for act in due:
             act()
-        self._fly()
+        self.aftermath.attend(self.tick, self.now_ns, self.host.shared)
         if self.log is not None:
             self.log.flush(self.now_ns)
         if self._loop_lives and self.now_ns - self._gave_back_ns > GIVE_BACK_EVERY_NS:
@@ -367,7 +364,7 @@ class Gateway:
     def patience_ms(self) -> int:
         """How long the records may wait to be looked at, if nothing else happens."""
         held = self.shadow is not None and self.shadow.pressing
-        if held or self.desk.pressing or self._timers or self.flights.busy:
+        if held or self.desk.pressing or self._timers or self.aftermath.busy:
             return PRESSING_MS
         return BUSY_MS if self.desk.busy or self.in_motion else IDLE_MS
 
@@ -384,29 +381,9 @@ class Gateway:
             self.drop_plans(f"the lease of {change.before} has {change.reason.replace('_', ' ')}")
         self.aside("lease", dict(self.lease.as_map(self.now_ns, change.reason)))
 
-    def _fly(self) -> None:
-        """The flight record of the latest fault, once the machine has had time to come to rest."""
-        self.flights.advance()
-        if self._flight is None or self.flights.busy:
-            return
-        tick, until_ns, cause = self._flight
-        if self.tick < tick + FLIGHT_AFTER_TICKS and self.now_ns < until_ns:
-            return
-        self._flight = None
-        self._begin_flight(tick, cause)
-
-    def _begin_flight(self, tick: int, cause: dict[str, Any]) -> None:
-        assert self.host.shared is not None
-        words, _, _ = self.host.shared.take(0)
-        self.memory.flight_record(tick, str(self.flights.path_for(tick)))
-        self.flights.begin(tick, words, cause)
-
     def close(self) -> None:
         """Takes what is left, completes the files."""
         self.take_records(last=True)
-        if self._flight is not None and self.host.shared is not None:
-            tick, _, cause = self._flight
-            self._begin_flight(tick, cause)
-        self.flights.finish()
+        self.aftermath.close(self.host.shared)
         if self.log is not None:
             self.log.close()
