@@ -69,7 +69,8 @@ def tracked_by(machine: Machine, test: TestFindings) -> dict[str, float | None]:
             found[match["name"]] = number.limit
         if number.name == _WORST:
             for name, tolerance in zip(names, machine.controller.tolerances, strict=True):
-                found.setdefault(name, number.limit * tolerance.path)
+                if found.get(name, None) is None:
+                    found[name] = number.limit * tolerance.path
     return found
 
 
@@ -98,5 +99,7 @@ def followed(machine: Machine, test: TestFindings, span: Span, ticks: Ticks) -> 
     )
     largest = np.array([motor.max_effort for motor in machine.motors])
     time_s = table["time_s"] - table["time_s"][0]
-    title = f"{test.requirement} ({span.title})" if len(test.spans) > 1 and span.title else test.requirement
+    title = test.requirement
+    if span.title and len(test.spans) > 1:
+        title = f"{title.rstrip('.')}: {span.title}"
     return Followed(title, test.node, ticks, time_s, coordinates, table["effort"] / largest)

@@ -127,7 +127,7 @@ def _energy(energy: Energy) -> Markup:
     largest = max(float(np.abs(each).max()) for each in (energy.stored, energy.work, energy.lost))
     factor, shown = scale(largest, "J")
     lines = (
-        Line("motors' work", energy.time_s, energy.work * factor, 1),
+        Line("work", energy.time_s, energy.work * factor, 1),
         Line("stored", energy.time_s, energy.stored * factor, 2, dashed=True),
         Line("friction", energy.time_s, energy.lost * factor, 3),
     )

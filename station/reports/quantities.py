@@ -32,11 +32,14 @@ def digits(value: float | None) -> str:
     elif value and not 1e-3 <= abs(value) < 1e5:
         mantissa, _, exponent = f"{value:.2e}".partition("e")
         short = mantissa.rstrip("0").rstrip(".")
-        if float(f"{short}e{exponent}") == value:  # a round number, as limits are
+        if float(f"{short}e{exponent}") == value:
             mantissa = "" if short == "1" else short
         text = f"{mantissa}{'·' if mantissa else ''}10{raised(int(exponent))}"
     else:
-        text = f"{value:#.3g}".rstrip(".") if abs(value) < 1000 else f"{value:.0f}"
+        text = f"{value:#.3g}" if abs(value) < 1000 else f"{value:.0f}"
+        if float(f"{value:.3g}") == value:  # a round number, as limits are
+            text = f"{value:.3g}"
+        text = text.rstrip(".")
     return text.replace("-", "−")
 
 
