@@ -67,6 +67,33 @@ def test_valgrind_finds_nothing(tmp_path):
 def test_what_a_file_says_of_a_machine_ends_no_comment():
     about = commented('An arm */ of "two" \\ \n links')
     assert about == "An arm * / of 'two' / links"
+    assert not any(mark in commented("/*/ ??/ /**/") for mark in ("/*", "*/", "??"))
+
+
+AWKWARD = """
+name: While
+about: "{about}"
+bodies:
+  a: {{mass_kg: 2, inertia_kg_m2: {{xx: 0.1, yy: 0.1, zz: 0.1}}}}
+  b: {{mass_kg: 2, com_m: [0.1, 0, 0], inertia_kg_m2: {{xx: 0.1, yy: 0.1, zz: 0.1}}}}
+joints:
+  double: {{type: prismatic, parent: world, child: a, axis: [1, 0, 0]}}
+  x1: {{type: screw, parent: a, child: b, axis: [0, 0, 1], pitch_m_per_rad: 0.02, coulomb_N_m: 0.2}}
+motors:
+  double: {{max_force_N: 100, max_speed_m_s: 1}}
+  x1: {{max_torque_N_m: 10, max_speed_rad_s: 10}}
+"""
+
+
+@compiler
+@pytest.mark.parametrize("about", ["", "a /* comment */ of C ??/"])
+def test_words_of_c_as_names_and_comments(about, tmp_path):
+    """Keywords and names of intermediate results as joints; no description, or one that looks like C."""
+    path = tmp_path / "machine.yaml"
+    path.write_text(AWKWARD.format(about=about))
+    program = compiled(generate(load(path), "c", single=True), tmp_path)
+    run = subprocess.run([program], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stdout
 
 
 @compiler

@@ -5,11 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.linalg import null_space
 
 from machine import MachineError, load
+from machine.assembly import admitted_velocities
 from multibody import functions
 from multibody.assembly import assemble
-from multibody.constrained_steps import constrained_rk4
+from multibody.coordinates import coordinates
+from multibody.dynamics import dynamics
+from multibody.rotations import move_by
+from multibody.rows import constraint_rows
 from station.__main__ import main
 from station.linearization import linear_model, pose, write
 
@@ -45,45 +50,56 @@ def test_a_pendulum_without_motors_is_found_hanging():
     assert np.abs(model.A[2:, :2] + np.linalg.solve(mass, stiffness)).max() < 1e-6
 
 
-def test_platform_against_its_motion():
-    """θ̈ of the constrained motion beside the equilibrium, by differences, with and without a motor's push."""
-    given = load("platform_3rrs")
-    joints = [replace(joint, viscous=0.05) for joint in given.mechanism.joints]
+def _accelerated(mechanism, q, v, effort):
+    """θ, θ̇ and θ̈ of all coordinates of interest, by a null space of A of our own."""
+    w = mechanism.workspace()
+    w.q[:], w.v[:] = q, v
+    dynamics(*w.arguments)
+    constraint_rows(*w.arguments)
+    coordinates(*w.arguments)
+    basis = null_space(w.A)
+    least = np.linalg.lstsq(w.A, w.b, rcond=None)[0]
+    force = basis.T @ (effort + w.friction - w.h - w.M @ least)
+    rate = least + basis @ np.linalg.solve(basis.T @ w.M @ basis, force)
+    return w.theta.copy(), w.J @ v, w.J @ rate + w.Jdv
+
+
+@pytest.mark.parametrize("name", ["platform_3rrs", "four_bar"])
+def test_linear_models_against_differences_of_the_motion(name):
+    """Central differences of the constrained acceleration about the equilibrium, with viscous joints."""
+    given = load(name)
     m = given.mechanism
+    joints = [replace(joint, viscous=0.05) for joint in m.joints]
     mechanism = m.build(m.bodies, joints, m.gravity_m_s2, m.points, m.coordinates, m.constraints)
     machine = replace(given, mechanism=mechanism)
     model = linear_model(machine, "initial")
-    goals = [mechanism.coordinate_names.index(name) for name in machine.controller.goal_coordinates]
-
-    def accelerated(offset, rate, push):
-        q = model.q.copy()
-        q[goals] += offset
-        state = assemble(mechanism, q)
-        w = mechanism.workspace()
-        w.q[:] = state.q
-        # the motors of this machine are its goals: their speeds, and those of the others that go with them
-        w.v[:] = assemble(mechanism, state.q, _speeds(mechanism, state.q, goals, rate)).v
-        w.effort[goals] = model.effort + push
-        theta, speed = w.q[goals].copy(), w.v[goals].copy()
-        constrained_rk4(*w.arguments, 1e-4)
-        return np.concatenate([theta - model.q[goals], speed]), (w.v[goals] - speed) / 1e-4
-
-    for k in range(3):
-        unit = np.eye(3)[k]
-        for arguments in ((1e-4 * unit, 0 * unit, 0 * unit), (0 * unit, 1e-3 * unit, 0 * unit)):
-            x, found = accelerated(*arguments)
-            expected = (model.A @ x)[3:]
-            assert np.abs(found - expected).max() < 0.03 * np.abs(expected).max() + 1e-5
-        _, found = accelerated(0 * unit, 0 * unit, 1e-2 * unit)
-        expected = (model.B @ (1e-2 * unit))[3:]
-        assert np.abs(found - expected).max() < 0.01 * np.abs(expected).max()
-
-
-def _speeds(mechanism, q, goals, rate):
-    from machine.assembly import admitted_velocities
-
-    basis = admitted_velocities(mechanism, q)
-    return basis @ np.linalg.solve(basis[goals], rate)
+    n = len(model.states) // 2
+    goals = [mechanism.coordinate_names.index(state) for state in model.states[:n]]
+    motors, held = [motor.index for motor in machine.motors], np.zeros(mechanism.nv)
+    held[motors] = model.effort
+    basis, rng = admitted_velocities(mechanism, model.q), np.random.default_rng(0)
+    _, _, rest = _accelerated(mechanism, model.q, np.zeros(mechanism.nv), held)
+    assert np.abs(rest).max() < 1e-10
+    for _ in range(3):
+        away, speed, ends = *rng.normal(size=(2, n)), []
+        for step in (1e-4, -1e-4):
+            q = model.q.copy()
+            move_by(mechanism.topology, q, basis @ away, step)
+            state = assemble(mechanism, q, step * (basis @ speed))
+            state = assemble(mechanism, state.q, step * (basis @ speed))
+            theta, rate, found = _accelerated(mechanism, state.q, state.v, held)
+            ends.append((np.concatenate([theta[goals], rate[goals]]), found[goals], theta, rate))
+        x, found, theta, rate = ((ahead - behind) / 2.0 for ahead, behind in zip(*ends, strict=True))
+        size = np.abs(model.A).max() * np.abs(x).max()
+        assert np.abs(model.A[n:] @ x - found).max() < 1e-6 * size
+        own = len(theta)
+        assert np.abs((model.C @ x)[:own] - theta).max() < 1e-6 * np.abs(x).max()
+    for k, motor in enumerate(motors):
+        push = np.zeros(mechanism.nv)
+        push[motor] = 1.0
+        _, _, found = _accelerated(mechanism, model.q, np.zeros(mechanism.nv), held + push)
+        gap = found[goals] - rest[goals] - model.B[n:, k]
+        assert np.abs(gap).max() < 1e-10 * np.abs(model.B).max()
 
 
 def test_poses_by_numbers_and_by_names():

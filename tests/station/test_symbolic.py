@@ -51,13 +51,6 @@ def test_quasi_velocities_or_rates_of_coordinates():
     assert [str(entry) for entry in rates[0].shown.entries] == ["1", "1", "1"]
 
 
-def test_what_is_too_long_is_offered_as_code(monkeypatch, capsys):
-    assert run_command(monkeypatch, "symbolic", "platform_3rrs", "--show", "coriolis") == 2
-    message = capsys.readouterr().err
-    assert "too long to mean anything" in message
-    assert "linkwork codegen platform_3rrs --language c --out DIR" in message
-
-
 def test_what_is_short_is_shown_beside_what_is_too_long(monkeypatch, capsys):
     words = ("symbolic", "platform_3rrs", "--show", "closures", "--show", "coriolis", "--json")
     assert run_command(monkeypatch, *words) == 0

@@ -29,9 +29,6 @@ def test_python_blocks_run_and_give_what_their_comments_say():
     assert not names["joint_kinematics"]([names["y"], names["z"]], (t1, t2)).holds
     forces = (names["equations"].C * sp.Matrix(names["w"])).applyfunc(sp.simplify)
     assert forces == sp.Matrix([5 * w2 * w3, -5 * w1 * w3, 0])
-    assert names["chain_inertia"](names["arm"], lambda entry: entry).shape == (6, 6)
-    potential = names["gravity_potential"](names["arm"], (0, 0, -sp.Symbol("g")))
-    assert potential.coeff(sp.cos(names["s1"])).has(sp.Symbol("g"))
     assert names["M"].shape == (2, 2)
     assert names["M"][0, 0] == pytest.approx(2 * np.cos(-1.0) + 3)
     (entry,) = names["model"].tape.expanded([names["model"].M[0][0]])
