@@ -15,7 +15,7 @@ from protocol.errors import NobodyThere, ProtocolError
 from protocol.keys import ClientKeys
 from protocol.request_client import RequestClient
 from protocol.sockets import Subscriber
-from protocol.telemetry import TELEMETRY_TOPIC, read_telemetry
+from protocol.telemetry import SHADOW_TOPIC, TELEMETRY_TOPIC, read_telemetry
 from station.cli.output import console, number, table
 
 _REFRESH_S = 0.1
@@ -32,15 +32,21 @@ def watch_telemetry(
     end = None if seconds is None else time.monotonic() + seconds
     sample: dict[str, Any] = {}
     heard = time.monotonic()
-    with Subscriber(endpoint, (TELEMETRY_TOPIC,), keys) as subscriber, suppress(KeyboardInterrupt):
+    with (
+        Subscriber(endpoint, (TELEMETRY_TOPIC, SHADOW_TOPIC), keys) as subscriber,
+        suppress(KeyboardInterrupt),
+    ):
         live = Live(console=console, auto_refresh=False, screen=console.is_terminal) if show else None
         try:
             if live is not None:
                 live.start()
             while end is None or time.monotonic() < end or not sample:
-                newest = _newest(subscriber)
-                if newest is not None:
-                    sample, heard = newest, time.monotonic()
+                heard_now = _newest(subscriber)
+                if TELEMETRY_TOPIC in heard_now:
+                    before = {"shadow": sample["shadow"]} if "shadow" in sample else {}
+                    sample, heard = before | heard_now[TELEMETRY_TOPIC], time.monotonic()
+                if SHADOW_TOPIC in heard_now and sample:
+                    sample["shadow"] = heard_now[SHADOW_TOPIC]
                 elif time.monotonic() - heard > _SILENT_S:
                     client.request("state", timeout_s=_SILENT_S)  # time may stand still in lockstep
                     heard = time.monotonic()
@@ -56,15 +62,15 @@ def watch_telemetry(
     return sample
 
 
-def _newest(subscriber: Subscriber) -> dict[str, Any] | None:
-    """The newest sample of the next tenth of a second."""
+def _newest(subscriber: Subscriber) -> dict[bytes, dict[str, Any]]:
+    """The newest sample of each topic in the next tenth of a second."""
     end = time.monotonic() + _REFRESH_S
-    newest: dict[str, Any] | None = None
+    newest: dict[bytes, dict[str, Any]] = {}
     while (left_s := end - time.monotonic()) > 0:
         message = subscriber.receive(max(1, round(1e3 * left_s)))
         if message is not None:
             with suppress(ProtocolError):
-                newest = read_telemetry(message[1])
+                newest[message[0]] = read_telemetry(message[1])
     return newest
 
 
@@ -85,6 +91,8 @@ def view(sample: dict[str, Any]) -> Group:
     shown: list[Any] = [Text(head, style="bold"), table("", columns, rows)]
     if sample.get("constraint_force"):
         shown += closures(sample)
+    if "shadow" in sample:
+        shown += shadow(sample["shadow"])
     return Group(*shown)
 
 
@@ -98,3 +106,14 @@ def closures(sample: dict[str, Any]) -> list[Any]:
     )
     rows = [(name, number(value)) for name, value in sample["constraint_force"].items()]
     return [Text(text), table("", ("closure's row", "N, N m"), rows)]
+
+
+def shadow(said: dict[str, Any]) -> list[Any]:
+    """How far the machine differs from its model, where a shadow runs beside it."""
+    compared = "" if said["compared"] else " (not compared now)"
+    head = (
+        f"differs from its model by {number(said['share'])} of the nearest threshold{compared}; "
+        f"energy {number(said['energy'])} J"
+    )
+    rows = [(name, number(value)) for name, value in said["motor_effort"].items()]
+    return [Text(head), table("", ("motor's difference", "N, N m"), rows)]

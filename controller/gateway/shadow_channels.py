@@ -11,7 +11,6 @@ from controller.records import field_names
 from machine import Machine
 from protocol.shadowing import Words
 
-SHADOW_TOPIC = b"shadow"
 _MEANINGS = {
     "tick": "tick of the loop",
     "time_s": "device time of the state [s]",

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from controller.gateway.desk import Effect
 from controller.gateway.shadow_alarm import Alarm
-from controller.gateway.shadow_channels import SHADOW_TOPIC
 from controller.gateway.shadowing import LEASH, REACTS_AFTER, Shadowing
 from controller.orders import NOW, Order, OrderKind, OrderOutcome
 from protocol.errors import RequestError
+from protocol.telemetry import SHADOW_TOPIC
 
 if TYPE_CHECKING:
     from controller.gateway.gateway import Gateway

@@ -369,3 +369,26 @@ def test_a_machine_that_is_not_homed_only_jogs(rig: InProcess) -> None:
     assert rig.send(*rig.swing())["order_outcome"] == OrderOutcome.DONE
     rig.inputs.device_status = int(DeviceStatus.ENABLED)
     assert rig.tick()["fault"] == FaultCode.NOT_HOMED
+
+
+def test_a_difference_from_the_model_stops_on_the_path_or_brakes() -> None:
+    for fault in (0, 1):
+        rig = InProcess()
+        rig.enable()
+        rig.send(*rig.swing())
+        rig.run(0.3)
+        now = int(rig.tick()["tick"])
+        rig.order(OrderKind.DIFFERENCE, at_tick=now + 13, length=fault, arguments=(1.0, 9.0, 4.0))
+        assert rig.supervisor.busy
+        assert all(sample["order_id"] == 0 for sample in rig.run(0.011))
+        assert rig.tick()["order_outcome"] == OrderOutcome.DONE
+        last = rig.run(1.0)[-1]
+        code = ResultCode.FAULT if fault else ResultCode.MODEL_DIFFERENCE
+        assert last["goal_code"] == code
+        assert last["state"] == (State.FAULT if fault else State.ACTIVE)
+        assert last["fault"] == (FaultCode.MODEL_DIFFERENCE if fault else FaultCode.NONE)
+        assert (last["fault_index"], last["fault_value"], last["fault_limit"]) == (
+            (1, 9.0, 4.0) if fault else (-1, 0.0, 0.0)
+        )
+        again = rig.order(OrderKind.DIFFERENCE, length=fault, arguments=(1.0, 9.0, 4.0))
+        assert again["order_outcome"] == OrderOutcome.NOTHING_TO_DO

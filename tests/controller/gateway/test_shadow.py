@@ -1,0 +1,166 @@
+"""Differences beyond their thresholds; the shadow's process as the gateway minds it; its rows in the log."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mcap.reader import make_reader
+from mcap_ros2.decoder import DecoderFactory
+from numpy.typing import NDArray
+
+from controller.gateway.log import Log
+from controller.gateway.options import GatewayOptions
+from controller.gateway.segment import LogSource
+from controller.gateway.shadow_alarm import Alarm
+from controller.gateway.shadow_channels import ShadowChannels
+from controller.gateway.shadowing import Shadowing
+from controller.records import layout_for
+from machine import Machine, load
+from tests.plant.shadowed import moved
+
+PATIENCE_S = 60.0
+
+
+@pytest.fixture(scope="module")
+def machine() -> Machine:
+    return load("scara")
+
+
+@pytest.fixture(scope="module")
+def words(machine: Machine) -> NDArray[np.float64]:
+    """The records of a short move."""
+    samples = moved(machine, {"shoulder": float(machine.initial_q[0]) + 0.02}, more_s=0.0)
+    return np.frombuffer(b"".join(each.record.tobytes() for each in samples)).reshape(len(samples), -1)
+
+
+def rows_with(machine: Machine, shares: list[float], *, judged: bool = True) -> NDArray[Any]:
+    rows = np.zeros(len(shares), ShadowChannels(machine).words.answered)
+    rows["tick"], rows["share"], rows["compared"] = np.arange(len(shares)), shares, 1
+    rows["judged"] = judged
+    return rows
+
+
+def ticks_of(found: list[tuple[int, dict[str, Any]]]) -> list[int]:
+    return [event["tick"] for _, event in found]
+
+
+def test_one_event_an_excess_and_another_when_it_is_half_as_much_again(machine: Machine) -> None:
+    alarm = Alarm(machine)
+    shares = [0.5, 1.1, 1.3, 0.9, 1.2, 1.7, 1.6, 2.4, 2.7, 0.7, 1.0]
+    assert ticks_of(alarm.look(rows_with(machine, shares))) == [1, 5, 8, 10]
+    assert alarm.look(rows_with(machine, [1.1, 1.2])) == []  # batches do not matter
+    assert alarm.look(rows_with(machine, [0.1, 5.0], judged=False)) == []
+
+
+def test_an_event_names_the_motor_its_value_and_its_threshold(machine: Machine) -> None:
+    machine = replace(machine, shadow=replace(machine.shadow, on_exceeded="stop"))
+    rows = rows_with(machine, [1.5])
+    rows["worst"], rows["motor_effort"][0] = 1, [0.0, -6.0, 0.0, 0.0]
+    ((_, event),) = Alarm(machine).look(rows)
+    assert (event["kind"], event["name"], event["value"], event["limit"]) == ("motor", "elbow", -6.0, 4.0)
+    assert event["text"] == (
+        "the effort of motor elbow differs from the model's by -6 N m, more than 4 N m; "
+        "the machine is stopped on its path"
+    )
+
+
+class Running:
+    """A shadow process."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        arguments = GatewayOptions(machine.path if Path(machine.path).exists() else machine.name)
+        self.shadowing = Shadowing(
+            arguments.shadow_arguments(), ShadowChannels(machine), layout_for(machine), in_step=True
+        )
+        self.shadowing.start()
+
+    def until(self, condition: Callable[[], Any], what: str) -> Any:
+        deadline = time.monotonic() + PATIENCE_S
+        while (found := condition()) is None or found is False:
+            self.shadowing.attend()
+            assert time.monotonic() < deadline, f"waited in vain for {what}"
+            time.sleep(0.005)
+        return found
+
+    def ready(self) -> None:
+        self.until(lambda: self.shadowing.ready, "a shadow that is ready")
+
+    def end(self) -> None:
+        pid = self.shadowing.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        self.until(lambda: self.shadowing.pid not in (None, pid), "another shadow")
+
+
+@pytest.fixture(scope="module")
+def one(machine: Machine) -> Iterator[Running]:
+    """One for all tests; each begins with brakes set, and so with nothing known."""
+    made = Running(machine)
+    yield made
+    made.shadowing.close()
+
+
+def logged(folder: Path, one: Running, words: NDArray[np.float64], cuts: list[int]) -> bytes:
+    """The log of these records, offered in pieces of such sizes, in turns."""
+    machine = one.machine
+    source = LogSource(layout_for(machine), False, machine.source_text, {}, one.shadowing.channels)
+    log = Log(folder, "scara", "20260101-000000", source, 10**8)
+    done = turn = 0
+    deadline = time.monotonic() + PATIENCE_S
+    while done < len(words):
+        taken, compared = one.shadowing.hold(words[done : done + cuts[turn % len(cuts)]], 1.0)
+        if len(taken):
+            assert compared is not None
+            log.write(taken, (), compared)
+            turn += 1
+        done += len(taken)
+        assert time.monotonic() < deadline
+    log.close()
+    return log.first.read_bytes()
+
+
+def test_in_lockstep_every_tick_has_its_comparison_and_the_log_is_the_same_however_it_is_cut(
+    tmp_path: Path, one: Running, words: NDArray[np.float64]
+) -> None:
+    one.ready()
+    first = logged(tmp_path / "a", one, words, [10])
+    again = logged(tmp_path / "b", one, words, [1, 7, 64, 3])
+    assert first == again
+    with next((tmp_path / "a").iterdir()).open("rb") as stream:
+        reader = make_reader(stream, decoder_factories=[DecoderFactory()])
+        said = [(channel.topic, message) for _, channel, _, message in reader.iter_decoded_messages()]
+    assert [topic for topic, _ in said] == ["tick", "shadow"] * len(words)
+    last = said[-1][1]
+    assert last.tick == said[-2][1].tick
+    assert last.motor_effort.shoulder == pytest.approx(0.0, abs=1e-9)
+    assert any(message.compared for topic, message in said if topic == "shadow")
+
+
+def test_in_real_time_nobody_waits_and_a_dead_shadow_is_started_again(
+    one: Running, words: NDArray[np.float64]
+) -> None:
+    one.ready()
+    one.shadowing.offer(words[:50])
+    found = one.until(one.shadowing.take, "comparisons")
+    assert found["tick"].tolist()[:1] == [0]
+    os.kill(one.shadowing.pid or 0, signal.SIGSTOP)
+    for _ in range(40):
+        one.shadowing.offer(words)
+    assert one.shadowing.dropped > 0  # what does not fit is counted, not kept
+    one.end()
+    assert one.shadowing.restarts == 1
+    assert any("not compared" in note for note in one.shadowing.notes)
+    assert any("started again" in note for note in one.shadowing.notes)
+    assert one.shadowing.hold(words)[0].shape == (0, words.shape[1])  # in lockstep it would be waited for
+    dropped = one.shadowing.dropped
+    one.shadowing.offer(words)
+    assert one.shadowing.dropped == dropped  # before it is ready nothing is expected of it
