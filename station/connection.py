@@ -43,3 +43,20 @@ def find_controller(name: str | None = None) -> Seat:
             f"several controllers are running: {', '.join(names)}; say which with --robot NAME"
         )
     return Seat.named(names[0])
+
+
+def find_plant(name: str | None = None) -> Seat:
+    """The seat of the running plant of this machine, or of the only one that runs.
+
+    Raises NobodyThere when there is none, EndpointError when there are several and no name was given.
+    """
+    names = [found.name for found in running("plant")]
+    if name is None and len(names) > 1:
+        raise EndpointError(f"several plants are running: {', '.join(names)}; say which with --robot NAME")
+    if name not in (None, *names) or not names:
+        there = f"running: {', '.join(names)}" if names else "none is running"
+        raise NobodyThere(
+            f"no plant {f'of {name!r} ' if name else ''}is running ({there}); start it with "
+            f"`linkwork plant {name or 'scara'} --inject`"
+        )
+    return Seat.named(name or names[0])

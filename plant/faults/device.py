@@ -191,7 +191,7 @@ class FaultyDevice(Device):
             time_s=tick * self.period_s,
             names=names,
             faults=faults.reports(),
-            kinds=capabilities(hardware=self._hardware),
+            kinds=capabilities(self.machine, hardware=self._hardware),
         )
         self.server.send(peer, answer.pack())
 

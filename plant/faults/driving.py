@@ -163,9 +163,11 @@ class Rubbing(ActuatorEffect):
 
     def drive(self, effort: Floats) -> None:
         """Against the motion of the last period."""
-        q = float(self.machinery.inner.measured_q[self._sensor])
-        speed = (q - self._before) / self.site.period_s
-        self._before = q
+        inner, place = self.machinery.inner, self._sensor
+        speed = float(inner.measured_v[place])
+        if not self.site.machine.sensors[place].velocity:
+            q = float(inner.measured_q[place])
+            speed, self._before = (q - self._before) / self.site.period_s, q
         effort[self.motor] -= self._dry * math.tanh(speed / CREEP) + self._viscous * speed
 
 

@@ -8,13 +8,14 @@ from typing import Annotated, Any, Union
 import numpy as np
 from pydantic import Discriminator, Tag
 
+from machine import Machine
 from plant.faults.actuator_entries import ACTUATOR
 from plant.faults.driving import ACTUATOR_EFFECTS
 from plant.faults.effects import Effect, Site
 from plant.faults.entries import Clear, Entry
-from plant.faults.mechanism_entries import MECHANISM
+from plant.faults.mechanism_entries import MECHANISM, Open
 from plant.faults.sensing import SENSOR_EFFECTS
-from plant.faults.sensor_entries import SENSOR
+from plant.faults.sensor_entries import SENSOR, Swap
 from plant.faults.stalls import stall
 from plant.faults.wire import WIRE_EFFECTS
 from plant.faults.wire_entries import WIRE, Stall
@@ -52,9 +53,16 @@ def make_effect(entry: Entry, site: Site, random: np.random.Generator) -> Effect
     return _MAKERS[entry.kind](entry, site, random)
 
 
-def capabilities(*, hardware: bool) -> dict[str, str]:
-    """Every kind: "" where such a machine can do it, else why not."""
-    return {kind: entry.hardware if hardware else "" for kind, entry in ENTRIES.items() if kind != Clear.kind}
+def capabilities(machine: Machine, *, hardware: bool) -> dict[str, str]:
+    """Every kind: "" where this machine can do it, else why not."""
+    found = {kind: entry.hardware if hardware else "" for kind, entry in ENTRIES.items()}
+    del found[Clear.kind]
+    angles = [sensor.is_angle for sensor in machine.sensors]
+    if max(angles.count(True), angles.count(False), len(machine.force_sensors)) < 2:
+        found[Swap.kind] = "the machine has no two sensors of one kind"
+    if not machine.plant_mechanism.constraints:
+        found[Open.kind] = found[Open.kind] or "the machine has no constraint that could open"
+    return found
 
 
 def _changed(entry: Any, site: Site, random: np.random.Generator) -> Effect:

@@ -39,7 +39,7 @@ class FaultyMachinery:
         self.awake = False
         self._wanted = np.zeros(len(inner.effort))
         self._mode = inner.mode
-        self._commanded = self._changed = False
+        self._commanded = self._ended = False
 
     @property
     def tick(self) -> int:
@@ -86,11 +86,10 @@ class FaultyMachinery:
         return self.inner.standing
 
     def latch(self, mode: int, effort: Floats) -> None:
-        """Takes a fresh command; what the motors make of it is decided at `sense`."""
+        """Takes a fresh command; what faulty motors make of it is decided at `sense`."""
         self._wanted[:] = effort
         self._mode, self._commanded = mode, True
         self.inner.latch(mode, effort)
-        self._changed = True
 
     def act(self, action: str) -> None:
         """The watchdog's action: no fault of a motor changes that no effort acts."""
@@ -100,8 +99,10 @@ class FaultyMachinery:
     def sense(self) -> None:
         """Gives the machine what its motors make of the command, and measures; then the sensors lie."""
         inner = self.inner
-        if self._commanded and (self.driving or self._changed):
+        if self._commanded and (self.driving or self._ended):
             self._drive()
+        else:
+            self.driven[:] = self._wanted
         inner.sense()
         self.measured_q[:], self.measured_v[:] = inner.measured_q, inner.measured_v
         self.measured_force[:] = inner.measured_force
@@ -122,24 +123,16 @@ class FaultyMachinery:
     def stop_driving(self, effect: ActuatorEffect) -> None:
         """A fault of a motor ends: at the next `sense` its command counts again."""
         self.driving.remove(effect)
-        self._changed = True
+        self._ended = True
 
     def _drive(self) -> None:
-        driven = self.driven
+        """Gives what the motors make of the command; the count of the way since it came goes on."""
+        driven, travel = self.driven, self.travel.copy()
         driven[:] = self._wanted
-        self._changed = False
-        if not self.driving:
-            self._relatch(driven)
-            return
         for effect in self.driving:
             effect.drive(driven)
-        self._relatch(driven)
-        self._changed = True
-
-    def _relatch(self, effort: Floats) -> None:
-        """Gives the efforts without beginning the count of the way since the last command anew."""
-        travel = self.travel.copy()
-        self.inner.latch(self._mode, effort)
+        self._ended = False
+        self.inner.latch(self._mode, driven)
         self.travel[:] = travel
 
 

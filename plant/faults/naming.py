@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from machine import Machine
+from machine.description import Sensor
 from machine.loading import plant_mechanism_with
 from machine.problems import MachineError, Problem
 from machine.unknown import unknown
@@ -67,10 +68,13 @@ class Naming:
                 self.unknown(index, "when", name, "measured quantity", known)
 
     def _sensor(self, index: int, entry: SensorEntry) -> None:
-        sensor, is_force = self._sensors.get(entry.of), entry.of in self._force_sensors
-        if sensor is None and not is_force:
-            self.unknown(index, "of", entry.of, "sensor", [*self._sensors, *self._force_sensors])
+        is_force = entry.is_of_force(self._sensors)
+        known = self._force_sensors if is_force else list(self._sensors)
+        if entry.of not in known:
+            names = [*self._sensors, *self._force_sensors] if entry.measures is None else known
+            self.unknown(index, "of", entry.of, "sensor", names)
             return
+        sensor = None if is_force else self._sensors[entry.of]
         if is_force and not entry.forces:
             self.note(index, "of", "a force sensor cannot have this fault", entry.of)
         if not is_force and entry.axis is not None:
@@ -82,12 +86,11 @@ class Naming:
             self.note(index, given[0], f"{entry.of} is not measured in this unit", given[0],
                       ", ".join(allowed), f"write {allowed[0]}")  # fmt: skip
         if isinstance(entry, Noise):
-            self._velocity_noise(index, entry)
+            self._velocity_noise(index, entry, sensor)
         if isinstance(entry, Swap):
             self._partner(index, entry, is_force=is_force)
 
-    def _velocity_noise(self, index: int, entry: Noise) -> None:
-        sensor = self._sensors.get(entry.of)
+    def _velocity_noise(self, index: int, entry: Noise, sensor: Sensor | None) -> None:
         for key, angle in (("velocity_std_rad_s", True), ("velocity_std_m_s", False)):
             if getattr(entry, key) is None:
                 continue

@@ -33,13 +33,27 @@ class SensorEffect:
     def __init__(self, entry: SensorEntry, site: Site, random: np.random.Generator) -> None:
         self.entry, self.site, self.random = entry, site, random
         self.machinery = site.machinery
-        self.x, self.v = views(site, entry.of, entry.axis)
+        self._of_force = entry.is_of_force([sensor.joint for sensor in site.machine.sensors])
+        self.x, self.v = self.views(entry.of)
         self.first = 0
         self.amount = 0.0
         for unit, scale in _SCALES.items():
             given = getattr(entry, f"{entry.quantity}_{unit}{entry.suffix}", None)
             if given is not None:
                 self.amount = given * scale
+
+    def views(self, name: str) -> tuple[Floats, Floats]:
+        """A sensor's readings in the machinery: position or force, and velocity where it measures one."""
+        site, machinery, nothing = self.site, self.machinery, np.zeros(0)
+        if not self._of_force:
+            at = slice(site.sensor(name), site.sensor(name) + 1)
+            measures = site.machine.sensors[at.start].velocity
+            return machinery.measured_q[at], machinery.measured_v[at] if measures else nothing
+        first, axis = 3 * site.force_sensor(name), self.entry.axis
+        if axis is None:
+            return machinery.measured_force[first : first + 3], nothing
+        first += "xyz".index(axis)
+        return machinery.measured_force[first : first + 1], nothing
 
     def begin(self, tick: int) -> str:
         """Changes readings from this tick on."""
@@ -126,7 +140,7 @@ class Swapped(SensorEffect):
 
     def __init__(self, entry: Swap, site: Site, random: np.random.Generator) -> None:
         super().__init__(entry, site, random)
-        self._other = views(site, entry.other, entry.axis)
+        self._other = self.views(entry.other)
 
     def falsify(self) -> None:
         """Exchanges, velocities where both measure one."""
@@ -146,20 +160,6 @@ class Scaled(SensorEffect):
         """Multiplies."""
         self.x *= self.entry.factor
         self.v *= self.entry.factor
-
-
-def views(site: Site, name: str, axis: str | None) -> tuple[Floats, Floats]:
-    """The readings of a sensor in the machinery: positions or forces, and velocities where it has them."""
-    machinery, nothing = site.machinery, np.zeros(0)
-    place = site.sensor(name)
-    if place >= 0:
-        measures = site.machine.sensors[place].velocity
-        velocity = machinery.measured_v[place : place + 1] if measures else nothing
-        return machinery.measured_q[place : place + 1], velocity
-    first = 3 * site.force_sensor(name)
-    components = slice(first, first + 3) if axis is None else slice(first + "xyz".index(axis), None)
-    force = machinery.measured_force[components]
-    return (force if axis is None else force[:1]), nothing
 
 
 SENSOR_EFFECTS: dict[str, type[SensorEffect]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar, Literal
 
 from pydantic import model_validator
@@ -26,12 +27,23 @@ class SensorEntry(Entry):
     axis: Literal["x", "y", "z"] | None = entry(
         "Of a force sensor: the component; none: all three", default=None
     )
+    measures: Literal["motion", "force"] | None = entry(
+        "Which of two sensors of one name: of a joint's motion, or of a force", default=None
+    )
 
     @model_validator(mode="after")
     def _one_number(self) -> SensorEntry:
         if self.quantity:
             one_of(self, *self.number_keys(), needed=True)
         return self
+
+    def is_of_force(self, joints: Collection[str]) -> bool:
+        """Whether it concerns a force sensor: so it says, by word or unit, or no such joint is measured."""
+        if self.measures is not None:
+            return self.measures == "force"
+        given = [key for key in self.number_keys() if getattr(self, key) is not None]
+        in_newtons = any(key.startswith(f"{self.quantity}_N") for key in given)
+        return in_newtons or self.axis is not None or self.of not in joints
 
     @classmethod
     def number_keys(cls) -> list[str]:

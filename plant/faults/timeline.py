@@ -11,6 +11,7 @@ from pydantic import Field
 
 from machine import Machine
 from machine.fields import Count, Section, entry
+from machine.json_schema import for_editors
 from machine.names import meant
 from machine.problems import MachineError, Problem, shown
 from machine.validation import validate
@@ -26,6 +27,13 @@ class TimeLineFile(Section):
 
     seed: Count = entry("Of the random numbers that the faults draw", default=0, ge=0, lt=2**53)
     faults: Annotated[list[AnyEntry], Field(max_length=MOST_FAULTS)] = entry("The faults", default=[])
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of time lines (draft 2020-12)."""
+    data = for_editors(TimeLineFile.model_json_schema(mode="validation"))
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A time line of faults"}
+    return {**head, **data}
 
 
 @dataclass(frozen=True)
@@ -76,10 +84,14 @@ def check_timeline(
     naming = Naming(machine, document, hardware=hardware)
     entries: list[Entry] = file.faults
     names: list[str] = []
+    cannot: list[Problem] = []
     earlier = set(given)
     own = {each.name for each in entries if each.name}
     for index, each in enumerate(entries):
-        naming.check(index, each)
+        if hardware and each.hardware:
+            cannot.append(document.problem(("faults", index), each.hardware, found=each.kind))
+        else:
+            naming.check(index, each)
         name = each.name or _made(each, index, {*taken, *names, *own})
         if name in taken or name in names:
             naming.note(index, "name", "another fault has this name", name, remedy="choose another")
@@ -90,11 +102,6 @@ def check_timeline(
         names.append(name)
     if naming.problems:
         raise MachineError(naming.problems)
-    cannot = [
-        document.problem(("faults", index), each.hardware, of_key=False, found=each.kind)
-        for index, each in enumerate(entries)
-        if hardware and each.hardware
-    ]
     if cannot:
         raise Impossible(cannot)
     return TimeLine(file.seed, tuple(entries), tuple(names))

@@ -12,6 +12,7 @@ from station.cli import (
     daemons,
     drivers,
     files,
+    injecting,
     looking,
     model,
     motion,
@@ -45,6 +46,7 @@ _PANELS = {
         states.advance,
     ),
     "When something went wrong": (states.recover, states.estop, states.reset),
+    "Let something go wrong": (injecting.inject,),
     "Record and replay": (
         recordings.record,
         recordings.replay,

@@ -32,3 +32,10 @@ class IntegratorChoice(StrEnum):
     GAUSS = "gauss"
     DOP853 = "dop853"
     LSODA = "lsoda"
+
+
+class SchemaChoice(StrEnum):
+    """Files of which there is a JSON schema."""
+
+    MACHINE = "machine"
+    FAULTS = "faults"

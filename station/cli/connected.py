@@ -32,9 +32,18 @@ Endpoint = Annotated[
 Owner = Annotated[str | None, typer.Option("--as", metavar="NAME", help="In whose name; none: user@host.")]
 Keys = Annotated[Path | None, typer.Option("--keys", metavar="FILE", help="Your secret key file.")]
 ServerKey = Annotated[
-    Path | None, typer.Option("--server-key", metavar="FILE", help="The controller's public key file.")
+    Path | None, typer.Option("--server-key", metavar="FILE", help="The daemon's public key file.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer with one JSON object on standard output.")]
+
+
+def client_keys_of(keys: Path | None, server_key: Path | None) -> ClientKeys | None:
+    """The CURVE keys in two files, None where neither is given. Raises Misuse for one without the other."""
+    from protocol.keys import client_keys
+
+    if (keys is None) != (server_key is None):
+        raise Misuse("--keys and --server-key belong together: your secret file, the daemon's public file")
+    return None if keys is None or server_key is None else client_keys(keys, server_key)
 
 
 @dataclass(frozen=True)
@@ -51,15 +60,7 @@ class Link:
     @cached_property
     def client_keys(self) -> ClientKeys | None:
         """The CURVE keys, where they were given."""
-        from protocol.keys import client_keys
-
-        if (self.keys is None) != (self.server_key is None):
-            raise Misuse(
-                "--keys and --server-key belong together: your secret file, the controller's public file"
-            )
-        if self.keys is None or self.server_key is None:
-            return None
-        return client_keys(self.keys, self.server_key)
+        return client_keys_of(self.keys, self.server_key)
 
     @property
     def address(self) -> str:

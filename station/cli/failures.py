@@ -44,6 +44,7 @@ def explain(error: Exception) -> tuple[int, dict[str, Any]]:
     from machine.problems import MachineError
     from protocol.errors import EndpointError, NobodyThere, RequestError, Taken
     from station.goal import GoalFailed
+    from station.injecting import InjectionRefused
     from station.rig import RigFailed
 
     match error:
@@ -52,6 +53,10 @@ def explain(error: Exception) -> tuple[int, dict[str, Any]]:
         case MachineError():
             problems = [vars(problem) for problem in error.problems]
             return USAGE, {"name": "INVALID_FILE", "message": str(error), "problems": problems}
+        case InjectionRefused():
+            status = USAGE if error.code.name == "INVALID" else REFUSED
+            problems = [problem.model_dump(exclude={"type"}) for problem in error.problems]
+            return status, {"name": error.code.name, "message": str(error), "problems": problems}
         case RequestError():
             return REFUSED, error.as_map() | {"message": f"{error.name}: {error.message}"}
         case GoalFailed():

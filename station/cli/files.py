@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from station.cli.choices import FormulationChoice, IntegratorChoice, StabilisationChoice
+from station.cli.choices import FormulationChoice, IntegratorChoice, SchemaChoice, StabilisationChoice
 from station.cli.connected import AsJson
 from station.cli.failures import DONE, USAGE, Misuse
 from station.cli.output import complain, console, emit, number, say, table
@@ -73,11 +73,18 @@ def robots(as_json: AsJson = False) -> None:
             say(f"running: {word} of {name}, process {pid}")
 
 
-def schema() -> None:
-    """Prints the JSON schema of machine files, with which an editor completes them."""
-    from machine import schema as machine_schema
+def schema(
+    what: Annotated[SchemaChoice, typer.Argument(help="Of machine files, or of time lines of faults.")] = (
+        SchemaChoice.MACHINE
+    ),
+) -> None:
+    """Prints the JSON schema of machine files, with which an editor completes them; or of time lines."""
+    if what is SchemaChoice.FAULTS:
+        from plant.faults.timeline import schema as content
+    else:
+        from machine import schema as content
 
-    say(json.dumps(machine_schema(), indent=2, ensure_ascii=False))
+    say(json.dumps(content(), indent=2, ensure_ascii=False))
 
 
 def simulate(

@@ -1,0 +1,122 @@
+"""A real plant daemon with faults, a bare controller, and somebody who injects, over real sockets."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from protocol.codes import Mode, Pace
+from protocol.injection import InjectRefusal, read_lost
+from station.injecting import InjectionRefused, Injector
+from tests.plant.conftest import SLIDER
+
+FAULTS: list[dict[str, Any]] = [
+    {"at_tick": 3, "for_ticks": 12, "wire": "drop", "direction": "states", "probability": 0.4},
+    {"at_tick": 9, "for_ticks": 9, "wire": "jitter", "up_to_ticks": 2},
+]
+TICKS = 30
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """The slider, slow enough that no clock of a busy computer interferes."""
+    path = tmp_path / "slider.yaml"
+    path.write_text(SLIDER.replace("AXIS", "[1, 0, 0]").replace("period_s: 0.001", "period_s: 0.25"))
+    return path
+
+
+def exchange(me: Any, pace: Pace) -> list[tuple[int, int] | None]:
+    """For each tick the (seq, ack) of the state that came, None where none did."""
+    found: list[tuple[int, int] | None] = []
+    state, seq = me.connect(pace), -1
+    for _ in range(TICKS):
+        fresh = state is not None and state.seq > seq
+        found.append((state.seq, state.ack) if fresh else None)
+        seq = state.seq if fresh else seq
+        state = _next(me, pace, seq, fresh, len(found) - 1)
+    return found
+
+
+def _next(me: Any, pace: Pace, seq: int, fresh: bool, tick: int) -> Any:
+    """Sends what a controller sends at this tick, and takes the newest state that comes before the next."""
+    if pace is Pace.LOCKSTEP and not fresh:
+        me.client.send(me.lost)
+    else:
+        me.command(seq, Mode.BRAKE)
+    newest, until = None, time.monotonic() + (60.0 if pace is Pace.LOCKSTEP else 0.2)
+    while True:
+        message = me.receive(max(0.0, until - time.monotonic()))
+        if message is None:
+            return newest
+        if read_lost(message) is not None:
+            me.lost = message
+            return newest
+        state = me.states.message()
+        me.states.unpack(message, state)
+        if newest is None or state.seq > newest.seq:
+            newest = state
+        if newest.seq > seq:
+            return newest
+
+
+def test_a_daemon_loses_the_same_in_lockstep_and_by_the_controllers_clock(
+    config: Path, start_plant, controller
+) -> None:
+    plant = start_plant(config, "--inject")
+    runs = []
+    with Injector(plant.endpoint) as injector:
+        for pace in (Pace.LOCKSTEP, Pace.HOST, Pace.LOCKSTEP):
+            answer = injector.inject(*FAULTS, seed=5)
+            me = controller(plant)
+            runs.append(exchange(me, pace))
+            me.bye()
+            plant.wait_for("left", len(runs))
+            injector.clear()
+        assert runs[0] == runs[2]
+        assert runs[0] == runs[1]
+        assert None in runs[0]
+        assert answer.names == ["drop1", "jitter2"]
+        assert {report.kind for report in injector.history().faults} == {"wire.drop", "wire.jitter"}
+        assert injector.report("drop1").state == "ended"
+        with pytest.raises(LookupError, match="drop1"):
+            injector.report("nobody")
+    said = [event for event in plant.events if event["event"] == "fault"]
+    assert {event["what"] for event in said} == {"begins", "ends"}
+    assert plant.end() == 0
+
+
+def test_a_time_line_of_the_command_line_acts_but_is_not_open_to_all(
+    config: Path, start_plant, controller, tmp_path: Path
+) -> None:
+    line = tmp_path / "line.yaml"
+    line.write_text("faults:\n  - {name: off, at_tick: 2, sensor: bias, of: slide, by_m: 1}\n")
+    plant = start_plant(config, "--faults", str(line))
+    me = controller(plant)
+    told = [me.connect(Pace.LOCKSTEP).q[0], *(me.exchange(k).q[0] for k in range(4))]
+    assert [q > 1.0 for q in told] == [False, False, True, True, True]
+    begins = plant.wait_for("fault")
+    assert (begins["name"], begins["from_tick"], begins["what"]) == ("off", 2, "begins")
+    with Injector(plant.endpoint) as injector:
+        assert injector.history().faults[0].applied
+        with pytest.raises(InjectionRefused) as caught:
+            injector.clear()
+        assert caught.value.code is InjectRefusal.NOT_OFFERED
+    plain = start_plant(config.rename(tmp_path / "other.yaml"), "--endpoint", f"ipc://{tmp_path}/p.ipc")
+    with Injector(f"ipc://{tmp_path}/p.ipc") as injector, pytest.raises(InjectionRefused, match="--inject"):
+        injector.history()
+    assert plain.end() == 0
+
+
+def test_a_time_line_that_is_wrong_ends_the_daemon_with_its_place(
+    config: Path, start_plant, tmp_path
+) -> None:
+    line = tmp_path / "line.yaml"
+    line.write_text("faults:\n  - {sensor: bais, of: slide, by_m: 1}\n")
+    plant = start_plant(config, "--faults", str(line), ready=False)
+    _, error = plant.process.communicate(timeout=60)
+    assert plant.process.returncode == 2
+    assert b"line.yaml:2:14: error: faults[0].sensor" in error
+    assert b"write bias" in error

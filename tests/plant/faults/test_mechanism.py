@@ -1,0 +1,104 @@
+"""The simulated mechanism changes on the way: masses, lengths, payloads, a closure that opens."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from machine import load
+from multibody.dynamics import dynamics
+from multibody.functions import mass_matrix, point_position
+from multibody.rows import constraint_rows
+from plant.faults.mechanism import about
+from plant.faults.simulated import Simulated
+from tests.plant.faults.line import Line
+
+CRANK = load("slider_crank")
+
+
+def simulated(line: Line) -> Simulated:
+    assert line.machinery.simulated is not None
+    return line.machinery.simulated
+
+
+def residual(line: Line) -> float:
+    work = simulated(line).work
+    constraint_rows(*work.arguments)
+    return float(np.max(np.abs(work.phi)))
+
+
+def test_a_mass_changes_between_two_periods_and_back(slider) -> None:
+    machine = slider()
+    line = Line(
+        machine, {"at_tick": 10, "for_ticks": 10, "mechanism": "change", "set": ["cart.mass_kg=+100%"]}
+    )
+    line.effort[:] = 8.0
+    v = []
+    for _ in range(31):
+        line.run(1)
+        v.append(float(line.link._state.v[0]))
+    forces = [2.0 * (v[k + 8] - v[k]) / 8e-3 for k in (1, 11, 21)]
+    assert forces == pytest.approx([8.0, 4.0, 8.0])
+
+
+def test_a_longer_link_leaves_the_machine_closed() -> None:
+    line = Line(CRANK, {"at_tick": 20, "mechanism": "change", "set": ["knee.at_m=[1.05, 0, 0]"]})
+    line.effort[:] = 10.0
+    line.run(20)
+    before = line.machinery.inner.measured_q.copy()
+    line.run(30)
+    assert residual(line) < 1e-9
+    assert "moved by" in line.said[-1]["text"]
+    assert np.all(np.isfinite(line.link._state.q))
+    assert not np.array_equal(before, line.machinery.inner.measured_q)
+
+
+def test_a_change_that_cannot_be_closed_changes_nothing_and_says_so() -> None:
+    machine = load("five_bar")
+    line = Line(machine, {"at_tick": 5, "mechanism": "change", "set": ["left_elbow.at_m=[9, 0, 0]"]})
+    plain = Line(machine)
+    assert [told.q for told in line.run(15)] == [told.q for told in plain.run(15)]
+    report = line.inject().faults[0]
+    assert (report.applied, report.from_tick, report.state) == (False, None, "ended")
+    assert "cannot be closed" in report.text
+
+
+def test_a_payload_is_a_point_mass_on_its_body() -> None:
+    machine = load("scara")
+    body = machine.plant_mechanism.body_names[-1]
+    line = Line(machine, {"mechanism": "payload", "of": body, "mass_kg": 3.0, "at_m": [0.1, 0.0, 0.0]})
+    line.run(1)
+    changed = machine.plant_mechanism
+    q = np.array(machine.initial_q)
+    before = mass_matrix(changed, q)
+    work = simulated(line).work
+    kept = work.q.copy()
+    work.q[:] = q
+    dynamics(*work.arguments)
+    added = work.M - before
+    work.q[:] = kept
+    assert added[3, 3] == pytest.approx(3.0), "the lift carries it"
+    assert np.linalg.eigvalsh(added).min() > -1e-12, "a mass adds energy to no motion less"
+    assert added[0, 0] > 0.0
+
+
+def test_the_inertia_of_a_point_mass() -> None:
+    assert np.allclose(about(2.0, np.array([0.0, 0.0, 3.0])), np.diag([18.0, 18.0, 0.0]))
+
+
+def test_a_closure_opens_and_closes_where_it_can() -> None:
+    name = CRANK.plant_mechanism.constraint_names[0]
+    line = Line(CRANK, {"name": "loose", "at_tick": 10, "mechanism": "open", "of": name})
+    line.effort[:] = 5.0
+    line.run(10)
+    assert residual(line) < 1e-9
+    line.run(100)
+    assert abs(point_position(CRANK.plant_mechanism, "tip", simulated(line).work.q)[1]) > 1e-3
+    line.inject({"clear": "loose"})
+    line.run(2)
+    assert "stays open" in line.said[-1]["text"]
+    second = Line(CRANK, {"at_tick": 10, "for_ticks": 1, "mechanism": "open", "of": name})
+    second.run(12)
+    assert "closed again" in second.said[-1]["text"]
+    second.run(20)
+    assert residual(second) < 1e-9
