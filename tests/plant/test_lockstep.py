@@ -174,7 +174,7 @@ def test_divergence_ends_the_daemon_and_says_so(scara, start_plant, controller) 
     me.connect(Pace.LOCKSTEP)
     k = 0
     while True:
-        me.command(k, Mode.EFFORT, [1.0, 1.0, 1.0])
+        me.client.send(me.commands.pack(me.session, k, Mode.EFFORT, np.ones(4)))  # it may be gone by now
         message = me.receive()
         assert message is not None
         if b"bye" in message:
