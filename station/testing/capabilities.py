@@ -145,6 +145,8 @@ def unmet(rig: RigUnderTest, markers: Iterable[pytest.Mark]) -> str:
     `@pytest.mark.rig("scara", "delta", pace="lockstep", closures=True, needs=["inject:sensor"])`: only these
     machines, only this pace, with these capabilities; False: only without.
     """
+    if rig.options.controller != NONE and not rig.machine.motors:
+        return _motors(rig)
     for marker in markers:
         if marker.args and rig.name not in marker.args:
             return f"the test is for {', '.join(marker.args)}"

@@ -56,7 +56,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """With several machines, a rig test runs on each."""
     machines = metafunc.config.getoption("rig")
     if "rig" in metafunc.fixturenames and len(machines) > 1:
-        metafunc.parametrize("rig", machines, indirect=True, scope="session")
+        metafunc.parametrize("rig", machines, indirect=True)
 
 
 @pytest.hookimpl(trylast=True)
