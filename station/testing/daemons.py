@@ -79,7 +79,7 @@ class Daemons:
         self._truths += 1
         self.truth = self._folder / f"truth-{self._truths}.plant"
         words = [self.options.config, *self._realtime(), "--seed", str(self.options.seed)]
-        return [*words, "--truth", str(self.truth)]
+        return [*words, "--inject", "--truth", str(self.truth)]
 
     def _controller_words(self) -> list[str]:
         assert self._folder is not None

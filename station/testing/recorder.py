@@ -33,7 +33,6 @@ class Recorder:
         self._log: LogTap | None = None
         self._truth: TruthTap | None = None
         self._first = 0
-        self._injected = 0
         layout = layout_for(rig.machine)
         columns = 1 + len(rig.machine.mechanism.position_names) + 2 * len(rig.machine.mechanism.joint_names)
         self._flush_ticks = 2 + max(CHUNK_BYTES // layout.deterministic_bytes, BUFFER_BYTES // (8 * columns))
@@ -67,7 +66,6 @@ class Recorder:
             self._truth.forget()
         now = self._rig.state
         self._first = now["tick"] + 1
-        self._injected = len(self._rig.injected)
         return now
 
     def end(self, title: str, result: Mapping[str, Any] | None = None, last: int | None = None) -> Record:
@@ -93,7 +91,7 @@ class Recorder:
             ticks=ticks,
             result=result,
             events=[event for event in log.events if self._first <= int(event.get("tick", -1)) <= last],
-            injected=tuple(rig.injected[self._injected :]),
+            injected=tuple(rig.injected),
             truth=truth,
             goal=None if result is None else log.goals.get(int(result["goal"])),
             real_time=not self.lockstep,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from station.testing.under_test import RigUnderTest
 
 During = Mapping[float, str | tuple[str, Mapping[str, Any]]]
+Entries = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 _PATIENCE_S = 100.0
 
 
@@ -21,6 +22,7 @@ def run(
     rig: RigUnderTest,
     goal: Mapping[str, Any] | str | Path | None,
     during: During,
+    inject: Entries,
     settle_s: float,
     title: str,
 ) -> Record:
@@ -33,16 +35,23 @@ def run(
     wanted = _wanted(rig, goal)
     if recorder.lockstep:
         begin = now["tick"] + 1 + len(during)
+        rig.inject_from(inject, now["device_tick"] + begin - now["tick"])
         _order(rig, during, begin)
         accepted = _begin(rig, wanted)
     else:
         accepted = _begin(rig, wanted)
         begin = accepted.accepted["tick"]
         now = rig.state
+        rig.inject_from(inject, now["device_tick"] + begin - now["tick"])
         _order(rig, during, begin)
     result = _end(accepted)
     settled = result["tick"] + round(settle_s / rig.period_s)
     return recorder.end(title, result, settled)
+
+
+def listed(entries: Entries) -> list[Mapping[str, Any]]:
+    """One entry, or several, as a list."""
+    return [entries] if isinstance(entries, Mapping) else list(entries)
 
 
 def _wanted(rig: RigUnderTest, goal: Mapping[str, Any] | str | Path | None) -> dict[str, Any]:

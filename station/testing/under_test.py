@@ -16,11 +16,14 @@ from station.testing import runs
 from station.testing.capabilities import Can, can
 from station.testing.collected import TestFindings
 from station.testing.daemons import Daemons, Role
+from station.testing.faults import FaultDesk
 from station.testing.motions import Motions
 from station.testing.options import NONE, RigOptions
 from station.testing.readiness import make_ready
 from station.testing.record import Record
 from station.testing.recorder import Recorder
+
+Entries = runs.Entries
 
 
 class RigUnderTest:
@@ -36,11 +39,10 @@ class RigUnderTest:
         self.daemons = Daemons(self.machine, options)
         self.findings: TestFindings | None = None
         self.record: Record | None = None
-        self.injected: list[dict[str, Any]] = []
-        """What the plant says was injected, oldest first."""
         self._introduce = introduce
         self._robot: Robot | None = None
         self._recorder: Recorder | None = None
+        self._faults: FaultDesk | None = None
         self._home: dict[str, float] = {}
 
     @property
@@ -70,7 +72,9 @@ class RigUnderTest:
 
     def cannot_inject(self, kind: str = "") -> str:
         """Why faults of this kind cannot be injected; "" where they can."""
-        return f"faults of kind {kind or 'any'} cannot be injected into this plant"
+        if self.daemons.plant is None and not self.daemons.owns_plant:
+            return "faults are injected at the plant, whose endpoint is not known: --plant ENDPOINT"
+        return "" if self.daemons.owns_plant else self._desk.cannot(kind)
 
     @property
     def pace(self) -> str:
@@ -122,6 +126,7 @@ class RigUnderTest:
         trajectory: Mapping[str, Any] | str | Path | None = None,
         *,
         during: runs.During | None = None,
+        inject: Entries = (),
         settle_s: float = 0.1,
         title: str = "",
     ) -> Record:
@@ -129,15 +134,15 @@ class RigUnderTest:
 
         trajectory: plain data, the path of a file, or None: the machine's own slow motion. during: requests
         at times since its beginning (s): {0.4: "pause", 0.8: "resume", 1.0: ("speed", {"fraction": 0.5})}.
-        settle_s: how long the record goes on after the end. Raises RequestError when the trajectory is
-        refused.
+        inject: faults (docs/faults.md), whose `after_s` (default 0) counts from there. settle_s: how long the
+        record goes on after the end. Raises RequestError when the trajectory is refused, InjectionRefused.
         """
-        self.record = runs.run(self, trajectory, during or {}, settle_s, title)
+        self.record = runs.run(self, trajectory, during or {}, inject, settle_s, title)
         return self.record
 
     def move(self, target: Mapping[str, float], /, **request: Any) -> Record:
         """A jerk-limited move to rest, by coordinate (rad or m), recorded as `run` does."""
-        self.record = runs.run(self, {"target": dict(target), **request}, {}, 0.1, "move")
+        self.record = runs.run(self, {"target": dict(target), **request}, {}, (), 0.1, "move")
         return self.record
 
     def jog(self, velocity: Mapping[str, float], seconds: float) -> Record:
@@ -183,9 +188,35 @@ class RigUnderTest:
 
     # -- faults ------------------------------------------------------------------------------------------
 
+    def inject(self, entries: Entries = (), /, **entry: Any) -> list[str]:
+        """Puts faults into the plant, from the next tick on or as they say; returns their names.
+
+        Entries of a time line, or one in keywords: `rig.inject(sensor="bias", of="left", by_rad=0.01)`.
+        `run(inject=…)` counts their `after_s` from the goal's beginning. Raises InjectionRefused.
+        """
+        return self._desk.give([*runs.listed(entries), *([entry] if entry else [])], None)
+
+    def inject_from(self, entries: Entries, device_tick: int) -> None:
+        """The same; their `after_s` counts from this tick of the device."""
+        self._desk.give(runs.listed(entries), device_tick)
+
+    @property
+    def injected(self) -> list[dict[str, Any]]:
+        """What was injected since `clear`, as the plant tells it, oldest first."""
+        return self._desk.reports() if self._faults is not None else []
+
     def clear(self) -> None:
-        """Ends everything that is injected."""
-        self.injected = []
+        """Ends everything that is injected, and forgets it."""
+        if self._faults is not None:
+            self._faults.clear()
+
+    @property
+    def _desk(self) -> FaultDesk:
+        if self._faults is None:
+            self.start()
+            assert self.daemons.plant is not None, self.cannot_inject()
+            self._faults = FaultDesk(self.daemons.plant, self.machine.plant.period_s, self.options.seed)
+        return self._faults
 
     # -- daemons -----------------------------------------------------------------------------------------
 
@@ -254,6 +285,9 @@ class RigUnderTest:
     def close(self) -> None:
         """Ends what was started."""
         self._disconnect()
+        if self._faults is not None:
+            self._faults.close()
+            self._faults = None
         if self._recorder is not None:
             self._recorder.close()
             self._recorder = None
