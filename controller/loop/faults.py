@@ -50,7 +50,7 @@ FAULTS: dict[FaultCode, FaultKind] = {
         "no fresh state from the plant", "", "periods", "a plant answers the handshake again"
     ),
     FaultCode.LINK_LOSS_RATIO: FaultKind(
-        "too many states lost within one second", "", "fraction", "the plant's states arrive again"
+        "too many states lost within one second", "", "fraction", "few enough were lost in the last second"
     ),
     FaultCode.DEVICE_FAULT: FaultKind(
         "the device reports a fault of its own", "", "", "the device's status no longer shows it"

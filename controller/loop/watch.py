@@ -133,8 +133,10 @@ class Watch:
             return True
         status = inputs.device_status
         match code:
-            case FaultCode.LINK_LOST | FaultCode.LINK_LOSS_RATIO:
+            case FaultCode.LINK_LOST:
                 return inputs.lost_in_a_row > 0
+            case FaultCode.LINK_LOSS_RATIO:
+                return inputs.lost_in_a_row > 0 or inputs.loss_ratio > self._loss_ratio
             case FaultCode.DEVICE_FAULT | FaultCode.DEVICE_WATCHDOG:
                 return bool(status & _FAULT)
             case FaultCode.DEVICE_STO:

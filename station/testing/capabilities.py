@@ -75,8 +75,10 @@ def _force_sensors(rig: RigUnderTest) -> str:
 
 
 def _limits(rig: RigUnderTest) -> str:
-    finite = any(abs(bound) < float("inf") for joint in rig.machine.joints for bound in joint.position)
-    return "" if finite else f"no joint of {rig.name} has limits of position"
+    goals = rig.machine.controller.goal_coordinates
+    limited = [each for each in rig.machine.coordinates if each.name in goals]
+    finite = any(abs(bound) < float("inf") for each in limited for bound in each.position)
+    return "" if finite else f"no goal coordinate of {rig.name} has limits of position"
 
 
 def _task(rig: RigUnderTest) -> str:

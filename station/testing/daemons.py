@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from machine import Machine
 from protocol.endpoints import Seat, runtime_dir
@@ -13,6 +13,8 @@ from station.rig import Rig
 from station.testing.options import NONE, RigOptions
 from timing.children import Process
 
+PATIENCE_S: Final = 600.0
+"""On a computer that is new to it, and busy, kernels are compiled first."""
 Role = Literal["plant", "controller", "gateway", "loop"]
 
 
@@ -69,7 +71,7 @@ class Daemons:
             self.plant = self._rig.seat.plant
         if self.owns_controller:
             self.requests = self._rig.requests
-            self._rig.wait_ready(lambda _: None)
+            self._rig.wait_ready(lambda _: None, PATIENCE_S)
         elif self.options.controller != NONE:
             self.requests = self.options.controller
 
@@ -114,7 +116,7 @@ class Daemons:
             rig.start("plant", self._plant_words())
         else:
             rig.start("controller", self._controller_words())
-            rig.wait_ready(lambda _: None)
+            rig.wait_ready(lambda _: None, PATIENCE_S)
 
     def _ours(self, role: Role) -> Rig:
         ours = self.owns_plant if role == "plant" else self.owns_controller

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from controller.loop.faults import FAULTS, FaultCode
 from controller.loop.states import State
 from machine.names import nearest
@@ -15,6 +13,15 @@ if TYPE_CHECKING:
     from station.testing.record import Record
 
 
+VIOLATIONS = (
+    "PATH_TOLERANCE_VIOLATED",
+    "GOAL_TOLERANCE_VIOLATED",
+    "FORCE_TOLERANCE_VIOLATED",
+    "CONTACT_LOST",
+)
+"""Results of goals by which what was injected may be found out, too."""
+
+
 class FaultWatch:
     """Codes of which one is expected after the newest injected fault of a record began.
 
@@ -22,7 +29,7 @@ class FaultWatch:
     """
 
     def __init__(self, record: Record, names: tuple[str, ...]) -> None:
-        known = [code.name for code in FaultCode if code]
+        known = [*(code.name for code in FaultCode if code), *VIOLATIONS]
         for name in names:
             if name not in known:
                 meant = nearest(name, known)
@@ -50,7 +57,7 @@ class FaultWatch:
     @property
     def came(self) -> bool:
         """Whether one of the codes was latched at all."""
-        return any(name in self._record.fault_names for name in self._names)
+        return any(name in self._names for _, name in self._record.incidents)
 
     def _begin(self) -> tuple[dict[str, Any], int]:
         """The newest injected fault, and its first device tick."""
@@ -65,28 +72,28 @@ class FaultWatch:
     def _seen(self, allowed: int) -> FaultSeen:
         record = self._record
         injected, begin = self._begin()
-        codes = record.table["fault"]
-        after = record.device_tick >= begin
-        rows = np.flatnonzero((codes != 0) & after)
-        if not len(rows):
+        found = [(row, name) for row, name in record.incidents if record.device_tick[row] >= begin]
+        if not found:
             return FaultSeen(injected, self._names, None, "", None, None, allowed, "", None, {}, holds=False)
-        first = int(rows[0])
-        code = FaultCode(int(codes[first]))
-        delay = int(record.device_tick[first]) - begin
-        stopping_s, distance = self._stop(first)
+        row, name = next((each for each in found if each[1] in self._names), found[0])
+        delay = int(record.device_tick[row]) - begin
+        stopping_s, distance = self._stop(row)
         return FaultSeen(
             injected=injected,
             expected=self._names,
-            found=code.name,
-            text=FAULTS[code].text,
+            found=name,
+            text=FAULTS[FaultCode[name]].text if name in FaultCode.__members__ else self._result_text(),
             delay_ticks=delay,
             delay_s=delay * record.period_s,
             allowed_ticks=allowed,
-            reaction=State(int(record.table["state"][first])).name.lower(),
+            reaction=State(int(record.table["state"][row])).name.lower(),
             stopping_s=stopping_s,
             stopping_distance=distance,
-            holds=code.name in self._names and delay <= allowed,
+            holds=name in self._names and delay <= allowed,
         )
+
+    def _result_text(self) -> str:
+        return str(self._record.result["text"]) if self._record.result is not None else ""
 
     def _stop(self, first: int) -> tuple[float | None, dict[str, float]]:
         """Time to rest and way of each joint from row `first` on; None where the record ends before."""

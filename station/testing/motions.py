@@ -17,7 +17,7 @@ from protocol.errors import RequestError
 from protocol.results import Checked
 
 Trajectory = dict[str, Any]
-SLOW, FAST = 0.25, 0.9
+SLOW, FAST = 0.4, 0.9
 """Shares of the fastest feasible speed."""
 _AMPLITUDE = {True: 0.3, False: 0.05}
 """rad, m: how far a motion goes if it may."""
@@ -70,6 +70,30 @@ class Motions:
     def of(self, coordinate: str, share: float = 0.5) -> Trajectory:
         """One goal coordinate, the others held. Raises NoMotion."""
         return self.at_speed(share, (coordinate,))
+
+    @property
+    def fast_s(self) -> float:
+        """Length of the fast motion, s."""
+        return duration_s(self.fast)
+
+    @property
+    def turning_point(self) -> dict[str, float]:
+        """Where the motion of all goal coordinates turns back, by name, rad or m."""
+        return dict(zip(self.coordinates, self.slow["points"][1]["positions"], strict=True))
+
+    def jog_speed(self, name: str) -> float:
+        """A speed at which this coordinate may be jogged (rad/s or m/s), towards the turning point."""
+        limit = min(self._limits[name].velocity, 1.0 if self._limits[name].is_angle else 0.1)
+        return math.copysign(0.2 * limit, self.turning_point[name] - self._home[name])
+
+    @property
+    def beyond_a_limit(self) -> tuple[str, float]:
+        """A goal coordinate, and a position beyond its limit (or the joints' own). Raises NoMotion."""
+        for name in self.coordinates:
+            low, high = self._limits[name].position
+            if math.isfinite(high) or math.isfinite(low):
+                return name, high + 0.1 if math.isfinite(high) else low - 0.1
+        raise NoMotion("no goal coordinate has limits of position")
 
     @cached_property
     def task(self) -> Trajectory | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from protocol.codes import RequestCode
 from protocol.errors import NobodyThere, RequestError
 from station.goal import GoalFailed
 
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
 
 AT_HOME: Final = 1e-4
 """rad or m: so near a coordinate counts as at home."""
+SPAN_S: Final = 0.5
+"""So long is waited before a fault that would not clear is tried again."""
 _PATIENCE_S: Final = 30.0
 
 
@@ -40,39 +44,66 @@ def make_ready(rig: RigUnderTest) -> None:
 
 def _bring(rig: RigUnderTest) -> None:
     rig.start()
-    rig.clear()
     if rig.daemons.requests is None:
+        rig.clear()
         return
     if not rig.daemons.alive:
         raise NotReady("a daemon has ended")
+    _clear(rig)
     _activate(rig)
-    _go_home(rig)
+    try:
+        _go_home(rig)
+    except GoalFailed:
+        _brake(rig)  # activation begins where the machine really is
+        _activate(rig)
+        _go_home(rig)
+
+
+def _clear(rig: RigUnderTest) -> None:
+    """Ends what is injected, braked: where sensors say something else of a sudden, nothing shall follow."""
+    if rig.injected:
+        _brake(rig)
+    rig.clear()
+
+
+def _brake(rig: RigUnderTest) -> None:
+    with suppress(RequestError):  # in fault or emergency stop it is braked already
+        rig.robot.disable()
 
 
 def _activate(rig: RigUnderTest) -> None:
     """From whatever state to active."""
-    robot = rig.robot
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
         state = rig.state
-        match state["state"]:
-            case "active" if state["goal"] is None:
-                return
-            case "active":
-                robot.stop()
-            case "inactive":
-                rig.recorder.come_to_rest()
-                robot.confirm_branch()
-                robot.enable()
-            case "fault":
-                rig.recorder.come_to_rest()
-                robot.recover()
-            case "estop":
-                rig.recorder.come_to_rest()
-                robot.reset()
-            case _:
-                time.sleep(0.01)
+        if state["state"] == "active" and state["goal"] is None:
+            return
+        try:
+            _step(rig, state["state"])
+        except RequestError as error:
+            if error.code not in (RequestCode.NOT_CLEARED, RequestCode.WRONG_STATE):
+                raise
+            rig.pass_time(SPAN_S)  # causes that are counted over a span of time pass with it
     raise NotReady(f"it is {rig.state['state']} after {_PATIENCE_S:g} s")
+
+
+def _step(rig: RigUnderTest, state: str) -> None:
+    """One step from a state towards active."""
+    robot = rig.robot
+    if state == "active":
+        robot.stop()
+        return
+    if state not in ("inactive", "fault", "estop"):
+        time.sleep(0.01)
+        return
+    rig.recorder.come_to_rest()
+    if state == "inactive":
+        robot.confirm_branch()
+        robot.enable()
+    elif state == "fault":
+        robot.recover()
+    else:
+        robot.reset()
 
 
 def _go_home(rig: RigUnderTest) -> None:

@@ -24,7 +24,7 @@ from machine import Machine
 from protocol.codes import ResultCode
 from station.log_file import Ticks
 from station.testing.collected import TestFindings, Tolerated
-from station.testing.detection import FaultWatch
+from station.testing.detection import VIOLATIONS, FaultWatch
 from station.testing.measured import Measured
 from station.testing.naming import Names
 from station.testing.plant_truth import PlantTruth
@@ -224,6 +224,31 @@ class Record:
         codes = self.table["fault"][self._now]
         return [FaultCode(int(code)).name for code in dict.fromkeys(codes.tolist()) if code]
 
+    @cached_property
+    def incidents(self) -> list[tuple[int, str]]:
+        """Rows in which a fault was latched, or a tolerance violated, with the code's name, in order."""
+        codes = self.table["fault"]
+        found = [(int(row), FaultCode(int(codes[row])).name) for row in _changes(codes) if codes[row]]
+        name = "" if self.result is None else str(self.result["name"])
+        if name in VIOLATIONS:
+            over = np.isin(self.table["goal_status"], (GoalStatus.STOPPING, GoalStatus.ENDED)) & self._now
+            found.append((int(np.argmax(over)), name))
+        return sorted(found)
+
+    def detected_or_tolerated(self, *names: str, because: str, seconds: float | None = None) -> None:
+        """What was injected last was found out by one of these codes, or else borne within tolerances.
+
+        seconds: how soon, None: in the record. because: why it may be borne; the bound is the true error in
+        the goal's coordinates where it is known, else the one that the controller knows, at most the path
+        tolerance. Raises AssertionError.
+        """
+        watch = self.fault(*names)
+        if watch.came or self.fault_names:
+            watch.within(seconds=len(self) * self.period_s if seconds is None else seconds)
+        else:
+            error = self.worst_error if self.truth is None else self.worst_true_error
+            self.tolerates(because, error.max, 1.0)
+
     def no_fault(self) -> None:
         """Raises AssertionError where a fault was latched."""
         if self.fault_names:
@@ -249,6 +274,10 @@ class Record:
         if self.findings is not None:
             self.findings.tolerated.append(Tolerated(injected, because, judged))
         assert judged.holds, f"{bound!r}, at most {limit:g} would be tolerable"
+
+    def noted(self, name: str, value: float, unit: str) -> Measured:
+        """A number of a test's own, noted for the report with the limit that it is compared with."""
+        return self._measured(name, value, unit)
 
     # -- time --------------------------------------------------------------------------------------------
 
@@ -351,3 +380,8 @@ class Record:
             raise AssertionError("lockstep has no clock: ask for this in real time (--pace device)")
         values: NDArray[np.int64] = self.table[channel]
         return values
+
+
+def _changes(values: NDArray[Any]) -> NDArray[np.intp]:
+    """Rows whose value differs from that of the row before; the first too."""
+    return np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))

@@ -34,8 +34,9 @@ def run(
     recorder, now = rig.recorder, rig.recorder.begin()
     wanted = _wanted(rig, goal)
     if recorder.lockstep:
-        begin = now["tick"] + 1 + len(during)
+        begin = now["tick"] + 1 + len(during) + bool(during)
         rig.inject_from(inject, now["device_tick"] + begin - now["tick"])
+        _let_time_run(rig, during, begin)
         _order(rig, during, begin)
         accepted = _begin(rig, wanted)
     else:
@@ -76,6 +77,13 @@ def _order(rig: RigUnderTest, during: During, begin: int) -> None:
     for after_s, what in sorted(during.items()):
         method, params = (what, {}) if isinstance(what, str) else what
         rig.robot.request(method, at_tick=begin + round(after_s / rig.period_s), **params)
+
+
+def _let_time_run(rig: RigUnderTest, during: During, begin: int) -> None:
+    """Lockstep time, which stands while a goal is paused, shall run until the last of these requests."""
+    if during:
+        ticks = round(max(during) / rig.period_s) + 1
+        rig.robot.request("advance", at_tick=begin + 1, ticks=ticks)
 
 
 def _end(goal: Goal) -> GoalResult:

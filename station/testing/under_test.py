@@ -121,6 +121,11 @@ class RigUnderTest:
         state = self.state
         return {**state["q"], **state["coordinates"]}
 
+    def unit(self, coordinate: str) -> str:
+        """rad or m."""
+        at = self.machine.mechanism.coordinate_names.index(coordinate)
+        return "rad" if self.machine.coordinates[at].is_angle else "m"
+
     def run(
         self,
         trajectory: Mapping[str, Any] | str | Path | None = None,
