@@ -28,6 +28,8 @@ from protocol.codes import DeviceStatus, ResultCode
 
 Floats = NDArray[np.float64]
 MAX_PENDING = 32
+AT_REST = 1e-9
+"""rad/s or m/s: an estimated speed that fades for ever counts as rest below this."""
 STOPS = (
     OrderKind.STOP, OrderKind.CANCEL, OrderKind.DISABLE, OrderKind.LEASE_LOST, OrderKind.SHUTDOWN,
     OrderKind.ESTOP, OrderKind.DIFFERENCE,
@@ -126,7 +128,7 @@ class Supervisor:
             or self.brakes.changing
             or self.course.busy
             or any(order.kind is OrderKind.DIFFERENCE for order in self._pending)
-            or (not self.moving and self._watch.connected and bool(np.any(self._v)))
+            or (not self.moving and self._watch.connected and not bool(np.all(np.abs(self._v) <= AT_REST)))
         )
 
     def _stopped(self) -> None:

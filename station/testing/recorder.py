@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from controller.gateway.segment import CHUNK_BYTES
+from controller.loop.supervisor import AT_REST
 from controller.records import layout_for
 from plant.truth import BUFFER_BYTES
 from protocol.errors import NobodyThere
@@ -151,7 +152,7 @@ class Recorder:
                 state = self._rig.state
             except NobodyThere:
                 return
-            if not any(state["v"].values()) or not self.lockstep:
+            if not self.lockstep or all(abs(speed) <= AT_REST for speed in state["v"].values()):
                 return
             time.sleep(_LOOK_S)
 

@@ -57,6 +57,18 @@ def test_enabling_and_holding_move_nothing(name: str) -> None:
     np.testing.assert_allclose(rig.simulator.q, before, atol=1e-5)
 
 
+def test_after_an_emergency_stop_lockstep_time_stands_once_the_machine_rests() -> None:
+    """Its observer's speeds fade for ever, to the smallest numbers there are, but not to zero."""
+    rig = InProcess(load("delta"))
+    rig.enable()
+    move(rig, MOVES["delta"])
+    rig.run(0.15)
+    rig.order(OrderKind.ESTOP)
+    assert rig.supervisor.busy
+    rig.until(lambda _: not rig.supervisor.busy, most_s=0.5)
+    assert np.all(rig.simulator.v == 0.0)
+
+
 def test_a_move_is_followed_and_the_joints_without_sensors_are_known(name: str) -> None:
     rig = InProcess(load(name))
     rig.enable()
