@@ -4,11 +4,12 @@ from machine.catalogue import shipped, shipped_path
 from machine.controllable import for_controller
 from machine.description import ControllerSettings, Limits, Machine, Motor, PlantSettings, Sensor, Tolerance
 from machine.json_schema import schema
-from machine.loading import check, load
+from machine.loading import check, load, name_in
 from machine.problems import MachineError, Problem
 
 __all__ = [
     "load",
+    "name_in",
     "for_controller",
     "check",
     "schema",

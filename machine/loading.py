@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from machine.compliance import check_steps, with_compliance
 from machine.controllable import leverage_warnings
 from machine.description import Machine, interface_of
 from machine.driver_section import driver_settings
+from machine.fields import NAME_PATTERN
 from machine.file import MachineFile
 from machine.goals import goal_coordinates
 from machine.hashes import fingerprint
@@ -111,6 +113,16 @@ def check(source: str | Path, plant_set: Sequence[str] = ()) -> tuple[Problem, .
     except MachineError as error:
         return error.problems
     return (*machine.warnings, *holding_warnings(machine), *leverage_warnings(machine))
+
+
+def name_in(source: str | Path) -> str | None:
+    """The name of the machine in a file, without looking at the rest; None where `load` will complain."""
+    try:
+        data = read_machine_text(source).data
+    except MachineError:
+        return None
+    name = data.get("name") if isinstance(data, dict) else None
+    return name if isinstance(name, str) and re.fullmatch(NAME_PATTERN, name) else None
 
 
 def read_machine_text(source: str | Path) -> Document:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -36,8 +36,8 @@ from protocol.results import (
 from protocol.trajectory import Trajectory
 from station.connection import default_owner, find_controller
 from station.goal import Goal
+from station.waiting import patiently, reach
 
-CONNECT_S = 3.0
 ANSWER_S = 10.0
 NO_LIMIT_S = 1.0e6
 PLAN_S = 120.0
@@ -51,7 +51,8 @@ class Robot:
 
     name: the machine's, where several run. endpoint: of the requests, instead of a name. owner: in whose name
     the machine moves, `user@host` by default. keys: CURVE keys for a controller that wants them. lease: False
-    to look only. take_over: take the lease from a live owner.
+    to look only. take_over: take the lease from a live owner. on_wait: is told, in words, what is waited for
+    while the daemons are still starting: the connection, `enable`, `move` and `send` wait for them.
 
     Entering raises NobodyThere when no controller runs, RequestError (NOT_OWNER) when somebody else has the
     lease. A block that ends while the machine moves gives the lease back: the machine stops on its path and
@@ -67,11 +68,12 @@ class Robot:
         keys: ClientKeys | None = None,
         lease: bool = True,
         take_over: bool = False,
+        on_wait: Callable[[str], None] | None = None,
     ) -> None:
         self.owner = owner or default_owner()
         self._name, self._endpoint, self._keys = name, endpoint, keys
         self._lease, self._take_over = lease, take_over
-        self._holder = secrets.token_hex(8)
+        self._holder, self._on_wait = secrets.token_hex(8), on_wait
         self._client: RequestClient | None = None
         self._lock = threading.RLock()
         self._goals: dict[int, Goal] = {}
@@ -83,8 +85,7 @@ class Robot:
         endpoint = self._endpoint or find_controller(self._name).requests
         self._client = RequestClient(endpoint, self._keys)
         try:
-            if not self._client.connected(CONNECT_S):
-                raise NobodyThere(f"nobody answers at {endpoint}; is the controller running there?")
+            reach(self._client, self._on_wait)
             self._gateway_pid = self.status["gateway_pid"]
             if self._lease:
                 held = self.request("acquire", force=self._take_over, holder=self._holder)
@@ -297,9 +298,12 @@ class Robot:
         """
         given = {name: value for name, value in params.items() if value is not None}
         with self._lock:
-            client = self._connected()
-            return client.request(
-                method, {"as": self.owner, **given}, NO_LIMIT_S if timeout_s is None else timeout_s
+            client, limit_s = self._connected(), NO_LIMIT_S if timeout_s is None else timeout_s
+            return patiently(
+                client.endpoint,
+                method,
+                lambda: client.request(method, {"as": self.owner, **given}, limit_s),
+                self._on_wait,
             )
 
     def listen(self, timeout_s: float) -> None:

@@ -197,7 +197,8 @@ class Desk:
 
 def no_loop() -> RequestError:
     """The refusal while there is no loop."""
-    return RequestError(RequestCode.NO_LOOP, "the real-time loop is not running yet; it is being started")
+    text = "the real-time loop is not running yet; it is being started"
+    return RequestError(RequestCode.NO_LOOP, text, data={"starting": True})
 
 
 def _over(deadline_ns: int | None, now_ns: int) -> bool:

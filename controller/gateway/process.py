@@ -24,9 +24,9 @@ from controller.gateway.planning import Planning
 from controller.gateway.segment import LogSource
 from controller.gateway.server import Server
 from controller.records import RecordLayout, layout_for
-from machine import Machine
+from machine import Machine, name_in
 from protocol.codes import Pace, RequestCode
-from protocol.endpoints import Seat, claim
+from protocol.endpoints import Claim, Seat, claim
 from protocol.errors import RequestError
 from protocol.keys import ServerKeys, server_keys
 from protocol.sockets import RequestServer
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from controller.gateway.shadow_channels import ShadowChannels
     from controller.gateway.shadowing import Shadowing
 
+STARTING = "starting"
+
 
 def run(options: GatewayOptions) -> int:
     """The life of the gateway. Returns its exit status.
@@ -46,7 +48,17 @@ def run(options: GatewayOptions) -> int:
     StartFailed before it is ready.
     """
     say_when_compiling("kernels")
-    machine = configured(options.config, options.law)
+    with ExitStack() as early:
+        name, held = name_in(options.config), None
+        if name is not None:  # before anything is compiled: clients see that it is starting
+            held = early.enter_context(claim(Seat.named(name).folder, "gateway", STARTING))
+        machine = configured(options.config, options.law)
+        if held is None or name != machine.name:
+            held = early.enter_context(claim(Seat.named(machine.name).folder, "gateway", STARTING))
+        return _run(options, machine, held)
+
+
+def _run(options: GatewayOptions, machine: Machine, held: Claim) -> int:
     if options.pace is not Pace.LOCKSTEP:
         options = replace(options, cpu=_leave_a_processor(options.cpu))
     layout = layout_for(machine)
@@ -54,7 +66,6 @@ def run(options: GatewayOptions) -> int:
         interrupts = stack.enter_context(Interrupts())
         lifeline = Lifeline.from_stdin() if options.lifeline else None
         seat = Seat.named(machine.name)
-        held = stack.enter_context(claim(seat.folder, "gateway", "starting"))
         keys = _keys(options)
         servers = [stack.enter_context(RequestServer(seat.requests))]
         if options.endpoint is not None and options.endpoint != seat.requests:

@@ -25,8 +25,9 @@ def bearing_demands(machine: Machine, walked: Walk, efforts: Efforts) -> Iterato
     """One demand for each limit of load; none where the file limits nothing."""
     if not machine.load_limits:
         return
-    resting = walked.rest + efforts.joint_friction() - efforts.rest - efforts.friction()
-    rest, motion = _multipliers(machine, walked.q, (resting, walked.motion - efforts.motion))
+    least = efforts.least
+    resting = walked.rest + least.joint_friction() - least.rest - least.friction()
+    rest, motion = _multipliers(machine, walked.q, (resting, walked.motion - least.motion))
     for limit in machine.load_limits:
         yield _demand(limit, rest[:, limit.rows], motion[:, limit.rows])
 

@@ -9,19 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.trajectories.demands import ROUND_OFF, SLOWEST, Demand, beyond
-from controller.trajectories.stopping import AT_LEAST, stopping_tables
+from controller.trajectories.stopping import stopping_tables
+from controller.trajectories.terms import Terms
 from controller.trajectories.walk import Walk
 from machine import Machine
-from multibody import layout
 
 Floats = NDArray[np.float64]
-ALL = slice(None)
+TOGETHER = "of what they can give together"
+"""The unit of what redundant motors share."""
 
 
 class Efforts:
-    """Efforts along a walk. `limit`, `rate_limit` (nv): of the motors at each joint, 0 without one.
+    """Efforts along a walk, by the motors where joints close on each other.
 
-    `rest`, `inertia`, `motion` (n × nv): as in the walk, but by the motors where joints close on each other.
+    `least` (n × nv): the smallest efforts that make the motion. `shared`: what is bounded, `limit` by column;
+    each motor's effort or, where motors are redundant, the shares of what they can give together
+    (`controller.trajectories.zonotope`). `rate_limit` (nv): of the motors at each joint, 0 without one.
     """
 
     def __init__(self, machine: Machine, walk: Walk) -> None:
@@ -31,66 +34,46 @@ class Efforts:
         for motor in machine.motors:
             self.limit[motor.index] += motor.max_effort
             self.rate_limit[motor.index] += motor.max_effort_rate
-        p, t = machine.mechanism.parameters, machine.mechanism.topology
-        self._viscous, self._coulomb, self._coulomb_speed = (
-            p[t[field] : t[field + 1]] for field in (layout.VISCOUS, layout.COULOMB, layout.COULOMB_SPEED)
-        )
-        self._map = walk.motors
-        self.rest, self.inertia, self.motion = (
-            self._by_motors(part) for part in (walk.rest, walk.inertia, walk.motion)
-        )
+        self.least = self.shared = Terms(machine, walk, walk.motors)
+        self._columns = [(joint.name, "N m" if joint.is_angle else "N") for joint in machine.joints]
+        self._units = [unit for _, unit in self._columns]
+        self._redundant = walk.motors is not None and len(machine.motors) > machine.freedoms
+        if self._redundant:
+            from controller.trajectories.zonotope import facet_names, shares
+
+            assert walk.motors is not None
+            self._columns = [(names, TOGETHER) for names in facet_names(machine)]
+            self.shared = Terms(machine, walk, shares(machine, walk.motors))
+            self.limit = np.ones(len(self._columns))
         self._gaps = np.where(walk.joined, np.diff(walk.s), np.inf)
-
-    def _by_motors(self, force: Floats) -> Floats:
-        """Forces on all joints (n × nv), as the motors provide them."""
-        if self._map is None:
-            return force
-        return np.asarray(np.einsum("nij,nj->ni", self._map, force))
-
-    def joint_friction(self) -> Floats:
-        """n × nv: forces against friction on all joints, those without motors too, at full speed."""
-        v = self._walk.q1
-        return np.asarray(self._viscous * v + self._coulomb * np.tanh(v / self._coulomb_speed))
-
-    def friction(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
-        """n × nv (of joint j: n): effort against friction, the path followed `slower` times as slow."""
-        own = j if self._map is None else ALL
-        v = self._walk.q1[:, own] / slower
-        viscous, coulomb = self._viscous[own], self._coulomb[own]
-        force = np.asarray(viscous * v)
-        if np.any(coulomb):
-            force = np.asarray(force + coulomb * np.tanh(v / self._coulomb_speed[own]))
-        return force if self._map is None else self._by_motors(force)[:, j]
-
-    def at(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
-        """n × nv (of joint j: n): efforts when the path is followed `slower` times as slow."""
-        moving = self.motion[:, j] / slower**2
-        return np.asarray(self.rest[:, j] + moving + self.friction(slower, j))
-
-    def with_reserve(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
-        """As `at`: largest magnitudes at that speed and below, with room to change the rate by AT_LEAST."""
-        rest, friction = self.rest[:, j], self.friction(slower, j)
-        moving = rest + friction + self.motion[:, j] / slower**2
-        largest = np.maximum(np.maximum(np.abs(rest), np.abs(rest + friction)), np.abs(moving))
-        return np.asarray(largest + np.abs(self.inertia[:, j]) * (AT_LEAST / slower))
 
     def rates(self, j: int, slower: float = 1.0) -> Floats:
         """n - 1: change of joint j's effort per second, from one sample to the next of the same piece."""
-        return np.asarray(np.abs(np.diff(self.at(slower, j))) / (self._gaps * slower))
+        return np.asarray(np.abs(np.diff(self.least.at(slower, j))) / (self._gaps * slower))
 
     def demands(self) -> Iterator[Demand]:
-        """Effort, with room to stop, of every joint, and the rate of effort of those with motors."""
-        for j, joint in enumerate(self._machine.joints):
-            unit = "N m" if joint.is_angle else "N"
-            yield self._effort(j, joint.name, unit)
-            if np.isfinite(self.rate_limit[j]) and self.rate_limit[j] > 0.0:
-                yield self._rate(j, joint.name, f"{unit}/s")
+        """Effort, with room to stop, of every column, and the rate of effort of joints with motors."""
+        for j, (name, unit) in enumerate(self._columns):
+            yield self._effort(j, name, unit)
+        for j in self._rated:
+            yield self._rate(j, self._machine.joints[j].name, f"{self._units[j]}/s")
+
+    @property
+    def _rated(self) -> list[int]:
+        """Joints whose motors' efforts have a limit of rate."""
+        return [j for j, most in enumerate(self.rate_limit) if np.isfinite(most) and most > 0.0]
 
     def peaks(self) -> dict[str, dict[str, float | int | str]]:
         """Motor → its largest effort at the path's own speed: value, limit, unit, used, sample, time_s."""
         found: dict[str, dict[str, float | int | str]] = {}
+        efforts = self.least.at()
+        if self._redundant:
+            from controller.trajectories.zonotope import given
+
+            assert self._walk.motors is not None
+            efforts = given(self._machine, self._walk.motors, efforts)
         for motor in self._machine.motors:
-            values = self.at(1.0, motor.index)
+            values = efforts[:, motor.index]
             sample = int(np.argmax(np.abs(values)))
             found[motor.joint] = {
                 "value": float(values[sample]),
@@ -103,10 +86,10 @@ class Efforts:
         return found
 
     def _effort(self, j: int, name: str, unit: str) -> Demand:
-        actual = np.abs(self.at(1.0, j))
+        actual = np.abs(self.shared.at(1.0, j))
         limit = float(self.limit[j]) or ROUND_OFF
         allowed = limit * (1.0 + ROUND_OFF)
-        reserve = self.with_reserve(1.0, j)
+        reserve = self.shared.with_reserve(1.0, j)
         stretch = 1.0
         if reserve.max() > allowed:
             stretch = smallest(partial(self._within, j, limit))
@@ -128,7 +111,7 @@ class Efforts:
         return Demand("effort rate", name, unit, value, limit, sample, value / limit, stretch, over)
 
     def _within(self, j: int, limit: float, slower: float) -> bool:
-        return bool(self.with_reserve(slower, j).max() <= limit)
+        return bool(self.shared.with_reserve(slower, j).max() <= limit)
 
     def _within_rate(self, j: int, limit: float, slower: float) -> bool:
         return bool(self.rates(j, slower).max() <= limit)
@@ -142,9 +125,9 @@ class Efforts:
         for j in range(len(self.limit)):
             limit = (float(self.limit[j]) or ROUND_OFF) * (1.0 + ROUND_OFF)
             speed = _largest(speed, partial(self._within, j, limit))
-            if np.isfinite(self.rate_limit[j]) and self.rate_limit[j] > 0.0:
-                limit = float(self.rate_limit[j]) * (1.0 + ROUND_OFF)
-                speed = _largest(speed, partial(self._within_rate, j, limit))
+        for j in self._rated:
+            limit = float(self.rate_limit[j]) * (1.0 + ROUND_OFF)
+            speed = _largest(speed, partial(self._within_rate, j, limit))
         return speed
 
     def stopping(self, duration_s: float) -> Floats:
@@ -157,13 +140,14 @@ class Efforts:
         speed = np.maximum(np.abs(walk.q1), 1e-12)
         steepest = np.min(np.array([joint.acceleration for joint in joints]) / speed, axis=1)
         jerk = float(np.min(np.array([joint.jerk for joint in joints]) / speed))
-        inertia = np.maximum(np.abs(self.inertia), 1e-12)
+        inertia = np.maximum(np.abs(self.least.inertia), 1e-12)
         rate = np.where(self.rate_limit > 0.0, self.rate_limit, np.inf)
         jerk = min(jerk, 0.5 * float(np.min(rate / inertia)))
-        limit = np.where(self.limit > 0.0, self.limit, np.inf)
+        limit, shared = np.where(self.limit > 0.0, self.limit, np.inf), self.shared
         return stopping_tables(
-            walk.s, duration_s, self.inertia, self.rest, self.motion, self.friction(), limit, steepest, jerk
-        )
+            walk.s, duration_s, shared.inertia, shared.rest, shared.motion, shared.friction(), limit,
+            steepest, jerk,
+        )  # fmt: skip
 
 
 def smallest(within: Callable[[float], bool]) -> float:

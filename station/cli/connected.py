@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from station.cli.failures import Misuse
-from station.cli.output import emit, say
+from station.cli.output import console, emit, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,28 +72,32 @@ class Link:
     @contextmanager
     def client(self) -> Iterator[RequestClient]:
         """A connection without a lease of its own: one request takes it and gives it back."""
-        from protocol.errors import NobodyThere
         from protocol.request_client import RequestClient
-        from station.client import CONNECT_S
+        from station.waiting import reach
 
         with RequestClient(self.address, self.client_keys) as client:
-            if not client.connected(CONNECT_S):
-                raise NobodyThere(f"nobody answers at {client.endpoint}; is the controller running there?")
+            reach(client, console.print)
             yield client
 
     def robot(self, *, lease: bool = True) -> Robot:
         """The client object, to be entered."""
         from station.client import Robot
 
-        return Robot(endpoint=self.address, owner=self.owner, keys=self.client_keys, lease=lease)
+        return Robot(
+            endpoint=self.address, owner=self.owner, keys=self.client_keys, lease=lease, on_wait=console.print
+        )
 
     def ask(self, method: str, timeout_s: float = 10.0, **params: Any) -> Any:
         """One request in the chosen name. Raises RequestError, NobodyThere."""
         from station.connection import default_owner
+        from station.waiting import patiently
 
         given = {name: value for name, value in params.items() if value is not None}
         with self.client() as client:
-            return client.request(method, {"as": self.owner or default_owner(), **given}, timeout_s)
+            asked = {"as": self.owner or default_owner(), **given}
+            return patiently(
+                client.endpoint, method, lambda: client.request(method, asked, timeout_s), console.print
+            )
 
     def effect(self, method: str, **params: Any) -> None:
         """A request whose answer is {tick, state, text}, shown."""

@@ -150,22 +150,22 @@ def test_cancel_names_the_goal(controller: Controller, endpoint: str) -> None:
 
 
 def test_the_lease_is_kept_and_given_back(controller: Controller, endpoint: str) -> None:
+    before = threading.active_count()
     with Robot(endpoint=endpoint):
         until(lambda: controller.count("acquire") >= 4)
     assert controller.asked[-1][0] == "release"
-    count = controller.count("acquire")
-    time.sleep(0.3)
-    assert controller.count("acquire") == count
+    assert threading.active_count() == before, "nobody is left to ask for it again"
 
 
 def test_a_lease_taken_over_is_not_fought_for(controller: Controller, endpoint: str) -> None:
     refusal = RequestError(RequestCode.NOT_OWNER, "bob has the lease", (), {"owner": "bob"})
+    before = threading.active_count()
     with Robot(endpoint=endpoint) as robot:
         controller.answers["acquire"] = controller.answers["move"] = refusal
         until(lambda: controller.count("acquire") >= 2)
         with pytest.raises(RequestError, match="bob"):
             robot.move(lift=0.1)
-        time.sleep(0.3)
+        until(lambda: threading.active_count() == before)  # its keeper has given up
         assert controller.count("acquire") == 2
 
 

@@ -129,6 +129,7 @@ class Rig:
 
     def start_gateway(self, *arguments: str) -> Child:
         child, said = self.start("--pace", self.pace, "--log", str(self.log), *arguments, room="controller")
+        self.said = said
         self.ready = next(event for event in said if event["event"] == "ready")
         return child
 

@@ -159,7 +159,7 @@ def test_to_be_asked_twice_brakes_at_once(rig: Make) -> None:
     under_way(one)
     loop = one.ask("status")["loop_pid"]
     one.gateway.send_signal(signal.SIGINT)
-    time.sleep(0.05)
+    assert next(event for event in one.said if event["event"] == "ending")
     one.gateway.send_signal(signal.SIGINT)
     assert one.gateway.wait(PATIENCE_S)
     assert one.gateway.returncode == 0

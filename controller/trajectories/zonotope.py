@@ -1,0 +1,100 @@
+"""What redundant motors can give together: all forces that any efforts within their limits make.
+
+With x = effort / limit, |x| ≤ 1, and the orthonormal rows U' (k × m) of the motors' map, the forces that move
+the machine are f = U' x: a zonotope, the shadow of a cube. It is the intersection of the slabs
+
+    |y' f| ≤ h_y = Σ |y' u_i|
+
+over the normals y of its facets, each of which is perpendicular to k − 1 of the u_i (McMullen 1971). So a
+motion is feasible if and only if y' f / h_y, its *share* of each facet, is within −1 … 1. Shares are linear
+in the forces, as the effort of a motor is.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controller.laws.allocation import allocate
+from machine import Machine
+
+Floats = NDArray[np.float64]
+_FLAT = 1e-9
+
+
+def limits_of(machine: Machine) -> tuple[list[int], Floats]:
+    """The motors' joints and limits."""
+    return [motor.index for motor in machine.motors], np.array([one.max_effort for one in machine.motors])
+
+
+def directions(machine: Machine, maps: Floats) -> tuple[Floats, Floats]:
+    """U (n × m × k), and what takes forces on all joints to the least x (n × m × nv).
+
+    maps (n × nv × nv): to the least efforts, as in `Walk.motors`.
+    """
+    joints, most = limits_of(machine)
+    least = maps[:, joints] / most[:, None]
+    projector = least[:, :, joints] * most
+    projector = 0.5 * (projector + projector.transpose(0, 2, 1))
+    vectors = np.linalg.eigh(projector)[1]
+    return vectors[:, :, -machine.freedoms :], least
+
+
+def facet_names(machine: Machine) -> list[str]:
+    """For each facet the motors that are at their limits on it."""
+    names = [motor.joint for motor in machine.motors]
+    return [
+        ", ".join(name for i, name in enumerate(names) if i not in chosen)
+        for chosen in combinations(range(len(names)), machine.freedoms - 1)
+    ]
+
+
+def shares(machine: Machine, maps: Floats) -> Floats:
+    """What takes the forces on all joints to the shares of all facets, n × facets × nv."""
+    across, least = directions(machine, maps)
+    count, motors, free = across.shape
+    chosen = list(combinations(range(motors), free - 1))
+    normals = np.empty((count, len(chosen), free))
+    for place, each in enumerate(chosen):
+        normals[:, place] = _perpendicular(across[:, list(each)])
+    size = np.abs(np.einsum("nfk,nmk->nfm", normals, across)).sum(axis=2)
+    normals /= np.where(size > _FLAT, size, np.inf)[:, :, None]
+    return np.asarray(np.einsum("nfk,nmk,nmj->nfj", normals, across, least, optimize=True))
+
+
+def _perpendicular(rows: Floats) -> Floats:
+    """A unit vector (n × k) perpendicular to k − 1 rows (n × (k − 1) × k); zero where they are dependent."""
+    free = rows.shape[2]
+    if free == 1:
+        return np.ones((len(rows), 1))
+    minors = [np.delete(rows, column, axis=2) for column in range(free)]
+    signs = (-1.0) ** np.arange(free)
+    normal = np.stack([np.linalg.det(minor) for minor in minors], axis=1) * signs
+    size = np.linalg.norm(normal, axis=1, keepdims=True)
+    return np.asarray(normal / np.where(size > _FLAT, size, np.inf))
+
+
+def given(machine: Machine, maps: Floats, least: Floats) -> Floats:
+    """The efforts (n × nv) that the loop would give for the least ones: those nearest to the pre-load.
+
+    Within the limits wherever any are, see `controller.laws.allocation`.
+    """
+    joints, most = limits_of(machine)
+    across, _ = directions(machine, maps)
+    wished = np.array([one.effort for one in machine.controller.preload])
+    preload = wished / most if len(wished) == len(most) else np.zeros(len(most))
+    x = least[:, joints] / most
+    wanted = np.einsum("nmk,nm->nk", across, x)
+    x = x + preload - np.einsum("nmk,nlk,l->nm", across, across, preload, optimize=True)
+    beyond = np.flatnonzero(np.abs(x).max(axis=1) > 1.0)
+    for n in beyond[:: max(1, len(beyond) // _MOST_ALLOCATED)]:
+        allocate(np.ascontiguousarray(across[n].T), wanted[n], np.zeros(len(wanted[n])), preload, x[n])
+    effort = np.zeros_like(least)
+    effort[:, joints] = np.clip(x, -1.0, 1.0) * most
+    return effort
+
+
+_MOST_ALLOCATED = 2000
+"""Samples for which the program is solved; the others between them are clipped, for the report alone."""

@@ -1,0 +1,99 @@
+"""Admission with more motors than freedoms: feasible is what any efforts within the limits can make."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from controller.laws.allocation import allocate
+from controller.loop.goals import GoalStatus
+from controller.loop.limits import Limited
+from controller.trajectories.efforts import Efforts
+from controller.trajectories.path import Path
+from controller.trajectories.planner import judge, plan
+from controller.trajectories.start import Start
+from controller.trajectories.walk import Walk
+from controller.trajectories.walking import walk
+from controller.trajectories.zonotope import directions, shares
+from machine import Machine, load
+from protocol.codes import ResultCode
+from protocol.errors import RequestError
+from tests.controller.loop.goals_in_process import Planned
+from tests.controller.loop.in_process import InProcess
+
+TARGET = {"left": 2.4, "right": 1.2}
+
+
+@pytest.fixture(scope="module")
+def redundant() -> Machine:
+    return load("five_bar_redundant")
+
+
+def quick(seconds: float = 0.2) -> dict[str, Any]:
+    points = [{"time_from_start_s": seconds, "positions": list(TARGET.values())}]
+    return {"coordinates": list(TARGET), "points": points}
+
+
+def walk_of(machine: Machine) -> Walk:
+    made = plan("send", {"trajectory": quick()}, machine, Start.at(machine, machine.initial_q))
+    return walk(machine, Path.of_block(made.words), machine.initial_q)
+
+
+def with_limits(machine: Machine, factor: float) -> Machine:
+    """All motors with this part of their limits."""
+    motors = tuple(replace(one, max_effort=factor * one.max_effort) for one in machine.motors)
+    return replace(machine, motors=motors)
+
+
+def test_the_shares_say_what_the_program_of_the_loop_says(redundant: Machine) -> None:
+    maps = walk_of(redundant).motors
+    assert maps is not None
+    through, (across, least) = shares(redundant, maps), directions(redundant, maps)
+    chance, seen = np.random.default_rng(3), {True: 0, False: 0}
+    for n in range(len(maps)):
+        force = chance.normal(size=redundant.mechanism.nv) * [8.0, 8.0, 3.0, 3.0]
+        largest = np.abs(through[n] @ force).max()
+        wanted = across[n].T @ (least[n] @ force)
+        rows, nothing, x = np.ascontiguousarray(across[n].T), np.zeros(2), np.zeros(3)
+        feasible = allocate(rows, wanted, nothing, np.zeros(3), x) == 1.0
+        assert feasible == (largest <= 1.0)
+        seen[feasible] += 1
+        border = wanted / largest
+        assert allocate(rows, border * (1.0 - 1e-6), nothing, np.zeros(3), x) == 1.0
+        assert allocate(rows, border * (1.0 + 1e-4), nothing, np.zeros(3), x) < 1.0
+    assert min(seen.values()) > 5
+
+
+def test_a_motion_beyond_the_least_efforts_is_admitted_and_followed(redundant: Machine) -> None:
+    """The least efforts of the motion are above a motor's limit; other efforts make the same motion."""
+    efforts = Efforts(redundant, walk_of(redundant))
+    used = max(np.abs(efforts.least.at(1.0, one.index)).max() / one.max_effort for one in redundant.motors)
+    together = efforts.shared.with_reserve().max()
+    assert used * 0.8 > 1.01 * together
+    machine = with_limits(redundant, together / 0.8)
+    rig = InProcess(machine)
+    rig.enable()
+    planned = Planned(rig)
+    made = planned.plan("send", trajectory=quick())
+    peaks = made.report["effort_peaks"].values()
+    assert 0.9 < max(peak["used"] for peak in peaks) <= 1.0
+    planned.order(made)
+    ended = (GoalStatus.SUCCEEDED, GoalStatus.ENDED)
+    samples = rig.until(lambda sample: sample["goal_status"] in ended)
+    assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL
+    assert not any(int(sample["limited"]) & Limited.EFFORT for sample in samples)
+
+
+def test_what_no_efforts_can_make_is_refused_and_says_who(redundant: Machine) -> None:
+    together = Efforts(redundant, walk_of(redundant)).shared.with_reserve().max()
+    machine = with_limits(redundant, together / 1.1)
+    start = Start.at(machine, machine.initial_q)
+    with pytest.raises(RequestError, match="of what they can give together is allowed; stretch") as caught:
+        plan("send", {"trajectory": quick()}, machine, start)
+    assert set(caught.value.data["coordinate"].split(", ")) < {"left", "right", "left_elbow"}
+    slower = judge({"trajectory": quick()}, machine, start)["min_time_stretch"]
+    assert 1.0 < slower < 1.1
+    assert judge({"trajectory": quick(0.2 * slower)}, machine, start)["feasible"]
