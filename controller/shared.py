@@ -37,7 +37,9 @@ _HASH_BYTES = 64
 _TEXT_AT = 256
 _TEXT_BYTES = 1792
 _LINK_TEXT_AT = _TEXT_AT + _TEXT_BYTES
-_LINK_TEXT_BYTES = 1792
+_LINK_TEXT_BYTES = 1024
+_HOMING_AT = _LINK_TEXT_AT + _LINK_TEXT_BYTES
+_HOMING_BYTES = _PAGE - _HOMING_AT
 
 
 class SharedMismatch(Exception):
@@ -122,6 +124,16 @@ class Shared:
     @link_text.setter
     def link_text(self, line: str) -> None:
         self._set_text(_LINK_TEXT_AT, _LINK_TEXT_BYTES, line)
+
+    @property
+    def homing(self) -> str:
+        """How the device found its zeros, as JSON; '' where nobody says, or where it takes too many bytes."""
+        return self._text(_HOMING_AT, _HOMING_BYTES)
+
+    @homing.setter
+    def homing(self, content: str) -> None:
+        fits = len(content.encode()) <= _HOMING_BYTES
+        self._set_text(_HOMING_AT, _HOMING_BYTES, content if fits else "")
 
     def _text(self, at: int, size: int) -> str:
         return bytes(self._map[at : at + size]).rstrip(b"\0").decode(errors="replace")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from machine.assembly import admitted, independent
 from machine.description import Machine
+from machine.problems import Problem
+from machine.yaml import parse_yaml
 from multibody.assembly import AssemblyError, assemble_workspace
 from multibody.constraints import CoordinateConstraint
 from multibody.mechanism import Mechanism
@@ -62,6 +64,27 @@ def other_assemblies(machine: Machine) -> list[Vector]:
             if all(_differ(machine, q, other) for other in (machine.initial_q, *found)):
                 found.append(q)
     return found
+
+
+def assembly_warnings(machine: Machine) -> Iterator[Problem]:
+    """Return a warning where the sensors fit other assemblies and the file does not say which may be."""
+    if not (machine.is_constrained and machine.motors and machine.sensors):
+        return
+    document = parse_yaml(machine.source_text, machine.path)
+    controller = document.data.get("controller") or {}
+    if "assemblies" in (controller.get("estimator") or {}):
+        return
+    count = len(other_assemblies(machine))
+    if count:
+        yield document.problem(
+            ("controller", "estimator", "assemblies"),
+            "the sensors fit other assemblies too, within the limits of the joints; `enable` takes that of "
+            "the initial pose",
+            found=f"{count} others at least",
+            remedy="say `assemblies: one` if it is always switched on in that of `initial`, or `several`: "
+            "then enabling asks for confirm_branch first",
+            severity="warning",
+        )
 
 
 def _allowed(machine: Machine, q: Vector) -> bool:

@@ -240,7 +240,7 @@ class Machine:
     @property
     def force_rows(self) -> tuple[ForceRow, ...]:
         """The forces that goals may name."""
-        return force_rows(self.mechanism)
+        return force_rows(self.mechanism, components=len(self.motors) > self.freedoms)
 
     def coordinate_index(self, name: str) -> int | None:
         """Return the place of a coordinate (joint or task) in the mechanism's order, or None."""

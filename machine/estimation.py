@@ -39,10 +39,11 @@ class EstimatorSpec(Section):
         gt=0,
         le=1,
     )
-    assemblies: Literal["one", "several"] = entry(
+    assemblies: Literal["one", "several"] | None = entry(
         "Whether the machine is switched on in one assembly only, that of its initial pose, or in several "
-        "that its sensors cannot tell apart: then confirm_branch must be said before it is enabled",
-        default="one",
+        "that its sensors cannot tell apart: then confirm_branch must be said before it is enabled. None: "
+        "one, and `linkwork check` warns where the sensors fit others",
+        default=None,
     )
 
 
@@ -72,9 +73,10 @@ def estimator_settings(
     spec: EstimatorSpec, disturbance: DisturbanceSpec | None, bandwidth_rad_s: float
 ) -> EstimatorSettings:
     """Return the settings, given the bandwidth of the error dynamics."""
-    given = spec.model_dump(exclude={"observer_bandwidth_rad_s"})
+    given = spec.model_dump(exclude={"observer_bandwidth_rad_s", "assemblies"})
     return EstimatorSettings(
         **given,
+        assemblies=spec.assemblies or "one",
         observer_bandwidth_rad_s=spec.observer_bandwidth_rad_s or OBSERVER_RATIO * bandwidth_rad_s,
         disturbance_bandwidth_rad_s=0.0 if disturbance is None else disturbance.bandwidth_rad_s,
     )

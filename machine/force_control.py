@@ -77,9 +77,10 @@ class ForceSettings:
 
 @dataclass(frozen=True)
 class ForceRow:
-    """A force that goals may name: of a contact with a plane, or of a constraint of one row.
+    """A force that goals may name: of a contact with a plane, or of a constraint's row.
 
-    `index` counts the mechanism's contacts, or its constraints; `row` is the constraint's row, -1 for a
+    A row of several is named with its component, `tip.x`; `whole`: it is the constraint's only one. `index`
+    counts the mechanism's contacts, or its constraints; `row` is the constraint's row, -1 for a
     contact, and `gap` the coordinate of a contact's gap, -1 for a constraint. `unit` is N or N m.
     """
 
@@ -89,10 +90,15 @@ class ForceRow:
     row: int
     gap: int
     unit: Literal["N", "N m"]
+    whole: bool = True
 
 
-def force_rows(mechanism: Mechanism) -> tuple[ForceRow, ...]:
-    """Return the forces that goals may name: contacts with planes first, then constraints, in their order."""
+def force_rows(mechanism: Mechanism, *, components: bool = False) -> tuple[ForceRow, ...]:
+    """Return the forces that goals may name: contacts with planes first, then constraints, in their order.
+
+    components: those of constraints of several rows too, which take a motor more than the machine has
+    freedoms.
+    """
     rows: list[ForceRow] = []
     for index, contact in enumerate(mechanism.contacts):
         if isinstance(contact.surface, Plane):
@@ -102,6 +108,11 @@ def force_rows(mechanism: Mechanism) -> tuple[ForceRow, ...]:
     for index, constraint in enumerate(mechanism.constraints):
         if len(constraint.rows) == 1:
             rows.append(ForceRow(constraint.name, "constraint", index, at, -1, _unit(mechanism, constraint)))
+        elif components:
+            for place, row in enumerate(constraint.rows):
+                unit: Literal["N", "N m"] = "N" if row.is_length else "N m"
+                name = f"{constraint.name}.{row.name}"
+                rows.append(ForceRow(name, "constraint", index, at + place, -1, unit, whole=False))
         at += len(constraint.rows)
     return tuple(rows)
 

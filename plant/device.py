@@ -18,7 +18,7 @@ from plant.session import Counts, Greeting, Hearing, Owner, Seat, Terms
 from plant.watchdog import Watchdog
 from protocol.codes import PROTOCOL_VERSION, DeviceFault, DeviceStatus, Mode, Pace
 from protocol.errors import ProtocolError
-from protocol.handshake import Bye, Handshake, Hello, Refuse, Welcome, peer_version, read_handshake
+from protocol.handshake import Bye, Handshake, Hello, Homing, Refuse, Welcome, peer_version, read_handshake
 from protocol.injection import InjectRefusal, InjectRefused, inject_id
 from protocol.link import CommandCodec, StateCodec, kind_of
 from protocol.sockets import DeviceServer
@@ -248,6 +248,7 @@ class Device:
             command_timeout_periods=machine.plant.command_timeout_periods,
             layout=machine.interface(),
             watchdog=report.as_map() if report else None,
+            homing=Homing(**machinery.homing) if machinery.homing else None,
         ).pack()
         self.watchdog.handshake(machinery.tick, self._grace)
         machinery.travel[:] = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +46,7 @@ class Hardware:
         self.measured_q, self.measured_v = np.zeros(sensors), np.zeros(sensors)
         self.effort, self._temperature = np.zeros(motors), np.full(motors, np.nan)
         self.temperature = self._temperature if self.description.temperatures else None
-        self.measured_force = np.zeros(0)
+        self.measured_force = np.zeros(3 * len(machine.force_sensors))
         self.travel = np.zeros(sensors)
         self._wanted, self._acting, self._speed = np.zeros(motors), np.zeros(motors), np.zeros(sensors)
         self._before, self._anchor = np.zeros(sensors), np.zeros(sensors)
@@ -130,6 +130,12 @@ class Hardware:
         return self._reading.status | (_HOMED if self.homed else 0)
 
     @property
+    def homing(self) -> dict[str, Any]:
+        """See `plant.machinery.Machinery`."""
+        zeros = zip(self.machine.sensors, self.scaling.zero.tolist(), strict=True)
+        return {"by": self.machine.driver.homing, "zero": {sensor.joint: zero for sensor, zero in zeros}}
+
+    @property
     def fault(self) -> int:
         """The device's own fault; a reading that stays away; a limit that was exceeded."""
         if self._missing >= self._patience:
@@ -198,12 +204,14 @@ class Hardware:
 
     def _usable(self) -> bool:
         reading = self._reading
-        return bool(np.isfinite(reading.position).all() and np.isfinite(reading.velocity).all())
+        told = (reading.position, reading.velocity, reading.force)
+        return all(bool(np.isfinite(numbers).all()) for numbers in told)
 
     def _take_in(self, *, first: bool) -> None:
         q, speed, reading = self.measured_q, self._speed, self._reading
         self._before[:] = q
         self.scaling.from_device(reading, q, self.measured_v, self.effort, self._temperature)
+        self.measured_force[:] = reading.force[: len(self.measured_force)]
         if first:
             self._before[:], self._anchor[:] = q, q
         np.subtract(q, self._before, out=speed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,15 @@ class Machinery(Protocol):
     @property
     def status(self) -> int:
         """Bits of protocol.codes.DeviceStatus."""
+        ...
+
+    @property
+    def homing(self) -> dict[str, Any] | None:
+        """How the machine found its zeros, as the welcome says it; None of a simulated one, which knows them.
+
+        `by`: device, here or procedure (the file's `driver.homing`); `zero`: sensor → where the joint is
+        (rad or m) as the device's sensor reads 0.
+        """
         ...
 
     @property

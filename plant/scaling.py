@@ -46,6 +46,11 @@ class Scaling:
         np.divide(reading.effort[self._motor_at], self._per_effort, out=effort)
         temperature[:] = reading.temperature[self._motor_at]
 
+    @property
+    def zero(self) -> Floats:
+        """Where the joints are (rad or m) as the device's sensors read 0."""
+        return self._zero
+
     def put(self, measured: Floats, actual: Sequence[float]) -> None:
         """Shifts the zeros so that what is measured now is what the positions are (rad or m)."""
         self._zero += np.asarray(actual) - measured
@@ -79,9 +84,10 @@ def _refuse_misfits(machine: Machine, description: Description) -> None:
         if sensor.velocity and not description.velocities:
             path = ("sensors", sensor.joint, "velocity")
             misfit(path, f"{name} measures no velocity", "true", "false", "remove it: the observer finds it")
-    if machine.force_sensors:
-        found, allowed = f"{len(machine.force_sensors)} force sensors", "none"
+    if len(machine.force_sensors) > description.forces:
+        found, allowed = f"{len(machine.force_sensors)} force sensors", str(description.forces or "none")
         remedy = "remove them: the model finds the forces"
-        misfit(("force_sensors",), f"{name} measures no forces", found, allowed, remedy)
+        has = f"has only {description.forces}" if description.forces else "measures no forces"
+        misfit(("force_sensors",), f"{name} {has}", found, allowed, remedy)
     if problems:
         raise MachineError(problems)

@@ -69,6 +69,7 @@ class Simulator:
     sampled = True
     fault = 0
     temperature: Floats | None = None
+    homing: dict[str, Any] | None = None
 
     def __init__(self, machine: Machine, seed: int = 0) -> None:
         self.machine = machine

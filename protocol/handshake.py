@@ -54,6 +54,17 @@ class Hello(Message):
     """What the interface hash is made of, so that a refusal can name the first difference."""
 
 
+class Homing(BaseModel):
+    """How a device found its zeros."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+    by: Name
+    """device: its own affair; here: it stood in the initial pose; procedure: its driver looked for them."""
+    zero: dict[Name, float] = Field(default_factory=dict, max_length=4096)
+    """Sensor (the name of its joint) → where the joint is, rad or m, as the device's sensor reads 0."""
+
+
 class Welcome(Message):
     """Plant → controller: the session is yours; states follow as the pace says."""
 
@@ -78,6 +89,15 @@ class Welcome(Message):
 
     {tick, time_s, last_fresh_tick, action, cause, owner, standstill_tick, travel: {joint: way}}
     """
+    homing: Homing | None = None
+    """How the device found its zeros; left out of a simulated machine's, which knows them."""
+
+    def pack(self) -> bytes:
+        """The frame."""
+        packed: bytes = msgpack.packb(
+            self.model_dump(mode="json", exclude=None if self.homing else {"homing"})
+        )
+        return packed
 
 
 class Refuse(Message):

@@ -101,6 +101,15 @@ class Fault(TypedDict):
     """Path of the flight record."""
 
 
+class Homing(TypedDict):
+    """How a device found its zeros."""
+
+    by: str
+    """device, here, procedure."""
+    zero: dict[str, float]
+    """By sensor: where the joint is (rad or m) as the device's sensor reads 0."""
+
+
 class Device(TypedDict, total=False):
     """The plant as the controller sees it. The last two stand in status only."""
 
@@ -112,6 +121,8 @@ class Device(TypedDict, total=False):
     sto: bool
     brake: bool
     homed: bool
+    homing: Homing | None
+    """How it found its zeros; nil of a simulated machine, and where the plant does not say."""
     temperature: dict[str, float]
     """°C by motor, of those that say it."""
     lost_in_a_row: int

@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.text import Text
 
 from controller.loop.states import State
+from protocol.codes import DeviceStatus
 from protocol.errors import NobodyThere, ProtocolError
 from protocol.keys import ClientKeys
 from protocol.request_client import RequestClient
@@ -23,9 +24,17 @@ _SILENT_S = 3.0
 
 
 def watch_telemetry(
-    client: RequestClient, endpoint: str, keys: ClientKeys | None, seconds: float | None, *, show: bool
+    client: RequestClient,
+    endpoint: str,
+    keys: ClientKeys | None,
+    seconds: float | None,
+    *,
+    show: bool,
+    homing: str = "",
 ) -> dict[str, Any]:
     """Shows telemetry until Ctrl-C, or for so long; returns the last sample.
+
+    homing: how the device found its zeros, in words.
 
     Raises NobodyThere when the controller falls silent and does not answer either.
     """
@@ -51,14 +60,14 @@ def watch_telemetry(
                     client.request("state", timeout_s=_SILENT_S)  # time may stand still in lockstep
                     heard = time.monotonic()
                 if live is not None and sample:
-                    live.update(view(sample), refresh=True)
+                    live.update(view(sample, homing), refresh=True)
         except NobodyThere as gone:
             raise NobodyThere(f"the controller has gone: {gone}") from None
         finally:
             if live is not None:
                 live.stop()
     if show and sample and console.is_terminal:
-        console.print(view(sample))
+        console.print(view(sample, homing))
     return sample
 
 
@@ -74,7 +83,7 @@ def _newest(subscriber: Subscriber) -> dict[bytes, dict[str, Any]]:
     return newest
 
 
-def view(sample: dict[str, Any]) -> Group:
+def view(sample: dict[str, Any], homing: str = "") -> Group:
     """One sample as a table: joints and task coordinates with reference and effort."""
     joints, efforts = sample["q"], sample["effort"]
     rows = []
@@ -89,6 +98,10 @@ def view(sample: dict[str, Any]) -> Group:
     path = f"path {sample['path_s']:.2f} of {sample['path_length_s']:.2f} s"
     head = f"{state}  {sample['timestamp']:.3f} s  {path}"
     shown: list[Any] = [Text(head, style="bold"), table("", columns, rows)]
+    if homing:
+        shown.insert(1, Text(homing))
+    elif not int(sample.get("device_status", DeviceStatus.HOMED)) & DeviceStatus.HOMED:
+        shown.insert(1, Text("not homed: it only jogs"))
     if sample.get("constraint_force"):
         shown += closures(sample)
     if "shadow" in sample:

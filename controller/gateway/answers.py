@@ -26,7 +26,7 @@ def state(gateway: Gateway) -> dict[str, Any]:
     record, wording = gateway.latest, gateway.wording
     common: dict[str, Any] = {
         "pace": gateway.options.pace.value,
-        "device": wording.device(gateway.connection_record, gateway.link_text),
+        "device": wording.device(gateway.connection_record, gateway.link_text, gateway.homing),
         "results": gateway.memory.results(),
         "lease": gateway.lease.as_map(gateway.now_ns),
     }
@@ -77,7 +77,7 @@ def status(gateway: Gateway) -> dict[str, Any]:
         "loop_pid": gateway.host.pid,
         "planner_pid": gateway.planning.pid,
         "planner_ready": gateway.planning.ready,
-        "device": dict(gateway.wording.device(gateway.connection_record, gateway.link_text))
+        "device": dict(gateway.wording.device(gateway.connection_record, gateway.link_text, gateway.homing))
         | {
             "lost_in_a_row": statistics.lost_in_a_row,
             "success_rate": round(statistics.success_rate(), 4),

@@ -5,6 +5,7 @@ One thread, one poll loop (`server.py`). Nothing here may wait: whatever takes t
 
 from __future__ import annotations
 
+import json
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -116,6 +117,13 @@ class Gateway:
         """How the device link stands, in words."""
         text = self.host.shared.link_text if self.host.shared is not None and self._loop_lives else ""
         return text or "the loop is being started"
+
+    @property
+    def homing(self) -> dict[str, Any] | None:
+        """How the device found its zeros, where it says."""
+        text = self.host.shared.homing if self.host.shared is not None and self._loop_lives else ""
+        found: dict[str, Any] | None = json.loads(text) if text else None
+        return found
 
     @property
     def connection_record(self) -> np.void | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -187,7 +188,9 @@ class Wording:
                 return "an emergency stop braked the machine"
         return "ended"
 
-    def device(self, record: np.void | None, link_text: str) -> Device:
+    def device(
+        self, record: np.void | None, link_text: str, homing: Mapping[str, Any] | None = None
+    ) -> Device:
         """The plant as the loop sees it."""
         status = int(record["device_status"]) if record is not None else 0
         connected = bool(record["connected"]) if record is not None else link_text.startswith("connected")
@@ -199,6 +202,7 @@ class Wording:
             "sto": bool(status & DeviceStatus.STO),
             "brake": bool(status & DeviceStatus.BRAKE),
             "homed": bool(status & DeviceStatus.HOMED),
+            "homing": dict(homing) if homing and connected else None,  # type: ignore[typeddict-item]
             "temperature": self._temperatures(record),
         }
 

@@ -24,29 +24,43 @@ from controller.laws.touching import contact_effort
 from machine import Machine
 from machine.force_control import ForceRow
 from multibody import Workspace
-from multibody.layout import RANK
+from multibody.layout import COLUMN_SCALE, RANK
 
 LEAST_LEVERAGE = 1e-7
 """Square of the smallest over the largest singular value of the motors' map: nothing is driven below."""
+DEPENDENT = 1e-9
+"""Singular value of the scaled rows, over the largest, below which a row depends on others."""
 Integers = NDArray[np.int64]
 
 
 def opened_basis(work: Workspace, on: Floats, rows: list[ForceRow]) -> Floats:
-    """At the state in `work`: the velocities (free × nv) that the constraints but these admit.
+    """At the state in `work`: the velocities (free × nv) that all rows of constraints but these admit.
 
     `on`: which constraints there are. Leaves M, h and friction in `work`.
     """
     work.on[:] = on
     for row in rows:
-        work.on[row.index] = 0.0
+        work.on[row.index] = 0.0 if row.whole else work.on[row.index]
     evaluate_closed(*work.arguments)
+    if not all(row.whole for row in rows):
+        return _without_rows(work, [row.row for row in rows])
     free = len(work.v) - int(work.ranking[RANK])
     basis: Floats = work.basis[:free]
     return basis
 
 
+def _without_rows(work: Workspace, rows: list[int]) -> Floats:
+    """After `evaluate_closed`: the velocities that all rows of A admit but these."""
+    t = work.topology
+    scale = work.parameters[t[COLUMN_SCALE] : t[COLUMN_SCALE + 1]]
+    kept = np.delete(work.A, rows, axis=0) * scale
+    _, sizes, right = np.linalg.svd(kept)
+    rank = int(np.count_nonzero(sizes > DEPENDENT * max(float(sizes.max(initial=0.0)), 1e-300)))
+    return np.asarray(right[rank:] * scale)
+
+
 def force_controllability(machine: Machine, row: ForceRow) -> str:
-    """Why the motors cannot choose the force of a constraint, in the initial pose; '' where they can."""
+    """Why the motors cannot choose the force of a row, in the initial pose; '' where they can."""
     motors = [motor.index for motor in machine.motors]
     work = machine.workspace()
     basis = opened_basis(work, work.on.copy(), [row])

@@ -28,6 +28,8 @@ class DeviceLink:
         self._last = b""
         self.connected = False
         self.text = f"waiting for a plant at {client.endpoint}"
+        self.homing = ""
+        """How the device found its zeros, as JSON; '' where the plant does not say."""
         self.seq = -1
         """Number of the newest state taken in this session."""
         self.lost_seq = -1
@@ -105,6 +107,7 @@ class DeviceLink:
             case Welcome():
                 self.connected, self.seq, self.lost_seq, self.lost_total = True, -1, -1, 0
                 self.text = f"connected to {answer.name} at {self._client.endpoint}"
+                self.homing = answer.homing.model_dump_json() if answer.homing else ""
                 if answer.model and answer.model != self._machine.model_hash:
                     self.text += "; the plant's inertia or geometry differs from the controller's model"
             case Refuse():

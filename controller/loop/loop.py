@@ -105,6 +105,7 @@ class Loop:
         """Off the tick's path: link text for the gateway; the gateway's end, and what follows from it."""
         if self.link.text != self._link_text:
             self._link_text = self._shared.link_text = self.link.text
+            self._shared.homing = self.link.homing
         if not self._lifeline.ended():
             return
         now = time.monotonic()

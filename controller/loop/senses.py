@@ -53,6 +53,11 @@ class ByModel:
         self._scratch = (np.zeros(nv), np.zeros(nv), np.zeros(nv), np.zeros((nv, nv)))
         self._cut_off = 2.0 * np.pi * machine.controller.force.estimate_Hz
         self._felt, self._known = 0.0, False
+        self._through = None
+        if machine.is_constrained:
+            from controller.loop.closed_sensing import FeltThroughClosures
+
+            self._through = FeltThroughClosures(machine, row)
 
     def __call__(self, inputs: Inputs, dt: float) -> float:
         """See `Sense`."""
@@ -61,11 +66,19 @@ class ByModel:
             return self._felt
         now = self._now
         if self._known:
-            value: float = felt_by_model(
-                *self._probe.arguments, self._q, self._v, now.q, now.v, dt,
-                self._motor, self._effort, self._row.index, self._row.gap, *self._scratch,
-            )  # fmt: skip
+            value = self._over(now, dt)
             self._felt += (1.0 - np.exp(-self._cut_off * dt)) * (value - self._felt)
         self._q[:], self._v[:], self._effort[:] = now.q, now.v, inputs.device_effort
         self._known = True
         return self._felt
+
+    def _over(self, now: Workspace, dt: float) -> float:
+        """What is felt over the period that has ended."""
+        if self._through is not None:
+            middle = 0.5 * (self._q + now.q)
+            return self._through(middle, 0.5 * (self._v + now.v), (now.v - self._v) / dt, self._effort)
+        value: float = felt_by_model(
+            *self._probe.arguments, self._q, self._v, now.q, now.v, dt,
+            self._motor, self._effort, self._row.index, self._row.gap, *self._scratch,
+        )  # fmt: skip
+        return value

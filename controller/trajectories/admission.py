@@ -117,11 +117,13 @@ def walk_through(machine: Machine, path: Path, start: Start, since: float = 0.0)
 def with_forces(machine: Machine, walked: Walk, part: ForcePart) -> tuple[Walk, tuple[Demand, ...]]:
     """The walk with what its contacts ask of the motors; of a guard, the demand on the speed of approach."""
     from controller.trajectories.forces import approach_limit
+    from controller.trajectories.opened_walk import opened
     from controller.trajectories.touch import touched
 
     efforts, approach = touched(machine, walked, part)
     if not part.guard:
-        return replace(walked, rest=walked.rest + efforts), ()
+        walked = replace(walked, rest=walked.rest + efforts)
+        return (opened(machine, walked, part) if machine.is_constrained else walked), ()
     name = machine.force_rows[int(part.rows[0])].name
     nearing = np.minimum(approach, 0.0)
     return walked, (rate("approach speed", name, "m/s", nearing, approach_limit(machine, part), 1),)

@@ -37,7 +37,8 @@ class Efforts:
         self.least = self.shared = Terms(machine, walk, walk.motors)
         self._columns = [(joint.name, "N m" if joint.is_angle else "N") for joint in machine.joints]
         self._units = [unit for _, unit in self._columns]
-        self._redundant = walk.motors is not None and len(machine.motors) > machine.freedoms
+        choice = len(machine.motors) > machine.freedoms and not walk.determined
+        self._redundant = walk.motors is not None and choice
         if self._redundant:
             from controller.trajectories.zonotope import facet_names, shares
 

@@ -37,7 +37,8 @@ class Walk:
     `s`, `piece` (n). `q` (n × nq), `q1`, `q2` (n × nv): joints and their derivatives; `inertia`, `rest`,
     `motion`: efforts at the joints, see above; `d0` … `d3`: the goal coordinates and their derivatives (n ×
     k). `motors` (n × nv × nv): takes forces on all joints to those of the motors that move the machine alike,
-    None where every joint has its own. `ends_at_branch`: whether branches of the closures meet at the path's
+    None where every joint has its own. `determined`: whether these efforts are the only ones, because forces
+    of constraints are wanted too. `ends_at_branch`: whether branches of the closures meet at the path's
     end. `hold` (n): a lower bound of the smallest singular value of the scaled
     Jacobian. `closures` (n): smallest singular value of the closures' scaled rows, of their ordinary size;
     `leverage` (n): that of the motors' map (`controller.laws.leverage`); both None without closures.
@@ -59,6 +60,7 @@ class Walk:
     hold: Floats
     reached: int
     motors: Floats | None = None
+    determined: bool = False
     ends_at_branch: bool = False
     closures: Floats | None = None
     leverage: Floats | None = None

@@ -56,6 +56,7 @@ class Description:
     bears. `watchdog_s`: after so long without `write` it brakes by itself; 0: it does not, which makes a
     crash of this computer dangerous. `brakes`, `velocities`, `temperatures`: whether it has them. `paces`:
     those at which it can run; only a device without a clock of its own, a simulated one, can run in lockstep.
+    `forces`: its force sensors.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Description:
     brakes: bool = False
     velocities: bool = False
     temperatures: bool = False
+    forces: int = 0
     paces: tuple[Pace, ...] = (Pace.DEVICE, Pace.HOST)
 
 
@@ -91,7 +93,8 @@ class Reading:
     """What `read` fills in, per channel and in the device's own units; what it does not know it leaves alone.
 
     `position`: counts or rad of the encoder, m. `velocity`: the same per second. `effort`: what acts, in the
-    command's unit. `temperature`: °C, NaN where not measured. `status`: bits of protocol.codes.DeviceStatus.
+    command's unit. `temperature`: °C, NaN where not measured. `force`: N, three a force sensor (x, y, z), of
+    what acts on the machine, in the sensor's axes. `status`: bits of protocol.codes.DeviceStatus.
     `fault`: a protocol.codes.DeviceFault, 1000 and above the vendor's own.
     """
 
@@ -101,12 +104,15 @@ class Reading:
     temperature: Floats
     status: int = 0
     fault: int = 0
+    force: Floats = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
     def sized(cls, description: Description) -> Reading:
         """An empty reading of a device."""
         motors, sensors = description.motors, description.sensors
-        return cls(np.zeros(sensors), np.zeros(sensors), np.zeros(motors), np.full(motors, np.nan))
+        reading = cls(np.zeros(sensors), np.zeros(sensors), np.zeros(motors), np.full(motors, np.nan))
+        reading.force = np.zeros(3 * description.forces)
+        return reading
 
 
 class Driver(Protocol):

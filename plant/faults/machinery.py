@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,11 @@ class FaultyMachinery:
     def status(self) -> int:
         """Bits of protocol.codes.DeviceStatus."""
         return self.inner.status
+
+    @property
+    def homing(self) -> dict[str, Any] | None:
+        """How the machine found its zeros."""
+        return self.inner.homing
 
     @property
     def fault(self) -> int:

@@ -23,7 +23,7 @@ def status(link: Link) -> None:
         "state": found["state"] + (f": {found['fault']['text']}" if found.get("fault") else ""),
         "pace": found["pace"],
         "plant": device["text"] or ("connected" if device["connected"] else "not connected"),
-        "homing": "homed" if device.get("homed") else "not homed: it only jogs",
+        "homing": homing_told(device),
         "processes": f"gateway {found['gateway_pid']}, loop {found['loop_pid'] or '–'}",
         "real time": found["real_time"],
         "ticks": f"{timing['ticks']}, missed {timing['missed']}, lost {timing['lost']}",
@@ -37,6 +37,17 @@ def status(link: Link) -> None:
     width = max(map(len, lines))
     for name, text in lines.items():
         say(f"{name:<{width}}  {text}")
+
+
+def homing_told(device: dict[str, Any]) -> str:
+    """Whether the device is homed, by whom, and where its encoders' zeros are."""
+    text = "homed" if device.get("homed") else "not homed: it only jogs"
+    homing = device.get("homing")
+    if not homing:
+        return text
+    by = {"device": "by the device", "here": "in the initial pose", "procedure": "by its procedure"}
+    zeros = ", ".join(f"{name} {number(at)}" for name, at in homing["zero"].items())
+    return f"{text}, {by.get(homing['by'], homing['by'])}; encoders read 0 at {zeros} (rad, m)"
 
 
 def _quantiles(found: dict[str, float]) -> str:
@@ -138,7 +149,10 @@ def watch(
     from station.watch import watch_telemetry
 
     with link.client() as client:
-        endpoint = client.request("status")["telemetry"]
-        last = watch_telemetry(client, endpoint, link.client_keys, seconds, show=not link.as_json)
+        found = client.request("status")
+        homing = homing_told(found["device"]) if found["device"].get("homing") else ""
+        last = watch_telemetry(
+            client, found["telemetry"], link.client_keys, seconds, show=not link.as_json, homing=homing
+        )
     if link.as_json:
         emit(last)

@@ -178,6 +178,32 @@ def test_the_devices_own_fault_passes_and_may_be_cleared_only_under_brakes(cart)
     assert driver.cleared == cleared
 
 
+TOUCHING = """
+points: {tip: {body: cart, at_m: [0.1, 0, 0]}}
+contacts: {wall: {point: tip, plane: {at_m: [9, 0, 0], normal: [-1, 0, 0]}, stiffness_N_m: 1.0e+4}}
+force_sensors: {wrist: {contact: wall}}
+driver:"""
+
+
+def test_forces_that_a_device_measures_go_with_its_states(cart):
+    machine = cart(("\ndriver:", TOUCHING))
+    hardware, driver, _ = started(machine, forces=1)
+    hardware.latch(Mode.EFFORT, np.array([4.0]))
+    run(hardware, 2)
+    assert hardware.measured_force.tolist() == [1.0, 2.0, driver.effort]
+    with pytest.raises(MachineError, match="toy measures no forces"):
+        started(machine)
+
+
+def test_the_welcome_tells_how_the_zeros_were_found(cart):
+    hardware, _, _ = started(cart(("driver:", "driver:\n  homing: here")), unhomed=True)
+    told = hardware.homing
+    assert (told["by"], list(told["zero"])) == ("here", ["slide"])
+    assert told["zero"]["slide"] == pytest.approx(0.25 - 0.1)
+    hardware, _, _ = started(cart())
+    assert hardware.homing == {"by": "device", "zero": {"slide": 0.05}}
+
+
 def test_homing_here_takes_the_initial_pose(cart):
     machine = cart(("driver:", "driver:\n  homing: here"))
     hardware, driver, _ = started(machine, unhomed=True)

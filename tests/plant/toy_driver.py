@@ -9,9 +9,9 @@ class Toy:
 
     def __init__(self, setup: Setup) -> None:
         for key in setup.options:
-            if key not in ("silent_after", "raises", "unhomed", "index"):
+            if key not in ("silent_after", "raises", "unhomed", "index", "forces"):
                 raise OptionError(
-                    key, "the toy has no such option", key, "silent_after, raises, unhomed, index"
+                    key, "the toy has no such option", key, "silent_after, raises, unhomed, index, forces"
                 )
         self.options, self.period_s = setup.options, setup.period_s
         self.started = self.braked = False
@@ -27,6 +27,7 @@ class Toy:
             1,
             velocities=True,
             temperatures=True,
+            forces=int(self.options.get("forces", 0)),
             brakes=True,
             period_s=(0.0001, 1.0),
             paces=tuple(Pace),
@@ -51,6 +52,7 @@ class Toy:
             return False
         reading.position[0], reading.velocity[0] = round(self.position), self.speed
         reading.effort[0], reading.temperature[0] = self.effort, self.hot
+        reading.force[:3] = (1.0, 2.0, self.effort)[: len(reading.force)]
         braked = DeviceStatus.BRAKE if self.braked else 0
         reading.status = DeviceStatus.ENABLED | (DeviceStatus.HOMED if self.homed else 0) | braked
         reading.fault = self.fault

@@ -113,6 +113,8 @@ def test_our_readers_take_the_good_ones(row):
             found = getattr(message, name)
             if isinstance(found, np.ndarray):
                 found = found.tolist()
+            elif isinstance(found, BaseModel):
+                found = found.model_dump()
             elif isinstance(found, list):
                 found = [each.model_dump() if isinstance(each, BaseModel) else each for each in found]
             assert found == value

@@ -1,0 +1,80 @@
+"""The path parameter over time: how fast a goal goes along its path, and how that changes."""
+
+from __future__ import annotations
+
+import ruckig
+
+
+class PathRate:
+    """The path parameter s(t) with a jerk-limited rate; `aim` starts a change of rate, from whatever
+    stands.
+    """
+
+    def __init__(self, time_s: float, rate: float = 0.0) -> None:
+        self._otg = ruckig.Ruckig(1)
+        self._trajectory = ruckig.Trajectory(1)
+        self._input = ruckig.InputParameter(1)
+        self._input.control_interface = ruckig.ControlInterface.Velocity
+        self.target = rate
+        self._time = self._since = time_s
+        self._s0 = 0.0
+        self._changing_s = 0.0
+        """How long the change of rate takes; zero when there is none."""
+        self._change_end = 0.0
+
+    def aim(self, target: float, max_acceleration: float, max_jerk: float) -> None:
+        """Brings the rate to `target`, from the rate and acceleration of this instant."""
+        self._aim_from(self.at(0.0), target, max_acceleration, max_jerk)
+
+    def restate(self, ratio: float, target: float, max_acceleration: float, max_jerk: float) -> None:
+        """Counts the path parameter in seconds `ratio` times as long from now on, and aims as `aim`, in
+        these.
+        """
+        s, rate, acceleration = self.at(0.0)
+        self._aim_from((s / ratio, rate / ratio, acceleration / ratio), target, max_acceleration, max_jerk)
+
+    def _aim_from(
+        self, state: tuple[float, float, float], target: float, max_acceleration: float, max_jerk: float
+    ) -> None:
+        s, rate, acceleration = state
+        given = self._input
+        given.current_position, given.current_velocity, given.current_acceleration = (
+            [0.0],
+            [rate],
+            [acceleration],
+        )
+        given.target_velocity, given.target_acceleration = [target], [0.0]
+        given.max_acceleration, given.max_jerk = [max(max_acceleration, abs(acceleration))], [max_jerk]
+        self._otg.calculate(given, self._trajectory)
+        self._since, self._s0, self.target = self._time, s, target
+        self._changing_s = float(self._trajectory.duration)
+        self._change_end = s + float(self._trajectory.at_time(self._changing_s)[0][0])
+
+    def start(self, time_s: float, rate: float) -> None:
+        """Sets s = 0 at this instant, at full rate: for paths that begin at rest by themselves."""
+        self._time = self._since = time_s
+        self._s0, self.target, self._changing_s = 0.0, rate, 0.0
+
+    @property
+    def time_s(self) -> float:
+        """The device time it stands at."""
+        return self._time
+
+    def advance(self, time_s: float) -> None:
+        """Moves to this device time."""
+        self._time = time_s
+
+    def at(self, ahead_s: float) -> tuple[float, float, float]:
+        """(s, ds/dt, d²s/dt²) that much later."""
+        elapsed = self._time - self._since + ahead_s
+        if elapsed < self._changing_s:
+            s, rate, acceleration = self._trajectory.at_time(elapsed)
+            return self._s0 + s[0], rate[0], acceleration[0]
+        if self._changing_s:
+            return self._change_end + self.target * (elapsed - self._changing_s), self.target, 0.0
+        return self._s0 + self.target * elapsed, self.target, 0.0
+
+    @property
+    def steady(self) -> bool:
+        """Whether the rate has reached its target."""
+        return self._time - self._since >= self._changing_s
