@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import control
 import numpy as np
 import pytest
 from scipy.linalg import null_space
@@ -239,7 +240,6 @@ def test_files_are_read_by_others(tmp_path):
         assert np.array_equal(arrays[key], getattr(model, key))
         assert np.array_equal(np.array(content[key]), getattr(model, key))
     assert arrays["states"].tolist() == content["states"] == ["a1", "a1_rate"]
-    control = pytest.importorskip("control", reason="python-control is not installed")
     system = control.ss(*(arrays[key] for key in "ABCD"))
     assert np.sort(system.poles()) == pytest.approx(np.sort(model.eigenvalues))
 

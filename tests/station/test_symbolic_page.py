@@ -4,6 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
+import control
 import numpy as np
 import pytest
 import sympy as sp
@@ -49,7 +50,6 @@ def test_commands_are_understood(command, tmp_path, monkeypatch, capsys):
 
 
 def test_the_block_for_python_control_reads_what_the_command_wrote(tmp_path, monkeypatch):
-    control = pytest.importorskip("control", reason="python-control is not installed")
     from station.linearization import linear_model, write
 
     machine = load("platform_3rrs")
