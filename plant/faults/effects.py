@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from machine import Machine
 from plant.faults.entries import Entry
-
-if TYPE_CHECKING:
-    from plant.faults.machinery import FaultyMachinery
-    from plant.faults.wire import Wire
+from plant.faults.machinery import FaultyMachinery
+from plant.faults.wire import Wire
 
 
 class CannotBegin(Exception):

@@ -17,7 +17,7 @@ from plant.faults.mechanism_entries import MECHANISM, Open
 from plant.faults.sensing import SENSOR_EFFECTS
 from plant.faults.sensor_entries import SENSOR, Swap
 from plant.faults.stalls import stall
-from plant.faults.wire import WIRE_EFFECTS
+from plant.faults.striking import WIRE_EFFECTS
 from plant.faults.wire_entries import WIRE, Stall
 
 ENTRIES: dict[str, type[Entry]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,25 @@ from numpy.typing import NDArray
 from plant.machinery import Machinery
 
 if TYPE_CHECKING:
-    from plant.faults.driving import ActuatorEffect
-    from plant.faults.sensing import SensorEffect
     from plant.faults.simulated import Simulated
 
 Floats = NDArray[np.float64]
+
+
+class Falsifying(Protocol):
+    """What changes what a sensor tells (`plant.faults.sensing`)."""
+
+    def falsify(self) -> None:
+        """Changes it, once a tick."""
+        ...
+
+
+class Driving(Protocol):
+    """What changes an effort on its way to its motor (`plant.faults.driving`)."""
+
+    def drive(self, effort: Floats) -> None:
+        """Changes it, in place, once a tick."""
+        ...
 
 
 class FaultyMachinery:
@@ -32,8 +46,8 @@ class FaultyMachinery:
         self.measured_q, self.measured_v = inner.measured_q.copy(), inner.measured_v.copy()
         self.measured_force = inner.measured_force.copy()
         self.effort, self.temperature, self.travel = inner.effort, inner.temperature, inner.travel
-        self.sensing: list[SensorEffect] = []
-        self.driving: list[ActuatorEffect] = []
+        self.sensing: list[Falsifying] = []
+        self.driving: list[Driving] = []
         self.driven = np.zeros(len(inner.effort))
         """Efforts that the motors are given now."""
         self.awake = False
@@ -125,7 +139,7 @@ class FaultyMachinery:
         """Leaves the machine braked."""
         self.inner.close()
 
-    def stop_driving(self, effect: ActuatorEffect) -> None:
+    def stop_driving(self, effect: Driving) -> None:
         """A fault of a motor ends: at the next `sense` its command counts again."""
         self.driving.remove(effect)
         self._ended = True

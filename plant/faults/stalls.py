@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from plant.faults.effects import Effect, Site, ticks_of
-from plant.faults.wire import Stalled
+from plant.faults.striking import Stalled
 from plant.faults.wire_entries import Stall
 
 
