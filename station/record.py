@@ -118,12 +118,13 @@ def record(
     *,
     ticks_from: int = 0,
 ) -> Recorded:
-    """Write a run's log, from its first segment that is left, to one file, while `go_on(so far)` says so.
+    """Write a run's log, to one file, while `go_on(so far)` says so.
 
-    `log`: any segment of the run. ticks_from: the first tick that is wanted. Ends by itself when the log is
-    complete. Raises OSError. A file that is killed while it is written can be read up to the last second.
+    `log`: any segment of the run. ticks_from: the first tick that is wanted, if not the run's first: then the
+    recording begins with the segment `log`. Ends by itself when the log is complete. Raises OSError. A file
+    that is killed while it is written can be read up to the last second.
     """
-    follower = LogFollower(first_segment(log))
+    follower = LogFollower(log if ticks_from else first_segment(log))
     try:
         writer = RecordingWriter(path)
         try:

@@ -27,12 +27,12 @@ Its work is that of f over the way, with v₀ the velocity at the period's begin
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from machine import Machine
-from multibody.layout import RANK
 from multibody.workspace import Workspace
 
 Floats = NDArray[np.float64]
@@ -51,7 +51,6 @@ class Residual:
     def __init__(self, machine: Machine) -> None:
         settings, self._period_s = machine.shadow, machine.controller.period_s
         self._gain = -math.expm1(-settings.bandwidth * self._period_s)
-        self._closed = machine.is_constrained
         goals = [machine.coordinate_index(name) for name in machine.controller.goal_coordinates]
         self._goals = np.array(goals, np.int64)
         self._plain = all(index < machine.mechanism.nv for index in self._goals)
@@ -59,6 +58,13 @@ class Residual:
         self._motors = np.array([motor.index for motor in machine.motors], np.int64)
         self._most = np.array([motor.max_effort for motor in machine.motors])
         self._force = np.zeros(machine.mechanism.nv)
+        self._spread_closed: Callable[..., None] | None = None
+        if machine.is_constrained:
+            from plant.shadow.closed import scratch_words, spread  # kernels for those who need them
+
+            wide = max(len(self._goals), len(self._motors))
+            self._spread_closed = spread
+            self._scratch = np.zeros(scratch_words(machine.mechanism.nv, wide))
         self._works = np.zeros(max(1, round(settings.window_s / self._period_s)))
         self._at = 0
         self.effort, self.motor_effort = np.zeros(len(self._goals)), np.zeros(len(self._motors))
@@ -93,19 +99,14 @@ class Residual:
     def _spread(self, work: Workspace) -> None:
         """From the force on all joints to goal coordinates and motors."""
         force = self._force
-        if not self._closed:
-            np.take(force, self._motors, out=self.motor_effort)
-            if self._plain:
-                np.take(force, self._goals, out=self.effort)
-            else:
-                self.effort[:] = _least(work.J[self._goals].T, force)
+        if self._spread_closed is not None:
+            self._spread_closed(
+                *work.arguments[1:], force, self._goals, self._motors, self._most, self._scratch,
+                self.effort, self.motor_effort,
+            )  # fmt: skip
             return
-        basis = work.basis[: len(force) - int(work.ranking[RANK])]
-        needed = basis @ force
-        self.effort[:] = _least((work.J[self._goals] @ basis.T).T, needed)
-        self.motor_effort[:] = self._most * _least(basis[:, self._motors] * self._most, needed)
-
-
-def _least(rows: Floats, needed: Floats) -> Floats:
-    """The shortest x with rows x = needed, or the x that comes nearest."""
-    return np.asarray(np.linalg.lstsq(rows, needed, rcond=_NOTHING)[0])
+        np.take(force, self._motors, out=self.motor_effort)
+        if self._plain:
+            np.take(force, self._goals, out=self.effort)
+        else:
+            self.effort[:] = np.linalg.lstsq(work.J[self._goals].T, force, rcond=_NOTHING)[0]
