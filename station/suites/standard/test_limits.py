@@ -13,6 +13,8 @@ from station.testing.motions import duration_s, slower
 from station.testing.under_test import RigUnderTest
 
 pytestmark = pytest.mark.rig(controller=True)
+SUGGESTIONS = 3
+"""So many suggestions how much slower a motion has to be lead to one that is feasible."""
 
 
 def test_efforts_stay_within_the_motors_limits(rig: RigUnderTest) -> None:
@@ -24,7 +26,7 @@ def test_efforts_stay_within_the_motors_limits(rig: RigUnderTest) -> None:
 
 def test_too_fast_is_refused_with_what_would_do(rig: RigUnderTest) -> None:
     """A motion beyond the machine's limits is refused, with the slower one that would be feasible."""
-    hasty = slower(rig.motions.at_speed(1.0), 20.0)
+    hasty = slower(rig.motions.at_speed(1.0), 2.0)
     answer = rig.robot.check(hasty)
     assert not answer["feasible"]
     assert answer["violations"]
@@ -32,9 +34,13 @@ def test_too_fast_is_refused_with_what_would_do(rig: RigUnderTest) -> None:
     with pytest.raises(RequestError) as refused:
         rig.robot.send(hasty)
     assert refused.value.code in (ResultCode.INFEASIBLE, ResultCode.INVALID_GOAL)
-    stretch = answer["min_time_stretch"]
-    if stretch is not None:
-        assert rig.robot.check(slower(hasty, 1.0 / stretch))["feasible"]
+    for _ in range(SUGGESTIONS):
+        stretch = answer["min_time_stretch"]
+        if answer["feasible"] or stretch is None:
+            break
+        hasty = slower(hasty, 1.0 / stretch)
+        answer = rig.robot.check(hasty)
+    assert answer["feasible"] or stretch is None
 
 
 @pytest.mark.rig(position_limits=True)
