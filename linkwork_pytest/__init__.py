@@ -8,6 +8,7 @@ linkwork's, must not end their runs of pytest, which ask for no rig.
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
     if pluginmanager.has_plugin(PLUGIN):
         return
     try:
-        pluginmanager.import_plugin(PLUGIN)
+        import_module(PLUGIN)
     except ImportError:
         if any(word == "--rig" or word.startswith("--rig=") for word in sys.argv):
             raise
+    else:
+        pluginmanager.import_plugin(PLUGIN)
