@@ -127,9 +127,16 @@ class Supervisor:
             or self.state is State.STOPPING
             or self.brakes.changing
             or self.course.busy
-            or any(order.kind is OrderKind.DIFFERENCE for order in self._pending)
+            or self._waits_for_its_tick
             or (not self.moving and self._watch.connected and not bool(np.all(np.abs(self._v) <= AT_REST)))
         )
+
+    @property
+    def _waits_for_its_tick(self) -> bool:
+        """Whether time must run for an order to come: one of the shadow, or any while a goal is paused."""
+        if self.course.goal is not None and self._pending:
+            return True
+        return any(order.kind is OrderKind.DIFFERENCE for order in self._pending)
 
     def _stopped(self) -> None:
         """The reference rests: hold, or go on with the disable."""

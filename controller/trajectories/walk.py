@@ -23,6 +23,8 @@ Integers = NDArray[np.int64]
 
 STEP_S = 0.005
 MOST_SAMPLES = 400_000
+FEWEST_SAMPLES = 200
+"""Also of the shortest path: a peak of its jerk is met within a thousandth, slowed down or not."""
 NEWTON_STEPS = 40
 LONGEST_STEP = 0.5
 """Longest Newton step, rad or machine lengths."""
@@ -86,10 +88,10 @@ class Walk:
 def samples(knots: Floats) -> tuple[Integers, Floats]:
     """Piece and offset in it of each sample: both ends of every piece, and between them at most 5 ms apart.
 
-    On paths above half an hour they lie farther apart.
+    On paths above half an hour they lie farther apart, on paths below a second closer.
     """
     lengths = np.diff(knots)
-    step = max(STEP_S, float(knots[-1]) / MOST_SAMPLES)
+    step = min(max(STEP_S, float(knots[-1]) / MOST_SAMPLES), float(knots[-1]) / FEWEST_SAMPLES)
     parts = np.ceil(lengths / step - 1e-9).astype(np.int64).clip(1)
     piece = np.repeat(np.arange(len(lengths)), parts + 1)
     first = np.concatenate([[0], np.cumsum(parts + 1)[:-1]])

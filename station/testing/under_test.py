@@ -91,7 +91,7 @@ class RigUnderTest:
     def motions(self) -> Motions:
         """Small feasible motions of this machine: `slow`, `fast`, `of(coordinate)`, `task`."""
         self.ready()
-        return Motions(self.machine, self.positions | self.home, self.robot.check)
+        return Motions(self.machine, self.positions | self.home, lambda motion: self.robot.check(motion))
 
     @cached_property
     def holds_effort(self) -> bool:

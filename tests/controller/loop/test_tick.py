@@ -118,8 +118,8 @@ def test_pause_and_resume_reach_the_goal(rig: InProcess) -> None:
     rig.order(OrderKind.PAUSE)
     rig.until(lambda sample: sample["path_rate"] == 0.0)
     assert not rig.supervisor.busy
-    rig.run(0.5)
-    rig.order(OrderKind.RESUME)
+    rig.order(OrderKind.RESUME, at_tick=int(rig.tick()["tick"]) + 500)
+    assert rig.supervisor.busy, "time runs for what is ordered for later"
     last = rig.until(lambda sample: sample["goal_status"] == GoalStatus.SUCCEEDED)[-1]
     np.testing.assert_allclose(last["q"], values[-1, 0], atol=1e-5)
 

@@ -46,6 +46,24 @@ def test_every_violation_is_told_and_the_stretch_mends_all_of_them(scara):
     assert judged(machine, stretched)["feasible"]
 
 
+def test_the_stretch_of_a_much_too_hasty_motion_mends_it():
+    """Some milliseconds long, it is sampled as finely as when it is slowed down."""
+    machine = load("five_bar")
+
+    def out_and_back(seconds):
+        start = Start.at(machine, machine.initial_q)
+        back = [start.theta[machine.coordinate_index(name)] for name in ("left", "right")]
+        there = [back[0] + 0.3, back[1] - 0.3]
+        rest = {"velocities": [0.0, 0.0], "accelerations": [0.0, 0.0]}
+        places = ((0.0, back), (0.5 * seconds, there), (seconds, back))
+        points = [{"time_from_start_s": at, "positions": place, **rest} for at, place in places]
+        return {"trajectory": {"coordinates": ["left", "right"], "points": points}}
+
+    found = judged(machine, out_and_back(0.02))
+    assert not found["feasible"]
+    assert judged(machine, out_and_back(0.02 * found["min_time_stretch"]))["feasible"]
+
+
 @pytest.mark.parametrize(
     ("name", "named", "way"),
     [
