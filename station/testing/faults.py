@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
+from protocol.errors import NobodyThere
 from protocol.injection import FaultReport, Injected, InjectRefusal
 from station.injecting import InjectionRefused, Injector
 
@@ -20,6 +22,7 @@ class FaultDesk:
         self._period_s, self._seed = period_s, seed
         self._given: dict[str, dict[str, Any]] = {}
         """By name, the words of those given since `forget`."""
+        self._cleared = False
         self._kinds: dict[str, str] | None = None
 
     def kinds(self) -> dict[str, str]:
@@ -76,13 +79,16 @@ class FaultDesk:
         return [_told(words, told[name]) for name, words in self._given.items() if name in told]
 
     def clear(self) -> None:
-        """Ends all faults, and forgets them."""
-        if self._given:
-            self._injector.clear()
-        self._given = {}
+        """Ends all faults, also those that somebody else has left, and forgets them."""
+        if self._given or not self._cleared:
+            with suppress(InjectionRefused):  # a plant that takes no faults has none
+                self._injector.clear()
+        self._given, self._cleared = {}, True
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Ends all faults, where the plant still answers, and closes the connection."""
+        with suppress(NobodyThere):
+            self.clear()
         self._injector.close()
 
 

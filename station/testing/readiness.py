@@ -84,7 +84,9 @@ def _activate(rig: RigUnderTest) -> None:
             if error.code not in (RequestCode.NOT_CLEARED, RequestCode.WRONG_STATE):
                 raise
             rig.pass_time(SPAN_S)  # causes that are counted over a span of time pass with it
-    raise NotReady(f"it is {rig.state['state']} after {_PATIENCE_S:g} s")
+    state = rig.state
+    why = f" ({state['fault']['name']}: {state['fault']['text']})" if state["fault"] is not None else ""
+    raise NotReady(f"it is {state['state']}{why} after {_PATIENCE_S:g} s")
 
 
 def _step(rig: RigUnderTest, state: str) -> None:

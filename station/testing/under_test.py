@@ -212,8 +212,8 @@ class RigUnderTest:
 
     def clear(self) -> None:
         """Ends everything that is injected, and forgets it."""
-        if self._faults is not None:
-            self._faults.clear()
+        if self._faults is not None or (not self.daemons.owns_plant and self.daemons.plant is not None):
+            self._desk.clear()
 
     @property
     def _desk(self) -> FaultDesk:
