@@ -167,6 +167,7 @@ class Shadowing:
             self._client = None
 
     def _ended(self, client: ShadowClient, why: str, now: float) -> None:
+        self.dropped += 0 if self.in_step else client.unanswered
         status = client.close()
         self._client, self._held, self._answers = None, None, []
         self._deaths = 1 if now - self._started_s > STEADY_S else self._deaths + 1

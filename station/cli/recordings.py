@@ -47,6 +47,7 @@ def record(
     import time
 
     from station.record import record as follow
+    from timing.scheduling import pin, share_processors
 
     found = link.ask("status")
     log = Path(found["log"]) if found["log"] else None
@@ -54,6 +55,7 @@ def record(
         raise Misuse("this controller keeps no log to record from; start it without --no-log")
     if not log.exists():
         raise Misuse(f"the controller's log {log} is not on this computer; record where the controller runs")
+    pin(share_processors()[1])  # off the loop's processor, where there is another
     ticks_from = int(found["timing"]["ticks"]) if from_now else 0
     until = None if seconds is None else time.monotonic() + seconds
     alive = _alive(int(found["gateway_pid"]))
