@@ -9,6 +9,7 @@ from station.testing.collecting import Collecting
 from station.testing.options import RigOptions
 
 if TYPE_CHECKING:
+    from station.testing.attached import AttachedRig
     from station.testing.under_test import RigUnderTest
 
 
@@ -29,7 +30,7 @@ class Bench:
             self._rig = RigUnderTest(options, self._introduce)
         return self._rig
 
-    def _introduce(self, rig: RigUnderTest) -> None:
+    def _introduce(self, rig: AttachedRig) -> None:
         """A rig is there, or there again: what it is and how it runs is noted."""
         from station.testing.provenance import provenance
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from machine.names import nearest
 from station.testing.options import NONE
+from station.testing.readied import ReadyRig
 
 if TYPE_CHECKING:
     import pytest
 
-    from station.testing.under_test import RigUnderTest
 
 FAULT_KINDS = ("wire", "sensor", "actuator", "mechanism", "processor")
 
@@ -28,84 +28,84 @@ class Can:
         return not self.why
 
 
-def _motors(rig: RigUnderTest) -> str:
+def _motors(rig: ReadyRig) -> str:
     return "" if rig.machine.motors else f"{rig.name} has no motors"
 
 
-def _controller(rig: RigUnderTest) -> str:
+def _controller(rig: ReadyRig) -> str:
     if rig.options.controller == NONE:
         return "the controller under test is not linkwork's (--controller none)"
     return _motors(rig)
 
 
-def _closures(rig: RigUnderTest) -> str:
+def _closures(rig: ReadyRig) -> str:
     return "" if rig.machine.is_constrained else f"nothing closes in {rig.name}: its joints form a tree"
 
 
-def _redundant(rig: RigUnderTest) -> str:
+def _redundant(rig: ReadyRig) -> str:
     motors, freedoms = len(rig.machine.motors), rig.machine.freedoms
     return "" if motors > freedoms else f"{rig.name} has {motors} motors for {freedoms} freedoms"
 
 
-def _extra_sensors(rig: RigUnderTest) -> str:
+def _extra_sensors(rig: ReadyRig) -> str:
     sensors, freedoms = len(rig.machine.sensors), rig.machine.freedoms
     return "" if sensors > freedoms else f"{rig.name} has {sensors} sensors for {freedoms} freedoms"
 
 
-def _passive(rig: RigUnderTest) -> str:
+def _passive(rig: ReadyRig) -> str:
     driven = {motor.index for motor in rig.machine.motors}
     return "" if len(driven) < rig.machine.mechanism.nv else f"every joint of {rig.name} has a motor"
 
 
-def _gravity(rig: RigUnderTest) -> str:
+def _gravity(rig: ReadyRig) -> str:
     return "" if rig.holds_effort else f"{rig.name} needs no effort to stand still at home"
 
 
-def _brakes(rig: RigUnderTest) -> str:
+def _brakes(rig: ReadyRig) -> str:
     braked = all(motor.brake_effort > 0.0 for motor in rig.machine.motors)
     return _motors(rig) or ("" if braked else f"not every motor of {rig.name} has a brake")
 
 
-def _contacts(rig: RigUnderTest) -> str:
+def _contacts(rig: ReadyRig) -> str:
     return "" if rig.machine.mechanism.contacts else f"{rig.name} touches nothing"
 
 
-def _force_sensors(rig: RigUnderTest) -> str:
+def _force_sensors(rig: ReadyRig) -> str:
     return "" if rig.machine.force_sensors else f"{rig.name} has no force sensor"
 
 
-def _limits(rig: RigUnderTest) -> str:
+def _limits(rig: ReadyRig) -> str:
     goals = rig.machine.controller.goal_coordinates
     limited = [each for each in rig.machine.coordinates if each.name in goals]
     finite = any(abs(bound) < float("inf") for each in limited for bound in each.position)
     return "" if finite else f"no goal coordinate of {rig.name} has limits of position"
 
 
-def _task(rig: RigUnderTest) -> str:
+def _task(rig: ReadyRig) -> str:
     return _controller(rig) or ("" if rig.motions.task else f"no set of task coordinates moves {rig.name}")
 
 
-def _lockstep(rig: RigUnderTest) -> str:
+def _lockstep(rig: ReadyRig) -> str:
     return "" if rig.pace == "lockstep" else f"the rig runs at pace {rig.pace}, not in lockstep"
 
 
-def _real_time(rig: RigUnderTest) -> str:
+def _real_time(rig: ReadyRig) -> str:
     return "" if rig.pace != "lockstep" else "lockstep has no clock"
 
 
-def _truth(rig: RigUnderTest) -> str:
+def _truth(rig: ReadyRig) -> str:
     return "" if rig.daemons.owns_plant else "what the plant really does is known of our own simulator only"
 
 
-def _own(role: str) -> Callable[[RigUnderTest], str]:
-    def why(rig: RigUnderTest) -> str:
+def _own(role: str) -> Callable[[ReadyRig], str]:
+    def why(rig: ReadyRig) -> str:
         ours = rig.daemons.owns_plant if role == "plant" else rig.daemons.owns_controller
         return "" if ours else f"the {role} was not started by these tests, which leave it alone"
 
     return why
 
 
-CAPABILITIES: dict[str, Callable[[RigUnderTest], str]] = {
+CAPABILITIES: dict[str, Callable[[ReadyRig], str]] = {
     "motors": _motors,
     "controller": _controller,
     "closures": _closures,
@@ -129,7 +129,7 @@ CAPABILITIES: dict[str, Callable[[RigUnderTest], str]] = {
 """Name → why a rig cannot, "" when it can. Beside these: "inject", and "inject:KIND" of faults."""
 
 
-def can(rig: RigUnderTest, name: str) -> Can:
+def can(rig: ReadyRig, name: str) -> Can:
     """What a rig says about one capability. Raises KeyError for a name that does not exist."""
     if name == "inject" or name.startswith("inject:"):
         return Can(name, rig.cannot_inject(name.partition(":")[2]))
@@ -141,7 +141,7 @@ def can(rig: RigUnderTest, name: str) -> Can:
     return Can(name, CAPABILITIES[name](rig))
 
 
-def unmet(rig: RigUnderTest, markers: Iterable[pytest.Mark]) -> str:
+def unmet(rig: ReadyRig, markers: Iterable[pytest.Mark]) -> str:
     """Why a test with these `rig` markers cannot run on this rig; "" when it can.
 
     `@pytest.mark.rig("scara", "delta", pace="lockstep", closures=True, needs=["inject:sensor"])`: only these
@@ -163,7 +163,7 @@ def _words(wanted: Any) -> tuple[str, ...]:
     return (wanted,) if isinstance(wanted, str) else tuple(wanted)
 
 
-def _unmet(rig: RigUnderTest, name: str, wanted: object) -> str:
+def _unmet(rig: ReadyRig, name: str, wanted: object) -> str:
     if name == "pace":
         paces = _words(wanted)
         return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -10,6 +10,7 @@ from protocol.errors import NobodyThere
 from protocol.injection import FaultReport, Injected, InjectRefusal
 from station.injecting import InjectionRefused, Injector
 
+Entries = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 BEGINS = ("at_s", "at_tick", "after_ticks", "when")
 """Keys with which an entry itself says when it begins."""
 
@@ -95,3 +96,8 @@ class FaultDesk:
 def _told(words: Mapping[str, Any], report: FaultReport) -> dict[str, Any]:
     fields = ("name", "kind", "of", "state", "applied", "from_tick", "to_tick", "text")
     return {**words, **{name: getattr(report, name) for name in fields}}
+
+
+def listed(entries: Entries) -> list[Mapping[str, Any]]:
+    """One entry, or several, as a list."""
+    return [entries] if isinstance(entries, Mapping) else list(entries)

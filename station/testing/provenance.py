@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import platform
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from station.testing.under_test import RigUnderTest
+from station.testing.attached import AttachedRig
 
 
-def provenance(rig: RigUnderTest) -> dict[str, Any]:
+def provenance(rig: AttachedRig) -> dict[str, Any]:
     """Plain data: version, hashes, pace, seed, real-time means, endpoints, system."""
     machine, options = rig.machine, rig.options
     status, described = rig.robot.status, rig.robot.describe()

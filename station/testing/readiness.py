@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from protocol.codes import RequestCode
 from protocol.errors import NobodyThere, RequestError
 from station.goal import GoalFailed
-
-if TYPE_CHECKING:
-    from station.testing.under_test import RigUnderTest
+from station.testing.recorded import RecordedRig
 
 AT_HOME: Final = 1e-4
 """rad or m: so near a coordinate counts as at home."""
@@ -24,7 +22,7 @@ class NotReady(RuntimeError):
     """A rig cannot be made ready; the text says why."""
 
 
-def make_ready(rig: RigUnderTest) -> None:
+def make_ready(rig: RecordedRig) -> None:
     """Brings the rig there. What was started by the tests is started anew where nothing else helps.
 
     Raises NotReady.
@@ -42,7 +40,7 @@ def make_ready(rig: RigUnderTest) -> None:
         raise NotReady(f"{rig.name}, started anew, cannot be made ready: {error}") from error
 
 
-def _bring(rig: RigUnderTest) -> None:
+def _bring(rig: RecordedRig) -> None:
     rig.start()
     if rig.daemons.requests is None:
         rig.clear()
@@ -59,19 +57,19 @@ def _bring(rig: RigUnderTest) -> None:
         _go_home(rig)
 
 
-def _clear(rig: RigUnderTest) -> None:
+def _clear(rig: RecordedRig) -> None:
     """Ends what is injected, braked: where sensors say something else of a sudden, nothing shall follow."""
     if rig.injected:
         _brake(rig)
     rig.clear()
 
 
-def _brake(rig: RigUnderTest) -> None:
+def _brake(rig: RecordedRig) -> None:
     with suppress(RequestError):  # in fault or emergency stop it is braked already
         rig.robot.disable()
 
 
-def _activate(rig: RigUnderTest) -> None:
+def _activate(rig: RecordedRig) -> None:
     """From whatever state to active."""
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
@@ -89,7 +87,7 @@ def _activate(rig: RigUnderTest) -> None:
     raise NotReady(f"it is {state['state']}{why} after {_PATIENCE_S:g} s")
 
 
-def _step(rig: RigUnderTest, state: str) -> None:
+def _step(rig: RecordedRig, state: str) -> None:
     """One step from a state towards active."""
     robot = rig.robot
     if state == "active":
@@ -108,7 +106,7 @@ def _step(rig: RigUnderTest, state: str) -> None:
         robot.reset()
 
 
-def _go_home(rig: RigUnderTest) -> None:
+def _go_home(rig: RecordedRig) -> None:
     """Back to where the goal coordinates were when the rig was found."""
     home, here = rig.home, rig.positions
     if any(abs(here[name] - home[name]) > AT_HOME for name in home):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from controller.gateway.segment import CHUNK_BYTES
 from controller.loop.supervisor import AT_REST
@@ -13,12 +13,10 @@ from controller.records import layout_for
 from plant.truth import BUFFER_BYTES
 from protocol.errors import NobodyThere
 from protocol.results import StateResult
+from station.testing.attached import AttachedRig
 from station.testing.collected import Span
 from station.testing.record import Record
 from station.testing.tap import LogTap, TruthTap
-
-if TYPE_CHECKING:
-    from station.testing.under_test import RigUnderTest
 
 _STEP_S: Final = 0.01
 """Of the machine's time, between two looks at its state."""
@@ -28,7 +26,7 @@ _LOOK_S: Final = 0.01
 class Recorder:
     """The ticks, events and truth of one rig, from where its controller's log lies."""
 
-    def __init__(self, rig: RigUnderTest) -> None:
+    def __init__(self, rig: AttachedRig) -> None:
         """Open what there is. Raises FileNotFoundError when the controller keeps no log on this computer."""
         self._rig = rig
         self._log: LogTap | None = None

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from protocol.results import GoalResult
 from station.goal import Goal, GoalFailed
+from station.testing.faults import Entries
+from station.testing.readied import ReadyRig
 from station.testing.record import Record
 
-if TYPE_CHECKING:
-    from station.testing.under_test import RigUnderTest
-
 During = Mapping[float, str | tuple[str, Mapping[str, Any]]]
-Entries = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 _PATIENCE_S = 100.0
 
 
 def run(
-    rig: RigUnderTest,
+    rig: ReadyRig,
     goal: Mapping[str, Any] | str | Path | None,
     during: During,
     inject: Entries,
@@ -50,12 +48,7 @@ def run(
     return recorder.end(title, result, settled)
 
 
-def listed(entries: Entries) -> list[Mapping[str, Any]]:
-    """One entry, or several, as a list."""
-    return [entries] if isinstance(entries, Mapping) else list(entries)
-
-
-def _wanted(rig: RigUnderTest, goal: Mapping[str, Any] | str | Path | None) -> dict[str, Any]:
+def _wanted(rig: ReadyRig, goal: Mapping[str, Any] | str | Path | None) -> dict[str, Any]:
     if goal is None:
         return rig.motions.slow
     if isinstance(goal, Mapping):
@@ -65,21 +58,21 @@ def _wanted(rig: RigUnderTest, goal: Mapping[str, Any] | str | Path | None) -> d
     return read_trajectory_file(goal).trajectory.model_dump(exclude_none=True)
 
 
-def _begin(rig: RigUnderTest, wanted: Mapping[str, Any]) -> Goal:
+def _begin(rig: ReadyRig, wanted: Mapping[str, Any]) -> Goal:
     if "target" in wanted:
         given = dict(wanted)
         return rig.robot.move(given.pop("target"), wait=False, **given)
     return rig.robot.send(wanted)
 
 
-def _order(rig: RigUnderTest, during: During, begin: int) -> None:
+def _order(rig: ReadyRig, during: During, begin: int) -> None:
     """Requests at ticks counted from the goal's first."""
     for after_s, what in sorted(during.items()):
         method, params = (what, {}) if isinstance(what, str) else what
         rig.robot.request(method, at_tick=begin + round(after_s / rig.period_s), **params)
 
 
-def _let_time_run(rig: RigUnderTest, during: During, begin: int) -> None:
+def _let_time_run(rig: ReadyRig, during: During, begin: int) -> None:
     """Lockstep time, which stands while a goal is paused, shall run until the last of these requests."""
     if during:
         ticks = round(max(during) / rig.period_s) + 1

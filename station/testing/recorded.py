@@ -1,0 +1,51 @@
+"""A rig whose ticks are taken in, and whose time passes when a test says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from protocol.results import StateResult
+from station.testing.attached import AttachedRig
+from station.testing.options import RigOptions
+from station.testing.record import Record
+from station.testing.recorder import Recorder
+
+
+class RecordedRig(AttachedRig):
+    """An attached rig with a recorder. record: of the latest run."""
+
+    def __init__(self, options: RigOptions, introduce: Callable[[AttachedRig], None]) -> None:
+        super().__init__(options, introduce)
+        self.record: Record | None = None
+        self._recorder: Recorder | None = None
+
+    @property
+    def recorder(self) -> Recorder:
+        """What takes ticks, events and truth in."""
+        if self._recorder is None:
+            self.start()
+            self._recorder = Recorder(self)
+        return self._recorder
+
+    def pass_time(self, seconds: float) -> None:
+        """Lets so much of the machine's time pass: lockstep time runs, real time is waited for."""
+        self.recorder.pass_time(seconds)
+
+    def wait_for(self, *, state: str, within_s: float) -> StateResult:
+        """Waits for a state ("active", "fault" …), so much of the machine's time. Raises AssertionError."""
+        return self.recorder.wait_for(state, within_s)
+
+    @contextmanager
+    def recording(self, title: str = "") -> Iterator[None]:
+        """Records what happens in the block; afterwards `rig.record` holds it."""
+        self.recorder.begin()
+        yield
+        self.record = self.recorder.end(title)
+
+    def close(self) -> None:
+        """Ends what was started."""
+        if self._recorder is not None:
+            self._recorder.close()
+            self._recorder = None
+        super().close()
