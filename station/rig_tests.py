@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from machine import Machine
 from station.kernels import have_kernels
+from station.reports.evidence import evidence
 from station.reports.logs import Logs
 from station.reports.provenance import provenance
 from station.reports.report import MachineReport, Report, machine_report
@@ -52,19 +53,22 @@ def run_all(tests: RigTests, console: Console, words: Sequence[str], seconds: Ca
     if tests.run.controller is None:
         have_kernels(console)
     reports: list[MachineReport] = []
-    statuses = []
+    statuses: list[int] = []
     with _interruptible():
-        for (config, machine), label in zip(tests.machines, _labels(tests.machines), strict=True):
-            folder = tests.folder / label
-            with _progress(console, label) as show:
-                done = run_tests(tests.run, config, folder, show)
-            with console.status("reading the logs"):
-                made = machine_report(machine, done.collected, Logs(folder), done.problem)
-            made.name = label
-            reports.append(made)
-            statuses.append(_status(done, made))
-            if statuses[-1] == INTERRUPTED:
-                break
+        try:
+            for (config, machine), label in zip(tests.machines, _labels(tests.machines), strict=True):
+                folder = tests.folder / label
+                with _progress(console, label) as show:
+                    done = run_tests(tests.run, config, folder, show)
+                made = machine_report(machine, label, done.collected, done.problem)
+                reports.append(made)
+                statuses.append(_status(done, made))
+                with console.status("reading the logs"):
+                    made.evidence = evidence(machine, made.tests, Logs(folder))
+                if statuses[-1] == INTERRUPTED:
+                    break
+        except KeyboardInterrupt:  # between two machines, or while logs are read: what is known is reported
+            statuses.append(INTERRUPTED)
         report = Report(reports, provenance(words, seconds()))
         written = write_report(report, tests.folder)
     return AllDone(report, written, max(statuses) if any(statuses) or report.passed else _FAILED)

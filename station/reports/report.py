@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from machine import Machine
-from station.reports.evidence import Evidence, evidence
-from station.reports.logs import Logs
+from station.reports.evidence import Evidence
 from station.reports.provenance import without_paths
 from station.testing.collected import TestFindings, Verdict
 from station.testing.collecting import Collected
@@ -70,8 +69,11 @@ def count(tests: Sequence[TestFindings]) -> Counts:
     return {verdict: sum(test.verdict == verdict for test in tests) for verdict in VERDICTS}
 
 
-def machine_report(machine: Machine, collected: Collected, logs: Logs, problem: str = "") -> MachineReport:
-    """What a session with one machine comes to; tests that were chosen but not done are `not run`."""
+def machine_report(machine: Machine, label: str, collected: Collected, problem: str = "") -> MachineReport:
+    """What a session with one machine comes to, without evidence from its logs.
+
+    Tests that were chosen but not done are `not run`.
+    """
     problem = without_paths(problem)
     done = {test.node for test in collected.tests}
     tests = [replace(test, text=without_paths(test.text)) for test in collected.tests]
@@ -82,7 +84,7 @@ def machine_report(machine: Machine, collected: Collected, logs: Logs, problem: 
             words = name.removeprefix("test_").replace("_", " ")
             tests.append(TestFindings(node, name, words, machine.name, reason=reason))
     facts = next(iter(collected.rigs.values()), {})
-    return MachineReport(machine.name, facts, tests, evidence(machine, tests, logs), problem, machine)
+    return MachineReport(label, facts, tests, problem=problem, machine=machine)
 
 
 def as_data(report: Report) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from controller.gateway.log import Log
 from controller.gateway.segment import LogSource
 from controller.records import layout_for
 from machine import Machine
+from station.reports.evidence import evidence
 from station.reports.logs import Logs
 from station.reports.report import MachineReport, machine_report
 from station.testing.collected import FaultSeen, Number, Span, TestFindings, Tolerated
@@ -90,4 +91,6 @@ def reported(machine: Machine, log: Path, folder: Path, pace: str, seconds: floa
             collecting.begin(test.node)
             collecting.test(test)
     problem = f"ended by SIGKILL, see {Path.cwd()}/tests/a.py"
-    return machine_report(machine, read_collected(path), Logs(folder), problem)
+    made = machine_report(machine, machine.name, read_collected(path), problem)
+    made.evidence = evidence(machine, made.tests, Logs(folder))
+    return made

@@ -5,13 +5,17 @@ The fixture `rig` of these tests is an empty one: no daemon is started.
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from machine import load
 from station.cli.failures import Misuse
 from station.cli.rig import _check, _machines
+from station.rig_tests import RigTests, run_all
 from station.testing.collecting import Collected
 from station.testing.running import Done, RigRun, run_tests
 
@@ -95,6 +99,24 @@ def test_ctrl_c_ends_the_test_under_way_and_keeps_what_was_done(tests: Path) -> 
     done = run(tests, "first or waits or last", press)
     assert (done.problem, done.status) == ("interrupted", 130)
     assert [test.name for test in done.collected.tests] == ["test_first"]
+
+
+def test_an_interrupt_while_logs_are_read_costs_the_pictures_alone(
+    tests: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("station.rig_tests.evidence", interrupted)
+    asked = RigTests(
+        RigRun((str(tests),), controller="none", keyword="first"),
+        [("scara", load("scara"))] * 2,
+        tests.parent / "report",
+    )
+    done = run_all(asked, Console(file=io.StringIO()), ["rig", "test"], lambda: 1.0)
+    assert done.status == 130
+    assert [machine.name for machine in done.report.machines] == ["scara"]
+    assert "The first is passed." in done.written.html.read_text()
 
 
 def test_what_pytest_cannot_run_is_told_in_its_words(tests: Path) -> None:
