@@ -15,7 +15,7 @@ from protocol.errors import NobodyThere, RequestError
 from protocol.request_client import RequestClient
 
 CONNECT_S = 3.0
-START_S = 300.0
+START_S = 900.0
 PLANT_S = 10.0
 """How long a plant that runs is given to be found by the controller."""
 WAITED_FOR = ("enable", "move", "send")
