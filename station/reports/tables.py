@@ -24,7 +24,11 @@ _UNITS: Final = {
     "_N": "N", "_ms": "ms", "_hz": "Hz", "_s": "s", "_m": "m",
 }  # fmt: skip
 """Ends of keys, and the units they say."""
-_SHOWN: Final = frozenset({"name", "kind", "of", "from_tick", "to_tick", "applied", "text", "id", "seed"})
+_SHOWN: Final = frozenset(
+    {"kind", "of", "from_tick", "to_tick", "state", "applied", "text", "id", "seed", "name"}
+    | {"wire", "sensor", "actuator", "mechanism", "processor"}
+)
+"""Keys whose values are told elsewhere, or say how it stands now."""
 
 
 def mark(verdict: Verdict) -> Markup:
@@ -181,15 +185,14 @@ def _row(
 
 def injected(told: Mapping[str, Any]) -> list[Markup | str]:
     """An injected fault in words: its kind, of what, and with what numbers."""
-    kind = str(told.get("kind") or next(iter(told), "fault")).replace("_", " ")
+    kind = str(told.get("kind") or next(iter(told), "fault")).replace(".", ": ").replace("_", " ")
     of = told.get("of")
-    name = told.get("name")
     settings = [
         _setting(key, value)
         for key, value in told.items()
         if key not in _SHOWN and value is not None and not isinstance(value, (dict, list))
     ]
-    small = ", ".join([*([str(name)] if name and name != kind else []), *settings])
+    small = ", ".join(settings)
     return [f"{kind}, {of}" if of else kind, element("small", small) if small else None or ""]
 
 
