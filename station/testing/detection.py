@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from controller.loop.faults import FAULTS, FaultCode
 from controller.loop.states import State
 from machine.names import nearest
 from station.testing.collected import FaultSeen
-
-if TYPE_CHECKING:
-    from station.testing.record import Record
-
-
-VIOLATIONS = (
-    "PATH_TOLERANCE_VIOLATED",
-    "GOAL_TOLERANCE_VIOLATED",
-    "FORCE_TOLERANCE_VIOLATED",
-    "CONTACT_LOST",
-)
-"""Results of goals by which what was injected may be found out, too."""
+from station.testing.happened import VIOLATIONS, Happened
 
 
 class FaultWatch:
@@ -28,7 +17,7 @@ class FaultWatch:
     Raises KeyError for a code that does not exist.
     """
 
-    def __init__(self, record: Record, names: tuple[str, ...]) -> None:
+    def __init__(self, record: Happened, names: tuple[str, ...]) -> None:
         known = [*(code.name for code in FaultCode if code), *VIOLATIONS]
         for name in names:
             if name not in known:
