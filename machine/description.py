@@ -182,6 +182,7 @@ class Machine:
     (`plant.set`, command line). `coordinates` has the limits of every coordinate in the mechanism's order,
     `joints` those of its nv freedoms. `initial_q` (nq) and `initial_v` (nv) are read-only and obey the
     constraints; `assembly` tells how they were found. The
+    `plant_set` are the settings of the plant that were given beside the file.
     `closed_form` names the explicit solution of the plant's closures that the file asks for. The
     hashes are hex SHA-256 texts: of what both ends of the device link must agree on, of the two models'
     physics, and of everything.
@@ -213,6 +214,7 @@ class Machine:
     assembly: Assembly
     closed_form: str | None = None
     regions: tuple[Region, ...] = ()
+    plant_set: tuple[str, ...] = ()
 
     @property
     def is_constrained(self) -> bool:

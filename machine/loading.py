@@ -91,18 +91,20 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         assembly=assembly,
         closed_form=file.closed_form,
         regions=regions(file),
+        plant_set=tuple(plant_set),
     )
 
 
 def plant_mechanism_with(machine: Machine, plant_set: Sequence[str]) -> Mechanism:
-    """Build a loaded machine's plant mechanism once more, with these settings; see `load`.
+    """Build a loaded machine's plant mechanism once more, with settings beyond its own; see `load`.
 
     Raises MachineError with every problem found.
     """
     document = parse_yaml(machine.source_text, machine.path)
     file = _checked(document.data, document)
     mechanism = _built(file, document)
-    plant_file, plant_mechanism = _plant(file, mechanism, document, plant_set)
+    settings = [*machine.plant_set, *plant_set]
+    plant_file, plant_mechanism = _plant(file, mechanism, document, settings)
     return _touching(file, plant_file, mechanism, plant_mechanism, machine.initial_q)[1]
 
 

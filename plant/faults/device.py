@@ -5,28 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from machine import Machine
-from machine.problems import MachineError
 from plant.device import Device
 from plant.events import Events
+from plant.faults.desk import Desk
 from plant.faults.effects import Site
 from plant.faults.faults import Faults
-from plant.faults.kinds import capabilities
 from plant.faults.machinery import FaultyMachinery
-from plant.faults.timeline import Impossible, TimeLine, from_data
+from plant.faults.timeline import TimeLine
 from plant.faults.wire import COMMANDS, STATES, Passing, Wire
 from plant.session import Greeting, Hearing, Owner
 from protocol.codes import Pace
 from protocol.errors import ProtocolError
 from protocol.handshake import Hello
-from protocol.injection import (
-    FaultProblem,
-    Injected,
-    InjectRefusal,
-    InjectRefused,
-    Lost,
-    read_inject,
-    read_lost,
-)
+from protocol.injection import Lost, read_lost
 from protocol.link import CommandCodec, StateCodec, kind_of
 from protocol.sockets import DeviceServer
 
@@ -34,8 +25,8 @@ from protocol.sockets import DeviceServer
 class FaultyDevice(Device):
     """A Device whose machinery, link and time have faults.
 
-    `open`: whether anybody may inject more. In lockstep a tick whose state does not come through is told of
-    by `lost`, and the controller's own `lost` lets time go on without a command.
+    `open_to_all`: whether anybody may inject more. In lockstep a tick whose state does not come through is
+    told of by `lost`, and the controller's own `lost` lets time go on without a command.
     """
 
     machinery: FaultyMachinery
@@ -63,7 +54,7 @@ class FaultyDevice(Device):
             )
         )
         self.faults = Faults(Site(machine, machinery, self.wire), events.say)
-        self._open = open_to_all
+        self.desk = Desk(machine, self.faults, server.send, is_open=open_to_all)
         self._heard_seq = self._passed_seq = self._told_seq = -1
         if line is not None:
             self.faults.give(line, from_file=True)
@@ -80,6 +71,7 @@ class FaultyDevice(Device):
     def sense(self) -> None:
         """What is over ends and what is due begins; then the machine is measured."""
         faults = self.faults
+        self.desk.look()
         faults.begin(self.machinery.tick)
         super().sense()
         faults.look()
@@ -138,7 +130,8 @@ class FaultyDevice(Device):
     def _hear_other(self, peer: bytes, kind: str, message: bytes) -> Hearing | bool:
         """An inject, or the word that time goes on without a command."""
         if kind == "inject":
-            self._hear_inject(peer, message)
+            clocked = self.seat.taken and not self.wire.lockstep
+            self.desk.hear(peer, message, clocked=clocked)
             return True
         lost, owner = read_lost(message), self.seat.owner
         if lost is None or owner is None or lost.session != owner.session:
@@ -156,64 +149,6 @@ class FaultyDevice(Device):
         self.wire.lockstep = hello.pace is Pace.LOCKSTEP
         self.faults.enter(self.machinery.tick)
         super()._enter(hello, peer)
-
-    # -- injecting ---------------------------------------------------------------------------------------
-
-    def _hear_inject(self, peer: bytes, message: bytes) -> None:
-        try:
-            asked = read_inject(message)
-        except ProtocolError as error:
-            self.server.send(peer, InjectRefused(code=InjectRefusal.MALFORMED, text=str(error)).pack())
-            return
-        faults = self.faults
-        names: list[str] = []
-        if asked.faults:
-            if not self._open:
-                self._refuse_inject(peer, asked.id)
-                return
-            try:
-                line = from_data(
-                    {"seed": asked.seed, "faults": asked.faults},
-                    self.machine,
-                    hardware=self._hardware,
-                    taken=faults.taken,
-                    given=faults.names,
-                )
-            except MachineError as error:
-                self.server.send(peer, _refusal(asked.id, error).pack())
-                return
-            faults.give(line)
-            names = list(line.names)
-        tick, first = self.machinery.tick, faults.first
-        answer = Injected(
-            id=asked.id,
-            tick=-1 if first is None else tick - first,
-            time_s=tick * self.period_s,
-            names=names,
-            faults=faults.reports(),
-            kinds=capabilities(self.machine, hardware=self._hardware),
-        )
-        self.server.send(peer, answer.pack())
-
-    @property
-    def _hardware(self) -> bool:
-        return self.machinery.simulated is None
-
-
-def _refusal(number: int, error: MachineError) -> InjectRefused:
-    code = InjectRefusal.UNSUPPORTED if isinstance(error, Impossible) else InjectRefusal.INVALID
-    problems = [
-        FaultProblem(
-            key=each.key,
-            message=each.message,
-            found=each.found,
-            allowed=each.allowed[:4096],
-            remedy=each.remedy,
-        )
-        for each in error.problems
-    ]
-    text = "; ".join(f"{each.key}: {each.message}" for each in error.problems)
-    return InjectRefused(id=number, code=code, text=text[:4096], problems=problems)
 
 
 def _refused(read: Any) -> bool:

@@ -38,7 +38,8 @@ class Faults:
         for number, (entry, name) in enumerate(zip(line.entries, line.names, strict=True)):
             effect = None
             if not isinstance(entry, Clear):
-                effect = make_effect(entry, self.site, stream(line.seed, number))
+                random = stream(line.seed, number)
+                effect = make_effect(entry, self.site, random, line.built.get(number))
             fault = Fault(entry, name, self.site.period_s, effect, now)
             self._all.append(fault)
             self._waiting.append(fault)

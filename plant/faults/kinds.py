@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Discriminator, Tag
 
 from machine import Machine
+from multibody.mechanism import Mechanism
 from plant.faults.actuator_entries import ACTUATOR
 from plant.faults.driving import ACTUATOR_EFFECTS
 from plant.faults.effects import Effect, Site
@@ -48,8 +49,14 @@ AnyEntry = Annotated[Union[_MEMBERS], Discriminator(kind_of)]  # type: ignore[va
 """Any entry of a time line."""
 
 
-def make_effect(entry: Entry, site: Site, random: np.random.Generator) -> Effect:
-    """What makes an entry act."""
+def make_effect(
+    entry: Entry, site: Site, random: np.random.Generator, built: Mechanism | None = None
+) -> Effect:
+    """What makes an entry act; `built` is the mechanism that it asks for."""
+    if isinstance(entry, MECHANISM):
+        from plant.faults.mechanism import MECHANISM_EFFECTS  # its kernels are for simulated machines
+
+        return MECHANISM_EFFECTS[entry.kind](entry, site, built)
     return _MAKERS[entry.kind](entry, site, random)
 
 
@@ -65,17 +72,9 @@ def capabilities(machine: Machine, *, hardware: bool) -> dict[str, str]:
     return found
 
 
-def _changed(entry: Any, site: Site, random: np.random.Generator) -> Effect:
-    from plant.faults.mechanism import MECHANISM_EFFECTS  # its kernels are for simulated machines
-
-    effect: Effect = MECHANISM_EFFECTS[entry.kind](entry, site, random)
-    return effect
-
-
 _MAKERS: dict[str, Callable[[Any, Site, np.random.Generator], Effect]] = {
     **WIRE_EFFECTS,
     **SENSOR_EFFECTS,
     **ACTUATOR_EFFECTS,
-    **{each.kind: _changed for each in MECHANISM},
     Stall.kind: stall,
 }

@@ -9,9 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from machine.loading import plant_mechanism_with
 from multibody.mechanism import Mechanism
 from multibody.projection import TOLERANCE, correct_position, correct_velocity, position_residual
 from multibody.rows import constraint_rows
@@ -26,16 +24,18 @@ _CORRECTIONS: Final = 50
 
 
 class _Changing:
-    """An effect on a running simulation."""
+    """An effect on a running simulation; `built`: the mechanism as it will be."""
 
-    def __init__(self, entry: Any, site: Site, random: np.random.Generator) -> None:  # noqa: ARG002
+    def __init__(self, entry: Any, site: Site, built: Mechanism | None) -> None:
         assert site.machinery.simulated is not None
         self.entry, self.site = entry, site
         self.simulated: Simulated = site.machinery.simulated
-        self.prepare()
-
-    def prepare(self) -> None:
-        """What can be made ready before the tick of the beginning."""
+        if built is not None:
+            before = site.machine.plant_mechanism
+            if not np.array_equal(before.topology, built.topology):
+                raise AssertionError("a setting of physics has changed the shape of the mechanism")
+            self.places = np.flatnonzero(before.parameters != built.parameters)
+            self.values = built.parameters[self.places]
 
     def begin(self, tick: int) -> str:
         """Changes the simulation. Raises CannotBegin."""
@@ -50,13 +50,9 @@ class _Changing:
 
 
 class Changed(_Changing):
-    """Other parameters."""
+    """Other parameters: those that differ in the mechanism as it will be."""
 
-    entry: Change
-
-    def prepare(self) -> None:
-        """Builds the mechanism as it will be, and keeps what differs."""
-        self.places, self.values = differences(self.site, self.entry.set)
+    entry: Change | Payload
 
     def begin(self, tick: int) -> str:  # noqa: ARG002
         """The parameters take over."""
@@ -77,31 +73,6 @@ class Changed(_Changing):
         left = put_back(self.simulated)
         self.simulated.simulator.look()
         return "the constraints could not be closed again" if left is None else ""
-
-
-class Laden(Changed):
-    """A point mass on a body: its mass, centre and inertia become those of both together."""
-
-    entry: Payload  # type: ignore[assignment]
-
-    def prepare(self) -> None:
-        """The body as it will be, about its new centre of mass (parallel axes)."""
-        entry, mechanism = self.entry, self.site.machine.plant_mechanism
-        body = next(each for each in mechanism.bodies if each.name == entry.of)
-        mass, at = entry.mass_kg, np.array(entry.at_m)
-        total = body.mass_kg + mass
-        com = (body.mass_kg * np.array(body.com_m) + mass * at) / total
-        inertia = (
-            np.array(body.inertia_kg_m2)
-            + about(body.mass_kg, np.array(body.com_m) - com)
-            + about(mass, at - com)
-        )
-        xx, yy, zz = np.diag(inertia)
-        numbers = [xx, yy, zz, inertia[0, 1], inertia[0, 2], inertia[1, 2]]
-        names = [f"bodies.{entry.of}.inertia_kg_m2.{part}" for part in ("xx", "yy", "zz", "xy", "xz", "yz")]
-        settings = [f"bodies.{entry.of}.mass_kg={total!r}", f"bodies.{entry.of}.com_m={com.tolist()!r}"]
-        settings += [f"{name}={float(number)!r}" for name, number in zip(names, numbers, strict=True)]
-        self.places, self.values = differences(self.site, settings)
 
 
 class Opened(_Changing):
@@ -127,24 +98,6 @@ class Opened(_Changing):
         return f"closed again, which took {done.energy_loss_J:.3g} J"
 
 
-def about(mass: float, arm: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The inertia (3 × 3, kg m²) of a point mass (kg) at the end of an arm (m)."""
-    matrix: NDArray[np.float64] = mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-    return matrix
-
-
-def differences(site: Site, settings: list[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Where the parameters of the plant's mechanism with these settings differ, and what is there then.
-
-    Raises MachineError.
-    """
-    before, after = plant_mechanism_with(site.machine, ()), plant_mechanism_with(site.machine, settings)
-    if not _same(before, after):
-        raise AssertionError("a setting of physics has changed the shape of the mechanism")
-    places = np.flatnonzero(before.parameters != after.parameters)
-    return places, after.parameters[places]
-
-
 def put_back(simulated: Simulated) -> float | None:
     """Brings the state onto the constraints of the parameters that now hold; how far q moved.
 
@@ -163,12 +116,8 @@ def put_back(simulated: Simulated) -> float | None:
     return float(np.max(np.abs(work.q - q)))
 
 
-def _same(one: Mechanism, other: Mechanism) -> bool:
-    return np.array_equal(one.topology, other.topology) and one.parameters.shape == other.parameters.shape
-
-
 MECHANISM_EFFECTS: dict[str, type[_Changing]] = {
     Change.kind: Changed,
-    Payload.kind: Laden,
+    Payload.kind: Changed,
     Open.kind: Opened,
 }

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from machine.fields import Number, Vector3, entry
+from multibody.model import Body
 from plant.faults.entries import Entry, Named
 
 _SIMULATED = "the machine is a real one: only a simulated mechanism can be changed"
@@ -37,6 +40,27 @@ class Payload(Entry):
     of: Named = entry("The body that carries it")
     mass_kg: Number = entry("Its mass", "kg", gt=0)
     at_m: Vector3 = entry("Where it is, in the body's frame", "m", default=[0.0, 0.0, 0.0])
+
+    def settings(self, body: Body) -> list[str]:
+        """The body with the mass on it, in the words of --plant-set: about the new centre, parallel axes."""
+        at = np.array(self.at_m)
+        total = body.mass_kg + self.mass_kg
+        com = (body.mass_kg * np.array(body.com_m) + self.mass_kg * at) / total
+        inertia = np.array(body.inertia_kg_m2)
+        inertia += about(body.mass_kg, np.array(body.com_m) - com) + about(self.mass_kg, at - com)
+        name = f"bodies.{self.of}"
+        parts = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
+        return [
+            f"{name}.mass_kg={total!r}",
+            f"{name}.com_m={com.tolist()!r}",
+            *(f"{name}.inertia_kg_m2.{part}={float(inertia[at])!r}" for part, at in parts.items()),
+        ]
+
+
+def about(mass: float, arm: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The inertia (3 × 3, kg m²) of a point mass (kg) at the end of an arm (m)."""
+    matrix: NDArray[np.float64] = mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    return matrix
 
 
 class Open(Entry):

@@ -10,6 +10,7 @@ from machine.loading import plant_mechanism_with
 from machine.problems import MachineError, Problem
 from machine.unknown import unknown
 from machine.yaml import Document
+from multibody.mechanism import Mechanism
 from plant.faults.actuator_entries import ActuatorEntry, Friction, Stick
 from plant.faults.conditions import parse_condition
 from plant.faults.entries import Entry
@@ -25,6 +26,8 @@ class Naming:
     def __init__(self, machine: Machine, document: Document, *, hardware: bool) -> None:
         self.machine, self._document, self._hardware = machine, document, hardware
         self.problems: list[Problem] = []
+        self.built: dict[int, Mechanism] = {}
+        """The mechanisms that entries ask for, by their places in the list."""
         self._sensors = {sensor.joint: sensor for sensor in machine.sensors}
         self._motors = {motor.joint: motor for motor in machine.motors}
         self._force_sensors = [sensor.name for sensor in machine.force_sensors]
@@ -56,10 +59,13 @@ class Naming:
             if entry.of not in names:
                 self.unknown(index, "of", entry.of, "constraint", names)
         elif isinstance(entry, Payload):
-            if entry.of not in self.machine.plant_mechanism.body_names:
-                self.unknown(index, "of", entry.of, "body", self.machine.plant_mechanism.body_names)
+            bodies = {body.name: body for body in self.machine.plant_mechanism.bodies}
+            if entry.of in bodies:
+                self._build(index, "mass_kg", entry.settings(bodies[entry.of]))
+            else:
+                self.unknown(index, "of", entry.of, "body", list(bodies))
         elif isinstance(entry, Change):
-            self._change(index, entry)
+            self._build(index, "set", entry.set)
 
     def _condition(self, index: int, text: str) -> None:
         known = names_of(self.machine)
@@ -125,13 +131,14 @@ class Naming:
         if self._hardware and isinstance(entry, Friction) and entry.of not in self._sensors:
             self.note(index, "of", f"the speed of {entry.of} is not measured", entry.of)
 
-    def _change(self, index: int, entry: Change) -> None:
+    def _build(self, index: int, key: str, settings: Sequence[str]) -> None:
+        """The mechanism as the entry wants it."""
         try:
-            plant_mechanism_with(self.machine, entry.set)
+            self.built[index] = plant_mechanism_with(self.machine, settings)
         except MachineError as error:
             for each in error.problems:
-                found = each.found or ", ".join(entry.set)
-                self.note(index, "set", f"{each.key}: {each.message}", found, each.allowed, each.remedy)
+                found = each.found or ", ".join(settings)
+                self.note(index, key, f"{each.key}: {each.message}", found, each.allowed, each.remedy)
 
 
 def names_of(machine: Machine) -> list[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from machine.names import meant
 from machine.problems import MachineError, Problem, shown
 from machine.validation import validate
 from machine.yaml import Document, read_yaml
+from multibody.mechanism import Mechanism
 from plant.faults.entries import Clear, Entry
 from plant.faults.kinds import CLASSES, AnyEntry
 from plant.faults.naming import Naming
@@ -38,11 +39,12 @@ def schema() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class TimeLine:
-    """Checked entries. `names` are those of the entries, given or made."""
+    """Checked entries. `names` are theirs, given or made; `built` the mechanisms of those that change it."""
 
     seed: int
     entries: tuple[Entry, ...]
     names: tuple[str, ...]
+    built: Mapping[int, Mechanism] = field(default_factory=dict)
 
 
 class Impossible(MachineError):
@@ -104,7 +106,7 @@ def check_timeline(
         raise MachineError(naming.problems)
     if cannot:
         raise Impossible(cannot)
-    return TimeLine(file.seed, tuple(entries), tuple(names))
+    return TimeLine(file.seed, tuple(entries), tuple(names), naming.built)
 
 
 def _made(entry: Entry, index: int, taken: Collection[str]) -> str:

@@ -9,7 +9,7 @@ from machine import load
 from multibody.dynamics import dynamics
 from multibody.functions import mass_matrix, point_position
 from multibody.rows import constraint_rows
-from plant.faults.mechanism import about
+from plant.faults.mechanism_entries import about
 from plant.faults.simulated import Simulated
 from tests.plant.faults.line import Line
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -131,6 +132,27 @@ def test_a_session_that_begins_later_counts_its_own_ticks() -> None:
     line.run(14)
     found = report(line, "off")
     assert (found.from_tick, found.from_s) == (12, pytest.approx((11 + 12) * 1e-3))
+
+
+def test_by_a_clock_the_machine_file_is_read_beside_the_ticks_and_others_wait_their_turn() -> None:
+    line = Line(MACHINE, pace=Pace.DEVICE)
+    line.run(3)
+    heavy = {"name": "heavy", "mechanism": "payload", "of": "lift_link", "mass_kg": 1}
+    for number, fault in enumerate((heavy, BIAS, {**heavy, "of": "nobody"})):
+        line.device.hear(OTHER, Inject(id=number + 1, faults=[fault]).pack())
+    deadline = time.monotonic() + 60.0
+    while len(line.queue.to_others) < 3:
+        assert time.monotonic() < deadline
+        line.run(1)
+    first, second, third = (read_answer(line.queue.to_others.popleft()) for _ in range(3))
+    assert isinstance(first, Injected)
+    assert isinstance(second, Injected)
+    assert isinstance(third, InjectRefused)
+    assert (first.id, second.id, third.id) == (1, 2, 3)
+    assert first.names == ["heavy"]
+    assert first.faults[0].from_tick == first.tick > 3
+    line.run(1)
+    assert report(line, "heavy").state == "acting"
 
 
 def test_many_faults_are_remembered_up_to_a_bound(monkeypatch) -> None:
