@@ -70,6 +70,15 @@ class Clear(Entry):
         return self
 
     @property
+    def at_once(self) -> bool:
+        """Whether it waits for nothing but the next tick."""
+        return self.when is None and all(getattr(self, key) is None for key in BEGINS)
+
+    def frees(self, names: set[str]) -> None:
+        """Takes out of a set the names that may be used again after it."""
+        names.difference_update(set(names) if self.clear == "all" else {self.clear})
+
+    @property
     def about(self) -> str:
         """What is cleared."""
         return self.clear

@@ -49,8 +49,16 @@ class Faults:
 
     @property
     def taken(self) -> set[str]:
-        """Names of faults that wait or act."""
-        return {fault.name for fault in (*self._waiting, *self._acting)}
+        """Names of faults that wait or act, but for those that the next tick will clear."""
+        found: set[str] = set()
+        for fault in self._all:
+            if fault.state not in (WAITING, ACTING):
+                continue
+            if not isinstance(fault.entry, Clear):
+                found.add(fault.name)
+            elif fault.entry.at_once:
+                fault.entry.frees(found)
+        return found
 
     @property
     def names(self) -> set[str]:

@@ -87,20 +87,22 @@ def check_timeline(
     entries: list[Entry] = file.faults
     names: list[str] = []
     cannot: list[Problem] = []
-    earlier = set(given)
+    earlier, busy = set(given), set(taken)
     own = {each.name for each in entries if each.name}
     for index, each in enumerate(entries):
         if hardware and each.hardware:
             cannot.append(document.problem(("faults", index), each.hardware, found=each.kind))
         else:
             naming.check(index, each)
-        name = each.name or _made(each, index, {*taken, *names, *own})
-        if name in taken or name in names:
+        name = each.name or _made(each, index, {*busy, *names, *own})
+        if name in busy or name in names:
             naming.note(index, "name", "another fault has this name", name, remedy="choose another")
         if isinstance(each, Clear) and each.clear != "all" and each.clear not in earlier:
             naming.unknown(index, "clear", each.clear, "fault given before", sorted({*earlier, "all"}))
         if not isinstance(each, Clear):
             earlier.add(name)
+        elif each.at_once:
+            each.frees(busy)
         names.append(name)
     if naming.problems:
         raise MachineError(naming.problems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 
 from protocol.codes import Mode, Pace
 from protocol.injection import InjectRefusal, read_lost
+from station.cli.app import build
+from station.cli.failures import run
 from station.injecting import InjectionRefused, Injector
 from tests.plant.conftest import SLIDER
 
@@ -26,6 +29,12 @@ def config(tmp_path: Path) -> Path:
     path = tmp_path / "slider.yaml"
     path.write_text(SLIDER.replace("AXIS", "[1, 0, 0]").replace("period_s: 0.001", "period_s: 0.25"))
     return path
+
+
+def command(plant: Any, *words: str) -> int:
+    """The exit status of `linkwork inject` with these words."""
+    argv = ["inject", "--plant", plant.endpoint, *words]
+    return run(lambda: build()(argv, prog_name="linkwork", standalone_mode=False), as_json=False)
 
 
 def exchange(me: Any, pace: Pace) -> list[tuple[int, int] | None]:
@@ -63,7 +72,7 @@ def _next(me: Any, pace: Pace, seq: int, fresh: bool, tick: int) -> Any:
 
 
 def test_a_daemon_loses_the_same_in_lockstep_and_by_the_controllers_clock(
-    config: Path, start_plant, controller
+    config: Path, start_plant, controller, tmp_path, capsys
 ) -> None:
     plant = start_plant(config, "--inject")
     runs = []
@@ -83,6 +92,20 @@ def test_a_daemon_loses_the_same_in_lockstep_and_by_the_controllers_clock(
         assert injector.report("drop1").state == "ended"
         with pytest.raises(LookupError, match="drop1"):
             injector.report("nobody")
+    line = tmp_path / "line.yaml"
+    line.write_text("seed: 3\nfaults:\n  - {name: off, sensor: bias, of: slide, by_m: 1}\n")
+    assert command(plant, str(line)) == 0
+    assert "off (sensor.bias of slide) begins at tick" in capsys.readouterr().out
+    assert command(plant, "--clear", "off", "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["faults"][-1]["name"], len(answer["names"])) == ("off", 1)
+    line.write_text("faults:\n  - {sensor: bias,\n     of: slied, by_m: 1}\n")
+    assert command(plant, str(line)) == 2
+    assert "line.yaml:3:10: error: faults[0].of: no sensor has this name" in capsys.readouterr().err
+    assert command(plant, "--fault", "{mechanism: open, of: nothing}") == 2
+    assert "faults[0].of" in capsys.readouterr().err
+    assert command(plant) == 0
+    assert "wire.jitter" in capsys.readouterr().err
     said = [event for event in plant.events if event["event"] == "fault"]
     assert {event["what"] for event in said} == {"begins", "ends"}
     assert plant.end() == 0

@@ -83,6 +83,11 @@ def test_clearing_ends_what_acts_and_forgets_what_waits() -> None:
     assert states == {"now": ("cleared", 0, 6), "later": ("cleared", None, None)}
     line.inject({"name": "now", **BIAS})
     assert len(biased(line, 3)) == 2, "a name that is free again may be used again"
+    line.inject({"clear": "all"})
+    assert isinstance(line.inject({"name": "now", **BIAS}), Injected), "though no tick has come meanwhile"
+    assert isinstance(line.inject({"clear": "now"}, {"name": "now", **BIAS}), Injected)
+    assert isinstance(line.inject({"name": "now", **BIAS}), InjectRefused)
+    assert len(biased(line, 3)) == 3
 
 
 def test_a_clear_of_a_time_line_leaves_what_stands_after_it() -> None:
