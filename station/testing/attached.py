@@ -29,6 +29,8 @@ class AttachedRig:
         self.machine: Machine = load(options.config)
         self.daemons = Daemons(self.machine, options)
         self.findings: TestFindings | None = None
+        self.renewals: list[str] = []
+        """Why daemons were started anew, each time."""
         self._introduce = introduce
         self._robot: Robot | None = None
         self._faults: FaultDesk | None = None
@@ -140,8 +142,9 @@ class AttachedRig:
                 self._robot.__exit__(None, None, None)
             self._robot = None
 
-    def renew(self) -> None:
-        """Ends everything that is ours; it is started anew when it is needed."""
+    def renew(self, why: str) -> None:
+        """Ends everything that is ours; it is started anew when it is needed. why: for the report."""
+        self.renewals.append(why)
         self.close()
         self.daemons = Daemons(self.machine, self.options)
 

@@ -26,6 +26,7 @@ def provenance(rig: AttachedRig) -> dict[str, Any]:
         "pace": described["pace"],
         "law": status["law"] or described["law"],
         "seed": options.seed,
+        "renewals": list(rig.renewals),
         "period_s": described["period_s"],
         "real_time": status["real_time"],
         "plant": options.plant or "own",

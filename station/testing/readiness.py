@@ -33,7 +33,7 @@ def make_ready(rig: RecordedRig) -> None:
     except (RequestError, NobodyThere, GoalFailed, NotReady, OSError) as error:
         if not rig.daemons.owns_plant:
             raise NotReady(f"{rig.name} cannot be made ready: {error}") from error
-    rig.renew()
+        rig.renew(str(error))
     try:
         _bring(rig)
     except (RequestError, NobodyThere, GoalFailed) as error:
