@@ -46,6 +46,7 @@ from multibody.rank import (
     admitted,
     exchange,
     factor,
+    factor_rows,
     forward_substitute,
     particular,
     reflect_back,
@@ -56,15 +57,30 @@ from multibody.vectors import Rows
 from multibody.views import block, fill, matrix, vector
 
 
+@part
+def _right_side(p: Rows, t: Integers, w: Rows) -> None:
+    """The right side b, with the lost rows replaced."""
+    scaled_right_side(t, p, w, 1.0, B)
+    if vector(t, w, RANKING)[LOST] > 0.0:
+        replace_lost_rows(p, t, w)
+
+
 @kernel(ON_MECHANISM)
 def constrained_terms(p: Rows, t: Integers, w: Rows) -> None:
     """From q, v and effort: M, h, friction, the rows and their factors, lost ones replaced."""
     dynamics(p, t, w)
     constraint_rows(p, t, w)
     factor(p, t, w)
-    scaled_right_side(t, p, w, 1.0, B)
-    if vector(t, w, RANKING)[LOST] > 0.0:
-        replace_lost_rows(p, t, w)
+    _right_side(p, t, w)
+
+
+@kernel(ON_MECHANISM)
+def motion_terms(p: Rows, t: Integers, w: Rows) -> None:
+    """`constrained_terms` without looking how near other ranks are."""
+    dynamics(p, t, w)
+    constraint_rows(p, t, w)
+    factor_rows(p, t, w)
+    _right_side(p, t, w)
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, VECTOR))

@@ -66,7 +66,7 @@ NEAR_AT, FAR_AT = 0.02, 0.04
 
 
 @kernel(ON_MECHANISM)
-def factor(p: Rows, t: Integers, w: Rows) -> None:
+def factor_rows(p: Rows, t: Integers, w: Rows) -> None:
     """After `constraint_rows`: QR of the scaled rows, and the decision on their rank."""
     factored, exchanges, reflected = (
         matrix(t, w, FACTORED, t[NV]),
@@ -78,9 +78,10 @@ def factor(p: Rows, t: Integers, w: Rows) -> None:
     for i in range(t[N_ROWS]):
         for k in range(t[NV]):
             factored[i, k] = rows[i] * a[i, k] * columns[k]
-    code = 1.0
+    code = weight = 1.0
     for c in range(t[N_CONSTRAINTS]):
-        code += on[c] * 2.0 ** (c % 50)
+        code += on[c] * weight
+        weight = 2.0 * weight if c % 50 < 49 else 1.0
     if ranking[SWITCHED] != code and ranking[SWITCHED] != 0.0:
         ranking[ORDINARY] = ranking[LOST] = 0.0
     ranking[SWITCHED] = code
@@ -90,18 +91,26 @@ def factor(p: Rows, t: Integers, w: Rows) -> None:
     ranking[ORDINARY] = max(ranking[ORDINARY], rank)
     ranking[LOST] = ranking[ORDINARY] - rank
     ranking[REPLACED] = 0.0
-    ranking[SMALLEST] = _smallest(factored, rank, vector(t, w, RIGHT_SIDE)) / reference
-    square = 0.0
-    for i in range(rank, t[N_ROWS]):
-        for k in range(rank, t[NV]):
-            square += factored[i, k] * factored[i, k]
-    ranking[DROPPED] = math.sqrt(square) / reference
-    smallest = ranking[SMALLEST] if rank > 0 and ranking[LOST] == 0.0 else 0.0
-    if ranking[NEAR] == 0.0 and smallest < NEAR_AT and ranking[ORDINARY] > 0.0:
-        ranking[NEAR] = 1.0
-        ranking[PASSAGES] += 1.0
-    elif smallest > FAR_AT:
-        ranking[NEAR] = 0.0
+
+
+@part
+def back_substitute(factored: Rows, rank: int, x: Rows) -> None:
+    """x := R1⁻¹ x, in place; its first `rank` entries."""
+    for i in range(rank - 1, -1, -1):
+        entry = x[i]
+        for k in range(i + 1, rank):
+            entry -= factored[i, k] * x[k]
+        x[i] = entry / factored[i, i]
+
+
+@part
+def forward_substitute(factored: Rows, rank: int, x: Rows) -> None:
+    """x := R1'⁻¹ x, in place; its first `rank` entries."""
+    for i in range(rank):
+        entry = x[i]
+        for k in range(i):
+            entry -= factored[k, i] * x[k]
+        x[i] = entry / factored[i, i]
 
 
 @part
@@ -125,23 +134,29 @@ def _smallest(factored: Rows, rank: int, x: Rows) -> float:
 
 
 @part
-def back_substitute(factored: Rows, rank: int, x: Rows) -> None:
-    """x := R1⁻¹ x, in place; its first `rank` entries."""
-    for i in range(rank - 1, -1, -1):
-        entry = x[i]
-        for k in range(i + 1, rank):
-            entry -= factored[i, k] * x[k]
-        x[i] = entry / factored[i, i]
+def look_around(p: Rows, t: Integers, w: Rows) -> None:
+    """After `factor_rows`: the smallest singular value kept, what was dropped, passages of branch poses."""
+    factored, ranking = matrix(t, w, FACTORED, t[NV]), vector(t, w, RANKING)
+    reference, rank = vector(t, p, REFERENCE_SIZE)[0], int(ranking[RANK])
+    ranking[SMALLEST] = _smallest(factored, rank, vector(t, w, RIGHT_SIDE)) / reference
+    square = 0.0
+    for i in range(rank, t[N_ROWS]):
+        for k in range(rank, t[NV]):
+            square += factored[i, k] * factored[i, k]
+    ranking[DROPPED] = math.sqrt(square) / reference
+    smallest = ranking[SMALLEST] if rank > 0 and ranking[LOST] == 0.0 else 0.0
+    if ranking[NEAR] == 0.0 and smallest < NEAR_AT and ranking[ORDINARY] > 0.0:
+        ranking[NEAR] = 1.0
+        ranking[PASSAGES] += 1.0
+    elif smallest > FAR_AT:
+        ranking[NEAR] = 0.0
 
 
-@part
-def forward_substitute(factored: Rows, rank: int, x: Rows) -> None:
-    """x := R1'⁻¹ x, in place; its first `rank` entries."""
-    for i in range(rank):
-        entry = x[i]
-        for k in range(i):
-            entry -= factored[k, i] * x[k]
-        x[i] = entry / factored[i, i]
+@kernel(ON_MECHANISM)
+def factor(p: Rows, t: Integers, w: Rows) -> None:
+    """After `constraint_rows`: QR of the scaled rows, the decision on their rank, and how near others are."""
+    factor_rows(p, t, w)
+    look_around(p, t, w)
 
 
 @part

@@ -15,8 +15,8 @@ def _rotate(a: Rows, vectors: Rows, i: int, j: int) -> None:
     if a[i, j] == 0.0:
         return
     ratio = (a[j, j] - a[i, i]) / (2.0 * a[i, j])
-    tangent = math.copysign(1.0, ratio) / (abs(ratio) + math.hypot(1.0, ratio))
-    c = 1.0 / math.hypot(1.0, tangent)
+    tangent = math.copysign(1.0, ratio) / (abs(ratio) + math.sqrt(1.0 + ratio * ratio))
+    c = 1.0 / math.sqrt(1.0 + tangent * tangent)
     s = tangent * c
     for k in range(a.shape[0]):
         x, y = a[k, i], a[k, j]

@@ -12,30 +12,57 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.laws.damp import RATE_PER_S
-from controller.laws.driving import BEYOND, FREE, LEVERAGE, SHARE, drive, words
+from controller.laws.driving import BEYOND, drive, words
 from controller.laws.feedback import lag, wanted_acceleration
 from controller.laws.law import Floats, LawReport, Reference
 from machine import Machine
 from multibody import Workspace
-from multibody.compiling import BUFFER, INTEGERS, MATRIX, ON_MECHANISM, TOPOLOGY, VECTOR, float64, kernel
-from multibody.constrained import constrained_terms, least_motion
+from multibody.compiling import (
+    BUFFER,
+    FLAGS,
+    INTEGERS,
+    MATRIX,
+    ON_MECHANISM,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    float64,
+    kernel,
+)
+from multibody.constrained import constrained_terms, motion_in_basis, motion_terms
 from multibody.coordinates import coordinates
-from multibody.layout import BASIS, JDV, NV, RANK, RANKING, SUM_V, VDOT, J
+from multibody.layout import BASIS, JDV, NV, RANK, RANKING, RIGHT_SIDE, SUM_V, THETA, VDOT, J, V
 from multibody.linear import lu_apply, lu_factor
+from multibody.rank import admitted, particular
 from multibody.views import block, fill, matrix, vector
 
 Integers = NDArray[np.int64]
 
 
 @kernel(ON_MECHANISM)
-def evaluate_closed(p: Floats, t: Integers, w: Floats) -> None:
-    """At the workspace's state: M, h, friction, the coordinates, `BASIS`, and in `VDOT` the x with A x = b
-    that is shortest in the mass metric.
-    """
-    constrained_terms(p, t, w)
+def evaluate_motion(p: Floats, t: Integers, w: Floats) -> None:
+    """At the workspace's state: M, h, friction, coordinates, `BASIS`, and in `VDOT` some x with A x = b."""
+    motion_terms(p, t, w)
+    particular(p, t, w, vector(t, w, RIGHT_SIDE), vector(t, w, VDOT))
+    admitted(p, t, w)
+    coordinates(p, t, w)
+
+
+@kernel(ON_MECHANISM)
+def shorten(p: Floats, t: Integers, w: Floats) -> None:  # noqa: ARG001  the arguments of every kernel
+    """After `evaluate_motion`: `VDOT` becomes the x with A x = b that is shortest in the mass metric."""
     zero = vector(t, w, SUM_V)
     fill(zero, 0.0)
-    least_motion(p, t, w, zero, vector(t, w, VDOT))
+    motion_in_basis(t, w, t[NV] - int(vector(t, w, RANKING)[RANK]), zero, vector(t, w, VDOT))
+
+
+@kernel(ON_MECHANISM)
+def evaluate_closed(p: Floats, t: Integers, w: Floats) -> None:
+    """The same with the shortest x, and with how near other ranks are (rank.py)."""
+    constrained_terms(p, t, w)
+    particular(p, t, w, vector(t, w, RIGHT_SIDE), vector(t, w, VDOT))
+    admitted(p, t, w)
+    shorten(p, t, w)
     coordinates(p, t, w)
 
 
@@ -76,6 +103,36 @@ def closed_acceleration(
     return ratio
 
 
+_LAW = (PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, *(VECTOR,) * 3, FLAGS, float64, float64)
+_DRIVES = (INTEGERS, VECTOR, VECTOR, INTEGERS, *(VECTOR,) * 4)
+
+
+@kernel(float64(*_LAW, *_DRIVES))
+def closed_inverse_dynamics(
+    p: Floats, t: Integers, w: Floats, index: Integers, theta: Floats, velocity: Floats, acceleration: Floats,
+    wraps: NDArray[np.bool_], omega: float, zeta: float,
+    motor: Integers, most: Floats, preload: Floats, pivots: Integers, room: Floats, scratch: Floats,
+    force: Floats, told: Floats,
+) -> float:  # fmt: skip
+    """After `evaluate_motion`: `wanted_acceleration`, `closed_acceleration` and `drive`, one after the other.
+
+    room: for two vectors (nv), two (k) and a matrix (k × k). Returns the smallest pivot ratio of J Λ; force
+    is written from 1e-12 on.
+    """
+    nv, k = t[NV], len(index)
+    accelerations, tasks = block(room, 0, 2, nv), block(room, 2 * nv, 2, k)
+    u, coast, task, z = accelerations[0], accelerations[1], tasks[0], tasks[1]
+    rows = block(room, 2 * nv + 2 * k, k, k)
+    wanted_acceleration(
+        vector(t, w, THETA), matrix(t, w, J, nv), vector(t, w, JDV), vector(t, w, V), wraps, index,
+        theta, velocity, acceleration, omega, zeta, task,
+    )  # fmt: skip
+    ratio: float = closed_acceleration(t, w, index, task, rows, pivots, z, u, coast)
+    if ratio >= 1e-12:
+        drive(p, t, w, motor, most, preload, u, coast, scratch, force, told)
+    return ratio
+
+
 class Motors:
     """The motors of one machine with closures, as the kernels want them. `freedoms`: of the machine.
 
@@ -91,7 +148,7 @@ class Motors:
         self.most = np.array([motor.max_effort for motor in motors])
         self.preload = np.zeros(len(motors)) if preload is None else preload
         self.report = LawReport() if report is None else report
-        self._scratch, self._told = np.zeros(words(nv, len(motors))), np.ones(3)
+        self.scratch, self.told = np.zeros(words(nv, len(motors))), np.ones(3)
         self._allocation = None
         if len(motors) > machine.freedoms:
             from controller.laws.redundant import Allocation
@@ -103,39 +160,41 @@ class Motors:
 
         coast: the acceleration (both nv) that is given whatever remains of u. See `LawReport` for the rest.
         """
-        told, report = self._told, self.report
-        drive(*ahead.arguments, self.index, self.most, self.preload, u, coast, self._scratch, force, told)
-        report.leverage = float(told[LEVERAGE])
-        report.share = float(told[SHARE])
+        scratch, told = self.scratch, self.told
+        drive(*ahead.arguments, self.index, self.most, self.preload, u, coast, scratch, force, told)
+        self.tell(force)
+
+    def tell(self, force: Floats) -> None:
+        """After `drive`: reports what it told; where the motors are at their limits, allots force anew."""
+        report = self.report
+        report.leverage, report.share, free = self.told.tolist()
         if report.share == BEYOND and self._allocation is not None:
-            report.share = self._allocation(self._scratch, int(told[FREE]), self.preload, force)
+            report.share = self._allocation(self.scratch, int(free), self.preload, force)
 
 
 class ClosedInverseDynamics:
     """Projected inverse dynamics with passive joints; also what `hold` uses."""
 
     def __init__(self, machine: Machine, motors: Motors) -> None:
-        nv, k = machine.mechanism.nv, machine.freedoms
         self._omega = machine.controller.bandwidth_rad_s
         self._zeta = machine.controller.damping_ratio
         self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
         self._motors = motors
-        self._task, self._z = np.zeros(k), np.zeros(k)
-        self._u, self._coast = np.zeros(nv), np.zeros(nv)
-        self._rows, self._pivots = np.zeros((k, k)), np.zeros(k, np.int64)
+        nv, k = machine.mechanism.nv, machine.freedoms
+        self._pivots, self._room = np.zeros(k, np.int64), np.zeros(2 * nv + 2 * k + k * k)
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
         """See `Law`."""
-        wanted_acceleration(
-            ahead.theta, ahead.J, ahead.Jdv, ahead.v, self._wraps, reference.index, reference.theta,
-            reference.velocity, reference.acceleration, self._omega, self._zeta, self._task,
-        )  # fmt: skip
-        ratio: float = closed_acceleration(
-            *ahead.arguments[1:], reference.index, self._task, self._rows, self._pivots, self._z,
-            self._u, self._coast,
+        motors = self._motors
+        if len(reference.index) != motors.freedoms:
+            return 0.0
+        ratio: float = closed_inverse_dynamics(
+            *ahead.arguments, reference.index, reference.theta, reference.velocity, reference.acceleration,
+            self._wraps, self._omega, self._zeta, motors.index, motors.most, motors.preload,
+            self._pivots, self._room, motors.scratch, force, motors.told,
         )  # fmt: skip
         if ratio >= 1e-12:
-            self._motors.drive(ahead, self._u, self._coast, force)
+            motors.tell(force)
         return ratio
 
     def lag(self, period_s: float) -> float:
@@ -158,7 +217,7 @@ class ClosedFloat:
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:  # noqa: ARG002 - a float has no reference
         """See `Law`."""
         self._still.q[:], self._still.v[:] = ahead.q, 0.0
-        evaluate_closed(*self._still.arguments)
+        evaluate_motion(*self._still.arguments)
         self._motors.drive(self._still, self._rest, self._rest, force)
         return 1.0
 
@@ -176,6 +235,7 @@ class ClosedDamp:
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:  # noqa: ARG002 - damping has no reference
         """See `Law`."""
+        shorten(*ahead.arguments)
         np.multiply(ahead.v, -RATE_PER_S, out=self._u)
         self._u += ahead.vdot
         self._motors.drive(ahead, self._u, ahead.vdot, force)

@@ -88,9 +88,9 @@ class BrakeSequence:
     @property
     def mode(self) -> Mode:
         """The mode to send with the command."""
-        return Mode.EFFORT if self.phase in (Phase.RELEASING, Phase.RELEASED) else Mode.BRAKE
+        return Mode.EFFORT if self.phase is Phase.RELEASED or self.phase is Phase.RELEASING else Mode.BRAKE
 
     @property
     def changing(self) -> bool:
         """Whether the sequence is under way."""
-        return self.phase in self._lasts_s
+        return self.phase is not Phase.RELEASED and self.phase is not Phase.BRAKED

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from machine import Machine
 from machine.assembly import admitted as admitted_in_units
 from machine.assembly import independent
-from multibody import Workspace, layout
-from multibody.compiling import BUFFER, INTEGERS, MATRIX, PARAMETERS, TOPOLOGY, VECTOR, kernel, part, void
-from multibody.layout import BASIS, COLUMN_SCALE, NV, RANK, RANKING
+from multibody.compiling import BUFFER, FLAGS, INTEGERS, PARAMETERS, TOPOLOGY, VECTOR, kernel, part, void
+from multibody.layout import BASIS, COLUMN_SCALE, NV, RANK, RANKING, Q
 from multibody.views import block, vector
 
 Floats = NDArray[np.float64]
@@ -30,7 +29,9 @@ CLEAR = 1e-3
 """Determinant (of unit rows) from which a sign counts."""
 JUMP, BEYOND_MEASURED = 0.3, 5.0
 """Way of a passive joint within one tick, scaled, and over that of the measured ones, that is a jump."""
-ORIENTATION, SIGN = range(2)
+ORIENTATION, SIGN, NUMBER, KNOWN = range(4)
+"""Of the memory; then follow q of the last tick, its basis with unit rows (k × nv), and scratch."""
+_HEAD = 4
 
 
 @part
@@ -56,20 +57,18 @@ def determinant(a: Floats) -> float:
     return found
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, MATRIX, VECTOR, VECTOR))
-def follow_branch(
-    p: Floats, t: Integers, w: Floats, measured: Integers, kept: Floats, scratch: Floats, told: Floats
-) -> None:
-    """After `admitted`: renews told, the orientation of the basis and the sign (0 as long as unknown).
-
-    measured (k): the joints that tell the pose; kept (k × nv): the basis before, with unit rows; scratch:
-    k·nv + k² numbers. Where the closures have lost a row nothing is renewed.
-    """
+@part
+def _orient(p: Floats, t: Integers, w: Floats, measured: Integers, memory: Floats) -> None:
+    """Renews `ORIENTATION` and `SIGN` (0 as long as unknown), but not where the closures have lost a row."""
     nv, k = t[NV], len(measured)
-    if nv - int(vector(t, w, RANKING)[RANK]) != k:
+    if k == 0 or nv - int(vector(t, w, RANKING)[RANK]) != k:
         return
-    basis, columns = block(w, t[BASIS], k, nv), vector(t, p, COLUMN_SCALE)
-    unit, square = block(scratch, 0, k, nv), block(scratch, k * nv, k, k)
+    basis, columns, at = block(w, t[BASIS], k, nv), vector(t, p, COLUMN_SCALE), _HEAD + nv
+    kept, unit, square = (
+        block(memory, at, k, nv),
+        block(memory, at + k * nv, k, nv),
+        block(memory, at + 2 * k * nv, k, k),
+    )
     for i in range(k):
         size = 0.0
         for c in range(nv):
@@ -82,22 +81,49 @@ def follow_branch(
             square[i, j] = 0.0
             for c in range(nv):
                 square[i, j] += kept[i, c] * unit[j, c]
-    if told[ORIENTATION] == 0.0:
-        told[ORIENTATION] = 1.0
+    if memory[ORIENTATION] == 0.0:
+        memory[ORIENTATION] = 1.0
     elif determinant(square) < 0.0:
-        told[ORIENTATION] = -told[ORIENTATION]
+        memory[ORIENTATION] = -memory[ORIENTATION]
     for i in range(k):
         for c in range(nv):
             kept[i, c] = unit[i, c]
         for j in range(k):
             square[i, j] = unit[i, measured[j]]
-    hold = told[ORIENTATION] * determinant(square)
+    hold = memory[ORIENTATION] * determinant(square)
     if abs(hold) > CLEAR:
-        told[SIGN] = 1.0 if hold > 0.0 else -1.0
+        memory[SIGN] = 1.0 if hold > 0.0 else -1.0
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, FLAGS, VECTOR))
+def follow_branch(
+    p: Floats, t: Integers, w: Floats, measured: Integers, sensed: NDArray[np.bool_], memory: Floats
+) -> None:
+    """After an estimate with its basis: renews memory, of which `NUMBER` is the assembly.
+
+    measured (k, or none): the joints that tell the pose; sensed (nv): which joints have sensors.
+    """
+    nv, q, columns = t[NV], vector(t, w, Q), vector(t, p, COLUMN_SCALE)
+    before, sign = block(memory, _HEAD, 1, nv)[0], memory[SIGN]
+    _orient(p, t, w, measured, memory)
+    far = least = 0.0
+    for c in range(nv):
+        way = abs(q[c] - before[c]) / columns[c]
+        if sensed[c]:
+            least = max(least, way)
+        else:
+            far = max(far, way)
+        before[c] = q[c]
+    jumped = far > JUMP and far > BEYOND_MEASURED * least
+    if memory[KNOWN] != 0.0 and (memory[SIGN] != sign or jumped):
+        memory[NUMBER] = -memory[NUMBER]
+    memory[KNOWN] = 1.0
 
 
 class Branch:
-    """`number`: 1 the assembly of the initial pose, or in which the machine was first seen; −1 another."""
+    """What `follow_branch` is given: `memory[NUMBER]` is 1 in the assembly of the initial pose, or in which
+    the machine was first seen; −1 in another.
+    """
 
     def __init__(self, machine: Machine) -> None:
         mechanism = machine.mechanism
@@ -105,35 +131,15 @@ class Branch:
         sensors = [sensor.joint for sensor in machine.sensors]
         names = independent(mechanism, admitted_in_units(mechanism, machine.initial_q), sensors)
         self._measured = np.array([mechanism.joint_index(name) for name in names], np.int64)
-        every = [sensor.index for sensor in machine.sensors]
-        self._sensed = np.array(every, np.int64)
-        self._passive = np.array([joint for joint in range(nv) if joint not in every], np.int64)
-        t = mechanism.topology
-        self._columns = mechanism.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
-        self._kept, self._scratch = np.zeros((k, nv)), np.zeros(k * nv + k * k)
-        self._told, self._before = np.zeros(2), np.zeros(nv)
-        self._first = 0.0
-        self.number = 1
+        self._sensed = np.zeros(nv, np.bool_)
+        self._sensed[[sensor.index for sensor in machine.sensors]] = True
+        if len(names) != k or self._sensed.all():
+            self._measured = np.zeros(0, np.int64)
+        self.memory = np.zeros(_HEAD + nv + 2 * k * nv + k * k)
+        self.arguments = (self._measured, self._sensed, self.memory)
+        self.forget()
 
     def forget(self) -> None:
         """The assembly in which the machine is seen next counts as that of the initial pose."""
-        self._told.fill(0.0)
-        self._first, self.number = 0.0, 1
-
-    def follow(self, now: Workspace) -> None:
-        """After an estimate: renews `number`."""
-        if not len(self._passive):
-            return
-        told, known = self._told, self._first != 0.0
-        before = told[SIGN]
-        if len(self._measured) == len(self._kept):
-            follow_branch(*now.arguments, self._measured, self._kept, self._scratch, told)
-        if known and (told[SIGN] != before or self._jumped(now.q)):
-            self.number = -self.number
-        self._first = 1.0
-        self._before[:] = now.q[: len(self._before)]
-
-    def _jumped(self, q: Floats) -> bool:
-        way = np.abs(q[: len(self._before)] - self._before) / self._columns
-        far = float(way[self._passive].max())
-        return far > JUMP and far > BEYOND_MEASURED * float(way[self._sensed].max())
+        self.memory[:_HEAD] = 0.0
+        self.memory[NUMBER] = 1.0

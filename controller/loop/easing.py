@@ -25,6 +25,11 @@ class Easing:
         """Whether the goal is slower than it was asked for."""
         return self.told < 1.0
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing has limited the motion for long."""
+        return self.told == 1.0 and self._factor == 1.0
+
     def update(self, dt: float, *, limited: bool) -> bool:
         """One tick of dt seconds. True when `told` has changed."""
         if limited:

@@ -18,99 +18,75 @@ import numpy as np
 from numpy.typing import NDArray
 
 from machine import Machine
-from multibody.compiling import FLAGS, INTEGERS, VECTOR, boolean, float64, int64, kernel
+from multibody.compiling import part
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_READ = (VECTOR, VECTOR, INTEGERS, FLAGS, VECTOR, VECTOR, *(float64,) * 3, boolean, boolean, *(VECTOR,) * 4)
+BEFORE, SLOPE, TO_Q, TO_V, WEIGHT = range(5)
+"""Rows of an estimator's table, one number a sensor: last reading, filtered difference, the two targets, and
+one over the sensor's deviation.
+"""
 
 
-@kernel(int64(*_READ))
+@part
 def read_sensors(
-    q_measured: Floats,
-    v_measured: Floats,
-    joint: Integers,
-    has_velocity: NDArray[np.bool_],
-    before: Floats,
-    slope: Floats,
-    dt: float,
-    cut_off_hz: float,
-    bandwidth: float,
-    first: bool,
-    predicted: bool,
-    q: Floats,
-    v: Floats,
-    to_q: Floats,
-    to_v: Floats,
-) -> int:
-    """Writes to_q and to_v, one a sensor; returns the first sensor whose reading is not finite, or −1.
+    q_measured: Floats, v_measured: Floats, joint: Integers, has_velocity: NDArray[np.bool_], table: Floats,
+    dt: float, cut_off_hz: float, bandwidth: float, first: bool, predicted: bool, fresh: bool,
+    q: Floats, v: Floats,
+) -> int:  # fmt: skip
+    """Writes the targets of the table; returns the first sensor whose reading is not finite, or −1.
 
-    q and v (nv) hold the prediction if `predicted`, else what is left of the last estimate. `before` keeps
-    the last readings, `slope` their filtered difference; `first` starts both afresh. `bandwidth` is the
-    observer's in rad/s, 0 for the difference alone. Nothing is written on failure.
+    q and v (nv) hold the prediction if `predicted`, else what is left of the last estimate; without a `fresh`
+    reading, or after one that is not finite, the targets are these. `first` starts the filtered difference
+    afresh. dt: seconds since the last reading (of the device); `bandwidth` is the observer's in rad/s, 0 for
+    the difference alone.
     """
-    for i in range(len(joint)):
-        if not (np.isfinite(q_measured[i]) and np.isfinite(v_measured[i])):
-            return i
+    bad = -1
+    for i in range(len(joint) if fresh else 0):
+        if bad < 0 and not (np.isfinite(q_measured[i]) and np.isfinite(v_measured[i])):
+            bad = i
+    if bad >= 0 or not fresh:
+        for i in range(len(joint)):
+            table[TO_Q, i], table[TO_V, i] = q[joint[i]], v[joint[i]]
+        return bad
     blend = 1.0 - np.exp(-2.0 * np.pi * cut_off_hz * dt)
     z = np.exp(-bandwidth * dt)
     for i in range(len(joint)):
         if first:
-            slope[i] = 0.0
+            table[SLOPE, i] = 0.0
         elif dt > 0.0:
-            slope[i] += blend * ((q_measured[i] - before[i]) / dt - slope[i])
-        before[i] = to_q[i] = q_measured[i]
+            table[SLOPE, i] += blend * ((q_measured[i] - table[BEFORE, i]) / dt - table[SLOPE, i])
+        table[BEFORE, i] = table[TO_Q, i] = q_measured[i]
         if has_velocity[i]:
-            to_v[i] = v_measured[i]
+            table[TO_V, i] = v_measured[i]
         elif predicted and bandwidth > 0.0:
             j = joint[i]
             error = q_measured[i] - q[j]
-            to_q[i] = q[j] + (1.0 - z * z) * error
-            to_v[i] = v[j]
+            table[TO_Q, i] = q[j] + (1.0 - z * z) * error
+            table[TO_V, i] = v[j]
             if dt > 0.0:
-                to_v[i] += (1.0 - z) ** 2 / dt * error
+                table[TO_V, i] += (1.0 - z) ** 2 / dt * error
         else:
-            to_v[i] = slope[i]
+            table[TO_V, i] = table[SLOPE, i]
     return -1
 
 
 class Estimator:
-    """Reads the sensors. `q` and `v` (one a sensor): what the measured joints should take."""
+    """The sensors of one machine, as the kernels want them: `wiring` is (joint, has_velocity, table)."""
 
     def __init__(self, machine: Machine) -> None:
         sensors, settings = machine.sensors, machine.controller.estimator
-        self._joint = np.array([sensor.index for sensor in sensors], np.int64)
-        self._has_velocity = np.array([sensor.velocity for sensor in sensors], np.bool_)
-        self._before, self._slope = np.zeros(len(sensors)), np.zeros(len(sensors))
-        self._cut_off_hz = settings.difference_cut_off_hz
-        observes = settings.velocity == "observer"
-        self._bandwidth = settings.observer_bandwidth_rad_s if observes else 0.0
-        self._first = True
-        self.q, self.v = np.zeros(len(sensors)), np.zeros(len(sensors))
+        has_velocity = np.array([sensor.velocity for sensor in sensors], np.bool_)
+        joint, self.table = (
+            np.array([sensor.index for sensor in sensors], np.int64),
+            np.zeros((5, len(sensors))),
+        )
+        self.wiring = (joint, has_velocity, self.table)
+        self.cut_off_hz = settings.difference_cut_off_hz
+        self.bandwidth = settings.observer_bandwidth_rad_s if settings.velocity == "observer" else 0.0
+        self.first = True
+        """Whether nothing is known of the past: the next reading starts afresh."""
         unmeasured = len(sensors) < machine.mechanism.nv
-        self.predicts = unmeasured or bool(self._bandwidth and not np.all(self._has_velocity))
+        self.predicts = unmeasured or bool(self.bandwidth and not np.all(has_velocity))
         """Whether every tick needs the model's prediction, not only those without a fresh state."""
-
-    def reset(self) -> None:
-        """Forgets the past: the next reading starts afresh."""
-        self._first = True
-
-    def update(
-        self, q_measured: Floats, v_measured: Floats, dt: float, q: Floats, v: Floats, *, predicted: bool
-    ) -> int:
-        """Reads; q and v (nv) are those of the model. Returns the sensor that gave no finite number, or −1.
-
-        dt: seconds since the last reading (of the device). After a failure the targets are what they were.
-        """
-        bad: int = read_sensors(
-            q_measured, v_measured, self._joint, self._has_velocity, self._before, self._slope, dt,
-            self._cut_off_hz, self._bandwidth, self._first, predicted, q, v, self.q, self.v,
-        )  # fmt: skip
-        if bad < 0:
-            self._first = False
-        return bad
-
-    def keep(self, q: Floats, v: Floats) -> None:
-        """Without a reading: the measured joints should stay where the model has them."""
-        self.q[:], self.v[:] = q[self._joint], v[self._joint]

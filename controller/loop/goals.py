@@ -199,6 +199,8 @@ class Follow:
 
     def ease(self, dt: float, *, limited: bool) -> bool:
         """Slows the goal down while something limits its motion; whether it is slower than asked for."""
+        if not limited and self._easing.idle:
+            return False
         if self._easing.update(dt, limited=limited) and not (self.paused or self.stopping or self.arrived):
             self._aim(self._wanted)
         return self._easing.active and not self.stopping

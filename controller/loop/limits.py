@@ -7,7 +7,7 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
-from multibody.compiling import INTEGERS, VECTOR, float64, int64, kernel
+from multibody.compiling import INTEGERS, MATRIX, VECTOR, float64, int64, kernel
 
 Floats = NDArray[np.float64]
 
@@ -31,24 +31,17 @@ class Limited(IntFlag):
     CONSTRAINT_FORCE = 64
 
 
-@kernel(int64(VECTOR, INTEGERS, float64, VECTOR, VECTOR, float64, float64, VECTOR, VECTOR))
+@kernel(int64(VECTOR, INTEGERS, float64, MATRIX, float64, *(VECTOR,) * 4))
 def limit_effort(
-    force: Floats,
-    motor: NDArray[np.int64],
-    share: float,
-    max_effort: Floats,
-    max_rate: Floats,
-    blend: float,
-    dt: float,
-    wanted: Floats,
-    sent: Floats,
-) -> int:
+    force: Floats, motor: NDArray[np.int64], share: float, bounds: Floats, blend: float,
+    last: Floats, wanted: Floats, sent: Floats, out: Floats,
+) -> int:  # fmt: skip
     """From the law's force (per joint) to the effort sent (per motor), N m or N; returns Limited bits.
 
     `motor` says which joint each motor drives, `share` how much of the law's effort is wanted while brakes
-    change, `blend` is the first-order filter's share of the new value, 1 without a filter. `sent` holds the
-    last command on entry. Writes `wanted` and `sent`; returns −1 − i, and leaves `sent` as it was, when entry
-    i is not finite.
+    change, `bounds` (motors × 2) the largest effort and its largest change in a tick, `blend` is the
+    first-order filter's share of the new value, 1 without a filter. `last` is the command before. Writes
+    `wanted`, and the command to `sent` and `out`; returns −1 − i when entry i is not finite.
     """
     limited = 0
     for i in range(len(motor)):
@@ -57,21 +50,20 @@ def limit_effort(
             return -1 - i
     share_of_change = 1.0
     for i in range(len(motor)):
-        change, step = abs(blend * (wanted[i] - sent[i])), max_rate[i] * dt
+        change, step = abs(blend * (wanted[i] - last[i])), bounds[i, 1]
         if change > step:
             share_of_change, limited = min(share_of_change, step / change), limited | 2
     for i in range(len(motor)):
-        last = sent[i]
-        effort = wanted[i]
+        effort, most = wanted[i], bounds[i, 0]
         if blend < 1.0 or share_of_change < 1.0:
-            effort = last + share_of_change * blend * (wanted[i] - last)
-        if effort > max_effort[i]:
-            effort, limited = max_effort[i], limited | 1
-        elif effort < -max_effort[i]:
-            effort, limited = -max_effort[i], limited | 1
+            effort = last[i] + share_of_change * blend * (wanted[i] - last[i])
+        if effort > most:
+            effort, limited = most, limited | 1
+        elif effort < -most:
+            effort, limited = -most, limited | 1
         if not np.isfinite(effort):
             return -1 - i
-        sent[i] = effort
+        sent[i] = out[i] = effort
     return limited
 
 

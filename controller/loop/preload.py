@@ -22,13 +22,12 @@ class Preload:
         self._step = self._most * (machine.controller.period_s / RAMP_S)
         self._wanted = np.array([one.effort for one in settings])
         self.now = self._wanted.copy()
-        self._there = True
+        self.changing = False
 
     def advance(self) -> None:
-        """One tick."""
-        if not self._there:
-            self.now += np.clip(self._wanted - self.now, -self._step, self._step)
-            self._there = np.array_equal(self.now, self._wanted)
+        """One tick of a change."""
+        self.now += np.clip(self._wanted - self.now, -self._step, self._step)
+        self.changing = not np.array_equal(self.now, self._wanted)
 
     def obey(self, order: Order) -> OrderOutcome:
         """Takes the efforts of an order, pairs of a motor's number and its effort."""
@@ -41,5 +40,5 @@ class Preload:
             wanted[motor] = effort
         if np.array_equal(wanted, self._wanted):
             return OrderOutcome.NOTHING_TO_DO
-        self._wanted[:], self._there = wanted, False
+        self._wanted[:], self.changing = wanted, True
         return OrderOutcome.DONE

@@ -25,7 +25,8 @@ class Quality:
         self.newton_iterations = self.rank = self.branch = 0
         self.closure_residual = 0.0
         self.sigma_closures = self.sigma_motors = 1.0
-        self.constraint_force: Floats = np.full(rows, np.nan)
+        self.unknown: Floats = np.full(rows, np.nan)
+        self.constraint_force = self.unknown
         self.group, self.suspect, self.error, self.error_limit = 0, -1, 0.0, 0.0
 
     def bind(self, record: Record) -> None:

@@ -79,27 +79,33 @@ class Supervisor:
         """One tick: faults first, then the motion under way, then an order."""
         self._tick, self._time_s = tick, inputs.time_s
         self.order_id, self.order_outcome = 0, OrderOutcome.NONE
-        self._advance_ticks = max(0, self._advance_ticks - 1)
+        course, moving = self.course, self.moving
+        if self._advance_ticks:
+            self._advance_ticks -= 1
         if inputs.connected and self.state is State.UNCONFIGURED:
             self._move(Event.CONNECTED)
-        following = self.moving and self.course.goal is not None
         found = self._watch.look(
-            inputs, self._q, self._v, bad_sensor, moving=self.moving, following=following
+            inputs, self._q, self._v, bad_sensor, moving=moving, following=moving and course.goal is not None
         )
         if self._closed:
             doubt = self._beliefs.look()
             found = found or doubt
         if found is not None and self.state is not State.UNCONFIGURED:
             self.raise_fault(*found)
-        self.brakes.advance(inputs.time_s)
-        self.preload.advance()
-        self.course.advance(inputs.time_s)
+        if self.brakes.changing:
+            self.brakes.advance(inputs.time_s)
+        if self.preload.changing:
+            self.preload.advance()
+        course.advance(inputs.time_s)
         if self.moving:
-            if not self.course.check():
+            if not course.check():
                 self._move(Event.STOP)
-            if self.state is State.STOPPING and self.course.settled():
+            if self.state is State.STOPPING and course.settled():
                 self._stopped()
-        order = self._due(inputs.order)
+        if inputs.order is None and not self._pending and not self._splices:
+            order = None
+        else:
+            order = self._due(inputs.order)
         if order is not None:
             self.order_id = order.id
             self.order_outcome = self._obey(order, inputs)
@@ -116,7 +122,7 @@ class Supervisor:
     @property
     def moving(self) -> bool:
         """Whether the course, not the brake, has the machine."""
-        return self.state in (State.ACTIVE, State.STOPPING)
+        return self.state is State.ACTIVE or self.state is State.STOPPING
 
     @property
     def busy(self) -> bool:

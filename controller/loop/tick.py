@@ -50,7 +50,7 @@ SAME = 1e-6
 """Of a period: so little does one differ from another by the rounding of times."""
 LEAST_PIVOT = 1e-6
 """Pivot ratio of the goal coordinates' Jacobian below which the pose counts as singular."""
-EFFORT = int(Limited.EFFORT)
+EFFORT, LEVERAGE = int(Limited.EFFORT), int(Limited.LEVERAGE)
 _INTEGERS = struct.Struct("=25q")
 _SCALARS = struct.Struct("=11d")
 
@@ -102,20 +102,21 @@ class Tick:
             empty = machine.mechanism
             machine, parameters = own_parameters(machine)
             loads = Loads(empty, parameters)
-        self._model = model_of(machine)
+        self._estimator = Estimator(machine)
+        self._model = model_of(machine, self._estimator)
         self._now, self._ahead = self._model.now, self._model.ahead
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
-        self._max_effort = np.array([motor.max_effort for motor in machine.motors])
-        self._max_rate = np.array([motor.max_effort_rate for motor in machine.motors])
+        self._bounds = np.array(
+            [[motor.max_effort, motor.max_effort_rate * self._period_s] for motor in machine.motors]
+        )
         self._filter = filter_share(machine.controller.effort_filter_hz, self._period_s)
         self._report = LawReport()
-        self._estimator = Estimator(machine)
         self._disturbance = DisturbanceObserver(machine, self._model)
         self._reference = Reference.sized(machine.freedoms)
         self._force = np.zeros(machine.mechanism.nv)
-        self._sent = np.zeros(len(machine.motors))
-        """The last command, which acts over the period that begins with this state."""
-        self._acted = np.zeros(len(machine.motors))
+        self._sent, self._last = np.zeros((2, len(machine.motors)))
+        """The command of this tick, and the one before, which acts over the period that begins with it."""
+        self._acted = self._last
         """What acts over that period; while the state is estimated, what acted until now."""
         lags = Drives.lag(machine.motors)
         self._drives = Drives(machine.motors, self._period_s) if lags else None
@@ -134,6 +135,7 @@ class Tick:
             machine, self._now, self.quality, slot, set() if sound is None else sound
         )
         self._laws = laws_of(machine, self._report, self.supervisor.preload.now)
+        self._kind, self._law_now = LawKind.NONE, self._laws[LawKind.NONE]
         self._force_control = self.supervisor.course.pressing.control
         self._reference.forces = self._force_control.forces
         self._tuning = Tuning(machine, self._laws.values(), loads)
@@ -174,87 +176,85 @@ class Tick:
         self._count += 1
 
     def _estimate(self, inputs: Inputs, dt: float) -> None:
-        now, estimator, disturbance = self._now, self._estimator, self._disturbance
+        estimator, disturbance, model = self._estimator, self._disturbance, self._model
         predicted = self.supervisor.brakes.phase is Phase.RELEASED and (
             estimator.predicts or disturbance.on or not inputs.fresh
         )
         if predicted:
             if self._foreseen and abs(dt - self._period_s) < SAME * self._period_s:
-                self._model.come()
+                expected = model.come()
             else:
-                self._model.predict(self._motor, disturbance.with_it(self._acted), dt)
-            now.q[:], now.v[:] = self._ahead.q, self._ahead.v
-            disturbance.expect(now.v)
+                expected = model.predict(self._motor, disturbance.with_it(self._acted), dt)
+            if disturbance.on:
+                disturbance.expect(expected.v)
         self._foreseen = False
+        bad = model.observe(inputs, dt, predicted)
         if inputs.fresh:
-            self._bad_sensor = estimator.update(
-                inputs.q_measured, inputs.v_measured, dt, now.q, now.v, predicted=predicted
-            )
-        if not inputs.fresh or self._bad_sensor >= 0:
-            estimator.keep(now.q, now.v)
-        self._model.settle(estimator.q, estimator.v)
+            self._bad_sensor = bad
+            if bad < 0:
+                estimator.first = False
+                if model.compares:
+                    model.compare(inputs.q_measured)
         if not inputs.connected:
-            estimator.reset()
-            self._model.forget()
-        if inputs.fresh and self._bad_sensor < 0:
-            self._model.compare(inputs.q_measured)
+            estimator.first = True
+            model.forget()
+        self._last, self._sent = self._sent, self._last
         if self._drives is None:
-            self._acted[:] = self._sent
+            self._acted = self._last
         else:
-            self._drives.deliver(self._sent)
-            self._acted[:] = self._drives.mean
+            self._drives.deliver(self._last)
+            self._acted = self._drives.mean
         if not predicted:
             disturbance.reset()
         elif disturbance.on and inputs.fresh:
-            disturbance.update(self.supervisor.course.law, now.v, dt)
+            disturbance.update(self.supervisor.course.law, self._now.v, dt)
         if self._presses:
             self._force_control.sense(inputs, dt)
 
     def _law(self) -> None:
-        supervisor, reference = self.supervisor, self._reference
-        if self._closed:
-            self.quality.constraint_force.fill(np.nan)
-        if supervisor.brakes.phase is Phase.BRAKED:
+        supervisor, model, quality = self.supervisor, self._model, self.quality
+        course, phase, bits = supervisor.course, supervisor.brakes.phase, 0
+        quality.constraint_force = quality.unknown
+        if phase is Phase.BRAKED:
             self._force[:] = 0.0
             return
-        ahead, bits = self._ahead, 0
         if self._presses:
-            self._force_control.felt_by_joints(self._model.felt)
-        if supervisor.brakes.phase is Phase.RELEASED:
+            self._force_control.felt_by_joints(model.felt)
+        if phase is Phase.RELEASED:
             acting = self._disturbance.with_it(self._acted)
-            self._foreseen = self._model.foresee(
+            self._foreseen = model.foresee(
                 self._motor, acting, self._period_s, (AHEAD - 1.0) * self._period_s
             )
-            if self._closed:
-                self.quality.constraint_force[:] = ahead.multipliers
-            if self._bearings is not None and self._bearings.look(ahead.multipliers):
+            quality.constraint_force = model.multipliers
+            if self._bearings is not None and self._bearings.look(model.multipliers):
                 bits |= self._overloaded(self._bearings)
             if self._presses:
-                self._force_control.react(ahead.multipliers)
+                self._force_control.react(model.multipliers)
         else:
-            ahead.q[:], ahead.v[:] = self._now.q, self._now.v
-        self._model.evaluate()
-        motion = supervisor.course.motion
+            self._ahead.q[:], self._ahead.v[:] = self._now.q, self._now.v
+            model.evaluate()
+        motion, reference, report = course.motion, self._reference, self._report
         reference.fit(motion.index)
         motion.at(AHEAD * self._period_s, reference.theta, reference.velocity, reference.acceleration)
-        report = self._report
         report.leverage = report.share = 1.0
-        law = self._laws[supervisor.course.law]
-        ratio = law(ahead, reference, self._force)
+        if course.law is not self._kind:
+            self._kind, self._law_now = course.law, self._laws[course.law]
+        law = self._law_now
+        ratio = law(self._ahead, reference, self._force)
         if self._disturbance.on:
             self._force[self._motor] -= self._disturbance.effort
-        if supervisor.brakes.phase is Phase.RELEASED:
+        if phase is Phase.RELEASED:
             through_the_hold(self._force, self._motor, self._acted, law.lag(self._period_s))
         if self._drives is not None:
             self._drives.lead(self._force)
         if ratio < LEAST_PIVOT:
             supervisor.raise_fault(FaultCode.SINGULAR_POSE, -1, ratio, LEAST_PIVOT)
-        self.quality.sigma_motors = report.leverage
+        quality.sigma_motors = report.leverage
         if report.share < 1.0:
-            bits |= int(Limited.EFFORT)
+            bits |= EFFORT
         if report.leverage < WEAK_LEVERAGE:
-            bits |= int(Limited.LEVERAGE)
-        supervisor.course.limit(bits, slow=bits != 0 or self._clipped)
+            bits |= LEVERAGE
+        course.limit(bits, slow=bits != 0 or self._clipped)
 
     def _overloaded(self, bearings: BearingLoads) -> int:
         """A constraint bears more than it may: a fault, or what limits the motion."""
@@ -266,21 +266,19 @@ class Tick:
     def _limit(self, outputs: Outputs) -> None:
         supervisor, brakes = self.supervisor, self.supervisor.brakes
         if brakes.phase is Phase.BRAKED:
-            self._sent[:] = 0.0
-            self._r_law_effort[:] = 0.0
+            self._sent[:] = outputs.effort[:] = self._r_law_effort[:] = 0.0
         else:
             limited = limit_effort(
-                self._force, self._motor, brakes.share, self._max_effort, self._max_rate,
-                self._filter, self._period_s, self._r_law_effort, self._sent,
+                self._force, self._motor, brakes.share, self._bounds, self._filter, self._last,
+                self._r_law_effort, self._sent, outputs.effort,
             )  # fmt: skip
             if limited < 0:
                 supervisor.raise_fault(FaultCode.EFFORT_NOT_FINITE, -1 - limited)
-                self._sent[:] = 0.0
+                self._sent[:] = outputs.effort[:] = 0.0
             elif limited:
                 supervisor.course.limited |= limited
             self._clipped = limited > 0 and bool(limited & EFFORT)
         outputs.mode = brakes.mode
-        outputs.effort[:] = self._sent
 
     def _write(self, inputs: Inputs, outputs: Outputs) -> None:
         s, course = self.supervisor, self.supervisor.course

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from controller.loop.exchange import Inputs
 from controller.loop.faults import FaultCode
 from machine import Machine
-from multibody.compiling import FLAGS, INTEGERS, VECTOR, int64, kernel
+from multibody.compiling import FLAGS, INTEGERS, MATRIX, VECTOR, int64, kernel
 from protocol.codes import DeviceFault, DeviceStatus
 
 Floats = NDArray[np.float64]
 Found = tuple[FaultCode, int, float, float]
 _FAULT, _STO, _HOMED = (int(bit) for bit in (DeviceStatus.FAULT, DeviceStatus.STO, DeviceStatus.HOMED))
+_TROUBLE = _FAULT | _STO
 OVERSPEED = 1.25
 """A joint may exceed its velocity limit by this factor before that is a fault."""
 LIMIT_SLACK = 1e-3
@@ -27,15 +28,16 @@ JOG_MARGIN = 2e-3
 AT_REST = 1e-3
 
 
-@kernel(int64(VECTOR, VECTOR, VECTOR, VECTOR, VECTOR))
-def first_beyond(q: Floats, v: Floats, low: Floats, high: Floats, max_speed: Floats) -> int:
+@kernel(int64(VECTOR, VECTOR, MATRIX))
+def first_beyond(q: Floats, v: Floats, limits: Floats) -> int:
     """The first joint outside its position limits and moving outwards (2 i), or too fast (2 i + 1); −1 when
-    none is.
+    none is. limits (n × 3): lowest and highest position, largest speed.
     """
     for i in range(len(q)):
-        if (q[i] > high[i] and v[i] > 1e-6) or (q[i] < low[i] and v[i] < -1e-6):
+        low, high, fastest = limits[i, 0], limits[i, 1], limits[i, 2]
+        if (q[i] > high and v[i] > 1e-6) or (q[i] < low and v[i] < -1e-6):
             return 2 * i
-        if abs(v[i]) > max_speed[i]:
+        if abs(v[i]) > fastest:
             return 2 * i + 1
     return -1
 
@@ -76,6 +78,7 @@ class Watch:
         self._max_speed = OVERSPEED * np.array([joint.velocity for joint in joints])
         for motor in machine.motors:
             self._max_speed[motor.index] = min(self._max_speed[motor.index], OVERSPEED * motor.max_speed)
+        self._limits = np.column_stack([self._low, self._high, self._max_speed])
         names = machine.mechanism.coordinate_names
         home = [names.index(name) for name in machine.controller.goal_coordinates]
         self._joint_set = np.array(home) if machine.is_constrained else np.arange(len(joints))
@@ -99,14 +102,14 @@ class Watch:
             return FaultCode.LINK_LOST, -1, float(inputs.lost_in_a_row), float(self._loss_limit)
         if inputs.loss_ratio > self._loss_ratio:
             return FaultCode.LINK_LOSS_RATIO, -1, inputs.loss_ratio, self._loss_ratio
-        found = self._device(inputs, following=following)
-        if found is not None:
-            return found
+        status = inputs.device_status
+        if status & _TROUBLE or (following and not status & _HOMED):
+            return self._device(inputs)
         if bad_sensor >= 0:
             return FaultCode.MEASUREMENT_NOT_FINITE, bad_sensor, float(inputs.q_measured[bad_sensor]), np.inf
         if not moving:
             return None
-        which = first_beyond(q, v, self._low, self._high, self._max_speed)
+        which = first_beyond(q, v, self._limits)
         if which < 0:
             return None
         joint = which // 2
@@ -115,7 +118,7 @@ class Watch:
         limit = self._high[joint] if v[joint] > 0.0 else self._low[joint]
         return FaultCode.POSITION_LIMIT, joint, float(q[joint]), float(limit)
 
-    def _device(self, inputs: Inputs, *, following: bool) -> Found | None:
+    def _device(self, inputs: Inputs) -> Found:
         status = inputs.device_status
         if status & _FAULT:
             tripped = inputs.device_fault == DeviceFault.COMMAND_TIMEOUT
@@ -123,9 +126,7 @@ class Watch:
             return code, -1, float(inputs.device_fault), 0.0
         if status & _STO:
             return FaultCode.DEVICE_STO, -1, 1.0, 0.0
-        if following and not status & _HOMED:
-            return FaultCode.NOT_HOMED, -1, 0.0, 1.0
-        return None
+        return FaultCode.NOT_HOMED, -1, 0.0, 1.0
 
     def still_there(self, code: FaultCode, inputs: Inputs, v: Floats) -> bool:
         """Whether the cause of a latched fault still stands."""

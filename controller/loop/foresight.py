@@ -1,0 +1,172 @@
+"""The prediction over the delay, for a machine whose joints close on each other.
+
+Under the efforts that act, from the estimate q, v at t on, with T the period,
+
+    a₀ at t,
+    a₁ at (q + T/2 v + T²/8 a₀, v + T/2 a₀ + T²/8 j),
+    a₂ at (q + T v + T²/6 (a₀ + 2 a₁), v + T a₁),
+
+and between them the parabola a(t + s T) = a₀ + s (4 a₁ - 3 a₀ - a₂) + s² (2 a₀ - 4 a₁ + 2 a₂). Integrated, it
+is Simpson's rule at s = 1, as in Nyström's schemes, and reaches a little beyond. j is the parabola's slope at
+the end of the period before; without it a₁ would lack the third order in what depends on velocities.
+
+The workspace `near` keeps the terms of the motion where a₂ was taken: next to the state of the next tick. Its
+estimate finds the rows and their factors there (meeting.py), and its a₀ differs from a₂ by what the effort
+changed, v̇ += Λ (Λ' M Λ)⁻¹ Λ' Δτ. So a tick evaluates the dynamics twice, not four times.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controller.laws.closed import evaluate_motion
+from multibody.compiling import (
+    BUFFER,
+    INTEGERS,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    boolean,
+    float64,
+    kernel,
+    part,
+    void,
+)
+from multibody.constrained import free_forces, least_motion, motion_terms, projected
+from multibody.constrained_steps import constrained_rk4
+from multibody.layout import (
+    BALLS,
+    BASIS,
+    EFFORT,
+    NV,
+    RANK,
+    RANKING,
+    REDUCED,
+    SECOND,
+    SHIFT,
+    SUM_V,
+    VDOT,
+    Q,
+    V,
+)
+from multibody.linear import cholesky_solve
+from multibody.rotations import move
+from multibody.vectors import add, cross, times
+from multibody.views import block, copy, fill, table, vector
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@part
+def under(t: Integers, w: Floats, effort: Floats) -> None:
+    """After `least_motion`: `VDOT` under another effort (nv) than `EFFORT`, which becomes this one."""
+    nv = t[NV]
+    free = nv - int(vector(t, w, RANKING)[RANK])
+    basis, before, vdot = block(w, t[BASIS], free, nv), vector(t, w, EFFORT), vector(t, w, VDOT)
+    z = vector(t, w, SHIFT)[:free]
+    for i in range(free):
+        z[i] = 0.0
+        for c in range(nv):
+            z[i] += basis[i, c] * (effort[c] - before[c])
+    cholesky_solve(block(w, t[REDUCED], free, free), z)
+    for i in range(free):
+        for c in range(nv):
+            vdot[c] += basis[i, c] * z[i]
+    copy(effort, before)
+
+
+@part
+def go(t: Integers, q: Floats, v: Floats, rate: Floats, mean: Floats, seconds: float) -> None:
+    """q := q after so many seconds at the mean velocity `mean`, which began with v and the acceleration rate.
+
+    Rotations do not commute: to the mean angular velocity belongs seconds²/12 v × v̇. mean is overwritten.
+    """
+    balls = table(t, BALLS, 2)
+    for i in range(balls.shape[0]):
+        k = balls[i, 0]
+        turn = cross((v[k], v[k + 1], v[k + 2]), (rate[k], rate[k + 1], rate[k + 2]))
+        own = (mean[k], mean[k + 1], mean[k + 2])
+        mean[k], mean[k + 1], mean[k + 2] = add(own, times(seconds * seconds / 12.0, turn))
+    move(t, q, mean, seconds)
+
+
+@part
+def act(t: Integers, w: Floats, motor: Integers, sent: Floats, felt: Floats) -> None:
+    """`EFFORT` := the forces felt (nv) and the efforts sent to the joints `motor`."""
+    effort = vector(t, w, EFFORT)
+    copy(felt, effort)
+    for i in range(len(motor)):
+        effort[motor[i]] += sent[i]
+
+
+@kernel(
+    void(
+        PARAMETERS, TOPOLOGY, BUFFER, BUFFER, BUFFER, boolean, INTEGERS, VECTOR, VECTOR, float64, float64
+    )
+)  # fmt: skip
+def foresee_closed(
+    p: Floats, t: Integers, now: Floats, near: Floats, ahead: Floats, stands: bool,
+    motor: Integers, sent: Floats, felt: Floats, period: float, beyond: float,
+) -> None:  # fmt: skip
+    """Writes the state a period after `now` to `near`, and the one `beyond` that, evaluated, to `ahead`.
+
+    The efforts sent and the forces felt (nv) act meanwhile. stands: whether near has the terms of the motion
+    next to now already. It then has those next to its own state, with the constraints' multipliers.
+    """
+    act(t, now, motor, sent, felt)
+    effort = vector(t, now, EFFORT)
+    nv = t[NV]
+    q, v, mean = vector(t, now, Q), vector(t, now, V), vector(t, now, SUM_V)
+    near_q, near_v, near_vdot = vector(t, near, Q), vector(t, near, V), vector(t, near, VDOT)
+    ahead_q, ahead_v, middle = vector(t, ahead, Q), vector(t, ahead, V), vector(t, ahead, VDOT)
+    first, jerk = vector(t, now, SECOND), vector(t, near, SECOND)
+    if stands:
+        under(t, near, effort)
+    else:
+        copy(q, near_q)
+        copy(v, near_v)
+        copy(effort, vector(t, near, EFFORT))
+        projected(p, t, near)
+        fill(jerk, 0.0)
+    copy(near_vdot, first)
+
+    copy(q, ahead_q)
+    for c in range(nv):
+        mean[c] = v[c] + 0.25 * period * first[c]
+        ahead_v[c] = v[c] + 0.5 * period * (first[c] + 0.25 * period * jerk[c])
+    go(t, ahead_q, v, first, mean, 0.5 * period)
+    copy(effort, vector(t, ahead, EFFORT))
+    motion_terms(p, t, ahead)
+    free_forces(t, ahead, vector(t, ahead, SHIFT))
+    least_motion(p, t, ahead, vector(t, ahead, SHIFT), middle)
+
+    copy(q, near_q)
+    for c in range(nv):
+        mean[c] = v[c] + period / 6.0 * (first[c] + 2.0 * middle[c])
+        near_v[c] = v[c] + period * middle[c]
+    go(t, near_q, v, first, mean, period)
+    projected(p, t, near)
+
+    far = period + beyond
+    s = far / period
+    copy(q, ahead_q)
+    for c in range(nv):
+        last = near_vdot[c]
+        near_v[c] = v[c] + period / 6.0 * (first[c] + 4.0 * middle[c] + last)
+        slope, bend = 4.0 * middle[c] - 3.0 * first[c] - last, 2.0 * (first[c] - 2.0 * middle[c] + last)
+        jerk[c] = (slope + 2.0 * bend) / period
+        mean[c] = v[c] + far * (first[c] / 2.0 + s * slope / 6.0 + s * s * bend / 12.0)
+        ahead_v[c] = v[c] + far * (first[c] + s * slope / 2.0 + s * s * bend / 3.0)
+    go(t, ahead_q, v, first, mean, far)
+    evaluate_motion(p, t, ahead)
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR, VECTOR, float64))
+def predict_closed(
+    p: Floats, t: Integers, now: Floats, motor: Integers, sent: Floats, felt: Floats, seconds: float
+) -> None:
+    """Carries `now` on by so many seconds, under the efforts sent and the forces felt (nv)."""
+    act(t, now, motor, sent, felt)
+    constrained_rk4(p, t, now, seconds)
