@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from machine import Machine
 from machine.assembly import admitted as admitted_in_units
 from machine.assembly import independent
+from multibody import Workspace
 from multibody.compiling import BUFFER, FLAGS, INTEGERS, PARAMETERS, TOPOLOGY, VECTOR, kernel, part, void
 from multibody.layout import BASIS, COLUMN_SCALE, NV, RANK, RANKING, Q
 from multibody.views import block, vector
@@ -138,6 +139,15 @@ class Branch:
         self.memory = np.zeros(_HEAD + nv + 2 * k * nv + k * k)
         self.arguments = (self._measured, self._sensed, self.memory)
         self.forget()
+
+    @property
+    def number(self) -> int:
+        """The assembly."""
+        return int(self.memory[NUMBER])
+
+    def follow(self, now: Workspace) -> None:
+        """`follow_branch`, for callers in Python."""
+        follow_branch(*now.arguments, *self.arguments)
 
     def forget(self) -> None:
         """The assembly in which the machine is seen next counts as that of the initial pose."""
