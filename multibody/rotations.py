@@ -88,6 +88,21 @@ def move(t: Integers, q: Rows, shift: Rows, reach: float) -> None:
     normalise(t, q)
 
 
+@part
+def go(t: Integers, q: Rows, v: Rows, rate: Rows, mean: Rows, seconds: float) -> None:
+    """q := q after so many seconds at the mean velocity `mean`, which began with v and the acceleration rate.
+
+    Rotations do not commute: to the mean angular velocity belongs seconds²/12 v × v̇. mean is overwritten.
+    """
+    balls = table(t, BALLS, 2)
+    for i in range(balls.shape[0]):
+        k = balls[i, 0]
+        turn = cross((v[k], v[k + 1], v[k + 2]), (rate[k], rate[k + 1], rate[k + 2]))
+        own = (mean[k], mean[k + 1], mean[k + 2])
+        mean[k], mean[k + 1], mean[k + 2] = add(own, times(seconds * seconds / 12.0, turn))
+    move(t, q, mean, seconds)
+
+
 @kernel(void(TOPOLOGY, VECTOR, VECTOR, float64))
 def move_by(t: Integers, q: Rows, shift: Rows, reach: float) -> None:
     """`move` for callers in Python."""

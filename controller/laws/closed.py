@@ -17,6 +17,7 @@ from controller.laws.feedback import lag, wanted_acceleration
 from controller.laws.law import Floats, LawReport, Reference
 from machine import Machine
 from multibody import Workspace
+from multibody.bundles import BUNDLE, Bundle, reals, wholes
 from multibody.compiling import (
     BUFFER,
     FLAGS,
@@ -103,22 +104,23 @@ def closed_acceleration(
     return ratio
 
 
+_MOTOR, _MOST, _PRELOAD, _SCRATCH, _TOLD, _PIVOTS, _ROOM = range(7)
 _LAW = (PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, *(VECTOR,) * 3, FLAGS, float64, float64)
-_DRIVES = (INTEGERS, VECTOR, VECTOR, INTEGERS, *(VECTOR,) * 4)
 
 
-@kernel(float64(*_LAW, *_DRIVES))
+@kernel(float64(*_LAW, BUNDLE, VECTOR))
 def closed_inverse_dynamics(
     p: Floats, t: Integers, w: Floats, index: Integers, theta: Floats, velocity: Floats, acceleration: Floats,
-    wraps: NDArray[np.bool_], omega: float, zeta: float,
-    motor: Integers, most: Floats, preload: Floats, pivots: Integers, room: Floats, scratch: Floats,
-    force: Floats, told: Floats,
+    wraps: NDArray[np.bool_], omega: float, zeta: float, bundle: Integers, force: Floats,
 ) -> float:  # fmt: skip
     """After `evaluate_motion`: `wanted_acceleration`, `closed_acceleration` and `drive`, one after the other.
 
-    room: for two vectors (nv), two (k) and a matrix (k × k). Returns the smallest pivot ratio of J Λ; force
-    is written from 1e-12 on.
+    bundle: (motor, most, preload, scratch, told) as of `drive`, pivots (k), and room for two vectors (nv),
+    two (k) and a matrix (k × k). Returns the smallest pivot ratio of J Λ; force is written from 1e-12 on.
     """
+    motor, most, preload = wholes(bundle, _MOTOR), reals(bundle, _MOST), reals(bundle, _PRELOAD)
+    scratch, told, room = reals(bundle, _SCRATCH), reals(bundle, _TOLD), reals(bundle, _ROOM)
+    pivots = wholes(bundle, _PIVOTS)
     nv, k = t[NV], len(index)
     accelerations, tasks = block(room, 0, 2, nv), block(room, 2 * nv, 2, k)
     u, coast, task, z = accelerations[0], accelerations[1], tasks[0], tasks[1]
@@ -181,7 +183,9 @@ class ClosedInverseDynamics:
         self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
         self._motors = motors
         nv, k = machine.mechanism.nv, machine.freedoms
-        self._pivots, self._room = np.zeros(k, np.int64), np.zeros(2 * nv + 2 * k + k * k)
+        room = np.zeros(2 * nv + 2 * k + k * k)
+        drives = (motors.index, motors.most, motors.preload, motors.scratch, motors.told)
+        self._bundle = Bundle(*drives, np.zeros(k, np.int64), room)
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
         """See `Law`."""
@@ -190,8 +194,7 @@ class ClosedInverseDynamics:
             return 0.0
         ratio: float = closed_inverse_dynamics(
             *ahead.arguments, reference.index, reference.theta, reference.velocity, reference.acceleration,
-            self._wraps, self._omega, self._zeta, motors.index, motors.most, motors.preload,
-            self._pivots, self._room, motors.scratch, force, motors.told,
+            self._wraps, self._omega, self._zeta, self._bundle.words, force,
         )  # fmt: skip
         if ratio >= 1e-12:
             motors.tell(force)

@@ -18,31 +18,43 @@ from controller.laws.feedback import lag, wanted_acceleration
 from controller.laws.law import Floats, LawReport, Reference
 from machine import Machine
 from multibody import Workspace
-from multibody.compiling import INTEGERS, MATRIX, VECTOR, float64, kernel
+from multibody.bundles import BUNDLE, Bundle, reals, wholes
+from multibody.compiling import BUFFER, FLAGS, INTEGERS, TOPOLOGY, VECTOR, float64, kernel
+from multibody.layout import FRICTION, JDV, NV, THETA, H, V
+from multibody.layout import J as JACOBIAN
+from multibody.layout import M as MASSES
 from multibody.linear import lu_apply, lu_factor
+from multibody.views import block, matrix, vector
 
 Integers = NDArray[np.int64]
 
 
-@kernel(
-    float64(
-        MATRIX, VECTOR, VECTOR, MATRIX, VECTOR, INTEGERS, VECTOR, INTEGERS, VECTOR,
-        MATRIX, INTEGERS, VECTOR, VECTOR, VECTOR, VECTOR,
-    )
-)  # fmt: skip
-def inverse_dynamics(
-    M: Floats, h: Floats, friction: Floats, J: Floats, Jdv: Floats, index: Integers, task: Floats,
-    motor: Integers, most: Floats, rows: Floats, pivots: Integers, u: Floats, coasting: Floats,
-    force: Floats, share: Floats,
-) -> float:  # fmt: skip
-    """force = M u + h − friction with J u = task on the rows `index`; returns the smallest pivot ratio of J.
+_MOTOR, _MOST, _PIVOTS, _ROOM, _SHARE = range(5)
 
-    M (n, n), h and friction (n), J (c, n), Jdv (c), task (n), scratch rows (n, n), pivots, u, coasting (n).
-    Beyond the limits `most` of the motors at the joints `motor`, force is what is left of the direction of
-    the motion (`controller.laws.bounds`); share (1) receives how much. Below a pivot ratio of 1e-12 nothing
-    is divided and `force` is left as it was.
+
+@kernel(float64(TOPOLOGY, BUFFER, INTEGERS, *(VECTOR,) * 3, FLAGS, float64, float64, BUNDLE, VECTOR))
+def inverse_dynamics(
+    t: Integers, w: Floats, index: Integers, theta: Floats, velocity: Floats, acceleration: Floats,
+    wraps: NDArray[np.bool_], omega: float, zeta: float, bundle: Integers, force: Floats,
+) -> float:  # fmt: skip
+    """force = M u + h − friction for the u above on the rows `index`; returns the smallest pivot ratio of J.
+
+    After dynamics and coordinates. theta, velocity, acceleration (n): the reference. bundle: (motor, most,
+    pivots, room, share), room for n × n and three times n numbers. Beyond the limits `most` of the motors at
+    the joints `motor`, force is what is left of the direction of the motion (`controller.laws.bounds`); share
+    (1) receives how much. Below a pivot ratio of 1e-12 nothing is divided and `force` is left as it was.
     """
-    n = len(h)
+    n = t[NV]
+    motor, most, pivots = wholes(bundle, _MOTOR), reals(bundle, _MOST), wholes(bundle, _PIVOTS)
+    room, share = reals(bundle, _ROOM), reals(bundle, _SHARE)
+    rows, vectors = block(room, 0, n, n), block(room, n * n, 3, n)
+    task, u, coasting = vectors[0], vectors[1], vectors[2]
+    M, h, friction = matrix(t, w, MASSES, n), vector(t, w, H), vector(t, w, FRICTION)
+    J, Jdv = matrix(t, w, JACOBIAN, n), vector(t, w, JDV)
+    wanted_acceleration(
+        vector(t, w, THETA), J, Jdv, vector(t, w, V), wraps, index, theta, velocity, acceleration,
+        omega, zeta, task,
+    )  # fmt: skip
     for i in range(n):
         for j in range(n):
             rows[i, j] = J[index[i], j]
@@ -74,22 +86,18 @@ class ProjectedInverseDynamics:
         self._omega = machine.controller.bandwidth_rad_s
         self._zeta = machine.controller.damping_ratio
         self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
-        self._motor = np.array([motor.index for motor in machine.motors], np.int64)
-        self._most = np.array([motor.max_effort for motor in machine.motors])
+        motor = np.array([motor.index for motor in machine.motors], np.int64)
+        most = np.array([motor.max_effort for motor in machine.motors])
         self._report = LawReport() if report is None else report
-        self._task, self._u, self._coasting = np.zeros(joints), np.zeros(joints), np.zeros(joints)
-        self._rows, self._pivots = np.zeros((joints, joints)), np.zeros(joints, np.int64)
         self._share = np.ones(1)
+        pivots, room = np.zeros(joints, np.int64), np.zeros(joints * (joints + 3))
+        self._bundle = Bundle(motor, most, pivots, room, self._share)
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
         """See `Law`."""
-        wanted_acceleration(
-            ahead.theta, ahead.J, ahead.Jdv, ahead.v, self._wraps, reference.index, reference.theta,
-            reference.velocity, reference.acceleration, self._omega, self._zeta, self._task,
-        )  # fmt: skip
         ratio: float = inverse_dynamics(
-            ahead.M, ahead.h, ahead.friction, ahead.J, ahead.Jdv, reference.index, self._task,
-            self._motor, self._most, self._rows, self._pivots, self._u, self._coasting, force, self._share,
+            ahead.topology, ahead.buffer, reference.index, reference.theta, reference.velocity,
+            reference.acceleration, self._wraps, self._omega, self._zeta, self._bundle.words, force,
         )  # fmt: skip
         self._report.share = float(self._share[0])
         return ratio

@@ -19,7 +19,7 @@ from machine import Machine
 from machine.assembly import admitted as admitted_in_units
 from machine.assembly import independent
 from multibody import Workspace
-from multibody.compiling import BUFFER, FLAGS, INTEGERS, PARAMETERS, TOPOLOGY, VECTOR, kernel, part, void
+from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, VECTOR, kernel, part, void
 from multibody.layout import BASIS, COLUMN_SCALE, NV, RANK, RANKING, Q
 from multibody.views import block, vector
 
@@ -96,9 +96,9 @@ def _orient(p: Floats, t: Integers, w: Floats, measured: Integers, memory: Float
         memory[SIGN] = 1.0 if hold > 0.0 else -1.0
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, FLAGS, VECTOR))
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, INTEGERS, VECTOR))
 def follow_branch(
-    p: Floats, t: Integers, w: Floats, measured: Integers, sensed: NDArray[np.bool_], memory: Floats
+    p: Floats, t: Integers, w: Floats, measured: Integers, sensed: Integers, memory: Floats
 ) -> None:
     """After an estimate with its basis: renews memory, of which `NUMBER` is the assembly.
 
@@ -110,7 +110,7 @@ def follow_branch(
     far = least = 0.0
     for c in range(nv):
         way = abs(q[c] - before[c]) / columns[c]
-        if sensed[c]:
+        if sensed[c] != 0:
             least = max(least, way)
         else:
             far = max(far, way)
@@ -132,8 +132,8 @@ class Branch:
         sensors = [sensor.joint for sensor in machine.sensors]
         names = independent(mechanism, admitted_in_units(mechanism, machine.initial_q), sensors)
         self._measured = np.array([mechanism.joint_index(name) for name in names], np.int64)
-        self._sensed = np.zeros(nv, np.bool_)
-        self._sensed[[sensor.index for sensor in machine.sensors]] = True
+        self._sensed = np.zeros(nv, np.int64)
+        self._sensed[[sensor.index for sensor in machine.sensors]] = 1
         if len(names) != k or self._sensed.all():
             self._measured = np.zeros(0, np.int64)
         self.memory = np.zeros(_HEAD + nv + 2 * k * nv + k * k)

@@ -16,8 +16,8 @@ from controller.laws.leverage import FADING
 from controller.loop.branch import Branch
 from controller.loop.estimator import WEIGHT, Estimator
 from controller.loop.exchange import Inputs
-from controller.loop.foresight import foresee_closed, predict_closed
-from controller.loop.meeting import TOLD, observe_closed, scratch_words
+from controller.loop.foresight import foresee_closed, outlook, predict_closed
+from controller.loop.meeting import TOLD, observation, observe_closed
 from controller.loop.quality import Quality
 from controller.loop.redundancy import Redundancy, weights
 from controller.loop.untouched import without_touch
@@ -75,12 +75,13 @@ class Closed:
         self._stands = False
         """Whether `near` has the terms of the motion next to the state in `now`."""
         self.felt = np.zeros(machine.mechanism.nv)
-        nv, rows, sensors = machine.mechanism.nv, len(machine.mechanism.row_names), len(machine.sensors)
+        nv, rows = machine.mechanism.nv, len(machine.mechanism.row_names)
         self.quality = Quality(rows)
         self.quality.branch = 1
         self._estimator, self._branch = estimator, Branch(machine)
         estimator.table[WEIGHT] = weights(machine)
-        self._scratch, self._told = np.zeros(scratch_words(nv, sensors)), np.zeros(len(TOLD))
+        self._told = np.zeros(len(TOLD))
+        self._observation = observation(self.now, self._near, estimator, self._branch, self._told)
         self._machine, self._seen = machine, False
         self._redundancy = Redundancy(machine)
         self.compares = self._redundancy.extra > 0
@@ -90,22 +91,20 @@ class Closed:
         self._joint = np.array([sensor.index for sensor in machine.sensors], np.int64)
         self._far = FAR * columns[self._joint]
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
+        self._outlook = outlook(self.now, self._near, self.ahead, self._motor, self.felt)
         self._motor_weight = np.array([motor.max_effort**2 for motor in machine.motors])
         free = machine.freedoms
         self._square, self._needed, self._force = np.zeros(free**2), np.zeros(free), np.zeros(nv)
 
-    def predict(self, motor: Integers, sent: Floats, seconds: float) -> Workspace:
+    def predict(self, sent: Floats, seconds: float) -> Workspace:
         """See `Model`."""
-        predict_closed(*self.now.arguments, motor, sent, self.felt, seconds)
+        predict_closed(*self.now.arguments, self._motor, sent, self.felt, seconds)
         self._stands = False
         return self.now
 
-    def foresee(self, motor: Integers, sent: Floats, period: float, beyond: float) -> bool:
+    def foresee(self, sent: Floats, period: float, beyond: float) -> bool:
         """See `Model`."""
-        foresee_closed(
-            *self.now.arguments, self._near.buffer, self.ahead.buffer, self._stands,
-            motor, sent, self.felt, period, beyond,
-        )  # fmt: skip
+        foresee_closed(self._outlook.words, sent, self._stands, period, beyond)
         self._stands = False
         return True
 
@@ -120,10 +119,9 @@ class Closed:
             self._look_around(inputs)
         quality, given, told = self.quality, self._estimator, self._told
         bad: int = observe_closed(
-            *self.now.arguments, self._near.buffer, self._stands,
-            *given.wiring, inputs.q_measured, inputs.v_measured, dt, given.cut_off_hz, given.bandwidth,
-            given.first, predicted, inputs.fresh, STEPS if self._seen else FIRST_STEPS, self._believed,
-            *self._branch.arguments, self._scratch, told,
+            self._observation.words, inputs.q_measured, inputs.v_measured,
+            dt, given.cut_off_hz, given.bandwidth, self._believed,
+            given.first, predicted, inputs.fresh, self._stands, STEPS if self._seen else FIRST_STEPS,
         )  # fmt: skip
         steps, quality.closure_residual, rank, lost, smallest, branch = told.tolist()
         quality.newton_iterations, quality.rank, quality.branch = int(steps), int(rank), int(branch)

@@ -31,7 +31,7 @@ one over the sensor's deviation.
 
 @part
 def read_sensors(
-    q_measured: Floats, v_measured: Floats, joint: Integers, has_velocity: NDArray[np.bool_], table: Floats,
+    q_measured: Floats, v_measured: Floats, joint: Integers, has_velocity: Integers, table: Floats,
     dt: float, cut_off_hz: float, bandwidth: float, first: bool, predicted: bool, fresh: bool,
     q: Floats, v: Floats,
 ) -> int:  # fmt: skip
@@ -58,7 +58,7 @@ def read_sensors(
         elif dt > 0.0:
             table[SLOPE, i] += blend * ((q_measured[i] - table[BEFORE, i]) / dt - table[SLOPE, i])
         table[BEFORE, i] = table[TO_Q, i] = q_measured[i]
-        if has_velocity[i]:
+        if has_velocity[i] != 0:
             table[TO_V, i] = v_measured[i]
         elif predicted and bandwidth > 0.0:
             j = joint[i]
@@ -77,7 +77,7 @@ class Estimator:
 
     def __init__(self, machine: Machine) -> None:
         sensors, settings = machine.sensors, machine.controller.estimator
-        has_velocity = np.array([sensor.velocity for sensor in sensors], np.bool_)
+        has_velocity = np.array([sensor.velocity for sensor in sensors], np.int64)
         joint, self.table = (
             np.array([sensor.index for sensor in sensors], np.int64),
             np.zeros((5, len(sensors))),

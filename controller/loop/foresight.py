@@ -21,6 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.laws.closed import evaluate_motion
+from controller.loop.model import act
+from multibody import Workspace
+from multibody.bundles import BUNDLE, Bundle, reals, wholes
 from multibody.compiling import (
     BUFFER,
     INTEGERS,
@@ -36,7 +39,6 @@ from multibody.compiling import (
 from multibody.constrained import free_forces, least_motion, motion_terms, projected
 from multibody.constrained_steps import constrained_rk4
 from multibody.layout import (
-    BALLS,
     BASIS,
     EFFORT,
     NV,
@@ -51,9 +53,8 @@ from multibody.layout import (
     V,
 )
 from multibody.linear import cholesky_solve
-from multibody.rotations import move
-from multibody.vectors import add, cross, times
-from multibody.views import block, copy, fill, table, vector
+from multibody.rotations import go
+from multibody.views import block, copy, fill, vector
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -77,45 +78,25 @@ def under(t: Integers, w: Floats, effort: Floats) -> None:
     copy(effort, before)
 
 
-@part
-def go(t: Integers, q: Floats, v: Floats, rate: Floats, mean: Floats, seconds: float) -> None:
-    """q := q after so many seconds at the mean velocity `mean`, which began with v and the acceleration rate.
-
-    Rotations do not commute: to the mean angular velocity belongs seconds²/12 v × v̇. mean is overwritten.
-    """
-    balls = table(t, BALLS, 2)
-    for i in range(balls.shape[0]):
-        k = balls[i, 0]
-        turn = cross((v[k], v[k + 1], v[k + 2]), (rate[k], rate[k + 1], rate[k + 2]))
-        own = (mean[k], mean[k + 1], mean[k + 2])
-        mean[k], mean[k + 1], mean[k + 2] = add(own, times(seconds * seconds / 12.0, turn))
-    move(t, q, mean, seconds)
+_NOW, _NEAR, _AHEAD, _MOTOR, _FELT = range(2, 7)
 
 
-@part
-def act(t: Integers, w: Floats, motor: Integers, sent: Floats, felt: Floats) -> None:
-    """`EFFORT` := the forces felt (nv) and the efforts sent to the joints `motor`."""
-    effort = vector(t, w, EFFORT)
-    copy(felt, effort)
-    for i in range(len(motor)):
-        effort[motor[i]] += sent[i]
+def outlook(now: Workspace, near: Workspace, ahead: Workspace, motor: Integers, felt: Floats) -> Bundle:
+    """What `foresee_closed` works on."""
+    return Bundle(now.parameters, now.topology, now.buffer, near.buffer, ahead.buffer, motor, felt)
 
 
-@kernel(
-    void(
-        PARAMETERS, TOPOLOGY, BUFFER, BUFFER, BUFFER, boolean, INTEGERS, VECTOR, VECTOR, float64, float64
-    )
-)  # fmt: skip
-def foresee_closed(
-    p: Floats, t: Integers, now: Floats, near: Floats, ahead: Floats, stands: bool,
-    motor: Integers, sent: Floats, felt: Floats, period: float, beyond: float,
-) -> None:  # fmt: skip
+@kernel(void(BUNDLE, VECTOR, boolean, float64, float64))
+def foresee_closed(bundle: Integers, sent: Floats, stands: bool, period: float, beyond: float) -> None:
     """Writes the state a period after `now` to `near`, and the one `beyond` that, evaluated, to `ahead`.
 
-    The efforts sent and the forces felt (nv) act meanwhile. stands: whether near has the terms of the motion
-    next to now already. It then has those next to its own state, with the constraints' multipliers.
+    bundle: `outlook`. The efforts sent and the forces felt (nv) act meanwhile. stands: whether near has the
+    terms of the motion next to now already. It then has those next to its own state, with the constraints'
+    multipliers.
     """
-    act(t, now, motor, sent, felt)
+    p, t, now = reals(bundle, 0), wholes(bundle, 1), reals(bundle, _NOW)
+    near, ahead = reals(bundle, _NEAR), reals(bundle, _AHEAD)
+    act(t, now, wholes(bundle, _MOTOR), sent, reals(bundle, _FELT))
     effort = vector(t, now, EFFORT)
     nv = t[NV]
     q, v, mean = vector(t, now, Q), vector(t, now, V), vector(t, now, SUM_V)

@@ -17,16 +17,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.loop.branch import NUMBER, follow_branch
-from controller.loop.estimator import TO_Q, TO_V, WEIGHT, read_sensors
+from controller.loop.branch import NUMBER, Branch, follow_branch
+from controller.loop.estimator import TO_Q, TO_V, WEIGHT, Estimator, read_sensors
+from multibody import Workspace
 from multibody.branches import replace_lost_rows
+from multibody.bundles import BUNDLE, Bundle, grid, reals, wholes
 from multibody.compiling import (
-    BUFFER,
-    FLAGS,
-    INTEGERS,
-    MATRIX,
-    PARAMETERS,
-    TOPOLOGY,
     VECTOR,
     boolean,
     float64,
@@ -228,26 +224,36 @@ def _meet(
     return steps
 
 
-_SENSES = (INTEGERS, FLAGS, MATRIX, VECTOR, VECTOR, *(float64,) * 3, *(boolean,) * 3)
-_BRANCH = (INTEGERS, FLAGS, VECTOR)
+_HOW = (boolean, boolean, boolean, boolean, int64)
+_NOW, _NEAR, _JOINT, _HAS_VELOCITY, _TABLE, _MEASURED, _SENSED, _MEMORY, _SCRATCH, _TOLD = range(2, 12)
 
 
-@kernel(
-    int64(PARAMETERS, TOPOLOGY, BUFFER, BUFFER, boolean, *_SENSES, int64, float64, *_BRANCH, VECTOR, VECTOR)
-)
+def observation(
+    now: Workspace, near: Workspace, estimator: Estimator, branch: Branch, told: Floats
+) -> Bundle:
+    """What `observe_closed` works on."""
+    scratch = np.zeros(scratch_words(len(now.v), estimator.table.shape[1]))
+    return Bundle(
+        now.parameters, now.topology, now.buffer, near.buffer,
+        *estimator.wiring, *branch.arguments, scratch, told,
+    )  # fmt: skip
+
+
+@kernel(int64(BUNDLE, VECTOR, VECTOR, *(float64,) * 4, *_HOW))
 def observe_closed(
-    p: Floats, t: Integers, now: Floats, near: Floats, stands: bool,
-    joint: Integers, has_velocity: NDArray[np.bool_], table: Floats, q_measured: Floats, v_measured: Floats,
-    dt: float, cut_off_hz: float, bandwidth: float, first: bool, predicted: bool, fresh: bool,
-    most: int, believed: float, measured: Integers, sensed: NDArray[np.bool_], memory: Floats,
-    scratch: Floats, told: Floats,
+    bundle: Integers, q_measured: Floats, v_measured: Floats,
+    dt: float, cut_off_hz: float, bandwidth: float, believed: float,
+    first: bool, predicted: bool, fresh: bool, stands: bool, most: int,
 ) -> int:  # fmt: skip
     """Makes `now` a state of the machine, from the prediction in `near` (if it stands; else from now's own).
 
-    Arguments as of `read_sensors` and `follow_branch`; the assembly is followed while the residual is at most
-    `believed`. most: steps; scratch: `scratch_words`. told receives `TOLD`. Returns the first sensor without
-    a finite reading, or −1.
+    bundle: `observation`; readings and how they are read: see `read_sensors`. The assembly is followed while
+    the residual is at most `believed`. most: steps. Writes `TOLD`. Returns the first sensor without a finite
+    reading, or −1.
     """
+    p, t, now, near = reals(bundle, 0), wholes(bundle, 1), reals(bundle, _NOW), reals(bundle, _NEAR)
+    joint, has_velocity = wholes(bundle, _JOINT), wholes(bundle, _HAS_VELOCITY)
+    table, told, memory = grid(bundle, _TABLE, len(joint)), reals(bundle, _TOLD), reals(bundle, _MEMORY)
     q, v = vector(t, near, Q), vector(t, near, V)
     if not stands:
         copy(vector(t, now, Q), q)
@@ -256,10 +262,10 @@ def observe_closed(
         q_measured, v_measured, joint, has_velocity, table, dt, cut_off_hz, bandwidth,
         first, predicted, fresh, q, v,
     )  # fmt: skip
-    told[0] = _meet(p, t, now, near, stands, joint, table, most, scratch)
+    told[0] = _meet(p, t, now, near, stands, joint, table, most, reals(bundle, _SCRATCH))
     told[1] = position_residual(p, t, now)
     if told[1] <= believed:
-        follow_branch(p, t, now, measured, sensed, memory)
+        follow_branch(p, t, now, wholes(bundle, _MEASURED), wholes(bundle, _SENSED), memory)
     ranking = vector(t, now, RANKING)
     told[2], told[3], told[4], told[5] = ranking[RANK], ranking[LOST], ranking[SMALLEST], memory[NUMBER]
     return bad

@@ -14,11 +14,10 @@ from controller.loop.quality import Quality
 from controller.loop.untouched import without_touch
 from machine import Machine
 from multibody import Workspace
+from multibody.bundles import BUNDLE, Bundle, grid, reals, wholes
 from multibody.compiling import (
     BUFFER,
-    FLAGS,
     INTEGERS,
-    MATRIX,
     ON_MECHANISM,
     PARAMETERS,
     TOPOLOGY,
@@ -27,13 +26,15 @@ from multibody.compiling import (
     float64,
     int64,
     kernel,
+    part,
     void,
 )
 from multibody.coordinates import coordinates
-from multibody.dynamics import dynamics
+from multibody.dynamics import dynamics, forward_dynamics
 from multibody.integrate import rk4
 from multibody.kinematics import kinematics
-from multibody.layout import EFFORT, Q, V
+from multibody.layout import EFFORT, NV, SECOND, SUM_V, VDOT, Q, V
+from multibody.rotations import go
 from multibody.views import copy, vector
 
 Floats = NDArray[np.float64]
@@ -56,14 +57,14 @@ class Model(Protocol):
     compares: bool
     """Whether there are more sensors than it takes, so that `compare` has something to say."""
 
-    def predict(self, motor: Integers, sent: Floats, seconds: float) -> Workspace:
-        """Carries `now` on by so many seconds, under the efforts `sent` to the joints `motor`.
+    def predict(self, sent: Floats, seconds: float) -> Workspace:
+        """Carries `now` on by so many seconds, under the efforts `sent` to the motors.
 
         Returns where the state predicted stands.
         """
         ...
 
-    def foresee(self, motor: Integers, sent: Floats, period: float, beyond: float) -> bool:
+    def foresee(self, sent: Floats, period: float, beyond: float) -> bool:
         """Writes to `ahead` the state a period and `beyond` later, evaluated as by `evaluate`.
 
         Returns whether `come` knows the one a period later.
@@ -129,35 +130,78 @@ def evaluate_dynamics(p: Floats, t: Integers, w: Floats) -> None:
     coordinates(p, t, w)
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, BUFFER, INTEGERS, VECTOR, VECTOR, float64))
-def predict(
-    p: Floats, t: Integers, now: Floats, ahead: Floats,
-    motor: Integers, sent: Floats, felt: Floats, seconds: float,
-) -> None:  # fmt: skip
-    """Writes to `ahead` the state that much later, evaluated, under efforts sent and forces felt (nv)."""
-    copy(vector(t, now, Q), vector(t, ahead, Q))  # the two may be the same
-    copy(vector(t, now, V), vector(t, ahead, V))
-    effort = vector(t, ahead, EFFORT)
+@part
+def act(t: Integers, w: Floats, motor: Integers, sent: Floats, felt: Floats) -> None:
+    """`EFFORT` := the forces felt (nv) and the efforts sent to the joints `motor`."""
+    effort = vector(t, w, EFFORT)
     copy(felt, effort)
     for i in range(len(motor)):
         effort[motor[i]] += sent[i]
-    rk4(p, t, ahead, seconds)
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR, VECTOR, float64))
+def predict_tree(
+    p: Floats, t: Integers, now: Floats, motor: Integers, sent: Floats, felt: Floats, seconds: float
+) -> None:
+    """Carries `now` on by so many seconds, under the efforts sent and the forces felt (nv)."""
+    act(t, now, motor, sent, felt)
+    rk4(p, t, now, seconds)
+
+
+_NOW, _AHEAD, _MOTOR, _FELT = range(2, 6)
+
+
+@kernel(void(BUNDLE, VECTOR, float64))
+def foresee_tree(bundle: Integers, sent: Floats, seconds: float) -> None:
+    """Writes the state that much after `now` to `ahead`, evaluated.
+
+    bundle: (p, t, now, ahead, motor, felt); the efforts sent and the forces felt (nv) act meanwhile. With h =
+    2/3 of the way, the accelerations a₀ at (q, v) and
+
+        a₁ at (q + h v + h²/2 a₀ + h³/6 j, v + h a₀ + h²/2 j),    j = (a₁ - a₀) / h of the tick before,
+
+    the mean acceleration is (a₀ + 3 a₁) / 4 (Radau's rule), and for the way (a₀ + a₁) / 2. j, which `ahead`
+    keeps, stands for a third evaluation.
+    """
+    p, t, now, ahead = reals(bundle, 0), wholes(bundle, 1), reals(bundle, _NOW), reals(bundle, _AHEAD)
+    q, v, first, mean = vector(t, now, Q), vector(t, now, V), vector(t, now, VDOT), vector(t, now, SUM_V)
+    ahead_q, ahead_v, last = vector(t, ahead, Q), vector(t, ahead, V), vector(t, ahead, VDOT)
+    jerk, h = vector(t, ahead, SECOND), seconds / 1.5
+    act(t, now, wholes(bundle, _MOTOR), sent, reals(bundle, _FELT))
+    copy(vector(t, now, EFFORT), vector(t, ahead, EFFORT))
+    forward_dynamics(p, t, now)
+    copy(q, ahead_q)
+    for c in range(t[NV]):
+        mean[c] = v[c] + h * (first[c] / 2.0 + h * jerk[c] / 6.0)
+        ahead_v[c] = v[c] + h * (first[c] + h * jerk[c] / 2.0)
+    go(t, ahead_q, v, first, mean, h)
+    forward_dynamics(p, t, ahead)
+    copy(q, ahead_q)
+    for c in range(t[NV]):
+        mean[c] = v[c] + seconds * (first[c] + last[c]) / 4.0
+        ahead_v[c] = v[c] + seconds * (first[c] + 3.0 * last[c]) / 4.0
+        jerk[c] = (last[c] - first[c]) / h
+    go(t, ahead_q, v, first, mean, seconds)
     evaluate_dynamics(p, t, ahead)
 
 
-_SENSES = (INTEGERS, FLAGS, MATRIX, VECTOR, VECTOR, *(float64,) * 3, *(boolean,) * 3)
+_JOINT, _HAS_VELOCITY, _TABLE = range(3, 6)
 
 
-@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, *_SENSES))
+@kernel(int64(BUNDLE, VECTOR, VECTOR, *(float64,) * 3, *(boolean,) * 3))
 def observe_tree(
-    p: Floats, t: Integers, now: Floats, joint: Integers, has_velocity: NDArray[np.bool_], table: Floats,
-    q_measured: Floats, v_measured: Floats, dt: float, cut_off_hz: float, bandwidth: float,
+    bundle: Integers, q_measured: Floats, v_measured: Floats, dt: float, cut_off_hz: float, bandwidth: float,
     first: bool, predicted: bool, fresh: bool,
 ) -> int:  # fmt: skip
-    """Carries `now`, the prediction or the last estimate, to what the sensors say; see `read_sensors`."""
-    q, v = vector(t, now, Q), vector(t, now, V)
+    """Carries `now`, the prediction or the last estimate, to what the sensors say; see `read_sensors`.
+
+    bundle: (p, t, now) and the estimator's wiring.
+    """
+    p, t, now = reals(bundle, 0), wholes(bundle, 1), reals(bundle, _NOW)
+    joint, q, v = wholes(bundle, _JOINT), vector(t, now, Q), vector(t, now, V)
+    table = grid(bundle, _TABLE, len(joint))
     bad: int = read_sensors(
-        q_measured, v_measured, joint, has_velocity, table, dt, cut_off_hz, bandwidth,
+        q_measured, v_measured, joint, wholes(bundle, _HAS_VELOCITY), table, dt, cut_off_hz, bandwidth,
         first, predicted, fresh, q, v,
     )  # fmt: skip
     for i in range(len(joint)):
@@ -178,15 +222,18 @@ class Tree:
         self.quality, self.multipliers = Quality(0), np.zeros(0)
         self._estimator = estimator
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
+        given = self.now.arguments
+        self._observation = Bundle(*given, *estimator.wiring)
+        self._outlook = Bundle(*given, self.ahead.buffer, self._motor, self.felt)
 
-    def predict(self, motor: Integers, sent: Floats, seconds: float) -> Workspace:
+    def predict(self, sent: Floats, seconds: float) -> Workspace:
         """See `Model`."""
-        predict(*self.now.arguments, self.now.buffer, motor, sent, self.felt, seconds)
+        predict_tree(*self.now.arguments, self._motor, sent, self.felt, seconds)
         return self.now
 
-    def foresee(self, motor: Integers, sent: Floats, period: float, beyond: float) -> bool:
+    def foresee(self, sent: Floats, period: float, beyond: float) -> bool:
         """See `Model`."""
-        predict(*self.now.arguments, self.ahead.buffer, motor, sent, self.felt, period + beyond)
+        foresee_tree(self._outlook.words, sent, period + beyond)
         return False
 
     def come(self) -> Workspace:
@@ -197,7 +244,7 @@ class Tree:
         """See `Model`."""
         given = self._estimator
         bad: int = observe_tree(
-            *self.now.arguments, *given.wiring, inputs.q_measured, inputs.v_measured, dt,
+            self._observation.words, inputs.q_measured, inputs.v_measured, dt,
             given.cut_off_hz, given.bandwidth, given.first, predicted, inputs.fresh,
         )  # fmt: skip
         return bad

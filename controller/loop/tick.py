@@ -30,13 +30,8 @@ from controller.records import Record, RecordLayout
 from machine import Machine
 from machine.controllable import WEAK_LEVERAGE
 from machine.loads import Loads, own_parameters
-from multibody.compiling import (
-    INTEGERS,
-    VECTOR,
-    boolean,
-    kernel,
-    void,
-)
+from multibody.bundles import BUNDLE, Bundle, reals
+from multibody.compiling import INTEGERS, VECTOR, boolean, kernel, part, void
 
 if TYPE_CHECKING:
     from controller.loop.bearing_loads import BearingLoads
@@ -55,26 +50,39 @@ _INTEGERS = struct.Struct("=25q")
 _SCALARS = struct.Struct("=11d")
 
 
-_PUBLISH = (VECTOR, VECTOR, VECTOR, INTEGERS, VECTOR, VECTOR, boolean, *(VECTOR,) * 5)
+@part
+def _append(values: Floats, out: Floats, at: int) -> int:
+    """Writes values to out from `at` on; returns where they end."""
+    for i in range(len(values)):
+        out[at + i] = values[i]
+    return at + len(values)
 
 
-@kernel(void(*_PUBLISH))
+@kernel(void(VECTOR, BUNDLE, *(VECTOR,) * 5, INTEGERS, VECTOR, VECTOR, boolean))
 def publish(
-    q: Floats, v: Floats, theta: Floats, index: NDArray[np.int64], reference: Floats, velocity: Floats,
-    moving: bool, to_q: Floats, to_v: Floats, to_theta: Floats, to_reference: Floats, to_velocity: Floats,
+    out: Floats, bundle: NDArray[np.int64], q_measured: Floats, v_measured: Floats, effort: Floats,
+    device_effort: Floats, temperature: Floats, index: NDArray[np.int64], reference: Floats,
+    velocity: Floats, moving: bool,
 ) -> None:  # fmt: skip
-    """Copies the estimate into the record, and the reference to its coordinates; the others are NaN."""
-    for i in range(len(q)):
-        to_q[i] = q[i]
-    for i in range(len(v)):
-        to_v[i] = v[i]
-    for i in range(len(theta)):
-        to_theta[i] = theta[i]
-        to_reference[i] = to_velocity[i] = np.nan
+    """Writes the record's channels from `q_measured` to `temperature` in their order, but not `law_effort`.
+
+    bundle: the estimate (q, v, theta). The reference goes to its coordinates; the others are NaN.
+    """
+    theta = reals(bundle, 2)
+    at = _append(q_measured, out, 0)
+    at = _append(v_measured, out, at)
+    at = _append(reals(bundle, 0), out, at)
+    at = _append(reals(bundle, 1), out, at)
+    at = _append(theta, out, at)
+    for i in range(2 * len(theta)):
+        out[at + i] = np.nan
     if moving:
         for i in range(len(index)):
-            to_reference[index[i]] = reference[i]
-            to_velocity[index[i]] = velocity[i]
+            out[at + index[i]] = reference[i]
+            out[at + len(theta) + index[i]] = velocity[i]
+    at = _append(effort, out, at + 2 * len(theta) + len(effort))
+    at = _append(device_effort, out, at)
+    _append(temperature, out, at)
 
 
 def no_slots(_: int) -> Floats:
@@ -105,6 +113,7 @@ class Tick:
         self._estimator = Estimator(machine)
         self._model = model_of(machine, self._estimator)
         self._now, self._ahead = self._model.now, self._model.ahead
+        self._estimate_read = Bundle(self._now.q, self._now.v, self._now.theta)
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
         self._bounds = np.array(
             [[motor.max_effort, motor.max_effort_rate * self._period_s] for motor in machine.motors]
@@ -144,14 +153,8 @@ class Tick:
         self._bad_sensor = -1
 
     def _bind(self, record: Record) -> None:
-        self._r_q_measured, self._r_v_measured = record.view("q_measured"), record.view("v_measured")
-        self._r_q, self._r_v = record.view("q"), record.view("v")
-        self._r_coordinate = record.view("coordinate")
-        self._r_reference = record.view("reference")
-        self._r_reference_velocity = record.view("reference_velocity")
-        self._r_law_effort, self._r_effort = record.view("law_effort"), record.view("effort")
-        self._r_device_effort = record.view("device_effort")
-        self._r_temperature = record.view("temperature")
+        self._published = record.floats[record.layout.offsets["q_measured"] :]
+        self._r_law_effort = record.view("law_effort")
         self._r_disturbance = record.view("disturbance")
         self._r_forces = [record.view(name) for name in ("force", "force_reference", "force_push")]
         self._r_force_measured = record.view("force_measured")
@@ -184,7 +187,7 @@ class Tick:
             if self._foreseen and abs(dt - self._period_s) < SAME * self._period_s:
                 expected = model.come()
             else:
-                expected = model.predict(self._motor, disturbance.with_it(self._acted), dt)
+                expected = model.predict(disturbance.with_it(self._acted), dt)
             if disturbance.on:
                 disturbance.expect(expected.v)
         self._foreseen = False
@@ -222,9 +225,7 @@ class Tick:
             self._force_control.felt_by_joints(model.felt)
         if phase is Phase.RELEASED:
             acting = self._disturbance.with_it(self._acted)
-            self._foreseen = model.foresee(
-                self._motor, acting, self._period_s, (AHEAD - 1.0) * self._period_s
-            )
+            self._foreseen = model.foresee(acting, self._period_s, (AHEAD - 1.0) * self._period_s)
             quality.constraint_force = model.multipliers
             if self._bearings is not None and self._bearings.look(model.multipliers):
                 bits |= self._overloaded(self._bearings)
@@ -304,16 +305,12 @@ class Tick:
             course.goal_value, course.goal_limit, s.fault.value, s.fault.limit, inputs.loss_ratio,
             *self._tuning.gains,
         )  # fmt: skip
-        now, reference = self._now, course.now
+        reference = course.now
         publish(
-            now.q, now.v, now.theta, reference.index, reference.theta, reference.velocity, moving,
-            self._r_q, self._r_v, self._r_coordinate, self._r_reference, self._r_reference_velocity,
+            self._published, self._estimate_read.words, inputs.q_measured, inputs.v_measured, outputs.effort,
+            inputs.device_effort, inputs.temperature, reference.index, reference.theta, reference.velocity,
+            moving,
         )  # fmt: skip
-        self._r_q_measured[:] = inputs.q_measured
-        self._r_v_measured[:] = inputs.v_measured
-        self._r_device_effort[:] = inputs.device_effort
-        self._r_temperature[:] = inputs.temperature
-        self._r_effort[:] = outputs.effort
         if self._disturbance.on:
             self._r_disturbance[:] = self._disturbance.effort
         if self._presses:
