@@ -18,7 +18,7 @@ from machine.joint_types import Joint
 from machine.motors import Motor
 from machine.sensors import Sensor
 from machine.settings import ControllerSpec, PlantSpec
-from machine.shadow import ShadowSpec
+from machine.shadow_section import ShadowSpec
 from machine.tasks import Task
 
 

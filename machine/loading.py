@@ -32,7 +32,7 @@ from machine.overrides import apply_settings, blame, settings_of
 from machine.preload import preloads
 from machine.problems import MachineError, Problem
 from machine.references import check_references
-from machine.shadow import shadow_settings
+from machine.shadow_section import shadow_settings
 from machine.validation import validate
 from machine.yaml import Document, parse_yaml, read_yaml
 from multibody.mechanism import Mechanism

@@ -41,7 +41,7 @@ from protocol.results import Fault
 from timing.memory import give_back
 
 if TYPE_CHECKING:
-    from controller.gateway.shadow_watch import ShadowWatch
+    from controller.gateway.companion import Companion
 
 RECORDS_AT_ONCE = 64
 """Records digested together: however long the gateway was kept from looking, its memory stays the same."""
@@ -84,7 +84,7 @@ class Gateway:
         """How often what the machine carries has changed."""
         self.latest: np.void | None = None
         self.records_lost = self.loops_started = 0
-        self.shadow: ShadowWatch | None = None
+        self.shadow: Companion | None = None
         self.leaving = False
         """A shutdown is under way: nothing new may move."""
         self.now_ns = time.monotonic_ns()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from machine import Machine
-from machine.shadow import differences
+from machine.differences import differences
 
 REARMED: Final = 0.8
 WORSE: Final = 1.5

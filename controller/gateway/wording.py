@@ -14,7 +14,7 @@ from controller.loop.goals import GoalStatus
 from controller.loop.limits import Limited
 from controller.loop.states import State
 from machine import Machine
-from machine.shadow import differences
+from machine.differences import differences
 from protocol.codes import DeviceFault, DeviceStatus, Mode, ResultCode
 from protocol.results import Device, Fault, GoalProgress, GoalResult
 
