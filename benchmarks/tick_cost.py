@@ -88,7 +88,7 @@ def measure(name: str, rounds: int, ticks: int) -> dict[str, Any]:
 
 
 def _theirs(other: InPinocchio, moving: Ticks) -> Callable[[], None]:
-    work = moving.rig.simulator._work
+    work = moving.rig.simulator.work
     given = (other.model, other.data, *other.state(work.q, work.v, work.effort), other.models)
     arguments = (*given, other.datas, other.settings)
     accelerate = other.function
