@@ -144,14 +144,16 @@ class Recorder:
 
     def come_to_rest(self) -> None:
         """Until nothing moves by itself any more; in lockstep time stands from then on."""
-        deadline = time.monotonic() + 10.0
+        deadline, before = time.monotonic() + 10.0, -1
         while time.monotonic() < deadline:
             try:
                 state = self._rig.state
             except NobodyThere:
                 return
-            if not self.lockstep or all(abs(speed) <= AT_REST for speed in state["v"].values()):
+            at_rest = all(abs(speed) <= AT_REST for speed in state["v"].values())
+            if not self.lockstep or (at_rest and state["tick"] == before):
                 return
+            before = int(state["tick"])
             time.sleep(_LOOK_S)
 
     def close(self) -> None:
