@@ -22,9 +22,9 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
     if pluginmanager.has_plugin(PLUGIN):
         return
     try:
-        import_module(PLUGIN)
+        plugin = import_module(PLUGIN)
     except ImportError:
         if any(word == "--rig" or word.startswith("--rig=") for word in sys.argv):
             raise
     else:
-        pluginmanager.import_plugin(PLUGIN)
+        pluginmanager.register(plugin, PLUGIN)

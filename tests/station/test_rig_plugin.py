@@ -70,9 +70,14 @@ def test_of_another(rig):
 '''
 
 
-def rig_pytest(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+NAMED = ("-p", "station.testing.plugin", "-p", "linkwork_pytest")
+
+
+def rig_pytest(
+    folder: Path, *words: str, plugins: tuple[str, ...] = NAMED
+) -> subprocess.CompletedProcess[str]:
     """Pytest as a user runs it, in a folder of theirs."""
-    fixed = ["-p", "station.testing.plugin", "-p", "linkwork_pytest", "-p", "no:randomly", "-W", "error"]
+    fixed = [*plugins, "-p", "no:randomly", "-W", "error"]
     return subprocess.run(
         [sys.executable, "-m", "pytest", *fixed, "-p", "no:cacheprovider", *words],
         cwd=folder,
@@ -96,6 +101,12 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Collected:
     ran = rig_pytest(folder, "--rig", "scara", "--seed", "3", "--rig-out", "out")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return read_collected(folder / "out" / "collected.jsonl")
+
+
+def test_the_installed_plugin_finds_its_way_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "test_one.py").write_text("def test_one(): pass")
+    ran = rig_pytest(tmp_path, "--rig-seed", "3", plugins=("-p", "linkwork_pytest"))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 def found(collected: Collected, name: str) -> TestFindings:
