@@ -31,7 +31,7 @@ _LAYOUT_VERSION = 1
 _AT_MAGIC, _AT_VERSION, _AT_RECORD_BYTES, _AT_LOOP_PID, _AT_HEAD, _AT_TAIL, _AT_LOCKSTEP, _AT_GATEWAY_PID = (
     range(8)
 )
-_AT_LEASH = 16
+_AT_LEASH, _AT_STANDS = 16, 17
 _HASH_AT = 64
 _HASH_BYTES = 64
 _TEXT_AT = 256
@@ -154,6 +154,15 @@ class Shared:
     @tail.setter
     def tail(self, count: int) -> None:
         self._words[_AT_TAIL] = count
+
+    @property
+    def stands(self) -> bool:
+        """Whether lockstep time stands: the loop waits for the next order."""
+        return bool(self._words[_AT_STANDS])
+
+    @stands.setter
+    def stands(self, waits: bool) -> None:
+        self._words[_AT_STANDS] = int(waits)
 
     def append(self, record: NDArray[np.float64]) -> None:
         """The loop's write: the record's words, then the new head."""

@@ -159,6 +159,8 @@ class StateResult(TypedDict):
     limited: list[str]
     """What the last command was limited by. Not a fault."""
     lease: Lease
+    time_stands: bool
+    """Whether lockstep time stands: what is asked for now takes effect at tick + 1."""
 
 
 class StateEvent(TypedDict):

@@ -230,10 +230,17 @@ class Robot:
         """
         return cast(Checked, self.request("check", timeout_s=PLAN_S, trajectory=_plain(trajectory)))
 
-    def jog(self, velocity: Mapping[str, float] | None = None, /, **coordinates: float) -> Effect:
+    def jog(
+        self,
+        velocity: Mapping[str, float] | None = None,
+        /,
+        *,
+        at_tick: int | None = None,
+        **coordinates: float,
+    ) -> Effect:
         """Moves at these velocities (rad/s or m/s) for 0.2 s; repeat it before that, or it slows to rest."""
         velocities = {name: float(value) for name, value in {**(velocity or {}), **coordinates}.items()}
-        return self._effect("jog", velocity=velocities)
+        return self._effect("jog", velocity=velocities, at_tick=at_tick)
 
     def pause(self, *, at_tick: int | None = None) -> Effect:
         """Slows the goal to rest on its path and keeps it."""

@@ -26,6 +26,7 @@ def state(gateway: Gateway) -> dict[str, Any]:
     record, wording = gateway.latest, gateway.wording
     common: dict[str, Any] = {
         "pace": gateway.options.pace.value,
+        "time_stands": gateway.time_stands,
         "device": wording.device(gateway.connection_record, gateway.link_text, gateway.homing),
         "results": gateway.memory.results(),
         "lease": gateway.lease.as_map(gateway.now_ns),

@@ -36,7 +36,7 @@ from controller.records import RecordLayout
 from machine import Machine
 from protocol.codes import Pace, RequestCode, ResultCode
 from protocol.errors import RequestError
-from protocol.requests import REQUESTS, pack_notification
+from protocol.requests import pack_notification
 from protocol.results import Fault
 from timing.memory import give_back
 
@@ -108,6 +108,14 @@ class Gateway:
         return state_name(self.latest) if self.latest is not None else "unconfigured"
 
     @property
+    def time_stands(self) -> bool:
+        """Whether lockstep time stands, with all orders carried out and all that happened known here."""
+        shared = self.host.shared
+        if shared is None or not self._loop_lives or self.desk.busy:
+            return False
+        return shared.stands and shared.head == self._since
+
+    @property
     def in_motion(self) -> bool:
         """Whether something moves the machine that somebody must hold the lease for."""
         return self.latest is not None and in_motion(self.latest)
@@ -145,11 +153,6 @@ class Gateway:
         """A number for a new goal."""
         self._goal += 1
         return self._goal
-
-    @staticmethod
-    def needs_lease(call: Call) -> bool:
-        """Whether this method needs the lease."""
-        return REQUESTS[call.method].needs_lease
 
     def need_owner(self, call: Call) -> None:
         """Refuses a request that does not say in whose name it is made."""

@@ -11,6 +11,7 @@ from controller.gateway.memory import Requester
 from controller.gateway.outcomes import effect_map, refusal
 from controller.orders import NOW, OrderKind
 from protocol.errors import RequestError
+from protocol.requests import REQUESTS
 
 if TYPE_CHECKING:
     from controller.gateway.gateway import Gateway
@@ -33,7 +34,7 @@ def order(
 
     `taken` is called when it has taken effect, even at a later tick.
     """
-    leased = gateway.needs_lease(call)
+    leased = REQUESTS[call.method].needs_lease
     scheduled = call.envelope.at_tick is not None and call.envelope.at_tick > gateway.tick
 
     def then(effect: Effect | RequestError) -> None:

@@ -137,6 +137,15 @@ class Loop:
         return self._shared.full
 
     @property
+    def time_stands(self) -> bool:
+        """Whether lockstep time stands, until the next order; told to the gateway."""
+        return self._shared.stands
+
+    @time_stands.setter
+    def time_stands(self, waits: bool) -> None:
+        self._shared.stands = waits
+
+    @property
     def done(self) -> bool:
         """Whether a shutdown was ordered and the machine is braked."""
         return self.supervisor.leaving and self.supervisor.state not in (State.ACTIVE, State.STOPPING)

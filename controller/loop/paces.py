@@ -154,7 +154,10 @@ def _tick_alone(loop: Loop) -> None:
 def _await_reason(loop: Loop, client: DeviceClient) -> bool:
     """While time stands: waits for an order, and keeps the plant's patience by repeating the last message."""
     while not (loop.supervisor.busy or loop.source.busy or loop.own_orders):
-        if select.select([loop.inbox], [], [], REPEAT_AFTER_MS * 1e-3)[0]:
+        loop.time_stands = True
+        ordered = select.select([loop.inbox], [], [], REPEAT_AFTER_MS * 1e-3)[0]
+        loop.time_stands = False
+        if ordered:
             return True
         loop.look_around()
         loop.link.send()

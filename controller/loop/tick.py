@@ -151,6 +151,7 @@ class Tick:
         self.supervisor.tune = self._tuning.ask
         self._count = 0
         self._bad_sensor = -1
+        self._since_reading_s = 0.0
 
     def _bind(self, record: Record) -> None:
         self._published = record.floats[record.layout.offsets["q_measured"] :]
@@ -191,9 +192,10 @@ class Tick:
             if disturbance.on:
                 disturbance.expect(expected.v)
         self._foreseen = False
-        bad = model.observe(inputs, dt, predicted)
+        self._since_reading_s += dt
+        bad = model.observe(inputs, self._since_reading_s, predicted)
         if inputs.fresh:
-            self._bad_sensor = bad
+            self._bad_sensor, self._since_reading_s = bad, 0.0
             if bad < 0:
                 estimator.first = False
                 if model.compares:

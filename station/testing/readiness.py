@@ -65,6 +65,7 @@ def _clear(rig: RecordedRig) -> None:
 
 
 def _brake(rig: RecordedRig) -> None:
+    rig.recorder.come_to_rest()
     with suppress(RequestError):  # in fault or emergency stop it is braked already
         rig.robot.disable()
 
@@ -73,6 +74,7 @@ def _activate(rig: RecordedRig) -> None:
     """From whatever state to active."""
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
+        rig.recorder.come_to_rest()
         state = rig.state
         if state["state"] == "active" and state["goal"] is None:
             return
@@ -96,7 +98,6 @@ def _step(rig: RecordedRig, state: str) -> None:
     if state not in ("inactive", "fault", "estop"):
         time.sleep(0.01)
         return
-    rig.recorder.come_to_rest()
     if state == "inactive":
         robot.confirm_branch()
         robot.enable()

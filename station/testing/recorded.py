@@ -39,6 +39,7 @@ class RecordedRig(AttachedRig):
     @contextmanager
     def recording(self, title: str = "") -> Iterator[None]:
         """Records what happens in the block; afterwards `rig.record` holds it."""
+        self.recorder.come_to_rest()
         self.recorder.begin()
         yield
         self.record = self.recorder.end(title)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from controller.gateway.segment import CHUNK_BYTES
-from controller.loop.supervisor import AT_REST
 from controller.records import layout_for
 from plant.truth import BUFFER_BYTES
 from protocol.errors import NobodyThere
@@ -103,9 +102,11 @@ class Recorder:
         return record
 
     def pass_time(self, seconds: float) -> None:
-        """Lets so much of the machine's time pass."""
+        """Lets so much of the machine's time pass; in lockstep after what it runs for by itself."""
         ticks = max(1, round(seconds / self._rig.period_s))
         if self.lockstep:
+            if self._rig.state["goal"] is None:
+                self.come_to_rest()
             self._rig.robot.advance(ticks)
         else:
             self._pass_until(self._rig.state["tick"] + ticks)
@@ -113,6 +114,7 @@ class Recorder:
     def _pass_until(self, tick: int) -> None:
         """Until this tick has been."""
         if self.lockstep:
+            self.come_to_rest()
             now = self._rig.state["tick"]
             if now < tick:
                 self._rig.robot.advance(tick - now)
@@ -143,17 +145,15 @@ class Recorder:
             time.sleep(_LOOK_S)
 
     def come_to_rest(self) -> None:
-        """Until nothing moves by itself any more; in lockstep time stands from then on."""
-        deadline, before = time.monotonic() + 10.0, -1
-        while time.monotonic() < deadline:
+        """In lockstep: until time stands, so that what is asked for next takes effect at the next tick."""
+        deadline = time.monotonic() + 10.0
+        while self.lockstep and time.monotonic() < deadline:
             try:
                 state = self._rig.state
+                if state["time_stands"] or not state["device"]["connected"]:
+                    return
             except NobodyThere:
                 return
-            at_rest = all(abs(speed) <= AT_REST for speed in state["v"].values())
-            if not self.lockstep or (at_rest and state["tick"] == before):
-                return
-            before = int(state["tick"])
             time.sleep(_LOOK_S)
 
     def close(self) -> None:

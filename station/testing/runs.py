@@ -64,7 +64,9 @@ def _once(
     In lockstep everything is ordered, by tick, before the goal: the same run twice does the same in the same
     ticks. In real time the orders follow the goal.
     """
-    recorder, now = rig.recorder, rig.recorder.begin()
+    recorder = rig.recorder
+    recorder.come_to_rest()
+    now = recorder.begin()
     wanted = _wanted(rig, goal)
     if recorder.lockstep:
         begin = now["tick"] + 1 + len(during) + bool(during)

@@ -16,6 +16,9 @@ from station.testing.readied import ReadyRig
 from station.testing.record import Record
 from station.testing.runs import During, run
 
+JOG_EVERY_S = 0.1
+"""How often a jog is renewed: a dead man's comes to rest after 0.2 s."""
+
 
 class RigUnderTest(ReadyRig):
     """Plant and controller of one machine. A test gets it ready: no fault, at home, enabled."""
@@ -63,11 +66,17 @@ class RigUnderTest(ReadyRig):
 
     def jog(self, velocity: Mapping[str, float], seconds: float) -> Record:
         """Jogs at these velocities (rad/s or m/s) for so long, then lets it slow to rest; recorded."""
-        self.recorder.begin()
-        for _ in range(max(1, round(seconds / 0.1))):
-            self.robot.jog(velocity)
-            self.pass_time(0.1)
-        self.pass_time(0.5)
+        recorder, times = self.recorder, max(1, round(seconds / JOG_EVERY_S))
+        recorder.come_to_rest()
+        begin = recorder.begin()["tick"] + 2
+        for number in range(times):
+            if recorder.lockstep:
+                tick = begin + round(number * JOG_EVERY_S / self.period_s)
+                self.robot.jog(velocity, at_tick=tick)
+            else:
+                self.robot.jog(velocity)
+                self.pass_time(JOG_EVERY_S)
+        self.pass_time((times * JOG_EVERY_S if recorder.lockstep else 0.0) + 0.5)
         self.record = self.recorder.end("jog")
         return self.record
 

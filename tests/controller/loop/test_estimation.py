@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from benchmarks.error_law import compare
 from benchmarks.in_process import COUNTS, with_controller, with_encoders
 from benchmarks.tracking import MOVES, tracking_error, with_wrong_masses
 from machine import load
+from tests.controller.loop.in_process import InProcess
 
 SCARA = {"shoulder": 0.2, "elbow": -0.2, "wrist": 0.1, "lift": -0.03}
 
@@ -52,3 +54,22 @@ def test_an_initial_error_dies_away_as_the_closed_form_through_branch_poses_too(
     found = compare(name, omega)
     assert found["from_sampled"] <= 1e-6
     assert found["from_continuous"] <= 1e-2
+
+
+def test_speeds_from_differences_do_not_jump_after_lost_states() -> None:
+    rig = InProcess(with_controller(with_encoders(load("scara"), 0), velocity="difference"))
+    rig.enable()
+    rig.send(*rig.swing())
+    rig.run(0.3)
+
+    def error() -> float:
+        true = rig.simulator.v.copy()
+        return float(np.max(np.abs(rig.tick()["v"] - true)))
+
+    before = error()
+    for _ in range(8):
+        rig.inputs.fresh = False
+        rig.inputs.lost_in_a_row += 1
+        rig.tick()
+    rig.inputs.fresh, rig.inputs.lost_in_a_row = True, 0
+    assert max(error() for _ in range(20)) < 5.0 * before  # the mean speed of nine periods, a little old
