@@ -114,10 +114,12 @@ def check(source: str | Path, plant_set: Sequence[str] = ()) -> tuple[Problem, .
         machine = load(source, plant_set)
     except MachineError as error:
         return error.problems
-    from machine.assemblies import assembly_warnings  # the compiler is loaded for such machines alone
+    more = [*holding_warnings(machine), *leverage_warnings(machine)]
+    if machine.is_constrained:
+        from machine.assemblies import assembly_warnings  # the compiler is loaded for such machines alone
 
-    more = (holding_warnings(machine), leverage_warnings(machine), assembly_warnings(machine))
-    return (*machine.warnings, *(problem for found in more for problem in found))
+        more += assembly_warnings(machine)
+    return (*machine.warnings, *more)
 
 
 def name_in(source: str | Path) -> str | None:

@@ -14,16 +14,16 @@ CLOSED = ("slider_crank", "four_bar", "five_bar", "platform_3rrs", "delta")
 
 
 def residuals(plant: Simulator) -> tuple[float, float]:
-    work = plant._work
+    work = plant.work
     dynamics(*work.arguments)
     constraint_rows(*work.arguments)
     return float(np.abs(work.phi).max()), float(np.abs(work.phi_rate).max())
 
 
 def joules(plant: Simulator) -> float:
-    dynamics(*plant._work.arguments)
-    energy(*plant._work.arguments)
-    return float(plant._work.energy.sum())
+    dynamics(*plant.work.arguments)
+    energy(*plant.work.arguments)
+    return float(plant.work.energy.sum())
 
 
 def released(name: str, periods: int) -> Simulator:

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,10 @@ def test_of_another(rig):
 '''
 
 
-NAMED = ("-p", "station.testing.plugin", "-p", "linkwork_pytest")
+INSTALLED = any(found.value == "linkwork_pytest" for found in entry_points(group="pytest11"))
+FOUND = () if INSTALLED else ("-p", "linkwork_pytest")
+"""How pytest finds the plug-in: by itself where linkwork is installed as it is here."""
+NAMED = ("-p", "station.testing.plugin", *FOUND)
 
 
 def rig_pytest(
@@ -105,7 +109,7 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Collected:
 
 def test_the_installed_plugin_finds_its_way_by_itself(tmp_path: Path) -> None:
     (tmp_path / "test_one.py").write_text("def test_one(): pass")
-    ran = rig_pytest(tmp_path, "--rig-seed", "3", plugins=("-p", "linkwork_pytest"))
+    ran = rig_pytest(tmp_path, "--rig-seed", "3", plugins=FOUND)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
@@ -174,7 +178,7 @@ def test_other_plug_ins_keep_their_names(tmp_path: Path) -> None:
     (tmp_path / "controller.py").write_text("raise SystemExit('imported')\n")
     test = "def test_own(pytestconfig):\n    assert pytestconfig.getoption('--seed') == 'x'\n"
     (tmp_path / "test_own.py").write_text(test)
-    words = ["-p", "linkwork_pytest", "-p", "no:cacheprovider", "-q", "--seed", "x"]
+    words = [*FOUND, "-p", "no:cacheprovider", "-q", "--seed", "x"]
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", *words],
         cwd=tmp_path,

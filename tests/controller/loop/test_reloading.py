@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -63,23 +64,28 @@ def to_the_end(rig: InProcess) -> list[Sample]:
     raise AssertionError("the goal never ended")
 
 
-def stop_limit(rig: InProcess) -> float:
-    """How hard the goal under way may be slowed down where it is."""
+def stop_limits(rig: InProcess) -> Callable[[float], float]:
+    """How hard the goal under way may be slowed down, by where it is on its path."""
     goal = rig.supervisor.course.goal
     assert goal is not None
-    return goal.block.stop_limits(goal.path.at(0.0)[0])[0]
+    block = goal.block
+    return lambda s: float(block.stop_limits(s)[0])
 
 
 def test_a_goal_that_stays_feasible_goes_on_as_fast_as_it_was_told() -> None:
     rig, planned, _ = under_way(load("scara"), {"shoulder": 0.9}, 0.3)
     rig.order(OrderKind.SPEED, arguments=(0.6,))
     rig.run(0.3)
-    before = stop_limit(rig)
+    assert planned.order(planned.plan("rewalk", 0.0), method="rewalk")["order_outcome"] == OrderOutcome.DONE
+    before = stop_limits(rig)
     carry(rig, planned)
     again = planned.plan("rewalk", 0.0)
     assert again.told == {"fraction": 1.0, "limited": None}
     assert planned.order(again, method="rewalk")["order_outcome"] == OrderOutcome.DONE
-    assert stop_limit(rig) <= before
+    goal = rig.supervisor.course.goal
+    assert goal is not None
+    here = goal.path.at(0.0)[0]
+    assert stop_limits(rig)(here) <= before(here)
     samples = to_the_end(rig)
     assert max(sample["path_rate"] for sample in samples) == pytest.approx(0.6)
     assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL
