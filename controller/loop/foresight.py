@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.laws.closed import evaluate_motion
-from controller.loop.model import act
+from controller.loop.acting import act
 from multibody import Workspace
 from multibody.bundles import BUNDLE, Bundle, reals, wholes
 from multibody.compiling import (

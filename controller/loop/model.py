@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from controller.loop.acting import act
 from controller.loop.estimator import TO_Q, TO_V, Estimator, read_sensors
 from controller.loop.exchange import Inputs
 from controller.loop.quality import Quality
@@ -26,7 +27,6 @@ from multibody.compiling import (
     float64,
     int64,
     kernel,
-    part,
     void,
 )
 from multibody.coordinates import coordinates
@@ -128,15 +128,6 @@ def evaluate_dynamics(p: Floats, t: Integers, w: Floats) -> None:
     """Mass matrix, bias, friction and coordinates at the workspace's state."""
     dynamics(p, t, w)
     coordinates(p, t, w)
-
-
-@part
-def act(t: Integers, w: Floats, motor: Integers, sent: Floats, felt: Floats) -> None:
-    """`EFFORT` := the forces felt (nv) and the efforts sent to the joints `motor`."""
-    effort = vector(t, w, EFFORT)
-    copy(felt, effort)
-    for i in range(len(motor)):
-        effort[motor[i]] += sent[i]
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR, VECTOR, float64))
