@@ -209,7 +209,6 @@ class ControllerExamination:
         bad += [
             msgpack.packb({**content, **change})
             for change in (
-                {"q": [*content["q"][:-1], float("nan")]},
                 {"q": content["q"][:-1]},
                 {"seq": str(content["seq"])},
                 {"mode": 7},
