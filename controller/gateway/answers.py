@@ -38,7 +38,7 @@ def state(gateway: Gateway) -> dict[str, Any]:
             "mode": "brake", "law": "none", "goal": None, "fault": None, "limited": [],
         }  # fmt: skip
     table = gateway.layout.as_map(record)
-    joints = len(gateway.machine.joints)
+    joints = set(gateway.machine.mechanism.joint_names)
     return common | {
         "state": state_name(record),
         "tick": table["tick"],
@@ -46,7 +46,7 @@ def state(gateway: Gateway) -> dict[str, Any]:
         "time_s": table["time_s"],
         "q": table["q"],
         "v": table["v"],
-        "coordinates": dict(list(table["coordinate"].items())[joints:]),
+        "coordinates": {name: at for name, at in table["coordinate"].items() if name not in joints},
         "forces": _forces(table),
         "effort": table["effort"],
         "mode": wording.mode(record),

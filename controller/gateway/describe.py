@@ -17,14 +17,14 @@ CHOSEN_LAWS = ("hold", "float", "damp")
 
 def describe(machine: Machine, pace: Pace) -> DescribeResult:
     """The answer of `describe`."""
-    joints = len(machine.joints)
+    joints = set(machine.mechanism.joint_names)
     return {
         "machine": machine.name,
         "about": machine.about,
         "joints": [_coordinate(limits, "joint") for limits in machine.joints],
         "coordinates": [
-            _coordinate(limits, "joint" if index < joints else "task")
-            for index, limits in enumerate(machine.coordinates)
+            _coordinate(limits, "joint" if limits.name in joints else "task")
+            for limits in machine.coordinates
         ],
         "goal_coordinates": list(machine.controller.goal_coordinates),
         "motors": [

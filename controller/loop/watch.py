@@ -82,7 +82,8 @@ class Watch:
         names = machine.mechanism.coordinate_names
         home = [names.index(name) for name in machine.controller.goal_coordinates]
         self._joint_set = np.array(home) if machine.is_constrained else np.arange(len(joints))
-        tasks = [at for at, name in enumerate(names) if at >= len(joints) and "." not in name]
+        its_own = set(machine.mechanism.joint_names)
+        tasks = [at for at, name in enumerate(names) if name not in its_own and "." not in name]
         self._task_set = np.array(tasks, np.int64)
         """The file's task coordinates; those with a dot in their names are of constraints and contacts."""
         self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
