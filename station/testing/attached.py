@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
@@ -15,6 +16,9 @@ from station.testing.collected import TestFindings
 from station.testing.daemons import Daemons
 from station.testing.faults import Entries, FaultDesk, listed
 from station.testing.options import NONE, RigOptions
+
+ELSEWHERE = 0.05
+"""rad or m: so far from its place at home a joint is in another assembly."""
 
 
 class AttachedRig:
@@ -35,6 +39,7 @@ class AttachedRig:
         self._robot: Robot | None = None
         self._faults: FaultDesk | None = None
         self._home: dict[str, float] = {}
+        self._pose: dict[str, float] = {}
 
     @property
     def name(self) -> str:
@@ -81,6 +86,7 @@ class AttachedRig:
         """Where the goal coordinates are at home, rad or m: where they were when the rig was found."""
         if not self._home:
             positions = self.positions
+            self._pose = dict(self.state["q"])
             self._home = {name: positions[name] for name in self.machine.controller.goal_coordinates}
         return dict(self._home)
 
@@ -147,6 +153,20 @@ class AttachedRig:
         self.renewals.append(why)
         self.close()
         self.daemons = Daemons(self.machine, self.options)
+
+    @property
+    def elsewhere(self) -> str:
+        """A joint that is not where it was at home, though the goal coordinates are: another assembly."""
+        here = self.state["q"]
+        for limits in self.machine.joints:
+            if limits.name not in here:
+                continue
+            away = here[limits.name] - self._pose.get(limits.name, here[limits.name])
+            if limits.is_angle:
+                away -= 2.0 * math.pi * round(away / (2.0 * math.pi))
+            if abs(away) > ELSEWHERE:
+                return limits.name
+        return ""
 
     def close(self) -> None:
         """Ends what was started."""

@@ -57,6 +57,8 @@ def _bring(rig: RecordedRig) -> None:
         _brake(rig)  # activation begins where the machine really is
         _activate(rig)
         _go_home(rig)
+    if rig.elsewhere:
+        raise NotReady(f"it is at home in another assembly: {rig.elsewhere} is elsewhere")
 
 
 def _clear(rig: RecordedRig) -> None:
