@@ -40,7 +40,6 @@ class Motions:
     ) -> None:
         self._machine, self._home, self._check = machine, dict(home), check
         self._limits = {limits.name: limits for limits in machine.coordinates}
-        self._checked: dict[str, Trajectory] = {}
         self._fastest: dict[tuple[tuple[str, ...], tuple[str, ...]], Trajectory] = {}
 
     @property
@@ -66,7 +65,7 @@ class Motions:
     def at_speed(self, share: float, moving: Sequence[str] | None = None) -> Trajectory:
         """These goal coordinates (None: all), at a share of the fastest feasible speed. Raises NoMotion."""
         names = tuple(moving) if moving is not None else self.coordinates
-        return self._feasible(slower(self._found(self.coordinates, names), share))
+        return slower(self._found(self.coordinates, names), share)
 
     def of(self, coordinate: str, share: float = 0.5) -> Trajectory:
         """One goal coordinate, the others held. Raises NoMotion."""
@@ -103,22 +102,10 @@ class Motions:
         names = [name for name in self._limits if name not in joints and "." not in name]
         for chosen in combinations(names, self._machine.freedoms):
             try:
-                return self._feasible(slower(self._found(chosen, chosen), 0.5))
+                return slower(self._found(chosen, chosen), 0.5)
             except (NoMotion, RequestError):
                 continue
         return None
-
-    def _feasible(self, trajectory: Trajectory) -> Trajectory:
-        """The trajectory, or a little slower: what is feasible in less time need not be in more."""
-        key = repr(trajectory)
-        if key not in self._checked:
-            for _ in range(_TRIES):
-                answer = self._check(trajectory)
-                if answer["feasible"] or answer["min_time_stretch"] is None:
-                    break
-                trajectory = slower(trajectory, 0.98 / answer["min_time_stretch"])
-            self._checked[key] = trajectory
-        return self._checked[key]
 
     def _found(self, coordinates: tuple[str, ...], moving: tuple[str, ...]) -> Trajectory:
         key = (coordinates, moving)

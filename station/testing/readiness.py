@@ -6,15 +6,13 @@ import time
 from contextlib import suppress
 from typing import Final
 
-from protocol.codes import RequestCode, ResultCode
+from protocol.codes import RequestCode
 from protocol.errors import NobodyThere, RequestError
 from station.goal import GoalFailed
 from station.testing.recorded import RecordedRig
 
 AT_HOME: Final = 1e-4
 """rad or m: so near a coordinate counts as at home."""
-SPEEDS: Final = (1.0, 0.5, 0.2)
-"""Of the way home: from where a fault has left it, a machine may not be able to go as fast as elsewhere."""
 SPAN_S: Final = 0.5
 """So long is waited before a fault that would not clear is tried again."""
 _PATIENCE_S: Final = 30.0
@@ -114,12 +112,5 @@ def _step(rig: RecordedRig, state: str) -> None:
 def _go_home(rig: RecordedRig) -> None:
     """Back to where the goal coordinates were when the rig was found."""
     home, here = rig.home, rig.positions
-    if all(abs(here[name] - home[name]) <= AT_HOME for name in home):
-        return
-    for speed in SPEEDS:
-        try:
-            rig.robot.move(home, speed=speed)
-            return
-        except RequestError as error:
-            if error.code != ResultCode.INFEASIBLE or speed == SPEEDS[-1]:
-                raise
+    if any(abs(here[name] - home[name]) > AT_HOME for name in home):
+        rig.robot.move(home)

@@ -216,8 +216,9 @@ def test_stop_is_answered_while_the_planner_plans_and_the_plan_moves_nothing(rig
     frame = pack_request(1, "send", {"as": "me@test", "trajectory": long_trajectory(20_000)})
     while not sender.transport.send(frame):
         sender.transport.writable(100)
-    while rig.ask("state")["lease"]["owner"] is None:  # until the request has borrowed it
-        time.sleep(0.001)
+    deadline = time.monotonic() + 30.0
+    while rig.ask("state")["lease"]["owner"] is None:
+        assert time.monotonic() < deadline, "the request has not borrowed the lease"
     assert rig.ask("stop")["text"] == "there was nothing to stop"
     answer = msgpack.unpackb(sender.transport.receive(5_000))
     assert answer[2]["code"] == ResultCode.CANCELLED
