@@ -2,10 +2,11 @@
 
 from machine.catalogue import shipped, shipped_path
 from machine.controllable import for_controller
-from machine.description import ControllerSettings, Limits, Machine, Motor, PlantSettings, Sensor, Tolerance
+from machine.description import ControllerSettings, Limits, Machine, Motor, PlantSettings, Sensor
 from machine.json_schema import schema
 from machine.loading import check, load, name_in
 from machine.problems import MachineError, Problem
+from machine.tolerances import Tolerance
 
 __all__ = [
     "load",

@@ -20,7 +20,6 @@ from machine.description import (
     PlantSettings,
     PreloadLimit,
     Sensor,
-    Tolerance,
 )
 from machine.estimation import estimator_settings
 from machine.file import MachineFile
@@ -256,14 +255,7 @@ def controller_settings(
     file: MachineFile, goals: Sequence[str], preload: tuple[PreloadLimit, ...]
 ) -> ControllerSettings:
     """Return the settings of the controller daemon; `goals` are its coordinates where the file names none."""
-    spec, own = file.controller, file.controller.tolerances
-    tolerances = []
-    for name in coordinates(file):
-        given = own.coordinates.get(name)
-        values = {key: getattr(given, key, None) for key in ("path", "goal", "start")}
-        tolerances.append(
-            Tolerance(**{key: getattr(own, key) if v is None else v for key, v in values.items()})
-        )
+    spec, tolerances = file.controller, file.controller.tolerances
     return ControllerSettings(
         **spec.model_dump(exclude=_NOT_AS_THEY_ARE),
         estimator=estimator_settings(spec.estimator, spec.disturbance_observer, spec.bandwidth_rad_s),
@@ -272,8 +264,8 @@ def controller_settings(
         payloads=payload_bounds(file),
         period_s=file.plant.period_s,
         goal_coordinates=tuple(spec.goal_coordinates or goals),
-        tolerances=tuple(tolerances),
-        goal_time_s=own.goal_time_s,
+        tolerances=tuple(tolerances.of(name) for name in coordinates(file)),
+        goal_time_s=tolerances.goal_time_s,
         preload=preload,
         log_cap_bytes=round(spec.log_cap_MB * 1e6),
     )

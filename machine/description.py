@@ -15,6 +15,7 @@ from machine.force_control import ForceRow, ForceSettings, force_rows
 from machine.force_sensors import AXES, ForceSensor
 from machine.problems import Problem
 from machine.shadow import ShadowSettings
+from machine.tolerances import Tolerance
 from multibody.layout import ORDINARY
 from multibody.mechanism import Mechanism
 
@@ -108,15 +109,6 @@ class PlantSettings:
     on_timeout: Literal["brake", "damp", "zero"]
     peer_timeout_s: float
     on_overrun: Literal["slip", "advance"]
-
-
-@dataclass(frozen=True)
-class Tolerance:
-    """Tolerances of one coordinate, in rad or m."""
-
-    path: float
-    goal: float
-    start: float
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from machine.file import MachineFile
 from machine.freedoms import coordinates, freedoms, initial_keys, initial_names, joint_limits, owned
 from machine.names import nearest
 from machine.problems import Problem
+from machine.tolerances import check_tolerances
 from machine.units import choices
 from machine.unknown import unknown
 from machine.yaml import Document
@@ -206,3 +207,4 @@ def _settings(file: MachineFile, document: Document) -> Iterator[Problem]:
         if name not in known:
             place = ("controller", "tolerances", "coordinates", name)
             yield unknown(document, place, name, "coordinate", known, of_key=True)
+    yield from check_tolerances(file.controller.tolerances, known, document)

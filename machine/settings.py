@@ -11,6 +11,7 @@ from machine.constraint_base import CoordinateName
 from machine.estimation import DisturbanceSpec, EstimatorSpec
 from machine.fields import Count, Name, Number, Section, entry
 from machine.force_control import ForceSpec
+from machine.tolerances import TolerancesSpec
 
 
 class PlantSpec(Section):
@@ -40,32 +41,6 @@ class PlantSpec(Section):
         "Values in which the simulated plant differs from the model: "
         '{"upper_arm.mass_kg": "+20%", "elbow.coulomb_N_m": 0.5}',
         default={},
-    )
-
-
-class CoordinateTolerances(Section):
-    """Tolerances of one coordinate, in its own unit."""
-
-    path: Number | None = entry("Largest error on the way", "rad or m", None, gt=0)
-    goal: Number | None = entry("Largest error at the end", "rad or m", None, gt=0)
-    start: Number | None = entry(
-        "Largest distance of a goal's first sample from where the machine is", "rad or m", None, gt=0
-    )
-
-
-class TolerancesSpec(Section):
-    """Tolerances of goals that bring none of their own; of each coordinate in its own unit."""
-
-    path: Number = entry("Largest error on the way", "rad or m", 0.01, gt=0)
-    goal: Number = entry("Largest error at the end", "rad or m", 0.001, gt=0)
-    start: Number = entry(
-        "Largest distance of a goal's first sample from where the machine is", "rad or m", 0.001, gt=0
-    )
-    goal_time_s: Number = entry(
-        "Time after the end within which the goal tolerances must be met", "s", 1.0, gt=0, le=3600
-    )
-    coordinates: dict[CoordinateName, CoordinateTolerances] = entry(
-        "Other values for single coordinates, by name", default={}
     )
 
 

@@ -28,6 +28,7 @@ class FaultCode(IntEnum):
     SENSORS_DISAGREE = 15
     CONSTRAINT_FORCE = 16
     MODEL_DIFFERENCE = 17
+    FOLLOWING_ERROR = 18
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,10 @@ FAULTS: dict[FaultCode, FaultKind] = {
     FaultCode.MODEL_DIFFERENCE: FaultKind(
         "the machine differs from its model", "difference", "N m or N",
         "always: the brakes have the machine",
+    ),
+    FaultCode.FOLLOWING_ERROR: FaultKind(
+        "the machine is too far from where it should be", "coordinate", "rad or m",
+        "always: enabling starts from the measured pose",
     ),
     FaultCode.NOT_HOMED: FaultKind("the device is not homed", "", "", "the device says it is homed"),
     FaultCode.CLOSURE_RESIDUAL: FaultKind(

@@ -228,6 +228,17 @@ class Follow:
         self.path.aim(rate, *limits)
 
     @property
+    def on_its_way(self) -> bool:
+        """Whether its path tolerances are minded: not while it waits, stops or presses."""
+        return not (self.stopping or self.waiting or self.touched)
+
+    @property
+    def path_tolerance(self) -> Floats:
+        """The path tolerances of its coordinates `index`, unless it waits."""
+        whole = self.block.path_tolerance
+        return whole if self._kept is None else whole[self._kept]
+
+    @property
     def arrived(self) -> bool:
         """Whether the path's end has been reached."""
         return self.path.at(0.0)[0] >= self.block.duration_s

@@ -16,6 +16,7 @@ from controller.loop.brakes import BrakeSequence, Phase
 from controller.loop.course import Course
 from controller.loop.exchange import Inputs
 from controller.loop.faults import Fault, FaultCode
+from controller.loop.following_error import FollowingError
 from controller.loop.preload import Preload
 from controller.loop.quality import Quality
 from controller.loop.splices import Junction, Splices
@@ -59,6 +60,7 @@ class Supervisor:
         self._beliefs = Beliefs(machine, estimate, quality)
         self.preload = Preload(machine)
         self.course = Course(machine, self._watch, estimate, slot)
+        self._following_error = FollowingError(machine, self._watch, estimate.theta)
         self.state = State.UNCONFIGURED
         self.brakes = BrakeSequence(max((motor.brake_release_s for motor in machine.motors), default=0.0))
         self.fault = Fault()
@@ -102,6 +104,9 @@ class Supervisor:
                 self._move(Event.STOP)
             if self.state is State.STOPPING and course.settled():
                 self._stopped()
+            astray = self._following_error.look(course.motion, course.now, course.law)
+            if astray is not None:
+                self.raise_fault(*astray)
         if inputs.order is None and not self._pending and not self._splices:
             order = None
         else:

@@ -20,6 +20,7 @@ DETECTED_BY_MOTION = (
     "BRANCH_FLIP",
     "SINGULAR_POSE",
     "CONSTRAINT_FORCE",
+    "FOLLOWING_ERROR",
 )
 """By which the motion itself gives a fault away: it is not where it should be, or contradicts itself."""
 BEGINS_AT = 0.3
