@@ -54,7 +54,7 @@ def build_mechanism(file: MachineFile) -> Mechanism:
         np.array(file.gravity_m_s2, dtype=np.float64),
         points=points,
         coordinates=[
-            *(Coordinate(name, task.axis(), task.point(), **task.line()) for name, task in file.task.items()),
+            *(task.make(name) for name, task in file.task.items()),
             *_unnamed(file),
             *_gaps(file),
         ],
@@ -72,18 +72,8 @@ def _unnamed(file: MachineFile) -> list[Coordinate]:
 
 
 def _gaps(file: MachineFile) -> list[Coordinate]:
-    """How far the point of each contact with a plane is from it: CONTACT.gap."""
-    return [
-        Coordinate(
-            gap_of(name),
-            "along",
-            spec.point,
-            (spec.plane.normal[0], spec.plane.normal[1], spec.plane.normal[2]),
-            (spec.plane.at_m[0], spec.plane.at_m[1], spec.plane.at_m[2]),
-        )
-        for name, spec in file.contacts.items()
-        if spec.plane is not None
-    ]
+    """How far the point of each contact is from its surface: CONTACT.gap."""
+    return [spec.distance(gap_of(name)) for name, spec in file.contacts.items()]
 
 
 def _constraints(file: MachineFile) -> list[Constraint]:
@@ -161,7 +151,7 @@ def physics(file: MachineFile) -> dict[str, Any]:
         "joints": joints,
         "points": {name: {"body": spec.body, "at_m": spec.at_m} for name, spec in file.points.items()},
         "task": {
-            name: [spec.coordinate, spec.line()] if spec.line() else spec.coordinate
+            name: [spec.coordinate, spec.place()] if spec.place() else spec.coordinate
             for name, spec in file.task.items()
         },
         **({"constraints": _demands(file)} if file.constraints else {}),

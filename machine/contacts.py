@@ -12,6 +12,7 @@ from machine.fields import Name, Number, Section, Vector3, entry, one_of, wrong
 from machine.joints import unit_vector
 from multibody.compliance import Contact, Plane, Sphere
 from multibody.mechanism import Mechanism
+from multibody.model import Coordinate
 
 
 class PlaneSpec(Section):
@@ -81,6 +82,15 @@ class ContactSpec(Section):
             self.friction,
             self.slip_speed_m_s,
         )
+
+    def distance(self, name: str) -> Coordinate:
+        """Return how far the point is from the surface, as a coordinate of this name; negative inside."""
+        if self.plane is not None:
+            (x, y, z), (u, v, w) = self.plane.normal, self.plane.at_m
+            return Coordinate(name, "along", self.point, (x, y, z), (u, v, w))
+        assert self.sphere is not None
+        u, v, w = self.sphere.centre_m
+        return Coordinate(name, "distance", self.point, from_m=(u, v, w), less_m=self.sphere.radius_m)
 
     def _damping(self, mass_kg: float) -> float:
         if self.damping_ratio is None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from machine.fields import Number, Section, entry
-from multibody.compliance import Plane
 from multibody.constraints import Constraint, CoordinateConstraint
 from multibody.mechanism import Mechanism
 
@@ -77,7 +76,7 @@ class ForceSettings:
 
 @dataclass(frozen=True)
 class ForceRow:
-    """A force that goals may name: of a contact with a plane, or of a constraint's row.
+    """A force that goals may name: of a contact, or of a constraint's row.
 
     A row of several is named with its component, `tip.x`; `whole`: it is the constraint's only one. `index`
     counts the mechanism's contacts, or its constraints; `row` is the constraint's row, -1 for a
@@ -94,16 +93,15 @@ class ForceRow:
 
 
 def force_rows(mechanism: Mechanism, *, components: bool = False) -> tuple[ForceRow, ...]:
-    """Return the forces that goals may name: contacts with planes first, then constraints, in their order.
+    """Return the forces that goals may name: contacts first, then constraints, in their order.
 
     components: those of constraints of several rows too, which take a motor more than the machine has
     freedoms.
     """
     rows: list[ForceRow] = []
     for index, contact in enumerate(mechanism.contacts):
-        if isinstance(contact.surface, Plane):
-            gap = mechanism.coordinate_index(f"{contact.name}.gap")
-            rows.append(ForceRow(contact.name, "contact", index, -1, gap, "N"))
+        gap = mechanism.coordinate_index(f"{contact.name}.gap")
+        rows.append(ForceRow(contact.name, "contact", index, -1, gap, "N"))
     at = 0
     for index, constraint in enumerate(mechanism.constraints):
         if len(constraint.rows) == 1:

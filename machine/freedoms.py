@@ -58,12 +58,12 @@ def coordinates(file: MachineFile) -> dict[str, bool]:
         for text, name in unnamed_coordinates(file).items()
         if text == name
     }
-    gaps = {gap_of(name): False for name, contact in file.contacts.items() if contact.plane is not None}
+    gaps = {gap_of(name): False for name in file.contacts}
     return owned(file) | tasks | extra | gaps
 
 
 def gap_of(contact: str) -> str:
-    """Return the name of the coordinate that tells how far a contact's point is from its plane (m)."""
+    """Return the name of the coordinate that tells how far a contact's point is from its surface (m)."""
     return f"{contact}.gap"
 
 

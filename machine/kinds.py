@@ -18,6 +18,7 @@ _KIND_OF_COORDINATE = {
     "y": LENGTH,
     "z": LENGTH,
     "along": LENGTH,
+    "distance": LENGTH,
     "roll": ANGLE,
     "pitch": ANGLE,
     "yaw": ANGLE,

@@ -33,6 +33,7 @@ from multibody.layout import (
     V,
 )
 from multibody.model import Integers
+from multibody.surfaces import surface_at
 from multibody.vectors import Rows, Vector, add, cross, dot, load, store, subtract, times
 from multibody.views import fill, matrix, table, vector
 
@@ -62,20 +63,6 @@ def _push(
         return 0.0
     losses[0] += damper * rate
     return spring + damper
-
-
-@part
-def _surface(surfaces: Rows, i: int, place: Vector) -> tuple[float, Vector]:
-    """Distance of a place from a surface, and the normal there."""
-    r = subtract(place, load(surfaces, i))
-    radius = surfaces[i, 6]
-    if radius == 0.0:
-        normal = (surfaces[i, 3], surfaces[i, 4], surfaces[i, 5])
-        return dot(normal, r), normal
-    distance = math.sqrt(dot(r, r))
-    if distance == 0.0:
-        return -radius, (0.0, 0.0, 1.0)
-    return distance - radius, times(1.0 / distance, r)
 
 
 @part
@@ -110,7 +97,7 @@ def compliant_forces(p: Rows, t: Integers, w: Rows) -> None:
     for i in range(contacts.shape[0]):
         point = contacts[i, 0]
         place, speed = load(position, point), load(velocity, point)
-        gap, normal = _surface(surfaces, i, place)
+        gap, normal = surface_at(surfaces, i, place)
         gaps[i] = gap
         rate = -dot(normal, speed)
         push = _push(t, w, side + i, laws[i, 0], laws[i, 1], -gap, rate)

@@ -1,11 +1,11 @@
-"""Coordinates of interest θ(q), their Jacobian J and J̇ v: joints, places of points, roll, pitch and yaw.
+"""Coordinates of interest θ(q), their Jacobian J and J̇ v: joints, places of points, distances, angles.
 
 The gradient of a scalar coordinate of a body is a wrench on that body (the generalized force that does unit
 work on it), so that its row of J is that wrench against the joints' screws: J_k = S_k' (moment; force).
 
 Angles are 3-2-1: R = Rz(yaw) Ry(pitch) Rx(roll), R the axes of the point's body in the world; roll and yaw in
 (-π, π], pitch in [-π/2, π/2]. Where |cos pitch| < 1e-9 they have no gradient: J and J̇ v are then not a
-number in their rows.
+number in their rows. Nor has the distance from a place any at that place.
 """
 
 import math
@@ -22,6 +22,7 @@ from multibody.layout import (
     N_COORDINATES,
     NV,
     ON_ALONG,
+    ON_DISTANCE,
     ON_JOINT,
     ON_PITCH,
     ON_ROLL,
@@ -29,6 +30,7 @@ from multibody.layout import (
     POINT_AXES,
     POINT_BIAS,
     POINT_POSITION,
+    POINT_VELOCITY,
     POINTS,
     REFERENCE,
     SCREW_ANGULAR,
@@ -38,7 +40,7 @@ from multibody.layout import (
     Q,
 )
 from multibody.model import Integers
-from multibody.vectors import Rows, combine, cross, dot, load, subtract
+from multibody.vectors import Rows, combine, cross, dot, load, subtract, times
 from multibody.views import fill_matrix, matrix, table, vector
 
 
@@ -82,6 +84,19 @@ def coordinates(p: Rows, t: Integers, w: Rows) -> None:
             theta[k] = dot(force, load(position, index)) - own[3]
             moment = cross(subtract(load(position, index), load(reference, 0)), force)
             rate[k] = dot(force, load(bias, index))
+        elif (
+            kind == ON_DISTANCE
+        ):  # θ = |r| - ρ, with the normal n = r / |r|:  J̇ v = n·a + (v² - (n·v)²) / |r|
+            r = subtract(load(position, index), load(directions, k))
+            size = math.sqrt(dot(r, r))
+            theta[k] = size - directions[k, 3]
+            if size == 0.0:
+                size = math.nan
+            force = times(1.0 / size, r)
+            moment = cross(subtract(load(position, index), load(reference, 0)), force)
+            speed = load(matrix(t, w, POINT_VELOCITY, 3), index)
+            off = dot(force, speed)
+            rate[k] = dot(force, load(bias, index)) + (dot(speed, speed) - off * off) / size
         else:
             bx, by = load(point_axes, 3 * index), load(point_axes, 3 * index + 1)
             bz = load(point_axes, 3 * index + 2)

@@ -119,9 +119,9 @@ COULOMB = _field()  # nv
 COULOMB_SPEED = _field()  # nv
 POINT_AT = _field()  # np × 3, in link axes (world if the point is fixed)
 POINT_AXES = _field()  # 3 np × 3, axes of the point's body, in link axes
-DIRECTIONS = (
-    _field()
-)  # nc × 4, of each coordinate along a direction: the direction, and its value at the origin
+DIRECTIONS = _field()
+"""nc × 4: of a coordinate along a direction that direction and its value at the origin; of a distance its
+place and what is taken off."""
 FRAME_AT = _field()  # 2 nk × 3, origins of the frames a and b of each constraint, in link axes
 FRAME_AXES = _field()  # 6 nk × 3, their axes
 ROW_OFFSET = _field()  # nr, m
@@ -184,7 +184,7 @@ SEARCH_SIZE = 9
     TRIALS,  # so far; above 0 where the last one moved HIGH, below where it moved LOW
 ) = range(SEARCH_SIZE)
 
-ON_JOINT, ON_X, ON_Y, ON_Z, ON_ALONG, ON_ROLL, ON_PITCH, ON_YAW = range(8)
+ON_JOINT, ON_X, ON_Y, ON_Z, ON_ALONG, ON_DISTANCE, ON_ROLL, ON_PITCH, ON_YAW = range(9)
 ALONG, PERPENDICULAR, DISTANCE, LINEAR_ROW, NO_SLIP, DISC, EXPRESSION, VELOCITY = range(8)
 WRAPS = -2
 COORDINATE_KINDS = {
@@ -193,6 +193,7 @@ COORDINATE_KINDS = {
     "y": ON_Y,
     "z": ON_Z,
     "along": ON_ALONG,
+    "distance": ON_DISTANCE,
     "roll": ON_ROLL,
     "pitch": ON_PITCH,
     "yaw": ON_YAW,

@@ -188,7 +188,9 @@ def _index(kind: str, name: str, names: tuple[str, ...]) -> int:
 
 
 def _direction(c: Coordinate) -> list[float]:
-    return [*c.direction, float(np.dot(c.direction, c.from_m))] if c.kind == "along" else [0.0] * 4
+    if c.kind == "along":
+        return [*c.direction, float(np.dot(c.direction, c.from_m))]
+    return [*c.from_m, c.less_m] if c.kind == "distance" else [0.0] * 4
 
 
 def _coordinate_rows(

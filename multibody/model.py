@@ -20,7 +20,7 @@ JointKind = Literal[
 ]  # fmt: skip
 JOINT_KINDS: tuple[str, ...] = get_args(JointKind)
 RotationCoordinates = Literal["quaternion", "angles"]
-CoordinateKind = Literal["joint", "x", "y", "z", "along", "roll", "pitch", "yaw"]
+CoordinateKind = Literal["joint", "x", "y", "z", "along", "distance", "roll", "pitch", "yaw"]
 ANGLES = ("roll", "pitch", "yaw")
 
 
@@ -231,6 +231,7 @@ class Coordinate:
 
     Roll, pitch and yaw are the 3-2-1 angles of the body's axes in the world: R = Rz(yaw) Ry(pitch) Rx(roll).
     `along` is the way of the point from `from_m` along `direction` (world; any length, brought to 1).
+    `distance` is how far the point is from `from_m`, less `less_m`.
     """
 
     name: str
@@ -238,15 +239,17 @@ class Coordinate:
     of: str
     direction: tuple[float, float, float] = (0.0, 0.0, 1.0)
     from_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    less_m: float = 0.0
 
     def __post_init__(self) -> None:
         """Check the kind, and bring the direction to length 1."""
-        kinds = ("joint", "x", "y", "z", "along", *ANGLES)
+        kinds = ("joint", "x", "y", "z", "along", "distance", *ANGLES)
         where = ("coordinates", self.name)
         x, y, z = _unit(self.direction, (*where, "direction")).tolist()
         object.__setattr__(self, "direction", (x, y, z))
         x, y, z = _frozen(self.from_m, (3,), (*where, "from_m")).tolist()
         object.__setattr__(self, "from_m", (x, y, z))
+        _number(self.less_m, (*where, "less_m"))
         if self.kind not in kinds:
             text = f"expected one of {', '.join(kinds)}, found {self.kind!r}"
             raise ModelError(text, ("coordinates", self.name, "kind"))

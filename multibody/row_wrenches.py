@@ -88,6 +88,9 @@ class PointWrench:
             force[self.kind - layout.ON_X] = factor
         elif self.kind == layout.ON_ALONG:
             force = factor * self._direction(w)
+        elif self.kind == layout.ON_DISTANCE:
+            way = at - self._direction(w)  # of a distance: its place
+            force = factor * way / np.linalg.norm(way)
         else:
             moment = factor * _angle_gradient(w, self.point)[self.kind - layout.ON_ROLL]
         return at, force, moment

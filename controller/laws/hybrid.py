@@ -111,7 +111,7 @@ def press_and_move(
 
 
 class Hybrid:
-    """The law for a machine without closures that touches planes."""
+    """The law for a machine without closures that touches surfaces."""
 
     def __init__(self, machine: Machine) -> None:
         nv = machine.mechanism.nv

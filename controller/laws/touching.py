@@ -1,4 +1,4 @@
-"""Contacts as laws see them: the generalized force of a contact with a plane, normal and friction."""
+"""Contacts as laws see them: the generalized force of a contact with a surface, normal and friction."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from multibody.layout import (
     SCREW_LINEAR,
     SURFACES,
 )
+from multibody.surfaces import surface_at
 from multibody.vectors import Vector, add, cross, dot, load, subtract, times
 from multibody.views import matrix, table
 
@@ -58,14 +59,14 @@ def velocity_of(t: Integers, w: Floats, point: int, v: Floats) -> Vector:
 def contact_effort(
     p: Floats, t: Integers, w: Floats, contact: int, normal_force: float, v: Floats, out: Floats
 ) -> None:
-    """After `kinematics`: out (nv) += the generalized force of a contact with a plane that presses so hard.
+    """After `kinematics`: out (nv) += the generalized force of a contact that presses so hard.
 
-    The normal force (N) pushes the point off the plane; dry friction opposes the slip at joint velocities v.
+    The normal force (N) pushes the point off the surface; dry friction opposes the slip at velocities v.
     """
     point = table(t, CONTACTS, 1)[contact, 0]
     law = matrix(t, p, CONTACT_LAW, 4)
-    surfaces = matrix(t, p, SURFACES, 7)
-    normal = (surfaces[contact, 3], surfaces[contact, 4], surfaces[contact, 5])
+    place = load(matrix(t, w, POINT_POSITION, 3), point)
+    _, normal = surface_at(matrix(t, p, SURFACES, 7), contact, place)
     force = times(normal_force, normal)
     if law[contact, 2] > 0.0:
         speed = velocity_of(t, w, point, v)

@@ -26,6 +26,7 @@ from multibody.layout import (
     FRICTION,
     NV,
     POINT_AXES,
+    POINT_POSITION,
     POINTS,
     SURFACES,
     H,
@@ -35,6 +36,7 @@ from multibody.layout import (
     V,
 )
 from multibody.linear import cholesky, cholesky_solve
+from multibody.surfaces import surface_at
 from multibody.vectors import combine, dot, load
 from multibody.views import fill, matrix, table, vector
 
@@ -44,14 +46,14 @@ Integers = NDArray[np.int64]
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, int64, boolean, VECTOR))
 def along_normal(p: Floats, t: Integers, w: Floats, contact: int, in_body: bool, reading: Floats) -> float:
-    """After `kinematics`: the part of a force (3, N) along the normal of a contact's plane.
+    """After `kinematics`: the part of a force (3, N) along the normal of a contact's surface.
 
     The force is given along the world's axes or, with `in_body`, along those of the point's body.
     """
-    surfaces = matrix(t, p, SURFACES, 7)
-    normal = (surfaces[contact, 3], surfaces[contact, 4], surfaces[contact, 5])
     force = (reading[0], reading[1], reading[2])
     point = table(t, CONTACTS, 1)[contact, 0]
+    place = load(matrix(t, w, POINT_POSITION, 3), point)
+    _, normal = surface_at(matrix(t, p, SURFACES, 7), contact, place)
     link = table(t, POINTS, 1)[point, 0]
     if in_body and link >= 0:
         own, axes = matrix(t, p, POINT_AXES, 3), matrix(t, w, AXES, 3)

@@ -36,7 +36,9 @@ def row_of(machine: Machine, name: str, where: Where) -> int:
     if name in names:
         return names.index(name)
     if not names:
-        text = f"{name!r} is no force: {machine.name} has neither planes to touch nor constraints of one row"
+        text = (
+            f"{name!r} is no force: {machine.name} has neither surfaces to touch nor constraints of one row"
+        )
     else:
         meant = nearest(name, names)
         hint = f", did you mean {meant!r}?" if meant else ";"

@@ -1,4 +1,4 @@
-"""Contacts along a walk: the efforts that pressing needs, and the speed at which a point nears its plane."""
+"""Contacts along a walk: the efforts that pressing needs, and how fast a point nears its surface."""
 
 from __future__ import annotations
 

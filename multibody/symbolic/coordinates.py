@@ -93,7 +93,7 @@ def point_seat(tree: SymbolicTree, index: int) -> Seat:
 
 
 def _direction(tree: SymbolicTree, coordinate: int) -> list[float]:
-    """Direction and offset of a coordinate along a line."""
+    """Direction and offset of a coordinate along a line; place and offset of a distance."""
     p, t = tree.mechanism.parameters, tree.mechanism.topology
     rows = p[t[layout.DIRECTIONS] : t[layout.DIRECTIONS + 1]].reshape(-1, 4)
     found: list[float] = rows[coordinate].tolist()
@@ -115,6 +115,15 @@ def _of_point(
         force = x, y, z
         theta = tree.tape.put(tree.tape.dot(force, origin) - offset)
         rate = tree.tape.dot(force, motion.acceleration)
+    elif kind == layout.ON_DISTANCE:
+        tape = tree.tape
+        x, y, z, less = (exact(value) for value in _direction(tree, coordinate))
+        way = tape.subtract(origin, (x, y, z))
+        size = tape.put(sp.sqrt(tape.dot(way, way)))
+        force = tape.times(tape.put(1 / size), way)
+        off = tape.dot(force, motion.velocity)
+        across = tape.dot(motion.velocity, motion.velocity) - off**2
+        theta, rate = tape.put(size - less), tape.put(tape.dot(force, motion.acceleration) + across / size)
     else:
         placed = Placed(tree.tape)
         place_frame(placed, tree, axes, motion)

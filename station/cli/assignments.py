@@ -56,7 +56,7 @@ def read_guard(text: str | None, described: DescribeResult) -> dict[str, float]:
         name, written = contacts[0] if len(contacts) == 1 else "", text
     if name not in contacts:
         known = ", ".join(contacts)
-        hint = f"write --until-force CONTACT=N; there are {known}" if known else "it has none with a plane"
+        hint = f"write --until-force CONTACT=N; there are {known}" if known else "it has none"
         raise Misuse(f"--until-force {text}: which contact of {described['machine']}? {hint}")
     return {name: _number(name, written)}
 

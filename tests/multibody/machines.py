@@ -116,7 +116,10 @@ def random_tree(
         joints,
         rng.normal(size=3) * 5.0,
         [Point("tip", tip, rng.normal(size=3) * 0.3), Point("middle", f"body{n // 2}", (0.1, 0.2, 0.3))],
-        [Coordinate(f"tip_{kind}", kind, "tip") for kind in ("x", "y", "z", "roll", "pitch", "yaw")],
+        [
+            *(Coordinate(f"tip_{kind}", kind, "tip") for kind in ("x", "y", "z", "roll", "pitch", "yaw")),
+            Coordinate("tip_distance", "distance", "tip", from_m=(0.2, -0.1, 0.4), less_m=0.3),
+        ],
         constraints,
     )
 

@@ -76,6 +76,7 @@ def _closed_tree(rng: np.random.Generator) -> Mechanism:
         DistanceClosure("rod", a=frame("body1"), b=frame("body5"), distance_m=0.8),
         RollingConstraint("wheel", a=frame("world"), b=frame("body2"), radius_m=0.3),
         CoordinateConstraint("guide", of="tip_z"),
+        CoordinateConstraint("ball", of="tip_distance", value=0.4),
         CouplingConstraint("heading", factors={"tip_yaw": 2.0, "tip_roll": 0.5, "tip_pitch": -1.0}),
     )
     kinds = ("revolute", "spherical", "prismatic", "universal", "cylindrical", "screw", "planar", "free")

@@ -15,6 +15,7 @@ from controller.trajectories.planner import plan
 from controller.trajectories.start import Start
 from machine import Machine, load
 from machine.catalogue import shipped_path
+from multibody.compliance import Plane
 from tests.controller.loop.in_process import InProcess, Sample
 
 HEAVIER = [f"{link}_link.mass_kg=+20%" for link in ("shoulder", "elbow", "wrist", "lift")]
@@ -58,13 +59,17 @@ class PressingRig(InProcess):
         return [float(theta[self.machine.mechanism.coordinate_index(name)]) for name in names]
 
     def pressed_N(self) -> float:
-        """How hard the plant's tool really presses on the table now."""
+        """How hard the plant's tool really presses on what it touches now."""
         contact = self.machine.plant_mechanism.contacts[0]
         work = self.simulator.work
         gap, rate = work.contact_gap[0], 0.0
         if gap >= 0.0:
             return 0.0
-        normal = np.asarray(contact.surface.normal)  # type: ignore[union-attr]
+        if isinstance(contact.surface, Plane):
+            normal = np.asarray(contact.surface.normal)
+        else:
+            way = work.point_position[0] - np.asarray(contact.surface.centre_m)
+            normal = way / np.linalg.norm(way)
         rate = float(normal @ work.point_velocity[0])
         return max(0.0, -contact.stiffness_N_m * gap - contact.damping_N_s_m * rate)
 

@@ -66,7 +66,7 @@ def _constraints(rng: np.random.Generator, names: list[str], seed: int) -> list[
     ends = [("world", "body1"), ("body2", "world"), ("body0", "body2"), ("body2", "body1")]
     made: list[Constraint] = []
     for k, kind in enumerate(
-        [*given.CLOSURES, "disc", "coupling", "tip_x", "tip_roll", "velocity", *given.TEXTS]
+        [*given.CLOSURES, "disc", "coupling", "tip_x", "tip_roll", "velocity", *given.TEXTS, "tip_distance"]
     ):
         if k % 3 != seed:
             continue
@@ -98,6 +98,7 @@ def test_every_kind_of_constraint_and_joint(seed):
         parent = bodies[k // 2 + (k > 0)]
         joints.append(random_joint(rng, f"joint{k}", kind, parent, bodies[k + 1], 0.1))
     angles = [Coordinate(f"tip_{kind}", kind, "tip") for kind in ("x", "y", "z", "roll", "pitch", "yaw")]
+    angles.append(Coordinate("tip_distance", "distance", "tip", from_m=(0.5, -0.4, 0.6), less_m=0.2))
     mechanism = Mechanism.build(
         [random_body(rng, name) for name in bodies[1:]],
         joints,
