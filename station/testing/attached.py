@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
@@ -61,6 +61,11 @@ class AttachedRig:
     @cached_property
     def _described_pace(self) -> str:
         return self.robot.describe()["pace"]
+
+    def enable(self) -> None:
+        """Brakes off, in the assembly that `state` shows."""
+        self.robot.confirm_branch()
+        self.robot.enable()
 
     @property
     def robot(self) -> Robot:
@@ -157,7 +162,10 @@ class AttachedRig:
     @property
     def elsewhere(self) -> str:
         """A joint that is not where it was at home, though the goal coordinates are: another assembly."""
-        here = self.state["q"]
+        return self._away_from_home(self.state["q"])
+
+    def _away_from_home(self, here: Mapping[str, float]) -> str:
+        """The first joint that is not where it was at home, "" where none is."""
         for limits in self.machine.joints:
             if limits.name not in here:
                 continue

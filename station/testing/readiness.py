@@ -101,8 +101,7 @@ def _step(rig: RecordedRig, state: str) -> None:
         time.sleep(0.01)
         return
     if state == "inactive":
-        robot.confirm_branch()
-        robot.enable()
+        rig.enable()
     elif state == "fault":
         robot.recover()
     else:

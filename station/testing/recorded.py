@@ -44,6 +44,18 @@ class RecordedRig(AttachedRig):
         yield
         self.record = self.recorder.end(title)
 
+    @property
+    def elsewhere(self) -> str:
+        """A joint that is not where it was at home: as the controller knows it, or in truth.
+
+        A machine that coasts while nobody looks may come to rest in another assembly in which its sensors
+        say the same.
+        """
+        told = super().elsewhere
+        if told or not self.machine.is_constrained:
+            return told
+        return self._away_from_home(self.recorder.true_positions())
+
     def close(self) -> None:
         """Ends what was started."""
         if self._recorder is not None:

@@ -101,6 +101,23 @@ class Recorder:
             rig.findings.injected += [dict(one) for one in record.injected]
         return record
 
+    def true_positions(self) -> dict[str, float]:
+        """Where every joint of one freedom really is (rad or m); nothing where only hardware knows."""
+        rig, tap = self._rig, self._truth
+        if tap is None:
+            return {}
+        tick = round(rig.state["time_s"] / rig.machine.plant.period_s)
+        if self.lockstep:
+            self.come_to_rest()
+            rig.robot.advance(self._flush_ticks)
+        if not tap.wait_until(tick, lambda: rig.daemons.alive):
+            return {}
+        truth = tap.truth(rig.machine, tick, tick)
+        if truth is None:
+            return {}
+        names = rig.machine.mechanism.position_names
+        return {name: float(truth.q[-1, at]) for at, name in enumerate(names)}
+
     def pass_time(self, seconds: float) -> None:
         """Lets so much of the machine's time pass; in lockstep after what it runs for by itself."""
         ticks = max(1, round(seconds / self._rig.period_s))

@@ -87,7 +87,7 @@ def test_recovers_without_a_jump(rig: RigUnderTest) -> None:
     rig.run(rig.motions.fast, during={_middle(rig): "estop"}, settle_s=1.0, title="estop")
     rig.robot.reset()
     with rig.recording("enabled again"):
-        rig.robot.enable()
+        rig.enable()
         rig.pass_time(0.3)
     assert rig.record is not None
     rig.record.no_fault()
