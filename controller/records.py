@@ -105,7 +105,7 @@ CHANNELS: tuple[Channel, ...] = (
     _float("force", "N or N m", "each force that goals may name, as felt; NaN: nothing tells it", "force"),
     _float("force_reference", "N or N m", "what is wanted of it while it is controlled; NaN else", "force"),
     _float("force_push", "N or N m", "what the motors press with: wanted and correction; NaN else", "force"),
-    _float("force_measured", "N", "components of each force sensor, in its frame", "component"),
+    _float("force_measured", "N or N m", "components of each force sensor, in its frame", "component"),
     _wall("received_ns", "int", "ns", "monotonic clock when the state was in hand"),
     _wall("sent_ns", "int", "ns", "monotonic clock when the command was handed to the socket"),
     _wall("missed", "int", "", "whole periods skipped before this tick"),
@@ -280,5 +280,5 @@ def layout_for(machine: Any) -> RecordLayout:
         machine.mechanism.position_names,
         machine.mechanism.row_names,
         [row.name for row in machine.force_rows],
-        [f"{sensor.name}.{axis}" for sensor in machine.force_sensors for axis in "xyz"],
+        [f"{sensor.name}.{part}" for sensor in machine.force_sensors for part in sensor.components],
     )

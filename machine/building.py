@@ -23,7 +23,6 @@ from machine.description import (
 )
 from machine.estimation import estimator_settings
 from machine.file import MachineFile
-from machine.force_sensors import ForceSensor
 from machine.formulas import with_names
 from machine.freedoms import coordinates, freedoms, gap_of, joint_limits, owned, unnamed_coordinates
 from machine.joint_types import friction
@@ -222,12 +221,6 @@ def sensors_of(file: MachineFile) -> tuple[Sensor, ...]:
         Sensor(name, order.index(name), angles[name], **asdict(spec.values()))
         for name, spec in file.sensors.items()
     )
-
-
-def force_sensors_of(file: MachineFile) -> tuple[ForceSensor, ...]:
-    """Return the sensors of forces in the order of the file."""
-    contacts = list(file.contacts)
-    return tuple(spec.make(name, contacts.index(spec.contact)) for name, spec in file.force_sensors.items())
 
 
 def plant_settings(file: MachineFile) -> PlantSettings:

@@ -44,11 +44,6 @@ def check_contacts(file: MachineFile, document: Document) -> Iterator[Problem]:
             message, remedy = "this point is fixed in the world", "name a point of a body that moves"
             place = ("contacts", name, "point")
             yield document.problem(place, message, found=contact.point, remedy=remedy)
-    for name, sensor in file.force_sensors.items():
-        if sensor.contact not in file.contacts:
-            yield unknown(
-                document, ("force_sensors", name, "contact"), sensor.contact, "contact", file.contacts
-            )
 
 
 def with_compliance(

@@ -12,7 +12,7 @@ from machine.bounds import GainBounds, PayloadBounds, Region
 from machine.drivers import DriverSettings
 from machine.estimation import EstimatorSettings
 from machine.force_control import ForceRow, ForceSettings, force_rows
-from machine.force_sensors import AXES, ForceSensor
+from machine.force_sensors import ForceSensor
 from machine.problems import Problem
 from machine.shadow import ShadowSettings
 from machine.tolerances import Tolerance
@@ -232,6 +232,22 @@ class Machine:
         return interface_of(self.joints, self.motors, self.sensors, self.plant.period_s, self.force_sensors)
 
     @property
+    def force_numbers(self) -> int:
+        """How many numbers the force sensors give together."""
+        return sum(len(sensor.components) for sensor in self.force_sensors)
+
+    def gauge_of(self, row: int) -> int:
+        """Place of the number, among those of all force sensors, that measures a row of the constraints.
+
+        -1: none does, or the controller is to go by the model.
+        """
+        if self.controller.force.source == "sensor":
+            for sensor in self.force_sensors:
+                if row in sensor.rows:
+                    return sensor.first + sensor.rows.index(row)
+        return -1
+
+    @property
     def force_rows(self) -> tuple[ForceRow, ...]:
         """The forces that goals may name."""
         return force_rows(self.mechanism, components=len(self.motors) > self.freedoms)
@@ -254,7 +270,12 @@ def interface_of(
     `force_sensors` is there where the machine has some.
     """
     forces = [
-        {"name": sensor.name, "unit": "N", "frame": sensor.frame, "components": list(AXES)}
+        {
+            "name": sensor.name,
+            "unit": sensor.unit,
+            "frame": sensor.frame,
+            "components": list(sensor.components),
+        }
         for sensor in force_sensors
     ]
     return {

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from machine.fields import Number, Section, entry
-from multibody.constraints import Constraint, CoordinateConstraint
+from multibody.constraints import Closure, Constraint, CoordinateConstraint
+from multibody.constraints.constraint import Row
 from multibody.mechanism import Mechanism
 
 
@@ -42,7 +43,8 @@ class ForceSpec(Section):
     )
     lost_s: Number = entry("Time without force after which contact counts as lost", "s", 0.02, gt=0, le=10)
     source: Literal["sensor", "model"] = entry(
-        "Where forces of contacts come from: the force sensor where there is one, or always the model",
+        "Where forces of contacts and constraints come from: the force sensor where there is one, or always "
+        "the model",
         default="sensor",
     )
     estimate_Hz: Number = entry(
@@ -105,18 +107,24 @@ def force_rows(mechanism: Mechanism, *, components: bool = False) -> tuple[Force
     at = 0
     for index, constraint in enumerate(mechanism.constraints):
         if len(constraint.rows) == 1:
-            rows.append(ForceRow(constraint.name, "constraint", index, at, -1, _unit(mechanism, constraint)))
+            unit = row_unit(mechanism, constraint, constraint.rows[0])
+            rows.append(ForceRow(constraint.name, "constraint", index, at, -1, unit))
         elif components:
             for place, row in enumerate(constraint.rows):
-                unit: Literal["N", "N m"] = "N" if row.is_length else "N m"
-                name = f"{constraint.name}.{row.name}"
+                name, unit = f"{constraint.name}.{row.name}", row_unit(mechanism, constraint, row)
                 rows.append(ForceRow(name, "constraint", index, at + place, -1, unit, whole=False))
         at += len(constraint.rows)
     return tuple(rows)
 
 
-def _unit(mechanism: Mechanism, constraint: Constraint) -> Literal["N", "N m"]:
-    turns = not constraint.rows[0].is_length
+def row_unit(mechanism: Mechanism, constraint: Constraint, row: Row) -> Literal["N", "N m"]:
+    """Return the unit of the multiplier of a constraint's row."""
+    turns = not row.is_length
     if isinstance(constraint, CoordinateConstraint):
         turns = mechanism.coordinate_is_angle[mechanism.coordinate_index(constraint.of)]
     return "N m" if turns else "N"
+
+
+def bears(constraint: Constraint) -> bool:
+    """Tell whether a constraint's multipliers are forces or torques somewhere, as of a bearing."""
+    return isinstance(constraint, Closure | CoordinateConstraint)

@@ -7,8 +7,8 @@ computed from state j acts over [t_{j+1}, t_{j+2}):
 
 ṅ predicted with the push that acts now and the force that is felt. A force that the model finds passes a
 low-pass first. The force of a rigid constraint follows the push at once, e_j = -u_{j-1}; then G_F < 1 - G_I
-T / 2 is the bound. Stable means that all eigenvalues of the map from one tick to the next lie within a
-circle of radius 1.
+T / 2 is the bound. A sensor of it tells of the period before, e_j = -u_{j-2}. Stable means that all
+eigenvalues of the map from one tick to the next lie within a circle of radius 1.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def _radius_of(machine: Machine, row: ForceRow) -> Callable[[float, float, float
     """The largest eigenvalue's size by gain, integral gain and damping ratio."""
     period, settings = machine.controller.period_s, machine.controller.force
     if row.kind == "constraint":
-        return lambda gain, integral, _: _largest(rigid_map(period, gain, integral), integral)
+        rigid = rigid_map if machine.gauge_of(row.row) < 0 else gauged_map
+        return lambda gain, integral, _: _largest(rigid(period, gain, integral), integral)
     contact = machine.mechanism.contacts[row.index]
     mass = mass_along(machine, row.gap)
     sensed = settings.source == "sensor" and any(
@@ -116,6 +117,12 @@ def rigid_map(period_s: float, proportional: float, integral_per_s: float) -> Fl
     """(I, u) from one tick to the next, for a rigid constraint whose force is the push itself."""
     g = integral_per_s * period_s
     return np.array([[1.0, -g], [1.0, -proportional - g]])
+
+
+def gauged_map(period_s: float, proportional: float, integral_per_s: float) -> Floats:
+    """(I, u, u before) from one tick to the next, for a rigid constraint whose force a sensor measures."""
+    g = integral_per_s * period_s
+    return np.array([[1.0, 0.0, -g], [1.0, 0.0, -proportional - g], [0.0, 1.0, 0.0]])
 
 
 def contact_map(

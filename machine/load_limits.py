@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from machine.description import LoadLimit
 from machine.file import MachineFile
+from machine.force_control import bears, row_unit
 from machine.problems import MachineError, Problem
 from machine.yaml import Document
-from multibody.constraints import Closure, CoordinateConstraint
 from multibody.mechanism import Mechanism
 
 _KEYS = ("max_force_N", "max_torque_N_m")
@@ -21,15 +21,19 @@ def load_limits(file: MachineFile, mechanism: Mechanism, document: Document) -> 
         rows = range(first, first + len(constraint.rows))
         first += len(constraint.rows)
         spec = file.constraints[constraint.name]
-        bears = isinstance(constraint, Closure | CoordinateConstraint)
         for key, is_force in zip(_KEYS, (True, False), strict=True):
             most = getattr(spec, key)
             if most is None:
                 continue
-            own = [at for at, row in zip(rows, constraint.rows, strict=True) if row.is_length == is_force]
-            if not bears or not own:
+            unit = "N" if is_force else "N m"
+            own = [
+                at
+                for at, row in zip(rows, constraint.rows, strict=True)
+                if row_unit(mechanism, constraint, row) == unit
+            ]
+            if not bears(constraint) or not own:
                 word, other = ("force", _KEYS[1]) if is_force else ("torque", _KEYS[0])
-                remedy = f"leave it out, or limit {other}" if bears else "leave it out"
+                remedy = f"leave it out, or limit {other}" if bears(constraint) else "leave it out"
                 message = f"a constraint of type {spec.type} bears no {word} of its own"
                 place = ("constraints", constraint.name, key)
                 problems.append(document.problem(place, message, of_key=True, remedy=remedy))

@@ -32,6 +32,7 @@ from machine.overrides import apply_settings, blame, settings_of
 from machine.preload import preloads
 from machine.problems import MachineError, Problem
 from machine.references import check_references
+from machine.sensed_forces import force_sensors
 from machine.shadow_section import shadow_settings
 from machine.validation import validate
 from machine.yaml import Document, parse_yaml, read_yaml
@@ -55,7 +56,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
     mechanism, plant_mechanism = _touching(file, plant_file, mechanism, plant_mechanism, q)
     if plant_mechanism.stops or plant_mechanism.contacts:
         check_steps(plant_file, plant_mechanism, q, document)
-    force_sensors = building.force_sensors_of(file)
+    feeling = force_sensors(file, mechanism, document)
     joints, motors, sensors = (
         building.joint_limits_of(file),
         building.motors_of(file),
@@ -76,14 +77,14 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         motors=motors,
         sensors=sensors,
         load_limits=load_limits(file, mechanism, document),
-        force_sensors=force_sensors,
+        force_sensors=feeling,
         initial_q=q,
         initial_v=v,
         plant=plant,
         controller=controller,
         driver=driver_settings(file.driver, motors, sensors),
         shadow=shadow_settings(file.shadow, motors, controller.goal_coordinates, document),
-        interface_hash=fingerprint(interface_of(joints, motors, sensors, plant.period_s, force_sensors)),
+        interface_hash=fingerprint(interface_of(joints, motors, sensors, plant.period_s, feeling)),
         model_hash=fingerprint(building.physics(file)),
         plant_model_hash=fingerprint(building.physics(plant_file)),
         config_hash=fingerprint([building.everything(file), building.everything(plant_file)]),

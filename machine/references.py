@@ -12,6 +12,7 @@ from machine.file import MachineFile
 from machine.freedoms import coordinates, freedoms, initial_keys, initial_names, joint_limits, owned
 from machine.names import nearest
 from machine.problems import Problem
+from machine.sensed_forces import check_force_sensors
 from machine.tolerances import check_tolerances
 from machine.units import choices
 from machine.unknown import unknown
@@ -27,6 +28,7 @@ def check_references(file: MachineFile, document: Document) -> list[Problem]:
         _points,
         check_constraints,
         check_contacts,
+        check_force_sensors,
         _motors_and_sensors,
         _names,
         _initial,

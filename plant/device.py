@@ -56,7 +56,7 @@ class Device:
         self._grace = math.ceil(settings.peer_timeout_s / self.period_s)
         self._commands = CommandCodec(len(machine.motors))
         self._incoming, self._newest = self._commands.message(), self._commands.message()
-        forces = 3 * len(machine.force_sensors)
+        forces = machine.force_numbers
         self._pack = StateCodec(len(machine.sensors), len(machine.motors), forces).pack
         self._between_temperatures = max(1, round(TEMPERATURE_EVERY_S / self.period_s))
         self._settling = False

@@ -1,11 +1,14 @@
-"""Force sensors of the simulated plant: the force of a contact on its point, as the sensor gives it."""
+"""Force sensors of the simulated plant: forces of contacts, and what constraints bear, as they give them."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from machine import Machine
+from machine.force_sensors import ForceSensor
 from multibody.compiling import (
     BUFFER,
     INTEGERS,
@@ -23,16 +26,17 @@ from multibody.views import matrix, table
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Plant = tuple[Floats, Integers, Floats, Integers, Floats]
+"""Parameters, topology and workspace of the mechanism, and the plant's own numbers (`plant.layout`)."""
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, INTEGERS, VECTOR, VECTOR, VECTOR, VECTOR))
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, INTEGERS, INTEGERS, VECTOR))
 def sense_forces(
-    p: Floats, t: Integers, w: Floats, contact: Integers, in_body: Integers,
-    resolution: Floats, noise: Floats, drawn: Floats, measured: Floats,
-) -> None:  # fmt: skip
-    """From q and v: three components (N) a sensor, along the world's axes or those of the point's body.
+    p: Floats, t: Integers, w: Floats, contact: Integers, in_body: Integers, first: Integers, measured: Floats
+) -> None:
+    """From q and v: three components (N) a contact, along the world's axes or those of the point's body.
 
-    resolution (0: ideal) and noise have one number a sensor, drawn (standard normal) and measured three.
+    Those of contact[i] are written from measured[first[i]] on.
     """
     kinematics(p, t, w)
     compliant_forces(p, t, w)
@@ -48,30 +52,53 @@ def sense_forces(
                 dot(combine(x, y, z, load(own, 3 * point + 1)), force),
                 dot(combine(x, y, z, load(own, 3 * point + 2)), force),
             )
-        measured[3 * i], measured[3 * i + 1], measured[3 * i + 2] = force
-        for k in range(3 * i, 3 * i + 3):
-            measured[k] += noise[i] * drawn[k]
-            if resolution[i] > 0.0:
-                measured[k] = resolution[i] * np.round(measured[k] / resolution[i])
+        at = first[i]
+        measured[at], measured[at + 1], measured[at + 2] = force
+
+
+class Touch:
+    """The force sensors of contacts."""
+
+    def __init__(self, sensors: Sequence[ForceSensor]) -> None:
+        self._contact = np.array([sensor.contact for sensor in sensors], np.int64)
+        self._in_body = np.array([sensor.frame == "body" for sensor in sensors], np.int64)
+        self._first = np.array([sensor.first for sensor in sensors], np.int64)
+
+    def look(self, plant: Plant, measured: Floats) -> None:
+        """Writes what they measure of the plant's state."""
+        p, t, w, _, _ = plant
+        sense_forces(p, t, w, self._contact, self._in_body, self._first, measured)
 
 
 class ForceSensing:
-    """The force sensors of one machine; `measured` has three components (N) a sensor."""
+    """The force sensors of one machine; `measured` has the components (N or N m) of each."""
 
     def __init__(self, machine: Machine, noise: np.random.Generator) -> None:
         sensors = machine.force_sensors
-        self.measured = np.zeros(3 * len(sensors))
+        self.measured = np.zeros(machine.force_numbers)
         self._generator = noise
-        self._drawn = np.zeros(3 * len(sensors))
-        self._noise = np.array([sensor.noise_N for sensor in sensors])
-        self._resolution = np.array([sensor.resolution_N for sensor in sensors])
-        self._contact = np.array([sensor.contact for sensor in sensors], np.int64)
-        self._in_body = np.array([sensor.frame == "body" for sensor in sensors], np.int64)
+        self._drawn = np.zeros(machine.force_numbers)
+        parts = [len(sensor.components) for sensor in sensors]
+        self._noise = np.repeat([sensor.noise for sensor in sensors], parts)
+        self._step = np.repeat([sensor.resolution for sensor in sensors], parts)
+        self._stepped = np.flatnonzero(self._step)
+        self._step = self._step[self._stepped]
+        self._touch = Touch(touching) if (touching := [one for one in sensors if one.contact >= 0]) else None
+        self._cells = None
+        if bearing := [one for one in sensors if one.constraint >= 0]:
+            from plant.load_cells import LoadCells
 
-    def look(self, p: Floats, t: Integers, w: Floats) -> None:
-        """Samples the sensors at the state in w."""
+            self._cells = LoadCells(machine, bearing)
+
+    def look(self, plant: Plant, mode: int) -> None:
+        """Samples the sensors at the plant's state; `mode`: what acted in the last period."""
+        measured = self.measured
+        if self._touch is not None:
+            self._touch.look(plant, measured)
+        if self._cells is not None:
+            self._cells.look(plant, mode, measured)
         if np.any(self._noise):
             self._generator.standard_normal(out=self._drawn)
-        sense_forces(
-            p, t, w, self._contact, self._in_body, self._resolution, self._noise, self._drawn, self.measured
-        )
+            measured += self._noise * self._drawn
+        if len(self._stepped):
+            measured[self._stepped] = self._step * np.round(measured[self._stepped] / self._step)

@@ -46,7 +46,7 @@ class Hardware:
         self.measured_q, self.measured_v = np.zeros(sensors), np.zeros(sensors)
         self.effort, self._temperature = np.zeros(motors), np.full(motors, np.nan)
         self.temperature = self._temperature if self.description.temperatures else None
-        self.measured_force = np.zeros(3 * len(machine.force_sensors))
+        self.measured_force = np.zeros(machine.force_numbers)
         self.travel = np.zeros(sensors)
         self._wanted, self._acting, self._speed = np.zeros(motors), np.zeros(motors), np.zeros(sensors)
         self._before, self._anchor = np.zeros(sensors), np.zeros(sensors)

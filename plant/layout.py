@@ -34,6 +34,7 @@ def _field() -> int:
 
 
 PERIOD = _field()  # 1, seconds
+LAST_STEP = _field()  # 1, seconds: the last part of the last period, over which `IMPULSE` acted
 MAX_EFFORT = _field()  # per motor
 BRAKE_EFFORT = _field()  # per motor, friction of the brake
 DAMPING = _field()  # per motor, effort per speed under the action "damp"
@@ -75,7 +76,15 @@ Integers = NDArray[np.int64]
 def lay_out(machine: Machine) -> tuple[Integers, Floats]:
     """The plant's arrays (s, b) for a machine, constants filled in."""
     motors, sensors, nv = len(machine.motors), len(machine.sensors), machine.plant_mechanism.nv
-    one = {PERIOD: 1, TRAVEL: nv, BEFORE: nv, ROWS: motors * nv, RESPONSE: motors * nv, DRAWN: 2 * sensors}
+    one = {
+        PERIOD: 1,
+        LAST_STEP: 1,
+        TRAVEL: nv,
+        BEFORE: nv,
+        ROWS: motors * nv,
+        RESPONSE: motors * nv,
+        DRAWN: 2 * sensors,
+    }
     squares = {DELASSUS: motors**2, FACTOR: motors**2}
     per_sensor = dict.fromkeys((RESOLUTION, NOISE_Q, NOISE_V, HAS_VELOCITY, MEASURED_Q, MEASURED_V), sensors)
     s = np.zeros(_END + motors + sensors, np.int64)

@@ -84,10 +84,11 @@ def _refuse_misfits(machine: Machine, description: Description) -> None:
         if sensor.velocity and not description.velocities:
             path = ("sensors", sensor.joint, "velocity")
             misfit(path, f"{name} measures no velocity", "true", "false", "remove it: the observer finds it")
-    if len(machine.force_sensors) > description.forces:
-        found, allowed = f"{len(machine.force_sensors)} force sensors", str(description.forces or "none")
+    channels = description.force_channels
+    if machine.force_numbers > channels:
+        found, allowed = f"{machine.force_numbers} channels of force sensors", str(channels or "none")
         remedy = "remove them: the model finds the forces"
-        has = f"has only {description.forces}" if description.forces else "measures no forces"
+        has = f"has only {channels}" if channels else "measures no forces"
         misfit(("force_sensors",), f"{name} {has}", found, allowed, remedy)
     if problems:
         raise MachineError(problems)

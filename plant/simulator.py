@@ -47,6 +47,8 @@ def period_of(machine: Machine) -> Callable[..., float]:
         period = advance_constrained
     if machine.force_sensors:
         import_module("plant.force_sensing")
+        if any(sensor.constraint >= 0 for sensor in machine.force_sensors):
+            import_module("plant.load_cells")
     return period
 
 
@@ -58,11 +60,11 @@ class Simulator:
     """A machine that starts braked, in the file's initial state (`plant.machinery.Machinery`).
 
     Views into its memory, none of them to be written from outside: `q`, `v` (nv, true state), `measured_q`,
-    `measured_v` (per sensor, of the present state), `measured_force` (N, three a force sensor), `effort` (per
-    motor, what acts), `joint_effort` (nv, what motors put on every joint in the last period), `travel` (nv,
-    length of the way since the last fresh command). `tick` counts periods; `mode` is what acts
-    (`plant.stepping`); `fastest` is the largest speed of a joint. `work` is the mechanism's workspace. `seed`
-    decides the sensors' noise.
+    `measured_v` (per sensor, of the present state), `measured_force` (N or N m, the components of each force
+    sensor), `effort` (per motor, what acts), `joint_effort` (nv, what motors put on every joint in the last
+    period), `travel` (nv, length of the way since the last fresh command). `tick` counts periods; `mode` is
+    what acts (`plant.stepping`); `fastest` is the largest speed of a joint. `work` is the mechanism's
+    workspace. `seed` decides the sensors' noise.
     """
 
     runs_by_itself = False
@@ -119,7 +121,7 @@ class Simulator:
                 raise SimulationDiverged(self._diverged())
             self.fastest = fastest
             if self._force_sensing is not None:
-                self._force_sensing.look(*self.work.arguments)
+                self._force_sensing.look(self._arguments, self.mode)
 
     def sense(self) -> None:
         """Nothing is left to do: the sensors were sampled when the period ended."""
@@ -162,7 +164,7 @@ class Simulator:
         _, t, w, s, b = self._arguments
         measure(t, w, s, b)
         if self._force_sensing is not None:
-            self._force_sensing.look(*self.work.arguments)
+            self._force_sensing.look(self._arguments, self.mode)
 
     def _diverged(self) -> str:
         names: Sequence[str] = self.machine.plant_mechanism.joint_names

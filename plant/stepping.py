@@ -50,6 +50,7 @@ from plant.layout import (
     HAS_VELOCITY,
     IMPULSE,
     LAG,
+    LAST_STEP,
     LEVEL,
     MAX_EFFORT,
     MEASURED_Q,
@@ -195,6 +196,7 @@ def look_back(t: Integers, w: Rows, s: Integers, b: Rows, mode: int, dt: float) 
     """After the steps of a period: way, damping efforts, sensors. Returns what `advance` returns."""
     q, v, before, travel = vector(t, w, Q), vector(t, w, V), vector(s, b, BEFORE), vector(s, b, TRAVEL)
     acting, impulse = vector(s, b, EFFORT), vector(s, b, IMPULSE)
+    vector(s, b, LAST_STEP)[0] = dt
     if mode == DAMP:
         for i in range(s[MOTORS]):
             acting[i] = impulse[i] / dt

@@ -40,8 +40,8 @@ class StateMessage:
     or m/s, 0 where the sensor has none). effort: joint-side effort in force per motor (N m or N). mode: the
     Mode in force. status: DeviceStatus bits. fault: DeviceFault. ack: seq of the command in force, -1
     before the first. temperature: °C per motor, NaN where the
-    device says none; it comes with some states only, and stands until it comes again. force: three components
-    (N) per force sensor, in the sensor's frame.
+    device says none; it comes with some states only, and stands until it comes again. force: the components
+    (N or N m) of each force sensor, in its frame.
     """
 
     __slots__ = (

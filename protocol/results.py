@@ -323,11 +323,12 @@ class DescribedForce(TypedDict):
 
 
 class DescribedForceSensor(TypedDict):
-    """A sensor of three components of force, along the world's axes or those of the body that carries it."""
+    """A sensor of the force of a contact, along axes of world or body, or of what a constraint bears."""
 
     name: str
     unit: str
-    frame: Literal["world", "body"]
+    frame: Literal["world", "body", "constraint"]
+    components: list[str]
 
 
 class DescribeResult(TypedDict):

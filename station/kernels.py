@@ -16,6 +16,7 @@ _HOMES = (
     "plant.constrained_stepping",
     "plant.compliant_stepping",
     "plant.force_sensing",
+    "plant.load_cells",
     "controller.loop.process",
     "controller.loop.closed",
     "controller.loop.senses",

@@ -90,7 +90,7 @@ def replay(
     tick = Tick(machine, layout, words, sound)
     answer = tick.record.record()
     alike = _alike(table.dtype, layout)
-    inputs = Inputs.sized(len(machine.sensors), len(machine.motors), 3 * len(machine.force_sensors))
+    inputs = Inputs.sized(len(machine.sensors), len(machine.motors), machine.force_numbers)
     outputs = Outputs.sized(len(machine.motors))
     before = 0.0
     for done, row in enumerate(table):

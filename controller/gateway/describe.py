@@ -53,7 +53,13 @@ def describe(machine: Machine, pace: Pace) -> DescribeResult:
         "sensing": told(machine),
         "forces": [{"name": row.name, "kind": row.kind, "unit": row.unit} for row in machine.force_rows],
         "force_sensors": [
-            {"name": sensor.name, "unit": "N", "frame": sensor.frame} for sensor in machine.force_sensors
+            {
+                "name": sensor.name,
+                "unit": sensor.unit,
+                "frame": sensor.frame,
+                "components": list(sensor.components),
+            }
+            for sensor in machine.force_sensors
         ],
         "laws": [machine.controller.law, *CHOSEN_LAWS],
         "law": machine.controller.law,

@@ -1,4 +1,4 @@
-"""What the constraints bear, against what they may: the model's multipliers each tick."""
+"""What the constraints bear, against what they may: what sensors measure, else the model's multipliers."""
 
 from __future__ import annotations
 
@@ -41,10 +41,22 @@ class BearingLoads:
         self._faults = [limit.faults for limit in limits]
         self._own, self.loads = np.zeros(len(self._rows)), np.zeros(len(limits))
         self.worst = -1
+        gauges = np.array([machine.gauge_of(row) for row in self._rows.tolist()], np.int64)
+        self._gauged = np.flatnonzero(gauges >= 0)
+        self._gauges = gauges[self._gauged]
+        self._measured = np.zeros(len(self._gauges))
+        self.gauged = bool(len(self._gauges))
+        """Whether sensors measure any of it: then `read` comes before `look`."""
+
+    def read(self, measured: Floats) -> None:
+        """Takes in the numbers of all force sensors."""
+        np.take(measured, self._gauges, out=self._measured)
 
     def look(self, multipliers: Floats) -> bool:
-        """Compares the multipliers of all rows; whether one is beyond its limit."""
+        """Compares the model's multipliers of all rows, or what is measured; whether one is beyond."""
         np.take(multipliers, self._rows, out=self._own)
+        if self.gauged:
+            self._own[self._gauged] = self._measured
         self.worst = load_beyond(self._own, self._ends, self._most, self.loads)
         return self.worst >= 0
 

@@ -20,7 +20,7 @@ class DeviceLink:
 
     def __init__(self, client: DeviceClient, machine: Machine, pace: Pace, owner: str) -> None:
         self._client, self._machine, self._pace, self._owner = client, machine, pace, owner
-        forces = 3 * len(machine.force_sensors)
+        forces = machine.force_numbers
         self._states = StateCodec(len(machine.sensors), len(machine.motors), forces, unfit=True)
         self._commands = CommandCodec(len(machine.motors))
         self._state = self._states.message()

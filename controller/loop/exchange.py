@@ -16,8 +16,8 @@ class Inputs:
     """One tick's inputs, filled in place by whoever drives the tick.
 
     `q_measured` and `v_measured` have one number a sensor (rad or m, and per second); `fresh` says whether
-    they belong to this tick or are what is left of an earlier one. `force_measured` has three components
-    (N) a force sensor, in the sensor's frame.
+    they belong to this tick or are what is left of an earlier one. `force_measured` has the components
+    (N or N m) of each force sensor, in the sensor's frame.
     """
 
     q_measured: NDArray[np.float64]

@@ -43,6 +43,9 @@ class ForceControl:
         self._time_s = 0.0
         self._effort = _contact_effort(machine)
         self._senses = _senses(machine, now)  # contacts come before constraints
+        gauges = [machine.gauge_of(row.row) for row in self._rows[len(self._senses) :]]
+        self._measured = np.full(len(gauges), np.nan)
+        self._gauges = [(number, gauge) for number, gauge in enumerate(gauges) if gauge >= 0]
         for i, row in enumerate(self._rows):
             if row.kind == "contact":
                 law = machine.mechanism.contacts[row.index]
@@ -57,6 +60,8 @@ class ForceControl:
         """Each tick, after the estimate: what is felt now."""
         for i, sense in enumerate(self._senses):
             self.felt[i] = sense(inputs, dt) - self._tare[i]
+        for number, gauge in self._gauges:
+            self._measured[number] = inputs.force_measured[gauge]
 
     def felt_by_joints(self, out: Floats) -> None:
         """out (nv): the generalized force of the contacts that are felt or pressed, with their friction."""
@@ -68,9 +73,15 @@ class ForceControl:
                 self._effort(*self._now.arguments, self._rows[i].index, self.felt[i], self._now.v, out)
 
     def react(self, multipliers: Floats) -> None:
-        """What the model finds for the constraints, a multiplier a row, under the command that acts."""
-        for i in range(len(self._senses), len(self._rows)):
+        """What the model finds for the constraints, a multiplier a row, under the command that acts.
+
+        Where a sensor measures a row it is believed instead.
+        """
+        first = len(self._senses)
+        for i in range(first, len(self._rows)):
             self.felt[i] = multipliers[self._rows[i].row]
+        for number, _ in self._gauges:
+            self.felt[first + number] = self._measured[number]
 
     def in_touch(self, row: int) -> bool:
         """Whether a contact is felt."""

@@ -40,7 +40,7 @@ class Loop:
         self.period_ns = round(1e9 * self.period_s)
         self.peer_timeout_s = machine.plant.peer_timeout_s
         self.loss_limit = machine.controller.loss_limit
-        self.inputs = Inputs.sized(len(machine.sensors), len(machine.motors), 3 * len(machine.force_sensors))
+        self.inputs = Inputs.sized(len(machine.sensors), len(machine.motors), machine.force_numbers)
         self.outputs = Outputs.sized(len(machine.motors))
         self.source = OrderSource(inbox, shared.slot, at_once=pace is Pace.LOCKSTEP)
         self._tick = Tick(machine, layout, shared.slot, self.source.sound)

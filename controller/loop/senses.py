@@ -22,21 +22,21 @@ def senses_of(machine: Machine, now: Workspace) -> list[Sense]:
 
 def _sense(machine: Machine, row: ForceRow, now: Workspace) -> Sense:
     if machine.controller.force.source == "sensor":
-        for number, sensor in enumerate(machine.force_sensors):
+        for sensor in machine.force_sensors:
             if sensor.contact == row.index:
-                return BySensor(row, number, in_body=sensor.frame == "body", now=now)
+                return BySensor(row, sensor.numbers, in_body=sensor.frame == "body", now=now)
     return ByModel(machine, row, now)
 
 
 class BySensor:
     """The normal part of what a force sensor reads."""
 
-    def __init__(self, row: ForceRow, number: int, *, in_body: bool, now: Workspace) -> None:
-        self._contact, self._number, self._in_body, self._now = row.index, number, in_body, now
+    def __init__(self, row: ForceRow, numbers: slice, *, in_body: bool, now: Workspace) -> None:
+        self._contact, self._numbers, self._in_body, self._now = row.index, numbers, in_body, now
 
     def __call__(self, inputs: Inputs, dt: float) -> float:  # noqa: ARG002 - a sensor needs no time
         """See `Sense`."""
-        reading = inputs.force_measured[3 * self._number : 3 * self._number + 3]
+        reading = inputs.force_measured[self._numbers]
         felt: float = along_normal(*self._now.arguments, self._contact, self._in_body, reading)
         return felt
 

@@ -138,6 +138,7 @@ class Tick:
             from controller.loop.bearing_loads import BearingLoads
 
             self._bearings = BearingLoads(machine)
+        self._gauged = self._bearings is not None and self._bearings.gauged
         self.record = Record(layout)
         self._bind(self.record)
         self.supervisor = Supervisor(
@@ -215,6 +216,8 @@ class Tick:
             disturbance.update(self.supervisor.course.law, self._now.v, dt)
         if self._presses:
             self._force_control.sense(inputs, dt)
+        if self._gauged and self._bearings is not None:
+            self._bearings.read(inputs.force_measured)
 
     def _law(self) -> None:
         supervisor, model, quality = self.supervisor, self._model, self.quality

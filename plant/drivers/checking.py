@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,7 @@ class Examination:
         for what, have, need in (
             ("motors", found.motors, self.setup.motors),
             ("sensors", found.sensors, self.setup.sensors),
+            ("channels of forces", found.force_channels, self.setup.forces),
         ):
             require(have >= need, f"it has {have} {what}, and the machine needs {need}")
         self.reading = Reading.sized(found)
@@ -107,7 +109,7 @@ class Examination:
     def _refuses(self) -> str:
         options = {**self.setup.options, "no_such_option_": 1}
         try:
-            self.make(Setup(options, self.setup.motors, self.setup.sensors, self.setup.period_s))
+            self.make(replace(self.setup, options=options))
         except OptionError as error:
             return str(error)
         raise Warned("it takes any option: one that is misspelt has no effect and is not told")
@@ -153,7 +155,7 @@ class Examination:
 
     def _is_sound(self) -> str:
         reading = self.reading
-        for name in ("position", "velocity", "effort"):
+        for name in ("position", "velocity", "effort", "force"):
             require(bool(np.isfinite(getattr(reading, name)).all()), f"{name} is not finite")
         status, fault = int(reading.status), int(reading.fault)
         require(status & ~_BITS == 0, f"status {status} has bits that mean nothing")

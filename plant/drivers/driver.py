@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from machine import Machine
 from plant.machinery import MachineryFailed
 from protocol.codes import Mode, Pace
 
@@ -39,13 +40,26 @@ class OptionError(ValueError):
 class Setup:
     """What a driver is made from: its `options` (the file's `driver.options`), and the size of the machine.
 
-    `motors` and `sensors` count those of the machine file; `period_s` is the time between two ticks.
+    `motors` and `sensors` count those of the machine file, `forces` the numbers of its force sensors;
+    `period_s` is the time between two ticks.
     """
 
     options: Mapping[str, Any] = field(default_factory=dict)
     motors: int = 1
     sensors: int = 1
     period_s: float = 0.001
+    forces: int = 0
+
+    @classmethod
+    def of(cls, machine: Machine, options: Mapping[str, Any]) -> Setup:
+        """Of a machine; `options` win over those of its file."""
+        return cls(
+            {**machine.driver.options, **options},
+            len(machine.motors),
+            len(machine.sensors),
+            machine.plant.period_s,
+            machine.force_numbers,
+        )
 
 
 @dataclass(frozen=True)
@@ -56,7 +70,7 @@ class Description:
     bears. `watchdog_s`: after so long without `write` it brakes by itself; 0: it does not, which makes a
     crash of this computer dangerous. `brakes`, `velocities`, `temperatures`: whether it has them. `paces`:
     those at which it can run; only a device without a clock of its own, a simulated one, can run in lockstep.
-    `forces`: its force sensors.
+    `force_channels`: the numbers that its force sensors give.
     """
 
     name: str
@@ -68,7 +82,7 @@ class Description:
     brakes: bool = False
     velocities: bool = False
     temperatures: bool = False
-    forces: int = 0
+    force_channels: int = 0
     paces: tuple[Pace, ...] = (Pace.DEVICE, Pace.HOST)
 
 
@@ -93,8 +107,8 @@ class Reading:
     """What `read` fills in, per channel and in the device's own units; what it does not know it leaves alone.
 
     `position`: counts or rad of the encoder, m. `velocity`: the same per second. `effort`: what acts, in the
-    command's unit. `temperature`: °C, NaN where not measured. `force`: N, three a force sensor (x, y, z), of
-    what acts on the machine, in the sensor's axes. `status`: bits of protocol.codes.DeviceStatus.
+    command's unit. `temperature`: °C, NaN where not measured. `force`: N or N m, by channel: the components
+    of each force sensor, in the order of the machine file. `status`: bits of protocol.codes.DeviceStatus.
     `fault`: a protocol.codes.DeviceFault, 1000 and above the vendor's own.
     """
 
@@ -111,7 +125,7 @@ class Reading:
         """An empty reading of a device."""
         motors, sensors = description.motors, description.sensors
         reading = cls(np.zeros(sensors), np.zeros(sensors), np.zeros(motors), np.full(motors, np.nan))
-        reading.force = np.zeros(3 * description.forces)
+        reading.force = np.zeros(description.force_channels)
         return reading
 
 

@@ -57,10 +57,8 @@ def find_driver(name: str) -> type[Driver]:
 def make_driver(name: str, machine: Machine, options: Mapping[str, Any]) -> Driver:
     """Make a driver for a machine; `options` win over the file's. Raises NoDriver, MachineError."""
     kind = find_driver(name)
-    given = {**machine.driver.options, **options}
-    setup = Setup(given, len(machine.motors), len(machine.sensors), machine.plant.period_s)
     try:
-        return kind(setup)
+        return kind(Setup.of(machine, options))
     except OptionError as error:
         raise MachineError([_placed(error, machine, options)]) from None
     except Exception as error:

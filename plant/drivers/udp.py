@@ -35,12 +35,13 @@ class Udp:
 
     def __init__(self, setup: Setup) -> None:
         self.options = options = Options.read(setup)
-        self._motors, self._sensors = options.motors, options.sensors
+        self._motors, self._sensors, self._forces = options.motors, options.sensors, options.forces
+        self._channels = [self._motors, self._sensors, self._forces]
         self._period_us = round(1e6 * setup.period_s)
         answer_s = options.answer_s or 0.5 * setup.period_s
         self._answer_s = _LOCKSTEP_ANSWER_S if options.lockstep else answer_s
         self._floats = struct.Struct(f"<{self._motors}f")
-        self._rest = struct.Struct(f"<{self._sensors}i{self._sensors}f{2 * self._motors}f")
+        self._rest = struct.Struct(f"<{self._sensors}i{self._sensors}f{2 * self._motors + self._forces}f")
         self._size = _STATE.size + self._rest.size + _CRC.size
         self._link: socket.socket | None = None
         self._poll = select.poll()
@@ -64,6 +65,7 @@ class Udp:
             brakes=options.brakes,
             velocities=True,
             temperatures=True,
+            force_channels=self._forces,
             paces=tuple(Pace) if options.lockstep else (Pace.DEVICE, Pace.HOST),
         )
 
@@ -94,9 +96,10 @@ class Udp:
             if self._await(reading, _REPEAT_S):
                 return
         self.stop()
+        forces = f", and {self._forces} forces" if self._forces else ""
         raise DriverFailed(
             f"nobody answers at {options.host}:{options.port} with {self._sensors} sensors and "
-            f"{self._motors} motors; is the device on, and are driver.options right?"
+            f"{self._motors} motors{forces}; is the device on, and are driver.options right?"
         )
 
     def write(self, command: Command) -> None:
@@ -176,16 +179,18 @@ class Udp:
         ):
             self.dropped += 1
             return False
-        _, seq, session, _, motors, sensors, _, status, fault, _ = _STATE.unpack_from(data)
-        if (motors, sensors) != (self._motors, self._sensors) or session != self._session or seq != self._seq:
+        _, seq, session, _, *channels, status, fault, _ = _STATE.unpack_from(data)
+        if channels != self._channels or session != self._session or seq != self._seq:
             return False
+        motors, sensors, _ = channels
         values = self._rest.unpack_from(data, _STATE.size)
         for index in range(sensors):
             self._unroll(index, values[index])
         reading.position[:] = self._counts
         reading.velocity[:] = values[sensors : 2 * sensors]
         reading.effort[:] = values[2 * sensors : 2 * sensors + motors]
-        reading.temperature[:] = values[2 * sensors + motors :]
+        reading.temperature[:] = values[2 * sensors + motors : 2 * (sensors + motors)]
+        reading.force[:] = values[2 * (sensors + motors) :]
         reading.status, reading.fault = status, fault
         self._homed = bool(status & DeviceStatus.HOMED)
         self._known = True

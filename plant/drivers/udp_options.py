@@ -16,15 +16,16 @@ from plant.drivers.driver import OptionError, Setup
 class Options:
     """Where the device is, and what it is.
 
-    `motors` and `sensors`: its channels; the machine's where not given. `answer_s`: how long `read` waits for
-    an answer, 0: half a period. `watchdog_s`: after so long without a command the device brakes by itself.
-    `lockstep`: it moves one period for each command, as only a simulated device can.
+    `motors`, `sensors`, `forces`: its channels; the machine's where not given. `answer_s`: how long `read`
+    waits for an answer, 0: half a period. `watchdog_s`: after so long without a command the device brakes by
+    itself. `lockstep`: it moves one period for each command, as only a simulated device can.
     """
 
     host: str = "127.0.0.1"
     port: int = 5800
     motors: int = 1
     sensors: int = 1
+    forces: int = 0
     answer_s: float = 0.0
     watchdog_s: float = 0.1
     brakes: bool = True
@@ -33,7 +34,7 @@ class Options:
     @classmethod
     def read(cls, setup: Setup) -> Options:
         """Check what was given. Raises OptionError."""
-        values: dict[str, Any] = {"motors": setup.motors, "sensors": setup.sensors}
+        values: dict[str, Any] = {"motors": setup.motors, "sensors": setup.sensors, "forces": setup.forces}
         for key, value in setup.options.items():
             rule = _RULES.get(key)
             if rule is None:
@@ -63,6 +64,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "port": _whole(1, 65535),
     "motors": _whole(1, 32),
     "sensors": _whole(1, 32),
+    "forces": _whole(0, 96),
     "answer_s": _seconds(0.1),
     "watchdog_s": _seconds(10.0),
     "brakes": _SWITCH,

@@ -43,7 +43,7 @@ class FaultyDevice(Device):
         open_to_all: bool = True,
     ) -> None:
         super().__init__(machine, machinery, server, events, paces)
-        sensors, motors, forces = len(machine.sensors), len(machine.motors), 3 * len(machine.force_sensors)
+        sensors, motors, forces = len(machine.sensors), len(machine.motors), machine.force_numbers
         states, commands = StateCodec(sensors, motors, forces), CommandCodec(motors)
         state, command = states.message(), commands.message()
         self._probe, self._read = command, commands.unpack

@@ -64,8 +64,9 @@ def capabilities(machine: Machine, *, hardware: bool) -> dict[str, str]:
     """Every kind: "" where this machine can do it, else why not."""
     found = {kind: entry.hardware if hardware else "" for kind, entry in ENTRIES.items()}
     del found[Clear.kind]
-    angles = [sensor.is_angle for sensor in machine.sensors]
-    if max(angles.count(True), angles.count(False), len(machine.force_sensors)) < 2:
+    shapes: list[object] = [sensor.is_angle for sensor in machine.sensors]
+    shapes += [(sensor.unit, len(sensor.components)) for sensor in machine.force_sensors]
+    if len(shapes) == len(set(shapes)):
         found[Swap.kind] = "the machine has no two sensors of one kind"
     if not machine.plant_mechanism.constraints:
         found[Open.kind] = found[Open.kind] or "the machine has no constraint that could open"

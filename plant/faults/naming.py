@@ -17,7 +17,7 @@ from plant.faults.entries import Entry
 from plant.faults.mechanism_entries import Change, Open, Payload
 from plant.faults.sensor_entries import Noise, SensorEntry, Swap
 
-_ANGLE, _LENGTH, _FORCE = ("rad", "deg"), ("m",), ("N",)
+_ANGLE, _LENGTH, _FORCE, _TORQUE = ("rad", "deg"), ("m",), ("N",), ("N_m",)
 
 
 class Naming:
@@ -30,7 +30,7 @@ class Naming:
         """The mechanisms that entries ask for, by their places in the list."""
         self._sensors = {sensor.joint: sensor for sensor in machine.sensors}
         self._motors = {motor.joint: motor for motor in machine.motors}
-        self._force_sensors = [sensor.name for sensor in machine.force_sensors]
+        self._force_sensors = {sensor.name: sensor for sensor in machine.force_sensors}
 
     def note(
         self, index: int, key: str, message: str, found: str = "", allowed: str = "", remedy: str = ""
@@ -75,7 +75,7 @@ class Naming:
 
     def _sensor(self, index: int, entry: SensorEntry) -> None:
         is_force = entry.is_of_force(self._sensors)
-        known = self._force_sensors if is_force else list(self._sensors)
+        known = list(self._force_sensors if is_force else self._sensors)
         if entry.of not in known:
             names = [*self._sensors, *self._force_sensors] if entry.measures is None else known
             self.unknown(index, "of", entry.of, "sensor", names)
@@ -85,7 +85,13 @@ class Naming:
             self.note(index, "of", "a force sensor cannot have this fault", entry.of)
         if not is_force and entry.axis is not None:
             self.note(index, "axis", "only a force sensor has axes", entry.axis, remedy="remove axis")
-        right = _FORCE if sensor is None else _ANGLE if sensor.is_angle else _LENGTH
+        if sensor is not None:
+            right = _ANGLE if sensor.is_angle else _LENGTH
+        else:
+            gauge = self._force_sensors[entry.of]
+            right = _FORCE if gauge.unit == "N" else _TORQUE
+            if entry.axis is not None and entry.axis not in gauge.components:
+                self.unknown(index, "axis", entry.axis, "component", gauge.components)
         given = [key for key in entry.number_keys() if getattr(entry, key) is not None]
         allowed = [f"{entry.quantity}_{unit}{entry.suffix}" for unit in right]
         if given and given[0] not in allowed:
@@ -106,10 +112,16 @@ class Naming:
                 self.note(index, key, f"the velocity of {entry.of} has another unit", key)
 
     def _partner(self, index: int, entry: Swap, *, is_force: bool) -> None:
-        kin = self._force_sensors if is_force else [
-            name for name, sensor in self._sensors.items()
-            if sensor.is_angle is self._sensors[entry.of].is_angle
-        ]  # fmt: skip
+        if is_force:
+            own = self._force_sensors[entry.of]
+            kin = [
+                name
+                for name, sensor in self._force_sensors.items()
+                if (sensor.unit, len(sensor.components)) == (own.unit, len(own.components))
+            ]
+        else:
+            angle = self._sensors[entry.of].is_angle
+            kin = [name for name, sensor in self._sensors.items() if sensor.is_angle is angle]
         if entry.other not in kin:
             self.unknown(
                 index, "other", entry.other, f"sensor like {entry.of}", [n for n in kin if n != entry.of]

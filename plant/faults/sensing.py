@@ -22,12 +22,12 @@ from plant.faults.sensor_entries import (
 )
 
 Floats = NDArray[np.float64]
-_SCALES: Final = {"rad": 1.0, "deg": math.pi / 180.0, "m": 1.0, "N": 1.0}
+_SCALES: Final = {"rad": 1.0, "deg": math.pi / 180.0, "m": 1.0, "N": 1.0, "N_m": 1.0}
 
 
 class SensorEffect:
-    """A fault of one sensor: `x` is a view of its positions (one number), or of its force (three, or one
-    component); `v` of its velocity, empty where it measures none.
+    """A fault of one sensor: `x` is a view of its positions (one number), or of its force (all components, or
+    one); `v` of its velocity, empty where it measures none.
     """
 
     def __init__(self, entry: SensorEntry, site: Site, random: np.random.Generator) -> None:
@@ -49,10 +49,10 @@ class SensorEffect:
             at = slice(site.sensor(name), site.sensor(name) + 1)
             measures = site.machine.sensors[at.start].velocity
             return machinery.measured_q[at], machinery.measured_v[at] if measures else nothing
-        first, axis = 3 * site.force_sensor(name), self.entry.axis
+        sensor, axis = site.machine.force_sensors[site.force_sensor(name)], self.entry.axis
         if axis is None:
-            return machinery.measured_force[first : first + 3], nothing
-        first += "xyz".index(axis)
+            return machinery.measured_force[sensor.numbers], nothing
+        first = sensor.first + sensor.components.index(axis)
         return machinery.measured_force[first : first + 1], nothing
 
     def begin(self, tick: int) -> str:

@@ -10,7 +10,7 @@ from pydantic import model_validator
 from machine.fields import Number, entry, one_of, wrong
 from plant.faults.entries import Entry, Named
 
-UNITS = ("rad", "deg", "m", "N")
+UNITS = ("rad", "deg", "m", "N", "N_m")
 
 
 class SensorEntry(Entry):
@@ -24,8 +24,8 @@ class SensorEntry(Entry):
     """Whether a force sensor can have it."""
 
     of: Named = entry("The sensor: the joint that it measures, or the force sensor's name")
-    axis: Literal["x", "y", "z"] | None = entry(
-        "Of a force sensor: the component; none: all three", default=None
+    axis: Named | None = entry(
+        "Of a force sensor: the component, x, y or z; of a constraint's the row; none: all", default=None
     )
     measures: Literal["motion", "force"] | None = entry(
         "Which of two sensors of one name: of a joint's motion, or of a force", default=None
@@ -66,6 +66,7 @@ class Bias(SensorEntry):
     by_deg: Number | None = _of("What is added", "degrees")
     by_m: Number | None = _of("What is added", "m")
     by_N: Number | None = _of("What is added", "N")
+    by_N_m: Number | None = _of("What is added", "N m")
 
 
 class Drift(SensorEntry):
@@ -79,6 +80,7 @@ class Drift(SensorEntry):
     rate_deg_s: Number | None = _of("How fast it grows", "degrees/s")
     rate_m_s: Number | None = _of("How fast it grows", "m/s")
     rate_N_s: Number | None = _of("How fast it grows", "N/s")
+    rate_N_m_s: Number | None = _of("How fast it grows", "N m/s")
 
 
 class Freeze(SensorEntry):
@@ -98,6 +100,7 @@ class Noise(SensorEntry):
     std_deg: Number | None = _of("Standard deviation", "degrees", ge=0)
     std_m: Number | None = _of("Standard deviation", "m", ge=0)
     std_N: Number | None = _of("Standard deviation", "N", ge=0)
+    std_N_m: Number | None = _of("Standard deviation", "N m", ge=0)
     velocity_std_rad_s: Number | None = _of("Standard deviation of a measured velocity", "rad/s", ge=0)
     velocity_std_m_s: Number | None = _of("Standard deviation of a measured velocity", "m/s", ge=0)
 
@@ -117,6 +120,7 @@ class Quantise(SensorEntry):
     step_deg: Number | None = _of("The step", "degrees", gt=0)
     step_m: Number | None = _of("The step", "m", gt=0)
     step_N: Number | None = _of("The step", "N", gt=0)
+    step_N_m: Number | None = _of("The step", "N m", gt=0)
 
 
 class NotANumber(SensorEntry):

@@ -56,8 +56,7 @@ def check(
     machine = None if config is None else load(config)
     setup = Setup(options, period_s=0.002)
     if machine is not None:
-        given: dict[str, Any] = {**machine.driver.options, **options}
-        setup = Setup(given, len(machine.motors), len(machine.sensors), machine.plant.period_s)
+        setup = Setup.of(machine, options)
 
     found: list[Finding] = []
     for finding in Examination(kind, setup).findings():

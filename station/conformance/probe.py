@@ -41,7 +41,7 @@ class Probe:
         self.seq = -1
         self.status, self.fault = READY | int(DeviceStatus.BRAKE), 0
         self._commands = CommandCodec(len(machine.motors))
-        forces = 3 * len(machine.force_sensors)
+        forces = machine.force_numbers
         self._states = StateCodec(len(machine.sensors), len(machine.motors), forces)
         self._force = np.zeros(forces)
         self.q = np.array([machine.initial_q[sensor.index] for sensor in machine.sensors])

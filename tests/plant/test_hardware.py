@@ -187,7 +187,7 @@ driver:"""
 
 def test_forces_that_a_device_measures_go_with_its_states(cart):
     machine = cart(("\ndriver:", TOUCHING))
-    hardware, driver, _ = started(machine, forces=1)
+    hardware, driver, _ = started(machine, forces=3)
     hardware.latch(Mode.EFFORT, np.array([4.0]))
     run(hardware, 2)
     assert hardware.measured_force.tolist() == [1.0, 2.0, driver.effort]

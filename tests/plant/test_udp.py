@@ -126,12 +126,14 @@ def test_damaged_foreign_and_repeated_datagrams_change_nothing():
         driver.stop()
 
 
-def test_the_bytes_are_those_of_the_page():
-    """docs/drivers.md: the offsets of a device with two motors and three sensors."""
+@pytest.mark.parametrize("force", [[], [0.5, -140.25]], ids=["no force", "force"])
+def test_the_bytes_are_those_of_the_page(force):
+    """docs/drivers.md: the offsets of a device with two motors and three sensors, and numbers of force."""
+    more = {"forces": len(force)} if force else {}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as device:
         device.bind(("127.0.0.1", 0))
         device.setblocking(False)
-        driver = Udp(Setup({"port": device.getsockname()[1], "motors": 2, "sensors": 3}, 2, 3, 0.002))
+        driver = Udp(Setup({"port": device.getsockname()[1], "motors": 2, "sensors": 3, **more}, 2, 3, 0.002))
         reading = Reading.sized(driver.describe())
         with pytest.raises(DriverFailed, match=r"nobody answers at .* with 3 sensors and 2 motors"):
             driver.start()
@@ -154,13 +156,18 @@ def test_the_bytes_are_those_of_the_page():
             device.setblocking(True)
             command, host = device.recvfrom(1000)
             seq = struct.unpack_from("<I", command, 4)[0] + changes.get("ahead", 0)
-            head = struct.pack("<4sIIBBBBHHI", b"LWS1", seq, driver._session, 2, 2, 3, 0, 17, 1005, 99)
+            told = changes.get("told", len(force))
+            head = struct.pack("<4sIIBBBBHHI", b"LWS1", seq, driver._session, 2, 2, 3, told, 17, 1005, 99)
             body = head + struct.pack("<3i3f2f2f", *positions, 1, 2, 3, 4, 5, 60.5, float("nan"))
+            body += struct.pack(f"<{len(force)}f", *force)
             device.sendto(body + struct.pack("<I", zlib.crc32(body)), host)
 
         driver.write(Command(np.array([1.0, 2.0]), Mode.EFFORT))
         answer((2**31 - 1, -5, 7), ahead=-1)
         assert not driver.read(reading), "the answer to an older command"
+        driver.write(Command(np.array([1.0, 2.0]), Mode.EFFORT))
+        answer((1, 2, 3), told=1)
+        assert not driver.read(reading), "of a device with another number of forces"
         for positions in ((2**31 - 1, -5, 7), (-(2**31), -6, 7)):
             driver.write(Command(np.array([1.0, 2.0]), Mode.EFFORT))
             answer(positions)
@@ -169,8 +176,46 @@ def test_the_bytes_are_those_of_the_page():
         assert (reading.velocity.tolist(), reading.effort.tolist()) == ([1.0, 2.0, 3.0], [4.0, 5.0])
         assert reading.temperature[0] == 60.5
         assert np.isnan(reading.temperature[1])
+        assert reading.force.tolist() == force
         assert (reading.status, reading.fault) == (17, 1005)
         driver.stop()
+
+
+WALLED = """\
+points:
+  finger: {body: disc, at_m: [0.1, 0, 0]}
+
+contacts: # at 40 degrees; the device's own wall, whose force the sensor on the finger measures
+  wall:
+    point: finger
+    plane: {at_m: [0.0766044443, 0.0642787610, 0], normal: [0.6427876097, -0.7660444431, 0]}
+    stiffness_N_m: 5000
+
+force_sensors:
+  finger: {contact: wall}
+
+motors:"""
+
+
+def test_forces_travel_from_the_device(tmp_path):
+    file = tmp_path / "walled.yaml"
+    file.write_text(CONFIG.read_text().replace("\nmotors:", f"\n{WALLED}", 1))
+    machine = load(file)
+    with running("--lockstep", "--wall-deg", "40") as (port, _):
+        hardware = Hardware(machine, make_driver("udp", machine, {"port": port, "lockstep": True}), print)
+        hardware.start()
+        assert hardware.measured_force.tolist() == [0.0, 0.0, 0.0]
+        hardware.latch(Mode.EFFORT, np.array([0.4]))
+        for _ in range(600):
+            hardware.sense()
+            hardware.integrate()
+        force, normal = hardware.measured_force, np.array([0.6427876097, -0.7660444431, 0.0])
+        assert force @ normal == pytest.approx(4.0, abs=0.5), "0.4 N m at 0.1 m, less or more dry friction"
+        np.testing.assert_allclose(force, (force @ normal) * normal, atol=1e-5)
+        assert hardware.measured_q[0] == pytest.approx(np.deg2rad(40.0) + 4.0 / 5000 / 0.1, abs=2e-3)
+        hardware.close()
+    with running("--lockstep") as (port, _), pytest.raises(DriverFailed, match="and 3 forces"):
+        Hardware(machine, make_driver("udp", machine, {"port": port, "lockstep": True}), print).start()
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ class Toy:
             1,
             velocities=True,
             temperatures=True,
-            forces=int(self.options.get("forces", 0)),
+            force_channels=int(self.options.get("forces", 0)),
             brakes=True,
             period_s=(0.0001, 1.0),
             paces=tuple(Pace),

@@ -5,7 +5,9 @@
  * `watch`, and the packing; what it would replace: `move_on`, by its timer, its bridge and its encoder.
  *
  * cc -O2 -Wall -Wextra -o udp_device udp_device.c -lm
- * ./udp_device [--port N] [--lockstep] [--watchdog-ms N] [--unhomed]
+ * ./udp_device [--port N] [--lockstep] [--watchdog-ms N] [--unhomed] [--wall-deg A]
+ *
+ * With --wall-deg a finger on what it turns meets a wall, and a force sensor says how hard: three numbers more.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <arpa/inet.h>
@@ -24,7 +26,8 @@ enum { BRAKE, ZERO, EFFORT };                                   /* modes */
 enum { ENABLED = 1, FAULT = 2, BRAKED = 8, HOMED = 16 };        /* status bits; 4 is safe torque off */
 enum { COMMAND_TIMEOUT = 1, OVER_TEMPERATURE = 4 };             /* faults */
 enum { DO_HOME = 1, CLEAR = 2 };                                 /* flags of a command */
-enum { COMMAND_BYTES = 20 + 4 * MOTORS + 4, STATE_BYTES = 24 + 8 * SENSORS + 8 * MOTORS + 4 };
+enum { MOST_FORCES = 3 };
+enum { COMMAND_BYTES = 20 + 4 * MOTORS + 4, FORCES_AT = 24 + 8 * SENSORS + 8 * MOTORS };
 
 static const double INERTIA = 2e-5;      /* kg m2, of the rotor and what it turns */
 static const double VISCOUS = 2e-5;      /* N m s/rad */
@@ -35,6 +38,7 @@ static const double MOST_A = 4.0;
 static const double COUNTS_PER_TURN = 4096.0;
 static const double OHM = 0.6, HEAT_J_K = 20.0, COOLING_W_K = 0.4, ROOM_C = 22.0, MOST_C = 110.0;
 static const double STEP_S = 1e-4;
+static const double GEAR = 20.0, FINGER_M = 0.1, WALL_N_M = 5e3, WALL_N_S_M = 20.0;
 
 static struct {
     double angle, speed, current, temperature; /* of the rotor: rad, rad/s, A, degrees C */
@@ -42,6 +46,8 @@ static struct {
     uint32_t session, seq, time_us;            /* of the newest command taken */
     int mode, fault, homed, homing, known;     /* known: a session is there */
     double quiet_s, watchdog_s;                /* since the newest command; allowed */
+    double force[MOST_FORCES], wall;           /* N, world axes, on the finger; rad, where the wall is */
+    int forces;                                /* numbers of its force sensors: 3 with a wall */
 } motor;
 
 static volatile sig_atomic_t ended;
@@ -91,8 +97,18 @@ static double applied(void) {
     return off ? 0.0 : motor.homing ? 0.2 * (motor.angle > 0.0 ? -1.0 : 1.0) : motor.current;
 }
 
+/* Torque on the rotor, of a wall that only pushes; its normal is (sin a, -cos a, 0). */
+static double wall(void) {
+    if (!motor.forces) return 0.0;
+    double behind = motor.angle / GEAR - motor.wall, depth = FINGER_M * sin(behind), lever = FINGER_M * cos(behind);
+    double push = depth > 0.0 ? fmax(0.0, WALL_N_M * depth + WALL_N_S_M * lever * motor.speed / GEAR) : 0.0;
+    motor.force[0] = push * sin(motor.wall);
+    motor.force[1] = -push * cos(motor.wall);
+    return -push * lever / GEAR;
+}
+
 static void step(double dt) {
-    double amperes = applied(), torque = TORQUE_PER_A * amperes - VISCOUS * motor.speed;
+    double amperes = applied(), torque = TORQUE_PER_A * amperes - VISCOUS * motor.speed + wall();
     int braked = motor.fault || (motor.mode == BRAKE && !motor.homing);
     double dry = COULOMB + (braked ? BRAKE_TORQUE : 0.0);
     double free = motor.speed + dt * torque / INERTIA, most = dt * dry / INERTIA;
@@ -154,21 +170,24 @@ static int take(const uint8_t *in, ssize_t size, int *fresh) {
     return 1;
 }
 
-static void tell(uint8_t *out) {
+static size_t tell(uint8_t *out) { /* returns the size */
     int braked = motor.fault || (motor.mode == BRAKE && !motor.homing);
     int status = (motor.fault ? FAULT : ENABLED) | (braked ? BRAKED : 0) | (motor.homed ? HOMED : 0);
     double counts = COUNTS_PER_TURN / (2.0 * acos(-1.0));
     memcpy(out, "LWS1", 4);
     put32(out + 4, motor.seq);
     put32(out + 8, motor.session);
-    put32(out + 12, (uint32_t)motor.mode | MOTORS << 8 | SENSORS << 16);
+    put32(out + 12, (uint32_t)motor.mode | MOTORS << 8 | SENSORS << 16 | (uint32_t)motor.forces << 24);
     put32(out + 16, (uint32_t)status | (uint32_t)motor.fault << 16);
     put32(out + 20, motor.time_us);
     put32(out + 24, (uint32_t)(int32_t)llround(floor((motor.angle - motor.zero) * counts + 0.5)));
     put_float(out + 28, motor.speed * counts);
     put_float(out + 32, applied());
     put_float(out + 36, motor.temperature);
-    put32(out + STATE_BYTES - 4, crc32(out, STATE_BYTES - 4));
+    for (int i = 0; i < motor.forces; i++) put_float(out + FORCES_AT + 4 * i, motor.force[i]);
+    size_t size = FORCES_AT + 4 * (size_t)motor.forces;
+    put32(out + size, crc32(out, size));
+    return size + 4;
 }
 
 static double now_s(void) {
@@ -186,6 +205,8 @@ int main(int count, char **words) {
         if (!strcmp(words[i], "--lockstep")) lockstep = 1;
         else if (!strcmp(words[i], "--unhomed")) motor.homed = 0, motor.angle = 0.3, motor.zero = 1.7;
         else if (!strcmp(words[i], "--port") && i + 1 < count) port = atoi(words[++i]);
+        else if (!strcmp(words[i], "--wall-deg") && i + 1 < count)
+            motor.forces = MOST_FORCES, motor.wall = atof(words[++i]) * acos(-1.0) / 180.0;
         else if (!strcmp(words[i], "--watchdog-ms") && i + 1 < count) motor.watchdog_s = 1e-3 * atof(words[++i]);
         else return fprintf(stderr, "%s: what is %s?\n", words[0], words[i]), 2;
     }
@@ -213,18 +234,18 @@ int main(int count, char **words) {
         }
         before = now;
         if (!(ready.revents & POLLIN)) continue;
-        uint8_t in[COMMAND_BYTES + 1], out[STATE_BYTES];
+        uint8_t in[COMMAND_BYTES + 1], out[FORCES_AT + 4 * MOST_FORCES + 4];
         size = sizeof host;
         ssize_t got = recvfrom(link, in, sizeof in, 0, (struct sockaddr *)&host, &size);
         int fresh;
         if (got < 0 || !take(in, got, &fresh)) continue;
-        tell(out); /* as it is now; the command acts from here on */
+        size_t told = tell(out); /* as it is now; the command acts from here on */
         if (lockstep && fresh) {
             double period = 1e-6 * get32(in + 16);
             move_on(period > 1.0 ? 1.0 : period);
             motor.time_us += get32(in + 16);
         }
-        sendto(link, out, sizeof out, 0, (struct sockaddr *)&host, size);
+        sendto(link, out, told, 0, (struct sockaddr *)&host, size);
     }
     close(link);
     return 0;

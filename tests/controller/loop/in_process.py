@@ -46,7 +46,7 @@ class InProcess:
         self.controller = Tick(self.machine, self.layout, self.slot_of, self.sound)
         self.supervisor = self.controller.supervisor
         motors, sensors = len(self.machine.motors), len(self.machine.sensors)
-        self.inputs = Inputs.sized(sensors, motors, 3 * len(self.machine.force_sensors))
+        self.inputs = Inputs.sized(sensors, motors, self.machine.force_numbers)
         self.outputs = Outputs.sized(motors)
         self.inputs.connected = self.inputs.fresh = True
         self.inputs.device_status = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)

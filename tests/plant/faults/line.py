@@ -85,7 +85,7 @@ class Line:
         self.device = FaultyDevice(machine, faulty(inner), self.queue, events, tuple(Pace), line)  # type: ignore[arg-type]
         self.machinery = self.device.machinery
         self.link = DeviceLink(self.queue, machine, pace, "tester")  # type: ignore[arg-type]
-        self.inputs = Inputs.sized(len(machine.sensors), len(machine.motors), 3 * len(machine.force_sensors))
+        self.inputs = Inputs.sized(len(machine.sensors), len(machine.motors), machine.force_numbers)
         self.outputs = Outputs.sized(len(machine.motors))
         self.told: list[Told] = []
         self.mode, self.effort = Mode.EFFORT, np.zeros(len(machine.motors))

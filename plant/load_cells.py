@@ -1,0 +1,69 @@
+"""Sensors of what constraints bear: the multipliers of the constrained machine at the end of a period.
+
+They tell of the efforts that acted in the period that has ended, as the `effort` of the same state does; a
+brake that sticks acts with the impulse of the period's last step over its length. What closures bear is not
+determined where rows depend on others; then it is the shortest multipliers, as the model has them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from machine import Machine
+from machine.force_sensors import ForceSensor
+from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, VECTOR, int64, kernel, void
+from multibody.formulations import constrained_forward_dynamics
+from multibody.layout import EFFORT, MULTIPLIERS
+from multibody.views import table, vector
+from plant.layout import BRAKE, DAMP, IMPULSE, LAST_STEP, MOTOR_AT, MOTORS
+
+if TYPE_CHECKING:
+    from plant.force_sensing import Plant
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64, INTEGERS, INTEGERS, VECTOR))
+def sense_loads(
+    p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int,
+    row: Integers, place: Integers, measured: Floats,
+) -> None:  # fmt: skip
+    """measured[place[i]] becomes the multiplier of row[i]. w: the plant's workspace or a copy; it changes.
+
+    It is 0 before the first period has ended.
+    """
+    last = vector(s, b, LAST_STEP)[0]
+    if last <= 0.0:
+        for i in range(len(row)):
+            measured[place[i]] = 0.0
+        return
+    effort, at, impulse = vector(t, w, EFFORT), table(s, MOTOR_AT, 1), vector(s, b, IMPULSE)
+    if mode in (BRAKE, DAMP):
+        for i in range(s[MOTORS]):
+            effort[at[i, 0]] += impulse[i] / last
+    constrained_forward_dynamics(p, t, w)
+    multipliers = vector(t, w, MULTIPLIERS)
+    for i in range(len(row)):
+        measured[place[i]] = multipliers[row[i]]
+
+
+class LoadCells:
+    """The force sensors of constraints of one machine."""
+
+    def __init__(self, machine: Machine, sensors: Sequence[ForceSensor]) -> None:
+        self._row = np.array([row for sensor in sensors for row in sensor.rows], np.int64)
+        self._place = np.array(
+            [sensor.first + i for sensor in sensors for i in range(len(sensor.rows))], np.int64
+        )
+        self._buffer = machine.plant_mechanism.workspace().buffer
+
+    def look(self, plant: Plant, mode: int, measured: Floats) -> None:
+        """Writes what they measure of the plant's state, which stays as it is."""
+        p, t, w, s, b = plant
+        np.copyto(self._buffer, w)
+        sense_loads(p, t, self._buffer, s, b, mode, self._row, self._place, measured)
