@@ -6,6 +6,7 @@ they are now, by the shortest correction in the mass metric (`multibody.projecti
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +24,7 @@ CLOSED: Final = 1e-9
 _CORRECTIONS: Final = 50
 
 
-class _Changing:
+class _Changing(ABC):
     """An effect on a running simulation; `built`: the mechanism as it will be."""
 
     def __init__(self, entry: Any, site: Site, built: Mechanism | None) -> None:
@@ -37,11 +38,11 @@ class _Changing:
             self.places = np.flatnonzero(before.parameters != built.parameters)
             self.values = built.parameters[self.places]
 
+    @abstractmethod
     def begin(self, tick: int) -> str:
         """Changes the simulation. Raises CannotBegin."""
-        raise AssertionError(f"{type(self).__name__} changes nothing at {tick}")
 
-    def tick(self, tick: int) -> None:
+    def tick(self, tick: int) -> None:  # noqa: B027 - only some have more to do
         """Nothing is left to do."""
 
     def end(self) -> str:

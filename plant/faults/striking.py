@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +22,7 @@ from plant.faults.wire_entries import (
 )
 
 
-class WireEffect:
+class WireEffect(ABC):
     """A fault of the link. Subclasses say what becomes of one message, by the numbers drawn for its tick."""
 
     def __init__(
@@ -57,9 +58,9 @@ class WireEffect:
             return passing
         return [come for each in passing for come in self.strike(each, drawn[direction])]
 
+    @abstractmethod
     def strike(self, message: Passing, drawn: float) -> list[Passing]:
         """What becomes of one message; `drawn` is uniform from 0 to 1."""
-        raise AssertionError(f"{type(self).__name__} says nothing of {message} at {drawn}")
 
 
 class Dropped(WireEffect):
