@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,14 @@ from controller.trajectories.terms import Terms
 from controller.trajectories.walk import Walk
 from machine import Machine
 
+if TYPE_CHECKING:
+    from controller.trajectories.zonotope import Given
+
 Floats = NDArray[np.float64]
 TOGETHER = "of what they can give together"
 """The unit of what redundant motors share."""
+MOST_SOLVED = 2000
+"""Samples for which the efforts of redundant motors are found exactly, where they are for the report alone."""
 
 
 class Efforts:
@@ -24,7 +30,9 @@ class Efforts:
 
     `least` (n × nv): the smallest efforts that make the motion. `shared`: what is bounded, `limit` by column;
     each motor's effort or, where motors are redundant, the shares of what they can give together
-    (`controller.trajectories.zonotope`). `rate_limit` (nv): of the motors at each joint, 0 without one.
+    (`controller.trajectories.zonotope`). `rate_limit` (nv): of the motors at each joint, 0 without one. Rates
+    are those of the efforts that the loop gives: it knows bounds of efforts when it chooses among those of
+    redundant motors, and bounds of their rates only afterwards.
     """
 
     def __init__(self, machine: Machine, walk: Walk) -> None:
@@ -38,11 +46,12 @@ class Efforts:
         self._columns = [(joint.name, "N m" if joint.is_angle else "N") for joint in machine.joints]
         self._units = [unit for _, unit in self._columns]
         choice = len(machine.motors) > machine.freedoms and not walk.determined
-        self._redundant = walk.motors is not None and choice
-        if self._redundant:
-            from controller.trajectories.zonotope import facet_names, shares
+        self._given: Given | None = None
+        self._given_at: tuple[float, Floats] | None = None
+        if walk.motors is not None and choice:
+            from controller.trajectories.zonotope import Given, facet_names, shares
 
-            assert walk.motors is not None
+            self._given = Given(machine, walk.motors)
             self._columns = [(names, TOGETHER) for names in facet_names(machine)]
             self.shared = Terms(machine, walk, shares(machine, walk.motors))
             self.limit = np.ones(len(self._columns))
@@ -50,7 +59,15 @@ class Efforts:
 
     def rates(self, j: int, slower: float = 1.0) -> Floats:
         """n - 1: change of joint j's effort per second, from one sample to the next of the same piece."""
-        return np.asarray(np.abs(np.diff(self.least.at(slower, j))) / (self._gaps * slower))
+        return np.asarray(np.abs(np.diff(self._provided(slower, j))) / (self._gaps * slower))
+
+    def _provided(self, slower: float, j: int) -> Floats:
+        """n: effort at joint j that the loop gives."""
+        if self._given is None:
+            return self.least.at(slower, j)
+        if self._given_at is None or self._given_at[0] != slower:
+            self._given_at = slower, self._given(self.least.at(slower))
+        return np.asarray(self._given_at[1][:, j])
 
     def demands(self) -> Iterator[Demand]:
         """Effort, with room to stop, of every column, and the rate of effort of joints with motors."""
@@ -68,11 +85,8 @@ class Efforts:
         """Motor → its largest effort at the path's own speed: value, limit, unit, used, sample, time_s."""
         found: dict[str, dict[str, float | int | str]] = {}
         efforts = self.least.at()
-        if self._redundant:
-            from controller.trajectories.zonotope import given
-
-            assert self._walk.motors is not None
-            efforts = given(self._machine, self._walk.motors, efforts)
+        if self._given is not None:
+            efforts = self._given(efforts, MOST_SOLVED)
         for motor in self._machine.motors:
             values = efforts[:, motor.index]
             sample = int(np.argmax(np.abs(values)))

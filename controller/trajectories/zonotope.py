@@ -76,25 +76,37 @@ def _perpendicular(rows: Floats) -> Floats:
     return np.asarray(normal / np.where(size > _FLAT, size, np.inf))
 
 
-def given(machine: Machine, maps: Floats, least: Floats) -> Floats:
-    """The efforts (n × nv) that the loop would give for the least ones: those nearest to the pre-load.
+class Given:
+    """The efforts that the loop would give along a walk: those nearest to the file's pre-load.
 
-    Within the limits wherever any are, see `controller.laws.allocation`.
+    Within the limits wherever any are, see `controller.laws.allocation`. maps: as of `directions`.
     """
-    joints, most = limits_of(machine)
-    across, _ = directions(machine, maps)
-    wished = np.array([one.effort for one in machine.controller.preload])
-    preload = wished / most if len(wished) == len(most) else np.zeros(len(most))
-    x = least[:, joints] / most
-    wanted = np.einsum("nmk,nm->nk", across, x)
-    x = x + preload - np.einsum("nmk,nlk,l->nm", across, across, preload, optimize=True)
-    beyond = np.flatnonzero(np.abs(x).max(axis=1) > 1.0)
-    for n in beyond[:: max(1, len(beyond) // _MOST_ALLOCATED)]:
-        allocate(np.ascontiguousarray(across[n].T), wanted[n], np.zeros(len(wanted[n])), preload, x[n])
-    effort = np.zeros_like(least)
-    effort[:, joints] = np.clip(x, -1.0, 1.0) * most
-    return effort
 
+    def __init__(self, machine: Machine, maps: Floats) -> None:
+        self._joints, self._most = limits_of(machine)
+        self._across, _ = directions(machine, maps)
+        wished = np.array([one.effort for one in machine.controller.preload])
+        kept = len(wished) == len(self._most)
+        self._preload = wished / self._most if kept else np.zeros(len(self._most))
+        across = self._across
+        self._strain = self._preload - np.einsum(
+            "nmk,nlk,l->nm", across, across, self._preload, optimize=True
+        )
 
-_MOST_ALLOCATED = 2000
-"""Samples for which the program is solved; the others between them are clipped, for the report alone."""
+    def __call__(self, least: Floats, most_solved: int | None = None) -> Floats:
+        """n × nv, for the least ones (n × nv).
+
+        Of samples where these are beyond a limit the program is solved for so many, and the others between
+        them are clipped; None: for all.
+        """
+        x = least[:, self._joints] / self._most
+        wanted = np.einsum("nmk,nm->nk", self._across, x)
+        x = x + self._strain
+        beyond = np.flatnonzero(np.abs(x).max(axis=1) > 1.0)
+        step = 1 if most_solved is None else max(1, len(beyond) // most_solved)
+        nothing = np.zeros(wanted.shape[1])
+        for n in beyond[::step]:
+            allocate(np.ascontiguousarray(self._across[n].T), wanted[n], nothing, self._preload, x[n])
+        effort = np.zeros_like(least)
+        effort[:, self._joints] = np.clip(x, -1.0, 1.0) * self._most
+        return effort

@@ -97,3 +97,43 @@ def test_what_no_efforts_can_make_is_refused_and_says_who(redundant: Machine) ->
     slower = judge({"trajectory": quick()}, machine, start)["min_time_stretch"]
     assert 1.0 < slower < 1.1
     assert judge({"trajectory": quick(0.2 * slower)}, machine, start)["feasible"]
+
+
+def smooth(seconds: float = 0.22) -> dict[str, Any]:
+    """As `quick`, but efforts begin and end without a step."""
+    (end,) = quick(seconds)["points"]
+    still = {"velocities": [0.0, 0.0], "accelerations": [0.0, 0.0]}
+    return {"coordinates": list(TARGET), "points": [{**end, **still}]}
+
+
+def test_rates_are_those_of_the_efforts_that_the_loop_gives(redundant: Machine) -> None:
+    """Where one motor is at its limit the others change faster than the least efforts do."""
+    start = Start.at(redundant, redundant.initial_q)
+    weak = {"left": 0.105, "right": 0.42, "left_elbow": 0.105}
+    rates = {"left_elbow": 15.0}
+    motors = [
+        replace(
+            one,
+            max_effort=weak[one.joint] * one.max_effort,
+            max_effort_rate=rates.get(one.joint, one.max_effort_rate),
+        )
+        for one in redundant.motors
+    ]
+    machine = replace(redundant, motors=tuple(motors))
+    made = plan("send", {"trajectory": smooth()}, redundant, start)
+    walked = walk(machine, Path.of_block(made.words), machine.initial_q)
+    efforts, elbow = Efforts(machine, walked), machine.motors[2].index
+    least = np.abs(np.diff(efforts.least.at(1.0, elbow))) / np.diff(walked.s)
+    assert least.max() < 12.0 < 15.0 < 18.0 < efforts.rates(elbow).max()
+    assert efforts.shared.with_reserve().max() < 1.0
+    told = judge({"trajectory": smooth()}, machine, start)
+    assert [one["quantity"] for one in told["violations"]] == ["effort rate"]
+    rig = InProcess(machine)
+    rig.enable()
+    planned = Planned(rig)
+    planned.order(planned.plan("send", trajectory=smooth(0.22 * 1.001 * told["min_time_stretch"])))
+    samples = rig.until(lambda sample: sample["goal_status"] in (GoalStatus.SUCCEEDED, GoalStatus.ENDED))
+    given = np.abs(np.diff([sample["effort"][2] for sample in samples])) / machine.controller.period_s
+    assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL
+    assert not any(int(sample["limited"]) & Limited.EFFORT_RATE for sample in samples)
+    assert 12.0 < given.max() < 15.0, "slower by 3 % only, and above what the least efforts would have told"
