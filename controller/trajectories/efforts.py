@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 TOGETHER = "of what they can give together"
 """The unit of what redundant motors share."""
 MOST_SOLVED = 2000
-"""Samples for which the efforts of redundant motors are found exactly, where they are for the report alone."""
+"""Samples for which efforts of redundant motors are found exactly, where they are for the report alone."""
 
 
 class Efforts:
