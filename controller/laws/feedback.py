@@ -6,6 +6,20 @@ would be (a − a₀) T/2 and (a − a₀) T²/8 further on, and the feedback wo
 c = ζ ω T + ω² T²/8. So the command that fits its own effect is a = (a* + c a₀) / (1 + c), with a* what the
 law asks for; efforts follow accelerations in proportion, so the same holds for them. Without it the loop
 begins to swing at ω T = 0.45, and every change of effort costs an error of its rate times T²/ω.
+
+Sampled closed form. When a command begins to act, let y = (x, ẋ) be how far two motions along the same
+reference are apart, u by how much the command's efforts differ, and u₀ those before. Let the machine alone
+make of them Φ y + Γ u in a period and Φ' y + Γ' u₀ = (x̂, ẋ̂) in half of it, and let its efforts there differ
+by E (x, ẋ, ẍ). Then, at any gain,
+
+    u = (E (x̂, ẋ̂, -2 ζ ω ẋ̂ - ω² x̂) + c u₀) / (1 + c),        y ← Φ y + Γ u.
+
+Where efforts are accelerations, Φ = (1 T; 0 1), Γ = (T²/2; T), this is u = -(2 ζ ω ẋ + ω² (x + ẋ T/2)) /
+(1 + c). A machine whose inertia changes at the relative rate κ is off that by about κ ω T² / 14 of the
+initial error, for a held effort is no held acceleration: one that makes the rate a T further makes the place
+a T²/2 (1 + κ T/3) further. No law is without it. With one effort a period the place could only be right too
+if the rate were wrong to either side by turns, without end (the sampled double integrator has its zero at
+-1).
 """
 
 from __future__ import annotations
