@@ -11,7 +11,7 @@ import typer
 
 from station.cli.connected import AsJson
 from station.cli.failures import DONE, GOAL_FAILED
-from station.cli.output import console, emit
+from station.cli.output import console, emit, say
 from station.demos import DEMOS
 
 demo = typer.Typer(no_args_is_help=True, help="Shows a machine at work, from one command.")
@@ -56,8 +56,17 @@ def _command(name: str, about: str) -> Callable[..., int]:
         force_sensor: Annotated[
             bool, typer.Option("--force-sensor/--no-force-sensor", help="Forces by sensors, or by the model.")
         ] = True,
+        write: Annotated[
+            Path | None,
+            typer.Option(
+                metavar="DIR", help="Run nothing; write the trajectories there, as files for `linkwork send`."
+            ),
+        ] = None,
     ) -> int:
         from station.demos import demo_named
+
+        if write is not None:
+            return _written(name, write, seconds, speed, as_json=as_json)
         from station.demos.report import show_summary
         from station.demos.run import run_demo
         from station.demos.stage import DemoOptions
@@ -82,6 +91,19 @@ def _command(name: str, about: str) -> Callable[..., int]:
 
     show.__doc__ = f"{about}: plant and controller are started, used, and ended again."
     return show
+
+
+def _written(name: str, folder: Path, seconds: float | None, speed: float, *, as_json: bool) -> int:
+    from station.demos import demo_named
+    from station.demos.written import files_of, write_files
+
+    paths = [str(path) for path in write_files(folder, files_of(name, demo_named(name), seconds, speed))]
+    if as_json:
+        emit({"files": paths})
+    else:
+        for path in paths:
+            say(path)
+    return DONE
 
 
 for _name, _about in DEMOS.items():

@@ -62,9 +62,9 @@ def steps(seconds: float, speed: float) -> list[Step]:
     measured = Measured(COORDINATES, RAMP_S, RAMP_S + seconds)
     return [
         move("to the start", begin(speed), share=0.1, speed=1.0),
-        Step("approach", 0.1, _approach),
+        Step("approach", 0.1, _approach, command=f"linkwork move n={BELOW_M} --until-force {FORCE_N:g}"),
         follow("polish", circle(seconds, speed), measured, share=0.6),
-        Step("retract", 0.1, _retract),
+        Step("retract", 0.1, _retract, command=f"linkwork move n={3.0 * ABOVE_M}"),
         home(share=0.1, speed=1.0),
     ]
 

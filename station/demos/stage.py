@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from station.client import Robot
 from station.goal import Goal
@@ -56,10 +57,13 @@ class Step:
 
     `begin` starts it: it returns the goal to wait for, or None when nothing is left to wait for. Whatever
     else it needs (a guarded approach, another law) it asks of `stage.robot` before it returns. It may raise
-    RequestError or GoalFailed, which end the demo with that result.
+    RequestError or GoalFailed, which end the demo with that result. `command` does the same from the command
+    line; a step that follows a trajectory has that instead.
     """
 
     text: str
     share: float
     begin: Callable[[Stage], Goal | None]
     measured: Measured | None = None
+    command: str = ""
+    trajectory: Mapping[str, Any] | None = None

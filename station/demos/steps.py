@@ -18,7 +18,9 @@ def move(text: str, target: Mapping[str, float], share: float = 0.15, speed: flo
     def begin(stage: Stage) -> Goal:
         return stage.robot.move(target, wait=False, speed=speed)
 
-    return Step(text, share, begin)
+    command = " ".join(["linkwork move", *(f"{name}={value:.9g}" for name, value in target.items())])
+    command += f" --speed {speed:g}" if speed < 1.0 else ""
+    return Step(text, share, begin, command=command)
 
 
 def follow(
@@ -29,7 +31,7 @@ def follow(
     def begin(stage: Stage) -> Goal:
         return stage.robot.send(trajectory)
 
-    return Step(text, share, begin, measured)
+    return Step(text, share, begin, measured, trajectory=trajectory)
 
 
 def home(share: float = 0.15, speed: float = GENTLY) -> Step:

@@ -1,4 +1,4 @@
-"""The trajectories in docs/examples are accepted by the machines that they are for."""
+"""The trajectories in docs/examples are those of the demos, and the machines accept them."""
 
 import re
 from pathlib import Path
@@ -10,22 +10,39 @@ from controller.trajectories.planner import judge, plan
 from controller.trajectories.start import Start
 from controller.trajectories.walking import walk
 from machine import load
+from station.demos import DEMOS, demo_named
+from station.demos.written import files_of
 from station.trajectory_file import read_trajectory_file
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
+FILES = [(name, file) for name in DEMOS for file in files_of(name, demo_named(name))]
 
 
-@pytest.mark.parametrize(
-    ("machine", "example"), [("delta", "delta_pick_and_place"), ("five_bar", "five_bar_circle")]
-)
-def test_an_example_is_feasible_from_where_it_says(machine: str, example: str) -> None:
-    made, path = load(machine), EXAMPLES / f"{example}.yaml"
+@pytest.mark.parametrize("name", DEMOS)
+def test_the_files_are_the_demos(name: str) -> None:
+    """Made anew by: linkwork demo NAME --write docs/examples."""
+    for file, text in files_of(name, demo_named(name)).items():
+        assert (EXAMPLES / file).read_text(encoding="utf-8") == text, file
+
+
+def test_no_file_is_left_over() -> None:
+    lying_there = {path.name for path in EXAMPLES.glob("*.yaml")} - {"udp_motor.yaml"}
+    assert lying_there == {file for _, file in FILES}
+
+
+@pytest.mark.parametrize(("name", "file"), FILES)
+def test_an_example_is_feasible_from_where_it_says(name: str, file: str) -> None:
+    made, path = load(demo_named(name).machine), EXAMPLES / file
     start = Start.at(made, made.initial_q)
-    told = re.search(r"linkwork move (.*?);", path.read_text())
-    if told:
-        pairs = (word.split("=") for word in told[1].split())
-        move = plan("move", {"target": {name: float(value) for name, value in pairs}}, made, start)
-        start = Start.at(made, walk(made, Way.of_block(move.words), made.initial_q).q[-1])
+    for told in re.findall(r"linkwork move (.*)", path.read_text()):
+        target, _, options = told.partition(" --")
+        asked = {
+            "target": {key: float(value) for key, _, value in (one.partition("=") for one in target.split())}
+        }
+        if options.startswith("until-force"):
+            asked["until_force"] = {"table": float(options.split()[1])}
+        move = plan("move", asked, made, start)
+        start = Start.at(made, walk(made, Way.of_block(move.words), start.q).q[-1])
     trajectory = read_trajectory_file(path).trajectory.model_dump(exclude_none=True)
     found = judge({"trajectory": trajectory}, made, start)
     assert found["feasible"], found["violations"]
