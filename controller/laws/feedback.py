@@ -16,10 +16,11 @@ by E (x, ẋ, ẍ). Then, at any gain,
 
 Where efforts are accelerations, Φ = (1 T; 0 1), Γ = (T²/2; T), this is u = -(2 ζ ω ẋ + ω² (x + ẋ T/2)) /
 (1 + c). A machine whose inertia changes at the relative rate κ is off that by about κ ω T² / 14 of the
-initial error, for a held effort is no held acceleration: one that makes the rate a T further makes the place
-a T²/2 (1 + κ T/3) further. No law is without it. With one effort a period the place could only be right too
-if the rate were wrong to either side by turns, without end (the sampled double integrator has its zero at
--1).
+initial error. More than half of it is that the command does not allow for its own part in the forces that
+depend on velocity. The rest no law is without, for a held effort is no held acceleration: one that makes the
+rate a T further makes the place a T²/2 (1 + κ T/3) further. With one effort a period the place could only be
+right too if the rate were wrong to either side by turns, without end (the sampled double integrator has its
+zero at -1).
 """
 
 from __future__ import annotations
