@@ -7,6 +7,8 @@ compilation, so that a call with wrong types raises a TypeError instead of compi
 The cache lies in a folder of the user's own, named after a hash of the sources of all rooms with kernels,
 because numba itself does not notice when a function called from another file has changed.
 
+No index of a kernel counts from the end (small_arrays.py).
+
 Types for signatures: `PARAMETERS` and `TOPOLOGY` are the read-only arrays of a `Mechanism`, `BUFFER` is the
 flat buffer of a `Workspace`, `VECTOR` and `MATRIX` are any contiguous float64 arrays. `ON_MECHANISM` is the
 signature of most kernels: nothing returned, arguments (p, t, w).
@@ -33,6 +35,8 @@ import numba
 from llvmlite import binding
 from numba import boolean, float64, int64, types, void
 from numba.core import config
+
+from multibody.small_arrays import for_small_arrays
 
 __all__ = [
     "BUFFER",
@@ -127,6 +131,7 @@ def _prune(root: Path, current: Path) -> None:
 CACHE_ROOT = _cache_root()
 CACHE_FOLDER = CACHE_ROOT / f"kernels-{_source_hash()}"
 _config: Any = config
+_njit: Any = numba.njit
 
 PARAMETERS = types.Array(float64, 1, "C", readonly=True)
 TOPOLOGY = types.Array(int64, 1, "C", readonly=True)
@@ -155,18 +160,18 @@ _listeners: list[Callable[[], None]] = []
 _holders = 0
 
 
-def kernel(signature: Any) -> Callable[[Function], Function]:
+def kernel(signature: Any, *, allocates: bool = False) -> Callable[[Function], Function]:
     """Declare a kernel for one numba signature, such as `ON_MECHANISM` or `float64(MATRIX, VECTOR)`.
 
     The kernel may be called from Python and from other kernels, in any room. Until `warm` has run, the first
-    call compiles it.
+    call compiles it. Unless it `allocates` arrays of its own, it counts no references to those it is given.
     """
 
     def declare(function: Function) -> Function:
         previous = _config.CACHE_DIR
         _config.CACHE_DIR = str(CACHE_FOLDER)
         try:
-            dispatcher = numba.njit(cache=True, error_model="numpy")(function)
+            dispatcher = _njit(cache=True, error_model="numpy", _nrt=allocates)(function)
         finally:
             _config.CACHE_DIR = previous
         if hasattr(dispatcher, "disable_compile"):  # not where numba is switched off
@@ -192,7 +197,8 @@ def _apart(dispatcher: Any, signature: Any) -> None:
         with _alone():
             for called in _called(function.__code__, function.__globals__):
                 called()
-            return fetch(signature if wanted == signature.args else wanted)
+            with for_small_arrays():
+                return fetch(signature if wanted == signature.args else wanted)
 
     def call_from_kernel(types_given: Any, names_given: Any) -> Any:
         """Only the declared signature is called from kernels; numbers are converted to its types."""
@@ -279,7 +285,7 @@ def part(function: Function) -> Function:
 
     It is compiled for types of arguments, not anew for each constant that is given as one.
     """
-    dispatcher: Any = numba.njit(error_model="numpy")(function)
+    dispatcher: Any = _njit(error_model="numpy", _nrt=True)(function)
     if hasattr(dispatcher, "get_call_template"):
         template, general = dispatcher.get_call_template, cast(Any, types).unliteral
         dispatcher.get_call_template = lambda given, names: template(tuple(map(general, given)), names)

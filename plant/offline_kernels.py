@@ -40,7 +40,7 @@ from multibody.model import Integers
 from multibody.rank import factor
 from multibody.rows import constraint_rows
 from multibody.vectors import Rows
-from multibody.views import vector
+from multibody.views import copy, fill, vector
 from plant.layout import ADAPTIVE_RK4, RK4
 
 (
@@ -73,8 +73,8 @@ def look(p: Rows, t: Integers, w: Rows, dt: float, figures: Rows) -> None:
     total = vector(t, w, ENERGY)[0] + vector(t, w, ENERGY)[1]
     if dt == 0.0:
         losses[2] = 0.0
-        figures[:FIGURES] = 0.0
-        figures[FIGURES:] = q
+        fill(figures, 0.0)
+        copy(q, figures[FIGURES:])
         figures[ENERGY_START] = total
         figures[RANK_LEAST] = figures[SIGMA] = math.inf
     if losses[2] == figures[COUNTED]:

@@ -127,7 +127,8 @@ def _branches_meet(workspace: Workspace, q: Floats) -> bool:
     int64(
         PARAMETERS, TOPOLOGY, BUFFER, VECTOR, INTEGERS, VECTOR, INTEGERS, FLAGS, VECTOR, VECTOR, INTEGERS,
         VECTOR, MATRIX, MATRIX, MATRIX, MATRIX,
-    )
+    ),
+    allocates=True,
 )  # fmt: skip
 def walk_closed_samples(
     p: Floats, t: Integers, w: Floats, words: Floats, piece: Integers, offset: Floats, chosen: Integers,
@@ -231,9 +232,9 @@ def walk_closed_samples(
         else:
             goal[4 * k + 2] = goals[n - 1, 4 * k + 2] if n > 0 else 0.0
             for j in range(nv):
-                at[nv + j] = joints[n - 1, nv + j]
+                at[nv + j] = joints[max(n - 1, 0), nv + j]
             for i in range(nv * nv):
-                maps[n, i] = maps[n - 1, i]
+                maps[n, i] = maps[max(n - 1, 0), i]
         for j in range(nv):
             inertia, motion = 0.0, h[j] - at[3 * nv + j]
             for c in range(nv):
@@ -243,7 +244,7 @@ def walk_closed_samples(
     return len(piece)
 
 
-@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, INTEGERS, FLAGS, VECTOR, VECTOR))
+@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, INTEGERS, FLAGS, VECTOR, VECTOR), allocates=True)
 def reach(
     p: Floats, t: Integers, w: Floats, goal: Floats, chosen: Integers, wraps: NDArray[np.bool_],
     rows: Floats, columns: Floats,

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 @kernel(
-    void(PARAMETERS, TOPOLOGY, BUFFER, MATRIX, MATRIX, int64, int64, VECTOR, MATRIX, VECTOR)
+    void(PARAMETERS, TOPOLOGY, BUFFER, MATRIX, MATRIX, int64, int64, VECTOR, MATRIX, VECTOR), allocates=True
 )  # fmt: skip
 def touch_samples(
     p: Floats, t: NDArray[np.int64], w: Floats, poses: Floats, rates: Floats, contact: int, gap: int,

@@ -71,7 +71,8 @@ def tree_walk(machine: Machine, path: Path, q: Floats) -> Walk:
 @kernel(
     int64(
         PARAMETERS, TOPOLOGY, BUFFER, VECTOR, INTEGERS, VECTOR, INTEGERS, FLAGS, VECTOR, VECTOR, MATRIX
-    )
+    ),
+    allocates=True,
 )  # fmt: skip
 def walk_samples(
     p: Floats,

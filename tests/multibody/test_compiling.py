@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import multibody.linear
-from multibody.compiling import warm
+from multibody.compiling import VECTOR, float64, int64, kernel, warm
 from multibody.dynamics import dynamics
 from tests.multibody.machines import pendulum
 
@@ -22,12 +22,22 @@ print(report.compiled, report.from_cache, CACHE_FOLDER)
 """
 
 
+@kernel(float64(VECTOR, int64))
+def _at(values, i):
+    return values[i]
+
+
+def test_no_index_of_a_kernel_counts_from_the_end():
+    numbers = np.array([1.0, 2.0, 3.0])
+    assert _at(numbers[1:], -1) == 1.0
+
+
 def _copy_of_the_room(folder: Path) -> Path:
     """The compiling machinery and one small file of kernels, apart from the project's own."""
     room = folder / "multibody"
     room.mkdir()
     source = Path(multibody.linear.__file__).parent
-    for name in ("compiling.py", "linear.py", "vectors.py", "views.py", "model.py"):
+    for name in ("compiling.py", "small_arrays.py", "linear.py", "vectors.py", "views.py", "model.py"):
         shutil.copy(source / name, room)
     (room / "__init__.py").write_text("")
     return room
