@@ -34,15 +34,8 @@ Floats = NDArray[np.float64]
 
 
 def lag(omega: float, zeta: float, period_s: float) -> float:
-    """c, for a command that acts over one period."""
+    """c, for a command that acts over one period. `loop.limits.limit_effort` makes use of it."""
     return zeta * omega * period_s + (omega * period_s) ** 2 / 8.0
-
-
-@kernel(void(VECTOR, INTEGERS, VECTOR, float64))
-def through_the_hold(force: Floats, motor: NDArray[np.int64], sent: Floats, lag: float) -> None:
-    """force (nv), on the joints that motors drive, becomes (force + lag sent) / (1 + lag); sent (motors)."""
-    for i in range(len(motor)):
-        force[motor[i]] = (force[motor[i]] + lag * sent[i]) / (1.0 + lag)
 
 
 @kernel(

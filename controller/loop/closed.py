@@ -77,7 +77,7 @@ class Closed:
         self.felt = np.zeros(machine.mechanism.nv)
         nv, rows = machine.mechanism.nv, len(machine.mechanism.row_names)
         self.quality = Quality(rows)
-        self.quality.branch = 1
+        self.quality.branch = 1.0
         self._estimator, self._branch = estimator, Branch(machine)
         estimator.table[WEIGHT] = weights(machine)
         self._told = np.zeros(len(TOLD))
@@ -123,9 +123,8 @@ class Closed:
             dt, given.cut_off_hz, given.bandwidth, self._believed,
             given.first, predicted, inputs.fresh, self._stands, STEPS if self._seen else FIRST_STEPS,
         )  # fmt: skip
-        steps, quality.closure_residual, rank, lost, smallest, branch = told.tolist()
-        quality.newton_iterations, quality.rank, quality.branch = int(steps), int(rank), int(branch)
-        quality.sigma_closures = 0.0 if lost else smallest
+        steps, quality.closure_residual, quality.rank, lost, smallest, quality.branch = told.tolist()
+        quality.newton_iterations, quality.sigma_closures = steps, 0.0 if lost else smallest
         self._stands, self._seen = self._stands and steps == 1.0 and not lost, True
         return bad
 

@@ -54,6 +54,8 @@ class Course:
         """The reference at this tick."""
         self.limited = 0
         """Limited bits."""
+        self.slowed = False
+        """Whether the goal under way has been slowed down on its path, so that `limit` has to be asked."""
         self.goal_id, self.goal_status, self.goal_code = 0, GoalStatus.NONE, 0
         self.goal_coordinate, self.goal_value, self.goal_limit = -1, 0.0, 0.0
         self.slots_in_use = 0
@@ -124,8 +126,12 @@ class Course:
 
     def limit(self, bits: int, *, slow: bool) -> None:
         """Notes what limits this tick's command; with `slow` a goal is slowed down on its path."""
-        if isinstance(self.motion, Follow) and self.motion.ease(self._period_s, limited=slow):
-            bits |= int(Limited.PATH_RATE)
+        motion = self.motion
+        self.slowed = False
+        if isinstance(motion, Follow):
+            if motion.ease(self._period_s, limited=slow):
+                bits |= int(Limited.PATH_RATE)
+            self.slowed = not motion.eased
         self.limited |= bits
 
     def _check_goal(self, goal: Follow) -> bool:
@@ -136,11 +142,13 @@ class Course:
             return True
         if goal.waiting:
             return True
-        if goal.block.forces is not None and not self._check_forces(goal, goal.block.forces):
-            return False
-        if goal.touched or not isinstance(self.motion, Follow):
-            return True
-        if self._violates(goal, goal.block.path_tolerance):
+        block = goal.block
+        if block.forces is not None:
+            if not self._check_forces(goal, block.forces):
+                return False
+            if goal.touched or not isinstance(self.motion, Follow):
+                return True
+        if self._violates(goal, block.path_tolerance):
             self._stop_goal(goal, ResultCode.PATH_TOLERANCE_VIOLATED)
             return False
         if goal.arrived:
@@ -272,7 +280,7 @@ class Course:
         elif before.touched:
             return OrderOutcome.REFUSED_SPLICE
         elif junction.rate > 0.0:
-            late_s = (before.path.at(0.0)[0] - junction.s) / junction.rate
+            late_s = (before.path.here()[0] - junction.s) / junction.rate
         goal = Follow(order.goal_id, block, self._time_s - late_s, order.arguments[0])
         goal.advance(self._time_s)
         law = self.pressing.begin(goal, self.motion, self._time_s)

@@ -31,8 +31,8 @@ class Drives:
         angle = np.array([motor.bandwidth for motor in motors]) * period_s
         self._left = np.exp(-angle)
         self._mean = np.where(np.isinf(angle), 0.0, (1.0 - self._left) / angle)
-        self._lead = np.minimum(1.0 / (1.0 - self._left), MOST_LEAD)
-        self._index = np.array([motor.index for motor in motors], np.int64)
+        self.lead = np.minimum(1.0 / (1.0 - self._left), MOST_LEAD)
+        """Factor on the way from `level`, the effort when the command begins to act, to the effort wanted."""
         self.level, self.mean, self._way = np.zeros((3, len(motors)))
 
     @staticmethod
@@ -47,12 +47,3 @@ class Drives:
         self.mean += command
         np.multiply(self._way, self._left, out=self.level)
         self.level += command
-
-    def lead(self, force: Floats) -> None:
-        """force (nv), on the joints that motors drive: from what is wanted to what is commanded."""
-        way = self._way
-        np.take(force, self._index, out=way)
-        way -= self.level
-        way *= self._lead
-        way += self.level
-        force[self._index] = way

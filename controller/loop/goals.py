@@ -129,7 +129,8 @@ class Follow:
         if self._until is not None:
             self._until.at(ahead_s, theta, velocity, acceleration)
             return
-        s, rate, change = self.path.at(ahead_s)
+        path = self.path
+        s, rate, change = path.at(ahead_s) if ahead_s else path.here()
         then = self.following
         if then is not None and s > then.s and rate == then.rate and change == 0.0:
             along_path(then.block.words, (s - then.s) / rate, 1.0, 0.0, theta, velocity, acceleration)
@@ -205,6 +206,11 @@ class Follow:
             self._aim(self._wanted)
         return self._easing.active and not self.stopping
 
+    @property
+    def eased(self) -> bool:
+        """Whether nothing has limited it for long."""
+        return self._easing.idle
+
     def retime(self, block: GoalBlock, own: float, speed: float) -> None:
         """Goes on by another block of the same path, whose own speed is the fraction `own` of the goal's.
 
@@ -212,7 +218,7 @@ class Follow:
         `own`.
         """
         ratio = self.own / own
-        s, rate, _ = self.path.at(0.0)
+        s, rate, _ = self.path.here()
         self.block, self.own, self.speed = block, own, min(speed, own)
         wanted = 0.0 if self.paused else self._wanted
         slower = wanted < rate * ratio
@@ -223,14 +229,14 @@ class Follow:
         if self.waiting:
             return
         rate = 0.0 if self.touched else rate
-        s, now, _ = self.path.at(0.0)
+        s, now, _ = self.path.here()
         limits = self.block.stop_limits(s) if rate < now else self.block.go_limits(s)
         self.path.aim(rate, *limits)
 
     @property
     def on_its_way(self) -> bool:
         """Whether its path tolerances are minded: not while it waits, stops or presses."""
-        return not (self.stopping or self.waiting or self.touched)
+        return not self.stopping and self._until is None and self._kept is None
 
     @property
     def path_tolerance(self) -> Floats:
@@ -241,7 +247,7 @@ class Follow:
     @property
     def arrived(self) -> bool:
         """Whether the path's end has been reached."""
-        return self.path.at(0.0)[0] >= self.block.duration_s
+        return self.path.here()[0] >= self.block.duration_s
 
     @property
     def resting(self) -> bool:

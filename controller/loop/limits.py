@@ -1,4 +1,8 @@
-"""The end of every tick: finite check, filter, rate limit, saturation, finite check. Always in that order."""
+"""The end of every tick: finite check, filter, rate limit, saturation, finite check. Always in that order.
+
+Before that the law's effort gives way to what is known of the machine: less the disturbance believed in
+(disturbance.py), corrected for its own effect (laws/feedback.py), ahead of drives that lag (drives.py).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,8 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
-from multibody.compiling import INTEGERS, MATRIX, VECTOR, float64, int64, kernel
+from multibody.bundles import BUNDLE, reals, wholes
+from multibody.compiling import VECTOR, float64, int64, kernel
 
 Floats = NDArray[np.float64]
 
@@ -31,36 +36,47 @@ class Limited(IntFlag):
     CONSTRAINT_FORCE = 64
 
 
-@kernel(int64(VECTOR, INTEGERS, float64, MATRIX, float64, *(VECTOR,) * 4))
+_FORCE, _MOTOR, _MOST, _STEP, _DISTURBANCE, _LEVEL, _LEAD, _WANTED = range(8)
+"""What `limit_effort` works on: force per joint (N m or N), the joint of each motor; and per motor the
+largest effort and its largest change in a tick, the disturbance, level and lead of its drive, the effort
+wanted.
+"""
+
+
+@kernel(int64(BUNDLE, *(float64,) * 3, *(VECTOR,) * 4))
 def limit_effort(
-    force: Floats, motor: NDArray[np.int64], share: float, bounds: Floats, blend: float,
-    last: Floats, wanted: Floats, sent: Floats, out: Floats,
+    bundle: NDArray[np.int64], share: float, lag: float, blend: float,
+    acted: Floats, last: Floats, sent: Floats, out: Floats,
 ) -> int:  # fmt: skip
     """From the law's force (per joint) to the effort sent (per motor), N m or N; returns Limited bits.
 
-    `motor` says which joint each motor drives, `share` how much of the law's effort is wanted while brakes
-    change, `bounds` (motors × 2) the largest effort and its largest change in a tick, `blend` is the
-    first-order filter's share of the new value, 1 without a filter. `last` is the command before. Writes
-    `wanted`, and the command to `sent` and `out`; returns −1 − i when entry i is not finite.
+    bundle: see above. `share` says how much of the law's effort is wanted while brakes change, `lag` how much
+    of its own effect the law takes back (0 where it does not act), `blend` is the first-order filter's share
+    of the new value, 1 without a filter. `acted` is what acts until the command does, `last` the command
+    before. Writes wanted, and the command to `sent` and `out`; returns −1 − i when entry i is not finite.
     """
     limited = 0
+    force, motor, wanted = reals(bundle, _FORCE), wholes(bundle, _MOTOR), reals(bundle, _WANTED)
+    most, largest_step = reals(bundle, _MOST), reals(bundle, _STEP)
+    disturbance, level, lead = reals(bundle, _DISTURBANCE), reals(bundle, _LEVEL), reals(bundle, _LEAD)
     for i in range(len(motor)):
-        wanted[i] = share * force[motor[i]]
+        effort = (force[motor[i]] - disturbance[i] + lag * acted[i]) / (1.0 + lag)
+        wanted[i] = share * ((effort - level[i]) * lead[i] + level[i])
         if not np.isfinite(wanted[i]):
             return -1 - i
     share_of_change = 1.0
     for i in range(len(motor)):
-        change, step = abs(blend * (wanted[i] - last[i])), bounds[i, 1]
+        change, step = abs(blend * (wanted[i] - last[i])), largest_step[i]
         if change > step:
             share_of_change, limited = min(share_of_change, step / change), limited | 2
     for i in range(len(motor)):
-        effort, most = wanted[i], bounds[i, 0]
+        effort, top = wanted[i], most[i]
         if blend < 1.0 or share_of_change < 1.0:
             effort = last[i] + share_of_change * blend * (wanted[i] - last[i])
-        if effort > most:
-            effort, limited = most, limited | 1
-        elif effort < -most:
-            effort, limited = -most, limited | 1
+        if effort > top:
+            effort, limited = top, limited | 1
+        elif effort < -top:
+            effort, limited = -top, limited | 1
         if not np.isfinite(effort):
             return -1 - i
         sent[i] = out[i] = effort

@@ -21,16 +21,17 @@ class PathRate:
         self._changing_s = 0.0
         """How long the change of rate takes; zero when there is none."""
         self._change_end = 0.0
+        self._here: tuple[float, float, float] | None = None
 
     def aim(self, target: float, max_acceleration: float, max_jerk: float) -> None:
         """Brings the rate to `target`, from the rate and acceleration of this instant."""
-        self._aim_from(self.at(0.0), target, max_acceleration, max_jerk)
+        self._aim_from(self.here(), target, max_acceleration, max_jerk)
 
     def restate(self, ratio: float, target: float, max_acceleration: float, max_jerk: float) -> None:
         """Counts the path parameter in seconds `ratio` times as long from now on, and aims as `aim`, in
         these.
         """
-        s, rate, acceleration = self.at(0.0)
+        s, rate, acceleration = self.here()
         self._aim_from((s / ratio, rate / ratio, acceleration / ratio), target, max_acceleration, max_jerk)
 
     def _aim_from(
@@ -46,14 +47,14 @@ class PathRate:
         given.target_velocity, given.target_acceleration = [target], [0.0]
         given.max_acceleration, given.max_jerk = [max(max_acceleration, abs(acceleration))], [max_jerk]
         self._otg.calculate(given, self._trajectory)
-        self._since, self._s0, self.target = self._time, s, target
+        self._since, self._s0, self.target, self._here = self._time, s, target, None
         self._changing_s = float(self._trajectory.duration)
         self._change_end = s + float(self._trajectory.at_time(self._changing_s)[0][0])
 
     def start(self, time_s: float, rate: float) -> None:
         """Sets s = 0 at this instant, at full rate: for paths that begin at rest by themselves."""
         self._time = self._since = time_s
-        self._s0, self.target, self._changing_s = 0.0, rate, 0.0
+        self._s0, self.target, self._changing_s, self._here = 0.0, rate, 0.0, None
 
     @property
     def time_s(self) -> float:
@@ -62,7 +63,14 @@ class PathRate:
 
     def advance(self, time_s: float) -> None:
         """Moves to this device time."""
-        self._time = time_s
+        self._time, self._here = time_s, None
+
+    def here(self) -> tuple[float, float, float]:
+        """`at` this instant; a tick asks several times."""
+        found = self._here
+        if found is None:
+            found = self._here = self.at(0.0)
+        return found
 
     def at(self, ahead_s: float) -> tuple[float, float, float]:
         """(s, ds/dt, d²s/dt²) that much later."""

@@ -70,7 +70,7 @@ class Pressing:
         if isinstance(motion, Follow) and not motion.waiting and not motion.stopping:
             part = motion.block.forces
             if part is not None and not part.guard:
-                s = motion.path.at(0.0)[0]
+                s = motion.path.here()[0]
                 for number, row in enumerate(part.rows.tolist()):
                     self.control.target[row] = part.at(s, number)
         self.control.advance(time_s, limited=limited)

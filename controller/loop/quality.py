@@ -13,16 +13,17 @@ Floats = NDArray[np.float64]
 class Quality:
     """The figures of one tick, written by the model and the laws; `rows` of constraints.
 
-    `newton_iterations`, `rank` and `branch` as the channels of these names say. `closure_residual` is the
-    largest |Φ| at the estimate, scaled (typical lengths, or rad). `sigma_closures` estimates the smallest
-    singular value of the scaled rows at the estimate, over their ordinary size (rank.py: two steps of inverse
-    iteration on the factor of the one decision on the rank); 0 where a row is lost to a branch pose.
-    `sigma_motors` is the law's, 1 on a machine whose joints all have motors. `constraint_force` (rows) holds
-    the multipliers, N or N m. `group`, `suspect`, `error` and `error_limit` as of `redundancy.Redundancy`.
+    `newton_iterations`, `rank` and `branch` (whole numbers) as the channels of these names say.
+    `closure_residual` is the largest |Φ| at the estimate, scaled (typical lengths, or rad). `sigma_closures`
+    estimates the smallest singular value of the scaled rows at the estimate, over their ordinary size
+    (rank.py: two steps of inverse iteration on the factor of the one decision on the rank); 0 where a row is
+    lost to a branch pose. `sigma_motors` is the law's, 1 on a machine whose joints all have motors.
+    `constraint_force` (rows) holds the multipliers, N or N m. `group`, `suspect`, `error` and `error_limit`
+    as of `redundancy.Redundancy`.
     """
 
     def __init__(self, rows: int) -> None:
-        self.newton_iterations = self.rank = self.branch = 0
+        self.newton_iterations = self.rank = self.branch = 0.0
         self.closure_residual = 0.0
         self.sigma_closures = self.sigma_motors = 1.0
         self.unknown: Floats = np.full(rows, np.nan)

@@ -49,7 +49,7 @@ class Junction:
             return OrderOutcome.REFUSED_SPLICE
         if self.begin is GoalBegin.AFTER:
             return None
-        s, rate, change = goal.path.at(0.0)
+        s, rate, change = goal.path.here()
         if abs(rate - self.rate) > SAME_RATE or abs(change) > SAME_RATE:
             return OrderOutcome.REFUSED_SPLICE
         if s < self.s - SAME_PLACE_S:
@@ -62,28 +62,25 @@ class Splices:
     """The goals that wait, first come first served."""
 
     def __init__(self) -> None:
-        self._waiting: list[Order] = []
+        self.waiting: list[Order] = []
 
     def take(self, order: Order) -> bool:
         """Lets a goal wait; False when too many do."""
-        if len(self._waiting) >= MOST_WAITING:
+        if len(self.waiting) >= MOST_WAITING:
             return False
-        self._waiting.append(order)
+        self.waiting.append(order)
         return True
 
     def decided(self, goal: Follow | None, last: int, status: int, period_s: float) -> Order | None:
         """The first order that need not wait any longer, whether it may begin or not."""
-        for order in self._waiting:
+        for order in self.waiting:
             if self.has(Junction.of(order).before):
                 continue  # its turn comes when that one is under way, or refused
             if Junction.of(order).look(goal, last, status, period_s) is not None:
-                self._waiting.remove(order)
+                self.waiting.remove(order)
                 return order
         return None
 
     def has(self, goal: int) -> bool:
         """Whether this goal waits."""
-        return any(order.goal_id == goal for order in self._waiting)
-
-    def __bool__(self) -> bool:
-        return bool(self._waiting)
+        return any(order.goal_id == goal for order in self.waiting)

@@ -29,6 +29,10 @@ class State(IntEnum):
     """Braked and latched until `reset`."""
 
 
+UNCONFIGURED, ACTIVE, STOPPING = State.UNCONFIGURED, State.ACTIVE, State.STOPPING
+"""What ticks compare with: see `brakes.RELEASED`."""
+
+
 class Event(IntEnum):
     """What can happen to it."""
 

@@ -20,7 +20,7 @@ from controller.loop.following_error import FollowingError
 from controller.loop.preload import Preload
 from controller.loop.quality import Quality
 from controller.loop.splices import Junction, Splices
-from controller.loop.states import Event, State, after
+from controller.loop.states import ACTIVE, STOPPING, UNCONFIGURED, Event, State, after
 from controller.loop.watch import Watch
 from controller.orders import NOW, GoalBegin, Order, OrderKind, OrderOutcome
 from machine import Machine
@@ -36,6 +36,7 @@ STOPS = (
     OrderKind.ESTOP, OrderKind.DIFFERENCE,
 )  # fmt: skip
 """Orders that come before a goal that has waited for this tick."""
+_NO_OUTCOME = OrderOutcome.NONE
 
 
 class Supervisor:
@@ -80,11 +81,12 @@ class Supervisor:
     def update(self, inputs: Inputs, tick: int, bad_sensor: int) -> None:
         """One tick: faults first, then the motion under way, then an order."""
         self._tick, self._time_s = tick, inputs.time_s
-        self.order_id, self.order_outcome = 0, OrderOutcome.NONE
-        course, moving = self.course, self.moving
+        self.order_id, self.order_outcome = 0, _NO_OUTCOME
+        course, state = self.course, self.state
+        moving = state is ACTIVE or state is STOPPING
         if self._advance_ticks:
             self._advance_ticks -= 1
-        if inputs.connected and self.state is State.UNCONFIGURED:
+        if state is UNCONFIGURED and inputs.connected:
             self._move(Event.CONNECTED)
         found = self._watch.look(
             inputs, self._q, self._v, bad_sensor, moving=moving, following=moving and course.goal is not None
@@ -92,22 +94,23 @@ class Supervisor:
         if self._closed:
             doubt = self._beliefs.look()
             found = found or doubt
-        if found is not None and self.state is not State.UNCONFIGURED:
+        if found is not None and self.state is not UNCONFIGURED:
             self.raise_fault(*found)
+            moving = self.moving
         if self.brakes.changing:
             self.brakes.advance(inputs.time_s)
         if self.preload.changing:
             self.preload.advance()
         course.advance(inputs.time_s)
-        if self.moving:
+        if moving:
             if not course.check():
                 self._move(Event.STOP)
-            if self.state is State.STOPPING and course.settled():
+            if self.state is STOPPING and course.settled():
                 self._stopped()
             astray = self._following_error.look(course.motion, course.now, course.law)
             if astray is not None:
                 self.raise_fault(*astray)
-        if inputs.order is None and not self._pending and not self._splices:
+        if inputs.order is None and not self._pending and not self._splices.waiting:
             order = None
         else:
             order = self._due(inputs.order)
@@ -127,7 +130,8 @@ class Supervisor:
     @property
     def moving(self) -> bool:
         """Whether the course, not the brake, has the machine."""
-        return self.state is State.ACTIVE or self.state is State.STOPPING
+        state = self.state
+        return state is ACTIVE or state is STOPPING
 
     @property
     def busy(self) -> bool:
@@ -188,7 +192,7 @@ class Supervisor:
             return None
         if arrived is None and self._pending and self._pending[0].at_tick <= self._tick:
             arrived = self._pending.pop(0)
-        if self._splices and (arrived is None or arrived.kind not in STOPS):
+        if self._splices.waiting and (arrived is None or arrived.kind not in STOPS):
             course = self.course
             ready = self._splices.decided(course.goal, course.goal_id, course.goal_status, self._period_s)
             if ready is not None:

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.laws import LawKind, LawReport, Reference, laws_of
-from controller.laws.feedback import through_the_hold
-from controller.loop.brakes import Phase
+from controller.loop.brakes import BRAKED, RELEASED
 from controller.loop.disturbance import DisturbanceObserver
 from controller.loop.drives import Drives
 from controller.loop.estimator import Estimator
@@ -45,6 +44,7 @@ SAME = 1e-6
 """Of a period: so little does one differ from another by the rounding of times."""
 LEAST_PIVOT = 1e-6
 """Pivot ratio of the goal coordinates' Jacobian below which the pose counts as singular."""
+_NO_LAW = LawKind.NONE
 EFFORT, LEVERAGE = int(Limited.EFFORT), int(Limited.LEVERAGE)
 _INTEGERS = struct.Struct("=25q")
 _SCALARS = struct.Struct("=11d")
@@ -115,9 +115,6 @@ class Tick:
         self._now, self._ahead = self._model.now, self._model.ahead
         self._estimate_read = Bundle(self._now.q, self._now.v, self._now.theta)
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
-        self._bounds = np.array(
-            [[motor.max_effort, motor.max_effort_rate * self._period_s] for motor in machine.motors]
-        )
         self._filter = filter_share(machine.controller.effort_filter_hz, self._period_s)
         self._report = LawReport()
         self._disturbance = DisturbanceObserver(machine, self._model)
@@ -127,8 +124,8 @@ class Tick:
         """The command of this tick, and the one before, which acts over the period that begins with it."""
         self._acted = self._last
         """What acts over that period; while the state is estimated, what acted until now."""
-        lags = Drives.lag(machine.motors)
-        self._drives = Drives(machine.motors, self._period_s) if lags else None
+        self._drives = Drives(machine.motors, self._period_s) if Drives.lag(machine.motors) else None
+        self._lag = 0.0
         self._clipped = self._foreseen = False
         self.quality: Quality = self._model.quality
         self._closed, self._presses = machine.is_constrained, bool(machine.force_rows)
@@ -141,6 +138,7 @@ class Tick:
         self._gauged = self._bearings is not None and self._bearings.gauged
         self.record = Record(layout)
         self._bind(self.record)
+        self._limits = self._limits_of(machine)
         self.supervisor = Supervisor(
             machine, self._now, self.quality, slot, set() if sound is None else sound
         )
@@ -167,9 +165,21 @@ class Tick:
         at = 8 * record.layout.offsets["time_s"]
         self._scalar_words = words[at : at + _SCALARS.size]
 
+    def _limits_of(self, machine: Machine) -> Bundle:
+        """What `limit_effort` works on."""
+        motors, drives = machine.motors, self._drives
+        most = np.array([motor.max_effort for motor in motors])
+        step = np.array([motor.max_effort_rate * self._period_s for motor in motors])
+        level, lead = (np.zeros(len(motors)), np.ones(len(motors)))
+        if drives is not None:
+            level, lead = drives.level, drives.lead
+        disturbance, wanted = self._disturbance.effort, self._r_law_effort
+        return Bundle(self._force, self._motor, most, step, disturbance, level, lead, wanted)
+
     def step(self, inputs: Inputs, outputs: Outputs, dt: float) -> None:
         """One tick. `dt` is the device time since the last one; `outputs` is filled in place."""
-        self._tuning.advance(dt)
+        if self._tuning.changing:
+            self._tuning.advance(dt)
         self._estimate(inputs, dt)
         self.supervisor.update(inputs, self._count, self._bad_sensor)
         self._law()
@@ -182,7 +192,7 @@ class Tick:
 
     def _estimate(self, inputs: Inputs, dt: float) -> None:
         estimator, disturbance, model = self._estimator, self._disturbance, self._model
-        predicted = self.supervisor.brakes.phase is Phase.RELEASED and (
+        predicted = self.supervisor.brakes.phase is RELEASED and (
             estimator.predicts or disturbance.on or not inputs.fresh
         )
         if predicted:
@@ -223,12 +233,11 @@ class Tick:
         supervisor, model, quality = self.supervisor, self._model, self.quality
         course, phase, bits = supervisor.course, supervisor.brakes.phase, 0
         quality.constraint_force = quality.unknown
-        if phase is Phase.BRAKED:
-            self._force[:] = 0.0
+        if phase is BRAKED:
             return
         if self._presses:
             self._force_control.felt_by_joints(model.felt)
-        if phase is Phase.RELEASED:
+        if phase is RELEASED:
             acting = self._disturbance.with_it(self._acted)
             self._foreseen = model.foresee(acting, self._period_s, (AHEAD - 1.0) * self._period_s)
             quality.constraint_force = model.multipliers
@@ -247,12 +256,7 @@ class Tick:
             self._kind, self._law_now = course.law, self._laws[course.law]
         law = self._law_now
         ratio = law(self._ahead, reference, self._force)
-        if self._disturbance.on:
-            self._force[self._motor] -= self._disturbance.effort
-        if phase is Phase.RELEASED:
-            through_the_hold(self._force, self._motor, self._acted, law.lag(self._period_s))
-        if self._drives is not None:
-            self._drives.lead(self._force)
+        self._lag = law.lag(self._period_s) if phase is RELEASED else 0.0
         if ratio < LEAST_PIVOT:
             supervisor.raise_fault(FaultCode.SINGULAR_POSE, -1, ratio, LEAST_PIVOT)
         quality.sigma_motors = report.leverage
@@ -260,7 +264,8 @@ class Tick:
             bits |= EFFORT
         if report.leverage < WEAK_LEVERAGE:
             bits |= LEVERAGE
-        course.limit(bits, slow=bits != 0 or self._clipped)
+        if bits or self._clipped or course.slowed:
+            course.limit(bits, slow=bits != 0 or self._clipped)
 
     def _overloaded(self, bearings: BearingLoads) -> int:
         """A constraint bears more than it may: a fault, or what limits the motion."""
@@ -271,12 +276,12 @@ class Tick:
 
     def _limit(self, outputs: Outputs) -> None:
         supervisor, brakes = self.supervisor, self.supervisor.brakes
-        if brakes.phase is Phase.BRAKED:
+        if brakes.phase is BRAKED:
             self._sent[:] = outputs.effort[:] = self._r_law_effort[:] = 0.0
         else:
             limited = limit_effort(
-                self._force, self._motor, brakes.share, self._bounds, self._filter, self._last,
-                self._r_law_effort, self._sent, outputs.effort,
+                self._limits.words, brakes.share, self._lag, self._filter,
+                self._acted, self._last, self._sent, outputs.effort,
             )  # fmt: skip
             if limited < 0:
                 supervisor.raise_fault(FaultCode.EFFORT_NOT_FINITE, -1 - limited)
@@ -291,13 +296,13 @@ class Tick:
         motion = course.motion
         path_s = path_rate = path_length = 0.0
         if isinstance(motion, Follow):
-            path_s, path_rate, _ = motion.path.at(0.0)
+            path_s, path_rate, _ = motion.path.here()
             path_length = motion.block.duration_s
         moving = s.moving
         _INTEGERS.pack_into(
             self._integer_words, 0,
             self._count, inputs.device_tick, s.state, s.brakes.phase, outputs.mode,
-            course.law if moving else LawKind.NONE,
+            course.law if moving else _NO_LAW,
             course.goal_id, course.goal_status, course.goal_code, course.goal_coordinate, course.slots_in_use,
             course.replaced_goal, course.replaced_code,
             s.order_id, s.order_outcome, s.fault.code, s.fault.index, s.fault.tick, course.limited,

@@ -26,6 +26,8 @@ class Tuning:
         self._loads = loads
         self._known = {one.index for one in settings.payloads}
         self._gain_share = self._load_share = 1.0
+        self.changing = False
+        """Whether `advance` has something to do."""
 
     def ask(self, order: Order) -> OrderOutcome:
         """Takes an order of kind GAIN or PAYLOAD."""
@@ -38,6 +40,7 @@ class Tuning:
         if not (slow <= bandwidth <= fast and least <= damping <= most):
             return OrderOutcome.REFUSED_VALUE
         self._from, self._to, self._gain_share = self.gains, (bandwidth, damping), 0.0
+        self.changing = True
         return OrderOutcome.DONE
 
     def _ask_load(self, order: Order) -> OrderOutcome:
@@ -45,7 +48,7 @@ class Tuning:
         if self._loads is None or int(numbers[0]) not in self._known or not numbers[1] >= 0.0:
             return OrderOutcome.REFUSED_VALUE
         self._loads.aim(int(numbers[0]), load_vector(numbers[1], numbers[2:5], numbers[5:11]))
-        self._load_share = 0.0
+        self._load_share, self.changing = 0.0, True
         return OrderOutcome.DONE
 
     def advance(self, dt: float) -> None:
@@ -62,6 +65,7 @@ class Tuning:
         if self._load_share < 1.0 and self._loads is not None:
             self._load_share = min(1.0, self._load_share + dt / LOAD_RAMP_S)
             self._loads.apply(smooth(self._load_share))
+        self.changing = self._gain_share < 1.0 or self._load_share < 1.0
 
 
 def smooth(x: float) -> float:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.loop.limits import Limited, filter_share, limit_effort
+from multibody.bundles import Bundle
 
 ANY = st.floats(allow_nan=True, allow_infinity=True)
 MODERATE = st.floats(-1e3, 1e3)
@@ -16,9 +17,12 @@ def limit(
     force: list[float], last: list[float], most: float, rate: float, blend: float
 ) -> tuple[int, np.ndarray]:
     n = len(force)
-    bounds = np.column_stack([np.full(n, most), np.full(n, 1e-3 * rate)])
-    wanted, sent, out = np.zeros((3, n))
-    done = limit_effort(np.array(force), np.arange(n), 1.0, bounds, blend, np.array(last), wanted, sent, out)
+    nothing, wanted, sent, out = np.zeros((4, n))
+    given = Bundle(
+        np.array(force), np.arange(n), np.full(n, most), np.full(n, 1e-3 * rate),
+        nothing, nothing, np.ones(n), wanted,
+    )  # fmt: skip
+    done = limit_effort(given.words, 1.0, 0.0, blend, nothing, np.array(last), sent, out)
     np.testing.assert_array_equal(sent, out)
     return done, sent
 
