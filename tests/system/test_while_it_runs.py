@@ -1,4 +1,4 @@
-"""What may be changed while a machine runs, over real sockets: gains, payloads, pre-load, goals, teaching."""
+"""What may be changed while a machine runs, over real sockets: gains, payloads, pre-load, goals, force."""
 
 from __future__ import annotations
 
@@ -18,18 +18,35 @@ from station.trajectory_file import read_trajectory_file
 from tests.system.running import answer, wait_for
 
 MORE = """\
-  payloads: {tool: {max_mass_kg: 20, max_com_m: 0.05, max_inertia_kg_m2: 0.002}}
+  payloads: {tool: {max_mass_kg: 200, max_com_m: 0.05, max_inertia_kg_m2: 0.002}}
   gain_bounds: {bandwidth_rad_s: [10, 60], damping_ratio: [0.5, 1.5]}
 """
+WALL = """\
+contacts:
+  wall:
+    point: tool
+    plane: {at_m: [0, 0.27, 0], normal: [0, 1, 0]}
+    stiffness_N_m: 2.0e+4
+    damping_ratio: 0.3
+    friction: 0.2
+    slip_speed_m_s: 0.01
+
+force_sensors:
+  tool: {contact: wall}
+  hinge: {constraint: tip}
+
+motors:"""
 HERE = {"left": 2.0943951023931953, "right": 1.0471975511965976}
 
 
 @pytest.fixture(scope="module")
 def rig() -> Iterator[Rig]:
-    """The five-bar with a third motor, in lockstep, which may carry something."""
+    """The five-bar with a third motor, in lockstep: tilted, with a wall and a load cell; it may carry."""
     with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
         path = Path(made) / "five_bar_redundant.yaml"
-        path.write_text(shipped_path("five_bar_redundant").read_text() + MORE)
+        text = shipped_path("five_bar_redundant").read_text() + MORE
+        text = text.replace("gravity_m_s2: [0, 0, -9.81]", "gravity_m_s2: [0, -1, -9.76]")
+        path.write_text(text.replace("motors:", WALL, 1))
         arguments = [str(path), "--pace", "lockstep", "--realtime", "ignore"]
         with Rig("five_bar_redundant", arguments, [*arguments, "--no-log"], Path(made)) as rig:
             rig.wait_ready(lambda _: None)
@@ -93,6 +110,38 @@ def test_a_payload_while_a_goal_runs_slows_it_down_or_changes_nothing(robot: Rob
     assert robot.speed(1.0)["fraction"] == 1.0
     robot.resume()
     assert goal.wait()["code"] == ResultCode.SUCCESSFUL
+
+
+def test_a_payload_that_no_speed_makes_feasible_stops_the_goal_while_it_moves(robot: Robot) -> None:
+    goal = paused(robot, way(1.5, 1.0))
+    robot.payload("tool", 200.0, at_tick=robot.state["tick"] + 400)
+    robot.resume()
+    with pytest.raises(GoalFailed, match="INFEASIBLE") as caught:
+        goal.wait()
+    assert caught.value.result["code"] == ResultCode.INFEASIBLE
+    state = robot.state
+    assert (state["state"], state["fault"]) == ("active", None)
+    assert 1.6 < state["q"]["left"] < 2.05, "on its path, before its end"
+    robot.payload("tool", 0.0)
+    robot.advance(600)
+
+
+def test_a_wall_is_pressed_and_let_go(rig: Rig, robot: Robot) -> None:
+    robot.move({"x": 0.0, "y": 0.28})
+    done = answer(rig.runtime, "move", "x=0", "y=0.26", "--until-force", "10", "--as", "anna")
+    assert done["name"] == "SUCCESSFUL"
+    assert robot.state["forces"]["wall"]["felt"] == pytest.approx(10.0, abs=0.5)
+    points = [{"time_from_start_s": 0.5, "positions": [0.02]}]
+    trajectory = {"coordinates": ["x"], "points": points, "force": {"wall": 15.0}}
+    assert robot.send(trajectory).wait()["code"] == ResultCode.SUCCESSFUL
+    state = robot.state
+    cell = robot.describe()["force_sensors"][1]
+    assert (cell["name"], cell["components"]) == ("hinge", ["x", "y", "z"])
+    assert state["forces"]["tip.y"]["felt"] != 0.0
+    assert state["forces"]["wall"] == pytest.approx({"felt": 15.0, "wanted": 15.0}, abs=0.5)
+    assert state["coordinates"]["x"] == pytest.approx(0.02, abs=1e-3)
+    robot.move({"x": 0.0, "y": 0.3})
+    assert robot.state["forces"]["wall"]["felt"] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_goals_are_replaced_and_followed(rig: Rig, robot: Robot) -> None:
