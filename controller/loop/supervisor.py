@@ -29,8 +29,12 @@ from protocol.codes import DeviceStatus, ResultCode
 
 Floats = NDArray[np.float64]
 MAX_PENDING = 32
-AT_REST = 1e-9
+AT_REST = 1e-6
 """rad/s or m/s: an estimated speed that fades for ever counts as rest below this."""
+COASTING_S = 5.0
+"""So long lockstep time runs for a machine that is braked and does not come to rest: one without brakes may
+swing for ever, and the readings of some sensors never stand still.
+"""
 STOPS = (
     OrderKind.STOP, OrderKind.CANCEL, OrderKind.DISABLE, OrderKind.LEASE_LOST, OrderKind.SHUTDOWN,
     OrderKind.ESTOP, OrderKind.DIFFERENCE,
@@ -70,7 +74,7 @@ class Supervisor:
         """A shutdown has been ordered; once inactive the loop may leave."""
         self.handshake_wanted = False
         """`recover` needs a fresh handshake with the plant before it can clear the fault."""
-        self._advance_ticks = 0
+        self._advance_ticks = self._braked_ticks = 0
         self._disabling = False
         self._tick, self._time_s = 0, 0.0
         self._pending: list[Order] = []
@@ -84,6 +88,7 @@ class Supervisor:
         self.order_id, self.order_outcome = 0, _NO_OUTCOME
         course, state = self.course, self.state
         moving = state is ACTIVE or state is STOPPING
+        self._braked_ticks = 0 if moving else self._braked_ticks + 1
         if self._advance_ticks:
             self._advance_ticks -= 1
         if state is UNCONFIGURED and inputs.connected:
@@ -143,8 +148,15 @@ class Supervisor:
             or self.brakes.changing
             or self.course.busy
             or self._waits_for_its_tick
-            or (not self.moving and self._watch.connected and not bool(np.all(np.abs(self._v) <= AT_REST)))
+            or self._coasts
         )
+
+    @property
+    def _coasts(self) -> bool:
+        """Whether a machine that is braked is still waited for."""
+        if self.moving or not self._watch.connected or self._braked_ticks * self._period_s > COASTING_S:
+            return False
+        return not bool(np.all(np.abs(self._v) <= AT_REST))
 
     @property
     def _waits_for_its_tick(self) -> bool:

@@ -63,6 +63,7 @@ def _clear(rig: RecordedRig) -> None:
     """Ends what is injected, braked: where sensors say something else of a sudden, nothing shall follow."""
     if rig.injected:
         _brake(rig)
+        rig.recorder.come_to_rest()  # in lockstep faults end at the same tick in every run
     rig.clear()
 
 

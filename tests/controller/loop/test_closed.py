@@ -5,6 +5,8 @@ Motors alone drive, and they alone are measured.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -67,6 +69,16 @@ def test_after_an_emergency_stop_lockstep_time_stands_once_the_machine_rests() -
     assert rig.supervisor.busy
     rig.until(lambda _: not rig.supervisor.busy, most_s=0.5)
     assert np.all(rig.simulator.v == 0.0)
+
+
+def test_lockstep_time_stands_in_the_end_though_the_readings_never_do() -> None:
+    machine = load("delta")
+    noisy = tuple(replace(sensor, noise=1e-4) for sensor in machine.sensors)
+    rig = InProcess(replace(machine, sensors=noisy))
+    rig.enable()
+    rig.order(OrderKind.ESTOP)
+    last = rig.until(lambda _: not rig.supervisor.busy, most_s=6.0)[-1]
+    assert np.any(np.abs(last["v"]) > 1e-4)
 
 
 def test_a_move_is_followed_and_the_joints_without_sensors_are_known(name: str) -> None:
