@@ -122,6 +122,16 @@ class Device:
         if self._settling:
             self._settle()
 
+    def unsettled(self, went: int) -> bool:
+        """In lockstep, `went` ticks after its controller moved it last: whether it shall go on by itself.
+
+        So a simulated machine does until the watchdog has tripped and it rests, at most for `peer_timeout_s`.
+        """
+        machinery = self.machinery
+        if machinery.runs_by_itself:
+            return False
+        return self.seat.taken or not (machinery.resting or went >= self._grace)
+
     def trip(self, cause: str) -> None:
         """The watchdog's action takes over at this tick; the session is over, its owner still answered."""
         owner, tick = self.seat.owner, self.machinery.tick
@@ -172,6 +182,8 @@ class Device:
             return None
         if seat.owner is not None:
             seat.owner.peer, seat.owner.unanswered = peer, 0
+            if hearing is Hearing.LATCHED:
+                seat.owner.latched_seq = max(incoming.seq, seat.owner.latched_seq)
         return hearing
 
     def _hear_rare(self, peer: bytes, message: bytes, error: ProtocolError) -> Hearing | Greeting | None:

@@ -94,7 +94,12 @@ def host_clocked(device: Device, ending: Ending) -> None:
 
 
 def lockstep(device: Device, ending: Ending) -> None:
-    """No clock: one command, one period, one reply. Silence for `peer_timeout_s` (wall) ends the session."""
+    """No clock: one command, one period, one reply. Silence for `peer_timeout_s` (wall) ends the session.
+
+    Where the session is over, or a fault has cut its controller off, the plant goes on by itself, at once,
+    until nothing moves and the link is whole again. Then time stands, so that the next session begins at the
+    same tick however fast its controller is.
+    """
     owner = device.seat.owner
     assert owner is not None
     receive, hear, seat, events = device.server.receive, device.hear, device.seat, device.events
@@ -104,7 +109,7 @@ def lockstep(device: Device, ending: Ending) -> None:
     device.step()
     heard_s = time.monotonic()
     quiet = False
-    ticks = 0
+    ticks = went = 0
     with Together() as together:
         while True:
             together()
@@ -119,24 +124,53 @@ def lockstep(device: Device, ending: Ending) -> None:
                 quiet = False
                 ticks += 1
                 if said is Hearing.PASSED and not owner.alive:
-                    return
-                if ticks % _TICKS_BETWEEN_LOOKS and not ending.asked:
+                    went = _by_itself(device, ending, went)
+                elif ticks % _TICKS_BETWEEN_LOOKS and not ending.asked:
                     continue
                 events.flush()
-                if ending.looked():
+                if ending.looked() or (not owner.alive and device.machinery.runs_by_itself):
                     return
                 continue
             if said is Hearing.REPEATED:
                 device.server.send(owner.peer, owner.reply)
+            elif said is Hearing.LATCHED:
+                _answer_latched(device, owner)
+            if seat.owner is not owner and seat.owner is not None:
+                return
+            if said is Hearing.CUT_OFF or not seat.taken:
+                went = _by_itself(device, ending, went)
             now_s = time.monotonic()
             if said is not None or not quiet:
                 heard_s, quiet = now_s, said is None
             events.flush()
-            if seat.owner is not owner or ending.looked():
+            if ending.looked() or (not seat.taken and device.machinery.runs_by_itself):
                 return
             if now_s - heard_s >= patience_s:
-                device.trip(f"no message for {patience_s:g} s in lockstep")
+                if seat.taken:
+                    device.trip(f"no message for {patience_s:g} s in lockstep")
                 return
+
+
+def _answer_latched(device: Device, owner: Owner) -> None:
+    """A controller that the watchdog has shut out moves time on as before, but nothing else."""
+    if owner.latched_seq < owner.sent_seq:
+        device.server.send(owner.peer, owner.reply)
+        return
+    device.sense()
+    device.speak()
+    device.step()
+
+
+def _by_itself(device: Device, ending: Ending, went: int) -> int:
+    """In lockstep, the ticks of a plant that nobody moves on; returns how many there were in this session."""
+    while device.unsettled(went):
+        device.take()
+        device.sense()
+        device.step()
+        went += 1
+        if went % _TICKS_BETWEEN_LOOKS == 0 and ending.looked():
+            break
+    return went
 
 
 def alone(device: Device, ending: Ending) -> None:

@@ -27,6 +27,7 @@ class Hearing(Enum):
     EARLY = "answers a state that was never sent"
     FOREIGN = "of a session that does not own the plant"
     PASSED = "injected faults took it, or its state: in lockstep time goes on all the same"
+    CUT_OFF = "the owner's bye, which an injected fault took: in lockstep nobody moves the plant on any more"
     LATCHED = "of the owner that the watchdog has shut out until a new handshake"
 
 
@@ -51,7 +52,8 @@ class Terms:
 class Owner:
     """The session that owns the plant, or owned it last.
 
-    `taken_seq`: seq of the newest command taken; `sent_seq`: of the newest state sent, which is `reply`;
+    `taken_seq`: seq of the newest command taken; `latched_seq`: of the newest that came after the watchdog
+    had shut it out; `sent_seq`: of the newest state sent, which is `reply`;
     `unanswered`: states sent since the owner was heard last; `welcome`, `reply`: frames as they were sent.
     """
 
@@ -62,6 +64,7 @@ class Owner:
     first_tick: int
     alive: bool = True
     taken_seq: int = -1
+    latched_seq: int = -1
     sent_seq: int = -1
     unanswered: int = 0
     welcome: bytes = b""

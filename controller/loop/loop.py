@@ -51,6 +51,8 @@ class Loop:
         self._own_orders: list[Order] = []
         self._count = 0
         self._last_time_s = 0.0
+        self.expected_until_ns = 0
+        """Until then (CLOCK_MONOTONIC) a plant whose connection was lost may well answer a hello."""
         self._losses = LossWindow(round(1.0 / self.period_s))
         self._integers = self._tick.record.integers
         self._words = self._tick.record.floats
@@ -58,8 +60,10 @@ class Loop:
         self._link_text = ""
         self._received_ns = self._missed = 0
 
-    def tick(self, *, fresh: bool, received_ns: int, missed: int = 0) -> None:
-        """One tick: order in, step, command packed. The caller sends it, then calls `finish`."""
+    def tick(self, *, fresh: bool, received_ns: int, missed: int = 0, orders: bool = True) -> None:
+        """One tick: order in (unless they are to wait), step, command packed. The caller sends it, then calls
+        `finish`.
+        """
         inputs = self.inputs
         inputs.fresh = fresh
         inputs.connected = self.link.connected
@@ -67,7 +71,7 @@ class Loop:
         inputs.loss_ratio = self._losses.add(lost=self.link.connected and not fresh)
         if not fresh:
             inputs.time_s += self.period_s
-        inputs.order = self._own_orders.pop(0) if self._own_orders else self.source.next()
+        inputs.order = self._next_order() if orders else None
         if inputs.order is not None and inputs.order.kind is OrderKind.ADOPT:
             self._adopt()
         dt = inputs.time_s - self._last_time_s
@@ -75,6 +79,9 @@ class Loop:
         self._tick.step(inputs, self.outputs, dt)
         self.link.prepare(self.outputs)
         self._received_ns, self._missed = received_ns, missed
+
+    def _next_order(self) -> Order | None:
+        return self._own_orders.pop(0) if self._own_orders else self.source.next()
 
     def finish(self) -> None:
         """After the command is out: the record goes to the ring, and now and then a look around."""
@@ -87,15 +94,16 @@ class Loop:
         self._count += 1
         supervisor = self.supervisor
         if self.link.connected and self.inputs.lost_in_a_row >= self.loss_limit:
-            self.lose(f"no state for {self.inputs.lost_in_a_row} periods")
+            self.lose(f"no state for {self.inputs.lost_in_a_row} periods", for_now=True)
         elif supervisor.handshake_wanted and self.link.connected:
-            self.lose("a fresh handshake was asked for")
+            self.lose("a fresh handshake was asked for", for_now=True)
         if self._count % LIFELINE_EVERY == 0:
             self.look_around()
 
-    def lose(self, why: str) -> None:
-        """Gives the connection up; the pace makes the next one."""
+    def lose(self, why: str, *, for_now: bool = False) -> None:
+        """Gives the connection up; the pace makes the next one. `for_now`: the plant may still be there."""
         self.link.lose(why)
+        self.expected_until_ns = time.monotonic_ns() + round(1e9 * self.peer_timeout_s) if for_now else 0
         self.inputs.device_status = self.inputs.device_fault = 0
         self.inputs.device_tick = -1
         self._losses.clear()

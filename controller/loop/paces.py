@@ -85,13 +85,14 @@ def lockstep(loop: Loop, client: DeviceClient) -> None:
     with Together() as together:
         while not loop.done:
             together()
-            if not loop.link.connected:
+            connects = not loop.link.connected
+            if connects:
                 fresh = _connect(loop, client)
                 if fresh is None:
                     continue
             elif not _await_reason(loop, client):
                 continue
-            loop.tick(fresh=bool(fresh), received_ns=time.monotonic_ns())
+            loop.tick(fresh=bool(fresh), received_ns=time.monotonic_ns(), orders=not connects)
             if fresh:
                 loop.link.send()
             else:
@@ -100,7 +101,9 @@ def lockstep(loop: Loop, client: DeviceClient) -> None:
             while loop.ring_full and not loop.orphan:
                 time.sleep(0.0005)
                 loop.look_around()
-            if not loop.done:
+            if not loop.link.connected:  # given up in `finish`: a tick says so, and orders wait for the next
+                _tick_alone(loop, orders=False)
+            elif not loop.done:
                 fresh = _await_state(loop, client)
                 if fresh is None:
                     loop.lose(f"the plant has not answered for {loop.peer_timeout_s:g} s")
@@ -128,7 +131,8 @@ def _take(loop: Loop, client: DeviceClient, message: bytes) -> bool:
 def _connect(loop: Loop, client: DeviceClient) -> bool | None:
     """Says hello until the first state is there (True), or lost (False); None: not yet.
 
-    Meanwhile orders take effect in ticks of their own.
+    Meanwhile orders take effect in ticks of their own; but where the plant should answer any moment they
+    wait for it, so that what becomes of them does not depend on how fast it does.
     """
     loop.link.hello()
     until = time.monotonic_ns() + HELLO_EVERY_NS
@@ -141,13 +145,15 @@ def _connect(loop: Loop, client: DeviceClient) -> bool | None:
         if loop.link.lost_seq > loop.link.seq:
             return False
     loop.look_around()
+    if time.monotonic_ns() < loop.expected_until_ns:
+        return None
     if select.select([loop.inbox], [], [], 0)[0] or loop.own_orders or loop.source.busy:
         _tick_alone(loop)
     return None
 
 
-def _tick_alone(loop: Loop) -> None:
-    loop.tick(fresh=False, received_ns=time.monotonic_ns())
+def _tick_alone(loop: Loop, *, orders: bool = True) -> None:
+    loop.tick(fresh=False, received_ns=time.monotonic_ns(), orders=orders)
     loop.finish()
 
 

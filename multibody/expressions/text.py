@@ -17,6 +17,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 LONGEST = 1000
 MOST_PARTS = 300
@@ -71,9 +72,13 @@ class _Token:
     at: int
 
 
-def parse(text: str) -> Node:
-    """The tree of an expression. Raises ExpressionError."""
-    return _Parser(text).expression()
+def parse(text: str, more: Mapping[str, int] = MappingProxyType({})) -> Node:
+    """The tree of an expression. Raises ExpressionError.
+
+    `more`: functions allowed beside FUNCTIONS, with their numbers of arguments; for expressions of which no
+    derivatives are wanted.
+    """
+    return _Parser(text, more).expression()
 
 
 def parse_equation(text: str) -> Node:
@@ -147,8 +152,9 @@ def _tokens(text: str) -> list[_Token]:
 class _Parser:
     """Recursive descent over the tokens of one text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, more: Mapping[str, int] = MappingProxyType({})) -> None:
         self._tokens = _tokens(text)
+        self._functions = {**FUNCTIONS, **more}
         self._place = 0
         self._depth = 0
         if len(self._tokens) == 1:
@@ -235,13 +241,13 @@ class _Parser:
         token = self.advance()
         if self.now.text == "(":
             return self._call(token)
-        if token.text in FUNCTIONS:
+        if token.text in self._functions:
             remedy = f"write {token.text}(…)"
             raise ExpressionError("a function needs its arguments", token.at, token.text, "", remedy)
         return Node(CONSTANTS.get(token.text, token.text), (), token.at)
 
     def _call(self, token: _Token) -> Node:
-        if token.text not in FUNCTIONS:
+        if token.text not in self._functions:
             raise _unknown_function(token)
         opened = self.advance()
         arguments = [self.sum()]
@@ -249,7 +255,7 @@ class _Parser:
             self.advance()
             arguments.append(self.sum())
         self._close(opened)
-        wanted = FUNCTIONS[token.text]
+        wanted = self._functions[token.text]
         if len(arguments) != wanted:
             found, allowed = f"{token.text} of {len(arguments)}", f"{token.text} of {wanted}"
             raise ExpressionError("this is the wrong number of arguments", token.at, found, allowed)

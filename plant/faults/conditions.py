@@ -1,10 +1,11 @@
 """Conditions on which faults begin: "motor1.position > 0.3 and time_s > 2". Read, never evaluated as code.
 
-    condition   = comparison ("and" comparison)*
-    comparison  = expression (">" | ">=" | "<" | "<=") expression
+    condition   = all ("or" all)*
+    all         = one ("and" one)*
+    one         = expression (">" | ">=" | "<" | "<=") expression | "(" condition ")"
 
-Expressions are those of machine files (`multibody.expressions`), over `NAME.position` and `NAME.velocity` of
-sensors, `NAME.effort` of motors, `time_s` and `tick`.
+Expressions are those of machine files (`multibody.expressions`), with abs, min and max beside their
+functions, over `NAME.position` and `NAME.velocity` of sensors, `NAME.effort` of motors, `time_s` and `tick`.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from multibody.expressions import ExpressionError, Node, names_in, parse
-from multibody.expressions.text import LONGEST, TIME, words_in
+from multibody.expressions.text import DEEPEST, LONGEST, TIME, words_in
 
 _SIGNS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -25,8 +26,9 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
 }
 _SIGN = re.compile(r">=|<=|>|<|==|!=|=")
-_AND = re.compile(r"\band\b")
-_OTHER_WORDS = {"or": "write two faults, one for each", "not": "turn the sign of the comparison"}
+_MARK = re.compile(r"[()]|\b(?:and|or)\b")
+_LOGIC = re.compile(rf"{_SIGN.pattern}|\b(?:and|or)\b")
+_MORE = {"abs": 1, "min": 2, "max": 2}
 _ARITHMETIC: dict[str, Callable[..., float]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -36,6 +38,9 @@ _ARITHMETIC: dict[str, Callable[..., float]] = {
     "negative": operator.neg,
     **{name: getattr(math, name) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2")},
     **{name: getattr(math, name) for name in ("sqrt", "exp", "log", "tanh")},
+    "abs": abs,
+    "min": min,
+    "max": max,
 }
 
 
@@ -47,23 +52,48 @@ class Comparison:
     sign: str
     right: Node
 
+    def holds(self, values: Mapping[str, float]) -> bool:
+        """Whether it holds for these values; where an expression has no value, it does not."""
+        try:
+            return _SIGNS[self.sign](_value(self.left, values), _value(self.right, values))
+        except (ValueError, ZeroDivisionError, OverflowError, TypeError):  # TypeError: a complex power
+            return False
+
+    @property
+    def sides(self) -> Iterator[Node]:
+        """Its two expressions."""
+        yield self.left
+        yield self.right
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Several that must all hold, or of which one must (`any_of`)."""
+
+    parts: tuple[Comparison | Joined, ...]
+    any_of: bool
+
+    def holds(self, values: Mapping[str, float]) -> bool:
+        """Whether it holds for these values."""
+        return (any if self.any_of else all)(part.holds(values) for part in self.parts)
+
+    @property
+    def sides(self) -> Iterator[Node]:
+        """The expressions of all comparisons, in their order."""
+        for part in self.parts:
+            yield from part.sides
+
 
 @dataclass(frozen=True)
 class Condition:
-    """Comparisons that must all hold. `names` are those it looks at, with their first places in the text."""
+    """What must hold. `names` are those it looks at, with their first places in the text."""
 
-    comparisons: tuple[Comparison, ...]
+    root: Comparison | Joined
     names: dict[str, int]
 
     def met(self, values: Mapping[str, float]) -> bool:
-        """Whether it holds for these values; where an expression has no value, it does not."""
-        try:
-            return all(
-                _SIGNS[each.sign](_value(each.left, values), _value(each.right, values))
-                for each in self.comparisons
-            )
-        except (ValueError, ZeroDivisionError, OverflowError):
-            return False
+        """Whether it holds for these values; a comparison of what has no value does not."""
+        return self.root.holds(values)
 
 
 def parse_condition(text: str) -> Condition:
@@ -72,22 +102,56 @@ def parse_condition(text: str) -> Condition:
         raise ExpressionError(
             "the condition is too long", LONGEST, f"{len(text)} characters", f"at most {LONGEST}"
         )
-    for word, remedy in _OTHER_WORDS.items():
-        if word in words_in(text):
-            raise ExpressionError("only `and` joins comparisons", words_in(text)[word], word, "and", remedy)
-    comparisons: list[Comparison] = []
-    start = 0
-    for end, after in [*(match.span() for match in _AND.finditer(text)), (len(text), 0)]:
-        comparisons.append(_comparison(text, start, end))
-        start = after
+    if "not" in words_in(text):
+        remedy = "turn the sign of the comparison"
+        raise ExpressionError("there is no `not`", words_in(text)["not"], "not", "and, or", remedy)
+    root = _condition(text, 0, len(text), 0)
     names: dict[str, int] = {}
-    for each in comparisons:
-        for side in (each.left, each.right):
-            if TIME in _heads(side):
-                raise ExpressionError("there is no such name", words_in(text)[TIME], TIME, "", "write time_s")
-            for name, at in names_in(side).items():
-                names.setdefault(name, at)
-    return Condition(tuple(comparisons), names)
+    for side in root.sides:
+        if TIME in _heads(side):
+            raise ExpressionError("there is no such name", words_in(text)[TIME], TIME, "", "write time_s")
+        for name, at in names_in(side).items():
+            names.setdefault(name, at)
+    return Condition(root, names)
+
+
+def _condition(text: str, start: int, end: int, depth: int) -> Comparison | Joined:
+    """What stands between two places: comparisons joined by `or`, by `and`, one in brackets, or one."""
+    if depth > DEEPEST:
+        raise ExpressionError("the condition is nested too deeply", start, "(", f"at most {DEEPEST} levels")
+    marks = list(_outside(text, start, end))
+    for word, any_of in (("or", True), ("and", False)):
+        joins = [mark.span() for mark in marks if mark[0] == word]
+        if joins:
+            begins, ends = [start, *(after for _, after in joins)], [*(at for at, _ in joins), end]
+            parts = (_condition(text, *span, depth + 1) for span in zip(begins, ends, strict=True))
+            return Joined(tuple(parts), any_of)
+    inner = text[start:end].strip()
+    opens = text.find("(", start, end)
+    wrapped = inner.startswith("(") and [mark[0] for mark in marks] == ["(", ")"] and inner.endswith(")")
+    if wrapped and _LOGIC.search(inner):
+        return _condition(text, opens + 1, text.rfind(")", start, end), depth + 1)
+    return _comparison(text, start, end)
+
+
+def _outside(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """The brackets, `and`s and `or`s that stand within no other brackets."""
+    depth = 0
+    opened: list[int] = []
+    for mark in _MARK.finditer(text, start, end):
+        if mark[0] == ")":
+            depth -= 1
+            if depth < 0:
+                remedy = "remove it, or open one before"
+                raise ExpressionError("this bracket closes nothing", mark.start(), ")", "", remedy)
+            opened.pop()
+        if depth == 0:
+            yield mark
+        if mark[0] == "(":
+            depth += 1
+            opened.append(mark.start())
+    if opened:
+        raise ExpressionError("this bracket is not closed", opened[-1], "(", "", "add )")
 
 
 def _comparison(text: str, start: int, end: int) -> Comparison:
@@ -107,7 +171,7 @@ def _comparison(text: str, start: int, end: int) -> Comparison:
 
 def _expression(text: str, start: int, end: int) -> Node:
     """The expression between two places, all its places those of the whole text."""
-    return parse(" " * start + text[start:end])
+    return parse(" " * start + text[start:end], _MORE)
 
 
 def _heads(node: Node) -> set[float | str]:

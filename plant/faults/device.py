@@ -16,7 +16,7 @@ from plant.faults.wire import COMMANDS, STATES, Passing, Wire
 from plant.session import Greeting, Hearing, Owner
 from protocol.codes import Pace
 from protocol.errors import ProtocolError
-from protocol.handshake import Hello
+from protocol.handshake import Bye, Hello, read_handshake
 from protocol.injection import Lost, read_lost
 from protocol.link import CommandCodec, StateCodec, kind_of
 from protocol.sockets import DeviceServer
@@ -93,6 +93,10 @@ class FaultyDevice(Device):
             self.server.send(owner.peer, reply)
         return reply
 
+    def unsettled(self, went: int) -> bool:
+        """As `Device.unsettled`, and until the link is whole again where that is only a matter of time."""
+        return super().unsettled(went) or (self.faults.mends and not self.machinery.runs_by_itself)
+
     # -- hearing -----------------------------------------------------------------------------------------
 
     def hear(self, peer: bytes, message: bytes) -> Hearing | Greeting | None:
@@ -104,7 +108,9 @@ class FaultyDevice(Device):
             self._read(message, self._probe)
         except ProtocolError as error:
             if wire.cuts and not _passes(message):
-                return None
+                return (
+                    Hearing.CUT_OFF if wire.lockstep and owner and _is_bye(message, owner.session) else None
+                )
             return self._hear_rare(peer, message, error)
         return self._hear_command(peer, message, self._probe.session, self._probe.seq)
 
@@ -137,6 +143,7 @@ class FaultyDevice(Device):
         if lost is None or owner is None or lost.session != owner.session:
             return super()._hear_other(peer, kind, message)
         if not owner.alive:
+            owner.peer, owner.latched_seq = peer, max(lost.seq, owner.latched_seq)
             return Hearing.LATCHED
         if owner.pace is not Pace.LOCKSTEP or lost.seq != owner.sent_seq or lost.seq <= self._passed_seq:
             return Hearing.REPEATED if lost.seq == self._passed_seq else Hearing.OLD
@@ -162,7 +169,19 @@ def _refused(read: Any) -> bool:
 
 def _passes(message: bytes) -> bool:
     """Whether a message comes though the link is cut: it is not part of what passes there."""
+    return _kind(message) in ("inject", "lost")
+
+
+def _is_bye(message: bytes, session: int) -> bool:
     try:
-        return kind_of(message) in ("inject", "lost")
+        said = read_handshake(message)
     except ProtocolError:
         return False
+    return isinstance(said, Bye) and said.session == session
+
+
+def _kind(message: bytes) -> str:
+    try:
+        return kind_of(message)
+    except ProtocolError:
+        return ""

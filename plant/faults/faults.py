@@ -9,6 +9,7 @@ from plant.faults.effects import CannotBegin, Site, stream
 from plant.faults.entries import Clear
 from plant.faults.fault import ACTING, CLEARED, ENDED, WAITING, Fault, State
 from plant.faults.kinds import make_effect
+from plant.faults.striking import Cut
 from plant.faults.timeline import TimeLine
 from protocol.injection import FaultReport
 
@@ -43,6 +44,7 @@ class Faults:
             fault = Fault(entry, name, self.site.period_s, effect, now)
             self._all.append(fault)
             self._waiting.append(fault)
+        self._wake()
         over = [fault for fault in self._all if fault.state in (ENDED, CLEARED)]
         for fault in over[: max(0, len(self._all) - REMEMBERED)]:
             self._all.remove(fault)
@@ -65,6 +67,22 @@ class Faults:
         """Names of all faults that are remembered."""
         return {fault.name for fault in self._all if fault.effect is not None}
 
+    @property
+    def mends(self) -> bool:
+        """Whether the link is cut and time alone makes it whole: a fault's own end, or a `clear` to come."""
+        if not self.site.wire.cuts:
+            return False
+        ends = any(each.to_tick is not None and isinstance(each.effect, Cut) for each in self._acting)
+        return ends or any(
+            isinstance(each.entry, Clear) and each.condition is None and each.due_tick(self.first) is not None
+            for each in self._waiting
+        )
+
+    def _wake(self) -> None:
+        """Time goes on while the link is cut; where nobody keeps a clock, if that makes it whole."""
+        wire = self.site.wire
+        self.site.machinery.awake = wire.cuts > 0 and (not wire.lockstep or self.mends)
+
     def enter(self, tick: int) -> None:
         """A session begins at this tick."""
         self.first = tick
@@ -85,7 +103,7 @@ class Faults:
         for fault in self._acting:
             if fault.effect is not None:
                 fault.effect.tick(tick)
-        self.site.machinery.awake = self.site.wire.cuts > 0
+        self._wake()
 
     def look(self) -> None:
         """The plant has measured: conditions are looked at."""

@@ -143,3 +143,28 @@ def test_a_time_line_that_is_wrong_ends_the_daemon_with_its_place(
     assert plant.process.returncode == 2
     assert b"line.yaml:2:14: error: faults[0].sensor" in error
     assert b"write bias" in error
+
+
+def test_in_lockstep_a_cut_without_an_end_holds_time_until_it_is_cleared(
+    config: Path, start_plant, controller
+) -> None:
+    plant = start_plant(config, "--inject")
+    me, other = controller(plant), controller(plant, "other@there")
+    with Injector(plant.endpoint) as injector:
+        state = me.connect(Pace.LOCKSTEP)
+        for k in range(5):
+            state = me.exchange(k)
+        injector.inject({"wire": "disconnect", "name": "cut"})
+        me.command(state.seq)
+        assert read_lost(me.receive()) is not None
+        me.bye()
+        allowed = plant.machine.plant.command_timeout_periods
+        trip = plant.wait_for("watchdog")
+        assert (trip["last_fresh_tick"], trip["tick"]) == (6, 6 + allowed), "a command that came before it"
+        other.hello(Pace.LOCKSTEP)
+        assert other.silence(0.3), "and time stands meanwhile"
+        injector.clear()
+        begun = other.connect(Pace.LOCKSTEP)
+        assert other.welcome.tick == trip["tick"] + 2, "the tick of the trip, and that of the clear"
+        assert begun.seq == 0
+        assert other.exchange(0).fault == 0

@@ -162,6 +162,14 @@ VALUES = {"elbow.position": 0.5, "elbow.effort": -2.0, "time_s": 3.0, "tick": 30
         ("1 / (time_s - 3) > 0", False),
         ("sqrt(elbow.effort) > 0", False),
         ("elbow.position < 30*deg", True),
+        ("abs(elbow.effort) > 1.5", True),
+        ("max(elbow.effort, elbow.position) < min(1, time_s)", True),
+        ("tick < 0 or time_s > 2", True),
+        ("tick < 0 and tick < 0 or time_s > 2", True),
+        ("tick < 0 and (tick < 0 or time_s > 2)", False),
+        ("(1 / (time_s - 3) > 0) or (time_s) > (2)", True),
+        ("((elbow.position + 1) * 2 > 2)", True),
+        ("(elbow.effort)**0.5 > 0", False),
     ],
 )
 def test_conditions(text: str, met: bool) -> None:
@@ -175,7 +183,14 @@ def test_conditions(text: str, met: bool) -> None:
         ("elbow.position", 0),
         ("1 < elbow.position < 2", 19),
         ("tick == 3", 5),
-        ("tick > 3 or tick < 1", 9),
+        ("not tick > 3", 0),
+        ("tick > 3 or", 11),
+        ("(tick > 3", 0),
+        ("tick > 3)", 8),
+        ("(tick > 3) + 1 > 2", 15),
+        ("tick > 3 or (tick)", 11),
+        ("abs(tick, 1) > 3", 0),
+        ("(" * 45 + "tick > 3" + ")" * 45, 41),
         ("tick > 3 and", 12),
         ("t > 3", 0),
         ("__import__('os') > 1", 0),
@@ -186,6 +201,26 @@ def test_what_is_no_condition_is_placed(text: str, at: int) -> None:
     with pytest.raises(ExpressionError) as caught:
         parse_condition(text)
     assert caught.value.at == at
+
+
+NUMBERS = st.sampled_from(["elbow.position", "elbow.effort", "time_s", "tick", "abs(elbow.effort)", "2.5"])
+SIGNS = st.sampled_from(["<", "<=", ">", ">="])
+COMPARISONS = st.tuples(NUMBERS, SIGNS, NUMBERS).map(" ".join)
+CONDITIONS = st.recursive(
+    COMPARISONS,
+    lambda inner: (
+        st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(" ".join) | inner.map("({})".format)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(CONDITIONS)
+def test_a_condition_means_what_python_means_by_it(text: str) -> None:
+    as_python = text.replace("elbow.position", "0.5").replace("elbow.effort", "-2.0")
+    meant = eval(as_python, {"time_s": 3.0, "tick": 3000.0, "abs": abs})
+    assert parse_condition(text).met(VALUES) is meant
 
 
 JUNK = st.recursive(
@@ -213,7 +248,7 @@ def test_whatever_comes_is_a_time_line_or_problems(faults: list) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.text(alphabet="elbow.position<>=and()+-*/ 0123456789tick", max_size=40))
+@given(st.text(alphabet="elbow.position<>=andor()+-*/ 0123456789tick", max_size=40))
 def test_whatever_text_is_a_condition_or_refused(text: str) -> None:
     at = 0
     try:

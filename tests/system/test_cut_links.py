@@ -1,0 +1,60 @@
+"""A link that is gone for longer than anybody waits, in lockstep: the machine stops, the link comes back by
+the ticks alone, and the same run has the same log.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from machine import shipped_path
+from protocol.request_client import RequestClient
+from station.rig import Rig
+from tests.waiting import wait_for
+
+MOST_S = 60.0
+LINE = """
+faults:
+  - {at_s: 0.2, for_s: 0.3, wire: disconnect}
+  - {at_s: 0.75, for_s: 0.05, wire: drop, direction: states}
+  - {at_s: 1.1, for_s: 0.1, wire: drop, direction: commands}
+"""
+
+
+def struck(folder: Path) -> tuple[bytes, list[tuple[str, str]]]:
+    """The log of four moves, each but the last struck by a fault, and followed by a recovery; their ends."""
+    folder.mkdir()
+    faults, config, log = folder / "line.yaml", folder / "scara.yaml", folder / "log"
+    faults.write_text(LINE)
+    config.write_text(shipped_path("scara").read_text().replace("plant:\n", "plant:\n  peer_timeout_s: 60\n"))
+    controller = [str(config), "--pace", "lockstep", "--log", str(log)]
+    results = []
+    with Rig("scara", [str(config), "--faults", str(faults)], controller) as rig:
+        rig.wait_ready(lambda _: None)
+        with RequestClient(rig.requests) as client:
+
+            def ask(method: str, **params: Any) -> Any:
+                return client.request(method, {"as": "me@test", **params}, timeout_s=MOST_S)
+
+            for shoulder in (1.2, 1.4, 1.2, 0.8):
+                wait_for(lambda: ask("state")["time_stands"], "rest")
+                ask("recover")
+                ask("enable")
+                goal = ask("move", target={"shoulder": shoulder})["goal"]
+                while (event := client.next_notification(MOST_S)) is not None:
+                    if event.method == "goal.result" and event.params["goal"] == goal:
+                        results.append((event.params["name"], event.params["text"]))
+                        break
+            ask("disable")
+    (path,) = (path for path in log.iterdir() if "flight" not in path.name)
+    return path.read_bytes(), results
+
+
+def test_what_is_cut_off_comes_back_at_the_same_tick_each_time(tmp_path: Path) -> None:
+    first, results = struck(tmp_path / "one")
+    assert [name for name, _ in results] == ["FAULT", "FAULT", "FAULT", "SUCCESSFUL"]
+    assert "no fresh state" in results[0][1]
+    assert "no fresh state" in results[1][1]
+    assert "watchdog" in results[2][1]
+    again, _ = struck(tmp_path / "two")
+    assert first == again
