@@ -2,8 +2,7 @@
 
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from protocol.errors import NobodyThere, RequestError
 from protocol.requests import pack_error, pack_notification, pack_response, peek
 from protocol.sockets import RequestServer
 from station import GoalFailed, Robot
+from tests.waiting import wait_for
 
 DONE = {"goal": 1, "code": 0, "name": "SUCCESSFUL", "text": "", "tick": 9, "time_s": 0.009}
 LATE = {"goal": 1, "code": -4, "name": "PATH_TOLERANCE_VIOLATED", "text": "elbow by 0.1", "tick": 9}
@@ -83,13 +83,6 @@ def controller(endpoint: str) -> Iterator[Controller]:
     served.close()
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30.0
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def test_a_goal_that_succeeds(controller: Controller, endpoint: str) -> None:
     controller.events = [("goal.progress", PROGRESS), ("goal.result", DONE)]
     with Robot(endpoint=endpoint, owner="anna") as robot:
@@ -152,7 +145,7 @@ def test_cancel_names_the_goal(controller: Controller, endpoint: str) -> None:
 def test_the_lease_is_kept_and_given_back(controller: Controller, endpoint: str) -> None:
     before = threading.active_count()
     with Robot(endpoint=endpoint):
-        until(lambda: controller.count("acquire") >= 4)
+        wait_for(lambda: controller.count("acquire") >= 4, "the lease, kept")
     assert controller.asked[-1][0] == "release"
     assert threading.active_count() == before, "nobody is left to ask for it again"
 
@@ -162,10 +155,10 @@ def test_a_lease_taken_over_is_not_fought_for(controller: Controller, endpoint: 
     before = threading.active_count()
     with Robot(endpoint=endpoint) as robot:
         controller.answers["acquire"] = controller.answers["move"] = refusal
-        until(lambda: controller.count("acquire") >= 2)
+        wait_for(lambda: controller.count("acquire") >= 2, "the lease, kept")
         with pytest.raises(RequestError, match="bob"):
             robot.move(lift=0.1)
-        until(lambda: threading.active_count() == before)  # its keeper has given up
+        wait_for(lambda: threading.active_count() == before, "its keeper, who gives up")
         assert controller.count("acquire") == 2
 
 

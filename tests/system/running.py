@@ -6,26 +6,14 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from machine import shipped_path
 
-PATIENCE_S = 90.0
 _WIDE = "  loss_limit: 1000\n  loss_ratio_per_s: 1.0\n  lease_s: 3.0\n"
 COMMAND_TIMEOUT_PERIODS = 400
-
-
-def wait_for(condition: Callable[[], Any], what: str) -> Any:
-    """Waits until the condition gives something true, and returns that."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.02)
-    return found
 
 
 def patient_machine(folder: Path) -> Path:

@@ -19,8 +19,8 @@ from tests.system.running import (
     linkwork,
     patient_machine,
     processes_naming,
-    wait_for,
 )
+from tests.waiting import wait_for
 
 WAYPOINTS = """\
 time_from_start_s,lift,shoulder

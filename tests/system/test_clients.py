@@ -17,7 +17,8 @@ from station import GoalFailed, RequestError, Robot
 from station.demos.scara import helix, helix_start
 from station.rig import Rig
 from station.trajectory_file import read_trajectory_file
-from tests.system.running import environment, wait_for
+from tests.system.running import environment
+from tests.waiting import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 

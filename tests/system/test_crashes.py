@@ -13,7 +13,8 @@ from protocol.codes import ResultCode
 from station import GoalFailed, NobodyThere, RequestError, Robot
 from station.demos.scara import helix, helix_start
 from station.rig import Rig
-from tests.system.running import COMMAND_TIMEOUT_PERIODS, patient_machine, wait_for
+from tests.system.running import COMMAND_TIMEOUT_PERIODS, patient_machine
+from tests.waiting import wait_for
 
 SCARA_TIMEOUT_PERIODS = 20
 STOPPING_DISTANCE = {"shoulder": 0.0083, "elbow": 0.0106, "wrist": 0.0056, "lift": 0.00041}

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 
 from station.demos.scara import RAMP_S, RATE_RAD_S
 from station.log_file import read_ticks
+from tests.waiting import wait_for
 
 KEYS = {
     "result", "law", "mode", "tool_error_max_m", "tool_error_rms_m", "angle_error_max_rad", "peak_effort",
@@ -142,11 +142,12 @@ def test_an_interrupt_stops_the_machine_and_leaves_nothing_behind(number: signal
     with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
         folder = Path(made)
         demo = start(folder / "out", "--seconds", "9")
-        deadline = time.monotonic() + 90
-        while not any(path.stat().st_size > 100_000 for path in (folder / "out").glob("*.mcap")):
-            assert time.monotonic() < deadline
+
+        def moves() -> bool:
             assert demo.poll() is None, demo.communicate()
-            time.sleep(0.02)
+            return any(path.stat().st_size > 100_000 for path in (folder / "out").glob("*.mcap"))
+
+        wait_for(moves, "a log that grows")
         demo.send_signal(number)
         status, summary = finish(demo)
         assert (status, summary["result"]) == (0, "CANCELLED")
@@ -160,15 +161,10 @@ def test_a_killed_demo_takes_its_daemons_with_it() -> None:
     with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
         folder = Path(made)
         demo = start(folder / "out")
-        deadline = time.monotonic() + 90
-        while not any((folder / "out").glob("*.mcap")):
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_for(lambda: any((folder / "out").glob("*.mcap")), "a log")
         demo.kill()
         demo.communicate()
-        while [name for name in left_behind(folder) if name.isdigit()]:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_for(lambda: not any(name.isdigit() for name in left_behind(folder)), "the end of its daemons")
 
 
 def test_a_goal_the_machine_cannot_do_is_refused_with_the_reason() -> None:

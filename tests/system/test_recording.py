@@ -8,7 +8,8 @@ from pathlib import Path
 from station import Robot
 from station.recording import read_recording
 from station.rig import Rig
-from tests.system.running import answer, command_line, environment, wait_for
+from tests.system.running import answer, command_line, environment
+from tests.waiting import wait_for
 
 
 def test_a_run_is_recorded_and_replayed_and_a_killed_recorder_leaves_a_file(

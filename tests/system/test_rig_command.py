@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.running import answer, command_line, environment, processes_naming, wait_for
+from tests.system.running import answer, command_line, environment, processes_naming
+from tests.waiting import wait_for
 
 TESTS = """
 import threading

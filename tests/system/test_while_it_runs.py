@@ -15,7 +15,8 @@ from station import GoalFailed, RequestError, Robot
 from station.rig import Rig
 from station.teach import Lesson, finished, write_lesson
 from station.trajectory_file import read_trajectory_file
-from tests.system.running import answer, wait_for
+from tests.system.running import answer
+from tests.waiting import wait_for
 
 MORE = """\
   payloads: {tool: {max_mass_kg: 200, max_com_m: 0.05, max_inertia_kg_m2: 0.002}}

@@ -21,6 +21,7 @@ from protocol.endpoints import Seat
 from protocol.errors import RequestError
 from protocol.request_client import RequestClient
 from protocol.requests import Notification
+from tests.waiting import PATIENCE_S, wait_for
 from timing.children import Child
 
 LAYOUT = RecordLayout(
@@ -75,18 +76,6 @@ def real_time() -> LogSource:
 @pytest.fixture
 def lockstep() -> LogSource:
     return LogSource(LAYOUT, False, "name: test\n", {"machine": "test", "config": "0" * 64})
-
-
-PATIENCE_S = 40.0
-
-
-def wait_for(condition: Callable[[], Any], what: str) -> Any:
-    """Waits until the condition gives something true, and returns that."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.01)
-    return found
 
 
 class Rig:

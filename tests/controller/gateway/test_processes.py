@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,19 +17,11 @@ from mcap.reader import make_reader
 from protocol.codes import RequestCode, ResultCode
 from protocol.endpoints import running
 from protocol.errors import NobodyThere, RequestError
+from tests.waiting import PATIENCE_S, wait_for
 from timing.children import Child, Process
 
 Make = Callable[[str], Any]
 SLOWLY = {"shoulder": -2.0, "elbow": 1.0}
-PATIENCE_S = 40.0
-
-
-def until(condition: Callable[[], Any], what: str) -> Any:
-    deadline = time.monotonic() + PATIENCE_S
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.01)
-    return found
 
 
 def kill(pid: int) -> None:
@@ -44,7 +35,7 @@ def under_way(rig: Any) -> int:
     """Enables and starts a long motion; returns the goal's number once it moves."""
     rig.enabled()
     goal: int = rig.ask("move", target=SLOWLY, speed=0.05)["goal"]
-    until(lambda: (rig.ask("state")["goal"] or {}).get("path_s", 0.0) > 0.2, "motion")
+    wait_for(lambda: (rig.ask("state")["goal"] or {}).get("path_s", 0.0) > 0.2, "motion")
     return goal
 
 
@@ -64,8 +55,8 @@ def test_a_dead_loop_is_told_recorded_and_replaced_inactive(rig: Make) -> None:
     result = one.result()
     assert (result["goal"], result["code"]) == (goal, ResultCode.FAULT)
     assert "loop ended unexpectedly" in result["text"]
-    status = until(lambda: (s := one.ask("status"))["loop_pid"] not in (None, first) and s, "a new loop")
-    assert status["loops_started"] == 2 or until(lambda: one.ask("status")["loops_started"] == 2, "it")
+    status = wait_for(lambda: (s := one.ask("status"))["loop_pid"] not in (None, first) and s, "a new loop")
+    assert status["loops_started"] == 2 or wait_for(lambda: one.ask("status")["loops_started"] == 2, "it")
     one.connected()
     state = one.ask("state")
     assert state["state"] in ("inactive", "fault")  # a fault where the plant's watchdog has tripped meanwhile
@@ -98,7 +89,7 @@ def test_a_new_gateway_adopts_the_loop_of_a_dead_one(rig: Make) -> None:
     one.start_gateway()
     assert one.ready["adopted"]
     assert one.ready["loop_pid"] == loop
-    state = until(lambda: (s := one.ask("state"))["state"] == "active" and s, "rest")
+    state = wait_for(lambda: (s := one.ask("state"))["state"] == "active" and s, "rest")
     assert state["law"] == "hold"
     result = next(result for result in state["results"] if result["goal"] == goal)
     assert result["code"] == ResultCode.LEASE_LOST
@@ -129,7 +120,9 @@ def test_a_dead_planner_costs_its_job_and_nothing_else(rigs: Make) -> None:
     one.enabled()
     for _ in range(2):
         kill(one.ask("status")["planner_pid"] or 0)
-        until(lambda: one.ask("status")["planner_pid"] is None or one.ask("status")["planner_restarts"], "it")
+        wait_for(
+            lambda: one.ask("status")["planner_pid"] is None or one.ask("status")["planner_restarts"], "it"
+        )
         one.ask("move", target={"lift": 0.01})
         assert one.result()["code"] == 0
 
@@ -244,7 +237,7 @@ def test_to_be_ended_while_starting_leaves_nothing() -> None:
     starting = subprocess.Popen(
         command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
-    until(lambda: (folder / "scara" / "gateway.lock").exists(), "the gateway's lock")
+    wait_for(lambda: (folder / "scara" / "gateway.lock").exists(), "the gateway's lock")
     starting.send_signal(signal.SIGTERM)
     _, said = starting.communicate(timeout=PATIENCE_S)
     assert (starting.returncode, "Traceback" in said) == (0, False)

@@ -25,8 +25,7 @@ from controller.gateway.shadowing import Shadowing
 from controller.records import layout_for
 from machine import Machine, load
 from tests.plant.shadowed import moved
-
-PATIENCE_S = 60.0
+from tests.waiting import PATIENCE_S, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -84,12 +83,15 @@ class Running:
         self.shadowing.start()
 
     def until(self, condition: Callable[[], Any], what: str) -> Any:
-        deadline = time.monotonic() + PATIENCE_S
-        while (found := condition()) is None or found is False:
+        found: list[Any] = []
+
+        def looked() -> bool:
+            found[:] = [condition()]
             self.shadowing.attend()
-            assert time.monotonic() < deadline, f"waited in vain for {what}"
-            time.sleep(0.005)
-        return found
+            return found[0] is not None and found[0] is not False
+
+        wait_for(looked, what)
+        return found[0]
 
     def ready(self) -> None:
         self.until(lambda: self.shadowing.ready, "a shadow that is ready")

@@ -13,7 +13,7 @@ import pytest
 from machine import load
 from station.rig import Rig
 from tests.system.conformance.c_controller import built
-from tests.system.running import wait_for
+from tests.waiting import wait_for
 
 TARGET = (0.2, -0.5, 0.1, 0.05)
 
