@@ -155,6 +155,7 @@ def loop(
     """The real-time loop; the gateway starts it."""
     from controller.loop.process import LoopOptions, run
     from protocol.codes import ExitCode, Pace
+    from protocol.errors import EndpointError
     from timing.realtime import RealTimeRefused
 
     options = LoopOptions(
@@ -173,6 +174,9 @@ def loop(
     except RealTimeRefused as error:
         _complain(str(error))
         status = int(ExitCode.REFUSED)
+    except EndpointError as error:
+        _complain(f"--plant: {error}")
+        status = int(ExitCode.USAGE)
     raise typer.Exit(status)
 
 

@@ -148,6 +148,22 @@ def _check(run: Any) -> None:
     for path in run.paths:
         if not Path(path.partition("::")[0]).exists():
             raise Misuse(f"{path}: no such file or folder of tests")
+    _check_endpoint("--plant", run.plant)
+    if run.controller != "none":
+        _check_endpoint("--controller", run.controller)
+
+
+def _check_endpoint(option: str, endpoint: str | None) -> None:
+    """Raises Misuse for what is no endpoint."""
+    from protocol.errors import EndpointError
+    from protocol.sockets import DeviceClient
+
+    if endpoint is None:
+        return
+    try:
+        DeviceClient(endpoint).close()
+    except EndpointError as error:
+        raise Misuse(f"{option}: {error}") from None
 
 
 def _machines(configs: list[str], every: bool, *, attached: bool) -> list[tuple[str, Machine]]:
@@ -186,7 +202,7 @@ def _summary(report: Report, written: Written, status: int) -> dict[str, Any]:
 
 
 def _show(report: Report, written: Written) -> None:
-    """The table of verdicts, what failed, and where the report is."""
+    """The table of verdicts, what failed, what kept the rest from being done, and where the report is."""
     from station.reports.report import BAD, VERDICTS
 
     shown = [name for name in VERDICTS if name == "passed" or report.counts[name]]
@@ -194,9 +210,11 @@ def _show(report: Report, written: Written) -> None:
     console.print(table("rig tests", ("machine", *shown), rows))
     for machine in report.machines:
         for found in machine.tests:
-            if found.verdict in BAD:
+            if found.verdict in BAD and found.verdict != "not run":
                 console.print(f"{machine.name}: {found.node} {found.verdict}", markup=False, style="red")
         if machine.problem:
             console.print(f"{machine.name}: {machine.problem}", markup=False, style="red")
+        elif machine.passed and not machine.counts["passed"]:
+            console.print(f"{machine.name}: every test was skipped, so nothing is known", markup=False)
     say("passed" if report.passed else "not passed")
     say(f"report: {shlex.quote(str(written.html))}")

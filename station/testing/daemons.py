@@ -9,12 +9,16 @@ from typing import Final, Literal
 
 from machine import Machine
 from protocol.endpoints import Seat, runtime_dir
+from protocol.errors import NobodyThere
+from protocol.sockets import DeviceClient
 from station.rig import Rig
 from station.testing.options import NONE, RigOptions
 from timing.children import Process
 
 PATIENCE_S: Final = 600.0
 """On a computer that is new to it, and busy, kernels are compiled first."""
+_ANSWER_S: Final = 5.0
+"""Within which whoever listens at an endpoint takes a connection."""
 Role = Literal["plant", "controller", "gateway", "loop"]
 
 
@@ -61,7 +65,9 @@ class Daemons:
         return self._folder is not None
 
     def start(self) -> None:
-        """Starts what is ours, and waits until it is ready. Raises RigFailed."""
+        """Starts what is ours, and waits until it is ready. Raises RigFailed, NobodyThere."""
+        if self.options.plant is not None:
+            _reach(self.options.plant)
         self._folder = Path(tempfile.mkdtemp(prefix="rig-", dir=runtime_dir()))
         plant = self._plant_words() if self.owns_plant else None
         controller = self._controller_words() if self.owns_controller else None
@@ -142,3 +148,13 @@ class Daemons:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
+
+
+def _reach(plant: str) -> None:
+    """Raises NobodyThere where no plant listens."""
+    client = DeviceClient(plant)
+    try:
+        if not client.writable(round(1e3 * _ANSWER_S)):
+            raise NobodyThere(f"nobody answers at {plant}; is the plant running there?")
+    finally:
+        client.close()

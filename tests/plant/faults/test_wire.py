@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from machine import load
+from plant.session import Hearing
 from protocol.codes import DeviceFault, Mode, Pace
 from protocol.injection import Lost
 from tests.plant.faults.line import PEER, Line, Told
@@ -106,8 +107,8 @@ def test_while_it_is_cut_nobody_shakes_hands_and_time_goes_on() -> None:
     assert not owner.alive
     line.link.lose("tired of waiting")
     line.link.hello()
-    for message in list(line.queue.to_plant):
-        assert plant.hear(PEER, message) is None
+    said = [plant.hear(PEER, message) for message in line.queue.to_plant]
+    assert said == [Hearing.CUT_OFF, None], "of the bye only its coming counts"
     assert plant.seat.owner is owner
     assert not plant.machinery.resting, "otherwise the end of the fault would never come"
     while plant.wire.cuts:
