@@ -59,15 +59,21 @@ class Efforts:
 
     def rates(self, j: int, slower: float = 1.0) -> Floats:
         """n - 1: change of joint j's effort per second, from one sample to the next of the same piece."""
-        return np.asarray(np.abs(np.diff(self._provided(slower, j))) / (self._gaps * slower))
+        efforts = self.least.at(slower, j) if self._given is None else self.given(slower)[:, j]
+        return np.asarray(np.abs(np.diff(efforts)) / (self._gaps * slower))
 
-    def _provided(self, slower: float, j: int) -> Floats:
-        """n: effort at joint j that the loop gives."""
+    @property
+    def redundant(self) -> bool:
+        """Whether motors have a choice, so that `given` are not the least efforts."""
+        return self._given is not None
+
+    def given(self, slower: float = 1.0) -> Floats:
+        """n × nv: the efforts that the loop gives, the path followed `slower` times as slow."""
         if self._given is None:
-            return self.least.at(slower, j)
+            return self.least.at(slower)
         if self._given_at is None or self._given_at[0] != slower:
             self._given_at = slower, self._given(self.least.at(slower))
-        return np.asarray(self._given_at[1][:, j])
+        return self._given_at[1]
 
     def demands(self) -> Iterator[Demand]:
         """Effort, with room to stop, of every column, and the rate of effort of joints with motors."""

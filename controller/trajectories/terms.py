@@ -36,9 +36,9 @@ class Terms:
             return force
         return np.asarray(np.einsum("nij,nj->ni", self._through, force))
 
-    def joint_friction(self) -> Floats:
-        """n × nv: forces against friction on all joints, those without motors too, at full speed."""
-        v = self._walk.q1
+    def joint_friction(self, slower: float = 1.0) -> Floats:
+        """n × nv: forces against friction on all joints, those without motors too, `slower` times as slow."""
+        v = self._walk.q1 / slower
         return np.asarray(self._viscous * v + self._coulomb * np.tanh(v / self._coulomb_speed))
 
     def friction(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:

@@ -1,6 +1,7 @@
 """What a closure may bear: in the machine file, before a path is accepted, and in motion."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -75,6 +76,31 @@ def test_the_load_at_admission_is_the_one_in_motion(weak: Machine) -> None:
         bearings.look(sample["constraint_force"])
         worst = max(worst, float(bearings.loads[0]))
     assert worst == pytest.approx(made.report["limits"]["bearing force"]["tip"]["value"], rel=0.02)
+
+
+def test_redundant_motors_load_closures_by_what_the_loop_gives(tmp_path: Path) -> None:
+    """A pre-load strains the loop; at admission as in motion."""
+    text = shipped_path("five_bar_redundant").read_text()
+    text = text.replace("    type: revolute\n    a: {", "    type: revolute\n    max_force_N: 1000\n    a: {")
+    path = tmp_path / "strained.yaml"
+    path.write_text(text.replace("effort: 0, most: 2", "effort: 1.5, most: 2"))
+    machine = load(path)
+    rig, bearings = InProcess(machine), BearingLoads(machine)
+    rig.enable()
+    start = Start.at(machine, rig.simulator.q)
+    told = plan("move", MoveParams.model_validate({"target": TARGET}), machine, start).report
+    load_ = told["limits"]["bearing force"]["tip"]["value"]
+    idle = replace(machine.controller, preload=())
+    free = plan(
+        "move", MoveParams.model_validate({"target": TARGET}), replace(machine, controller=idle), start
+    ).report["limits"]["bearing force"]["tip"]["value"]
+    assert load_ > 1.1 * free
+    move(rig, TARGET)
+    worst = 0.0
+    for sample in rig.until(lambda sample: sample["goal_status"] == GoalStatus.SUCCEEDED):
+        bearings.look(sample["constraint_force"])
+        worst = max(worst, float(bearings.loads[0]))
+    assert worst == pytest.approx(load_, rel=0.02)
 
 
 @pytest.mark.parametrize("faults", [True, False])
