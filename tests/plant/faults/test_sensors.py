@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from controller.loop.faults import FaultCode
 from controller.loop.states import State
 from controller.loop.tick import Tick
 from controller.records import layout_for
-from machine import load
+from machine import MachineError, load
+from machine.catalogue import shipped_path
 from protocol.codes import Pace
 from tests.plant.faults.line import Line, Told
 
@@ -111,6 +113,33 @@ def test_a_force_sensor_has_axes(axis: str | None, expected: list[float]) -> Non
         line.run(5)
         told.append(line.link._state.force.copy())
     assert np.allclose(told[1] - told[0], expected)
+
+
+def test_a_load_cell_has_the_components_of_its_constraint(tmp_path: Path) -> None:
+    text = shipped_path("five_bar").read_text()
+    cells = (
+        "force_sensors:\n  push: {constraint: tip}\n  twist: {constraint: tip, measures: torque}\n\nmotors:"
+    )
+    path = tmp_path / "five_bar.yaml"
+    path.write_text(text.replace("motors:", cells, 1))
+    machine = load(path)
+    turns = machine.force_sensors[1].components
+    faults = (
+        {"sensor": "bias", "of": "push", "axis": "y", "by_N": 2.0},
+        {"sensor": "bias", "of": "twist", "axis": turns[1], "by_N_m": 0.5},
+    )
+    told = []
+    for line in (Line(machine), Line(machine, *faults)):
+        line.run(5)
+        told.append(line.link._state.force.copy())
+    assert np.allclose(told[1] - told[0], [0.0, 2.0, 0.0, 0.0, 0.5])
+    for fault, text in (
+        ({"sensor": "bias", "of": "push", "axis": "w", "by_N": 2.0}, "component"),
+        ({"sensor": "bias", "of": "push", "by_N_m": 2.0}, "by_N"),
+        ({"sensor": "swap", "of": "push", "other": "twist"}, "sensor like push"),
+    ):
+        with pytest.raises(MachineError, match=text):
+            Line(machine, fault)
 
 
 @pytest.mark.parametrize("pace", [Pace.LOCKSTEP, Pace.DEVICE])
