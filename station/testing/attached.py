@@ -62,11 +62,6 @@ class AttachedRig:
     def _described_pace(self) -> str:
         return self.robot.describe()["pace"]
 
-    def enable(self) -> None:
-        """Brakes off, in the assembly that `state` shows."""
-        self.robot.confirm_branch()
-        self.robot.enable()
-
     @property
     def robot(self) -> Robot:
         """The client of the controller, with the lease and every request of the protocol."""

@@ -44,6 +44,13 @@ class RecordedRig(AttachedRig):
         yield
         self.record = self.recorder.end(title)
 
+    def enable(self) -> None:
+        """Brakes off, in the assembly that `state` shows; in lockstep at the same tick in every run."""
+        self.recorder.come_to_rest()
+        self.robot.confirm_branch()
+        self.recorder.come_to_rest()
+        self.robot.enable()
+
     @property
     def elsewhere(self) -> str:
         """A joint that is not where it was at home: as the controller knows it, or in truth.

@@ -73,6 +73,7 @@ class Recorder:
             last = rig.state["tick"]
         self._pass_until(last)
         if self.lockstep:
+            self.come_to_rest()
             rig.robot.advance(self._flush_ticks)
         log.wait_until(last, lambda: rig.daemons.alive)
         ticks = log.ticks(self._first, last)
