@@ -14,16 +14,16 @@ from multibody.views import fill
 
 
 @part
-def _longest_column(a: Rows, start: int) -> tuple[int, float]:
-    """The column from `start` on whose part below row `start` is longest, and that length."""
-    best, longest = start, -1.0
-    for j in range(start, a.shape[1]):
+def _longest_column(a: Rows) -> tuple[int, float]:
+    """The longest column, and the square of its length."""
+    best, longest = 0, 0.0
+    for j in range(a.shape[1]):
         square = 0.0
-        for i in range(start, a.shape[0]):
+        for i in range(a.shape[0]):
             square += a[i, j] * a[i, j]
         if square > longest:
             best, longest = j, square
-    return best, math.sqrt(max(longest, 0.0))
+    return best, longest
 
 
 @kernel(int64(MATRIX, VECTOR, VECTOR, float64))
@@ -35,8 +35,9 @@ def pivoted_qr(a: Rows, exchanges: Rows, left: Rows, tolerance: float) -> int:
     left with what they hold.
     """
     m, n = a.shape
+    best, longest = _longest_column(a)
     for k in range(min(m, n)):
-        best, length = _longest_column(a, k)
+        length = math.sqrt(longest)
         if not length > tolerance:
             return k
         exchanges[k] = best
@@ -50,14 +51,18 @@ def pivoted_qr(a: Rows, exchanges: Rows, left: Rows, tolerance: float) -> int:
         for i in range(k + 1, m):
             a[i, k] *= scale
         a[k, k] = end
+        best, longest = k + 1, 0.0  # of what remains, for the next step
         for j in range(k + 1, n):
-            share = a[k, j]
+            share, square = a[k, j], 0.0
             for i in range(k + 1, m):
                 share += a[i, k] * a[i, j]
             share *= left[k]
             a[k, j] -= share
             for i in range(k + 1, m):
                 a[i, j] -= share * a[i, k]
+                square += a[i, j] * a[i, j]
+            if square > longest:
+                best, longest = j, square
     return int(min(m, n))
 
 

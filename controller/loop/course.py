@@ -54,6 +54,8 @@ class Course:
         """The reference at this tick."""
         self.limited = 0
         """Limited bits."""
+        self.on_path = False
+        """Whether a goal was found to be within its path tolerances, in this tick, and goes on."""
         self.slowed = False
         """Whether the goal under way has been slowed down on its path, so that `limit` has to be asked."""
         self.goal_id, self.goal_status, self.goal_code = 0, GoalStatus.NONE, 0
@@ -102,13 +104,15 @@ class Course:
             self.hold_here()
 
     def _evaluate(self) -> None:
-        now = self.now
-        now.fit(self.motion.index)
-        self.motion.at(0.0, now.theta, now.velocity, now.acceleration)
+        now, motion = self.now, self.motion
+        if now.index is not motion.index:
+            now.fit(motion.index)
+        motion.at(0.0, now.theta, now.velocity, now.acceleration)
 
     def check(self) -> bool:
         """Looks at the motion under way; False when its path tolerance was just violated: it stops then."""
         motion = self.motion
+        self.on_path = False
         if isinstance(motion, Jog):
             if not self._jogging.may_go_on(motion):
                 self.limited |= int(Limited.JOG_POSITION)
@@ -153,6 +157,8 @@ class Course:
             return False
         if goal.arrived:
             self._settle(goal)
+        else:
+            self.on_path = True
         return True
 
     def _check_forces(self, goal: Follow, part: ForcePart) -> bool:

@@ -112,9 +112,10 @@ class Supervisor:
                 self._move(Event.STOP)
             if self.state is STOPPING and course.settled():
                 self._stopped()
-            astray = self._following_error.look(course.motion, course.now, course.law)
-            if astray is not None:
-                self.raise_fault(*astray)
+            if not course.on_path:
+                astray = self._following_error.look(course.motion, course.now, course.law)
+                if astray is not None:
+                    self.raise_fault(*astray)
         if inputs.order is None and not self._pending and not self._splices.waiting:
             order = None
         else:

@@ -180,6 +180,7 @@ class Tick:
         """One tick. `dt` is the device time since the last one; `outputs` is filled in place."""
         if self._tuning.changing:
             self._tuning.advance(dt)
+            self._kind = _NO_LAW
         self._estimate(inputs, dt)
         self.supervisor.update(inputs, self._count, self._bad_sensor)
         self._law()
@@ -249,14 +250,14 @@ class Tick:
             self._ahead.q[:], self._ahead.v[:] = self._now.q, self._now.v
             model.evaluate()
         motion, reference, report = course.motion, self._reference, self._report
-        reference.fit(motion.index)
+        if reference.index is not motion.index:
+            reference.fit(motion.index)
         motion.at(AHEAD * self._period_s, reference.theta, reference.velocity, reference.acceleration)
         report.leverage = report.share = 1.0
         if course.law is not self._kind:
             self._kind, self._law_now = course.law, self._laws[course.law]
-        law = self._law_now
-        ratio = law(self._ahead, reference, self._force)
-        self._lag = law.lag(self._period_s) if phase is RELEASED else 0.0
+            self._lag = self._law_now.lag(self._period_s)
+        ratio = self._law_now(self._ahead, reference, self._force)
         if ratio < LEAST_PIVOT:
             supervisor.raise_fault(FaultCode.SINGULAR_POSE, -1, ratio, LEAST_PIVOT)
         quality.sigma_motors = report.leverage
@@ -279,8 +280,9 @@ class Tick:
         if brakes.phase is BRAKED:
             self._sent[:] = outputs.effort[:] = self._r_law_effort[:] = 0.0
         else:
+            lag = self._lag if brakes.phase is RELEASED else 0.0
             limited = limit_effort(
-                self._limits.words, brakes.share, self._lag, self._filter,
+                self._limits.words, brakes.share, lag, self._filter,
                 self._acted, self._last, self._sent, outputs.effort,
             )  # fmt: skip
             if limited < 0:
