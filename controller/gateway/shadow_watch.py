@@ -75,11 +75,12 @@ class ShadowWatch:
         """Publishes comparisons, and acts on them. Returns their events."""
         self._publish(compared)
         found: list[tuple[int, str, dict[str, Any]]] = []
-        for row, content in self._alarm.look(compared):
-            self._gateway.publish("shadow.exceeded", content)
-            found.append((row, "shadow.exceeded", content))
-            if self._acts:
-                self._order(content)
+        for each in self._alarm.look(compared):
+            if each.event:
+                self._gateway.publish(each.event, each.content)
+                found.append((each.row, each.event, each.content))
+            if self._acts and each.acts:
+                self._order(each.content)
         return found
 
     def order_taken(self, order: Order, record: np.void) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from controller.gateway.log import Log
 from controller.gateway.options import GatewayOptions
 from controller.gateway.segment import LogSource
-from controller.gateway.shadow_alarm import Alarm
+from controller.gateway.shadow_alarm import EXCEEDED, OVER, OVER_AFTER_S, Alarm, Alarmed
 from controller.gateway.shadow_channels import ShadowChannels
 from controller.gateway.shadowing import Shadowing
 from controller.records import layout_for
@@ -42,28 +42,43 @@ def words(machine: Machine) -> NDArray[np.float64]:
 
 def rows_with(machine: Machine, shares: list[float], *, judged: bool = True) -> NDArray[Any]:
     rows = np.zeros(len(shares), ShadowChannels(machine).words.answered)
+    rows["time_s"] = 1e-3 * np.arange(len(shares))
     rows["tick"], rows["share"], rows["compared"] = np.arange(len(shares)), shares, 1
     rows["judged"] = judged
     return rows
 
 
-def ticks_of(found: list[tuple[int, dict[str, Any]]]) -> list[int]:
-    return [event["tick"] for _, event in found]
+def ticks_of(found: list[Alarmed], event: str) -> list[int]:
+    return [each.content["tick"] for each in found if each.event == event]
 
 
-def test_one_event_an_excess_and_another_when_it_is_half_as_much_again(machine: Machine) -> None:
+@pytest.mark.parametrize("cut", [1, 2, 7, 100])
+def test_an_excess_is_told_when_it_comes_and_when_it_is_over_and_acted_upon_when_it_grows(
+    machine: Machine, cut: int
+) -> None:
     alarm = Alarm(machine)
-    shares = [0.5, 1.1, 1.3, 0.9, 1.2, 1.7, 1.6, 2.4, 2.7, 0.7, 1.0]
-    assert ticks_of(alarm.look(rows_with(machine, shares))) == [1, 5, 8, 10]
-    assert alarm.look(rows_with(machine, [1.1, 1.2])) == []  # batches do not matter
-    assert alarm.look(rows_with(machine, [0.1, 5.0], judged=False)) == []
+    shares = [0.5, 1.1, 1.3, 0.9, 1.2, 1.7, 1.6, 2.4, 2.7, 0.7, 1.0, *[0.5] * 400, 1.2, *[0.1] * 10]
+    rows = rows_with(machine, shares)
+    found = [each for at in range(0, len(rows), cut) for each in alarm.look(rows[at : at + cut])]
+    calm = 11 + round(1e3 * OVER_AFTER_S)
+    assert ticks_of(found, EXCEEDED) == [1, 411]
+    assert ticks_of(found, OVER) == [calm]
+    assert [each.content["tick"] for each in found if each.acts] == [1, 5, 8, 10, 411]
+    (over,) = (each.content for each in found if each.event == OVER)
+    assert (over["since_s"], over["time_s"]) == (pytest.approx(1e-3), pytest.approx(1e-3 * calm))
+    assert "agree again" in over["text"]
+
+
+def test_what_is_not_judged_is_told_by_nobody(machine: Machine) -> None:
+    assert Alarm(machine).look(rows_with(machine, [0.1, 5.0], judged=False)) == []
 
 
 def test_an_event_names_the_motor_its_value_and_its_threshold(machine: Machine) -> None:
     machine = replace(machine, shadow=replace(machine.shadow, on_exceeded="stop"))
     rows = rows_with(machine, [1.5])
     rows["worst"], rows["motor_effort"][0] = 1, [0.0, -6.0, 0.0, 0.0]
-    ((_, event),) = Alarm(machine).look(rows)
+    (found,) = Alarm(machine).look(rows)
+    event = found.content
     assert (event["kind"], event["name"], event["value"], event["limit"]) == ("motor", "elbow", -6.0, 4.0)
     assert event["text"] == (
         "the effort of motor elbow differs from the model's by -6 N m, more than 4 N m; "
