@@ -171,7 +171,7 @@ def sides(
     mechanism: Mechanism, q: Vector
 ) -> Iterator[tuple[tuple[str, ...], float, tuple[Key, Key, Key], float]]:
     """Of each stop and contact: place in the file, mobility at q, its numbers by key, friction in N."""
-    from multibody.functions import mass_matrix, point_jacobian  # the compiler, where it is needed alone
+    from multibody.functions import mass_matrix, point_jacobian, point_position  # the compiler, here alone
 
     inverse = np.linalg.inv(mass_matrix(mechanism, q))
     weight = float(np.linalg.norm(mechanism.gravity_m_s2)) * sum(body.mass_kg for body in mechanism.bodies)
@@ -186,7 +186,11 @@ def sides(
         keys = (first, stop.stiffness), (second, stop.damping), ("", 1.0)
         yield place, float(inverse[k, k]), keys, 0.0
     for c in mechanism.contacts:
-        jacobian = point_jacobian(mechanism, c.point, q)[3:]
+        turning, jacobian = np.split(point_jacobian(mechanism, c.point, q), 2)
+        if c.ball_m:
+            jacobian = (
+                jacobian + np.cross(c.ball_m * c.normal(point_position(mechanism, c.point, q)), turning.T).T
+            )
         mobility = max(float(np.linalg.eigvalsh(jacobian @ inverse @ jacobian.T)[-1]), 1e-300)
         yield (
             ("contacts", c.name),

@@ -51,6 +51,12 @@ class ContactSpec(Section):
         le=100,
     )
     friction: Number = entry("Coefficient of dry friction", "1", 0.0, ge=0, le=100)
+    ball_radius_m: Number = entry(
+        "Of a ball of the body about the point, which touches in its place; 0: the point itself",
+        "m",
+        0.0,
+        ge=0,
+    )
     slip_speed_m_s: Number = entry("Speed at which dry friction is nearly full", "m/s", 1e-3, gt=0)
 
     @model_validator(mode="after")
@@ -81,16 +87,19 @@ class ContactSpec(Section):
             self._damping(mass_kg),
             self.friction,
             self.slip_speed_m_s,
+            self.ball_radius_m,
         )
 
     def distance(self, name: str) -> Coordinate:
-        """Return how far the point is from the surface, as a coordinate of this name; negative inside."""
+        """Return how far the point, or its ball, is off the surface, as a coordinate; negative inside."""
         if self.plane is not None:
-            (x, y, z), (u, v, w) = self.plane.normal, self.plane.at_m
+            normal = unit_vector(self.plane, "normal")
+            (x, y, z), (u, v, w) = self.plane.normal, np.array(self.plane.at_m) + self.ball_radius_m * normal
             return Coordinate(name, "along", self.point, (x, y, z), (u, v, w))
         assert self.sphere is not None
         u, v, w = self.sphere.centre_m
-        return Coordinate(name, "distance", self.point, from_m=(u, v, w), less_m=self.sphere.radius_m)
+        less = self.sphere.radius_m + self.ball_radius_m
+        return Coordinate(name, "distance", self.point, from_m=(u, v, w), less_m=less)
 
     def _damping(self, mass_kg: float) -> float:
         if self.damping_ratio is None:

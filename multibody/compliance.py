@@ -2,7 +2,7 @@
 
 Both push with a spring and a damper, and never pull. With the depth d inside the stop or surface,
     N = max(0, stiffness d + damping ḋ)     where d > 0, else 0
-A contact rubs, too, by Coulomb's law made smooth, against the slip u (the point's tangential velocity),
+A contact rubs, too, by Coulomb's law made smooth, against the slip u (tangential velocity where it touches),
     F = -friction N tanh(|u| / slip_speed) u / |u|
 compliant_forces.py evaluates them; compliant_steps.py keeps steps of time exact where touch begins and ends.
 """
@@ -71,7 +71,10 @@ class Sphere:
 
 @dataclass(frozen=True, eq=False)
 class Contact:
-    """A named point of the mechanism that touches a surface: N/m, N s/m, coefficient of friction, m/s."""
+    """A named point of the mechanism that touches a surface: N/m, N s/m, coefficient of friction, m/s.
+
+    With `ball_m` the point is the centre of a ball of that radius (m), fixed in its body, which touches.
+    """
 
     name: str
     point: str
@@ -80,6 +83,7 @@ class Contact:
     damping_N_s_m: float = 0.0
     friction: float = 0.0
     slip_speed_m_s: float = 1e-3
+    ball_m: float = 0.0
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -88,6 +92,19 @@ class Contact:
         _number(self.damping_N_s_m, (*where, "damping_N_s_m"), least=0.0)
         _number(self.friction, (*where, "friction"), least=0.0)
         _positive(self.slip_speed_m_s, (*where, "slip_speed_m_s"))
+        _number(self.ball_m, (*where, "ball_m"), least=0.0)
+
+    def normal(self, point: npt.ArrayLike) -> Array:
+        """The surface's normal (3, world) nearest to the point where it is now (3, world)."""
+        if isinstance(self.surface, Plane):
+            return np.asarray(self.surface.normal)
+        way: Array = np.asarray(point) - np.asarray(self.surface.centre_m)
+        return way / max(float(np.linalg.norm(way)), 1e-300)
+
+    def place(self, point: npt.ArrayLike) -> Array:
+        """Where the forces act (3, world) while the point is there: on a ball, beside its centre."""
+        found: Array = np.asarray(point) - self.ball_m * self.normal(point)
+        return found
 
 
 def _positive(value: float, where: tuple[str, ...]) -> None:
@@ -121,9 +138,9 @@ def compliance_fields(
         {
             layout.STOP_RANGE: np.array([[stop.low, stop.high] for stop in stops]),
             layout.STOP_LAW: np.array([[stop.stiffness, stop.damping] for stop in stops]),
-            layout.SURFACES: np.array([_surface(contact.surface) for contact in contacts]),
+            layout.SURFACES: np.array([_surface(c.surface, c.ball_m) for c in contacts]),
             layout.CONTACT_LAW: np.array(
-                [[c.stiffness_N_m, c.damping_N_s_m, c.friction, c.slip_speed_m_s] for c in contacts]
+                [[c.stiffness_N_m, c.damping_N_s_m, c.friction, c.slip_speed_m_s, c.ball_m] for c in contacts]
             ),
         },
         {
@@ -133,7 +150,9 @@ def compliance_fields(
     )
 
 
-def _surface(surface: Plane | Sphere) -> list[float]:
+def _surface(surface: Plane | Sphere, ball_m: float) -> list[float]:
+    """The surface on which the point is when it touches: by the ball's radius off the surface itself."""
     if isinstance(surface, Plane):
-        return [*np.asarray(surface.at_m).tolist(), *np.asarray(surface.normal).tolist(), 0.0]
-    return [*np.asarray(surface.centre_m).tolist(), 0.0, 0.0, 0.0, surface.radius_m]
+        normal = np.asarray(surface.normal)
+        return [*(np.asarray(surface.at_m) + ball_m * normal).tolist(), *normal.tolist(), 0.0]
+    return [*np.asarray(surface.centre_m).tolist(), 0.0, 0.0, 0.0, surface.radius_m + ball_m]

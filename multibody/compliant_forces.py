@@ -9,6 +9,7 @@ import math
 
 from multibody.compiling import ON_MECHANISM, kernel, part
 from multibody.layout import (
+    ANGULAR,
     COMPLIANT,
     CONTACT_FORCE,
     CONTACT_GAP,
@@ -91,14 +92,21 @@ def compliant_forces(p: Rows, t: Integers, w: Rows) -> None:
         compliant[k] -= _push(t, w, 2 * i + 1, stiffness, damping, q[k] - ranges[i, 1], v[k])
 
     contacts, points, side = table(t, CONTACTS, 1), table(t, POINTS, 1), 2 * stops.shape[0]
-    surfaces, laws = matrix(t, p, SURFACES, 7), matrix(t, p, CONTACT_LAW, 4)
+    surfaces, laws = matrix(t, p, SURFACES, 7), matrix(t, p, CONTACT_LAW, 5)
     forces, gaps, losses = matrix(t, w, CONTACT_FORCE, 3), vector(t, w, CONTACT_GAP), vector(t, w, LOSSES)
     position, velocity = matrix(t, w, POINT_POSITION, 3), matrix(t, w, POINT_VELOCITY, 3)
+    angular = matrix(t, w, ANGULAR, 3)
     for i in range(contacts.shape[0]):
         point = contacts[i, 0]
         place, speed = load(position, point), load(velocity, point)
         gap, normal = surface_at(surfaces, i, place)
         gaps[i] = gap
+        link = points[point, 0]
+        if laws[i, 4] > 0.0:  # a ball touches beside its centre, which moves alike along the normal
+            arm = times(-laws[i, 4], normal)
+            place = add(place, arm)
+            if link >= 0:
+                speed = add(speed, cross(load(angular, link), arm))
         rate = -dot(normal, speed)
         push = _push(t, w, side + i, laws[i, 0], laws[i, 1], -gap, rate)
         force = times(push, normal)
@@ -113,4 +121,4 @@ def compliant_forces(p: Rows, t: Integers, w: Rows) -> None:
             losses[0] += drag * size * size
         store(forces, i, force)
         if force != (0.0, 0.0, 0.0):
-            _apply(t, w, points[point, 0], place, force)
+            _apply(t, w, link, place, force)

@@ -136,7 +136,7 @@ STOP_LAW = _field()  # stops × 2, stiffness and damping
 SURFACES = (
     _field()
 )  # contacts × 7, a place and the normal of a plane, 0; or centre, nothing and radius of a sphere
-CONTACT_LAW = _field()  # contacts × 4, stiffness, damping, friction, slip speed
+CONTACT_LAW = _field()  # contacts × 5, stiffness, damping, friction, slip speed, radius of the ball
 REFERENCE_SIZE = _field()  # 1, size of the scaled rows in ordinary poses
 
 # tables in t

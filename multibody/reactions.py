@@ -90,8 +90,8 @@ class ReactionTable:
         self._origin = np.array([seats[name].origin for name in bodies])
         self._child = np.array([bodies.index(joint.child) for joint in mechanism.joints], dtype=np.int64)
         self._carries = _carried(mechanism)
-        touching = [mechanism.point_index(contact.point) for contact in mechanism.contacts]
-        self._touched = [(bodies.index(mechanism.points[k].body), k) for k in touching]
+        touching = [(mechanism.point_index(contact.point), contact) for contact in mechanism.contacts]
+        self._touched = [(bodies.index(mechanism.points[k].body), k, contact) for k, contact in touching]
         self._place = np.array([link.place for link in links])
         self._above = np.zeros((len(links), len(links)))
         for i, link in enumerate(links):
@@ -158,8 +158,8 @@ class ReactionTable:
                 needed[on] -= total
             if by >= 0:
                 needed[by] += total
-        for (body, k), force in zip(self._touched, w.contact_force, strict=True):
-            needed[body] -= np.concatenate([np.cross(w.point_position[k], force), force])
+        for (body, k, contact), force in zip(self._touched, w.contact_force, strict=True):
+            needed[body] -= np.concatenate([np.cross(contact.place(w.point_position[k]), force), force])
         wrenches, at = self._carries @ needed, origin[self._child]
         return np.hstack([at, wrenches[:, 3:], wrenches[:, :3] - np.cross(at, wrenches[:, 3:])])
 

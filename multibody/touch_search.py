@@ -51,6 +51,7 @@ from multibody.layout import (
     STOP_LAW,
     STOPS,
     SUM_V,
+    SURFACES,
     TOUCHING,
     TRIALS,
     M,
@@ -59,7 +60,8 @@ from multibody.layout import (
 )
 from multibody.linear import cholesky, lower_solve
 from multibody.model import Integers
-from multibody.vectors import Rows, add, cross, load, subtract
+from multibody.surfaces import surface_at
+from multibody.vectors import Rows, add, cross, load, subtract, times
 from multibody.views import copy, fill, matrix, table, vector
 
 MOST_PARTS = 2000
@@ -113,7 +115,7 @@ def quickest(p: Rows, t: Integers, w: Rows) -> float:
     """After `dynamics`: one over the longest part that follows what presses now (1/s), 0 if nothing does."""
     touching, forces = vector(t, w, TOUCHING), matrix(t, w, CONTACT_FORCE, 3)
     stops, contacts = table(t, STOPS, 1), table(t, CONTACTS, 1)
-    stop_laws, laws = matrix(t, p, STOP_LAW, 2), matrix(t, p, CONTACT_LAW, 4)
+    stop_laws, laws = matrix(t, p, STOP_LAW, 2), matrix(t, p, CONTACT_LAW, 5)
     points, position, links = table(t, POINTS, 1), matrix(t, w, POINT_POSITION, 3), table(t, LINKS, 3)
     root, x = matrix(t, w, FACTOR, t[NV]), vector(t, w, SUM_V)
     reference = load(matrix(t, w, REFERENCE, 3), 0)
@@ -136,7 +138,11 @@ def quickest(p: Rows, t: Integers, w: Rows) -> float:
         else:
             c = i - sides
             point = contacts[c, 0]
-            r = subtract(load(position, point), reference)
+            place = load(position, point)
+            if laws[c, 4] > 0.0:
+                _, normal = surface_at(matrix(t, p, SURFACES, 7), c, place)
+                place = subtract(place, times(laws[c, 4], normal))
+            r = subtract(place, reference)
             for axis in range(3):
                 fill(x, 0.0)
                 link = points[point, 0]

@@ -93,6 +93,7 @@ def _contact(contact: Contact) -> dict[str, Any]:
         "point": contact.point,
         **where,
         **{key: getattr(contact, key) for key in numbers},
+        "ball_radius_m": contact.ball_m,
     }
 
 

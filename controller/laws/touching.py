@@ -28,26 +28,23 @@ Integers = NDArray[np.int64]
 
 
 @part
-def spread(t: Integers, w: Floats, point: int, force: Vector, out: Floats) -> None:
-    """out (nv) += the generalized force of a force (world) on a point."""
+def spread(t: Integers, w: Floats, link: int, place: Vector, force: Vector, out: Floats) -> None:
+    """out (nv) += the generalized force of a force (world) at a place of a link."""
     links = table(t, LINKS, 3)
     screw_angular, screw_linear = matrix(t, w, SCREW_ANGULAR, 3), matrix(t, w, SCREW_LINEAR, 3)
-    place = load(matrix(t, w, POINT_POSITION, 3), point)
     moment = cross(subtract(place, load(matrix(t, w, REFERENCE, 3), 0)), force)
-    link = table(t, POINTS, 1)[point, 0]
     while link >= 0:
         out[links[link, 2]] += dot(load(screw_angular, link), moment) + dot(load(screw_linear, link), force)
         link = links[link, 0]
 
 
 @part
-def velocity_of(t: Integers, w: Floats, point: int, v: Floats) -> Vector:
-    """Velocity (world) of a point for joint velocities v (nv)."""
+def velocity_of(t: Integers, w: Floats, link: int, place: Vector, v: Floats) -> Vector:
+    """Velocity (world) of a place of a link for joint velocities v (nv)."""
     links = table(t, LINKS, 3)
     screw_angular, screw_linear = matrix(t, w, SCREW_ANGULAR, 3), matrix(t, w, SCREW_LINEAR, 3)
-    r = subtract(load(matrix(t, w, POINT_POSITION, 3), point), load(matrix(t, w, REFERENCE, 3), 0))
+    r = subtract(place, load(matrix(t, w, REFERENCE, 3), 0))
     total = (0.0, 0.0, 0.0)
-    link = table(t, POINTS, 1)[point, 0]
     while link >= 0:
         motion = add(load(screw_linear, link), cross(load(screw_angular, link), r))
         total = add(total, times(v[links[link, 2]], motion))
@@ -64,15 +61,16 @@ def contact_effort(
     The normal force (N) pushes the point off the surface; dry friction opposes the slip at velocities v.
     """
     point = table(t, CONTACTS, 1)[contact, 0]
-    law = matrix(t, p, CONTACT_LAW, 4)
+    law, link = matrix(t, p, CONTACT_LAW, 5), table(t, POINTS, 1)[point, 0]
     place = load(matrix(t, w, POINT_POSITION, 3), point)
     _, normal = surface_at(matrix(t, p, SURFACES, 7), contact, place)
+    place = subtract(place, times(law[contact, 4], normal))
     force = times(normal_force, normal)
     if law[contact, 2] > 0.0:
-        speed = velocity_of(t, w, point, v)
+        speed = velocity_of(t, w, link, place, v)
         slip = subtract(speed, times(dot(normal, speed), normal))
         size = math.sqrt(dot(slip, slip))
         if size > 1e-12:
             drag = law[contact, 2] * normal_force * math.tanh(size / law[contact, 3]) / size
             force = subtract(force, times(drag, slip))
-    spread(t, w, point, force, out)
+    spread(t, w, link, place, force, out)

@@ -68,6 +68,29 @@ def test_a_bounce_takes_half_a_period_of_the_spring() -> None:
     assert w.q[2] == pytest.approx(0.8 * flown, rel=1e-6)
 
 
+@pytest.mark.parametrize("surface", [Plane(), Sphere((0.0, 0.0, -1000.0), 1000.0)], ids=["plane", "sphere"])
+def test_a_ball_that_is_thrown_along_the_floor_rolls_in_the_end(surface: Plane | Sphere) -> None:
+    """Whatever the friction: with a moment of inertia of 2/5 m r² it keeps 5/7 of its speed."""
+    r, mass, k = 0.1, 2.0, 1e5
+    contact = Contact("floor", "centre", surface, k, 50.0, 0.3, 1e-3, r)
+    bodies = [Body("along"), Body("up"), Body("ball", mass, (0, 0, 0), np.eye(3) * 0.4 * mass * r * r)]
+    joints = [
+        Joint("x", "prismatic", "world", "along", axis=(1, 0, 0)),
+        Joint("z", "prismatic", "along", "up"),
+        Joint("spin", "revolute", "up", "ball", axis=(0, 1, 0)),
+    ]
+    points = [Point("centre", "ball")]
+    w = Mechanism.build(bodies, joints, (0, 0, -G), points, contacts=[contact]).workspace()
+    w.q[1], w.v[0] = r - mass * G / k, 1.0
+    assert go(w, 0.05) < 1e-5
+    sliding = 1.0 - 0.3 * G * 0.05
+    assert w.v[0] == pytest.approx(sliding, rel=1e-3)
+    assert w.v[2] == pytest.approx(0.3 * G * 0.05 / (0.4 * r), rel=1e-3)
+    go(w, 0.25)
+    assert w.v[0] == pytest.approx(5.0 / 7.0, rel=1e-3)
+    assert w.v[2] * r == pytest.approx(w.v[0], rel=1e-3)
+
+
 def test_halving_the_step_divides_the_error_of_a_bounce_by_sixteen() -> None:
     ends = []
     for dt in (2e-3, 1e-3, 5e-4):

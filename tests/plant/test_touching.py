@@ -179,4 +179,5 @@ def test_simulate_and_model_tell_of_them(sled: Machine) -> None:
         "damping_N_s_m": 60.0,
         "friction": 0.3,
         "slip_speed_m_s": 1e-3,
+        "ball_radius_m": 0.0,
     }

@@ -32,11 +32,12 @@ task:
 motors:"""
 
 
-def over_a_dome(folder: Path, source: str = "sensor") -> Machine:
-    """The polishing machine with a sphere in place of the table, some 10 mm below the tool."""
+def over_a_dome(folder: Path, source: str = "sensor", ball_m: float = 0.0) -> Machine:
+    """The polishing machine with a sphere in place of the table, some 10 mm below the tool, or its ball."""
     text = shipped_path("scara_polish").read_text(encoding="utf-8")
     text = re.sub(r"task:.*?\nmotors:", TASK, text, flags=re.DOTALL)
-    text = re.sub(r"    plane: .*", f"    sphere: {{centre_m: {CENTRE}, radius_m: {RADIUS}}}", text)
+    sphere = f"    sphere: {{centre_m: {CENTRE}, radius_m: {RADIUS - ball_m}}}\n    ball_radius_m: {ball_m}"
+    text = re.sub(r"    plane: .*", sphere, text)
     text = text.replace("table", "dome").replace("lift_m: 0.05}", "lift_m: 0.018}")
     path = folder / "dome.yaml"
     path.write_text(text, encoding="utf-8")
@@ -76,13 +77,13 @@ def rig(tmp_path: Path) -> OnTheDome:
     return made
 
 
-@pytest.mark.parametrize("source", ["sensor", "model"])
-def test_a_dome_is_touched_followed_and_let_go(tmp_path: Path, source: str) -> None:
-    machine = over_a_dome(tmp_path, source)
+@pytest.mark.parametrize(("source", "ball_m"), [("sensor", 0.0), ("model", 0.0), ("model", 0.05)])
+def test_a_dome_is_touched_followed_and_let_go(tmp_path: Path, source: str, ball_m: float) -> None:
+    machine = over_a_dome(tmp_path, source, ball_m)
     assert isinstance(machine.mechanism.contacts[0].surface, Sphere)
     rig = OnTheDome(machine)
     rig.enable()
-    assert rig.at("dome.gap")[0] == rig.at("off")[0] > 0.005
+    assert rig.at("dome.gap")[0] == pytest.approx(rig.at("off")[0]) == pytest.approx(0.009, abs=0.003)
 
     samples, forces = rig.touch(20.0)
     assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL
