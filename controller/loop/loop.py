@@ -106,6 +106,7 @@ class Loop:
         self.expected_until_ns = time.monotonic_ns() + round(1e9 * self.peer_timeout_s) if for_now else 0
         self.inputs.device_status = self.inputs.device_fault = 0
         self.inputs.device_tick = -1
+        self.inputs.lost_in_a_row = 0  # the next connection begins without losses
         self._losses.clear()
         self.look_around()
 

@@ -20,6 +20,10 @@ from station.testing.tap import LogTap, TruthTap
 _STEP_S: Final = 0.01
 """Of the machine's time, between two looks at its state."""
 _LOOK_S: Final = 0.01
+_REST_S: Final = 10.0
+"""Wall-clock time in which lockstep time comes to stand."""
+_RECONNECT_S: Final = 3.0
+"""Wall-clock time in which a link comes back that is not cut for good."""
 
 
 class Recorder:
@@ -163,16 +167,21 @@ class Recorder:
             time.sleep(_LOOK_S)
 
     def come_to_rest(self) -> None:
-        """In lockstep: until time stands, so that what is asked for next takes effect at the next tick."""
-        deadline = time.monotonic() + 10.0
-        while self.lockstep and time.monotonic() < deadline:
+        """In lockstep: until time stands, so that what is asked for next takes effect at the next tick.
+
+        A link that was lost is waited for, too.
+        """
+        now = time.monotonic()
+        deadline, reconnected_by = now + _REST_S, now + _RECONNECT_S
+        while self.lockstep and now < deadline:
             try:
                 state = self._rig.state
-                if state["time_stands"] or not state["device"]["connected"]:
-                    return
             except NobodyThere:
                 return
+            if state["time_stands"] or (not state["device"]["connected"] and now > reconnected_by):
+                return
             time.sleep(_LOOK_S)
+            now = time.monotonic()
 
     def close(self) -> None:
         """Close what is open."""
