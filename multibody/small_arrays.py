@@ -2,7 +2,8 @@
 
 numba puts a test into each index for Python's a[-1], the last one. No kernel has such indices: an index below
 0 would be a mistake in any of them. And loops of three, six or nine turns only lose by code for long ones.
-Together that is a quarter of a kernel's time.
+Together that is a quarter of a kernel's time. A numba that has its inner parts elsewhere compiles the same
+kernels slower, and as right. NUMBA_BOUNDSCHECK=1 finds a mistake.
 """
 
 import contextlib
@@ -24,9 +25,13 @@ def _as_it_is(_builder: Any, index: Any, _size: Any) -> Any:
 @contextlib.contextmanager
 def for_small_arrays() -> Iterator[None]:
     """What numba compiles meanwhile does not wrap indices and does not vectorise loops."""
-    wrapping, vectorising = _slicing.fix_index, _config.LOOP_VECTORIZE
-    _slicing.fix_index, _config.LOOP_VECTORIZE = _as_it_is, 0
+    wrapping, vectorising = getattr(_slicing, "fix_index", None), _config.LOOP_VECTORIZE
+    _config.LOOP_VECTORIZE = 0
+    if wrapping is not None:
+        _slicing.fix_index = _as_it_is
     try:
         yield
     finally:
-        _slicing.fix_index, _config.LOOP_VECTORIZE = wrapping, vectorising
+        _config.LOOP_VECTORIZE = vectorising
+        if wrapping is not None:
+            _slicing.fix_index = wrapping
