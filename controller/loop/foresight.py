@@ -12,7 +12,10 @@ the end of the period before; without it a₁ would lack the third order in what
 
 The workspace `near` keeps the terms of the motion where a₂ was taken: next to the state of the next tick. Its
 estimate finds the rows and their factors there (meeting.py), and its a₀ differs from a₂ by what the effort
-changed, v̇ += Λ (Λ' M Λ)⁻¹ Λ' Δτ. So a tick evaluates the dynamics twice, not four times.
+changed, v̇ += Λ (Λ' M Λ)⁻¹ Λ' Δτ. The workspace `ahead` keeps those
+where the law was evaluated, half a period into the present hold: a₁ differs from what its factors give by
+round-off alone, one step of Newton's method from a₀ + T/2 j and the multipliers of a₂. So the rows are
+factored twice a tick, and the dynamics evaluated three times.
 """
 
 from __future__ import annotations
@@ -36,25 +39,36 @@ from multibody.compiling import (
     part,
     void,
 )
-from multibody.constrained import free_forces, least_motion, motion_terms, projected
+from multibody.constrained import free_forces, least_motion, motion_in_basis, motion_terms, projected
 from multibody.constrained_steps import constrained_rk4
+from multibody.dynamics import dynamics
 from multibody.layout import (
     BASIS,
     EFFORT,
+    LOST,
+    MULTIPLIERS,
+    N_ROWS,
     NV,
     RANK,
     RANKING,
     REDUCED,
+    RIGHT_SIDE,
+    ROW_SCALE,
     SECOND,
     SHIFT,
     SUM_V,
     VDOT,
+    A,
+    B,
+    M,
     Q,
     V,
 )
 from multibody.linear import cholesky_solve
+from multibody.rank import particular
 from multibody.rotations import go
-from multibody.views import block, copy, fill, vector
+from multibody.rows import constraint_rows
+from multibody.views import block, copy, fill, matrix, vector
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -78,6 +92,33 @@ def under(t: Integers, w: Floats, effort: Floats) -> None:
     copy(effort, before)
 
 
+@part
+def next_to(p: Floats, t: Integers, w: Floats, multipliers: Floats, guess: Floats, vdot: Floats) -> None:
+    """vdot (nv) at the state of w, by the factors and the basis that w has of a state close by.
+
+    One step of Newton's method from a guess of it and of the multipliers (rows): of their errors, that share
+    is left by which the two states differ.
+    """
+    dynamics(p, t, w)
+    constraint_rows(p, t, w)
+    nv, mass, rows, missing = t[NV], matrix(t, w, M, t[NV]), matrix(t, w, A, t[NV]), vector(t, w, RIGHT_SIDE)
+    b, force, scale = vector(t, w, B), vector(t, w, SHIFT), vector(t, p, ROW_SCALE)
+    free_forces(t, w, force)
+    for c in range(nv):
+        for d in range(nv):
+            force[c] -= mass[c, d] * guess[d]
+    for i in range(t[N_ROWS]):
+        rest = b[i]
+        for c in range(nv):
+            rest -= rows[i, c] * guess[c]
+            force[c] += rows[i, c] * multipliers[i]
+        missing[i] = scale[i] * rest
+    particular(p, t, w, missing, vdot)
+    motion_in_basis(t, w, nv - int(vector(t, w, RANKING)[RANK]), force, vdot)
+    for c in range(nv):
+        vdot[c] += guess[c]
+
+
 _NOW, _NEAR, _AHEAD, _MOTOR, _FELT = range(2, 7)
 
 
@@ -92,7 +133,7 @@ def foresee_closed(bundle: Integers, sent: Floats, stands: bool, period: float, 
 
     bundle: `outlook`. The efforts sent and the forces felt (nv) act meanwhile. stands: whether near has the
     terms of the motion next to now already. It then has those next to its own state, with the constraints'
-    multipliers.
+    multipliers. ahead is then what this kernel left a period ago, or the law after it.
     """
     p, t, now = reals(bundle, 0), wholes(bundle, 1), reals(bundle, _NOW)
     near, ahead = reals(bundle, _NEAR), reals(bundle, _AHEAD)
@@ -119,9 +160,14 @@ def foresee_closed(bundle: Integers, sent: Floats, stands: bool, period: float, 
         ahead_v[c] = v[c] + 0.5 * period * (first[c] + 0.25 * period * jerk[c])
     go(t, ahead_q, v, first, mean, 0.5 * period)
     copy(effort, vector(t, ahead, EFFORT))
-    motion_terms(p, t, ahead)
-    free_forces(t, ahead, vector(t, ahead, SHIFT))
-    least_motion(p, t, ahead, vector(t, ahead, SHIFT), middle)
+    if stands and beyond == 0.5 * period and vector(t, ahead, RANKING)[LOST] == 0.0:
+        for c in range(nv):
+            near_vdot[c] = first[c] + 0.5 * period * jerk[c]
+        next_to(p, t, ahead, vector(t, near, MULTIPLIERS), near_vdot, middle)
+    else:
+        motion_terms(p, t, ahead)
+        free_forces(t, ahead, vector(t, ahead, SHIFT))
+        least_motion(p, t, ahead, vector(t, ahead, SHIFT), middle)
 
     copy(q, near_q)
     for c in range(nv):
