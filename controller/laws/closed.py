@@ -24,7 +24,6 @@ from multibody.compiling import (
     INTEGERS,
     MATRIX,
     ON_MECHANISM,
-    PARAMETERS,
     TOPOLOGY,
     VECTOR,
     float64,
@@ -104,20 +103,21 @@ def closed_acceleration(
     return ratio
 
 
-_MOTOR, _MOST, _PRELOAD, _SCRATCH, _TOLD, _PIVOTS, _ROOM = range(7)
-_LAW = (PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, *(VECTOR,) * 3, FLAGS, float64, float64)
+_MOTOR, _MOST, _PRELOAD, _SCRATCH, _TOLD, _PIVOTS, _ROOM = range(3, 10)
 
 
-@kernel(float64(*_LAW, BUNDLE, VECTOR))
+@kernel(float64(BUNDLE, INTEGERS, *(VECTOR,) * 3, FLAGS, float64, float64, VECTOR))
 def closed_inverse_dynamics(
-    p: Floats, t: Integers, w: Floats, index: Integers, theta: Floats, velocity: Floats, acceleration: Floats,
-    wraps: NDArray[np.bool_], omega: float, zeta: float, bundle: Integers, force: Floats,
+    bundle: Integers, index: Integers, theta: Floats, velocity: Floats, acceleration: Floats,
+    wraps: NDArray[np.bool_], omega: float, zeta: float, force: Floats,
 ) -> float:  # fmt: skip
     """After `evaluate_motion`: `wanted_acceleration`, `closed_acceleration` and `drive`, one after the other.
 
-    bundle: (motor, most, preload, scratch, told) as of `drive`, pivots (k), and room for two vectors (nv),
-    two (k) and a matrix (k × k). Returns the smallest pivot ratio of J Λ; force is written from 1e-12 on.
+    bundle: (p, t, w), (motor, most, preload, scratch, told) as of `drive`, pivots (k), and room for two
+    vectors (nv), two (k) and a matrix (k × k). Returns the smallest pivot ratio of J Λ; force is written from
+    1e-12 on.
     """
+    p, t, w = reals(bundle, 0), wholes(bundle, 1), reals(bundle, 2)
     motor, most, preload = wholes(bundle, _MOTOR), reals(bundle, _MOST), reals(bundle, _PRELOAD)
     scratch, told, room = reals(bundle, _SCRATCH), reals(bundle, _TOLD), reals(bundle, _ROOM)
     pivots = wholes(bundle, _PIVOTS)
@@ -184,17 +184,21 @@ class ClosedInverseDynamics:
         self._motors = motors
         nv, k = machine.mechanism.nv, machine.freedoms
         room = np.zeros(2 * nv + 2 * k + k * k)
-        drives = (motors.index, motors.most, motors.preload, motors.scratch, motors.told)
-        self._bundle = Bundle(*drives, np.zeros(k, np.int64), room)
+        self._drives = (motors.index, motors.most, motors.preload, motors.scratch, motors.told)
+        self._rest = (np.zeros(k, np.int64), room)
+        self._ahead: Workspace | None = None
+        """The workspace that the bundle is for."""
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
         """See `Law`."""
         motors = self._motors
         if len(reference.index) != motors.freedoms:
             return 0.0
+        if ahead is not self._ahead:
+            self._ahead, self._bundle = ahead, Bundle(*ahead.arguments, *self._drives, *self._rest)
         ratio: float = closed_inverse_dynamics(
-            *ahead.arguments, reference.index, reference.theta, reference.velocity, reference.acceleration,
-            self._wraps, self._omega, self._zeta, self._bundle.words, force,
+            self._bundle.words, reference.index, reference.theta, reference.velocity, reference.acceleration,
+            self._wraps, self._omega, self._zeta, force,
         )  # fmt: skip
         if ratio >= 1e-12:
             motors.tell(force)

@@ -12,10 +12,9 @@ the end of the period before; without it a₁ would lack the third order in what
 
 The workspace `near` keeps the terms of the motion where a₂ was taken: next to the state of the next tick. Its
 estimate finds the rows and their factors there (meeting.py), and its a₀ differs from a₂ by what the effort
-changed, v̇ += Λ (Λ' M Λ)⁻¹ Λ' Δτ. The workspace `ahead` keeps those
-where the law was evaluated, half a period into the present hold: a₁ differs from what its factors give by
-round-off alone, one step of Newton's method from a₀ + T/2 j and the multipliers of a₂. So the rows are
-factored twice a tick, and the dynamics evaluated three times.
+changed, v̇ += Λ (Λ' M Λ)⁻¹ Λ' Δτ. The workspace `ahead` keeps the factors where the law looked: half a period
+into the present hold. There a₁ is found by one step of Newton's method with them, from a₀ + T/2 j and the
+multipliers of a₂, as exactly as with its own. So a tick factors the rows twice.
 """
 
 from __future__ import annotations
