@@ -95,7 +95,7 @@ def draw(chart: Chart) -> Markup:
         "svg",
         element("title", f"{chart.title}: {chart.y_label} over {chart.x_label}"),
         frame(x, y, chart.x_label, chart.y_label),
-        *(_moment(moment, x) for moment in chart.moments),
+        *(_moment(moment, x, level) for level, moment in enumerate(chart.moments)),
         *(_limit(limit, y) for limit in chart.limits),
         *(_line(line, x, y) for line in chart.lines),
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
@@ -142,7 +142,8 @@ def _limit(limit: Limit, y: Axis) -> Markup:
     )
 
 
-def _moment(moment: Moment, x: Axis) -> Markup:
+def _moment(moment: Moment, x: Axis, level: int) -> Markup:
+    """A line and its word, each word a little higher than the one before: they may be close together."""
     at = _place(x.at(moment.x))
     late = at > (LEFT + RIGHT) / 2
     return join(
@@ -151,7 +152,7 @@ def _moment(moment: Moment, x: Axis) -> Markup:
             "text",
             moment.label,
             x=at + (-3 if late else 3),
-            y=BOTTOM - 5,
+            y=BOTTOM - 5 - 11 * level,
             class_="label end" if late else "label",
         ),
     )

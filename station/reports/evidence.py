@@ -14,6 +14,7 @@ from station.log_file import Ticks
 from station.reports.energy import Energy, balance
 from station.reports.following import Followed, followed
 from station.reports.logs import Logs, has_clock, latencies_us, periods_us
+from station.reports.struck import Struck, struck
 from station.testing.collected import TestFindings
 
 Floats = NDArray[np.float64]
@@ -50,6 +51,7 @@ class Evidence:
 
     motions: list[Followed] = field(default_factory=list)
     energies: list[Energy] = field(default_factory=list)
+    struck: list[Struck] = field(default_factory=list)
     closures: Closures | None = None
     timing: Timing | None = None
 
@@ -88,7 +90,7 @@ class Evidence:
 
 def evidence(machine: Machine, tests: Sequence[TestFindings], logs: Logs) -> Evidence:
     """Reads the logs that the tests name. What is not there is left out."""
-    found = Evidence()
+    found = Evidence(struck=struck(machine, tests, logs))
     for test in tests:
         if test.injected or test.faults:
             continue

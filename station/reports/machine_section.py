@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from station.reports.chart import Chart, Limit, Line, figure
+from station.reports.chart import Chart, Limit, Line, Moment, figure
 from station.reports.energy import Energy
 from station.reports.evidence import Closures, Timing
 from station.reports.following import Coordinate, Followed
@@ -14,7 +14,8 @@ from station.reports.histogram import histogram
 from station.reports.markup import Markup, element
 from station.reports.quantities import amount, digits, scale
 from station.reports.report import MachineReport, quantiles
-from station.reports.tables import faults, requirements
+from station.reports.struck import Struck
+from station.reports.tables import faults, injected, requirements
 
 _HUES = 6
 
@@ -58,7 +59,37 @@ def _faults(report: MachineReport) -> list[Markup]:
     units = {} if machine is None else {m.name: "rad" if m.is_angle else "m" for m in machine.joints}
     period_s = float(report.facts.get("period_s", 0.001))
     table = faults(report.tests, units, period_s)
-    return [] if table is None else [element("h3", "Faults"), table]
+    if table is None:
+        return []
+    charts = [_around(each) for each in report.evidence.struck]
+    pictures = [element("div", *charts, class_="charts")] if charts else []
+    return [element("h3", "Faults"), table, *pictures]
+
+
+def _around(one: Struck) -> Markup:
+    """The joint concerned around an injected fault: its velocity, with what happened when."""
+    factor, shown = scale(float(np.nanmax(np.abs(one.velocity), initial=0.0)), one.unit)
+    time_ms = 1e3 * one.time_s
+    lines = [Line("from states", time_ms, one.velocity * factor, 1)]
+    if np.isfinite(one.predicted).any():
+        lines.append(Line("predicted", time_ms, one.predicted * factor, 2, dashed=True))
+    moments = [Moment(0.0, "injected")]
+    if np.isfinite(one.detected_s):
+        moments.append(Moment(1e3 * one.detected_s, "detected"))
+    if np.isfinite(one.at_rest_s) and 1e3 * one.at_rest_s <= time_ms[-1]:
+        moments.append(Moment(1e3 * one.at_rest_s, "at rest"))
+    note = f"{one.found or 'borne by design'}: {one.requirement}"
+    title = "".join(str(part) for part in injected(one.injected)[:1])
+    return figure(
+        Chart(
+            title,
+            "time since the injection / ms",
+            f"velocity of {one.joint} / {shown}",
+            tuple(lines),
+            moments=tuple(moments),
+            note=note,
+        )
+    )
 
 
 def _motions(report: MachineReport) -> list[Markup]:

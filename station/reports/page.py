@@ -111,7 +111,7 @@ def _rig(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     for key, value in facts.items():
         if isinstance(value, Mapping):
             rows += [(f"{key.replace('_', ' ')}, {part}", str(told)) for part, told in value.items()]
-        elif value not in (None, ""):
+        elif value not in (None, "", [], ()):
             rows.append((key.replace("_", " "), str(value)))
     return rows
 

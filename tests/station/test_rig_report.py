@@ -17,10 +17,12 @@ from station.cli.rig import compare
 from station.reports.chart import BINS, thinned
 from station.reports.compare import NoReport, differences, read_report
 from station.reports.junit import junit
+from station.reports.logs import Logs
 from station.reports.page import page
 from station.reports.provenance import provenance, without_folders, without_paths
 from station.reports.quantities import amount
 from station.reports.report import MachineReport, Report
+from station.reports.struck import struck
 from station.reports.written import Written, write_report
 from tests.station.rig_results import clocked_log, findings, reported, short_log
 
@@ -113,9 +115,23 @@ def test_what_was_followed_is_drawn_from_the_log_with_its_limit(lockstep: Machin
     assert energy.exchanged > 1e-3
     assert np.abs(energy.left_over).max() < 1e-9 * energy.exchanged, "the sensors of the SCARA are ideal"
     shown = Page(page(Report([lockstep], provenance([], 1.0))))
-    assert shown.tags.count("svg") == 4
+    assert shown.tags.count("svg") == 5, "one of them around the fault that is borne"
     assert "time / s" in shown.text
     assert "limit 1\u202fmrad" in shown.text
+
+
+def test_around_a_fault_the_joint_concerned_is_drawn_with_what_happened_when(folder: Path) -> None:
+    tests = findings(short_log(SCARA, folder / "around"), "shoulder")
+    bias, drop = tests[1], tests[2]
+    bias.spans = list(drop.spans)
+    [found, borne] = struck(SCARA, [bias, drop], Logs(folder))
+    assert (found.joint, found.found, found.unit) == ("elbow", "SENSOR_DISAGREES", "rad/s")
+    assert 0.0 < found.detected_s < found.at_rest_s
+    assert found.time_s[0] < 0.0 < found.time_s[-1]
+    assert np.isfinite(found.velocity).all()
+    assert not np.isfinite(found.predicted).any()
+    assert borne.found == ""
+    assert np.isnan(borne.detected_s)
 
 
 def test_with_a_clock_there_are_histograms(folder: Path) -> None:
@@ -127,7 +143,7 @@ def test_with_a_clock_there_are_histograms(folder: Path) -> None:
     assert np.median(timing.period_us) == 1000.0
     assert timing.latency_us.max() == pytest.approx(80.0)
     shown = Page(page(Report([made], provenance([], 1.0))))
-    assert shown.tags.count("svg") == 6
+    assert shown.tags.count("svg") == 7
     assert "latency, state to command" in shown.text
     assert "no clock" not in shown.text
 
