@@ -200,7 +200,8 @@ def _setting(key: str, value: Any) -> str:
     """A number of a time line with its unit, which the key's end says: "by 0.01 rad"."""
     unit = next((unit for end, unit in _UNITS.items() if key.endswith(end)), "")
     if not unit or not isinstance(value, (int, float)):
-        return f"{key.replace('_', ' ')} {value}"
+        shown = f"{value:g}" if isinstance(value, float) else value
+        return f"{key.replace('_', ' ')} {shown}"
     what = key.removesuffix(next(end for end in _UNITS if key.endswith(end))).replace("_", " ").strip()
     return f"{what} {value:g}{THIN}{unit}".strip()
 
