@@ -149,6 +149,10 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
         _check(RigRun(("nowhere.py::test_x",)))
     with pytest.raises(Misuse, match="no suite 'odd' ships"):
         _check(RigRun((), suite="odd"))
+    for given in ({"plant": "htp://x"}, {"controller": "tcp://:"}):
+        with pytest.raises(Misuse, match=f"--{next(iter(given))}: .* is no endpoint"):
+            _check(RigRun((), **given))
+    _check(RigRun((), controller="none"))
     for configs, every in (([], False), (["scara"], True)):
         with pytest.raises(Misuse, match="say which machine"):
             _machines(configs, every, attached=False)
