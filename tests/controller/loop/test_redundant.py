@@ -86,7 +86,8 @@ def test_motors_that_cannot_follow_slow_the_goal_down_on_its_path(name: str) -> 
 def with_motors_everywhere(machine: Machine) -> Machine:
     names = enumerate(machine.mechanism.joint_names)
     every = tuple(replace(machine.motors[0], joint=name, index=index) for index, name in names)
-    return replace(machine, motors=every)
+    settings = replace(machine.controller, preload=machine.controller.preload[:1] * len(every))
+    return replace(machine, motors=every, controller=settings)
 
 
 def followed_without_a_hold(machine: Machine) -> np.ndarray:
