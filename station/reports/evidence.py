@@ -33,16 +33,15 @@ class Timing:
 
 @dataclass(frozen=True, eq=False)
 class Closures:
-    """Largest residual of the closures over all ticks of all runs, one run after another.
-
-    marks: where a fault was injected (s).
-    """
+    """Residual of the closures over all ticks of all runs, one run after another, also between the tests."""
 
     time_s: Floats
     residual: Floats
     limit: float
+    recorded: Floats
+    """Those of the tests' records: the same in two runs of the tests."""
     moved: Floats
-    """The residuals of tests in which nothing was injected."""
+    """Those of tests in which nothing was injected."""
 
 
 @dataclass
@@ -82,7 +81,7 @@ class Evidence:
         if self.closures is not None:
             told["closure_residual"] = {
                 "max_without_injection": float(self.closures.moved.max(initial=0.0)),
-                "max": float(np.nanmax(self.closures.residual)),
+                "max": float(np.nanmax(self.closures.recorded, initial=0.0)),
                 "limit": self.closures.limit,
             }
         return told
@@ -117,15 +116,15 @@ def _logs_of(tests: Sequence[TestFindings]) -> list[str]:
 def _closures(machine: Machine, tests: Sequence[TestFindings], logs: Logs, runs: Sequence[Ticks]) -> Closures:
     residual = np.concatenate([run.table["closure_residual"] for run in runs])
     time_s = machine.controller.period_s * np.arange(len(residual), dtype=np.float64)
-    calm = [
-        ticks.table["closure_residual"]
+    told = [
+        (ticks.table["closure_residual"], not test.injected and not test.faults)
         for test in tests
-        if not test.injected and not test.faults
         for span in test.spans
         if (ticks := logs.span(span)) is not None
     ]
-    moved = np.concatenate(calm) if calm else np.zeros(0)
-    return Closures(time_s, residual, machine.controller.estimator.closure_residual_max, moved)
+    recorded = np.concatenate([np.zeros(0), *(values for values, _ in told)])
+    moved = np.concatenate([np.zeros(0), *(values for values, calm in told if calm)])
+    return Closures(time_s, residual, machine.controller.estimator.closure_residual_max, recorded, moved)
 
 
 def _timing(runs: Sequence[Ticks]) -> Timing:

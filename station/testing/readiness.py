@@ -16,6 +16,7 @@ AT_HOME: Final = 1e-4
 SPAN_S: Final = 0.5
 """So long is waited before a fault that would not clear is tried again."""
 _PATIENCE_S: Final = 30.0
+_MOST_REFUSALS: Final = 20
 
 
 class NotReady(RuntimeError):
@@ -75,8 +76,8 @@ def _brake(rig: RecordedRig) -> None:
 
 def _activate(rig: RecordedRig) -> None:
     """From whatever state to active."""
-    deadline = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < deadline:
+    deadline, refused = time.monotonic() + _PATIENCE_S, 0
+    while time.monotonic() < deadline and refused < _MOST_REFUSALS:
         rig.recorder.come_to_rest()
         state = rig.state
         if state["state"] == "active" and state["goal"] is None:
@@ -86,10 +87,11 @@ def _activate(rig: RecordedRig) -> None:
         except RequestError as error:
             if error.code not in (RequestCode.NOT_CLEARED, RequestCode.WRONG_STATE):
                 raise
+            refused += 1
             rig.pass_time(SPAN_S)  # causes that are counted over a span of time pass with it
     state = rig.state
     why = f" ({state['fault']['name']}: {state['fault']['text']})" if state["fault"] is not None else ""
-    raise NotReady(f"it is {state['state']}{why} after {_PATIENCE_S:g} s")
+    raise NotReady(f"it stays {state['state']}{why}")
 
 
 def _step(rig: RecordedRig, state: str) -> None:
