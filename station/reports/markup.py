@@ -41,3 +41,12 @@ def join(*content: Content) -> Markup:
             if each is not None
         )
     )
+
+
+def prose(text: str) -> Markup:
+    """A sentence in which `this` is code."""
+    words, opened, rest = text.partition("`")
+    code, closed, after = rest.partition("`")
+    if not (opened and closed):
+        return join(text)
+    return join(words, element("code", code), prose(after))

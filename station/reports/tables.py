@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from station.reports.markup import Markup, element
+from station.reports.markup import Markup, element, prose
 from station.reports.quantities import DASH, THIN, amount
 from station.testing.collected import FaultSeen, Number, TestFindings, Tolerated, Verdict
 
@@ -52,7 +52,7 @@ def requirements(tests: Sequence[TestFindings]) -> Markup:
 
 
 def _requirement(test: TestFindings) -> list[Markup | str]:
-    parts: list[Markup | str] = [test.requirement, element("small", test.node, class_="mono")]
+    parts: list[Markup | str] = [prose(test.requirement), element("small", test.node, class_="mono")]
     if test.reason:
         parts.append(element("p", test.reason, class_="reason"))
     if test.numbers:

@@ -18,6 +18,7 @@ from station.reports.chart import BINS, thinned
 from station.reports.compare import NoReport, differences, read_report
 from station.reports.junit import junit
 from station.reports.logs import Logs
+from station.reports.markup import prose
 from station.reports.page import page
 from station.reports.provenance import provenance, without_folders, without_paths
 from station.reports.quantities import amount
@@ -254,3 +255,8 @@ def test_folders_of_this_computer_are_left_out() -> None:
     assert without_folders("/home/me/tests/test_a.py") == "test_a.py"
     assert without_folders("tcp://127.0.0.1:5555") == "tcp://127.0.0.1:5555"
     assert without_paths(f"{Path.home()}/x.py at 0x7f00, /tmp/abc/y.py") == "x.py at 0x…, …/y.py"
+
+
+def test_words_of_code_in_a_sentence_are_set_as_code() -> None:
+    assert prose("`stop` from <anybody>") == "<code>stop</code> from &lt;anybody&gt;"
+    assert prose("half a ` tick") == "half a ` tick"

@@ -49,7 +49,7 @@ def test_bears_noise(rig: RigUnderTest) -> None:
 
 
 def test_bears_coarse_steps(rig: RigUnderTest) -> None:
-    """An encoder with steps of a hundredth of the path tolerance does."""
+    """An encoder with steps of a hundredth of the path tolerance is borne."""
     sensor = sensor_of(rig)
     step = 0.01 * tolerance(rig, sensor)
     record = struck(rig, {"sensor": "quantise", "of": sensor.joint, f"step_{unit_of(sensor)}": step})
