@@ -23,11 +23,10 @@ from multibody.kinematics import kinematics
 from multibody.layout import AXES, CONTACT_FORCE, CONTACTS, POINT_AXES, POINTS
 from multibody.vectors import combine, dot, load
 from multibody.views import matrix, table
+from plant.layout import PlantArrays
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Plant = tuple[Floats, Integers, Floats, Integers, Floats]
-"""Parameters, topology and workspace of the mechanism, and the plant's own numbers (`plant.layout`)."""
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, INTEGERS, INTEGERS, VECTOR))
@@ -64,7 +63,7 @@ class Touch:
         self._in_body = np.array([sensor.frame == "body" for sensor in sensors], np.int64)
         self._first = np.array([sensor.first for sensor in sensors], np.int64)
 
-    def look(self, plant: Plant, measured: Floats) -> None:
+    def look(self, plant: PlantArrays, measured: Floats) -> None:
         """Writes what they measure of the plant's state."""
         p, t, w, _, _ = plant
         sense_forces(p, t, w, self._contact, self._in_body, self._first, measured)
@@ -90,7 +89,7 @@ class ForceSensing:
 
             self._cells = LoadCells(machine, bearing)
 
-    def look(self, plant: Plant, mode: int) -> None:
+    def look(self, plant: PlantArrays, mode: int) -> None:
         """Samples the sensors at the plant's state; `mode`: what acted in the last period."""
         measured = self.measured
         if self._touch is not None:

@@ -71,6 +71,8 @@ _END = _next
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+PlantArrays = tuple[Floats, Integers, Floats, Integers, Floats]
+"""Parameters, topology and workspace of the mechanism, and the plant's own numbers (s, b)."""
 
 
 def lay_out(machine: Machine) -> tuple[Integers, Floats]:

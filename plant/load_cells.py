@@ -8,7 +8,6 @@ determined where rows depend on others; then it is the shortest multipliers, as 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +18,7 @@ from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, VECTOR, 
 from multibody.formulations import constrained_forward_dynamics
 from multibody.layout import EFFORT, MULTIPLIERS
 from multibody.views import table, vector
-from plant.layout import BRAKE, DAMP, IMPULSE, LAST_STEP, MOTOR_AT, MOTORS
-
-if TYPE_CHECKING:
-    from plant.force_sensing import Plant
+from plant.layout import BRAKE, DAMP, IMPULSE, LAST_STEP, MOTOR_AT, MOTORS, PlantArrays
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -62,7 +58,7 @@ class LoadCells:
         )
         self._buffer = machine.plant_mechanism.workspace().buffer
 
-    def look(self, plant: Plant, mode: int, measured: Floats) -> None:
+    def look(self, plant: PlantArrays, mode: int, measured: Floats) -> None:
         """Writes what they measure of the plant's state, which stays as it is."""
         p, t, w, s, b = plant
         np.copyto(self._buffer, w)
