@@ -45,13 +45,19 @@ def in_lockstep(name: str, plant: list[str], config: Path, log: Path) -> Iterato
             yield ask
 
 
-def test_a_collision_in_lockstep_stops_the_machine_and_can_be_backed_out_of(tmp_path: Path) -> None:
+@contextmanager
+def before_a_wall(folder: Path, section: str) -> Iterator[Callable[..., Any]]:
+    """The five-bar with this section `shadow`, in whose way there is a wall; the log is in folder/log."""
     text = shipped_path("five_bar").read_text()
-    config, walled = tmp_path / "five_bar.yaml", tmp_path / "walled.yaml"
-    config.write_text(text + "shadow: {on_exceeded: stop}\n")
+    config, walled = folder / "five_bar.yaml", folder / "walled.yaml"
+    config.write_text(text + f"shadow: {section}\n")
     walled.write_text(text + WALL)
-    log = tmp_path / "log"
-    with in_lockstep("five_bar", [str(walled)], config, log) as ask:
+    with in_lockstep("five_bar", [str(walled)], config, folder / "log") as ask:
+        yield ask
+
+
+def test_a_collision_in_lockstep_stops_the_machine_and_can_be_backed_out_of(tmp_path: Path) -> None:
+    with before_a_wall(tmp_path, "{on_exceeded: stop}") as ask:
         ask("enable")
         assert ask("move", target={"x": 0.06, "y": 0.2})["name"] == "MODEL_DIFFERENCE"
         assert ask("state")["state"] == "active"
@@ -60,7 +66,7 @@ def test_a_collision_in_lockstep_stops_the_machine_and_can_be_backed_out_of(tmp_
         assert ask("move", target={"x": 0.0, "y": 0.2})["name"] == "SUCCESSFUL"
         ask("advance", ticks=300)
         assert ask("status")["shadow"]["restarts"] == 0
-    told, orders, order = log_of(log)
+    told, orders, order = log_of(tmp_path / "log")
     assert [event["event"] for event in told] == ["shadow.exceeded", "shadow.over"]
     assert told[1]["since_s"] == told[0]["time_s"]
     assert orders[0] == told[0]["tick"] + REACTS_AFTER
@@ -68,12 +74,8 @@ def test_a_collision_in_lockstep_stops_the_machine_and_can_be_backed_out_of(tmp_
 
 
 def test_energy_beyond_its_threshold_is_a_fault_where_the_file_says_so(tmp_path: Path) -> None:
-    text = shipped_path("five_bar").read_text()
-    config, walled = tmp_path / "five_bar.yaml", tmp_path / "walled.yaml"
-    config.write_text(text + "shadow: {on_exceeded: fault, effort_share: null, energy_threshold_J: 0.005}\n")
-    walled.write_text(text + WALL)
-    log = tmp_path / "log"
-    with in_lockstep("five_bar", [str(walled)], config, log) as ask:
+    reacts = "{on_exceeded: fault, effort_share: null, energy_threshold_J: 0.005}"
+    with before_a_wall(tmp_path, reacts) as ask:
         ask("enable")
         result = ask("move", target={"x": 0.06, "y": 0.2})
         assert (result["name"], "the energy" in result["text"]) == ("FAULT", True), result
@@ -82,7 +84,7 @@ def test_energy_beyond_its_threshold_is_a_fault_where_the_file_says_so(tmp_path:
         ask("recover")
         ask("enable")
         assert ask("move", target={"x": 0.0, "y": 0.2})["name"] == "SUCCESSFUL"
-    told, (order, *_), _ = log_of(log)
+    told, (order, *_), _ = log_of(tmp_path / "log")
     assert (told[0]["kind"], told[0]["action"]) == ("energy", "fault")
     assert abs(told[0]["value"]) > 0.005
     assert order == told[0]["tick"] + REACTS_AFTER

@@ -15,6 +15,7 @@ from controller.trajectories.planner import plan
 from controller.trajectories.start import Start
 from machine import Machine, load
 from machine.catalogue import shipped_path
+from multibody import layout
 from multibody.compliance import Plane
 from tests.controller.loop.in_process import InProcess, Sample
 
@@ -72,6 +73,15 @@ class PressingRig(InProcess):
             normal = way / np.linalg.norm(way)
         rate = float(normal @ work.point_velocity[0])
         return max(0.0, -contact.stiffness_N_m * gap - contact.damping_N_s_m * rate)
+
+    def carry_away(self, by_m: np.ndarray) -> None:
+        """The surface of the first contact is elsewhere of a sudden (3, in the world), and felt no more."""
+        simulator, work = self.simulator, self.simulator.work
+        parameters, at = work.parameters.copy(), int(work.topology[layout.SURFACES])
+        parameters[at : at + 3] += by_m
+        simulator._arguments = (parameters, *simulator._arguments[1:])
+        simulator._force_sensing.measured[:] = 0.0
+        work.parameters = parameters
 
     def to_the_end(self, most_s: float = 20.0) -> tuple[list[Sample], np.ndarray]:
         """Ticks until the goal ends: samples, and the true force at each."""

@@ -9,7 +9,6 @@ from controller.laws import LawKind
 from controller.loop.goals import GoalStatus
 from controller.loop.states import State
 from controller.orders import OrderKind, OrderOutcome
-from multibody import layout
 from protocol.codes import ResultCode
 from protocol.errors import RequestError
 from tests.controller.loop.pressing_rig import HEAVIER, PressingRig, polisher
@@ -89,13 +88,8 @@ def test_contact_that_is_lost_stops_the_motion_on_its_path(rig: PressingRig) -> 
     rig.touch(20.0)
     rig.circle(seconds=2.0)
     rig.run(0.6)
-    work = rig.simulator.work
-    surfaces = work.parameters.copy()
-    at = int(work.topology[layout.SURFACES])
-    surfaces[at : at + 3] -= 0.1 * surfaces[at + 3 : at + 6]  # the table is gone, 100 mm further down
-    rig.simulator._arguments = (surfaces, *rig.simulator._arguments[1:])
-    rig.simulator._force_sensing.measured[:] = 0.0
-    work.parameters = surfaces
+    normal = rig.machine.plant_mechanism.contacts[0].surface.normal
+    rig.carry_away(-0.1 * np.asarray(normal))  # 100 mm further down
     samples, _ = rig.to_the_end()
     assert samples[-1]["goal_code"] == ResultCode.CONTACT_LOST
     assert rig.supervisor.state is State.ACTIVE

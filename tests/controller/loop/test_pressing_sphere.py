@@ -12,7 +12,6 @@ from controller.loop.states import State
 from controller.orders import OrderOutcome
 from machine import Machine, load
 from machine.catalogue import shipped_path
-from multibody import layout
 from multibody.compliance import Sphere
 from protocol.codes import ResultCode
 from tests.controller.loop.pressing_rig import PressingRig
@@ -93,7 +92,6 @@ def test_a_dome_is_touched_followed_and_let_go(tmp_path: Path, source: str, ball
     assert rig.law is LawKind.HYBRID
 
     assert rig.circle()["order_outcome"] == OrderOutcome.DONE
-    heights = []
     samples, forces = rig.to_the_end()
     heights = [each["coordinate"][machine.mechanism.coordinate_index("lift")] for each in samples]
     assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL
@@ -114,12 +112,7 @@ def test_a_dome_that_goes_away_is_told_and_stops_the_motion(rig: OnTheDome) -> N
     rig.touch(20.0)
     rig.circle(seconds=2.0)
     rig.run(0.6)
-    work = rig.simulator.work
-    surfaces = work.parameters.copy()
-    surfaces[int(work.topology[layout.SURFACES]) + 2] -= 0.1  # 100 mm further down
-    rig.simulator._arguments = (surfaces, *rig.simulator._arguments[1:])
-    rig.simulator._force_sensing.measured[:] = 0.0
-    work.parameters = surfaces
+    rig.carry_away(np.array([0.0, 0.0, -0.1]))
     samples, _ = rig.to_the_end()
     assert samples[-1]["goal_code"] == ResultCode.CONTACT_LOST
     assert rig.supervisor.state is State.ACTIVE
