@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from machine.constraint_base import CoordinateName
@@ -64,10 +64,10 @@ class Tolerance:
     following: float
 
 
-def check_tolerances(spec: TolerancesSpec, known: Iterable[str], document: Document) -> Iterator[Problem]:
+def check_tolerances(spec: TolerancesSpec, known: Collection[str], document: Document) -> Iterator[Problem]:
     """Yield what would brake a machine that is within its path tolerance."""
     place = ("controller", "tolerances")
-    for name in (None, *(name for name in spec.coordinates if name in set(known))):
+    for name in (None, *(name for name in spec.coordinates if name in known)):
         own = spec if name is None else spec.coordinates[name]
         here = place if name is None else (*place, "coordinates", name)
         tolerance = spec.of(name or "")
