@@ -39,7 +39,9 @@ _TEXT_BYTES = 1792
 _LINK_TEXT_AT = _TEXT_AT + _TEXT_BYTES
 _LINK_TEXT_BYTES = 1024
 _HOMING_AT = _LINK_TEXT_AT + _LINK_TEXT_BYTES
-_HOMING_BYTES = _PAGE - _HOMING_AT
+_HOMING_BYTES = 832
+_SIMULATION_AT = _HOMING_AT + _HOMING_BYTES
+_SIMULATION_BYTES = _PAGE - _SIMULATION_AT
 
 
 class SharedMismatch(Exception):
@@ -134,6 +136,16 @@ class Shared:
     def homing(self, content: str) -> None:
         fits = len(content.encode()) <= _HOMING_BYTES
         self._set_text(_HOMING_AT, _HOMING_BYTES, content if fits else "")
+
+    @property
+    def simulation(self) -> str:
+        """How a simulated plant computes its motion, as JSON; '' where nobody says."""
+        return self._text(_SIMULATION_AT, _SIMULATION_BYTES)
+
+    @simulation.setter
+    def simulation(self, content: str) -> None:
+        fits = len(content.encode()) <= _SIMULATION_BYTES
+        self._set_text(_SIMULATION_AT, _SIMULATION_BYTES, content if fits else "")
 
     def _text(self, at: int, size: int) -> str:
         return bytes(self._map[at : at + size]).rstrip(b"\0").decode(errors="replace")

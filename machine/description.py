@@ -104,6 +104,7 @@ class PlantSettings:
 
     period_s: float
     integrator: Literal["adaptive_rk4", "rk4", "semi_implicit", "gauss"]
+    formulation: Literal["projected", "minimal"]
     substeps: int
     command_timeout_periods: int
     on_timeout: Literal["brake", "damp", "zero"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from machine.bounds import GainBoundsSpec, PayloadSpec
 from machine.constraint_base import CoordinateName
 from machine.estimation import DisturbanceSpec, EstimatorSpec
-from machine.fields import Count, Name, Number, Section, entry
+from machine.fields import Count, Name, Number, Section, entry, wrong
 from machine.force_control import ForceSpec
 from machine.tolerances import TolerancesSpec
 
@@ -22,6 +22,11 @@ class PlantSpec(Section):
         "Method of integration; adaptive_rk4 divides its steps, into 64 parts at most, where motion is fast; "
         "gauss is implicit and loses no energy",
         default="adaptive_rk4",
+    )
+    formulation: Literal["projected", "minimal"] = entry(
+        "Equations of a simulated plant with constraints: projected onto the admitted motion, or minimal: "
+        "only independent coordinates are integrated, and switched where they become singular; not by gauss",
+        default="projected",
     )
     substeps: Count = entry("Steps of integration in a period", default=1, ge=1, le=1000)
     command_timeout_periods: Count = entry(
@@ -42,6 +47,18 @@ class PlantSpec(Section):
         '{"upper_arm.mass_kg": "+20%", "elbow.coulomb_N_m": 0.5}',
         default={},
     )
+
+    @model_validator(mode="after")
+    def _formulation_takes_the_integrator(self) -> PlantSpec:
+        if self.formulation == "minimal" and self.integrator == "gauss":
+            raise wrong(
+                "the method of Gauss cannot integrate minimal coordinates",
+                "minimal, with integrator gauss",
+                "with gauss: projected; with minimal: adaptive_rk4, rk4, semi_implicit",
+                "write formulation: projected, or integrator: adaptive_rk4",
+                ("formulation",),
+            )
+        return self
 
 
 class PreloadSpec(Section):

@@ -181,7 +181,7 @@ def _rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows)
         of_z(t, z, V_SUM),
         of_z(t, z, START_V),
     )
-    if not _begin(p, t, w, partition, z):
+    if not begin_minimal(p, t, w, partition, z):
         return False
     began, good, work = clock[0], True, 0.0
     fill(sum_x, 0.0)
@@ -211,7 +211,7 @@ def _rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows)
         vector(t, w, DRIVEN_WORK)[0] += work
         losses[2] += lost
     else:
-        _restore(t, w, z, began)
+        restore(t, w, z, began)
     return good
 
 
@@ -233,7 +233,7 @@ def minimal_semi_implicit(p: Rows, t: Integers, w: Rows, dt: float, partition: I
     """The first-order step v_I += dt v̇_I, x_I += dt v_I; False where projection made it."""
     v, vdot, clock, x = vector(t, w, V), vector(t, w, VDOT), vector(t, w, CLOCK), of_z(t, z, X)
     began, losses = clock[0], vector(t, w, LOSSES)
-    if _begin(p, t, w, partition, z):
+    if begin_minimal(p, t, w, partition, z):
         good = minimal_acceleration(p, t, w, partition, z)
         work = dt * _driven(p, t, w) if good else 0.0
         lost = dt * losses[0]
@@ -250,7 +250,7 @@ def minimal_semi_implicit(p: Rows, t: Integers, w: Rows, dt: float, partition: I
             vector(t, w, DRIVEN_WORK)[0] += work
             losses[2] += lost
             return True
-        _restore(t, w, z, began)
+        restore(t, w, z, began)
     partition[PROJECTED_STEPS] += 1
     vector(t, w, CHOICE)[1] = 1.0
     constrained_semi_implicit(p, t, w, dt)
@@ -258,8 +258,8 @@ def minimal_semi_implicit(p: Rows, t: Integers, w: Rows, dt: float, partition: I
 
 
 @kernel(boolean(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR))
-def _begin(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows) -> bool:
-    """All terms at the start, and the partition; returns False near a pose where branches meet."""
+def begin_minimal(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows) -> bool:
+    """Begin a step: all terms, and the partition. Returns False near a pose where branches meet."""
     constrained_terms(p, t, w)
     ranking = vector(t, w, RANKING)
     if ranking[LOST] > 0.0 or ranking[NEAR] > 0.0:
@@ -272,7 +272,8 @@ def _begin(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows) -> bool:
 
 
 @kernel(void(TOPOLOGY, BUFFER, VECTOR, float64))
-def _restore(t: Integers, w: Rows, z: Rows, began: float) -> None:
+def restore(t: Integers, w: Rows, z: Rows, began: float) -> None:
+    """Take a step back: q, v and the clock (s) as they were after `begin_minimal`."""
     copy(start_q(t, z), vector(t, w, Q))
     copy(of_z(t, z, START_V), vector(t, w, V))
     vector(t, w, CLOCK)[0] = began

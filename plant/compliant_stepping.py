@@ -18,8 +18,8 @@ from plant.stepping import look_back, resist, take_up
 
 
 @part
-def _parts(p: Rows, t: Integers, w: Rows, dt: float) -> int:
-    """Into how many parts a step is cut that follows what presses now."""
+def parts_of_step(p: Rows, t: Integers, w: Rows, dt: float) -> int:
+    """Number of equal parts into which a step of dt seconds is cut to follow what presses now."""
     dynamics(p, t, w)
     return max(1, math.ceil(min(quickest(p, t, w) * dt, 1.0 * MOST_PARTS)))
 
@@ -31,7 +31,7 @@ def advance_compliant(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode:
     last = dt
     for _ in range(s[SUBSTEPS]):
         if mode in (BRAKE, DAMP):
-            parts = _parts(p, t, w, dt)
+            parts = parts_of_step(p, t, w, dt)
             last = dt / parts
             for _ in range(parts):
                 resist(p, t, w, s, b, mode, last)
@@ -48,7 +48,7 @@ def advance_compliant_constrained(p: Rows, t: Integers, w: Rows, s: Integers, b:
     last = dt
     for _ in range(s[SUBSTEPS]):
         if mode in (BRAKE, DAMP):
-            parts = _parts(p, t, w, dt)
+            parts = parts_of_step(p, t, w, dt)
             last = dt / parts
             for _ in range(parts):
                 resist_constrained(p, t, w, s, b, mode, last)

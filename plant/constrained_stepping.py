@@ -29,12 +29,11 @@ brakes gains more than that in one step, so it is never held by this."""
 def resist_constrained(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int, dt: float) -> None:
     """One step of dt seconds with brakes (BRAKE) or damping motors (DAMP)."""
     constrained_forward_dynamics(p, t, w)
-    nv, n = t[NV], s[MOTORS]
+    nv = t[NV]
     free = nv - int(vector(t, w, RANKING)[RANK])
     v, vdot, z = vector(t, w, V), vector(t, w, VDOT), vector(t, w, FREE_MOTION)
     basis, reduced = block(w, t[BASIS], free, nv), block(w, t[REDUCED], free, free)
     momenta = matrix(t, w, MOMENTA, nv)
-    rows, response = matrix(s, b, MOTOR_ROWS, nv), matrix(s, b, RESPONSE, nv)
     for k in range(nv):
         v[k] += dt * vdot[k]
     for j in range(free):
@@ -42,21 +41,30 @@ def resist_constrained(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode
         for k in range(nv):
             z[j] += momenta[j, k] * v[k]
     _along(basis, reduced, z[:free], v)  # without what the step has made that the closures do not admit
-    for i in range(n):
+    motor_responses(t, w, s, b, free)
+    impede(v, s, b, mode, dt)
+    standing = mode == BRAKE and rests(v, s, b)
+    if standing:
+        fill(v, 0.0)
+    move(t, vector(t, w, Q), v, dt)
+    vector(t, w, CLOCK)[0] += dt
+    onto_manifold(p, t, w)
+    if standing:
+        fill(v, 0.0)
+
+
+@part
+def motor_responses(t: Integers, w: Rows, s: Integers, b: Rows, free: int) -> None:
+    """What a unit impulse on each motor's row does to v, from the `free` rows of `BASIS` and `REDUCED`."""
+    nv, z = t[NV], vector(t, w, FREE_MOTION)
+    basis, reduced = block(w, t[BASIS], free, nv), block(w, t[REDUCED], free, free)
+    rows, response = matrix(s, b, MOTOR_ROWS, nv), matrix(s, b, RESPONSE, nv)
+    for i in range(s[MOTORS]):
         for j in range(free):
             z[j] = 0.0
             for k in range(nv):
                 z[j] += basis[j, k] * rows[i, k]
         _along(basis, reduced, z[:free], response[i])
-    impede(v, s, b, mode, dt)
-    rests = mode == BRAKE and _rests(v, s, b)
-    if rests:
-        fill(v, 0.0)
-    move(t, vector(t, w, Q), v, dt)
-    vector(t, w, CLOCK)[0] += dt
-    onto_manifold(p, t, w)
-    if rests:
-        fill(v, 0.0)
 
 
 @part
@@ -70,14 +78,14 @@ def _along(basis: Rows, reduced: Rows, z: Rows, motion: Rows) -> None:
 
 
 @part
-def _rests(v: Rows, s: Integers, b: Rows) -> bool:
+def rests(v: Rows, s: Integers, b: Rows) -> bool:
     """Whether every brake sticks and nothing moves but by round-off."""
-    sticks, rests = vector(s, b, STICKS), True
+    sticks, standing = vector(s, b, STICKS), True
     for i in range(s[MOTORS]):
-        rests = rests and sticks[i] != 0.0
+        standing = standing and sticks[i] != 0.0
     for k in range(v.shape[0]):
-        rests = rests and abs(v[k]) < REST
-    return rests
+        standing = standing and abs(v[k]) < REST
+    return standing
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))

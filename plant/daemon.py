@@ -228,8 +228,11 @@ def _introduce(device: Device, obtained: Obtained, events: Events) -> None:
     what = (
         f"{machine.name} ({machinery.description.name})" if isinstance(machinery, Hardware) else machine.name
     )
-    text = f"{what} braked at {server.endpoint}, {1e3 * device.period_s:g} ms periods, pace {paces}"
-    events.say("ready", text, endpoint=server.endpoint, name=machine.name, period_s=device.period_s)
+    simulation = machinery.simulation
+    how = f", {simulation['formulation']} {simulation['integrator']}" if simulation else ""
+    text = f"{what} braked at {server.endpoint}, {1e3 * device.period_s:g} ms periods, pace {paces}{how}"
+    told = {"endpoint": server.endpoint, "name": machine.name, "period_s": device.period_s}
+    events.say("ready", text, **told, **(simulation or {}))
     events.flush()
 
 

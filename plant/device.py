@@ -18,7 +18,17 @@ from plant.session import Counts, Greeting, Hearing, Owner, Seat, Terms
 from plant.watchdog import Watchdog
 from protocol.codes import PROTOCOL_VERSION, DeviceFault, DeviceStatus, Mode, Pace
 from protocol.errors import ProtocolError
-from protocol.handshake import Bye, Handshake, Hello, Homing, Refuse, Welcome, peer_version, read_handshake
+from protocol.handshake import (
+    Bye,
+    Handshake,
+    Hello,
+    Homing,
+    Refuse,
+    Simulation,
+    Welcome,
+    peer_version,
+    read_handshake,
+)
 from protocol.injection import InjectRefusal, InjectRefused, inject_id
 from protocol.link import CommandCodec, StateCodec, kind_of
 from protocol.sockets import DeviceServer
@@ -261,6 +271,7 @@ class Device:
             layout=machine.interface(),
             watchdog=report.as_map() if report else None,
             homing=Homing(**machinery.homing) if machinery.homing else None,
+            simulation=Simulation(**machinery.simulation) if machinery.simulation else None,
         ).pack()
         self.watchdog.handshake(machinery.tick, self._grace)
         machinery.travel[:] = 0.0

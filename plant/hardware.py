@@ -32,6 +32,7 @@ class Hardware:
     """
 
     runs_by_itself = True
+    simulation: dict[str, str] | None = None
 
     def __init__(self, machine: Machine, driver: Driver, say: Callable[[str, str], None]) -> None:
         self.machine, self.driver, self._say = machine, driver, say

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from multibody.layout import N_ROWS
+
 if TYPE_CHECKING:
     from machine import Machine
 
@@ -61,12 +63,14 @@ RESOLUTION = _field()  # per sensor, 0: ideal
 NOISE_Q = _field()  # per sensor, standard deviations
 NOISE_V = _field()
 HAS_VELOCITY = _field()  # per sensor, 1 or 0
+SCRATCH = _field()  # of minimal coordinates (multibody.partition), else empty
 DRAWN = _field()  # 2 per sensor, standard normal numbers for the next sample
 MEASURED_Q = _field()  # per sensor
 MEASURED_V = _field()  # per sensor, 0 where there is none
 
 MOTOR_AT = _field()  # table in s: index in v of each motor
 SENSOR_AT = _field()  # table in s: index in v of each sensor
+PARTITION = _field()  # in s: partition of the coordinates where they are minimal, else empty
 _END = _next
 
 Floats = NDArray[np.float64]
@@ -78,6 +82,7 @@ PlantArrays = tuple[Floats, Integers, Floats, Integers, Floats]
 def lay_out(machine: Machine) -> tuple[Integers, Floats]:
     """The plant's arrays (s, b) for a machine, constants filled in."""
     motors, sensors, nv = len(machine.motors), len(machine.sensors), machine.plant_mechanism.nv
+    partition, scratch = _minimal(machine)
     one = {
         PERIOD: 1,
         LAST_STEP: 1,
@@ -86,10 +91,12 @@ def lay_out(machine: Machine) -> tuple[Integers, Floats]:
         ROWS: motors * nv,
         RESPONSE: motors * nv,
         DRAWN: 2 * sensors,
+        SCRATCH: scratch,
     }
     squares = {DELASSUS: motors**2, FACTOR: motors**2}
     per_sensor = dict.fromkeys((RESOLUTION, NOISE_Q, NOISE_V, HAS_VELOCITY, MEASURED_Q, MEASURED_V), sensors)
-    s = np.zeros(_END + motors + sensors, np.int64)
+    tables = _END + motors + sensors
+    s = np.zeros(tables + len(partition), np.int64)
     at = 0
     for field in range(PERIOD, MOTOR_AT, 2):
         size = {**one, **squares, **per_sensor}.get(field, motors)
@@ -97,7 +104,9 @@ def lay_out(machine: Machine) -> tuple[Integers, Floats]:
         at += size
     s[MOTOR_AT], s[MOTOR_AT + 1] = _END, _END + motors
     s[SENSOR_AT], s[SENSOR_AT + 1] = _END + motors, _END + motors + sensors
-    s[_END:] = [motor.index for motor in machine.motors] + [sensor.index for sensor in machine.sensors]
+    s[PARTITION], s[PARTITION + 1] = tables, tables + len(partition)
+    s[tables:] = partition
+    s[_END:tables] = [motor.index for motor in machine.motors] + [sensor.index for sensor in machine.sensors]
     s[MOTORS], s[SENSORS] = motors, sensors
     s[SUBSTEPS], s[METHOD] = machine.plant.substeps, METHODS[machine.plant.integrator]
     b = np.zeros(at)
@@ -118,6 +127,23 @@ def lay_out(machine: Machine) -> tuple[Integers, Floats]:
     rows = view(s, b, ROWS).reshape(motors, nv)
     rows[np.arange(motors), s[_END : _END + motors]] = 1.0
     return s, b
+
+
+def _minimal(machine: Machine) -> tuple[Integers, int]:
+    """The partition that `formulation: minimal` begins with, and the size of its scratch memory."""
+    mechanism = machine.plant_mechanism
+    if not is_minimal(machine):
+        return np.zeros(0, np.int64), 0
+    from multibody.partition import COUNT, LISTS, UNDECIDED, partition_size, scratch_size  # has kernels
+
+    partition = np.zeros(partition_size(mechanism.nv), np.int64)
+    partition[COUNT:LISTS] = UNDECIDED
+    return partition, scratch_size(mechanism.nq, mechanism.nv, int(mechanism.topology[N_ROWS]))
+
+
+def is_minimal(machine: Machine) -> bool:
+    """Whether the plant integrates minimal coordinates: the joints of a tree already are some."""
+    return machine.plant.formulation == "minimal" and machine.is_constrained
 
 
 def view(s: Integers, b: Floats, field: int) -> Floats:

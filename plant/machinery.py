@@ -70,6 +70,14 @@ class Machinery(Protocol):
         ...
 
     @property
+    def simulation(self) -> dict[str, str] | None:
+        """How a simulated machine computes its motion, as the welcome says it; None of a real one.
+
+        `formulation` and `integrator`, as in the machine file's section `plant`.
+        """
+        ...
+
+    @property
     def fault(self) -> int:
         """The machine's own fault, a protocol.codes.DeviceFault or the vendor's; 0 none."""
         ...

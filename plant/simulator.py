@@ -35,6 +35,8 @@ def period_of(machine: Machine) -> Callable[..., float]:
         from plant.gauss_stepping import advance_gauss
 
         period = advance_gauss
+    elif layout.is_minimal(machine):
+        period = _minimal_period(machine)
     elif machine.plant_mechanism.stops or machine.plant_mechanism.contacts:
         from plant import compliant_stepping
 
@@ -50,6 +52,16 @@ def period_of(machine: Machine) -> Callable[..., float]:
         if any(sensor.constraint >= 0 for sensor in machine.force_sensors):
             import_module("plant.load_cells")
     return period
+
+
+def _minimal_period(machine: Machine) -> Callable[..., float]:
+    if machine.plant_mechanism.stops or machine.plant_mechanism.contacts:
+        from plant.compliant_minimal_stepping import advance_compliant_minimal
+
+        return advance_compliant_minimal
+    from plant.minimal_stepping import advance_minimal
+
+    return advance_minimal
 
 
 class SimulationDiverged(MachineryFailed):
@@ -147,6 +159,12 @@ class Simulator:
     def status(self) -> int:
         """Status bits (protocol.codes.DeviceStatus)."""
         return _READY | (int(DeviceStatus.BRAKE) if self.mode == BRAKE else 0)
+
+    @property
+    def simulation(self) -> dict[str, str]:
+        """Formulation and integrator, as in the machine file."""
+        settings = self.machine.plant
+        return {"formulation": settings.formulation, "integrator": settings.integrator}
 
     @property
     def resting(self) -> bool:

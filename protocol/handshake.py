@@ -65,6 +65,17 @@ class Homing(BaseModel):
     """Sensor (the name of its joint) → where the joint is, rad or m, as the device's sensor reads 0."""
 
 
+class Simulation(BaseModel):
+    """How a simulated plant computes its motion."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+    formulation: Name
+    """Equations of motion: projected, minimal."""
+    integrator: Name
+    """Method of integration: rk4, adaptive_rk4, gauss, semi_implicit."""
+
+
 class Welcome(Message):
     """Plant → controller: the session is yours; states follow as the pace says."""
 
@@ -91,12 +102,13 @@ class Welcome(Message):
     """
     homing: Homing | None = None
     """How the device found its zeros; left out of a simulated machine's, which knows them."""
+    simulation: Simulation | None = None
+    """How a simulated plant computes its motion; left out by hardware."""
 
     def pack(self) -> bytes:
         """The frame."""
-        packed: bytes = msgpack.packb(
-            self.model_dump(mode="json", exclude=None if self.homing else {"homing"})
-        )
+        absent = {name for name in ("homing", "simulation") if getattr(self, name) is None}
+        packed: bytes = msgpack.packb(self.model_dump(mode="json", exclude=absent))
         return packed
 
 

@@ -110,8 +110,16 @@ class Homing(TypedDict):
     """By sensor: where the joint is (rad or m) as the device's sensor reads 0."""
 
 
+class Simulation(TypedDict):
+    """How a simulated plant computes its motion."""
+
+    formulation: str
+    """projected, minimal."""
+    integrator: str
+
+
 class Device(TypedDict, total=False):
-    """The plant as the controller sees it. The last two stand in status only."""
+    """The plant as the controller sees it. The last three stand in status only."""
 
     connected: bool
     text: str
@@ -125,6 +133,8 @@ class Device(TypedDict, total=False):
     """How it found its zeros; nil of a simulated machine, and where the plant does not say."""
     temperature: dict[str, float]
     """°C by motor, of those that say it."""
+    simulation: Simulation | None
+    """How it computes its motion; nil of hardware, and where the plant does not say."""
     lost_in_a_row: int
     success_rate: float
     """Share of the last periods in which a fresh state came, 0 … 1."""

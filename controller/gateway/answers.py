@@ -80,6 +80,7 @@ def status(gateway: Gateway) -> dict[str, Any]:
         "planner_ready": gateway.planning.ready,
         "device": dict(gateway.wording.device(gateway.connection_record, gateway.link_text, gateway.homing))
         | {
+            "simulation": gateway.simulation,
             "lost_in_a_row": statistics.lost_in_a_row,
             "success_rate": round(statistics.success_rate(), 4),
         },

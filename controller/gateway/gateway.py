@@ -134,6 +134,13 @@ class Gateway:
         return found
 
     @property
+    def simulation(self) -> dict[str, str] | None:
+        """How a simulated plant computes its motion, where it says."""
+        text = self.host.shared.simulation if self.host.shared is not None and self._loop_lives else ""
+        found: dict[str, str] | None = json.loads(text) if text else None
+        return found
+
+    @property
     def connection_record(self) -> np.void | None:
         """The record that tells how the plant stands, or None when only the link's text knows.
 

@@ -131,6 +131,7 @@ def _log_source(
         "config": machine.config_hash,
         "interface": machine.interface_hash,
         "model": machine.model_hash,
+        "formulation": machine.plant.formulation,
     }
     return LogSource(layout, options.pace is not Pace.LOCKSTEP, machine.source_text, metadata, shadow)
 

@@ -28,7 +28,7 @@ class DeviceLink:
         self._last = b""
         self.connected = False
         self.text = f"waiting for a plant at {client.endpoint}"
-        self.homing = ""
+        self.homing = self.simulation = ""
         """How the device found its zeros, as JSON; '' where the plant does not say."""
         self.seq = -1
         """Number of the newest state taken in this session."""
@@ -108,6 +108,7 @@ class DeviceLink:
                 self.connected, self.seq, self.lost_seq, self.lost_total = True, -1, -1, 0
                 self.text = f"connected to {answer.name} at {self._client.endpoint}"
                 self.homing = answer.homing.model_dump_json() if answer.homing else ""
+                self.simulation = answer.simulation.model_dump_json() if answer.simulation else ""
                 if answer.model and answer.model != self._machine.model_hash:
                     self.text += "; the plant's inertia or geometry differs from the controller's model"
             case Refuse():

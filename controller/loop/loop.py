@@ -114,7 +114,7 @@ class Loop:
         """Off the tick's path: link text for the gateway; the gateway's end, and what follows from it."""
         if self.link.text != self._link_text:
             self._link_text = self._shared.link_text = self.link.text
-            self._shared.homing = self.link.homing
+            self._shared.homing, self._shared.simulation = self.link.homing, self.link.simulation
         if not self._lifeline.ended():
             return
         now = time.monotonic()

@@ -90,6 +90,11 @@ class FaultyMachinery:
         return self.inner.homing
 
     @property
+    def simulation(self) -> dict[str, str] | None:
+        """How a simulated machine computes its motion."""
+        return self.inner.simulation
+
+    @property
     def fault(self) -> int:
         """The machine's own fault."""
         return self.inner.fault

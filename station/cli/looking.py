@@ -24,6 +24,7 @@ def status(link: Link) -> None:
         "pace": found["pace"],
         "plant": device["text"] or ("connected" if device["connected"] else "not connected"),
         "homing": homing_told(device),
+        "simulation": _simulated_by(device),
         "processes": f"gateway {found['gateway_pid']}, loop {found['loop_pid'] or '–'}",
         "real time": found["real_time"],
         "ticks": f"{timing['ticks']}, missed {timing['missed']}, lost {timing['lost']}",
@@ -37,6 +38,11 @@ def status(link: Link) -> None:
     width = max(map(len, lines))
     for name, text in lines.items():
         say(f"{name:<{width}}  {text}")
+
+
+def _simulated_by(device: dict[str, Any]) -> str:
+    how = device.get("simulation")
+    return f"formulation {how['formulation']}, integrator {how['integrator']}" if how else "–"
 
 
 def homing_told(device: dict[str, Any]) -> str:
