@@ -1,22 +1,23 @@
 """Putting a constrained machine together: some coordinates keep what is given, the others follow.
 
-As many coordinates are kept as the machine has freedoms, the first independent ones of those that are named;
-all other values are where the search begins, and so choose the branch.
+As many values are kept as the machine has freedoms, the first independent ones of those that are named:
+coordinates of joints, and roll, pitch and yaw of quaternion joints (kept_values.py). All other values are
+where the search begins, and so choose the branch.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
 
 from machine.description import Assembly
+from machine.kept_values import balls, directions, keeping, values_of, way_between
 from multibody import layout
 from multibody.assembly import AssembledState, AssemblyError, assemble, assemble_workspace
-from multibody.constraints import CoordinateConstraint
 from multibody.dynamics import dynamics
 from multibody.mechanism import Mechanism
 from multibody.rotations import move_by
@@ -32,6 +33,25 @@ _DROPPED = 2e-4
 """Singular value of the scaled rows below which a direction counts as dependent (as in multibody.rank)."""
 _EXACT, _ROUNDED = 1e-12, 1e-7
 """Residuals (typical lengths or rad): the one asked for, and what rounded redundant closures may leave."""
+_KEPT = 1e-6
+"""Largest error of a kept value, rad or m."""
+_HALVINGS = 20
+
+
+class ValueNotKept(AssemblyError):
+    """A value cannot be kept together with the constraints and the values named before it.
+
+    `name` of the value, what was `wanted`, and the nearest that was `reached` (rad or m). `residual` and
+    `rows` are those of the constraints just beyond.
+    """
+
+    def __init__(self, name: str, wanted: float, reached: float, beyond: AssemblyError) -> None:
+        """Say which value, and by how much."""
+        super().__init__(beyond.residual, beyond.rows)
+        self.name, self.wanted, self.reached = name, wanted, reached
+        text = f"{name} cannot be kept at {wanted:.6g}, only at {reached:.6g} (off by "
+        text += f"{abs(wanted - reached):.3g} rad or m), with the constraints and the values before it"
+        self.args = (text,)
 
 
 def assembled(
@@ -44,16 +64,17 @@ def assembled(
 ) -> tuple[Vector, Vector, Assembly]:
     """Return q and v on the manifold near the given ones, and how they were found.
 
-    `first` names coordinates to be kept rather than others, `speeds` those whose speed in v is kept; what is
+    `first` names values to be kept rather than others, `speeds` freedoms whose speed in v is kept; what is
     not named keeps the speed 0 in the order of `first`. `near` is a pose on the manifold, or close to it,
-    from which the kept coordinates travel instead of a search from q. Raises
-    multibody.assembly.AssemblyError.
+    from which the kept values travel instead of a search from q. Raises multibody.assembly.AssemblyError,
+    which is a ValueNotKept where the constraints could be met without the kept values.
     """
     start, tolerance = _closed(mechanism, q if near is None else near)
-    kept = independent(mechanism, admitted(mechanism, start.q, positions=True), first)
+    ways = admitted(mechanism, start.q, positions=True)
+    kept = _first_independent(ways, directions(mechanism, start.q, first))
     found = _keeping(mechanism, kept, q, start, tolerance, travel=near is not None) if kept else start
     tangents = admitted(mechanism, found.q)
-    moving = independent(mechanism, tangents, [*speeds, *first])
+    moving = _first_independent(tangents, _own_rows(mechanism, [*speeds, *_freedoms(mechanism, first)]))
     velocity = _velocity(mechanism, found.q, v, tangents, moving)
     _refuse_contradiction(mechanism, found.q, velocity)
     return (
@@ -118,12 +139,34 @@ def neighbours(mechanism: Mechanism, q: Vector) -> Iterator[Vector]:
 
 def independent(mechanism: Mechanism, tangents: Vector, names: Sequence[str]) -> list[str]:
     """Return the first of these joints, not more than the freedoms, whose motions are independent."""
+    return _first_independent(
+        tangents, _own_rows(mechanism, [name for name in names if name in mechanism.coordinate_names])
+    )
+
+
+def _own_rows(mechanism: Mechanism, names: Sequence[str]) -> Iterator[tuple[str, Vector]]:
+    """Return the freedoms among the names, once each, and their unit vectors (nv)."""
+    for name in dict.fromkeys(names):
+        if name in mechanism.joint_names:
+            yield name, np.eye(mechanism.nv)[mechanism.joint_index(name)]
+
+
+def _freedoms(mechanism: Mechanism, names: Sequence[str]) -> list[str]:
+    """Return the freedoms that belong to kept values: of roll, pitch and yaw rx, ry and rz."""
+    own = {
+        value: mechanism.joint_names[ball.place + k]
+        for ball in balls(mechanism)
+        for k, value in enumerate(ball.values())
+    }
+    return [own.get(name, name) for name in names]
+
+
+def _first_independent(tangents: Vector, rows: Iterator[tuple[str, Vector]]) -> list[str]:
+    """Return the names of the first rows, as many as the freedoms at most, independent on the tangents."""
     chosen: list[str] = []
     span = np.zeros((0, tangents.shape[1]))
-    for name in dict.fromkeys(names):
-        if name not in mechanism.coordinate_names or name not in mechanism.joint_names:
-            continue
-        row = tangents[mechanism.joint_index(name)]
+    for name, direction in rows:
+        row = direction @ tangents
         row = row - span.T @ (span @ row)
         size = float(np.linalg.norm(row))
         if size > _INDEPENDENT and len(span) < tangents.shape[1]:
@@ -135,38 +178,81 @@ def independent(mechanism: Mechanism, tangents: Vector, names: Sequence[str]) ->
 def _keeping(
     mechanism: Mechanism, kept: list[str], q: Vector, near: AssembledState, tolerance: float, *, travel: bool
 ) -> AssembledState:
-    """Return the state in which these joints have the positions that q gives them.
+    """Return the state in which these values are those of q.
 
-    The search begins at q; where it fails or is not wanted (`travel`), the joints go there step by step from
-    the pose that is near.
+    The search begins at q; where it fails or is not wanted (`travel`), the values go there step by step from
+    the pose that is near, at first all together, then one after the other.
     """
-    held = [CoordinateConstraint(f"initial {name}", of=name) for name in kept]
-    wider = Mechanism.build(
-        mechanism.bodies,
-        mechanism.joints,
-        mechanism.gravity_m_s2,
-        mechanism.points,
-        mechanism.coordinates,
-        [*mechanism.constraints, *held],
-    )
-    places = [mechanism.joint_index(name) for name in kept]
-    targets = [wider.target_index(constraint.name) for constraint in held]
-    work = wider.workspace()
-    work.target[targets, 0] = q[places]
+    wanted = values_of(mechanism, q)
     if not travel:
-        work.q[:] = q
         with suppress(AssemblyError):
-            return assemble_workspace(wider, work, tolerance)
-    work.q[:] = near.q
-    begin = near.q[places]
-    strides = max(1, math.ceil(float(np.abs(q[places] - begin).max()) / _STRIDE))
-    for stride in range(1, strides + 1):
-        work.target[targets, 0] = begin + (q[places] - begin) * stride / strides
+            found = _held(mechanism, kept, wanted, q, tolerance)
+            if _are_kept(mechanism, kept, wanted, found.q):
+                return found
+    way = way_between(mechanism, values_of(mechanism, near.q), wanted)
+    strides = max(1, math.ceil(max(abs(way[name]) for name in kept) / _STRIDE))
+    found = near
+    with suppress(AssemblyError):
+        for stride in range(1, strides + 1):
+            left = 1.0 - stride / strides
+            values = {name: wanted[name] - way[name] * left for name in kept}
+            found = _held(mechanism, kept, values, found.q, tolerance)
+        if _are_kept(mechanism, kept, wanted, found.q):
+            return found
+    found = near
+    for count in range(1, len(kept) + 1):
+        found = _brought(mechanism, kept[:count], wanted, found, tolerance)
+    reached = values_of(mechanism, found.q)
+    for name, error in way_between(mechanism, reached, wanted).items():
+        if name in kept and abs(error) > _KEPT:
+            raise ValueNotKept(name, wanted[name], reached[name], AssemblyError(found.residual, ()))
+    return found
+
+
+def _held(
+    mechanism: Mechanism, kept: Sequence[str], values: Mapping[str, float], q: Vector, tolerance: float
+) -> AssembledState:
+    """Return the state near q with these values kept; an error names the mechanism's own rows."""
+    wider = keeping(mechanism, kept, values)
+    work = wider.workspace()
+    work.q[:] = q
+    try:
+        return assemble_workspace(wider, work, tolerance)
+    except AssemblyError as error:
+        rows = tuple(row for row in error.rows if row in mechanism.row_names)
+        raise AssemblyError(error.residual, rows or mechanism.row_names[:1]) from None
+
+
+def _are_kept(mechanism: Mechanism, kept: Sequence[str], wanted: Mapping[str, float], q: Vector) -> bool:
+    way = way_between(mechanism, values_of(mechanism, q), wanted)
+    return all(abs(way[name]) < _KEPT for name in kept)
+
+
+def _brought(
+    mechanism: Mechanism,
+    kept: Sequence[str],
+    wanted: Mapping[str, float],
+    found: AssembledState,
+    tolerance: float,
+) -> AssembledState:
+    """Return the state in which the last of these values has come to where it is wanted too.
+
+    Raises ValueNotKept with the nearest value that could be reached.
+    """
+    last = kept[-1]
+    way = way_between(mechanism, values_of(mechanism, found.q), wanted)[last]
+    gone, stride, halvings = 0.0, min(1.0, _STRIDE / max(abs(way), _STRIDE)), 0
+    while gone < 1.0:
+        reach = min(1.0, gone + stride)
         try:
-            found = assemble_workspace(wider, work, tolerance)
+            there = {name: wanted[name] for name in kept} | {last: wanted[last] - (1.0 - reach) * way}
+            found = _held(mechanism, kept, there, found.q, tolerance)
+            gone = reach
         except AssemblyError as error:
-            rows = tuple(row for row in error.rows if row in mechanism.row_names)
-            raise AssemblyError(error.residual, rows or mechanism.row_names[:1]) from None
+            stride, halvings = 0.5 * stride, halvings + 1
+            if halvings > _HALVINGS:
+                reached = wanted[last] - (1.0 - gone) * way
+                raise ValueNotKept(last, wanted[last], reached, error) from None
     return found
 
 

@@ -150,12 +150,22 @@ class ControllerSettings:
 
 
 @dataclass(frozen=True)
+class Unkept:
+    """An initial value that was not kept: what was `given` and what was `found`, rad or m."""
+
+    name: str
+    given: float
+    found: float
+
+
+@dataclass(frozen=True)
 class Assembly:
     """How the initial state was found.
 
     `freedoms` of the motion near it, the `rank` of the constraints' rows at the very pose and the
     `ordinary_rank` beside it (larger at a branch pose), their `rows`; `residual`, the largest |Φ| left, in
-    typical lengths or rad, and the `iterations`; `kept`, the coordinates whose initial values were kept.
+    typical lengths or rad, and the `iterations`; `kept`, the values that were kept, in their order, and
+    `unkept`, given ones that were not.
     """
 
     freedoms: int
@@ -165,6 +175,7 @@ class Assembly:
     residual: float
     iterations: int
     kept: tuple[str, ...]
+    unkept: tuple[Unkept, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

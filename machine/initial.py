@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from machine.description import Assembly
+from machine.description import Assembly, Unkept
 from machine.file import MachineFile
 from machine.freedoms import balls, freedoms, initial_keys, joint_limits
 from machine.joints import rotation_of
 from machine.problems import MachineError, Problem
+from machine.units import Quantity
 from machine.yaml import Document
+from multibody.layout import COLUMN_SCALE
 from multibody.mechanism import Mechanism
 
+if TYPE_CHECKING:
+    from machine.assembly import ValueNotKept
+
 Vector = NDArray[np.float64]
+_NOTICED = 0.02
+"""Difference of a value from the given one that is worth a warning, rad or m."""
+_ROUNDED = 0.05
+"""Difference of a speed from the given one, as a share of the largest given, that rounding may explain."""
 
 
 def given_state(file: MachineFile, mechanism: Mechanism) -> tuple[Vector, Vector]:
@@ -60,15 +72,78 @@ def initial_state(
     file: MachineFile, mechanism: Mechanism, document: Document
 ) -> tuple[Vector, Vector, Assembly]:
     """Return the initial q and v, read-only, and how they were found. Raises MachineError."""
-    q, v = given_state(file, mechanism)
+    given_q, given_v = given_state(file, mechanism)
+    q, v = given_q.copy(), given_v.copy()
     if not mechanism.constraints:
-        found = Assembly(mechanism.nv, 0, 0, 0, 0.0, 0, tuple(_given(file, speeds=False)))
+        found = Assembly(mechanism.nv, 0, 0, 0, 0.0, 0, tuple(_given(file, speeds=False)), ())
     else:
         q, v, found = _assembled(file, mechanism, document, q, v)
+        problems = [*_changed_speeds(file, mechanism, document, given_v, v)]
+        if problems:
+            raise MachineError(problems)
         _check_limits(file, document, q)
+        found = replace(found, unkept=tuple(_unkept(file, mechanism, given_q, q, found.kept)))
     q.setflags(write=False)
     v.setflags(write=False)
     return q, v, found
+
+
+def unkept_warnings(document: Document, file: MachineFile, assembly: Assembly) -> Iterator[Problem]:
+    """Return a warning for each given value that is not kept and differs noticeably from what was found."""
+    known = initial_keys(file)
+    for value in assembly.unkept:
+        key = next(k for k in file.initial if known[k].name == value.name and not known[k].is_speed)
+        if abs(value.found - value.given) > _NOTICED:
+            yield document.problem(
+                ("initial", key),
+                "this value only chooses the branch: what was kept before it determines it",
+                of_key=True,
+                found=f"{_in_units(key, known[key], value.given)}, put together at "
+                f"{_in_units(key, known[key], value.found)}",
+                remedy="write the value found if it is meant; name the value earlier in `initial` to keep it",
+                severity="warning",
+            )
+
+
+def _in_units(key: str, quantity: Quantity, value: float) -> str:
+    unit = key.removeprefix(f"{quantity.name}_").replace("_s", "/s")
+    return f"{value / quantity.factor:.6g} {unit}"
+
+
+def _unkept(
+    file: MachineFile, mechanism: Mechanism, given: Vector, q: Vector, kept: tuple[str, ...]
+) -> Iterator[Unkept]:
+    """Return the given values that were not kept, as they were given and found."""
+    from machine.kept_values import values_of, way_between  # for machines with constraints alone
+
+    before, after = values_of(mechanism, given), values_of(mechanism, q)
+    way = way_between(mechanism, before, after)
+    for name in _given(file, speeds=False):
+        if name not in kept:
+            yield Unkept(name, before[name], before[name] + way[name])
+
+
+def _changed_speeds(
+    file: MachineFile, mechanism: Mechanism, document: Document, given: Vector, v: Vector
+) -> Iterator[Problem]:
+    """Return a problem for each given speed that the constraints and the speeds before it do not allow."""
+    known, t = initial_keys(file), mechanism.topology
+    size = mechanism.parameters[t[COLUMN_SCALE] : t[COLUMN_SCALE + 1]]
+    keys = [key for key in file.initial if known[key].is_speed]
+    places = [mechanism.joint_index(known[key].name) for key in keys]
+    largest = float(np.abs(given / size)[places].max(initial=0.0))
+    for key, place in zip(keys, places, strict=True):
+        if abs(given[place] - v[place]) > _ROUNDED * largest * size[place]:
+            quantity = known[key]
+            yield document.problem(
+                ("initial", key),
+                "this speed cannot be kept: the constraints and the speeds before it determine it",
+                of_key=True,
+                found=f"{_in_units(key, quantity, given[place])}, which is off by "
+                f"{_in_units(key, quantity, abs(given[place] - v[place]))}",
+                allowed=_in_units(key, quantity, v[place]),
+                remedy="give this speed, leave it out, or name it before the others",
+            )
 
 
 def _given(file: MachineFile, *, speeds: bool) -> list[str]:
@@ -80,17 +155,44 @@ def _given(file: MachineFile, *, speeds: bool) -> list[str]:
 def _assembled(
     file: MachineFile, mechanism: Mechanism, document: Document, q: Vector, v: Vector
 ) -> tuple[Vector, Vector, Assembly]:
-    from machine.assembly import assembled  # the compiler is loaded for machines with constraints alone
+    from machine.assembly import (
+        ValueNotKept,
+        assembled,
+    )  # the compiler is loaded for machines with constraints alone
     from multibody.assembly import AssemblyError
 
     first = [*_given(file, speeds=False), *file.motors]
     try:
         return assembled(mechanism, q, v, first, _given(file, speeds=True))
+    except ValueNotKept as error:
+        raise MachineError([_unreachable(file, document, error)]) from None
     except AssemblyError as error:
         named = {row.partition(".")[0] for row in error.rows}
         tell = _contradicted if error.of_velocity else _open
         problems = [tell(document, name, error.residual) for name in file.constraints if name in named]
         raise MachineError(problems) from None
+
+
+def _unreachable(file: MachineFile, document: Document, error: ValueNotKept) -> Problem:
+    known = initial_keys(file)
+    keys = [key for key, quantity in known.items() if quantity.name == error.name and not quantity.is_speed]
+    given = [key for key in file.initial if key in keys]
+    path = ("initial", *given)
+    name = "this value" if given else f"{error.name}, which is kept at 0 as it is not given,"
+    key = given[0] if given else keys[0]
+    quantity = known[key]
+    open_rows = ", ".join(error.rows)
+    return document.problem(
+        path,
+        f"{name} cannot be kept under the constraints and the values before it in `initial`",
+        of_key=True,
+        found=f"{_in_units(key, quantity, error.wanted)}, which is off by "
+        f"{_in_units(key, quantity, abs(error.wanted - error.reached))}"
+        + (f" (beyond, {open_rows} cannot be met)" if open_rows else ""),
+        allowed=f"{_in_units(key, quantity, error.reached)} at most, on the way from the nearest pose",
+        remedy="give a value that can be reached, or initial values of another branch, or name it after "
+        "those that may change instead",
+    )
 
 
 def _contradicted(document: Document, name: str, residual: float) -> Problem:

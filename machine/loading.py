@@ -24,7 +24,7 @@ from machine.file import MachineFile
 from machine.goals import goal_coordinates
 from machine.hashes import fingerprint
 from machine.holding import holding_warnings
-from machine.initial import initial_state
+from machine.initial import initial_state, unkept_warnings
 from machine.kinds import mark_kinds
 from machine.load_limits import load_limits
 from machine.names import nearest
@@ -88,7 +88,10 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         model_hash=fingerprint(building.physics(file)),
         plant_model_hash=fingerprint(building.physics(plant_file)),
         config_hash=fingerprint([building.everything(file), building.everything(plant_file)]),
-        warnings=tuple(warnings_of(file, document, assembly.freedoms)),
+        warnings=(
+            *warnings_of(file, document, assembly.freedoms),
+            *unkept_warnings(document, file, assembly),
+        ),
         assembly=assembly,
         closed_form=file.closed_form,
         regions=regions(file),

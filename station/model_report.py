@@ -74,6 +74,7 @@ def report(machine: Machine) -> dict[str, Any]:
             "residual": assembly.residual,
             "iterations": assembly.iterations,
             "kept": list(assembly.kept),
+            "unkept": [asdict(value) for value in assembly.unkept],
             "q": dict(zip(mechanism.position_names, q, strict=True)),
             "v": dict(zip(names, v, strict=True)),
         },
