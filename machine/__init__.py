@@ -4,7 +4,7 @@ from machine.catalogue import shipped, shipped_path
 from machine.controllable import for_controller
 from machine.description import ControllerSettings, Limits, Machine, Motor, PlantSettings, Sensor
 from machine.json_schema import schema
-from machine.loading import check, load, name_in
+from machine.loading import check, given_state_of, load, name_in
 from machine.problems import MachineError, Problem
 from machine.tolerances import Tolerance
 
@@ -13,6 +13,7 @@ __all__ = [
     "name_in",
     "for_controller",
     "check",
+    "given_state_of",
     "schema",
     "shipped",
     "shipped_path",

@@ -24,7 +24,7 @@ from machine.file import MachineFile
 from machine.goals import goal_coordinates
 from machine.hashes import fingerprint
 from machine.holding import holding_warnings
-from machine.initial import initial_state, unkept_warnings
+from machine.initial import given_state, initial_state, unkept_warnings
 from machine.kinds import mark_kinds
 from machine.load_limits import load_limits
 from machine.names import nearest
@@ -110,6 +110,12 @@ def plant_mechanism_with(machine: Machine, plant_set: Sequence[str]) -> Mechanis
     settings = [*machine.plant_set, *plant_set]
     plant_file, plant_mechanism = _plant(file, mechanism, document, settings)
     return _touching(file, plant_file, mechanism, plant_mechanism, machine.initial_q)[1]
+
+
+def given_state_of(machine: Machine) -> tuple[Floats, Floats]:
+    """Return the initial q (nq) and v (nv) exactly as the file of a machine gives them."""
+    document = parse_yaml(machine.source_text, machine.path)
+    return given_state(_checked(document.data, document), machine.mechanism)
 
 
 def check(source: str | Path, plant_set: Sequence[str] = ()) -> tuple[Problem, ...]:

@@ -1,14 +1,11 @@
 """Reactions of joints and constraints, by the recursion of Newton and Euler on solved accelerations.
 
-Every body needs the wrench
-
-    F = m (a_c - g),    N = c × F + I ω˙ + ω × I ω          about the world's origin, c: its centre of mass
-
 A joint transmits what the bodies beyond it need and do not get from constraints and contacts. The *reaction*
-is the part of this wrench that belongs to the joint itself: what motors, friction, stops, rotors and
-constraints on the joint's own coordinate do along its freedoms is left out, so that it has no power in any
-motion of the joint. (A screw keeps its force along the axis.) Of a closure it is the wrench that its
-multipliers stand for.
+is the part of this wrench that belongs to the joint's structure: what motors, friction, stops, rotors and
+constraints on the joint's own coordinates do along its freedoms is left out, so that it has no power in any
+motion of the joint. (A screw keeps its force along the axis.) The reaction of a closure is the wrench that
+its multipliers stand for. A constraint on coordinates has an entry for each of them: the effort that the
+constraint exerts on the coordinate, and the wrench that this effort is.
 
 Where rows depend on others, only their sum is determined; the shortest multipliers (in scaled rows) then
 share it out, and the reactions of the joints within the loop follow from these. `taylor` (multibody/taylor)
@@ -17,18 +14,21 @@ finds the same reactions from its own unknowns, where nothing is redundant.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from multibody import layout
+from multibody import reaction_layout as own
 from multibody.acceleration import Formulation, accelerate
+from multibody.constraint_entries import Entry, constraint_entries
 from multibody.functions import _set
 from multibody.mechanism import Mechanism
-from multibody.model import WORLD, Array
-from multibody.row_wrenches import row_wrenches
-from multibody.tree import links_of
+from multibody.model import WORLD, Array, Integers
+from multibody.reaction_kernels import reactions
+from multibody.tree import Link, Seat, links_of
 from multibody.workspace import Workspace
 
 
@@ -37,8 +37,9 @@ class Reaction:
     """What a joint or a constraint does to `on_body`, and in opposition to `from_body`.
 
     World axes; `force_N` (3) acts at `at_m` (3, world) and `moment_N_m` (3) is about it: of a joint the
-    origin of its child's frame, of a closure that of frame b, of a prescribed coordinate the point it
-    belongs to.
+    origin of its child's frame, of a closure that of frame b, of a constraint on coordinates the point or the
+    joint that the coordinate belongs to. `effort`: of a constraint on a coordinate, its generalized force on
+    it, in `effort_unit` ("N m" or "N"); None of joints and closures.
     """
 
     joint: str
@@ -47,6 +48,8 @@ class Reaction:
     at_m: Array
     force_N: Array
     moment_N_m: Array
+    effort: float | None = None
+    effort_unit: str = ""
 
 
 def joint_reactions(
@@ -57,7 +60,7 @@ def joint_reactions(
     formulation: Formulation = "projected",
     ordinary_rank: int = 0,
 ) -> tuple[Reaction, ...]:
-    """Of all joints, in their order, then of all constraints that act on bodies; arguments of `acceleration`.
+    """Of all joints, in their order, then of all constraints, in theirs; arguments of `acceleration`.
 
     Raises RedundantRows for `lagrange` and `kkt` where rows depend on others, ValueError for wrong lengths.
     """
@@ -72,144 +75,135 @@ def joint_reactions(
 
 
 class ReactionTable:
-    """Which bodies each joint carries, worked out once; then reactions of any state of a mechanism.
+    """Plan and memory for the reactions of one mechanism; an update allocates nothing.
 
-    `names`, `on_bodies`, `from_bodies`: of all reactions, joints first.
+    `names`, `on_bodies`, `from_bodies`, `effort_units` ("" where there is no effort): of all entries, joints
+    first. A constraint that has the name of a joint is `constraints.NAME`. `values` (entries × 10): place,
+    force, moment about it and effort, as the last `update` found them; `plan` and `memory` are the arguments
+    r and c of `reaction_kernels.reactions`.
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
-        """Look up where bodies sit, what joints carry, and between what the constraints act."""
+        """Look up where bodies sit, what joints carry, and on what the constraints act."""
         links, seats, _ = links_of(mechanism.bodies, mechanism.joints)
-        bodies = mechanism.body_names
-        self._gravity = np.asarray(mechanism.gravity_m_s2)
-        self._mass = np.array([body.mass_kg for body in mechanism.bodies])
-        self._com = np.array([np.asarray(body.com_m) for body in mechanism.bodies])
-        self._inertia = np.array([np.asarray(body.inertia_kg_m2) for body in mechanism.bodies])
-        self._link = np.array([seats[name].link for name in bodies])
-        self._axes = np.array([seats[name].axes for name in bodies])
-        self._origin = np.array([seats[name].origin for name in bodies])
-        self._child = np.array([bodies.index(joint.child) for joint in mechanism.joints], dtype=np.int64)
-        self._carries = _carried(mechanism)
-        touching = [(mechanism.point_index(contact.point), contact) for contact in mechanism.contacts]
-        self._touched = [(bodies.index(mechanism.points[k].body), k, contact) for k, contact in touching]
-        self._place = np.array([link.place for link in links])
-        self._above = np.zeros((len(links), len(links)))
-        for i, link in enumerate(links):
-            if link.parent >= 0:
-                self._above[i] = self._above[link.parent]
-            self._above[i, i] = 1.0
-        self._own = [
-            (joint.kind, np.flatnonzero([link.joint is joint for link in links]))
-            for joint in mechanism.joints
-        ]
-        self._wrenches = row_wrenches(mechanism)
-        self.names = (*(joint.name for joint in mechanism.joints), *(each.name for each in self._wrenches))
-        self.on_bodies = (*(j.child for j in mechanism.joints), *(each.on_body for each in self._wrenches))
-        self.from_bodies = (
-            *(j.parent for j in mechanism.joints),
-            *(each.from_body for each in self._wrenches),
+        entries = constraint_entries(mechanism, links)
+        joints = [joint.name for joint in mechanism.joints]
+        self.names = (
+            *joints,
+            *(f"constraints.{each.name}" if each.name in joints else each.name for each in entries),
         )
-        self._ends = [
-            tuple(-1 if name == WORLD else bodies.index(name) for name in (each.on_body, each.from_body))
-            for each in self._wrenches
-        ]
+        self.on_bodies = (*(j.child for j in mechanism.joints), *(each.on_body for each in entries))
+        self.from_bodies = (*(j.parent for j in mechanism.joints), *(each.from_body for each in entries))
+        self.effort_units = (*("" for _ in joints), *(each.unit for each in entries))
+        header = np.zeros(own.END_OF_HEADER, dtype=np.int64)
+        tables = _tables(mechanism, links, seats, entries)
+        _place(header, {field: each.size for field, each in tables.items()}, own.END_OF_HEADER)
+        sizes = _sizes(len(mechanism.bodies), len(links), len(joints), len(self.names))
+        _place(header, sizes, 0)
+        self.plan: Integers = np.concatenate([header, *(each.ravel() for each in tables.values())])
+        self.plan.flags.writeable = False
+        self.memory: Array = np.zeros(sum(sizes.values()))
+        self.values = self._field(own.RESULTS, own.COLUMNS)
+        self._transmitted = self._field(own.TRANSMITTED, 9)
+        self._field(own.SEATS, own.SEAT_COLUMNS)[:] = _seats(mechanism, seats)
+        self._field(own.MOMENTS, 6)[:] = _moments(mechanism, seats)
+
+    def _field(self, field: int, columns: int) -> Array:
+        return self.memory[self.plan[field] : self.plan[field + 1]].reshape(-1, columns)
+
+    def update(self, w: Workspace) -> None:
+        """Renew `values` from a workspace whose acceleration is that of its state; allocates nothing."""
+        reactions(w.parameters, w.topology, w.buffer, self.plan, self.memory)
 
     def reactions(self, w: Workspace) -> tuple[Reaction, ...]:
         """Of the state, the v̇ and the multipliers in a workspace, whose kinematics are those of its state."""
-        table = self.evaluate(w)
-        return tuple(
-            Reaction(name, on, by, *row.reshape(3, 3))
-            for name, on, by, row in zip(self.names, self.on_bodies, self.from_bodies, table, strict=True)
+        self.update(w)
+        kept = zip(
+            self.names, self.on_bodies, self.from_bodies, self.effort_units, self.values.copy(), strict=True
         )
-
-    def evaluate(self, w: Workspace) -> Array:
-        """The same as an array: place, force and moment (9 numbers) in each row."""
-        constraints = self._of_constraints(w)
-        table = np.vstack([self._of_joints(w, constraints), constraints])
-        reference = self._field(w, layout.REFERENCE)
-        screws = np.hstack([self._field(w, field).reshape(-1, 3) for field in _SCREWS])
-        for j, (kind, own) in enumerate(self._own):
-            if len(own):
-                here = screws[own].copy()
-                here[:, 3:] += np.cross(here[:, :3], table[j, :3] - reference)
-                wrench = np.concatenate([table[j, 6:], table[j, 3:6]])
-                wrench -= _along_freedoms(kind, here, wrench)
-                table[j, 3:] = np.concatenate([wrench[3:], wrench[:3]])
-        return table
+        return tuple(
+            Reaction(name, on, by, row[:3], row[3:6], row[6:9], *effort_of(unit, row[9]))
+            for name, on, by, unit, row in kept
+        )
 
     def transmitted(self, w: Workspace) -> Array:
-        """Place, and all force and moment that passes through each joint, motors and friction included.
+        """Place, and all force and moment that passes through each joint (9), motors and friction included.
 
-        Along the joint's freedoms it is effort + friction - armature times acceleration.
+        Along the joint's freedoms it is effort + friction + what constraints exert on the joint's
+        coordinates - armature times acceleration.
         """
-        return self._of_joints(w, self._of_constraints(w))
-
-    def _of_constraints(self, w: Workspace) -> Array:
-        rows = [np.concatenate(each.evaluate(w)) for each in self._wrenches]
-        return np.array(rows).reshape(-1, 9)
-
-    def _of_joints(self, w: Workspace, constraints: Array) -> Array:
-        axes = self._field(w, layout.AXES).reshape(-1, 3, 3)
-        needed, origin = self._needed(w, axes, self._field(w, layout.REFERENCE))
-        for (on, by), row in zip(self._ends, constraints, strict=True):
-            at, force, moment = row.reshape(3, 3)
-            total = np.concatenate([moment + np.cross(at, force), force])
-            if on >= 0:
-                needed[on] -= total
-            if by >= 0:
-                needed[by] += total
-        for (body, k, contact), force in zip(self._touched, w.contact_force, strict=True):
-            needed[body] -= np.concatenate([np.cross(contact.place(w.point_position[k]), force), force])
-        wrenches, at = self._carries @ needed, origin[self._child]
-        return np.hstack([at, wrenches[:, 3:], wrenches[:, :3] - np.cross(at, wrenches[:, 3:])])
-
-    @staticmethod
-    def _field(w: Workspace, field: int) -> Array:
-        return w.buffer[w.topology[field] : w.topology[field + 1]]
-
-    def _needed(self, w: Workspace, axes: Array, reference: Array) -> tuple[Array, Array]:
-        """Wrench (moment about the world's origin; force) that each body needs, and where its origin is."""
-        vdot, screws = w.vdot[self._place], [self._field(w, field).reshape(-1, 3) for field in _SCREWS]
-        turn, shift = (self._field(w, field).reshape(-1, 3) for field in (layout.ANGULAR, layout.LINEAR))
-        bias = [self._field(w, f).reshape(-1, 3) for f in (layout.ANGULAR_BIAS, layout.LINEAR_BIAS)]
-        turn_rate, shift_rate = (
-            b + self._above @ (s * vdot[:, None]) for b, s in zip(bias, screws, strict=True)
-        )
-        moves, k = (self._link >= 0)[:, None], np.maximum(self._link, 0)
-        linked = np.where(moves[:, :, None], axes[k].transpose(0, 2, 1), np.eye(3))
-        own = linked @ self._axes
-        origin = np.einsum("bij,bj->bi", linked, self._origin)
-        origin += np.where(moves, self._field(w, layout.ORIGIN).reshape(-1, 3)[k], 0.0)
-        centre = origin + np.einsum("bij,bj->bi", own, self._com)
-        inertia = own @ self._inertia @ own.transpose(0, 2, 1)
-        omega, alpha = np.where(moves, turn[k], 0.0), np.where(moves, turn_rate[k], 0.0)
-        r = centre - reference
-        speed = shift[k] + np.cross(omega, r)
-        acceleration = np.where(moves, shift_rate[k] + np.cross(alpha, r) + np.cross(omega, speed), 0.0)
-        force = self._mass[:, None] * (acceleration - self._gravity)
-        spin = np.einsum("bij,bj->bi", inertia, omega)
-        moment = np.cross(centre, force) + np.einsum("bij,bj->bi", inertia, alpha) + np.cross(omega, spin)
-        return np.hstack([moment, force]), origin
+        self.update(w)
+        return self._transmitted.copy()
 
 
-_SCREWS = (layout.SCREW_ANGULAR, layout.SCREW_LINEAR)
+def effort_of(unit: str, value: float) -> tuple[float | None, str]:
+    """The effort of an entry and its unit as people write it; None and "" where there is none."""
+    return (float(value), unit.replace("_", " ")) if unit else (None, "")
 
 
-def _carried(mechanism: Mechanism) -> Array:
-    """1 where a joint (row) carries a body (column), directly or through other joints."""
-    bodies, by_child = mechanism.body_names, {joint.child: k for k, joint in enumerate(mechanism.joints)}
-    carries = np.zeros((len(mechanism.joints), len(bodies)))
-    for i, name in enumerate(bodies):
-        while name != WORLD:
-            carries[by_child[name], i] = 1.0
-            name = mechanism.joints[by_child[name]].parent
-    return carries
+def _place(header: Integers, sizes: dict[int, int], start: int) -> None:
+    for field, size in sizes.items():
+        header[field : field + 2] = start, start + size
+        start += size
 
 
-def _along_freedoms(kind: str, screws: Array, wrench: Array) -> Array:
-    """The part of a wrench that acts along the freedoms (screws r × 6 at the same place): E (S'E)⁺ S'w."""
-    acting = screws.copy()
-    if kind == "screw":
-        acting[:, 3:] = 0.0
-    part: Array = acting.T @ np.linalg.lstsq(screws @ acting.T, screws @ wrench, rcond=None)[0]
-    return part
+def _sizes(bodies: int, links: int, joints: int, entries: int) -> dict[int, int]:
+    return {
+        own.SEATS: own.SEAT_COLUMNS * bodies,
+        own.MOMENTS: 6 * bodies,
+        own.RATES: 6 * links,
+        own.CARRIED: 6 * bodies,
+        own.BASIS: 36,
+        own.TRANSMITTED: 9 * joints,
+        own.RESULTS: own.COLUMNS * entries,
+    }
+
+
+def _tables(
+    mechanism: Mechanism, links: Sequence[Link], seats: dict[str, Seat], entries: Sequence[Entry]
+) -> dict[int, Integers]:
+    index = {WORLD: -1} | {name: k for k, name in enumerate(mechanism.body_names)}
+    parents = {joint.child: joint.parent for joint in mechanism.joints}
+    joints = []
+    for joint in mechanism.joints:
+        chain = [i for i, link in enumerate(links) if link.joint is joint]
+        joints.append([index[joint.child], min(chain, default=0), len(chain), int(joint.kind == "screw")])
+    touched = [index[mechanism.points[mechanism.point_index(each.point)].body] for each in mechanism.contacts]
+    rows = [[each.form, index[each.on_body], index[each.from_body], *each.numbers] for each in entries]
+    return {
+        own.BODIES: _integers([[seats[name].link, index[parents[name]]] for name in mechanism.body_names]),
+        own.OUTWARD: _integers([index[name] for name in _outward(mechanism)]),
+        own.JOINTS: _integers(joints),
+        own.ENTRIES: _integers(rows),
+        own.TOUCHED: _integers(touched),
+    }
+
+
+def _integers(rows: Sequence[object]) -> Integers:
+    return np.array(rows, dtype=np.int64)
+
+
+def _outward(mechanism: Mechanism) -> list[str]:
+    """The bodies, each after the one that carries it."""
+    carried: dict[str, list[str]] = {}
+    for joint in mechanism.joints:
+        carried.setdefault(joint.parent, []).append(joint.child)
+    found = list(carried.get(WORLD, []))
+    for name in found:  # grows as it is read
+        found.extend(carried.get(name, []))
+    return found
+
+
+def _seats(mechanism: Mechanism, seats: dict[str, Seat]) -> Array:
+    rows = []
+    for body in mechanism.bodies:
+        seat = seats[body.name]
+        rows.append([body.mass_kg, *(seat.origin + seat.axes @ np.asarray(body.com_m)), *seat.origin])
+    return np.array(rows)
+
+
+def _moments(mechanism: Mechanism, seats: dict[str, Seat]) -> Array:
+    upper = np.triu_indices(3)
+    axes = [seats[body.name].axes for body in mechanism.bodies]
+    bodies = zip(axes, mechanism.bodies, strict=True)
+    return np.array([(a @ np.asarray(body.inertia_kg_m2) @ a.T)[upper] for a, body in bodies])

@@ -16,20 +16,24 @@ from machine import Machine
 from multibody.dynamics import dynamics, energy
 from multibody.formulations import FORMULATIONS as ACCELERATIONS
 from multibody.layout import PASSAGES, RANK
+from multibody.reactions import Reaction
 from multibody.workspace import Workspace
 from plant import offline_kernels as kernels
 from plant.layout import METHODS
-from plant.offline_outputs import Reactions, Tracks, columns_of, known_points, tracked
-from plant.offline_ways import (
-    FORMULATIONS,
-    INTEGRATORS,
-    Steps,
-    integrator_of,
-    reactions_of,
-    steps_by,
+from plant.offline_efforts import MotorEfforts
+from plant.offline_outputs import (
+    ConstraintEfforts,
+    Reactions,
+    Tracks,
+    columns_of,
+    known_points,
+    reactions_of_steps,
+    tracked,
 )
+from plant.offline_reactions import ReactionRecorder, Wanted, place_in_step
+from plant.offline_start import Start, begin, refuse_start
+from plant.offline_ways import FORMULATIONS, INTEGRATORS, Steps, integrator_of, steps_by
 from plant.simulator import SimulationDiverged
-from plant.start import put_together
 from plant.switching import Switch, SwitchedAt, perform, refuse_switches, schedule
 
 Floats = NDArray[np.float64]
@@ -75,7 +79,8 @@ class Motion:
 
     The columns of `v` are `joint_names`, those of `q` `position_names`. rad or m, and per second. Energies
     are kinetic plus potential, in joules; `steps_per_s` counts wall time. `switches`: how many times
-    `minimal` changed its independent coordinates. `points` and `reactions`: where they were asked for.
+    `minimal` changed its independent coordinates. `points`, `reactions` and `constraint_efforts`: where they
+    were asked for.
     """
 
     joint_names: tuple[str, ...]
@@ -91,6 +96,7 @@ class Motion:
     switches: int | None = None
     points: Tracks | None = None
     reactions: Reactions | None = None
+    constraint_efforts: ConstraintEfforts | None = None
 
     def columns(self) -> dict[str, Floats]:
         """All that is known of each sample, by the names that files use."""
@@ -100,7 +106,7 @@ class Motion:
             "time_s": self.time_s,
             **dict(states),
             **{f"{name}_velocity": values for name, values in rates},
-            **columns_of(self.points, self.reactions),
+            **columns_of(self.points, self.reactions, self.constraint_efforts),
         }
 
 
@@ -108,86 +114,161 @@ def simulate(
     machine: Machine,
     duration_s: float,
     dt_s: float | None = None,
-    initial: Mapping[str, float] | None = None,
+    initial: Mapping[str, float] | Start | None = None,
     integrator: str | None = None,
-    effort: ArrayLike | None = None,
+    effort: ArrayLike | Mapping[str, float | str] | None = None,
     every: int = 1,
     formulation: str = "projected",
     stabilisation: str = "projection",
     track: Sequence[str] = (),
-    reactions: bool = False,
+    reactions: bool | Wanted = False,
     switches: Sequence[Switch] = (),
 ) -> Motion:
     """Let the plant's mechanism move for `duration_s` from its initial state.
 
     dt_s: step (none: the plant's period over its substeps); the last one is shorter where the duration
-    demands it. initial: joint positions by name (rad or m) in place of the file's; under constraints the
-    other joints follow. integrator: "adaptive_rk4", "rk4", "gauss" or "semi_implicit" (none: the file's,
-    see `integrator_of`), or for reference "dop853" or "lsoda", whose steps are their own and whose samples
-    are dt apart. effort: one number per motor (N m or N), held. every: keep each so-manieth state, and
-    always the last.
+    demands it. initial: joint positions by name (rad or m) in place of the file's, under constraints the
+    other joints follow; or a `Start`, with speeds, or with closures open. integrator: "adaptive_rk4", "rk4",
+    "gauss" or "semi_implicit" (none: the file's, see `integrator_of`), or for reference "dop853" or "lsoda",
+    whose steps are their own and whose samples are dt apart. effort: one number per motor (N m or N), or
+    numbers and functions of time by motor, see `MotorEfforts`. every: keep each state after so many steps,
+    and always the last.
     formulation: "projected", "udwadia_kalaba" or "lagrange" (of the constrained acceleration), "minimal" or
     "taylor" (with steps of its own). stabilisation: "projection" of position and velocity after each step,
     "baumgarte" (with the file's α and β, else 100 and 2500) or "none". track: points whose motion is
-    wanted. reactions: whether those of joints and closures are. switches: constraints to be switched on the
-    way (plant/switching.py).
+    wanted. reactions: whether those of joints and constraints are, or more exactly what is `Wanted`.
+    switches: constraints to be switched on the way (plant/switching.py).
 
     Raises ValueError for an argument out of bounds and for initial positions that cannot be assembled
     or a constraint that cannot be switched on, SimulationDiverged when the state leaves the finite numbers.
     """
     dt = machine.plant.period_s / machine.plant.substeps if dt_s is None else dt_s
     method = integrator_of(machine, formulation) if integrator is None else integrator
+    wanted = reactions if isinstance(reactions, Wanted) else Wanted(reactions)
+    start = initial if isinstance(initial, Start) else Start(initial or {})
     _check(duration_s, dt, method, every)
     _known("formulation", formulation, FORMULATIONS)
     _known("stabilisation", stabilisation, STABILISATIONS)
-    points = known_points(machine.plant_mechanism, track)
-    whole = math.floor(duration_s / dt + _WHOLE)
-    rest = duration_s - whole * dt if duration_s - whole * dt > _WHOLE * dt else 0.0
-    work = begin(machine, initial or {}, effort)
+    refuse_start(machine, start, formulation)
+    refuse_switches(switches, formulation)
+    place = place_in_step(wanted, formulation)
+    mechanism = machine.plant_mechanism
+    points = known_points(mechanism, track)
+    efforts = MotorEfforts(machine, effort)
+    times = Schedule.of(duration_s, dt, every)
+    work = begin(machine, start)
+    efforts.apply(work, 0.0)
     _choose(work, formulation, stabilisation)
     figures = np.empty(kernels.FIGURES + len(work.q))
     kernels.look(*work.arguments, 0.0, figures)
     if formulation == "lagrange":
         _check_independence(machine, work)
-    events = schedule(machine.plant_mechanism, switches, dt, whole)
-    refuse_switches(switches, formulation, reactions)
-    switched: list[SwitchedAt] = []
-
-    def at_step(done: int) -> None:
-        for event in events.pop(done, ()):
-            switched.append(perform(machine.plant_mechanism, work, event, done * dt, figures))
-            if restart is not None:
-                restart()
-            if formulation == "lagrange":
-                _check_independence(machine, work)
-
-    steps_of = steps_by(machine, work, formulation, method, stabilisation, bool(switches))
-    restart = getattr(steps_of, "restart", None)
-    at_step(0)
-    start = work.buffer.copy()
-    recorded, seconds = _run(
-        machine, work, figures, steps_of, METHODS.get(method, 0), dt, whole, rest, every, at_step, events
-    )
-    times = np.concatenate([np.arange(0, whole + 1, every) * dt, [duration_s]])[: len(recorded)]
-    times[-1] = duration_s
-    steps = whole + (rest > 0.0)
-    mechanism = machine.plant_mechanism
+    switcher = _Switcher(machine, work, figures, schedule(mechanism, switches, dt, times.whole))
+    steps_of = steps_by(machine, work, formulation, method, stabilisation, bool(switches), place)
+    switcher.restarts(steps_of, formulation == "lagrange")
+    own_reactions = hasattr(steps_of, "reactions")
+    recorder = None
+    if wanted.constraint_efforts or (wanted.reactions and not own_reactions):
+        at_end = place == 1.0 and not own_reactions
+        recorder = ReactionRecorder(mechanism, every, at_end, wanted.reactions and not own_reactions)
+    run = _Run(machine, work, figures, steps_of, METHODS.get(method, 0), times, efforts, switcher, recorder)
+    recorded, seconds = run.states()
     q, v = recorded[:, : mechanism.nq], recorded[:, mechanism.nq :]
+    found = None
+    if wanted.reactions:
+        found = (
+            _reactions_of_steps(steps_of, times)
+            if own_reactions or recorder is None
+            else recorder.reactions()
+        )
     return Motion(
         mechanism.joint_names,
         mechanism.position_names,
-        times,
+        times.samples_s(),
         q,
         v,
         float(figures[kernels.ENERGY_START]),
         _energy(work),
-        _balance(work, figures, switched),
-        steps,
-        steps / seconds if seconds > 0.0 else 0.0,
+        _balance(work, figures, switcher.done),
+        times.steps,
+        times.steps / seconds if seconds > 0.0 else 0.0,
         steps_of.switches,
         tracked(mechanism, points, q, v) if points else None,
-        reactions_of(mechanism, steps_of, start, times, q, v, every, dt) if reactions else None,
+        found,
+        recorder.constraint_efforts() if recorder is not None and wanted.constraint_efforts else None,
     )
+
+
+def _reactions_of_steps(steps: Steps, times: Schedule) -> Reactions:
+    """Those that a stepper has found itself, of each sample; of the last one by a step from there."""
+    own: list[tuple[Reaction, ...]] = steps.reactions  # type: ignore[attr-defined]  # of TaylorSteps
+    samples = len(times.samples_s())
+    last = steps.last_reactions(times.dt)  # type: ignore[attr-defined]
+    return reactions_of_steps([*own[:: times.every][: samples - 1], last])
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Whole steps of dt, and a shorter one for the `rest` of the duration (0: none); s.
+
+    States are kept after each `every` steps, and the last one.
+    """
+
+    duration_s: float
+    dt: float
+    whole: int
+    rest: float
+    every: int
+
+    @staticmethod
+    def of(duration_s: float, dt: float, every: int) -> Schedule:
+        """Divide a duration into steps."""
+        whole = math.floor(duration_s / dt + _WHOLE)
+        rest = duration_s - whole * dt
+        return Schedule(duration_s, dt, whole, rest if rest > _WHOLE * dt else 0.0, every)
+
+    @property
+    def steps(self) -> int:
+        """How many there are, the short one included."""
+        return self.whole + (self.rest > 0.0)
+
+    def samples_s(self) -> Floats:
+        """The times of the states that are kept."""
+        times: Floats = np.append(np.arange(0, self.whole + 1, self.every) * self.dt, self.duration_s)
+        times = times[: -(-self.steps // self.every) + 1]
+        times[-1] = self.duration_s
+        return times
+
+    def pieces(self, cuts: Iterable[int], size: int) -> list[tuple[int, float]]:
+        """Steps that are made at once, and their length: at most `size`, with an end at each cut."""
+        whole = [(count, self.dt) for count in _chunks(self.whole, size, cuts)]
+        return [*whole, *([(1, self.rest)] if self.rest else [])]
+
+
+class _Switcher:
+    """Switches constraints after the steps at which that is due; `done`: what was switched."""
+
+    def __init__(
+        self, machine: Machine, work: Workspace, figures: Floats, events: dict[int, list[Switch]]
+    ) -> None:
+        self._machine, self._work, self._figures, self.events = machine, work, figures, events
+        self.done: list[SwitchedAt] = []
+        self._restart: Callable[[], None] | None = None
+        self._independent = False
+
+    def restarts(self, steps: Steps, independent: bool) -> None:
+        """Restart the steps after each switch; `independent`: refuse rows that repeat each other."""
+        self._restart, self._independent = getattr(steps, "restart", None), independent
+
+    def at_step(self, done: int, time_s: float) -> None:
+        """Switch what is due after so many steps."""
+        for event in self.events.pop(done, ()):
+            mechanism = self._machine.plant_mechanism
+            self.done.append(perform(mechanism, self._work, event, time_s, self._figures))
+            if self._restart is not None:
+                self._restart()
+            if self._independent:
+                _check_independence(self._machine, self._work)
 
 
 def _check_independence(machine: Machine, work: Workspace) -> None:
@@ -248,73 +329,70 @@ def _check(duration_s: float, dt: float, method: str, every: int) -> None:
         raise ValueError(f"`every` must be at least 1, not {every}")
 
 
-def begin(machine: Machine, initial: Mapping[str, float], effort: ArrayLike | None = None) -> Workspace:
-    """The plant's state at the start, put together, in a new workspace; arguments as of `simulate`."""
-    mechanism = machine.plant_mechanism
-    work = mechanism.workspace()
-    work.q[:], work.v[:] = machine.initial_q, machine.initial_v
-    own = [name for name in mechanism.joint_names if name in mechanism.coordinate_names]
-    for name, value in initial.items():
-        if name not in own:
-            raise ValueError(f"there is no joint {name!r}; there are {', '.join(own)}")
-        if not math.isfinite(value):
-            raise ValueError(f"the initial position of {name} must be finite, not {value}")
-        work.q[mechanism.joint_index(name)] = value
-    put_together(machine, work, list(initial))
-    given = np.zeros(len(machine.motors)) if effort is None else np.asarray(effort, np.float64)
-    if given.shape != (len(machine.motors),) or not np.all(np.isfinite(given)):
-        raise ValueError(f"`effort` must be {len(machine.motors)} finite numbers, one per motor")
-    for motor, value in zip(machine.motors, given, strict=True):
-        work.effort[motor.index] += value
-    return work
-
-
 def _energy(work: Workspace) -> float:
     dynamics(*work.arguments)
     energy(*work.arguments)
     return float(work.energy.sum())
 
 
-def _run(
-    machine: Machine,
-    work: Workspace,
-    figures: Floats,
-    run: Steps,
-    method: int,
-    dt: float,
-    whole: int,
-    rest: float,
-    every: int,
-    at_step: Callable[[int], None],
-    events: Iterable[int],
-) -> tuple[Floats, float]:
-    """The recorded states, the initial one first, and the wall time that the steps took.
+class _Run:
+    """One run: the steps, piece by piece, with what happens between the pieces."""
 
-    `at_step` is called after each of the numbers of steps in `events`; the state recorded there is the one
-    before.
-    """
-    width = len(work.q) + len(work.v)
-    chunk = np.empty((min(_CHUNK, whole + 1), width))
-    kept = [np.concatenate([work.q, work.v])[None, :]]
-    run(*work.arguments, method, dt, 0, chunk, figures)  # loads the kernel before the clock runs
-    seconds, done = 0.0, 0
-    for count, step in [
-        *((n, dt) for n in _chunks(whole, len(chunk), events)),
-        *([(1, rest)] if rest else []),
-    ]:
+    def __init__(
+        self,
+        machine: Machine,
+        work: Workspace,
+        figures: Floats,
+        steps: Steps,
+        method: int,
+        times: Schedule,
+        efforts: MotorEfforts,
+        switcher: _Switcher,
+        recorder: ReactionRecorder | None,
+    ) -> None:
+        self._machine, self._work, self._figures, self._steps = machine, work, figures, steps
+        self._method, self._times, self._efforts = method, times, efforts
+        self._switcher, self._recorder = switcher, recorder
+
+    def states(self) -> tuple[Floats, float]:
+        """The recorded states, the initial one first, and the wall time that the steps took."""
+        work, times = self._work, self._times
+        chunk = np.empty((min(_CHUNK, times.whole + 1), len(work.q) + len(work.v)))
+        self._steps(*work.arguments, self._method, times.dt, 0, chunk, self._figures)  # loads the kernel
+        self._switcher.at_step(0, 0.0)
+        kept, seconds, done = [self._state()], 0.0, 0
+        size = 1 if self._efforts.vary else len(chunk)
+        for count, step in times.pieces(self._switcher.events, size):
+            seconds += self._piece(done, count, step, chunk)
+            first = (-done - 1) % times.every
+            kept.append(chunk[first : count : times.every].copy())
+            done += count
+            self._switcher.at_step(done, done * times.dt)
+        if done % times.every:
+            kept.append(self._state())
+        if self._recorder is not None:
+            self._recorder.finish(work, done)
+        return np.concatenate(kept), seconds
+
+    def _piece(self, done: int, count: int, step: float, chunk: Floats) -> float:
+        """Make a piece of steps; returns the wall time that they took."""
+        work = self._work
+        if self._efforts.vary:
+            self._efforts.hold(work, self._figures, done * self._times.dt + 0.5 * step)
+        if self._recorder is not None:
+            self._recorder.before(work)
         began = time.perf_counter()
-        finite = run(*work.arguments, method, step, count, chunk, figures)
-        seconds += time.perf_counter() - began
+        finite = self._steps(*work.arguments, self._method, step, count, chunk, self._figures)
+        seconds = time.perf_counter() - began
         if finite < count:
-            raise SimulationDiverged(_why(machine, (done + finite + 1) * dt, run.stopped))
-        first = (-done - 1) % every
-        kept.append(chunk[first:count:every].copy())
-        done += count
-        at_step(done)
-    last = np.concatenate([work.q, work.v])[None, :]
-    if done % every:
-        kept.append(last)
-    return np.concatenate(kept), seconds
+            at_s = (done + finite + 1) * self._times.dt
+            raise SimulationDiverged(_why(self._machine, at_s, self._steps.stopped))
+        if self._recorder is not None:
+            self._recorder.after(done, count, step, chunk[:count])
+        return seconds
+
+    def _state(self) -> Floats:
+        return np.concatenate([self._work.q, self._work.v])[None, :]
 
 
 def _why(machine: Machine, at_s: float, stopped: str) -> str:

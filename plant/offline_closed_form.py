@@ -25,7 +25,6 @@ class ClosedFormSteps:
         """Find the closed forms of that name in the mechanism, and begin at the state of `work`."""
         self._work = work
         self._motion = ClosedFormMotion(mechanism, CLOSED_FORMS[name](mechanism), work.q, work.v)
-        self._motion.effort[:] = work.effort
 
     def __call__(
         self,
@@ -40,6 +39,7 @@ class ClosedFormSteps:
     ) -> int:
         """Advance by `count` steps of dt; returns how many came out finite."""
         motion, work = self._motion, self._work
+        motion.effort[:] = work.effort
         for done in range(count):
             if method == SEMI_IMPLICIT:
                 motion.semi_implicit_step(dt)

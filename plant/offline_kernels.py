@@ -53,12 +53,13 @@ from plant.layout import ADAPTIVE_RK4, RK4
     SWITCH_LOSS,  # of that, what switching took (J)
     COUNTED,  # of that, what the steps themselves had counted when the machine was last looked at, J
     POWER,  # lost when the machine was last looked at, W
-    MOTOR_WORK,  # of the constant efforts, J
+    MOTOR_WORK,  # J
+    MOTOR_EARLIER,  # of that, by efforts that held before the present ones (J)
     ENERGY_START,  # kinetic and potential, J
     IMBALANCE,  # largest |energy - energy at the start - work|, that of moving constraints too, J
-) = range(12)
-FIGURES = 12
-"""Entries above; the coordinates at the start follow them."""
+) = range(13)
+FIGURES = 13
+"""Entries above; the coordinates where the present efforts began follow them."""
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, float64, VECTOR))
@@ -81,7 +82,7 @@ def look(p: Rows, t: Integers, w: Rows, dt: float, figures: Rows) -> None:
         losses[2] += 0.5 * dt * (losses[0] + figures[POWER])
     figures[COUNTED], figures[POWER] = losses[2], losses[0]
     figures[LOST] = losses[2] + figures[SWITCH_LOSS]
-    figures[MOTOR_WORK] = 0.0
+    figures[MOTOR_WORK] = figures[MOTOR_EARLIER]
     for k in range(t[NV]):
         figures[MOTOR_WORK] += effort[k] * (q[k] - figures[FIGURES + k])
     gained = total - figures[ENERGY_START] + figures[LOST] - figures[MOTOR_WORK]

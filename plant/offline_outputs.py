@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from multibody.dynamics import forward_dynamics
-from multibody.formulations import constrained_forward_dynamics
 from multibody.kinematics import kinematics
 from multibody.mechanism import Mechanism
 from multibody.reactions import Reaction, ReactionTable
@@ -40,29 +38,84 @@ class Tracks:
 class Reactions:
     """Of joints and constraints: on which body, from which, where (world), force and moment about that place.
 
-    Samples × names × 3, world axes, m, N and N m; multibody/reactions.py says what belongs to them.
+    Samples × names × 3, world axes, m, N and N m; multibody/reactions.py says what belongs to them. `effort`
+    (samples × names): of constraints on coordinates, the generalized force on the coordinate, in the unit
+    that `effort_units` names ("N_m" or "N"; "" and 0 where there is none).
     """
 
     names: tuple[str, ...]
     on_bodies: tuple[str, ...]
     from_bodies: tuple[str, ...]
+    effort_units: tuple[str, ...]
     at_m: Floats
     force_N: Floats
     moment_N_m: Floats
+    effort: Floats
+
+    @staticmethod
+    def of(table: ReactionTable, rows: Floats) -> Reactions:
+        """Those that rows (samples × names × 10) of a table's values hold."""
+        return Reactions(
+            table.names,
+            table.on_bodies,
+            table.from_bodies,
+            table.effort_units,
+            rows[..., :3],
+            rows[..., 3:6],
+            rows[..., 6:9],
+            rows[..., 9],
+        )
 
     def summary(self) -> dict[str, dict[str, object]]:
         """Of each: the last values, and the largest magnitudes over all samples."""
+        return {name: self._of(k) for k, name in enumerate(self.names)}
+
+    def _of(self, k: int) -> dict[str, object]:
+        found: dict[str, object] = {
+            "on_body": self.on_bodies[k],
+            "from_body": self.from_bodies[k],
+            "at_m": self.at_m[-1, k].tolist(),
+            "force_N": self.force_N[-1, k].tolist(),
+            "moment_N_m": self.moment_N_m[-1, k].tolist(),
+            "force_max_N": float(np.linalg.norm(self.force_N[:, k], axis=-1).max()),
+            "moment_max_N_m": float(np.linalg.norm(self.moment_N_m[:, k], axis=-1).max()),
+        }
+        if self.effort_units[k]:
+            unit = self.effort_units[k]
+            found |= {
+                f"effort_{unit}": float(self.effort[-1, k]),
+                f"effort_max_{unit}": float(np.abs(self.effort[:, k]).max()),
+            }
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintEfforts:
+    """The generalized force of all constraints, A'λ, by freedom: samples × names, in `units` ("N m", "N").
+
+    It is what motors would have to give in place of the constraints, for the same motion.
+    """
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    effort: Floats
+
+    def summary(self) -> dict[str, dict[str, object]]:
+        """Of each: the last value, and the largest magnitude over all samples."""
         return {
             name: {
-                "on_body": self.on_bodies[k],
-                "from_body": self.from_bodies[k],
-                "at_m": self.at_m[-1, k].tolist(),
-                "force_N": self.force_N[-1, k].tolist(),
-                "moment_N_m": self.moment_N_m[-1, k].tolist(),
-                "force_max_N": float(np.linalg.norm(self.force_N[:, k], axis=-1).max()),
-                "moment_max_N_m": float(np.linalg.norm(self.moment_N_m[:, k], axis=-1).max()),
+                "unit": self.units[k],
+                "effort": float(self.effort[-1, k]),
+                "effort_max": float(np.abs(self.effort[:, k]).max()),
             }
             for k, name in enumerate(self.names)
+        }
+
+    def columns(self) -> dict[str, Floats]:
+        """Each freedom's, by the name that files use."""
+        return {
+            f"{name}_constraint_{unit.replace(' ', '_')}": self.effort[:, k]
+            for k, (name, unit) in enumerate(zip(self.names, self.units, strict=True))
         }
 
 
@@ -87,20 +140,6 @@ def tracked(mechanism: Mechanism, names: Sequence[str], q: Floats, v: Floats) ->
     return Tracks(tuple(names), position, velocity)
 
 
-def reactions_along(mechanism: Mechanism, start: Floats, time_s: Floats, q: Floats, v: Floats) -> Reactions:
-    """Reactions along a motion, with efforts, switches and targets as in the buffer at its start."""
-    table = ReactionTable(mechanism)
-    work = mechanism.workspace()
-    work.buffer[:] = start
-    accelerate = constrained_forward_dynamics if len(work.phi) else forward_dynamics
-    rows = np.empty((len(q), len(table.names), 9))
-    for row in range(len(q)):
-        work.q[:], work.v[:], work.clock[0] = q[row], v[row], time_s[row]
-        accelerate(*work.arguments)
-        rows[row] = table.evaluate(work)
-    return Reactions(table.names, table.on_bodies, table.from_bodies, *_thirds(rows))
-
-
 def reactions_of_steps(found: Sequence[tuple[Reaction, ...]]) -> Reactions:
     """Reactions that a stepper has found itself, one entry for each sample."""
     first = found[0]
@@ -111,17 +150,19 @@ def reactions_of_steps(found: Sequence[tuple[Reaction, ...]]) -> Reactions:
         tuple(each.joint for each in first),
         tuple(each.on_body for each in first),
         tuple(each.from_body for each in first),
-        *_thirds(rows),
+        tuple("" for _ in first),
+        rows[..., :3],
+        rows[..., 3:6],
+        rows[..., 6:],
+        np.zeros(rows.shape[:2]),
     )
 
 
-def _thirds(rows: Floats) -> tuple[Floats, Floats, Floats]:
-    return rows[..., :3], rows[..., 3:6], rows[..., 6:]
-
-
-def columns_of(points: Tracks | None, reactions: Reactions | None) -> dict[str, Floats]:
+def columns_of(
+    points: Tracks | None, reactions: Reactions | None, efforts: ConstraintEfforts | None = None
+) -> dict[str, Floats]:
     """Names and values of the columns of a file, one value for each sample."""
-    columns: dict[str, Floats] = {}
+    columns: dict[str, Floats] = {} if efforts is None else efforts.columns()
     if points is not None:
         for k, name in enumerate(points.names):
             columns |= {f"{name}.{axis}_m": points.position_m[:, k, i] for i, axis in enumerate("xyz")}
@@ -130,4 +171,6 @@ def columns_of(points: Tracks | None, reactions: Reactions | None) -> dict[str, 
         for k, name in enumerate(reactions.names):
             columns |= {f"{name}.f{axis}_N": reactions.force_N[:, k, i] for i, axis in enumerate("xyz")}
             columns |= {f"{name}.m{axis}_N_m": reactions.moment_N_m[:, k, i] for i, axis in enumerate("xyz")}
+            if reactions.effort_units[k]:
+                columns[f"{name}.effort_{reactions.effort_units[k]}"] = reactions.effort[:, k]
     return columns

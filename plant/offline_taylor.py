@@ -20,12 +20,13 @@ Floats = NDArray[np.float64]
 class TaylorSteps:
     """Steps of a maximal model that stand for those of a workspace, whose q and v follow the bodies.
 
-    `stopped`: why a step could not be made. `reactions`: of each step, as it found them at its beginning.
+    `stopped`: why a step could not be made. `reactions`: of each step, for the state at its beginning, with
+    places and directions taken after the part `reactions_at` of it.
     """
 
     switches: int | None = None
 
-    def __init__(self, machine: Machine, work: Workspace) -> None:
+    def __init__(self, machine: Machine, work: Workspace, reactions_at: float = 0.5) -> None:
         """Convert the plant's mechanism and place its bodies as the workspace stands.
 
         Raises ValueError, which names the culprit and what to do, for what the stepper does not have.
@@ -34,8 +35,8 @@ class TaylorSteps:
         rows = sum(len(constraint.rows) for constraint in mechanism.constraints if constraint.on)
         rank = int(work.ranking[layout.ORDINARY])
         try:
-            self._stepper = TaylorStepper(maximal_model_of(mechanism))
-            self._stepper.effort[:] = efforts_of(self._stepper.model, mechanism, work.effort)
+            self._stepper = TaylorStepper(maximal_model_of(mechanism), reactions_at)
+            efforts_of(self._stepper.model, mechanism, work.effort)
         except ModelError as error:
             raise ValueError(f"taylor cannot take {machine.name}: {error}") from None
         if rank < rows:
@@ -46,7 +47,7 @@ class TaylorSteps:
             )
         self._stepper.stand_as(mechanism, work.q, work.v)
         self._coordinates = TreeCoordinates(mechanism, self._stepper, work.q)
-        self._work, self.stopped = work, ""
+        self._work, self._mechanism, self.stopped = work, mechanism, ""
         self.reactions: list[tuple[Reaction, ...]] = []
 
     def __call__(
@@ -62,6 +63,7 @@ class TaylorSteps:
     ) -> int:
         """Advance by `count` steps of dt; returns how many could be made."""
         work = self._work
+        self._stepper.effort[:] = efforts_of(self._stepper.model, self._mechanism, work.effort)
         for step in range(count):
             try:
                 self._stepper.step(dt)

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 
 from machine import Machine
 from multibody import formulations
-from multibody.mechanism import Mechanism
 from multibody.model import Integers
 from multibody.workspace import Workspace, touches
 from plant import offline_kernels as kernels
 from plant.layout import METHODS
-from plant.offline_outputs import Reactions, reactions_along, reactions_of_steps
 
 Floats = NDArray[np.float64]
 
@@ -87,11 +85,18 @@ def integrator_of(machine: Machine, formulation: str) -> str:
 
 
 def steps_by(
-    machine: Machine, work: Workspace, formulation: str, method: str, stabilisation: str, switched: bool
+    machine: Machine,
+    work: Workspace,
+    formulation: str,
+    method: str,
+    stabilisation: str,
+    switched: bool,
+    reactions_at: float = 0.5,
 ) -> Steps:
     """The steps that these names ask for, from a workspace that holds the start.
 
-    `switched`: whether constraints are switched on the way. Raises ValueError where they do not go together,
+    `switched`: whether constraints are switched on the way. `reactions_at`: the part of a step after which
+    `taylor` takes its reactions. Raises ValueError where they do not go together,
     and for machines that `taylor` cannot take.
     """
     own = formulation in OWN_STEPS
@@ -105,7 +110,7 @@ def steps_by(
     if formulation == "taylor":
         from plant.offline_taylor import TaylorSteps
 
-        return TaylorSteps(machine, work)
+        return TaylorSteps(machine, work, reactions_at)
     if method in ADAPTIVE:
         from plant.offline_reference import AdaptiveSteps
 
@@ -132,24 +137,3 @@ def steps_by(
             compliant.constrained_compliant_steps if constrained else compliant.free_compliant_steps
         )
     return KernelSteps(kernels.constrained_steps if constrained else kernels.free_steps)
-
-
-def reactions_of(
-    mechanism: Mechanism,
-    steps: Steps,
-    start: Floats,
-    time_s: Floats,
-    q: Floats,
-    v: Floats,
-    every: int,
-    dt: float,
-) -> Reactions:
-    """Reactions along a motion: the stepper's own where it has them, else by the recursion on its states.
-
-    `start`: the buffer of the workspace before the first step. `every`: how many steps lie between samples.
-    """
-    own = getattr(steps, "reactions", None)
-    if own is None:
-        return reactions_along(mechanism, start, time_s, q, v)
-    found = [*own[::every]][: len(q) - 1]
-    return reactions_of_steps([*found, steps.last_reactions(dt)])  # type: ignore[attr-defined]  # of TaylorSteps

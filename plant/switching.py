@@ -89,12 +89,10 @@ def schedule(
     return events
 
 
-def refuse_switches(switches: Sequence[Switch], formulation: str, reactions: bool) -> None:
+def refuse_switches(switches: Sequence[Switch], formulation: str) -> None:
     """Raise ValueError for what cannot be asked for where constraints are switched."""
     if switches and formulation == "taylor":
         raise ValueError("taylor cannot switch constraints on the way: take formulation projected")
-    if switches and reactions:
-        raise ValueError("reactions are not given where constraints are switched on the way")
 
 
 def perform(

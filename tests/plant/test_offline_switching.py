@@ -11,6 +11,7 @@ import pytest
 
 from machine import Machine, MachineError, load
 from plant.offline import simulate
+from plant.offline_reactions import Wanted
 from plant.switching import Switch, parse_switch
 
 CARTS = """
@@ -126,9 +127,31 @@ def test_refusals(machine_of, event: Switch, words: str) -> None:
         simulate(machine_of(CARTS), 0.4, switches=[event])
 
 
-@pytest.mark.parametrize(
-    ("options", "words"), [({"formulation": "taylor"}, "taylor"), ({"reactions": True}, "reactions")]
-)
+@pytest.mark.parametrize("every", [1, 3, 7])
+def test_reactions_follow_the_switches_and_have_two_values_at_each(machine_of, every: int) -> None:
+    switches = [Switch("hook", "hold", 0.021), Switch("hook", "off", 0.042)]
+    pulled = CARTS.replace("bodies:", "motors: {y: {max_force_N: 10, max_speed_m_s: 9}}\nbodies:")
+    found = {}
+    for at in ("begin", "end"):
+        wanted = Wanted(reactions=True, constraint_efforts=True, at=at)
+        motion = simulate(
+            machine_of(pulled), 0.05, 0.001, effort=[5.0], switches=switches, reactions=wanted, every=every
+        )
+        assert motion.reactions is not None
+        assert motion.constraint_efforts is not None
+        place = motion.reactions.names.index("hook")
+        force = motion.reactions.force_N[:, place, 0]
+        on_b = motion.constraint_efforts.effort[:, motion.joint_names.index("y")]
+        np.testing.assert_allclose(on_b, force, atol=1e-12)
+        found[at] = motion.time_s, force
+    for at, (time_s, force) in found.items():
+        late = 1e-9 if at == "end" else -1e-9
+        closed = (time_s > 0.021 + late) & (time_s < 0.042 + late)
+        np.testing.assert_allclose(force, np.where(closed, -2.0, 0.0), atol=1e-12)
+        assert len(force) == len(time_s)
+
+
+@pytest.mark.parametrize(("options", "words"), [({"formulation": "taylor"}, "taylor")])
 def test_what_cannot_be_asked_for_with_switches(machine_of, options: dict[str, object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         simulate(machine_of(CARTS), 0.4, switches=[Switch("hook", "on", 0.2)], **options)  # type: ignore[arg-type]
