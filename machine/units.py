@@ -59,30 +59,51 @@ def parse_assignment(text: str, machine: Machine) -> tuple[int, float]:
     Problem.
     """
     names = machine.mechanism.coordinate_names
-    angles = {
-        name: bool(is_angle)
-        for name, is_angle in zip(names, machine.mechanism.coordinate_is_angle, strict=True)
-    }
+    angles = dict(zip(names, map(bool, machine.mechanism.coordinate_is_angle), strict=True))
+    name, value = _parsed(text, angles, keys_of(angles, speeds=False), _example(angles))
+    return names.index(name), value
+
+
+def parse_speed(text: str, machine: Machine) -> tuple[str, float]:
+    """Read "shoulder_deg_s=30": return the name of a joint's freedom, and its speed in rad/s or m/s.
+
+    A name without a unit ("shoulder=0.5") takes rad/s or m/s. Raises MachineError with one Problem.
+    """
+    mechanism = machine.mechanism
+    angles = dict(zip(mechanism.joint_names, map(bool, mechanism.joint_is_angle), strict=True))
+    keys = {key: each for key, each in keys_of(angles, speeds=True).items() if each.is_speed}
+    first, is_angle = next(iter(angles.items()))
+    return _parsed(text, angles, keys, f"{first}_deg_s=30" if is_angle else f"{first}_m_s=0.1")
+
+
+def _parsed(
+    text: str, angles: Mapping[str, bool], keys: Mapping[str, Quantity], example: str
+) -> tuple[str, float]:
+    """Read NAME_UNIT=VALUE or NAME=VALUE with one of the keys: the name, and the value in rad, m and s."""
     key, sign, number = (part.strip() for part in text.partition("="))
     if not sign or not key or not number:
-        raise _refusal(
-            text, "this is not an assignment", text, "NAME_UNIT=VALUE", "write, say, " + _example(angles)
-        )
-    quantity = keys_of(angles, speeds=False).get(key) or (
-        Quantity(key, False, 1.0) if key in angles else None
-    )
+        raise _refusal(text, "this is not an assignment", text, "NAME_UNIT=VALUE", f"write, say, {example}")
+    quantity = keys.get(key) or (Quantity(key, False, 1.0) if key in angles else None)
     if quantity is None:
-        allowed, remedy = choices(key, angles, speeds=False)
-        raise _refusal(text, "no coordinate has this name and unit", key, allowed, remedy)
+        raise _refusal(text, "no coordinate has this name and unit", key, *_allowed(key, angles, keys))
     try:
         value = float(number)
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or "_" in number:
-        raise _refusal(
-            text, "this is not a finite number", number, "a number", "write, say, " + _example(angles)
-        )
-    return names.index(quantity.name), value * quantity.factor
+        raise _refusal(text, "this is not a finite number", number, "a number", f"write, say, {example}")
+    return quantity.name, value * quantity.factor
+
+
+def _allowed(word: str, angles: Mapping[str, bool], keys: Mapping[str, Quantity]) -> tuple[str, str]:
+    """What may be written instead of an unknown key, and the likeliest of the keys."""
+    owners = [name for name in angles if word == name or word.startswith(name + "_")]
+    if owners:
+        owner = max(owners, key=len)
+        own = [key for key, each in keys.items() if each.name == owner]
+        return ", ".join(own), f"write {own[0]}"
+    likely = nearest(word, keys)
+    return ", ".join(keys), f"write {likely}" if likely else ""
 
 
 def _example(angles: Mapping[str, bool]) -> str:

@@ -34,6 +34,21 @@ class IntegratorChoice(StrEnum):
     LSODA = "lsoda"
 
 
+class StartChoice(StrEnum):
+    """Whether the initial state is brought onto the closures."""
+
+    ASSEMBLED = "assembled"
+    AS_GIVEN = "as-given"
+
+
+class PlaceChoice(StrEnum):
+    """Where in a step reactions are taken."""
+
+    BEGIN = "begin"
+    MIDDLE = "middle"
+    END = "end"
+
+
 class SchemaChoice(StrEnum):
     """Files of which there is a JSON schema."""
 

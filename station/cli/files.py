@@ -1,18 +1,17 @@
-"""Commands about files and this computer: check, robots, schema, simulate, keys, warm, latency."""
+"""Commands about files and this computer: check, robots, schema, keys, warm, latency."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from station.cli.choices import FormulationChoice, IntegratorChoice, SchemaChoice, StabilisationChoice
+from station.cli.choices import SchemaChoice
 from station.cli.connected import AsJson
 from station.cli.failures import DONE, USAGE, Misuse
-from station.cli.output import complain, console, emit, number, say, table
+from station.cli.output import complain, console, emit, say
 
 Config = Annotated[str, typer.Argument(help="Machine file, or the name of a machine that ships.")]
 
@@ -85,138 +84,6 @@ def schema(
         from machine import schema as content
 
     say(json.dumps(content(), indent=2, ensure_ascii=False))
-
-
-def simulate(
-    config: Config,
-    duration: Annotated[float, typer.Option(metavar="S", help="How long, s.")],
-    dt: Annotated[
-        float | None, typer.Option(metavar="S", help="Step (dop853, lsoda: sample), s; none: the plant's.")
-    ] = None,
-    initial: Annotated[
-        list[str] | None, typer.Option(metavar="JOINT=VALUE", help="shoulder_deg=30; repeatable.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write every state there: FILE.csv, or FILE.npz.")
-    ] = None,
-    formulation: Annotated[
-        FormulationChoice, typer.Option(help="Accelerations (the first three), or steps of their own.")
-    ] = FormulationChoice.PROJECTED,
-    stabilisation: Annotated[
-        StabilisationChoice, typer.Option(help="What keeps the constraints closed.")
-    ] = StabilisationChoice.PROJECTION,
-    integrator: Annotated[
-        IntegratorChoice | None,
-        typer.Option(
-            help="Fixed steps: rk4, gauss, semi_implicit; divided where motion is fast: adaptive_rk4. For "
-            "reference, with tolerance 1e-11: dop853, lsoda. None: the file's."
-        ),
-    ] = None,
-    track: Annotated[
-        list[str] | None, typer.Option(metavar="POINT", help="Position and velocity of a point; repeatable.")
-    ] = None,
-    reactions: Annotated[
-        bool, typer.Option("--reactions", help="Forces and moments in joints and closures, N and N m.")
-    ] = False,
-    plant_set: Annotated[
-        list[str] | None, typer.Option("--plant-set", metavar="KEY=VALUE", help="upper_arm.mass_kg=+20%.")
-    ] = None,
-    switches: Annotated[
-        list[str] | None,
-        typer.Option("--switch", metavar="NAME=on@S", help="A constraint on, off or hold; repeatable."),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """The plant alone, offline: no sockets, no brakes, no motors."""
-    from machine import load
-    from machine.units import parse_assignment
-    from plant.offline import simulate as run
-    from plant.simulator import SimulationDiverged
-    from plant.switching import parse_switch
-    from station.cli.motion_files import write_columns
-
-    machine = load(config, plant_set or [])
-    coordinates = machine.mechanism.coordinate_names
-    names = [name for name in coordinates if name in machine.mechanism.joint_names]
-    start: dict[str, float] = {}
-    for text in initial or []:
-        index, value = parse_assignment(text, machine)
-        if coordinates[index] not in names:
-            raise Misuse(f"{text}: only joints have an initial position; there are {', '.join(names)}")
-        start[coordinates[index]] = value
-    try:
-        motion = run(
-            machine,
-            duration,
-            dt,
-            start,
-            integrator.value if integrator else None,
-            formulation=formulation.value,
-            stabilisation=stabilisation.value,
-            track=track or [],
-            reactions=reactions,
-            switches=[parse_switch(text) for text in switches or []],
-        )
-    except (ValueError, SimulationDiverged) as error:
-        raise Misuse(str(error)) from None
-    if out is not None:
-        try:
-            write_columns(out, motion.columns())
-        except OSError as error:
-            raise Misuse(f"{out} cannot be written: {error.strerror}") from None
-    summary: dict[str, Any] = {
-        "time_s": float(motion.time_s[-1]),
-        "q": dict(zip(motion.position_names, motion.q[-1].tolist(), strict=True)),
-        "v": dict(zip(motion.joint_names, motion.v[-1].tolist(), strict=True)),
-        "energy_start_J": motion.energy_start_J,
-        "energy_end_J": motion.energy_end_J,
-        "steps": motion.steps,
-        "steps_per_s": motion.steps_per_s,
-        **asdict(motion.balance),
-        "switches": motion.switches,
-    }
-    if motion.points is not None:
-        summary["points"] = motion.points.summary()
-    if motion.reactions is not None:
-        summary["reactions"] = motion.reactions.summary()
-    if as_json:
-        emit(summary | ({"out": str(out)} if out is not None else {}))
-        return
-    rows = [(name, number(value), number(summary["v"].get(name))) for name, value in summary["q"].items()]
-    console.print(table(f"{machine.name} after {motion.time_s[-1]:g} s", ("", "rad, m", "per second"), rows))
-    say(f"energy {motion.energy_start_J:.9g} J → {motion.energy_end_J:.9g} J")
-    balance = motion.balance
-    say(f"largest difference between energy and work {balance.energy_balance_error_J:.3g} J")
-    if balance.rank_min is not None:
-        say(
-            f"constraints open by at most {balance.residual_position_max:.3g} (m or rad), "
-            f"{balance.residual_velocity_max:.3g} per second; rank {balance.rank_min} to {balance.rank_max}, "
-            f"smallest singular value {balance.sigma_min:.3g}; "
-            f"passed {balance.singular_passages} branch poses"
-        )
-    if motion.switches is not None:
-        say(f"changed its independent coordinates {motion.switches} times")
-    _say_points_and_reactions(motion)
-    for event in balance.switched:
-        loss = f": {event.energy_loss_J:.6g} J lost by an impulse of {event.impulse:.6g}" if event.on else ""
-        say(f"{event.constraint} switched {'on' if event.on else 'off'} at {event.time_s:g} s{loss}")
-    say(f"{motion.steps} steps, {motion.steps_per_s:,.0f} a second")
-
-
-def _say_points_and_reactions(motion: Any) -> None:
-    """Tables of what was tracked, at the end, and of the reactions' largest magnitudes."""
-    if motion.points is not None:
-        rows = [
-            (name, *(" ".join(number(x) for x in each[key]) for key in ("position_m", "velocity_m_s")))
-            for name, each in motion.points.summary().items()
-        ]
-        console.print(table("points at the end (world)", ("", "x y z, m", "x y z, m/s"), rows))
-    if motion.reactions is not None:
-        rows = [
-            (name, each["on_body"], number(each["force_max_N"]), number(each["moment_max_N_m"]))
-            for name, each in motion.reactions.summary().items()
-        ]
-        console.print(table("largest reactions", ("", "on", "N", "N m"), rows))
 
 
 def keys(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,5 +24,11 @@ def write_columns(path: Path, columns: Mapping[str, Floats]) -> None:
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                     np.lib.format.write_array(entry, np.ascontiguousarray(values))
         return
+    with path.open("w", encoding="utf-8") as file:
+        write_csv(file, columns)
+
+
+def write_csv(file: TextIO, columns: Mapping[str, Floats]) -> None:
+    """Write named columns of equal length as CSV: a header, then a line for each sample, with 17 digits."""
     rows = np.column_stack(list(columns.values()))
-    np.savetxt(path, rows, delimiter=",", header=",".join(columns), comments="", fmt="%.17g")
+    np.savetxt(file, rows, delimiter=",", header=",".join(columns), comments="", fmt="%.17g")
