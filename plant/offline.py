@@ -157,7 +157,8 @@ def simulate(
     efforts = MotorEfforts(machine, effort)
     times = Schedule.of(duration_s, dt, every)
     work = begin(machine, start)
-    efforts.apply(work, 0.0)
+    if not efforts.vary:
+        efforts.apply(work, 0.0)
     _choose(work, formulation, stabilisation)
     figures = np.empty(kernels.FIGURES + len(work.q))
     kernels.look(*work.arguments, 0.0, figures)
