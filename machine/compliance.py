@@ -22,6 +22,8 @@ from multibody.mechanism import Mechanism
 Vector = NDArray[np.float64]
 SWING_RAD_S, STEPS_PER_RAD, DAMPING_RATIO = 200.0, 5.0, 0.7
 """Of stops whose stiffness and damping the file does not give."""
+_LOCKED = 1e-14
+"""Share of its mobility below which the constraints hold a freedom fast."""
 MOST_PARTS = 200
 """Into so many parts may a step of the plant be cut so that stops and contacts are followed."""
 
@@ -81,7 +83,7 @@ def _stops(file: MachineFile, mechanism: Mechanism, q: Vector) -> tuple[JointSto
         stiffness, damping = spec.values()
         if stiffness is None or damping is None:
             if inverse is None:
-                inverse = _inverse_inertia(mechanism, q)
+                inverse = _of_freedoms(mechanism, q)
             inertia = 1.0 / float(inverse[mechanism.joint_index(name)])
             if stiffness is None:
                 step = file.plant.period_s / file.plant.substeps
@@ -96,17 +98,34 @@ def _weight_at(spec: ContactSpec, mechanism: Mechanism, q: Vector) -> float:
     """Return the mass (kg) that a contact's point moves along the normal; 1 where the file does not ask."""
     if spec.damping_ratio is None:
         return 1.0
-    from multibody.functions import mass_matrix, point_jacobian  # the compiler, where it is needed alone
+    from multibody.functions import point_jacobian  # the compiler, where it is needed alone
 
     row = spec.normal_at(mechanism, q) @ point_jacobian(mechanism, spec.point, q)[3:]
-    return 1.0 / max(float(row @ np.linalg.solve(mass_matrix(mechanism, q), row)), 1e-300)
+    return 1.0 / max(float(row @ mobility(mechanism, q) @ row), 1e-300)
 
 
-def _inverse_inertia(mechanism: Mechanism, q: Vector) -> Vector:
-    """Return the diagonal of M⁻¹."""
+def _of_freedoms(mechanism: Mechanism, q: Vector) -> Vector:
+    """Return the mobility (nv) of each freedom; of one that the constraints lock, that without them."""
     from multibody.functions import mass_matrix  # the compiler is loaded for machines that need it alone
 
-    return np.diag(np.linalg.inv(mass_matrix(mechanism, q)))
+    felt, alone = np.diag(mobility(mechanism, q)), np.diag(np.linalg.inv(mass_matrix(mechanism, q)))
+    return np.where(felt > _LOCKED * alone, felt, alone)
+
+
+def mobility(mechanism: Mechanism, q: Vector) -> Vector:
+    """Return the accelerations at q (nv × nv) for unit efforts: M⁻¹, under constraints Λ (Λ' M Λ)⁻¹ Λ'.
+
+    Λ is a basis of the velocities that the constraints admit; so what is coupled moves with its whole load.
+    """
+    from multibody.functions import mass_matrix  # the compiler is loaded for machines that need it alone
+
+    mass = mass_matrix(mechanism, q)
+    if not mechanism.constraints:
+        return np.asarray(np.linalg.inv(mass))
+    from machine.assembly import admitted_velocities
+
+    basis = admitted_velocities(mechanism, q)
+    return np.asarray(basis @ np.linalg.solve(basis.T @ mass @ basis, basis.T))
 
 
 def check_steps(file: MachineFile, mechanism: Mechanism, q: Vector, document: Document) -> None:
@@ -134,11 +153,11 @@ def _too_quick(
     mechanism: Mechanism, q: Vector, bounds: tuple[float, ...], step: float, document: Document
 ) -> Iterator[Problem]:
     """Return what is quicker than the bounds of springs, dampers and friction (1/s) at q."""
-    for place, mobility, (stiffness, damping, slip_speed), rubbing in sides(mechanism, q):
+    for place, moved, (stiffness, damping, slip_speed), rubbing in sides(mechanism, q):
         steps = f"for steps of {step:g} s"
         for key, value, most in (
-            (stiffness, stiffness[1], bounds[0] ** 2 / mobility),
-            (damping, damping[1], bounds[1] / mobility),
+            (stiffness, stiffness[1], bounds[0] ** 2 / moved),
+            (damping, damping[1], bounds[1] / moved),
         ):
             if value > most:
                 yield document.problem(
@@ -148,12 +167,12 @@ def _too_quick(
                     allowed=f"{_digits(most, math.floor)} or less",
                     remedy="make it less, or shorten the step: plant.period_s, plant.substeps",
                 )
-        if rubbing * mobility > bounds[2] * slip_speed[1]:
+        if rubbing * moved > bounds[2] * slip_speed[1]:
             yield document.problem(
                 (*place, slip_speed[0]),
                 f"friction rises too steeply under the machine's weight, {steps}",
                 found=f"{slip_speed[1]:g}",
-                allowed=f"{_digits(rubbing * mobility / bounds[2], math.ceil)} or more",
+                allowed=f"{_digits(rubbing * moved / bounds[2], math.ceil)} or more",
                 remedy="make it more, or shorten the step: plant.period_s, plant.substeps",
             )
 
@@ -171,9 +190,9 @@ def sides(
     mechanism: Mechanism, q: Vector
 ) -> Iterator[tuple[tuple[str, ...], float, tuple[Key, Key, Key], float]]:
     """Of each stop and contact: place in the file, mobility at q, its numbers by key, friction in N."""
-    from multibody.functions import mass_matrix, point_jacobian, point_position  # the compiler, here alone
+    from multibody.functions import point_jacobian, point_position  # the compiler, here alone
 
-    inverse = np.linalg.inv(mass_matrix(mechanism, q))
+    inverse = mobility(mechanism, q)
     weight = float(np.linalg.norm(mechanism.gravity_m_s2)) * sum(body.mass_kg for body in mechanism.bodies)
     for stop in mechanism.stops:
         owner, _, freedom = stop.freedom.partition(".")
@@ -184,17 +203,17 @@ def sides(
             ("stiffness_N_m_rad", "damping_N_m_s") if angle else ("stiffness_N_m", "damping_N_s_m")
         )
         keys = (first, stop.stiffness), (second, stop.damping), ("", 1.0)
-        yield place, float(inverse[k, k]), keys, 0.0
+        yield place, max(float(inverse[k, k]), 1e-300), keys, 0.0
     for c in mechanism.contacts:
         turning, jacobian = np.split(point_jacobian(mechanism, c.point, q), 2)
         if c.ball_m:
             jacobian = (
                 jacobian + np.cross(c.ball_m * c.normal(point_position(mechanism, c.point, q)), turning.T).T
             )
-        mobility = max(float(np.linalg.eigvalsh(jacobian @ inverse @ jacobian.T)[-1]), 1e-300)
+        most = max(float(np.linalg.eigvalsh(jacobian @ inverse @ jacobian.T)[-1]), 1e-300)
         yield (
             ("contacts", c.name),
-            mobility,
+            most,
             (
                 ("stiffness_N_m", c.stiffness_N_m),
                 ("damping_N_s_m", c.damping_N_s_m),

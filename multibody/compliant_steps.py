@@ -2,8 +2,8 @@
 
 A step is taken in parts. During a part what presses is held fixed, so that the motion is smooth and the
 integrator keeps its order; where a side would begin or cease to press within it, the part ends at that very
-time. A part is also so short that springs, dampers and friction are followed: for the mobility μ (the largest
-diagonal entry, or trace, of J M⁻¹ J') of what is pressed,
+time. A part is also so short that springs, dampers and friction are followed: for the mobility μ of what is
+pressed (the trace of J M⁻¹ J'; under constraints of J Λ (Λ' M Λ)⁻¹ Λ' J', Λ a basis of what they admit),
     h √(stiffness μ) ≤ SPRING,   h damping μ ≤ DAMPER,   h μ friction N / slip_speed ≤ RUBBING
 of which the last keeps the classical step of Runge and Kutta stable up to 2.7. touch_search.py finds the
 lengths.

@@ -95,15 +95,11 @@ def least_motion(p: Rows, t: Integers, w: Rows, r: Rows, x: Rows) -> None:
 
 
 @part
-def motion_in_basis(t: Integers, w: Rows, free: int, r: Rows, x: Rows) -> None:
-    """x := x + Λ z with Λ' M x = Λ' r; Λ are the first `free` rows of `BASIS`."""
+def reduce_mass(t: Integers, w: Rows, free: int) -> None:
+    """`MOMENTA` := Λ' M and `REDUCED` := Cholesky factor of Λ' M Λ; Λ are the first rows of `BASIS`."""
     nv = t[NV]
     mass, basis = matrix(t, w, M, nv), matrix(t, w, BASIS, nv)
-    reduced, z, momenta = (
-        block(w, t[REDUCED], free, free),
-        vector(t, w, FREE_MOTION),
-        matrix(t, w, MOMENTA, nv),
-    )
+    reduced, momenta = block(w, t[REDUCED], free, free), matrix(t, w, MOMENTA, nv)
     for i in range(free):
         for k in range(nv):
             total = 0.0
@@ -115,11 +111,21 @@ def motion_in_basis(t: Integers, w: Rows, free: int, r: Rows, x: Rows) -> None:
             for k in range(nv):
                 total += momenta[i, k] * basis[j, k]
             reduced[i, j] = total
+    cholesky(reduced, reduced)
+
+
+@part
+def motion_in_basis(t: Integers, w: Rows, free: int, r: Rows, x: Rows) -> None:
+    """x := x + Λ z with Λ' M x = Λ' r; Λ are the first `free` rows of `BASIS`."""
+    nv = t[NV]
+    reduce_mass(t, w, free)
+    basis, momenta = matrix(t, w, BASIS, nv), matrix(t, w, MOMENTA, nv)
+    reduced, z = block(w, t[REDUCED], free, free), vector(t, w, FREE_MOTION)
+    for i in range(free):
         total = 0.0
         for k in range(nv):
             total += basis[i, k] * r[k] - momenta[i, k] * x[k]
         z[i] = total
-    cholesky(reduced, reduced)
     cholesky_solve(reduced, z[:free])
     for i in range(free):
         for k in range(nv):

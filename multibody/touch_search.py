@@ -16,11 +16,13 @@ import math
 from multibody.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel, part, void
 from multibody.compliance import DAMPER, RUBBING, SPRING
 from multibody.compliant_forces import compliant_forces
+from multibody.constrained import reduce_mass
 from multibody.dynamics import dynamics
 from multibody.kinematics import kinematics
 from multibody.layout import (
     AFTER,
     BACKUP,
+    BASIS,
     BEFORE,
     CLOCK,
     CONTACT_FORCE,
@@ -28,11 +30,13 @@ from multibody.layout import (
     CONTACTS,
     DRIVEN_WORK,
     FACTOR,
+    FREE_MOTION,
     HELD,
     HIGH,
     LINKS,
     LOSSES,
     LOW,
+    N_ROWS,
     NQ,
     NV,
     PART,
@@ -41,8 +45,10 @@ from multibody.layout import (
     POINT_POSITION,
     POINTS,
     PRESSURE,
+    RANK,
     RANKING,
     RANKING_SIZE,
+    REDUCED,
     REFERENCE,
     REST,
     SCREW_ANGULAR,
@@ -60,9 +66,11 @@ from multibody.layout import (
 )
 from multibody.linear import cholesky, lower_solve
 from multibody.model import Integers
+from multibody.rank import admitted, factor_rows
+from multibody.rows import constraint_rows
 from multibody.surfaces import surface_at
 from multibody.vectors import Rows, add, cross, load, subtract, times
-from multibody.views import copy, fill, matrix, table, vector
+from multibody.views import block, copy, fill, matrix, table, vector
 
 MOST_PARTS = 2000
 """Of one step; what is left after them is done as one part without looking for touch."""
@@ -110,30 +118,64 @@ def _quickness(mobility: float, stiffness: float, damping: float, rubbing: float
     )
 
 
+@part
+def _factor_inertia(p: Rows, t: Integers, w: Rows) -> int:
+    """After `dynamics`: factor the inertia of the admitted velocities; returns their number, -1: all."""
+    if t[N_ROWS] == 0:
+        cholesky(matrix(t, w, M, t[NV]), matrix(t, w, FACTOR, t[NV]))
+        return -1
+    constraint_rows(p, t, w)
+    factor_rows(p, t, w)
+    admitted(p, t, w)
+    free: int = t[NV] - int(vector(t, w, RANKING)[RANK])
+    reduce_mass(t, w, free)
+    return free
+
+
+@part
+def _mobility(t: Integers, w: Rows, free: int, x: Rows) -> float:
+    """x' Λ (Λ' M Λ)⁻¹ Λ' x, Λ a basis of the admitted velocities; x' M⁻¹ x for free = -1. x is scratch."""
+    total = 0.0
+    if free < 0:
+        lower_solve(matrix(t, w, FACTOR, t[NV]), x)
+        for k in range(t[NV]):
+            total += x[k] * x[k]
+        return total
+    basis, z = matrix(t, w, BASIS, t[NV]), vector(t, w, FREE_MOTION)
+    for i in range(free):
+        z[i] = 0.0
+        for k in range(t[NV]):
+            z[i] += basis[i, k] * x[k]
+    lower_solve(block(w, t[REDUCED], free, free), z[:free])
+    for i in range(free):
+        total += z[i] * z[i]
+    return total
+
+
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER))
 def quickest(p: Rows, t: Integers, w: Rows) -> float:
-    """After `dynamics`: one over the longest part that follows what presses now (1/s), 0 if nothing does."""
+    """After `dynamics`: one over the longest part that follows what presses now (1/s), 0 if nothing does.
+
+    What is pressed has the mobility that the constraints leave it (operational-space inertia).
+    """
     touching, forces = vector(t, w, TOUCHING), matrix(t, w, CONTACT_FORCE, 3)
     stops, contacts = table(t, STOPS, 1), table(t, CONTACTS, 1)
     stop_laws, laws = matrix(t, p, STOP_LAW, 2), matrix(t, p, CONTACT_LAW, 5)
     points, position, links = table(t, POINTS, 1), matrix(t, w, POINT_POSITION, 3), table(t, LINKS, 3)
-    root, x = matrix(t, w, FACTOR, t[NV]), vector(t, w, SUM_V)
+    x = vector(t, w, SUM_V)
     reference = load(matrix(t, w, REFERENCE, 3), 0)
     screw_angular, screw_linear = matrix(t, w, SCREW_ANGULAR, 3), matrix(t, w, SCREW_LINEAR, 3)
-    sides, factored, most = 2 * stops.shape[0], False, 0.0
+    sides, free, most = 2 * stops.shape[0], -2, 0.0
     for i in range(touching.shape[0]):
         if touching[i] == 0.0:
             continue
-        if not factored:
-            cholesky(matrix(t, w, M, t[NV]), root)
-            factored = True
+        if free == -2:
+            free = _factor_inertia(p, t, w)
         mobility = 0.0
         if i < sides:
             fill(x, 0.0)
             x[stops[i // 2, 0]] = 1.0
-            lower_solve(root, x)
-            for k in range(t[NV]):
-                mobility += x[k] * x[k]
+            mobility = _mobility(t, w, free, x)
             stiffness, damping, rubbing = stop_laws[i // 2, 0], stop_laws[i // 2, 1], 0.0
         else:
             c = i - sides
@@ -150,9 +192,7 @@ def quickest(p: Rows, t: Integers, w: Rows) -> float:
                     motion = add(load(screw_linear, link), cross(load(screw_angular, link), r))
                     x[links[link, 2]] = motion[0] if axis == 0 else (motion[1] if axis == 1 else motion[2])
                     link = links[link, 0]
-                lower_solve(root, x)
-                for k in range(t[NV]):
-                    mobility += x[k] * x[k]
+                mobility += _mobility(t, w, free, x)
             f = load(forces, c)
             size = math.sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2])
             stiffness, damping, rubbing = laws[c, 0], laws[c, 1], laws[c, 2] * size / laws[c, 3]

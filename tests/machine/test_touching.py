@@ -87,3 +87,38 @@ def test_mistakes(old: str, new: str, key: str, words: str, problems_of) -> None
     assert matching, "\n".join(map(str, found))
     assert words in str(matching[0])
     assert matching[0].line is not None
+
+
+GEARED = """
+name: geared
+bodies:
+  sled: {mass_kg: 3, inertia_kg_m2: [0, 0, 0, 0, 0, 0]}
+  finger: {mass_kg: 1.0e-9, inertia_kg_m2: [0, 0, 0, 0, 0, 0]}
+joints:
+  x: {type: prismatic, parent: world, child: sled, axis: [1, 0, 0]}
+  z:
+    {type: prismatic, parent: world, child: finger, axis: [0, 0, 1], limits: {position_m: [-0.1, 0.5]},
+     stop: {}}
+points: {tip: {body: finger}}
+constraints:
+  gear: {type: coupling, factors: {x: 1, z: -1}}
+contacts:
+  floor: {point: tip, plane: {normal: [0, 0, 1]}, stiffness_N_m: 4.0e5, damping_ratio: 0.5}
+initial: {x_m: 0.2}
+"""
+
+
+def test_a_contact_is_judged_by_the_inertia_that_is_geared_to_it(write, problems_of) -> None:
+    found = machine.load(write(GEARED)).mechanism
+    assert found.contacts[0].damping_N_s_m == pytest.approx(2 * 0.5 * (4e5 * 3) ** 0.5)
+    assert found.stops[0].stiffness == pytest.approx(3 * 200**2)
+    most = (200 * 0.2 / 1e-3) ** 2 * 3
+    (problem,) = problems_of(GEARED.replace("4.0e5, damping_ratio: 0.5", f"{1.01 * most}"))
+    assert problem.key == "contacts.floor.stiffness_N_m"
+    assert problem.allowed == "4.8e+09 or less"
+
+
+def test_the_stop_of_a_joint_that_is_held_fast_follows_from_its_own_inertia(write) -> None:
+    held = GEARED.replace("factors: {x: 1, z: -1}", "factors: {z: 1}").replace("1.0e-9", "0.5")
+    found = machine.load(write(held.replace("initial: {x_m: 0.2}", ""))).mechanism
+    assert found.stops[0].stiffness == pytest.approx(0.5 * 200**2)

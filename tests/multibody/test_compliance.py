@@ -11,10 +11,12 @@ from scipy.integrate import solve_ivp
 from multibody import Body, Joint, Mechanism, ModelError, Point
 from multibody.compliance import Contact, JointStop, Plane, Sphere
 from multibody.compliant_steps import compliant_constrained_step, compliant_step
-from multibody.constraints import DistanceClosure, Frame
+from multibody.constraints import CouplingConstraint, DistanceClosure, Frame
 from multibody.dynamics import dynamics, energy, forward_dynamics
 from multibody.integrate import rk4
+from multibody.layout import PARTS, SEARCH, TOUCHING
 from multibody.taylor.model import MaximalModel
+from multibody.touch_search import quickest
 from multibody.workspace import Workspace
 from tests.multibody.machines import random_tree
 
@@ -260,6 +262,59 @@ def test_under_constraints_too() -> None:
     assert worst < 1e-6
     assert w.losses[2] > 1.0
     assert np.linalg.norm(w.q) == pytest.approx(0.8, abs=1e-12)
+
+
+def geared(helper: float, *, stop: bool = False) -> Workspace:
+    """A light finger above a floor (or a stop), geared 2:1 to a sled of 3 kg: it moves as 0.75 kg would."""
+    touch = {"stops": [JointStop("z", 0.0, 1.0, 4e4)]} if stop else {}
+    floor = [] if stop else [Contact("floor", "tip", Plane(), 4e4)]
+    w = Mechanism.build(
+        [Body("sled", 3.0), Body("finger", helper)],
+        [
+            Joint("x", "prismatic", "world", "sled", axis=(1, 0, 0)),
+            Joint("z", "prismatic", "world", "finger"),
+        ],
+        (0, 0, 0),
+        [Point("tip", "finger")],
+        constraints=[CouplingConstraint("gear", factors={"x": 2.0, "z": -1.0})],
+        contacts=floor,
+        **touch,
+    ).workspace()
+    w.v[:] = -0.5, -1.0
+    return w
+
+
+@pytest.mark.parametrize("helper", [1e-1, 1e-4, 1e-9])
+@pytest.mark.parametrize("stop", [False, True])
+def test_what_touches_is_as_heavy_as_what_it_is_geared_to(helper: float, stop: bool) -> None:
+    inertia = 3.0 / 4.0 + helper
+    w = geared(helper, stop=stop)
+    w.q[:] = -1e-4, -2e-4
+    dynamics(*w.arguments)
+    assert quickest(*w.arguments) == pytest.approx(math.sqrt(4e4 / inertia) / 0.2, rel=1e-9)
+    w = geared(helper, stop=stop)
+    bounce, steps = math.pi * math.sqrt(inertia / 4e4), 5
+    for _ in range(steps):
+        compliant_constrained_step(*w.arguments, 1, bounce / steps / 2)
+        search = w.topology[SEARCH]
+        assert w.buffer[search + PARTS] <= 1 + math.ceil(math.pi / steps / 2 / 0.2)
+    np.testing.assert_allclose(w.q[1], -math.sqrt(inertia / 4e4), rtol=1e-5)  # deepest after half the bounce
+    assert abs(w.v[1]) < 1e-5
+
+
+def test_what_constraints_hold_fast_needs_no_short_parts() -> None:
+    held = Mechanism.build(
+        [Body("finger", 1e-3)],
+        [Joint("z", "prismatic", "world", "finger")],
+        (0, 0, 0),
+        [Point("tip", "finger")],
+        constraints=[DistanceClosure("rod", a=Frame(at_m=(0, 0, 1)), b=Frame("finger"))],
+        contacts=[Contact("floor", "tip", Plane((0, 0, 0.01)), 4e9)],
+    )
+    w = held.workspace()
+    dynamics(*w.arguments)
+    assert w.buffer[w.topology[TOUCHING]] == 1.0
+    assert quickest(*w.arguments) == 0.0
 
 
 def test_steep_friction_is_followed_where_a_plain_step_chatters() -> None:
