@@ -64,6 +64,25 @@ class PointSpec(ConstraintSpec):
         return made.PointClosure(name, a=self.a.frame(), b=self.b.frame(), baumgarte=self.baumgarte())
 
 
+class PinSpec(ConstraintSpec):
+    """Two points coincide as seen along a normal."""
+
+    type: Literal["pin"] = entry("A hinge of a planar loop: two rows, in the plane across a normal")
+    a: PlaceSpec = entry("The point on the first body")
+    b: PlaceSpec = entry("The point on the second body")
+    normal: Vector3 = entry("Normal of the plane, in the frame of a's body; its length does not matter")
+
+    @model_validator(mode="after")
+    def _has_direction(self) -> PinSpec:
+        unit_vector(self, "normal")
+        return self
+
+    def make(self, name: str) -> made.Constraint:
+        """Return what multibody calls it."""
+        a = made.Frame(self.a.body, np.array(self.a.at_m), onto_z(unit_vector(self, "normal")))
+        return made.PinClosure(name, a=a, b=self.b.frame(), baumgarte=self.baumgarte())
+
+
 class DistanceSpec(ConstraintSpec):
     """Two points keep their distance."""
 
@@ -246,6 +265,7 @@ class CouplingSpec(ConstraintSpec):
 
 Constraint = Annotated[
     PointSpec
+    | PinSpec
     | DistanceSpec
     | AxialSpec
     | PrismaticSpec

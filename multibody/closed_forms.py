@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multibody.closed_form import ClosedForms
-from multibody.constraints import PointClosure, RevoluteClosure
+from multibody.constraints import PinClosure, PointClosure, RevoluteClosure
 from multibody.constraints.constraint import Frame
 from multibody.four_bar import FourBar
 from multibody.functions import point_position
@@ -94,8 +94,12 @@ def four_bar_of(mechanism: Mechanism) -> PlacedFourBar:
     for joint, axis in zip(joints[1:], axes[1:], strict=True):
         if np.linalg.norm(np.cross(normal, axis)) > _SMALL:
             raise _refusal(f"the axes of {joints[0].name} and {joint.name} are not parallel")
-    if isinstance(mechanism.constraints[0], RevoluteClosure):
-        for frame, origin in ((fixed, "fixed"), (moving, "moving")):
+    closure = mechanism.constraints[0]
+    if isinstance(closure, (PinClosure, RevoluteClosure)):
+        directed = [(fixed, "fixed"), (moving, "moving")]
+        if isinstance(closure, PinClosure):  # whose frame b has no direction
+            directed = [each for each in directed if each[0] is closure.a]
+        for frame, origin in directed:
             if np.linalg.norm(np.cross(normal, at[f"{frame.body} axis"] - at[origin])) > _SMALL:
                 raise _refusal(f"the closure's axis on {frame.body} is not parallel to those of the joints")
     ground = at["fixed"] - at["O0"]
@@ -156,8 +160,8 @@ def _ends(mechanism: Mechanism, chain: list[Joint]) -> tuple[Frame, Frame]:
     if len(mechanism.constraints) != 1:
         raise _refusal(f"it needs one constraint, the closure of its loop, found {there}")
     closure = mechanism.constraints[0]
-    if not isinstance(closure, (PointClosure, RevoluteClosure)) or not closure.on:
-        raise _refusal(f"{closure.name} must be a point or revolute closure that is on")
+    if not isinstance(closure, (PinClosure, PointClosure, RevoluteClosure)) or not closure.on:
+        raise _refusal(f"{closure.name} must be a point, pin or revolute closure that is on")
     for fixed, moving in ((closure.a, closure.b), (closure.b, closure.a)):
         last = _above(mechanism, moving.body)
         if not _above(mechanism, fixed.body) and last == [joint.name for joint in chain]:

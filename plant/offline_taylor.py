@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from machine import Machine
-from multibody import layout
 from multibody.model import Integers, ModelError
 from multibody.reactions import Reaction
 from multibody.taylor import SingularStep, StepTooLong, TaylorStepper
@@ -32,19 +31,11 @@ class TaylorSteps:
         Raises ValueError, which names the culprit and what to do, for what the stepper does not have.
         """
         mechanism = machine.plant_mechanism
-        rows = sum(len(constraint.rows) for constraint in mechanism.constraints if constraint.on)
-        rank = int(work.ranking[layout.ORDINARY])
         try:
-            self._stepper = TaylorStepper(maximal_model_of(mechanism), reactions_at)
+            self._stepper = TaylorStepper(maximal_model_of(mechanism, work.q), reactions_at)
             efforts_of(self._stepper.model, mechanism, work.effort)
         except ModelError as error:
             raise ValueError(f"taylor cannot take {machine.name}: {error}") from None
-        if rank < rows:
-            raise ValueError(
-                f"taylor cannot take {machine.name}: its closures repeat each other, {rows} rows have rank "
-                f"{rank}. Leave redundant ones out or use closures with fewer rows (in a planar loop of "
-                "revolute joints one may be spherical and one cylindrical), or use formulation projected"
-            )
         self._stepper.stand_as(mechanism, work.q, work.v)
         self._coordinates = TreeCoordinates(mechanism, self._stepper, work.q)
         self._work, self._mechanism, self.stopped = work, mechanism, ""

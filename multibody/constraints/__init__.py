@@ -13,6 +13,7 @@ from multibody.constraints.coupling import CouplingConstraint
 from multibody.constraints.cylindrical import CylindricalClosure
 from multibody.constraints.distance import DistanceClosure
 from multibody.constraints.expression import ExpressionConstraint
+from multibody.constraints.pin import PinClosure
 from multibody.constraints.point import PointClosure
 from multibody.constraints.prismatic import PrismaticClosure
 from multibody.constraints.revolute import RevoluteClosure
@@ -30,6 +31,7 @@ __all__ = [
     "DistanceClosure",
     "ExpressionConstraint",
     "Frame",
+    "PinClosure",
     "PointClosure",
     "PrismaticClosure",
     "RevoluteClosure",

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from multibody.model import WORLD, Array, Joint, ModelError, _frozen, _number, _rotation
 
-KINDS = ("spherical", "revolute", "cylindrical", "prismatic", "fixed")
+KINDS = ("spherical", "revolute", "cylindrical", "prismatic", "pin", "fixed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,8 @@ class Connection:
     """A joint between the bodies of frames `a` and `b`, whose axis is the z axis of both frames.
 
     `kind`: spherical (the origins coincide), revolute (z axes too), cylindrical (the z axes are one line),
-    prismatic (and the bodies do not turn against each other: x axes parallel) or fixed (all axes parallel).
+    prismatic (and the bodies do not turn against each other: x axes parallel), pin (the origin of b lies on
+    the z axis of a, of a planar loop the normal) or fixed (all axes parallel).
     Motion, efforts and reactions are those of b relative to a. Armature and friction as in `Joint`; a
     cylindrical joint has them for its turn and its slide alike, in their units.
     """
@@ -63,7 +64,7 @@ class Connection:
             raise ModelError(f"both frames are on {self.a.body!r}", where)
         for key in ("armature", "viscous", "coulomb"):
             value = _number(getattr(self, key), (*where, key), least=0.0)
-            if value > 0.0 and self.kind in ("spherical", "fixed"):
+            if value > 0.0 and self.kind in ("spherical", "pin", "fixed"):
                 raise ModelError(f"a {self.kind} joint has no axis that could have it", (*where, key))
             object.__setattr__(self, key, value)
         if not _number(self.coulomb_speed, (*where, "coulomb_speed")) > 0.0:

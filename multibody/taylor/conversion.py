@@ -10,10 +10,12 @@ from multibody.constraints import (
     Closure,
     Constraint,
     CylindricalClosure,
+    PinClosure,
     PointClosure,
     PrismaticClosure,
     RevoluteClosure,
 )
+from multibody.independent_closures import without_redundancy
 from multibody.mechanism import Mechanism
 from multibody.model import Array, Joint, ModelError
 from multibody.taylor.connections import KINDS, Connection, Frame
@@ -22,6 +24,7 @@ from multibody.taylor.stepper import TaylorStepper
 
 _CLOSURES: dict[type[Constraint], str] = {
     PointClosure: "spherical",
+    PinClosure: "pin",
     RevoluteClosure: "revolute",
     CylindricalClosure: "cylindrical",
     PrismaticClosure: "prismatic",
@@ -29,17 +32,23 @@ _CLOSURES: dict[type[Constraint], str] = {
 _REMEDY = 'use formulation "projected", which takes all of them'
 
 
-def maximal_model_of(mechanism: Mechanism) -> MaximalModel:
-    """The maximal model of a tree and its closures.
+def maximal_model_of(mechanism: Mechanism, q: npt.ArrayLike | None = None) -> MaximalModel:
+    """The maximal model of a tree and its closures, near the assembled pose q (nq) where it is given.
+
+    With q, rows that repeat others are left out (independent_closures.py): of planar loops of hinges, which
+    the stepper could not solve otherwise.
 
     Raises ModelError, whose `where` names the culprit, for joints other than spherical, revolute,
-    cylindrical, prismatic and fixed ones, for closures other than point, revolute, cylindrical and prismatic
-    ones, for bodies that have no inertia of their own, and for stops and contacts. Constraints that begin
-    switched off are left out.
+    cylindrical, prismatic and fixed ones, for closures other than point, pin, revolute, cylindrical and
+    prismatic ones, for redundant rows that cannot be left out, for bodies that have no inertia of their own,
+    and for stops and contacts. Constraints that begin switched off are left out.
     """
     refuse_touch(mechanism)
     joints = [_joint(joint) for joint in mechanism.joints]
-    closures = [_closure(constraint) for constraint in mechanism.constraints if constraint.on]
+    constraints = [constraint for constraint in mechanism.constraints if constraint.on]
+    closures = [_closure(constraint) for constraint in constraints]
+    if q is not None:
+        closures = [_closure(constraint) for constraint in without_redundancy(mechanism, q)]
     return MaximalModel.build(mechanism.bodies, [*joints, *closures], mechanism.gravity_m_s2)
 
 
@@ -58,8 +67,8 @@ def _closure(constraint: Constraint) -> Connection:
     if kind is None or not isinstance(constraint, Closure):
         name = type(constraint).__name__.removesuffix("Closure").removesuffix("Constraint").lower()
         raise ModelError(
-            "the Taylor stepper has closures of the kinds point, revolute, cylindrical and prismatic, but "
-            f"none of kind {name}: close the loop by one of these, or {_REMEDY}",
+            "the Taylor stepper has closures of the kinds point, pin, revolute, cylindrical and prismatic, "
+            f"but none of kind {name}: close the loop by one of these, or {_REMEDY}",
             ("constraints", constraint.name),
         )
     if any(constraint.baumgarte):

@@ -10,7 +10,7 @@ what one unknown does to these accelerations, in the same order.
 
 N_BODIES, N_JOINTS, N_FREEDOMS, N_ROWS = range(4)
 
-SPHERICAL, REVOLUTE, CYLINDRICAL, PRISMATIC = range(4)
+SPHERICAL, REVOLUTE, CYLINDRICAL, PRISMATIC, PIN = range(5)
 TURN, SLIDE = range(2)
 
 _next = 8

@@ -18,13 +18,15 @@ _KINDS = {
     "revolute": layout.REVOLUTE,
     "cylindrical": layout.CYLINDRICAL,
     "prismatic": layout.PRISMATIC,
+    "pin": layout.PIN,
 }
-_ROWS = {"spherical": 3, "revolute": 5, "cylindrical": 4, "prismatic": 5}
+_ROWS = {"spherical": 3, "revolute": 5, "cylindrical": 4, "prismatic": 5, "pin": 2}
 _FREEDOMS = {
     "spherical": (),
     "revolute": (layout.TURN,),
     "cylindrical": (layout.TURN, layout.SLIDE),
     "prismatic": (layout.SLIDE,),
+    "pin": (),
 }
 
 

@@ -16,6 +16,7 @@ mean of the old and the new velocity.
 | revolute | coincide, parallel | force; moment normal to the axis |
 | cylindrical | on axis, parallel | force and moment normal to the axis |
 | prismatic | on axis, parallel, perpendicular | force normal to the axis; moment |
+| pin | on axis | force normal to the axis |
 
 A rotor geared to a joint (armature I) is one more unknown T along the axis, with T / I + s'(α_b - α_a) = 0,
 or the accelerations of the coincident points for a slide.
@@ -55,6 +56,7 @@ from multibody.taylor.layout import (
     N_JOINTS,
     N_ROWS,
     OMEGA,
+    PIN,
     POSITION,
     PRISMATIC,
     REACTIONS_AT,
@@ -130,7 +132,7 @@ def joint_rows(p: Rows, t: Integers, w: Rows, j: int) -> None:
             e = moved(to_world(axes, a, load(a_axes, 3 * j + k)), turn_a)
         column(p, t, w, row, b, a, lever_b, lever_a, e, nothing)
         row += 1
-    if kind != SPHERICAL:
+    if kind not in (SPHERICAL, PIN):
         parallel(p, t, w, j, b, a, row)
         if kind == PRISMATIC:
             perpendicular(p, t, w, j, b, a, row + 2)

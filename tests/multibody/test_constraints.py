@@ -12,6 +12,7 @@ from multibody.constraints import (
     DistanceClosure,
     ExpressionConstraint,
     Frame,
+    PinClosure,
     PointClosure,
     PrismaticClosure,
     RevoluteClosure,
@@ -38,6 +39,7 @@ CLOSURES = [
     WeldClosure,
     DistanceClosure,
     RollingConstraint,
+    PinClosure,
 ]
 TEXTS = {
     "polynomial": {"r": "tip_x**2 - 3*tip_y*tip_z**3 + tip_roll/(2 + tip_x**2) - 0.3"},

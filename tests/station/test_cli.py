@@ -52,7 +52,7 @@ def only_object(text: str) -> dict[str, Any]:
         (["simulate", "scara", "--duration", "1", "--initial", "x=3"], 2, "only joints"),
         (["simulate", "four_bar", "--duration", "1", "--formulation", "lagrange"], 2, "independent rows"),
         (["simulate", "four_bar", "--duration", "1", "--stabilisation", "glue"], 2, "baumgarte"),
-        (["simulate", "four_bar", "--duration", "1", "--formulation", "taylor"], 2, "repeat each other"),
+        (["simulate", "slider_crank", "--duration", "1", "--formulation", "taylor"], 2, "of kind coordinate"),
         (["simulate", "four_bar", "--duration", "1", "--track", "O9"], 2, "O2, O3"),
         (["simulate", "four_bar", "--duration", "1", "--integrator", "euler"], 2, "lsoda"),
         (["simulate", "four_bar", "--duration", "0.01", "--out", "/nowhere/a.npz"], 2, "cannot be written"),
