@@ -17,7 +17,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Per = Literal["", "joint", "position", "coordinate", "motor", "sensor", "row", "force", "component"]
+Per = Literal[
+    "", "joint", "position", "coordinate", "motor", "sensor", "row", "force", "component", "reaction"
+]
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ CHANNELS: tuple[Channel, ...] = (
     _float("force_reference", "N or N m", "what is wanted of it while it is controlled; NaN else", "force"),
     _float("force_push", "N or N m", "what the motors press with: wanted and correction; NaN else", "force"),
     _float("force_measured", "N or N m", "components of each force sensor, in its frame", "component"),
+    _float("reaction", "N or N m", "of joints and constraints, along world axes; NaN braked", "reaction"),
     _wall("received_ns", "int", "ns", "monotonic clock when the state was in hand"),
     _wall("sent_ns", "int", "ns", "monotonic clock when the command was handed to the socket"),
     _wall("missed", "int", "", "whole periods skipped before this tick"),
@@ -143,7 +146,8 @@ class RecordLayout:
 
     `names` gives the joints', coordinates', motors' and sensors' names, in the machine's order, those of the
     positions, which are the joints' unless there are quaternions, those of the constraints' rows, of the
-    forces that goals may name, and of the force sensors' components.
+    forces that goals may name, of the force sensors' components, and of the reactions' where they are
+    published.
     """
 
     def __init__(
@@ -156,6 +160,7 @@ class RecordLayout:
         rows: Sequence[str] = (),
         forces: Sequence[str] = (),
         components: Sequence[str] = (),
+        reactions: Sequence[str] = (),
     ) -> None:
         self.names: dict[str, tuple[str, ...]] = {
             "joint": tuple(joints),
@@ -166,6 +171,7 @@ class RecordLayout:
             "row": tuple(rows),
             "force": tuple(forces),
             "component": tuple(components),
+            "reaction": tuple(reactions),
         }
         self._fields = {per: field_names(names) for per, names in self.names.items()}
         self.offsets: dict[str, int] = {}
@@ -272,6 +278,11 @@ class Record:
 
 def layout_for(machine: Any) -> RecordLayout:
     """The layout of a `machine.Machine`."""
+    published: Sequence[str] = ()
+    if "reactions" in machine.controller.publish:
+        from controller.reactions import reaction_columns  # loads the compiler
+
+        published = reaction_columns(machine.mechanism)
     return RecordLayout(
         machine.mechanism.joint_names,
         machine.mechanism.coordinate_names,
@@ -281,4 +292,5 @@ def layout_for(machine: Any) -> RecordLayout:
         machine.mechanism.row_names,
         [row.name for row in machine.force_rows],
         [f"{sensor.name}.{part}" for sensor in machine.force_sensors for part in sensor.components],
+        published,
     )

@@ -230,7 +230,7 @@ def plant_settings(file: MachineFile) -> PlantSettings:
 
 _NOT_AS_THEY_ARE = {
     *("period_s", "goal_coordinates", "tolerances", "log_cap_MB", "estimator", "disturbance_observer"),
-    *("preload", "force", "gain_bounds", "payloads"),
+    *("preload", "force", "gain_bounds", "payloads", "publish"),
 }
 
 
@@ -246,6 +246,7 @@ def controller_settings(
         gain_bounds=gain_bounds(spec.gain_bounds, spec.bandwidth_rad_s, spec.damping_ratio),
         payloads=payload_bounds(file),
         period_s=file.plant.period_s,
+        publish=tuple(spec.publish),
         goal_coordinates=tuple(spec.goal_coordinates or goals),
         tolerances=tuple(tolerances.of(name) for name in coordinates(file)),
         goal_time_s=tolerances.goal_time_s,

@@ -144,6 +144,7 @@ class ControllerSettings:
     loss_ratio_per_s: float
     lease_s: float
     orphan_timeout_s: float
+    publish: tuple[Literal["reactions"], ...]
     telemetry_hz: float
     log_cap_bytes: int
     force: ForceSettings

@@ -89,12 +89,25 @@ class Loads:
         for link in set(self._link[self._link >= 0].tolist()):
             load = self._sums[self._link == link].sum(axis=0)
             (own,), centre, moments = (part[link] for part in self._own)
-            total = own + load[0]
-            if total <= 0.0:
-                continue
-            middle = (own * centre + load[1:4]) / total
-            about = _origin(own, centre, moments) + load[4:10] - _origin(total, middle, np.zeros(6))
-            mass[link], com[link], inertia[link] = total, middle, about
+            mass[link], com[link], inertia[link] = carrying(own, centre, moments, load)
+
+    def at(self, points: Sequence[int]) -> Floats:
+        """Sum of the loads at these points of one link: mass, first and second moments about its origin."""
+        return np.asarray(self._sums[list(points)].sum(axis=0))
+
+
+def carrying(mass: float, centre: Floats, moments: Floats, load: Floats) -> tuple[float, Floats, Floats]:
+    """Mass, centre of mass and moments of inertia about it (xx, xy, xz, yy, yz, zz) of a body with a load.
+
+    All in the axes of the body's link; `load` (10) holds mass, first and second moments about the link's
+    origin.
+    """
+    total = mass + float(load[0])
+    if total <= 0.0:
+        return mass, centre, moments
+    middle = (mass * centre + load[1:4]) / total
+    about = _origin(mass, centre, moments) + load[4:10] - _origin(total, middle, np.zeros(6))
+    return total, middle, about
 
 
 _FIELDS = ((layout.MASS, 1), (layout.COM, 3), (layout.INERTIA, 6))

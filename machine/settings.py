@@ -118,6 +118,12 @@ class ControllerSpec(Section):
         gt=0,
         le=86_400,
     )
+    publish: list[Literal["reactions"]] = entry(
+        "What each tick publishes beside its usual record: reactions, the forces and moments in all "
+        "joints and constraints",
+        default=[],
+        max_length=1,
+    )
     telemetry_hz: Number = entry("Rate of telemetry", "Hz", 100.0, gt=0, le=100_000)
     log_cap_MB: Number = entry(
         "Size at which the oldest segments of the log are dropped", "MB", 2000.0, ge=1, le=1_000_000

@@ -80,7 +80,8 @@ class ReactionTable:
     `names`, `on_bodies`, `from_bodies`, `effort_units` ("" where there is no effort): of all entries, joints
     first. A constraint that has the name of a joint is `constraints.NAME`. `values` (entries × 10): place,
     force, moment about it and effort, as the last `update` found them; `plan` and `memory` are the arguments
-    r and c of `reaction_kernels.reactions`.
+    r and c of `reaction_kernels.reactions`. Of the bodies, in the axes of their links: `seats` (bodies × 7:
+    mass, centre of mass, origin) and `moments` (bodies × 6, about the centre of mass), which may be changed.
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
@@ -105,8 +106,10 @@ class ReactionTable:
         self.memory: Array = np.zeros(sum(sizes.values()))
         self.values = self._field(own.RESULTS, own.COLUMNS)
         self._transmitted = self._field(own.TRANSMITTED, 9)
-        self._field(own.SEATS, own.SEAT_COLUMNS)[:] = _seats(mechanism, seats)
-        self._field(own.MOMENTS, 6)[:] = _moments(mechanism, seats)
+        self.seats = self._field(own.SEATS, own.SEAT_COLUMNS)
+        self.seats[:] = _seats(mechanism, seats)
+        self.moments = self._field(own.MOMENTS, 6)
+        self.moments[:] = _moments(mechanism, seats)
 
     def _field(self, field: int, columns: int) -> Array:
         return self.memory[self.plan[field] : self.plan[field + 1]].reshape(-1, columns)

@@ -140,6 +140,21 @@ class Device(TypedDict, total=False):
     """Share of the last periods in which a fresh state came, 0 … 1."""
 
 
+class Reaction(TypedDict, total=False):
+    """What a joint or a constraint does to `on_body`, and in opposition to `from_body`; world axes."""
+
+    on_body: str
+    from_body: str
+    force_N: list[float | None]
+    """x, y, z; nil while the machine is braked."""
+    moment_N_m: list[float | None]
+    """x, y, z, about the origin of the joint's child frame, of a closure that of its frame b."""
+    effort_N: float | None
+    """Of a constraint on a length: its effort on the coordinate."""
+    effort_N_m: float | None
+    """Of a constraint on an angle."""
+
+
 class StateResult(TypedDict):
     """Answer of state."""
 
@@ -157,6 +172,8 @@ class StateResult(TypedDict):
     """By contact or constraint: `felt` and `wanted` (N or N m); nil where nothing tells it, or it is free."""
     effort: dict[str, float]
     """Effort sent, by motor (the name of its joint)."""
+    reactions: dict[str, Reaction]
+    """By joint and constraint, where the machine file's `controller.publish` asks for them; else empty."""
     mode: str
     """brake, zero, effort."""
     law: str

@@ -104,6 +104,8 @@ def view(sample: dict[str, Any], homing: str = "") -> Group:
         shown.insert(1, Text("not homed: it only jogs"))
     if sample.get("constraint_force"):
         shown += closures(sample)
+    if sample.get("reaction"):
+        shown.append(reactions(sample["reaction"]))
     if "shadow" in sample:
         shown += shadow(sample["shadow"])
     return Group(*shown)
@@ -119,6 +121,17 @@ def closures(sample: dict[str, Any]) -> list[Any]:
     )
     rows = [(name, number(value)) for name, value in sample["constraint_force"].items()]
     return [Text(text), table("", ("closure's row", "N, N m"), rows)]
+
+
+def reactions(told: dict[str, float]) -> Any:
+    """What joints and constraints bear, where it is published: forces and moments, world axes."""
+    entries: dict[str, dict[str, float]] = {}
+    for column, value in told.items():
+        name, _, part = column.rpartition(".")
+        entries.setdefault(name, {})[part] = value
+    parts = ("fx", "fy", "fz", "mx", "my", "mz")
+    rows = [(name, *(number(values[part]) for part in parts)) for name, values in entries.items()]
+    return table("", ("reaction", "fx N", "fy N", "fz N", "mx N m", "my N m", "mz N m"), rows)
 
 
 def shadow(said: dict[str, Any]) -> list[Any]:

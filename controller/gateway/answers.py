@@ -34,7 +34,7 @@ def state(gateway: Gateway) -> dict[str, Any]:
     if record is None:  # no tick has been counted yet
         return common | {
             "state": "unconfigured", "tick": -1, "device_tick": -1, "time_s": 0.0,
-            "q": {}, "v": {}, "coordinates": {}, "forces": {}, "effort": {},
+            "q": {}, "v": {}, "coordinates": {}, "forces": {}, "effort": {}, "reactions": {},
             "mode": "brake", "law": "none", "goal": None, "fault": None, "limited": [],
         }  # fmt: skip
     table = gateway.layout.as_map(record)
@@ -49,6 +49,7 @@ def state(gateway: Gateway) -> dict[str, Any]:
         "coordinates": {name: at for name, at in table["coordinate"].items() if name not in joints},
         "forces": _forces(table),
         "effort": table["effort"],
+        "reactions": gateway.wording.reactions(table),
         "mode": wording.mode(record),
         "law": wording.law(record),
         "goal": wording.progress(record),

@@ -70,6 +70,15 @@ class Wording:
             "force": [(row.name, row.unit == "N m") for row in machine.force_rows],
         }
         self._law = machine.controller.law
+        self._reactions = None
+        if "reactions" in machine.controller.publish:
+            from controller.reactions import ReactionWording  # loads the compiler
+
+            self._reactions = ReactionWording(machine.mechanism)
+
+    def reactions(self, table: dict[str, Any]) -> dict[str, Any]:
+        """The reactions of a record (its map) by joint and constraint; empty where none are published."""
+        return {} if self._reactions is None else self._reactions.as_map(table["reaction"])
 
     def fault(self, record: np.void) -> Fault:
         """The latched fault of a record; its `record` (path) is still open."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from multibody.compiling import BUFFER, PARAMETERS, TOPOLOGY, VECTOR, float64, int64, kernel, part, void
 from multibody.layout import (
+    CONTACT_FORCE,
     CONTACT_LAW,
     CONTACTS,
     LINKS,
@@ -20,7 +21,7 @@ from multibody.layout import (
     SURFACES,
 )
 from multibody.surfaces import surface_at
-from multibody.vectors import Vector, add, cross, dot, load, subtract, times
+from multibody.vectors import Vector, add, cross, dot, load, store, subtract, times
 from multibody.views import matrix, table
 
 Floats = NDArray[np.float64]
@@ -52,13 +53,13 @@ def velocity_of(t: Integers, w: Floats, link: int, place: Vector, v: Floats) -> 
     return total
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, VECTOR, VECTOR))
-def contact_effort(
-    p: Floats, t: Integers, w: Floats, contact: int, normal_force: float, v: Floats, out: Floats
-) -> None:
-    """After `kinematics`: out (nv) += the generalized force of a contact that presses so hard.
+@part
+def contact_push(
+    p: Floats, t: Integers, w: Floats, contact: int, normal_force: float, v: Floats
+) -> tuple[int, Vector, Vector]:
+    """After `kinematics`: link, place and force (world, N) of a contact that presses with `normal_force` (N).
 
-    The normal force (N) pushes the point off the surface; dry friction opposes the slip at velocities v.
+    The force pushes the point off the surface; dry friction opposes the slip at velocities v.
     """
     point = table(t, CONTACTS, 1)[contact, 0]
     law, link = matrix(t, p, CONTACT_LAW, 5), table(t, POINTS, 1)[point, 0]
@@ -73,4 +74,22 @@ def contact_effort(
         if size > 1e-12:
             drag = law[contact, 2] * normal_force * math.tanh(size / law[contact, 3]) / size
             force = subtract(force, times(drag, slip))
+    return link, place, force
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, VECTOR))
+def set_contact_force(
+    p: Floats, t: Integers, w: Floats, contact: int, normal_force: float, v: Floats
+) -> None:
+    """After `kinematics`: `CONTACT_FORCE` of a contact that presses with `normal_force` (N)."""
+    _, _, force = contact_push(p, t, w, contact, normal_force, v)
+    store(matrix(t, w, CONTACT_FORCE, 3), contact, force)
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, VECTOR, VECTOR))
+def contact_effort(
+    p: Floats, t: Integers, w: Floats, contact: int, normal_force: float, v: Floats, out: Floats
+) -> None:
+    """After `kinematics`: out (nv) += the generalized force of a contact, see `contact_push`."""
+    link, place, force = contact_push(p, t, w, contact, normal_force, v)
     spread(t, w, link, place, force, out)

@@ -41,7 +41,7 @@ class ForceControl:
         self._rests_until_s = 0.0
         self._releasing = False
         self._time_s = 0.0
-        self._effort = _contact_effort(machine)
+        self._effort, self._set_force = _contact_kernels(machine)
         self._senses = _senses(machine, now)  # contacts come before constraints
         gauges = [machine.gauge_of(row.row) for row in self._rows[len(self._senses) :]]
         self._measured = np.full(len(gauges), np.nan)
@@ -71,6 +71,13 @@ class ForceControl:
         for i in range(len(self._senses)):
             if self.forces.grip[i] != Grip.FREE or self.in_touch(i):
                 self._effort(*self._now.arguments, self._rows[i].index, self.felt[i], self._now.v, out)
+
+    def felt_contacts(self, work: Workspace) -> None:
+        """After an acceleration in `work`: its contact forces become those that are felt or pressed now."""
+        for i in range(len(self._senses)):
+            pressed = self.forces.grip[i] != Grip.FREE or self.in_touch(i)
+            felt = self.felt[i] if pressed else 0.0
+            self._set_force(*work.arguments, self._rows[i].index, felt, work.v)
 
     def react(self, multipliers: Floats) -> None:
         """What the model finds for the constraints, a multiplier a row, under the command that acts.
@@ -242,11 +249,10 @@ def _senses(machine: Machine, now: Workspace) -> list[Sense]:
     return senses_of(machine, now)
 
 
-def _contact_effort(machine: Machine) -> Callable[..., None]:
-    """The kernel of that name, only where there are contacts."""
+def _contact_kernels(machine: Machine) -> tuple[Callable[..., None], Callable[..., None]]:
+    """`contact_effort` and `set_contact_force`, only where there are contacts."""
     if not machine.mechanism.contacts:
-        return lambda *_: None
-    from controller.laws.touching import contact_effort
+        return lambda *_: None, lambda *_: None
+    from controller.laws.touching import contact_effort, set_contact_force
 
-    effort: Callable[..., None] = contact_effort
-    return effort
+    return contact_effort, set_contact_force

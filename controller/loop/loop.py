@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from controller.loop.device import DeviceLink
 from controller.loop.exchange import Inputs, Outputs
@@ -10,7 +14,7 @@ from controller.loop.loading import OrderSource
 from controller.loop.states import State
 from controller.loop.tick import Tick
 from controller.orders import NOW, Order, OrderInbox, OrderKind
-from controller.records import RING_FIELDS, layout_for
+from controller.records import RING_FIELDS, RecordLayout, layout_for
 from controller.shared import Shared
 from machine import Machine
 from protocol.codes import Pace
@@ -43,7 +47,7 @@ class Loop:
         self.inputs = Inputs.sized(len(machine.sensors), len(machine.motors), machine.force_numbers)
         self.outputs = Outputs.sized(len(machine.motors))
         self.source = OrderSource(inbox, shared.slot, at_once=pace is Pace.LOCKSTEP)
-        self._tick = Tick(machine, layout, shared.slot, self.source.sound)
+        self._tick = tick_of(machine, layout, shared.slot, self.source.sound)
         self.supervisor = self._tick.supervisor
         self._shared, self._lifeline = shared, lifeline
         self._orphan_s = machine.controller.orphan_timeout_s
@@ -158,6 +162,20 @@ class Loop:
     def done(self) -> bool:
         """Whether a shutdown was ordered and the machine is braked."""
         return self.supervisor.leaving and self.supervisor.state not in (State.ACTIVE, State.STOPPING)
+
+
+def tick_of(
+    machine: Machine,
+    layout: RecordLayout,
+    slot: Callable[[int], NDArray[np.float64]],
+    sound: set[int],
+) -> Tick:
+    """The tick of a machine: one that publishes more than usual where the machine file asks for it."""
+    if machine.controller.publish:
+        from controller.loop.publishing import PublishingTick  # its kernels are for such machines alone
+
+        return PublishingTick(machine, layout, slot, sound)
+    return Tick(machine, layout, slot, sound)
 
 
 class LossWindow:

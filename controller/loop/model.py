@@ -121,6 +121,8 @@ def declare(machine: Machine) -> None:
     if machine.mechanism.contacts and machine.force_rows:
         import_module("controller.laws.hybrid")
         import_module("controller.loop.senses")
+    if machine.controller.publish:
+        import_module("controller.loop.publishing")
 
 
 @kernel(ON_MECHANISM)

@@ -110,6 +110,7 @@ class Tick:
             empty = machine.mechanism
             machine, parameters = own_parameters(machine)
             loads = Loads(empty, parameters)
+        self._loads = loads
         self._estimator = Estimator(machine)
         self._model = model_of(machine, self._estimator)
         self._now, self._ahead = self._model.now, self._model.ahead

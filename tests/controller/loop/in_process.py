@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from controller.loop.brakes import Phase
 from controller.loop.exchange import Inputs, Outputs
+from controller.loop.loop import tick_of
 from controller.loop.states import State
-from controller.loop.tick import Tick
 from controller.orders import NOW, Order, OrderKind, OrderOutcome
 from controller.records import layout_for
 from controller.shared import GOAL_SLOTS
@@ -43,7 +43,7 @@ class InProcess:
         self.slot = np.zeros(1 << 16)
         self.further_slots = np.zeros((GOAL_SLOTS - 1, 1 << 16))
         self.sound: set[int] = set()
-        self.controller = Tick(self.machine, self.layout, self.slot_of, self.sound)
+        self.controller = tick_of(self.machine, self.layout, self.slot_of, self.sound)
         self.supervisor = self.controller.supervisor
         motors, sensors = len(self.machine.motors), len(self.machine.sensors)
         self.inputs = Inputs.sized(sensors, motors, self.machine.force_numbers)
