@@ -17,6 +17,10 @@ class ConstraintSpec(Section):
     """What all constraints share."""
 
     on: Switch = entry("Whether it holds from the start, or waits to be switched on", default=True)
+    switchable: Switch = entry(
+        "Whether it may be switched on and off while the machine runs: a grasp, a guide that ends",
+        default=False,
+    )
     about: str = entry("What this constraint is, for people", default="")
     alpha_1_s: Number = entry("Baumgarte: damping of the residual", "1/s", 0.0, ge=0)
     beta_1_s2: Number = entry("Baumgarte: stiffness of the residual", "1/s²", 0.0, ge=0)

@@ -188,7 +188,8 @@ class Machine:
     `joints` those of its nv freedoms. `initial_q` (nq) and `initial_v` (nv) are read-only and obey the
     constraints; `assembly` tells how they were found. The
     `plant_set` are the settings of the plant that were given beside the file.
-    `closed_form` names the explicit solution of the plant's closures that the file asks for. The
+    `closed_form` names the explicit solution of the plant's closures that the file asks for. `switchable`
+    names the constraints that may be switched while the machine runs, in the order of the file. The
     hashes are hex SHA-256 texts: of what both ends of the device link must agree on, of the two models'
     physics, and of everything.
     """
@@ -220,6 +221,7 @@ class Machine:
     closed_form: str | None = None
     regions: tuple[Region, ...] = ()
     plant_set: tuple[str, ...] = ()
+    switchable: tuple[str, ...] = ()
 
     @property
     def is_constrained(self) -> bool:
@@ -242,7 +244,22 @@ class Machine:
 
     def interface(self) -> dict[str, Any]:
         """Return what both ends of the device link must agree on, see `interface_of`."""
-        return interface_of(self.joints, self.motors, self.sensors, self.plant.period_s, self.force_sensors)
+        return interface_of(
+            self.joints,
+            self.motors,
+            self.sensors,
+            self.plant.period_s,
+            self.force_sensors,
+            self.switchable,
+        )
+
+    @property
+    def closed_at_start(self) -> int:
+        """Bit i is set where the i-th switchable constraint holds from the start; -1 without any."""
+        if not self.switchable:
+            return -1
+        on = {each.name: each.on for each in self.mechanism.constraints}
+        return sum(1 << i for i, name in enumerate(self.switchable) if on[name])
 
     @property
     def force_numbers(self) -> int:
@@ -277,10 +294,11 @@ def interface_of(
     sensors: tuple[Sensor, ...],
     period_s: float,
     force_sensors: tuple[ForceSensor, ...] = (),
+    switchable: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Return the interface as plain data: joints, motors, sensors in order with units, and the period.
 
-    `force_sensors` is there where the machine has some.
+    `force_sensors`, and the names of `switchable` constraints, are there where the machine has some.
     """
     forces = [
         {
@@ -300,4 +318,5 @@ def interface_of(
         ],
         "period_s": period_s,
         **({"force_sensors": forces} if forces else {}),
+        **({"switchable": list(switchable)} if switchable else {}),
     }

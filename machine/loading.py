@@ -62,6 +62,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         building.motors_of(file),
         building.sensors_of(file),
     )
+    switchable = tuple(name for name, spec in file.constraints.items() if spec.switchable)
     goals = goal_coordinates(file, mechanism, document, q, assembly.freedoms)
     plant = building.plant_settings(file)
     controller = building.controller_settings(file, goals, preloads(file, document, assembly.freedoms))
@@ -84,7 +85,9 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         controller=controller,
         driver=driver_settings(file.driver, motors, sensors),
         shadow=shadow_settings(file.shadow, motors, controller.goal_coordinates, document),
-        interface_hash=fingerprint(interface_of(joints, motors, sensors, plant.period_s, feeling)),
+        interface_hash=fingerprint(
+            interface_of(joints, motors, sensors, plant.period_s, feeling, switchable)
+        ),
         model_hash=fingerprint(building.physics(file)),
         plant_model_hash=fingerprint(building.physics(plant_file)),
         config_hash=fingerprint([building.everything(file), building.everything(plant_file)]),
@@ -96,6 +99,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         closed_form=file.closed_form,
         regions=regions(file),
         plant_set=tuple(plant_set),
+        switchable=switchable,
     )
 
 

@@ -8,7 +8,7 @@ is latched). The paces (`plant.paces`) decide when.
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Any, Final
 
 from machine import Machine
 from plant.events import Events
@@ -64,10 +64,13 @@ class Device:
         self.fresh = False
         """Whether a command waits for `take`."""
         self._grace = math.ceil(settings.peer_timeout_s / self.period_s)
-        self._commands = CommandCodec(len(machine.motors))
+        switches = len(machine.switchable)
+        self._commands = CommandCodec(len(machine.motors), switches)
         self._incoming, self._newest = self._commands.message(), self._commands.message()
         forces = machine.force_numbers
-        self._pack = StateCodec(len(machine.sensors), len(machine.motors), forces).pack
+        sensors, motors = len(machine.sensors), len(machine.motors)
+        self._pack = StateCodec(sensors, motors, forces, switches=switches).pack
+        self._switched: list[dict[str, Any]] | None = None
         self._between_temperatures = max(1, round(TEMPERATURE_EVERY_S / self.period_s))
         self._settling = False
         self._told: object = None
@@ -82,6 +85,8 @@ class Device:
             self.fresh = False
             command, before = self._newest, machinery.mode
             machinery.latch(command.mode, command.effort)
+            if command.closed >= 0:
+                self._switch(command.closed)
             watchdog.fresh(machinery.tick)
             self._settling = False
             if command.mode != before:
@@ -89,6 +94,19 @@ class Device:
         elif watchdog.due(machinery.tick) and self.seat.taken:
             periods = machinery.tick - watchdog.last_fresh_tick
             self.trip(f"no fresh command for {periods} periods")
+
+    def _switch(self, closed: int) -> None:
+        """Switch constraints at this tick, before the state is sampled; the state says what became of it."""
+        reports = self.machinery.switch(closed)
+        self._switched = reports or None
+        for report in reports:
+            name, tick = report["name"], self.machinery.tick
+            if "refused" in report:
+                self.events.say("switch_refused", f"tick {tick}: {report['refused']}", tick=tick, **report)
+                continue
+            took = f", which took {report['energy_loss_J']:.3g} J" if report["on"] else ""
+            text = f"{name} switched {'on' if report['on'] else 'off'} at tick {tick}{took}"
+            self.events.say("switched", text, tick=tick, **report)
 
     def speak(self) -> None:
         """Sends the state of this tick to the owner and keeps its bytes."""
@@ -114,7 +132,10 @@ class Device:
             owner.taken_seq,
             machinery.temperature if seq % self._between_temperatures == 0 else None,
             machinery.measured_force,
+            machinery.closed,
+            self._switched,
         )
+        self._switched = None
         owner.reply = self._send_state(owner, state)
 
     def _send_state(self, owner: Owner, state: bytes) -> bytes:

@@ -82,6 +82,20 @@ class Hardware:
             self._take_in(first=True)
             self.homed = True
 
+    @property
+    def closed(self) -> int:
+        """Constraints of a real machine stay as the machine file says: no driver switches them."""
+        return self.machine.closed_at_start
+
+    def switch(self, closed: int) -> list[dict[str, Any]]:
+        """Refuse to switch."""
+        changes = closed ^ self.closed
+        return [
+            {"name": name, "on": bool(self.closed >> i & 1), "refused": f"no driver switches {name}"}
+            for i, name in enumerate(self.machine.switchable)
+            if changes >> i & 1
+        ]
+
     def latch(self, mode: int, effort: Floats) -> None:
         """A fresh command acts from the next `sense` on; what lies beyond a motor's limit is cut off."""
         np.clip(effort, -self._most, self._most, out=self._wanted)

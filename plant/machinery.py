@@ -83,6 +83,18 @@ class Machinery(Protocol):
         ...
 
     @property
+    def closed(self) -> int:
+        """Bit i is set while the i-th switchable constraint holds; -1 of a machine without any."""
+        ...
+
+    def switch(self, closed: int) -> list[dict[str, Any]]:
+        """Switch constraints until `closed` is as given, where that is possible, before the state is sampled.
+
+        What became of each one that changes, as a state's field `switched` says it.
+        """
+        ...
+
+    @property
     def resting(self) -> bool:
         """Whether time may stand still, because it would change nothing."""
         ...

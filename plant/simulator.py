@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from machine import Machine
+from multibody.switching import SwitchRefused, switch
 from plant import layout
 from plant.layout import BRAKE, DAMP, ZERO
 from plant.machinery import MachineryFailed
@@ -104,6 +105,8 @@ class Simulator:
         self._noise = np.random.default_rng(seed)
         self._noisy = any(sensor.noise or sensor.velocity_noise for sensor in machine.sensors)
         self._advance = period_of(machine)
+        names = machine.plant_mechanism.constraint_names
+        self._switches = [names.index(name) for name in machine.switchable]
         self._force_sensing = _force_sensing(machine, self._noise)
         self.measured_force = self._force_sensing.measured if self._force_sensing else np.zeros(0)
         self.q[:] = machine.initial_q
@@ -154,6 +157,41 @@ class Simulator:
         """Samples the sensors again, after the state was changed from outside."""
         self.fastest = float(np.max(np.abs(self.v)))
         self._look()
+
+    @property
+    def closed(self) -> int:
+        """Bit i is set while the i-th switchable constraint holds; -1 of a machine without any."""
+        if not self._switches:
+            return -1
+        return sum(1 << i for i, at in enumerate(self._switches) if self.work.on[at])
+
+    def switch(self, closed: int) -> list[dict[str, Any]]:
+        """Switch constraints: first those that open, then those that close, by an impulse in the mass metric.
+
+        A constraint that is open by too much stays open, and the report says why. The sensors see the state
+        after the impulse.
+        """
+        changes = [
+            (i, bool(closed >> i & 1)) for i in range(len(self._switches)) if (closed ^ self.closed) >> i & 1
+        ]
+        reports = [self._switch(i, on) for i, on in sorted(changes, key=lambda change: change[1])]
+        if reports:
+            self.look()
+        return reports
+
+    def _switch(self, number: int, on: bool) -> dict[str, Any]:
+        mechanism, name = self.machine.plant_mechanism, self.machine.switchable[number]
+        try:
+            done = switch(mechanism, self.work, name, on)
+        except SwitchRefused as refused:
+            return {"name": name, "on": not on, "refused": str(refused), "residual": refused.residual}
+        return {
+            "name": name,
+            "on": on,
+            "energy_loss_J": done.energy_loss_J,
+            "impulse": [float(each) for each in done.impulse],
+            "residual": done.residual,
+        }
 
     @property
     def status(self) -> int:

@@ -28,6 +28,8 @@ _STATE_FIELDS: Final = (
     "type", "session", "seq", "time_s", "mode", "status", "fault", "ack", "q", "v", "effort",
 )  # fmt: skip
 _FORCE_FIELD: Final = "force"
+_CLOSED_FIELD: Final = "closed"
+_SWITCHED_FIELD: Final = "switched"
 _COMMAND_FIELDS: Final = ("type", "session", "seq", "mode", "effort")
 Floats = NDArray[np.float64]
 
@@ -41,12 +43,13 @@ class StateMessage:
     Mode in force. status: DeviceStatus bits. fault: DeviceFault. ack: seq of the command in force, -1
     before the first. temperature: °C per motor, NaN where the
     device says none; it comes with some states only, and stands until it comes again. force: the components
-    (N or N m) of each force sensor, in its frame.
+    (N or N m) of each force sensor, in its frame. closed: bit i is set while the i-th switchable constraint
+    holds; -1 where there are none. switched: what became of a command to switch at this tick, else None.
     """
 
     __slots__ = (
-        "_bytes", "_layout", "ack", "effort", "fault", "force", "mode", "q", "seq", "session", "status",
-        "temperature", "time_s", "v", "values",
+        "_bytes", "_layout", "ack", "closed", "effort", "fault", "force", "mode", "q", "seq", "session",
+        "status", "switched", "temperature", "time_s", "v", "values",
     )  # fmt: skip
 
     def __init__(self, sensors: int, motors: int, forces: int = 0) -> None:
@@ -59,7 +62,8 @@ class StateMessage:
         self._layout = struct.Struct(f"={self.values.size}d")
         self.temperature: Floats = np.full(motors, np.nan)
         self.session = self.seq = self.mode = self.status = self.fault = 0
-        self.ack = -1
+        self.ack = self.closed = -1
+        self.switched: list[dict[str, Any]] | None = None
         self.time_s = 0.0
 
     def set_values(self, values: Sequence[float]) -> None:
@@ -71,17 +75,18 @@ class CommandMessage:
     """One command, with its array in place.
 
     session: the controller's session. seq: the seq of the state it answers (-1: none yet). mode: a Mode.
-    effort: joint-side effort per motor (N m or N).
+    effort: joint-side effort per motor (N m or N). closed: bit i asks for the i-th switchable constraint to
+    hold, from the tick on at which the command comes into force; -1: all stay as they are.
     """
 
-    __slots__ = ("_bytes", "_layout", "effort", "mode", "seq", "session")
+    __slots__ = ("_bytes", "_layout", "closed", "effort", "mode", "seq", "session")
 
     def __init__(self, motors: int) -> None:
         self.effort: Floats = np.zeros(motors)
         self._bytes = _bytes_of(self.effort)
         self._layout = struct.Struct(f"={motors}d")
         self.session = self.mode = 0
-        self.seq = -1
+        self.seq = self.closed = -1
 
     def set_effort(self, values: Sequence[float]) -> None:
         """Overwrites `effort`; as many numbers as it has."""
@@ -91,16 +96,20 @@ class CommandMessage:
 class StateCodec:
     """Packs and reads states of a machine with this many sensors, motors, and components of force sensors.
 
-    The field `force` is there only where there are force sensors. `unfit`: positions and velocities that are
+    The field `force` is there only where there are force sensors, `closed` only where there are `switches`,
+    constraints that can be switched. `unfit`: positions and velocities that are
     not finite are read as they are, for a reader that judges each sensor; without it they are refused.
     """
 
-    def __init__(self, sensors: int, motors: int, forces: int = 0, *, unfit: bool = False) -> None:
-        self.sensors, self.motors, self.forces = sensors, motors, forces
+    def __init__(
+        self, sensors: int, motors: int, forces: int = 0, *, unfit: bool = False, switches: int = 0
+    ) -> None:
+        self.sensors, self.motors, self.forces, self.switches = sensors, motors, forces, switches
         self._finite = not unfit
+        self._numbers = (*_STATE_FIELDS[1:8], *((_CLOSED_FIELD,) if switches else ()))
         lists = [("q", sensors), ("v", sensors), ("effort", motors)]
         lists += [(_FORCE_FIELD, forces)] if forces else []
-        layout = Layout("state", _STATE_FIELDS[1:8], ("time_s",), lists)
+        layout = Layout("state", self._numbers, ("time_s",), lists)
         self._size, self._constants, self._lists = layout.size, layout.constants, layout.first_list
         self._row = layout.row()
         self._pack, self._unpack = layout.struct.pack, layout.struct.unpack
@@ -124,19 +133,29 @@ class StateCodec:
         ack: int,
         temperature: Floats | None = None,
         force: Floats | None = None,
+        closed: int = -1,
+        switched: list[dict[str, Any]] | None = None,
     ) -> bytes:
         """The bytes of one state; the fields mean what they mean in StateMessage."""
-        if temperature is not None:
+        if temperature is not None or switched is not None:
             values = (session, seq, time_s, mode, status, fault, ack)
-            hot = [each if isfinite(each) else None for each in temperature.tolist()]
-            lists = (q.tolist(), v.tolist(), effort.tolist(), hot)
-            fields = dict(zip((*_STATE_FIELDS, "temperature"), ("state", *values, *lists), strict=True))
+            lists = (q.tolist(), v.tolist(), effort.tolist())
+            fields: dict[str, Any] = dict(zip(_STATE_FIELDS, ("state", *values, *lists), strict=True))
+            if temperature is not None:
+                hot = [each if isfinite(each) else None for each in temperature.tolist()]
+                fields["temperature"] = hot
             if force is not None and self.forces:
                 fields[_FORCE_FIELD] = force.tolist()
+            if self.switches:
+                fields[_CLOSED_FIELD] = closed
+            if switched is not None:
+                fields[_SWITCHED_FIELD] = switched
             packed: bytes = msgpack.packb(fields)
             return packed
         row = self._row
         row[1:15:2] = session, seq, time_s, mode, status, fault, ack
+        if self.switches:
+            row[15] = closed
         numbers = q.tolist() + v.tolist() + effort.tolist()
         row[self._lists :: 2] = numbers + force.tolist() if force is not None else numbers
         return self._pack(*row)
@@ -147,6 +166,7 @@ class StateCodec:
             row = self._unpack(data)
             if row[::2] == self._constants:
                 session, seq, time_s, mode, status, fault, ack, *values = row[1::2]
+                closed, most = (values.pop(0), 1 << self.switches) if self.switches else (-1, 0)
                 if (
                     0 <= mode <= 2
                     and 0 <= seq < _TOP
@@ -154,18 +174,21 @@ class StateCodec:
                     and 0 <= status < _TOP
                     and 0 <= fault < _TOP
                     and -1 <= ack < _TOP
+                    and closed < most
+                    and (most == 0 or closed >= 0)
                     and isfinite(sum(values, time_s))
                 ):
                     out.set_values(values)
                     out.session, out.seq, out.time_s, out.mode = session, seq, time_s, mode
                     out.status, out.fault, out.ack = status, fault, ack
+                    out.closed, out.switched = closed, None
                     return
         self._unpack_any(data, out)
 
     def _unpack_any(self, data: bytes, out: StateMessage) -> None:
         fields = (*_STATE_FIELDS, _FORCE_FIELD) if self.forces else _STATE_FIELDS
-        _, session, seq, time_s, mode, status, fault, ack, q, v, effort, *force, temperature = _fields(
-            data, "state", fields, self._most, ("temperature",)
+        _, session, seq, time_s, mode, status, fault, ack, q, v, effort, *force, temperature, closed, told = (
+            _fields(data, "state", fields, self._most, ("temperature", _CLOSED_FIELD, _SWITCHED_FIELD))
         )
         counters = {"session": session, "seq": seq, "status": status, "fault": fault}
         for name, value in counters.items():
@@ -180,18 +203,29 @@ class StateCodec:
             *(_numbers(_FORCE_FIELD, force[0], self.forces) if self.forces else ()),
         )
         hot = None if temperature is None else _temperatures(temperature, self.motors)
+        closed = self._closed(closed)
+        told = None if told is None else _reports(told, self.switches)
         out.set_values(values)
         out.session, out.seq, out.time_s, out.mode = session, seq, time_s, mode
         out.status, out.fault, out.ack = status, fault, ack
+        out.closed, out.switched = closed, told
         if hot is not None:
             out.temperature[:] = hot
 
+    def _closed(self, value: object) -> int:
+        """The field `closed` of a state, as it must be where there are switches."""
+        if not self.switches:
+            return -1
+        if value is None:
+            raise ProtocolError(f"the state has no field `{_CLOSED_FIELD}`", _CLOSED_FIELD)
+        return _integer(_CLOSED_FIELD, value, 0, (1 << self.switches) - 1)
+
 
 class CommandCodec:
-    """Packs and reads commands of a machine with this many motors."""
+    """Packs and reads commands of a machine with this many motors, and switchable constraints."""
 
-    def __init__(self, motors: int) -> None:
-        self.motors = motors
+    def __init__(self, motors: int, switches: int = 0) -> None:
+        self.motors, self.switches = motors, switches
         layout = Layout("command", _COMMAND_FIELDS[1:4], (), (("effort", motors),))
         self._size, self._constants, self._lists = layout.size, layout.constants, layout.first_list
         self._row = layout.row()
@@ -202,8 +236,12 @@ class CommandCodec:
         """An empty message of this size to read into."""
         return CommandMessage(self.motors)
 
-    def pack(self, session: int, seq: int, mode: int, effort: Floats) -> bytes:
+    def pack(self, session: int, seq: int, mode: int, effort: Floats, closed: int = -1) -> bytes:
         """The bytes of one command; the fields mean what they mean in CommandMessage."""
+        if closed >= 0:
+            values = ("command", session, seq, mode, effort.tolist(), closed)
+            packed: bytes = msgpack.packb(dict(zip((*_COMMAND_FIELDS, _CLOSED_FIELD), values, strict=True)))
+            return packed
         row = self._row
         row[1:7:2] = session, seq, mode
         row[self._lists :: 2] = effort.tolist()
@@ -217,17 +255,22 @@ class CommandCodec:
                 session, seq, mode, *effort = row[1::2]
                 if 0 <= mode <= 2 and -1 <= seq < _TOP and 0 <= session < _TOP and isfinite(sum(effort)):
                     out.set_effort(effort)
-                    out.session, out.seq, out.mode = session, seq, mode
+                    out.session, out.seq, out.mode, out.closed = session, seq, mode, -1
                     return
         self._unpack_any(data, out)
 
     def _unpack_any(self, data: bytes, out: CommandMessage) -> None:
-        _, session, seq, mode, effort = _fields(data, "command", _COMMAND_FIELDS, self._most)
+        _, session, seq, mode, effort, closed = _fields(
+            data, "command", _COMMAND_FIELDS, self._most, (_CLOSED_FIELD,)
+        )
         _require_integer("session", session, 0, _TOP - 1)
         _require_integer("seq", seq, -1, _TOP - 1)
         _require_integer("mode", mode, 0, 2)
+        wanted = -1
+        if closed is not None and self.switches:
+            wanted = _integer(_CLOSED_FIELD, closed, 0, (1 << self.switches) - 1)
         out.set_effort(_numbers("effort", effort, self.motors))
-        out.session, out.seq, out.mode = session, seq, mode
+        out.session, out.seq, out.mode, out.closed = session, seq, mode, wanted
 
 
 def read_map(data: bytes) -> dict[str, Any]:
@@ -277,6 +320,23 @@ def _require_integer(name: str, value: object, lowest: int, highest: int) -> Non
         raise ProtocolError(f"`{name}` must be an integer, this is {_brief(value)}", name)
     if not lowest <= value <= highest:
         raise ProtocolError(f"`{name}` must be from {lowest} to {highest}, this is {value}", name)
+
+
+def _integer(name: str, value: object, lowest: int, highest: int) -> int:
+    _require_integer(name, value, lowest, highest)
+    assert isinstance(value, int)
+    return value
+
+
+def _reports(value: object, most: int) -> list[dict[str, Any]]:
+    """The field `switched` of a state: at most one map of texts and numbers for each switch."""
+    if not isinstance(value, list) or len(value) > max(most, 1):
+        raise ProtocolError(f"`{_SWITCHED_FIELD}` must be a list of maps, one a switch", _SWITCHED_FIELD)
+    for index, each in enumerate(value):
+        if not isinstance(each, dict) or not isinstance(each.get("name"), str):
+            where = f"{_SWITCHED_FIELD}[{index}]"
+            raise ProtocolError(f"`{where}` must be a map with a text `name`", where)
+    return value
 
 
 def _number(name: str, value: object, *, finite: bool = True) -> float:

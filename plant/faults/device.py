@@ -44,7 +44,9 @@ class FaultyDevice(Device):
     ) -> None:
         super().__init__(machine, machinery, server, events, paces)
         sensors, motors, forces = len(machine.sensors), len(machine.motors), machine.force_numbers
-        states, commands = StateCodec(sensors, motors, forces), CommandCodec(motors)
+        switches = len(machine.switchable)
+        states = StateCodec(sensors, motors, forces, switches=switches)
+        commands = CommandCodec(motors, switches)
         state, command = states.message(), commands.message()
         self._probe, self._read = command, commands.unpack
         self.wire = Wire(

@@ -95,6 +95,15 @@ class FaultyMachinery:
         return self.inner.simulation
 
     @property
+    def closed(self) -> int:
+        """Which switchable constraints hold."""
+        return self.inner.closed
+
+    def switch(self, closed: int) -> list[dict[str, Any]]:
+        """Switches constraints of the machine within."""
+        return self.inner.switch(closed)
+
+    @property
     def fault(self) -> int:
         """The machine's own fault."""
         return self.inner.fault

@@ -107,8 +107,9 @@ class Controller:
         self.machine, self.owner = machine, owner
         self.client = DeviceClient(endpoint, keys)
         self.session = new_session()
-        self.states = StateCodec(len(machine.sensors), len(machine.motors))
-        self.commands = CommandCodec(len(machine.motors))
+        switches = len(machine.switchable)
+        self.states = StateCodec(len(machine.sensors), len(machine.motors), switches=switches)
+        self.commands = CommandCodec(len(machine.motors), switches)
         self.welcome: Welcome | None = None
         self.last = b""
         """The newest message received, as it came."""
@@ -167,17 +168,24 @@ class Controller:
         return self.receive(timeout_s) is None
 
     def command(
-        self, seq: int, mode: Mode = Mode.BRAKE, effort: Sequence[float] = (), session: int = 0
+        self,
+        seq: int,
+        mode: Mode = Mode.BRAKE,
+        effort: Sequence[float] = (),
+        session: int = 0,
+        closed: int = -1,
     ) -> bytes:
         given = np.zeros(len(self.machine.motors))
         given[: len(effort)] = effort
-        message = self.commands.pack(session or self.session, seq, mode, given)
+        message = self.commands.pack(session or self.session, seq, mode, given, closed)
         assert self.client.send(message)
         return message
 
-    def exchange(self, seq: int, mode: Mode = Mode.BRAKE, effort: Sequence[float] = ()) -> StateMessage:
+    def exchange(
+        self, seq: int, mode: Mode = Mode.BRAKE, effort: Sequence[float] = (), closed: int = -1
+    ) -> StateMessage:
         """One command and its answer, in lockstep."""
-        self.command(seq, mode, effort)
+        self.command(seq, mode, effort, closed=closed)
         return self.state()
 
     def bye(self) -> None:

@@ -247,3 +247,51 @@ def test_temperatures_come_with_some_states_and_stand_until_the_next():
         with pytest.raises(ProtocolError, match="temperature"):
             codec.unpack(msgpack.packb({**content, "temperature": wrong}), message)
     assert message.seq == 1, "nothing was taken"
+
+
+SWITCHING, ORDERS = StateCodec(2, 3, switches=2), CommandCodec(3, 2)
+
+
+def test_switches_travel_with_states_and_commands():
+    out, command = SWITCHING.message(), ORDERS.message()
+    assert (out.closed, command.closed) == (-1, -1)
+    numbers = (np.zeros(2), np.zeros(2), np.zeros(3))
+    SWITCHING.unpack(SWITCHING.pack(5, 1, 0.0, *numbers, 2, 0, 0, -1, closed=2), out)
+    assert (out.closed, out.switched, out.ack) == (2, None, -1)
+    told = [{"name": "grip", "on": True, "impulse": [1.5]}]
+    hot = np.array([40.0, math.nan, 41.0])
+    SWITCHING.unpack(SWITCHING.pack(5, 2, 0.0, *numbers, 2, 0, 0, 1, hot, closed=3, switched=told), out)
+    assert (out.closed, out.switched, out.temperature[0]) == (3, told, 40.0)
+    SWITCHING.unpack(SWITCHING.pack(5, 3, 0.0, *numbers, 2, 0, 0, 1, closed=3), out)
+    assert out.switched is None
+    ORDERS.unpack(ORDERS.pack(5, 1, 2, np.ones(3), 3), command)
+    assert (command.closed, command.effort.tolist()) == (3, [1.0, 1.0, 1.0])
+    ORDERS.unpack(ORDERS.pack(5, 2, 2, np.ones(3)), command)
+    assert command.closed == -1
+
+
+def test_a_reader_without_switches_does_not_mind_them():
+    out, command = STATES.message(), COMMANDS.message()
+    STATES.unpack(msgpack.packb({**STATE, "closed": 3, "switched": []}), out)
+    COMMANDS.unpack(msgpack.packb({**COMMAND, "closed": 3}), command)
+    assert (out.closed, command.closed) == (-1, -1)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"closed": 4}, "closed"), ({"closed": -1}, "closed"), ({"closed": 1.0}, "closed"),
+        ({"closed": True}, "closed"), ({"closed": None}, "closed"),
+        ({"switched": 1}, "switched"), ({"switched": [1]}, "switched[0]"),
+        ({"switched": [{"name": 1}]}, "switched[0]"), ({"switched": [{"name": "a"}] * 3}, "switched"),
+    ],
+)  # fmt: skip
+def test_wrong_switches_are_refused_by_name(change, field):
+    out = SWITCHING.message()
+    with pytest.raises(ProtocolError) as refused:
+        SWITCHING.unpack(msgpack.packb({**STATE, "closed": 1, **change}), out)
+    assert refused.value.field == field
+    assert out.closed == -1
+    if "closed" in change and change["closed"] is not None:
+        with pytest.raises(ProtocolError):
+            ORDERS.unpack(msgpack.packb({**COMMAND, **change}), ORDERS.message())

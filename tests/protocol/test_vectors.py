@@ -70,11 +70,11 @@ def read(kind, data):
     """What our own reader makes of a frame."""
     if kind == "state":
         forces = len(independent(data)[0].get("force", ())) if b"\xa5force" in data else 0
-        codec = StateCodec(2, 2, forces)
+        codec = StateCodec(2, 2, forces, switches=2 if b"\xa6closed" in data else 0)
         codec.unpack(data, message := codec.message())
         return message
     if kind == "command":
-        commands = CommandCodec(2)
+        commands = CommandCodec(2, 2 if b"\xa6closed" in data else 0)
         commands.unpack(data, command := commands.message())
         return command
     if kind == "handshake":
