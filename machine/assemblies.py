@@ -43,6 +43,7 @@ def other_assemblies(machine: Machine) -> list[Vector]:
         mechanism.points,
         mechanism.coordinates,
         [*mechanism.constraints, *(CoordinateConstraint(f"held {name}", of=name) for name in held)],
+        rank_tolerance=mechanism.rank_tolerance,
     )
     places = [mechanism.joint_index(name) for name in held]
     measured = {sensor.index for sensor in machine.sensors}

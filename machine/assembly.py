@@ -17,9 +17,17 @@ from numpy.typing import NDArray
 from machine.description import Assembly
 from machine.kept_values import balls, directions, keeping, values_of, way_between
 from multibody import layout
-from multibody.assembly import AssembledState, AssemblyError, assemble, assemble_workspace
+from multibody.assembly import (
+    AssembledState,
+    AssemblyError,
+    assemble,
+    assemble_workspace,
+    decide_rank,
+)
+from multibody.branch_velocities import Tangents, branch_velocities, tangents
 from multibody.dynamics import dynamics
 from multibody.mechanism import Mechanism
+from multibody.projector import pseudo_inverse
 from multibody.rotations import move_by
 from multibody.rows import constraint_rows
 from multibody.workspace import Workspace
@@ -29,13 +37,13 @@ _STRIDE = 0.1
 """Longest way of a kept coordinate from one assembled pose to the next, rad or m."""
 _INDEPENDENT = 1e-5
 _CONTRADICTION = 1e-6
-_DROPPED = 2e-4
-"""Singular value of the scaled rows below which a direction counts as dependent (as in multibody.rank)."""
 _EXACT, _ROUNDED = 1e-12, 1e-7
 """Residuals (typical lengths or rad): the one asked for, and what rounded redundant closures may leave."""
 _KEPT = 1e-6
 """Largest error of a kept value, rad or m."""
 _HALVINGS = 20
+SHOWN = 4
+"""Branches that a message names."""
 
 
 class ValueNotKept(AssemblyError):
@@ -54,6 +62,22 @@ class ValueNotKept(AssemblyError):
         self.args = (text,)
 
 
+class SpeedsOfNoBranch(AssemblyError):
+    """Branches of the motion meet at this pose, and the speeds of the freedoms `held` belong to none of them.
+
+    `choices` are speeds that do, as text, with the first of those held kept.
+    """
+
+    def __init__(self, held: tuple[str, ...], choices: tuple[str, ...]) -> None:
+        """Name the speeds and the choices."""
+        super().__init__(0.0, ())
+        self.held, self.choices = held, choices
+        there = "; or ".join(choices[:SHOWN]) or "none was found with the first of them"
+        text = "branches of the motion meet at this pose, and the speeds of "
+        text += f"{', '.join(held)} belong to none of them. Speeds of one branch: {there}"
+        self.args = (text,)
+
+
 def assembled(
     mechanism: Mechanism,
     q: Vector,
@@ -66,29 +90,84 @@ def assembled(
 
     `first` names values to be kept rather than others, `speeds` freedoms whose speed in v is kept; what is
     not named keeps the speed 0 in the order of `first`. `near` is a pose on the manifold, or close to it,
-    from which the kept values travel instead of a search from q. Raises multibody.assembly.AssemblyError,
+    from which the kept values travel instead of a search from q. Where branches of the motion meet, v is
+    of one of them. Raises multibody.assembly.AssemblyError,
     which is a ValueNotKept where the constraints could be met without the kept values.
     """
     start, tolerance = _closed(mechanism, q if near is None else near)
     ways = admitted(mechanism, start.q, positions=True)
     kept = _first_independent(ways, directions(mechanism, start.q, first))
     found = _keeping(mechanism, kept, q, start, tolerance, travel=near is not None) if kept else start
-    tangents = admitted(mechanism, found.q)
-    moving = _first_independent(tangents, _own_rows(mechanism, [*speeds, *_freedoms(mechanism, first)]))
-    velocity = _velocity(mechanism, found.q, v, tangents, moving)
+    motions = admitted(mechanism, found.q)
+    moving = _first_independent(motions, _own_rows(mechanism, [*speeds, *_freedoms(mechanism, first)]))
+    velocity = _velocity(mechanism, found.q, v, motions, moving)
+    velocity, branches = _of_one_branch(
+        mechanism, found.q, start.ordinary_rank, v, velocity, [*speeds, *_freedoms(mechanism, first)], speeds
+    )
     _refuse_contradiction(mechanism, found.q, velocity)
+    decision = decide_rank(mechanism, found.q, start.ordinary_rank)
     return (
         found.q,
         velocity,
         Assembly(
             mechanism.nv - start.ordinary_rank,
             sum(len(constraint.rows) for constraint in mechanism.constraints if constraint.on),
-            _rank(mechanism, found.q),
+            decision.rank,
             start.ordinary_rank,
             found.residual,
             found.iterations,
             tuple(kept),
+            branches=branches,
+            limit=decision.limit,
+            smallest=decision.smallest,
+            largest_dropped=decision.largest_dropped,
         ),
+    )
+
+
+def _of_one_branch(
+    mechanism: Mechanism,
+    q: Vector,
+    ordinary_rank: int,
+    given: Vector,
+    velocity: Vector,
+    names: Sequence[str],
+    speeds: Sequence[str],
+) -> tuple[Vector, tuple[str, ...]]:
+    """Return the velocity and, where branches meet and several have the given speeds, these as text.
+
+    Of several, the one nearest to the given velocity in kinetic energy is taken. Raises SpeedsOfNoBranch.
+    """
+    if not velocity.any():
+        return velocity, ()
+    equations = tangents(mechanism, q, ordinary_rank, _driven(mechanism, q, _terms(mechanism, q)))
+    if equations is None:
+        return velocity, ()
+    scaled = equations.basis / _columns(mechanism)[:, None]
+    held = _first_independent(scaled, _own_rows(mechanism, speeds))
+    freedoms = mechanism.nv - ordinary_rank
+    for name in _first_independent(scaled, _own_rows(mechanism, [*held, *names])):
+        if name not in held and len(held) < freedoms:
+            held.append(name)
+    found = _branches(mechanism, equations, held, given)
+    shown = _first_independent(scaled, _own_rows(mechanism, [*names, *mechanism.joint_names]))
+    if found:
+        texts = tuple(_speeds_as_text(mechanism, one, shown) for one in found)
+        return found[0], texts if len(texts) > 1 else ()
+    found = _branches(mechanism, equations, held[:freedoms], given)
+    raise SpeedsOfNoBranch(tuple(held), tuple(_speeds_as_text(mechanism, one, shown) for one in found))
+
+
+def _branches(mechanism: Mechanism, equations: Tangents, held: Sequence[str], given: Vector) -> list[Vector]:
+    places = [mechanism.joint_index(name) for name in held]
+    return branch_velocities(equations, np.eye(mechanism.nv)[places], given[places], given)
+
+
+def _speeds_as_text(mechanism: Mechanism, v: Vector, names: Sequence[str]) -> str:
+    found = [(mechanism.joint_index(name), name) for name in names]
+    return ", ".join(
+        f"{name} {v[place] + 0.0:.5g} {'rad/s' if mechanism.joint_is_angle[place] else 'm/s'}"
+        for place, name in found
     )
 
 
@@ -117,8 +196,7 @@ def admitted(mechanism: Mechanism, q: Vector, *, positions: bool = False) -> Vec
 
     For `positions`, rows on the level of velocities (rolling) are left out: they admit any displacement.
     """
-    rows = _scaled_rows(mechanism, q, positions)
-    return np.asarray(np.linalg.svd(rows)[2][np.linalg.matrix_rank(rows, tol=_DROPPED) :].T)
+    return decide_rank(mechanism, q, positions=positions).basis
 
 
 def admitted_velocities(mechanism: Mechanism, q: Vector) -> Vector:
@@ -283,10 +361,8 @@ def _driven(mechanism: Mechanism, q: Vector, terms: Workspace) -> Vector:
     """Return the smallest velocity (scaled) with A v = -Φ_t."""
     if not terms.explicit.any():
         return np.zeros(mechanism.nv)
-    right = -_row_scales(mechanism) * terms.explicit
-    return np.asarray(
-        _columns(mechanism) * (np.linalg.pinv(_scaled_rows(mechanism, q), rcond=_DROPPED) @ right)
-    )
+    rows, right = _scaled_rows(mechanism, q), -_row_scales(mechanism) * terms.explicit
+    return np.asarray(_columns(mechanism) * (pseudo_inverse(rows, decide_rank(mechanism, q).rank) @ right))
 
 
 def _terms(mechanism: Mechanism, q: Vector, positions: bool = False) -> Workspace:
@@ -311,7 +387,3 @@ def _row_scales(mechanism: Mechanism) -> Vector:
 def _scaled_rows(mechanism: Mechanism, q: Vector, positions: bool = False) -> Vector:
     terms = _terms(mechanism, q, positions)
     return np.asarray(_row_scales(mechanism)[:, None] * terms.A * _columns(mechanism))
-
-
-def _rank(mechanism: Mechanism, q: Vector) -> int:
-    return int(np.linalg.matrix_rank(_scaled_rows(mechanism, q), tol=_DROPPED))

@@ -58,6 +58,7 @@ def build_mechanism(file: MachineFile) -> Mechanism:
             *_gaps(file),
         ],
         constraints=_constraints(file),
+        rank_tolerance=file.rank_tolerance,
     )
 
 

@@ -70,6 +70,7 @@ def with_compliance(
         mechanism.constraints,
         found,
         contacts,
+        mechanism.rank_tolerance,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +17,7 @@ from machine.force_sensors import ForceSensor
 from machine.problems import Problem
 from machine.shadow import ShadowSettings
 from machine.tolerances import Tolerance
-from multibody.layout import ORDINARY
+from multibody.layout import ORDINARY, ROUNDING
 from multibody.mechanism import Mechanism
 
 if TYPE_CHECKING:
@@ -167,6 +168,11 @@ class Assembly:
     `ordinary_rank` beside it (larger at a branch pose), their `rows`; `residual`, the largest |Φ| left, in
     typical lengths or rad, and the `iterations`; `kept`, the values that were kept, in their order, and
     `unkept`, given ones that were not.
+    `branches`: where several meet at the pose and have the initial speeds that are given, the speeds of each
+    as text, that of v first.
+    Of the decision on the rank: the `limit` between directions of the scaled rows (1: ordinary) that count
+    and those that are round-off, the `smallest` singular value that counts (inf: no rows) and the
+    `largest_dropped` one.
     """
 
     freedoms: int
@@ -177,6 +183,10 @@ class Assembly:
     iterations: int
     kept: tuple[str, ...]
     unkept: tuple[Unkept, ...] = ()
+    branches: tuple[str, ...] = ()
+    limit: float = ROUNDING
+    smallest: float = math.inf
+    largest_dropped: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

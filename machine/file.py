@@ -20,6 +20,7 @@ from machine.sensors import Sensor
 from machine.settings import ControllerSpec, PlantSpec
 from machine.shadow_section import ShadowSpec
 from machine.tasks import Task
+from multibody.layout import ROUNDING
 
 
 class MachineFile(Section):
@@ -37,6 +38,14 @@ class MachineFile(Section):
     constraints: dict[Name, Constraint] = entry(
         "What is demanded of the motion beyond the joints: loops that close, guides, gears, by name",
         default={},
+    )
+    rank_tolerance: Number = entry(
+        "Rank of the constraints: a singular value of their rows, scaled to about 1 in ordinary poses, "
+        "that is smaller than this counts as round-off",
+        "1",
+        ROUNDING,
+        ge=1e-14,
+        le=1e-2,
     )
     closed_form: Literal["four_bar"] | None = entry(
         "Explicit solution of the closures that `linkwork simulate --formulation minimal` takes: four_bar, "

@@ -21,7 +21,7 @@ from multibody.layout import COLUMN_SCALE
 from multibody.mechanism import Mechanism
 
 if TYPE_CHECKING:
-    from machine.assembly import ValueNotKept
+    from machine.assembly import SpeedsOfNoBranch, ValueNotKept
 
 Vector = NDArray[np.float64]
 _NOTICED = 0.02
@@ -156,6 +156,7 @@ def _assembled(
     file: MachineFile, mechanism: Mechanism, document: Document, q: Vector, v: Vector
 ) -> tuple[Vector, Vector, Assembly]:
     from machine.assembly import (
+        SpeedsOfNoBranch,
         ValueNotKept,
         assembled,
     )  # the compiler is loaded for machines with constraints alone
@@ -164,6 +165,8 @@ def _assembled(
     first = [*_given(file, speeds=False), *file.motors]
     try:
         return assembled(mechanism, q, v, first, _given(file, speeds=True))
+    except SpeedsOfNoBranch as error:
+        raise MachineError([_of_no_branch(file, document, error)]) from None
     except ValueNotKept as error:
         raise MachineError([_unreachable(file, document, error)]) from None
     except AssemblyError as error:
@@ -171,6 +174,37 @@ def _assembled(
         tell = _contradicted if error.of_velocity else _open
         problems = [tell(document, name, error.residual) for name in file.constraints if name in named]
         raise MachineError(problems) from None
+
+
+def branch_warnings(document: Document, assembly: Assembly) -> Iterator[Problem]:
+    """Return a warning where the initial speeds that are given belong to several branches of the motion."""
+    if assembly.branches:
+        chosen, *others = assembly.branches
+        yield document.problem(
+            ("initial",),
+            "branches of the motion meet where the machine starts, and several have the speeds that are "
+            "given; it starts on the one whose velocity is nearest to them in kinetic energy",
+            of_key=True,
+            found=chosen,
+            allowed="also " + "; or ".join(others[:3]),
+            remedy="give as many of these speeds as tell the branches apart",
+            severity="warning",
+        )
+
+
+def _of_no_branch(file: MachineFile, document: Document, error: SpeedsOfNoBranch) -> Problem:
+    """Return the problem at the speed that fits no branch together with those before it."""
+    known = initial_keys(file)
+    keys = [key for key in file.initial if known[key].is_speed and known[key].name in error.held]
+    given = ", ".join(_in_units(key, known[key], file.initial[key] * known[key].factor) for key in keys)
+    return document.problem(
+        ("initial", *keys[-1:]),
+        "branches of the motion meet where the machine starts, and these speeds belong to none of them",
+        of_key=True,
+        found=f"{', '.join(error.held)}: {given or 'at rest'}",
+        allowed="; or ".join(error.choices[:4]) or "no branch was found with the first of these speeds",
+        remedy="give the speeds of one branch, fewer speeds, or another initial pose",
+    )
 
 
 def _unreachable(file: MachineFile, document: Document, error: ValueNotKept) -> Problem:

@@ -165,6 +165,7 @@ def keeping(mechanism: Mechanism, kept: Sequence[str], values: Mapping[str, floa
         mechanism.points,
         mechanism.coordinates,
         [*mechanism.constraints, *held],
+        rank_tolerance=mechanism.rank_tolerance,
     )
 
 

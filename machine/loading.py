@@ -24,13 +24,14 @@ from machine.file import MachineFile
 from machine.goals import goal_coordinates
 from machine.hashes import fingerprint
 from machine.holding import holding_warnings
-from machine.initial import given_state, initial_state, unkept_warnings
+from machine.initial import branch_warnings, given_state, initial_state, unkept_warnings
 from machine.kinds import mark_kinds
 from machine.load_limits import load_limits
 from machine.names import nearest
 from machine.overrides import apply_settings, blame, settings_of
 from machine.preload import preloads
 from machine.problems import MachineError, Problem
+from machine.rank_gap import rank_warnings
 from machine.references import check_references
 from machine.sensed_forces import force_sensors
 from machine.shadow_section import shadow_settings
@@ -94,6 +95,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         warnings=(
             *warnings_of(file, document, assembly.freedoms),
             *unkept_warnings(document, file, assembly),
+            *branch_warnings(document, assembly),
         ),
         assembly=assembly,
         closed_form=file.closed_form,
@@ -128,7 +130,7 @@ def check(source: str | Path, plant_set: Sequence[str] = ()) -> tuple[Problem, .
         machine = load(source, plant_set)
     except MachineError as error:
         return error.problems
-    more = [*holding_warnings(machine), *leverage_warnings(machine)]
+    more = [*holding_warnings(machine), *leverage_warnings(machine), *rank_warnings(machine)]
     if machine.is_constrained:
         from machine.assemblies import assembly_warnings  # the compiler is loaded for such machines alone
 

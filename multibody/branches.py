@@ -27,6 +27,7 @@ from multibody.layout import (
     N_ROWS,
     NQ,
     NV,
+    ORDINARY,
     RANK,
     RANKING,
     REFERENCE_SIZE,
@@ -40,15 +41,16 @@ from multibody.layout import (
     V,
 )
 from multibody.model import Integers
-from multibody.orthogonal import pivoted_qr
-from multibody.rank import ENTERED, exchange_back, reflect
+from multibody.orthogonal import leading_qr
+from multibody.rank import ENTERED
+from multibody.reflections import exchange_back, reflect
 from multibody.rotations import move
 from multibody.rows import constraint_rows
 from multibody.vectors import Rows
 from multibody.views import block, copy, fill, fill_matrix, matrix, vector
 
 STEP = 1e-3
-SLOWEST = 1e-6
+SLOWEST = 1e-9
 
 
 @kernel(ON_MECHANISM)
@@ -86,6 +88,7 @@ def replace_lost_rows(p: Rows, t: Integers, w: Rows) -> None:
         reflect(factored, reflected, rank, column)
         for i in range(rank, m):
             system[i, k] = column[i]
+    shortest = 0.5 * abs(factored[rank - 1, rank - 1]) if rank > 0 else math.inf
     for i in range(rank):
         fill(system[i], 0.0)
         for k in range(i, n):
@@ -95,8 +98,8 @@ def replace_lost_rows(p: Rows, t: Integers, w: Rows) -> None:
         right[i] = -speed * speed * third[i] / 3.0
     for i in range(m):
         copy(system[i], factored[i])
-    limit = ENTERED * vector(t, p, REFERENCE_SIZE)[0]
-    ranking[RANK] = pivoted_qr(factored, exchanges, reflected, limit)
+    limit = min(ENTERED * vector(t, p, REFERENCE_SIZE)[0], shortest)
+    ranking[RANK] = leading_qr(factored, exchanges, reflected, limit, int(ranking[ORDINARY]))
     ranking[REPLACED] = ranking[RANK] - rank
 
 
@@ -129,16 +132,3 @@ def _differences(p: Rows, t: Integers, w: Rows, speed: float, derivative: Rows, 
     clock[0] = now
     kinematics(p, t, w)
     constraint_rows(p, t, w)
-
-
-@kernel(ON_MECHANISM)
-def factor_again(p: Rows, t: Integers, w: Rows) -> None:
-    """Factors of the remaining rows alone, as before `replace_lost_rows`; the rank is left as it is."""
-    factored, a = matrix(t, w, FACTORED, t[NV]), matrix(t, w, A, t[NV])
-    rows, columns = vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
-    for i in range(t[N_ROWS]):
-        for k in range(t[NV]):
-            factored[i, k] = rows[i] * a[i, k] * columns[k]
-    pivoted_qr(
-        factored, vector(t, w, EXCHANGES), vector(t, w, REFLECTED), ENTERED * vector(t, p, REFERENCE_SIZE)[0]
-    )

@@ -9,7 +9,7 @@ with a basis Λ of the range of P instead of P itself:
     v̇ = x + Λ z,   A x = b,   Λ' M Λ z = Λ' (r - M x)
 """
 
-from multibody.branches import factor_again, replace_lost_rows
+from multibody.branches import replace_lost_rows
 from multibody.compiling import BUFFER, ON_MECHANISM, PARAMETERS, TOPOLOGY, VECTOR, kernel, part, void
 from multibody.dynamics import dynamics
 from multibody.layout import (
@@ -42,16 +42,8 @@ from multibody.layout import (
 )
 from multibody.linear import cholesky, cholesky_solve
 from multibody.model import Integers
-from multibody.rank import (
-    admitted,
-    exchange,
-    factor,
-    factor_rows,
-    forward_substitute,
-    particular,
-    reflect_back,
-    scaled_right_side,
-)
+from multibody.rank import admitted, factor, factor_again, factor_rows, particular, scaled_right_side
+from multibody.reflections import exchange, forward_substitute, reflect_back
 from multibody.rows import constraint_rows
 from multibody.vectors import Rows
 from multibody.views import block, fill, matrix, vector

@@ -37,7 +37,7 @@ from multibody.layout import (
 )
 from multibody.linear import cholesky, cholesky_solve, lower_solve, upper_solve
 from multibody.model import Integers
-from multibody.rank import exchange_back, reflect
+from multibody.reflections import exchange_back, reflect
 from multibody.udwadia_kalaba import constrained_acceleration
 from multibody.vectors import Rows
 from multibody.views import block, copy, fill, matrix, table, vector

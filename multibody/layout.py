@@ -101,7 +101,9 @@ BACKUP = _field()  # state at the beginning of a part of a step
 STAGES = _field()  # 2 (nq + nv) + 4, of an implicit step: rates, then losses and driving powers (W)
 SEARCH = _field()  # how far a step in parts has come (touch_search.py)
 SQUARE = _field()  # (nv + nr)² + 4 (nv + nr), scratch of the slower formulations
-LAST = SQUARE
+WINDOW = _field()  # lost directions in scaled rows (each nr), then scratch, see branch_window.py
+PASSED = _field()  # rank, switches and scaled rows of the last sample, 2 nr of scratch, see passages.py
+LAST = PASSED
 
 # fields of p
 GRAVITY = _field()  # 3
@@ -138,6 +140,7 @@ SURFACES = (
 )  # contacts × 7, a place and the normal of a plane, 0; or centre, nothing and radius of a sphere
 CONTACT_LAW = _field()  # contacts × 5, stiffness, damping, friction, slip speed, radius of the ball
 REFERENCE_SIZE = _field()  # 1, size of the scaled rows in ordinary poses
+RANK_TOLERANCE = _field()  # 1, relative to it: shorter directions of the scaled rows are round-off
 
 # tables in t
 LINKS = _field()  # nl × 3: parent link (-1: world), index in q, index in v
@@ -157,19 +160,26 @@ FACTORS = _field()  # factors of velocity rows × 3: coordinate (-1: none), firs
 
 END_OF_HEADER = _next
 
-RANKING_SIZE = 10
+ROUNDING = 1e-12
+"""Default length of a direction of the scaled rows, 1 in ordinary poses, below which it is round-off."""
+
+RANKING_SIZE = 13
 (
     RANK,  # independent rows now
     SMALLEST,  # estimate of the smallest kept singular value of the scaled rows, over the reference size
     DROPPED,  # size of what was dropped, over the reference size
-    ORDINARY,  # the largest rank since the constraints were last switched
+    ORDINARY,  # rank away from branch poses; 0: not decided yet, which the next state then does
     LOST,  # rows that have lost their independence to a branch pose, now
     REPLACED,  # how many of them are replaced by their next derivative
     NEAR,  # 1 where the smallest singular value is small (rank.NEAR_AT) or lost, 0 elsewhere
-    PASSAGES,  # how many times that began
+    PASSAGES,  # branch poses passed, where they are counted (passages.py)
     INCONSISTENCY,  # how far dependent rows contradict the others, in the last solution
     SWITCHED,  # code of the switches for which ORDINARY holds
+    EXAMINED,  # how many directions were short when it was last decided whether branches meet; 0: none
+    EXAMINED_AT,  # length of the shortest of them then
+    MEETING,  # how many of them are lost: all (ALL), none (0), or that many, held in WINDOW
 ) = range(RANKING_SIZE)
+ALL = -1.0
 
 SEARCH_SIZE = 9
 (

@@ -72,12 +72,19 @@ class Mechanism:
         constraints: Sequence[Constraint] = (),
         stops: Sequence[JointStop] = (),
         contacts: Sequence[Contact] = (),
+        rank_tolerance: float = layout.ROUNDING,
     ) -> "Mechanism":
         """Check the description and make the model.
 
-        `joints` may come in any order; `gravity_m_s2` is a vector in the world, (0, 0, -9.81). Raises
+        `joints` may come in any order; `gravity_m_s2` is a vector in the world, (0, 0, -9.81). Directions of
+        the scaled constraint rows shorter than `rank_tolerance` count as round-off (see rank.py). Raises
         ModelError, whose `where` names the culprit.
         """
+        if not 0.0 < rank_tolerance < 1.0:
+            raise ModelError(
+                f"the tolerance of the rank must lie between 0 and 1, found {rank_tolerance}",
+                ("rank_tolerance",),
+            )
         gravity = _frozen(gravity_m_s2, (3,), ("gravity_m_s2",))
         links, seats, places = links_of(bodies, joints)
         if not links:
@@ -105,7 +112,7 @@ class Mechanism:
             c.name: angles[index] if kind == layout.ON_JOINT else c.kind in ANGLES
             for c, (kind, index) in zip(everything, rows.tolist(), strict=True)
         }
-        scales = scaling(links, constraints, demanded, angles, coordinate_angles)
+        scales = scaling(links, constraints, demanded, angles, coordinate_angles, rank_tolerance)
         compliant = compliance_fields(stops, contacts, own, [point.name for point in points])
         parameters, topology = lay_out(
             tree_parameters(links, points, seats, gravity)
@@ -151,6 +158,11 @@ class Mechanism:
             parameters=parameters,
             topology=topology,
         )
+
+    @property
+    def rank_tolerance(self) -> float:
+        """Length of a direction of the scaled rows (1: ordinary) below which it counts as round-off."""
+        return float(self.parameters[self.topology[layout.RANK_TOLERANCE]])
 
     def workspace(self) -> Workspace:
         """A fresh state and scratch memory for the kernels, at q = 0 and at rest."""

@@ -34,9 +34,16 @@ def pivoted_qr(a: Rows, exchanges: Rows, left: Rows, tolerance: float) -> int:
     factor of reflection k. Columns shorter than `tolerance` count as nothing; the rows below the rank are
     left with what they hold.
     """
+    rank: int = leading_qr(a, exchanges, left, tolerance, min(a.shape[0], a.shape[1]))
+    return rank
+
+
+@kernel(int64(MATRIX, VECTOR, VECTOR, float64, int64))
+def leading_qr(a: Rows, exchanges: Rows, left: Rows, tolerance: float, most: int) -> int:
+    """`pivoted_qr` that ends after `most` columns at the latest."""
     m, n = a.shape
     best, longest = _longest_column(a)
-    for k in range(min(m, n)):
+    for k in range(min(m, n, most)):
         length = math.sqrt(longest)
         if not length > tolerance:
             return k
@@ -63,7 +70,7 @@ def pivoted_qr(a: Rows, exchanges: Rows, left: Rows, tolerance: float) -> int:
                 square += a[i, j] * a[i, j]
             if square > longest:
                 best, longest = j, square
-    return int(min(m, n))
+    return int(min(m, n, most))
 
 
 @kernel(void(MATRIX, VECTOR, int64))

@@ -182,6 +182,7 @@ def scaling(
     demanded: Demanded,
     is_angle: Sequence[bool],
     coordinate_is_angle: dict[str, bool],
+    rank_tolerance: float,
 ) -> dict[int, Array]:
     """What takes rows and columns of A to comparable size: a typical length ℓ stands beside one radian.
 
@@ -208,4 +209,5 @@ def scaling(
         layout.ROW_SCALE: np.array(scales),
         layout.COLUMN_SCALE: np.array([1.0 if a else length for a in is_angle]),
         layout.REFERENCE_SIZE: np.ones(1),
+        layout.RANK_TOLERANCE: np.array([rank_tolerance]),
     }

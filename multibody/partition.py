@@ -28,10 +28,23 @@ from multibody.compiling import (
     part,
     void,
 )
-from multibody.layout import COLUMN_SCALE, N_ROWS, NQ, NV, REFERENCE_SIZE, ROW_SCALE, ROWS, A
+from multibody.layout import (
+    COLUMN_SCALE,
+    N_ROWS,
+    NQ,
+    NV,
+    RANK,
+    RANK_TOLERANCE,
+    RANKING,
+    REFERENCE_SIZE,
+    ROW_SCALE,
+    ROWS,
+    A,
+)
 from multibody.model import Integers
-from multibody.orthogonal import pivoted_qr
-from multibody.rank import ENTERED, back_substitute, exchange_back, reflect
+from multibody.orthogonal import leading_qr, pivoted_qr
+from multibody.rank import rounding
+from multibody.reflections import back_substitute, exchange_back, reflect
 from multibody.rows import is_of_velocity
 from multibody.vectors import Rows
 from multibody.views import block, copy, matrix, table, vector
@@ -111,7 +124,7 @@ def factor_dependent(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows
         for j in range(count):
             k = partition[first + j]
             factors[i, j] = bound * rows[i] * turned[k] * columns[k]
-    limit = ENTERED * vector(t, p, REFERENCE_SIZE)[0]
+    limit = vector(t, p, RANK_TOLERANCE)[0] * vector(t, p, REFERENCE_SIZE)[0]
     rank = pivoted_qr(factors, of_z(t, z, EXCHANGED), of_z(t, z, REFLECTIONS), limit)
     return last_pivot(factors, rank) if rank == count else 0.0
 
@@ -165,8 +178,10 @@ def _choose_at(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows, leve
         bound = 1.0 if _binds(t, level, i) else 0.0
         for k in range(n):
             factors[i, k] = bound * rows[i] * a[i, k] * columns[k]
-    limit = ENTERED * vector(t, p, REFERENCE_SIZE)[0]
-    rank = pivoted_qr(factors, exchanged, of_z(t, z, REFLECTIONS), limit)
+    limit, most = rounding(p, t, w) * vector(t, p, REFERENCE_SIZE)[0], m
+    if level == VELOCITIES:  # the state's own decision
+        limit, most = 0.0, int(vector(t, w, RANKING)[RANK])
+    rank = leading_qr(factors, exchanged, of_z(t, z, REFLECTIONS), limit, most)
     if old == rank and (rank == 0 or now * BETTER >= last_pivot(factors, rank)):
         return 0
     for k in range(n):

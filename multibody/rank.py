@@ -1,15 +1,16 @@
 """The one decision on the rank of A in a state, and the basis of the velocities that A admits.
 
 A is brought to unit size (rows and velocities are scaled, parameters.py) and factored by a QR with exchange
-of columns, Â P = Q [[R1, R2], [0, ~0]]. Directions shorter than `ENTERED` times the reference size are
-dropped.
-That size is fixed when the mechanism is built, because at an exact fold a part of A is round-off and a
-tolerance relative to A itself would never fire. Nor may the limit be near round-off: in loops with redundant
-closures, rows that are dependent on the manifold are not quite so beside it, where stages of a step lie.
+of columns, Â P = Q [[R1, R2], [0, ~0]].
 
-Where a direction is dropped although the rank was larger before, branches of the closure meet; it is `LOST`
-until it has grown beyond `LEFT`, and branches.py replaces it by its next derivative. A passage of such a pose
-is counted from a wider neighbourhood, which no step of ordinary length jumps over.
+The *ordinary* rank, that of the poses around, is decided once on the manifold: directions longer than the
+mechanism's tolerance count, and longer than `NOISE` times the closures' residual, because rows that depend on
+each other on the manifold do not quite so beside it. From then on no more directions are taken than that, so
+that stages of a step, which lie beside the manifold, need no tolerance for redundant rows.
+
+Of the directions taken, one shorter than `ENTERED` is examined (branch_window.py): where branches of the
+closure meet it is `LOST` until it has grown beyond `LEFT`, and branches.py replaces it by its next
+derivative. All others stay: a stiff structure has short directions, but no motion takes them through zero.
 
 From the factors follow, for v in scaled units,
     A v = b           v = P [R1⁻¹ (Q'b)_1; 0] + Λ z,          Λ = P [-R1⁻¹ R2; 1]
@@ -18,6 +19,7 @@ so that the rows of `BASIS` span the admitted velocities.
 
 import math
 
+from multibody.branch_window import constraints_move, lost_directions
 from multibody.compiling import (
     BUFFER,
     ON_MECHANISM,
@@ -31,21 +33,26 @@ from multibody.compiling import (
     void,
 )
 from multibody.layout import (
+    ALL,
     BASIS,
     COLUMN_SCALE,
     DROPPED,
+    EXAMINED,
+    EXAMINED_AT,
     EXCHANGES,
     FACTORED,
     INCONSISTENCY,
     LOST,
+    MEETING,
     N_CONSTRAINTS,
     N_ROWS,
     NEAR,
     NV,
     ON,
     ORDINARY,
-    PASSAGES,
+    PHI,
     RANK,
+    RANK_TOLERANCE,
     RANKING,
     REFERENCE_SIZE,
     REFLECTED,
@@ -54,63 +61,160 @@ from multibody.layout import (
     ROW_SCALE,
     SMALLEST,
     SWITCHED,
+    WINDOW,
     A,
 )
 from multibody.model import Integers
-from multibody.orthogonal import pivoted_qr
+from multibody.orthogonal import leading_qr
+from multibody.reflections import back_substitute, exchange_back, forward_substitute, reflect
 from multibody.vectors import Rows
-from multibody.views import fill, matrix, vector
+from multibody.views import block, fill, matrix, vector
 
 ENTERED, LEFT = 2e-4, 4e-4
+NOISE = 1e3
+"""Length, for each unit of the closures' residual, that dependent rows may have beside the manifold."""
 NEAR_AT, FAR_AT = 0.02, 0.04
+
+
+@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, float64, int64))
+def factor_scaled(p: Rows, t: Integers, w: Rows, limit: float, most: int) -> int:
+    """After `constraint_rows`: QR of the scaled rows with `most` directions at most, all beyond the limit."""
+    factored, a = matrix(t, w, FACTORED, t[NV]), matrix(t, w, A, t[NV])
+    rows, columns = vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
+    for i in range(t[N_ROWS]):
+        for k in range(t[NV]):
+            factored[i, k] = rows[i] * a[i, k] * columns[k]
+    length = limit * vector(t, p, REFERENCE_SIZE)[0]
+    rank: int = leading_qr(factored, vector(t, w, EXCHANGES), vector(t, w, REFLECTED), length, most)
+    return rank
+
+
+@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, int64))
+def factor_without(p: Rows, t: Integers, w: Rows, lost: int, most: int) -> int:
+    """`factor_scaled` of the rows less their `lost` directions that `WINDOW` holds."""
+    factored, a, m = matrix(t, w, FACTORED, t[NV]), matrix(t, w, A, t[NV]), t[N_ROWS]
+    rows, columns = vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
+    directions = block(w, t[WINDOW], lost, m)
+    for k in range(t[NV]):
+        for i in range(m):
+            factored[i, k] = rows[i] * a[i, k] * columns[k]
+        for j in range(lost):
+            share = 0.0
+            for i in range(m):
+                share += directions[j, i] * factored[i, k]
+            for i in range(m):
+                factored[i, k] -= share * directions[j, i]
+    length = vector(t, p, RANK_TOLERANCE)[0] * vector(t, p, REFERENCE_SIZE)[0]
+    rank: int = leading_qr(factored, vector(t, w, EXCHANGES), vector(t, w, REFLECTED), length, most)
+    return rank
+
+
+@part
+def noise(p: Rows, t: Integers, w: Rows) -> float:
+    """Length of a direction that dependent rows may have in this state, by its residual."""
+    phi, rows = vector(t, w, PHI), vector(t, p, ROW_SCALE)
+    worst = 0.0
+    for i in range(t[N_ROWS]):
+        worst = max(worst, abs(rows[i] * phi[i]))
+    return NOISE * worst
+
+
+@part
+def rounding(p: Rows, t: Integers, w: Rows) -> float:
+    """Length up to which a direction counts as round-off where the ordinary rank is not known."""
+    tolerance: float = vector(t, p, RANK_TOLERANCE)[0]
+    return max(tolerance, min(ENTERED, noise(p, t, w)))
 
 
 @kernel(ON_MECHANISM)
 def factor_rows(p: Rows, t: Integers, w: Rows) -> None:
     """After `constraint_rows`: QR of the scaled rows, and the decision on their rank."""
-    factored, exchanges, reflected = (
-        matrix(t, w, FACTORED, t[NV]),
-        vector(t, w, EXCHANGES),
-        vector(t, w, REFLECTED),
-    )
-    a, rows, columns = matrix(t, w, A, t[NV]), vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
-    ranking, reference, on = vector(t, w, RANKING), vector(t, p, REFERENCE_SIZE)[0], vector(t, w, ON)
-    for i in range(t[N_ROWS]):
-        for k in range(t[NV]):
-            factored[i, k] = rows[i] * a[i, k] * columns[k]
+    ranking, reference = vector(t, w, RANKING), vector(t, p, REFERENCE_SIZE)[0]
+    _notice_switches(t, w)
+    most = min(t[N_ROWS], t[NV])
+    ordinary = int(ranking[ORDINARY])
+    if ordinary == 0:
+        rank = factor_scaled(p, t, w, rounding(p, t, w), most)
+        ordinary = rank
+    else:
+        rank = factor_scaled(p, t, w, vector(t, p, RANK_TOLERANCE)[0], ordinary)
+        if rank == ordinary < most:
+            beyond = max(ENTERED, noise(p, t, w))
+            if _remaining(t, w, rank) > beyond * reference:
+                rank = factor_scaled(p, t, w, beyond, most)
+                ordinary = rank
+    ranking[ORDINARY], ranking[REPLACED] = ordinary, 0.0
+    limit = (LEFT if ranking[LOST] > 0.0 else ENTERED) * reference
+    factored = matrix(t, w, FACTORED, t[NV])
+    if rank == 0 or abs(factored[rank - 1, rank - 1]) >= limit:
+        ranking[EXAMINED] = ranking[MEETING] = 0.0
+    elif rank < t[NV] or constraints_move(p, t, w):  # else no motion is admitted
+        rank = _within_window(p, t, w, rank, limit)
+    ranking[RANK], ranking[LOST] = rank, ordinary - rank
+
+
+@part
+def _notice_switches(t: Integers, w: Rows) -> None:
+    """Forget the ordinary rank where constraints have been switched."""
+    ranking, on = vector(t, w, RANKING), vector(t, w, ON)
     code = weight = 1.0
     for c in range(t[N_CONSTRAINTS]):
         code += on[c] * weight
         weight = 2.0 * weight if c % 50 < 49 else 1.0
     if ranking[SWITCHED] != code and ranking[SWITCHED] != 0.0:
-        ranking[ORDINARY] = ranking[LOST] = 0.0
+        ranking[ORDINARY] = ranking[LOST] = ranking[EXAMINED] = ranking[MEETING] = 0.0
     ranking[SWITCHED] = code
-    limit = (LEFT if ranking[LOST] > 0.0 else ENTERED) * reference
-    rank = pivoted_qr(factored, exchanges, reflected, limit)
-    ranking[RANK] = rank
-    ranking[ORDINARY] = max(ranking[ORDINARY], rank)
-    ranking[LOST] = ranking[ORDINARY] - rank
-    ranking[REPLACED] = 0.0
 
 
 @part
-def back_substitute(factored: Rows, rank: int, x: Rows) -> None:
-    """x := R1⁻¹ x, in place; its first `rank` entries."""
-    for i in range(rank - 1, -1, -1):
-        entry = x[i]
-        for k in range(i + 1, rank):
-            entry -= factored[i, k] * x[k]
-        x[i] = entry / factored[i, i]
+def _remaining(t: Integers, w: Rows, rank: int) -> float:
+    """The longest column that the QR has left."""
+    factored = matrix(t, w, FACTORED, t[NV])
+    longest = 0.0
+    for k in range(rank, t[NV]):
+        square = 0.0
+        for i in range(rank, t[N_ROWS]):
+            square += factored[i, k] * factored[i, k]
+        longest = max(longest, square)
+    return math.sqrt(longest)
 
 
 @part
-def forward_substitute(factored: Rows, rank: int, x: Rows) -> None:
-    """x := R1'⁻¹ x, in place; its first `rank` entries."""
-    for i in range(rank):
-        entry = x[i]
-        for k in range(i):
-            entry -= factored[k, i] * x[k]
-        x[i] = entry / factored[i, i]
+def _within_window(p: Rows, t: Integers, w: Rows, rank: int, limit: float) -> int:
+    """The rank, and the factors, where directions are shorter than the limit: without those that are lost.
+
+    The decision stands while as many directions are short; where none was lost, until the shortest has
+    changed by a factor of two.
+    """
+    factored, ranking = matrix(t, w, FACTORED, t[NV]), vector(t, w, RANKING)
+    first = rank
+    while first > 0 and abs(factored[first - 1, first - 1]) < limit:
+        first -= 1
+    short, length = ranking[ORDINARY] - first, abs(factored[rank - 1, rank - 1])
+    known = ranking[EXAMINED] == short and (
+        ranking[MEETING] == ALL or (ranking[MEETING] == 0.0 and 0.5 < length / ranking[EXAMINED_AT] < 2.0)
+    )
+    if not known:
+        lost = lost_directions(p, t, w, rank, first)
+        ranking[EXAMINED], ranking[EXAMINED_AT] = short, length
+        ranking[MEETING] = ALL if lost == rank - first else lost
+    if ranking[MEETING] == ALL:
+        rank = factor_scaled(p, t, w, 0.0, first)
+    elif ranking[MEETING] > 0.0:
+        lost = int(ranking[MEETING])
+        rank = factor_without(p, t, w, lost, rank - lost)
+    return rank
+
+
+@kernel(ON_MECHANISM)
+def factor_again(p: Rows, t: Integers, w: Rows) -> None:
+    """The factors of the rows that are kept, as before lost ones were replaced; the rank is left as it is."""
+    ranking = vector(t, w, RANKING)
+    rank = int(ranking[RANK] - ranking[REPLACED])
+    if ranking[MEETING] > 0.0:
+        factor_without(p, t, w, int(ranking[MEETING]), rank)
+    else:
+        factor_scaled(p, t, w, 0.0, rank)
 
 
 @part
@@ -135,7 +239,7 @@ def _smallest(factored: Rows, rank: int, x: Rows) -> float:
 
 @part
 def look_around(p: Rows, t: Integers, w: Rows) -> None:
-    """After `factor_rows`: the smallest singular value kept, what was dropped, passages of branch poses."""
+    """After `factor_rows`: the smallest singular value kept, what was dropped, and whether one is small."""
     factored, ranking = matrix(t, w, FACTORED, t[NV]), vector(t, w, RANKING)
     reference, rank = vector(t, p, REFERENCE_SIZE)[0], int(ranking[RANK])
     ranking[SMALLEST] = _smallest(factored, rank, vector(t, w, RIGHT_SIDE)) / reference
@@ -147,7 +251,6 @@ def look_around(p: Rows, t: Integers, w: Rows) -> None:
     smallest = ranking[SMALLEST] if rank > 0 and ranking[LOST] == 0.0 else 0.0
     if ranking[NEAR] == 0.0 and smallest < NEAR_AT and ranking[ORDINARY] > 0.0:
         ranking[NEAR] = 1.0
-        ranking[PASSAGES] += 1.0
     elif smallest > FAR_AT:
         ranking[NEAR] = 0.0
 
@@ -157,50 +260,6 @@ def factor(p: Rows, t: Integers, w: Rows) -> None:
     """After `constraint_rows`: QR of the scaled rows, the decision on their rank, and how near others are."""
     factor_rows(p, t, w)
     look_around(p, t, w)
-
-
-@part
-def reflect(factored: Rows, reflected: Rows, rank: int, b: Rows) -> None:
-    """b := Q' b."""
-    m = factored.shape[0]
-    for k in range(rank):
-        share = b[k]
-        for i in range(k + 1, m):
-            share += factored[i, k] * b[i]
-        share *= reflected[k]
-        b[k] -= share
-        for i in range(k + 1, m):
-            b[i] -= share * factored[i, k]
-
-
-@part
-def reflect_back(factored: Rows, reflected: Rows, rank: int, b: Rows) -> None:
-    """b := Q b."""
-    m = factored.shape[0]
-    for k in range(rank - 1, -1, -1):
-        share = b[k]
-        for i in range(k + 1, m):
-            share += factored[i, k] * b[i]
-        share *= reflected[k]
-        b[k] -= share
-        for i in range(k + 1, m):
-            b[i] -= share * factored[i, k]
-
-
-@part
-def exchange_back(exchanges: Rows, rank: int, x: Rows) -> None:
-    """x := P x."""
-    for k in range(rank - 1, -1, -1):
-        best = int(exchanges[k])
-        x[k], x[best] = x[best], x[k]
-
-
-@part
-def exchange(exchanges: Rows, rank: int, x: Rows) -> None:
-    """x := P' x."""
-    for k in range(rank):
-        best = int(exchanges[k])
-        x[k], x[best] = x[best], x[k]
 
 
 @kernel(ON_MECHANISM)
@@ -225,7 +284,7 @@ def admitted(p: Rows, t: Integers, w: Rows) -> None:
 def particular(p: Rows, t: Integers, w: Rows, right: Rows, x: Rows) -> None:
     """After `factor`: some x (nv) with A x = `right` (scaled rows), which receives Q' right.
 
-    Rows that depend on others are not asked; `INCONSISTENCY` tells how much they differ, in scaled rows.
+    Rows that depend on others are not asked; `INCONSISTENCY` is how much they differ, in scaled rows.
     """
     factored, exchanges, reflected = (
         matrix(t, w, FACTORED, t[NV]),

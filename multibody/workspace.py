@@ -101,6 +101,8 @@ def _sizes(
         layout.STAGES: 2 * (nq + nv) + 4,
         layout.SEARCH: SEARCH_SIZE if sides else 0,
         layout.SQUARE: (nv + nr) * (nv + nr + 4),
+        layout.WINDOW: nr * (nr + nv + 1) + 3 * (nv + 1) * (nv + 1) + nq + 2 * (nv + 1) if nr else 0,
+        layout.PASSED: 2 + nr * (nv + 2),
     }
 
 

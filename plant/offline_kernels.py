@@ -37,6 +37,7 @@ from multibody.layout import (
     V,
 )
 from multibody.model import Integers
+from multibody.passages import count_passages, forget_passages
 from multibody.rank import factor
 from multibody.rows import constraint_rows
 from multibody.vectors import Rows
@@ -74,6 +75,7 @@ def look(p: Rows, t: Integers, w: Rows, dt: float, figures: Rows) -> None:
     total = vector(t, w, ENERGY)[0] + vector(t, w, ENERGY)[1]
     if dt == 0.0:
         losses[2] = 0.0
+        forget_passages(p, t, w)
         fill(figures, 0.0)
         copy(q, figures[FIGURES:])
         figures[ENERGY_START] = total
@@ -96,6 +98,7 @@ def look(p: Rows, t: Integers, w: Rows, dt: float, figures: Rows) -> None:
 def _look_at_constraints(p: Rows, t: Integers, w: Rows, figures: Rows) -> None:
     constraint_rows(p, t, w)
     factor(p, t, w)
+    count_passages(p, t, w)
     phi, phi_rate, ranking = vector(t, w, PHI), vector(t, w, PHI_RATE), vector(t, w, RANKING)
     for i in range(t[N_ROWS]):
         figures[POSITION] = max(figures[POSITION], abs(phi[i]))

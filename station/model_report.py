@@ -11,6 +11,7 @@ from controller.loop.redundancy import told
 from machine import Machine
 from machine.assemblies import other_assemblies
 from machine.assembly import admitted
+from machine.rank_gap import gap_is_narrow
 from multibody import layout
 from multibody.compliance import Contact, Plane
 from multibody.functions import mass_matrix
@@ -22,10 +23,12 @@ def report(machine: Machine) -> dict[str, Any]:
     """Bodies, joints, coordinates, closures, freedoms, motors, and how the initial state was found.
 
     `mobility` is what the constraints leave free at the very pose, more than `degrees_of_freedom` at a
-    branch pose; `redundancy` counts dependent rows. `controllability` is the smallest singular value of the
-    motors' share in the admitted motions (0: some motion is out of their reach). `decoupled` tells whether
-    motion and constraint force do not depend on each other here, that is, whether the admitted velocities
-    are invariant under the mass matrix (both in scaled units). SI units, rad.
+    branch pose; `redundancy` counts dependent rows. `rank_decision` has the tolerance, the limit that it gave
+    here, the smallest singular value of the scaled rows that counts and the largest that does not, and
+    whether they are too close for the rank to be plain. `controllability` is the smallest singular value of
+    the motors' share in the admitted motions (0: some motion is out of their reach). `decoupled` tells
+    whether motion and constraint force do not depend on each other here, that is, whether the admitted
+    velocities are invariant under the mass matrix (both in scaled units). SI units, rad.
     """
     mechanism, assembly = machine.mechanism, machine.assembly
     names = list(mechanism.joint_names)
@@ -65,6 +68,13 @@ def report(machine: Machine) -> dict[str, Any]:
         "degrees_of_freedom": assembly.freedoms,
         "mobility": mechanism.nv - assembly.rank,
         "redundancy": assembly.rows - assembly.ordinary_rank,
+        "rank_decision": {
+            "tolerance": mechanism.rank_tolerance,
+            "limit": assembly.limit,
+            "smallest": assembly.smallest if assembly.ordinary_rank else None,
+            "largest_dropped": assembly.largest_dropped,
+            "narrow": bool(mechanism.constraints) and gap_is_narrow(machine),
+        },
         "actuated": driven,
         "passive": [name for name in names if name not in driven],
         **_control(machine),

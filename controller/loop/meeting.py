@@ -52,15 +52,8 @@ from multibody.layout import (
 )
 from multibody.orthogonal import pivoted_qr
 from multibody.projection import position_residual
-from multibody.rank import (
-    admitted,
-    back_substitute,
-    exchange_back,
-    factor,
-    particular,
-    reflect,
-    scaled_right_side,
-)
+from multibody.rank import admitted, factor, particular, scaled_right_side
+from multibody.reflections import back_substitute, exchange_back, reflect
 from multibody.rotations import move
 from multibody.rows import constraint_rows
 from multibody.views import block, copy, vector

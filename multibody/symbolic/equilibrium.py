@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multibody import layout
-from multibody.assembly import AssemblyError, assemble
+from multibody.assembly import AssemblyError, assemble, decide_rank
 from multibody.mechanism import Mechanism
 from multibody.model import Array
 from multibody.rotations import move_by
@@ -24,7 +24,6 @@ from multibody.symbolic.evaluate import Numbers, numeric
 from multibody.symbolic.model import Part, SymbolicModel
 from multibody.symbolic.tape import ONE, Expression
 
-_DROPPED = 2e-4
 _BALANCED = 1e-10
 _STEPS = 200
 _FARTHEST, _SINKING = 3.0, 0.1
@@ -67,14 +66,9 @@ def equilibrium(
     NoEquilibrium.
     """
     function = _function(mechanism)
-    t, p = mechanism.topology, mechanism.parameters
-    scales = (
-        p[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1]],
-        p[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]],
-    )
     pose, metric = np.array(q, dtype=np.float64), np.sqrt(np.asarray(weights or [1.0] * len(motors)))
     for _ in range(_STEPS):
-        terms = _at(function, mechanism, pose, scales)
+        terms = _at(function, mechanism, pose)
         share = terms.basis[list(motors)].T  # Λ' B_a
         needed = terms.basis.T @ terms.g
         effort = metric * np.linalg.lstsq(share * metric, needed, rcond=1e-10)[0]
@@ -132,12 +126,12 @@ def _direction(model: SymbolicModel, k: int) -> dict[Expression, Expression]:
     return {q[k]: ONE}
 
 
-def _at(function: Numbers, mechanism: Mechanism, q: Array, scales: tuple[Array, Array]) -> Terms:
+def _at(function: Numbers, mechanism: Mechanism, q: Array) -> Terms:
     M, g, A, J, g_slope, A_slope = function(q, np.zeros(mechanism.nv))
-    rows, columns = scales
-    _, sizes, directions = np.linalg.svd(rows[:, None] * A * columns) if len(A) else (0, [], np.eye(len(g)))
-    rank = int(np.sum(np.asarray(sizes) > _DROPPED))
-    return Terms(M, g, A, J, g_slope, A_slope, columns[:, None] * directions[rank:].T)
+    t = mechanism.topology
+    columns = mechanism.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+    directions = decide_rank(mechanism, q).basis if len(A) else np.eye(len(g))
+    return Terms(M, g, A, J, g_slope, A_slope, columns[:, None] * directions)
 
 
 def _stiffness(terms: Terms, motors: Sequence[int], effort: Array) -> Array:

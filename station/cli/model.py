@@ -73,6 +73,13 @@ def _say(found: dict[str, Any]) -> None:
         f"{found['degrees_of_freedom']} degrees of freedom: {found['velocities']} velocities less rank "
         f"{found['rank']} of {found['rows']} rows, {found['redundancy']} of them redundant"
     )
+    decision = found["rank_decision"]
+    if decision["smallest"] is not None:
+        say(
+            f"singular values of the scaled rows: from {decision['smallest']:.2g} on they count; dropped up "
+            f"to {decision['largest_dropped']:.2g}; the limit is {decision['limit']:.2g}"
+            + (" (a narrow gap: see `linkwork check`)" if decision["narrow"] else "")
+        )
     if found["mobility"] != found["degrees_of_freedom"]:
         say(f"singular here: {found['mobility']} motions are free in this very pose")
     say(

@@ -17,6 +17,8 @@ from multibody.constraints import (
 from multibody.dynamics import dynamics, energy
 from multibody.integrate import rk4, semi_implicit
 from multibody.kinematics import kinematics
+from multibody.passages import count_passages
+from multibody.rank import factor
 from multibody.rows import constraint_rows
 from tests.multibody.closed_machines import bead, four_bar, on_branch, slider_crank
 from tests.multibody.machines import Array, G, random_tree
@@ -99,13 +101,21 @@ def _one_freedom(q1: float, speed: float, duration: float) -> float:
     return float(solution.y[0, -1])
 
 
+def _counted(w: Workspace, steps: int) -> None:
+    """Steps of 1 ms, after each of which passages of branch poses are counted."""
+    for _ in range(steps):
+        constrained_rk4(*w.arguments, 1e-3)
+        constraint_rows(*w.arguments)
+        factor(*w.arguments)
+        count_passages(*w.arguments)
+
+
 def test_the_slider_crank_goes_through_its_branch_poses():
     mechanism, rng = slider_crank(), np.random.default_rng(1)
     passed = 0.0
     for phase in rng.uniform(0.0, 2.0 * np.pi, size=12):
         w = _start(mechanism, *on_branch(phase, 9.0))
-        for _ in range(1000):
-            constrained_rk4(*w.arguments, 1e-3)
+        _counted(w, 1000)
         assert abs(w.q[0] - phase) > 2.0  # turned on
         expected = on_branch(_one_freedom(phase, 9.0, 1.0), 0.0)[0]
         assert np.abs(w.q - expected).max() < 4e-6
@@ -120,8 +130,7 @@ def test_a_parallelogram_stays_one_through_its_flat_poses():
         phase, speed = rng.uniform(0.0, 2.0 * np.pi), rng.uniform(2.0, 15.0)
         w = _start(mechanism, [phase, -phase, phase - np.pi], [speed, -speed, speed])
         before = _energy(w)
-        for _ in range(1000):
-            constrained_rk4(*w.arguments, 1e-3)
+        _counted(w, 1000)
         assert abs(np.sin(w.q[0] + w.q[1])) < 1e-9
         assert abs(_energy(w) - before) < 1e-8 * before
         passed += w.ranking[layout.PASSAGES]
@@ -263,8 +272,7 @@ def test_constraints_that_are_switched_by_hand_are_no_branch_pose():
     mechanism = four_bar(1.0, (0.4, 1.0, 0.4), gravity=0.0)
     w = _start(mechanism, [1.0, -1.0, 1.0 - np.pi], [3.0, -3.0, 3.0])
     w.on[:] = 0.0
-    for _ in range(10):
-        constrained_rk4(*w.arguments, 1e-3)
+    _counted(w, 10)
     assert w.ranking[layout.RANK] == 0.0
     assert w.ranking[layout.LOST] == w.ranking[layout.PASSAGES] == 0.0
 
@@ -272,8 +280,7 @@ def test_constraints_that_are_switched_by_hand_are_no_branch_pose():
 def test_every_passage_of_a_branch_pose_is_counted():
     mechanism = four_bar(1.0, (0.4, 1.0, 0.4), gravity=0.0)
     w = _start(mechanism, [1.0, -1.0, 1.0 - np.pi], [10.0, -10.0, 10.0])
-    for _ in range(2000):
-        constrained_rk4(*w.arguments, 1e-3)
+    _counted(w, 2000)
     assert w.ranking[layout.PASSAGES] == np.floor(w.q[0] / np.pi)
 
 

@@ -1,0 +1,238 @@
+"""Stiff structures keep their rows, branch poses lose theirs, passages count for any number of loops."""
+
+import numpy as np
+import pytest
+
+from multibody import Body, Joint, Mechanism, Workspace, layout
+from multibody.assembly import assemble, assemble_workspace, decide_rank
+from multibody.constrained_steps import constrained_rk4
+from multibody.constraints import CoordinateConstraint, DistanceClosure, Frame, PointClosure
+from multibody.dynamics import dynamics, energy
+from multibody.passages import count_passages
+from multibody.rank import factor
+from multibody.rows import constraint_rows
+from tests.multibody.machines import Array
+
+
+def six_legs(twist_deg: float, carrier: bool = False) -> Mechanism:
+    """A plate that six rods hold, its hexagon turned against the base's; at 90° ± 0 it is at a fold.
+
+    With a carrier the base turns about the vertical axis, so that a stiff structure moves as a whole.
+    """
+    angles = np.arange(6) // 2 * 2.0 * np.pi / 3.0
+    base = np.column_stack([np.cos(angles), np.sin(angles), 0.0 * angles])
+    turned = np.roll(angles, -1)
+    plate = 0.6 * np.column_stack([np.cos(turned), np.sin(turned), 0.0 * angles])
+    twist = np.deg2rad(twist_deg)
+    rotation = np.array([[np.cos(twist), -np.sin(twist), 0], [np.sin(twist), np.cos(twist), 0], [0, 0, 1.0]])
+    places = plate @ rotation.T + [0.0, 0.0, 0.8]
+    on = "turntable" if carrier else "world"
+    bodies = [Body("plate", 5.0, (0.05, 0.02, 0.0), np.diag([0.2, 0.3, 0.4]))]
+    joints = [Joint("pose", "free", "world", "plate")]
+    if carrier:
+        bodies.append(Body("turntable", 8.0, (0.1, 0.0, 0.0), np.diag([1.0, 1.0, 2.0])))
+        joints.append(Joint("turn", "revolute", "world", "turntable", axis=(0, 0, 1)))
+    rods = [
+        DistanceClosure(
+            f"rod{i}",
+            a=Frame(on, tuple(base[i])),
+            b=Frame("plate", tuple(plate[i])),
+            distance_m=float(np.linalg.norm(places[i] - base[i])),
+        )
+        for i in range(6)
+    ]
+    return Mechanism.build(bodies, joints, (0.0, 0.0, -9.81), constraints=rods)
+
+
+def posed(mechanism: Mechanism, twist_deg: float) -> Array:
+    q = np.zeros(mechanism.nq)
+    at = {name: i for i, name in enumerate(mechanism.position_names)}
+    half = 0.5 * np.deg2rad(twist_deg)
+    q[at["pose.z"]], q[at["pose.rz"]], q[at["pose.quaternion"]] = 0.8, np.sin(half), np.cos(half)
+    return q
+
+
+def singular_values(mechanism: Mechanism, q: Array) -> Array:
+    w = mechanism.workspace()
+    w.q[:] = q
+    dynamics(*w.arguments)
+    constraint_rows(*w.arguments)
+    p, t = mechanism.parameters, mechanism.topology
+    rows = p[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1]]
+    columns = p[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+    return np.linalg.svd(rows[:, None] * w.A * columns, compute_uv=False)
+
+
+def fold_deg() -> float:
+    """Twist at which the six rods lose their rank: by bisection on the sign of the determinant."""
+
+    def determinant(twist: float) -> float:
+        mechanism = six_legs(twist)
+        w = mechanism.workspace()
+        w.q[:] = posed(mechanism, twist)
+        dynamics(*w.arguments)
+        constraint_rows(*w.arguments)
+        return float(np.linalg.det(w.A))
+
+    grid = np.arange(-175.0, 180.0, 7.0)
+    values = [determinant(twist) for twist in grid]
+    k = next(i for i in range(len(grid) - 1) if values[i] * values[i + 1] < 0.0)
+    low, high = grid[k], grid[k + 1]
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if determinant(low) * determinant(middle) > 0.0 else (low, middle)
+    return float(low)
+
+
+FOLD = fold_deg()
+
+
+@pytest.mark.parametrize("beside_deg", [1e-2, 1e-4])
+def test_a_stiff_frame_does_not_move(beside_deg):
+    twist = FOLD + beside_deg
+    mechanism = six_legs(twist)
+    q = posed(mechanism, twist)
+    values = singular_values(mechanism, q)
+    assert 1e-8 < values[-1] < 2e-4
+    w = mechanism.workspace()
+    w.q[:] = q
+    state = assemble_workspace(mechanism, w)
+    assert (state.rank, state.ordinary_rank) == (6, 6)
+    for _ in range(300):
+        constrained_rk4(*w.arguments, 1e-3)
+    assert np.abs(w.q - q).max() < 1e-9
+    assert np.abs(w.v).max() < 1e-9
+
+
+def test_a_stiff_frame_turns_with_what_carries_it():
+    twist = FOLD + 1e-2
+    mechanism = six_legs(twist, carrier=True)
+    w = mechanism.workspace()
+    w.q[:] = posed(mechanism, twist)
+    w.v[mechanism.joint_index("turn")] = 2.0
+    state = assemble_workspace(mechanism, w)
+    assert (state.rank, state.ordinary_rank) == (6, 6)
+    turned = w.q[mechanism.joint_index("turn")]
+    rate = w.v[mechanism.joint_index("turn")]
+    for _ in range(500):
+        constrained_rk4(*w.arguments, 1e-3)
+        assert w.ranking[layout.LOST] == 0.0
+    assert w.v[mechanism.joint_index("turn")] == pytest.approx(rate, rel=1e-6)
+    assert w.q[mechanism.joint_index("turn")] == pytest.approx(turned + 0.5 * rate, rel=1e-6)
+    assert w.v[mechanism.joint_index("pose.rz")] == pytest.approx(rate, rel=1e-6)
+
+
+@pytest.mark.parametrize("beside_deg", [1e-2, 1e-4])
+def test_a_stiff_posture_is_found_from_beside(beside_deg):
+    """At a condition number of 1e4 to 1e6 there are two assemblies close by; one of them is found exactly."""
+    twist = FOLD + beside_deg
+    mechanism = six_legs(twist)
+    q = posed(mechanism, twist)
+    guess = q.copy()
+    guess[:3] += [2e-3, -1e-3, 1e-3]
+    state = assemble(mechanism, guess)
+    assert state.residual < 1e-13
+    assert state.rank == 6
+    assert np.abs(state.q - q).max() < 20.0 * np.deg2rad(beside_deg)
+
+
+def test_the_tolerance_is_settable():
+    twist = FOLD + 1e-2
+    fine = six_legs(twist)
+    coarse = Mechanism.build(
+        fine.bodies, fine.joints, fine.gravity_m_s2, constraints=fine.constraints, rank_tolerance=1e-2
+    )
+    assert coarse.rank_tolerance == 1e-2
+    q = posed(fine, twist)
+    assert decide_rank(fine, q).rank == 6
+    decision = decide_rank(coarse, q)
+    assert decision.rank == 5
+    assert decision.largest_dropped < 2e-4 < decision.limit < decision.smallest
+
+
+def ladder(couplers: int, length: float = 0.4) -> Mechanism:
+    """Vertical rods in a row, a metre apart, that equal couplers join one after the other: parallelograms."""
+    bodies, joints, closures = [], [], []
+    for i in range(couplers + 1):
+        bodies.append(Body(f"rod{i}", 1.0, (0.5 * length, 0, 0), np.diag([1e-3, 0.02, 0.02])))
+        joints.append(Joint(f"rod{i}", "revolute", "world", f"rod{i}", at_m=(1.0 * i, 0, 0), axis=(0, 0, 1)))
+    for i in range(couplers):
+        bodies.append(Body(f"coupler{i}", 0.5, (0.5, 0, 0), np.diag([1e-3, 0.05, 0.05])))
+        joints.append(
+            Joint(f"coupler{i}", "revolute", f"rod{i}", f"coupler{i}", at_m=(length, 0, 0), axis=(0, 0, 1))
+        )
+        closures.append(
+            PointClosure(
+                f"pin{i}", a=Frame(f"coupler{i}", (1.0, 0, 0)), b=Frame(f"rod{i + 1}", (length, 0, 0))
+            )
+        )
+    return Mechanism.build(bodies, joints, (0.0, 0.0, 0.0), constraints=closures)
+
+
+def started(mechanism: Mechanism, angle: float, speed: float) -> Workspace:
+    w = mechanism.workspace()
+    for k, name in enumerate(mechanism.joint_names):
+        sign = 1.0 if name.startswith("rod") else -1.0
+        w.q[k], w.v[k] = sign * angle, sign * speed
+    assemble_workspace(mechanism, w)
+    return w
+
+
+def total(w: Workspace) -> float:
+    dynamics(*w.arguments)
+    energy(*w.arguments)
+    return float(w.energy.sum())
+
+
+@pytest.mark.parametrize("couplers", [1, 5, 12])
+def test_passages_are_counted_for_any_number_of_loops(couplers):
+    w = started(ladder(couplers), 1.0, 6.0)
+    before, turns = total(w), 2
+    steps = int(turns * 2.0 * np.pi / 6.0 / 1e-3)
+    for _ in range(steps):
+        constrained_rk4(*w.arguments, 1e-3)
+        constraint_rows(*w.arguments)
+        factor(*w.arguments)
+        count_passages(*w.arguments)
+    assert w.ranking[layout.PASSAGES] == 2 * turns
+    assert abs(total(w) - before) < 1e-9 * before
+    rods = w.q[: couplers + 1]
+    assert np.abs(np.sin(0.5 * (rods - rods[0]))).max() < 1e-8
+
+
+def driven(couplers: int, middle: float, reach: float, omega: float, steps: int) -> Workspace:
+    """A ladder whose first rod a drive takes along middle + reach cos(omega t) for `steps` of 1 ms."""
+    plain = ladder(couplers)
+    drive = CoordinateConstraint("drive", of="rod0")
+    mechanism = Mechanism.build(
+        plain.bodies, plain.joints, plain.gravity_m_s2, constraints=[*plain.constraints, drive]
+    )
+    w = mechanism.workspace()
+    for k in range(steps):
+        now = k * 1e-3
+        w.clock[1] = now
+        w.target[0] = [reach * omega**n * np.cos(omega * now + 0.5 * n * np.pi) for n in range(6)]
+        w.target[0, 0] += middle
+        if k == 0:
+            signs = np.array([1.0 if name.startswith("rod") else -1.0 for name in mechanism.joint_names])
+            w.q[:] = signs * (middle + reach)
+            assemble_workspace(mechanism, w)
+        constrained_rk4(*w.arguments, 1e-3)
+        constraint_rows(*w.arguments)
+        factor(*w.arguments)
+        count_passages(*w.arguments)
+    return w
+
+
+def test_turning_back_before_a_branch_pose_is_no_passage():
+    """The rods swing to 0.01 rad before the flat pose and back: small singular values, no passage."""
+    w = driven(3, 0.505, 0.495, 4.0, 1600)
+    assert w.ranking[layout.PASSAGES] == 0.0
+    assert np.abs(np.sin(0.5 * (w.q[1:4] - w.q[0]))).max() < 1e-8
+
+
+def test_a_drive_takes_a_ladder_through_its_flat_pose():
+    """No velocity is left free, and yet the motion of the drive carries singular values through zero."""
+    w = driven(3, 0.1, 0.9, 4.0, 1571)
+    assert w.ranking[layout.PASSAGES] == 2.0
+    assert np.abs(np.sin(0.5 * (w.q[1:4] - w.q[0]))).max() < 1e-8
