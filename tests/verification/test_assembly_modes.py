@@ -1,0 +1,258 @@
+"""All assembly modes of parallel machines with locked legs: counted by a polynomial, found by random starts.
+
+The planar 3-RPR is that of Innocenti and Parenti-Castelli 1992, with six real assembly modes. With the turn
+φ of the platform given, two differences of the three leg equations are linear in its place; the third
+equation is then a polynomial of degree 6 in t = tan φ/2. The spatial machine has six legs that meet in pairs
+at the platform: each vertex moves on a circle about the line through its two feet (Nanua, Waldron & Murthy
+1990), and the three sides of the platform give a polynomial of degree 16 in the tangent of half an angle.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import machine
+from machine.assembly import admitted
+from machine.joints import rotation_of
+from machine.kept_values import keeping, values_of
+from multibody.assembly import AssemblyError, assemble
+from multibody.quaternions import normalised, to_matrix
+from plant.layout import BRAKE
+from plant.simulator import Simulator
+from tests.multibody.machines import Array
+
+FEET = np.array([[0.0, 0.0], [1.591, 0.0], [0.0, 1.0]])
+SIDES, PLANAR_LEGS = (1.704, 1.654, 2.084), np.array([1.498, 1.538, 1.2])
+ALONG = (SIDES[0] ** 2 + SIDES[2] ** 2 - SIDES[1] ** 2) / (2.0 * SIDES[0])
+PLATE = np.array([[0.0, 0.0], [SIDES[0], 0.0], [ALONG, np.sqrt(SIDES[2] ** 2 - ALONG**2)]])
+
+AT = np.radians([-15, 15, 105, 135, 225, 255])
+BASE = 0.6 * np.column_stack([np.cos(AT), np.sin(AT), 0.0 * AT])
+SPATIAL_LEGS, TRIANGLE = np.array([0.86, 0.92, 0.64, 0.61, 0.82, 0.9]), (0.88, 0.48, 0.64)
+
+
+def coefficients(value: Callable[[complex], complex], degree: int) -> Array:
+    """Coefficients (ascending) of a real polynomial of this degree, from its values on the unit circle."""
+    count = 2 * degree + 4
+    turns = np.exp(2j * np.pi * (np.arange(count) + 0.5) / count)
+    found = np.fft.fft([value(t) for t in turns]) / count * np.exp(-1j * np.pi * np.arange(count) / count)
+    assert np.abs(found[degree + 1 :]).max() < 1e-12 * np.abs(found).max()
+    return found.real[: degree + 1]
+
+
+def real_roots(ascending: Array) -> Array:
+    roots = np.roots(ascending[::-1])
+    return np.sort(roots[np.abs(roots.imag) < 1e-7].real)
+
+
+def planar_turns() -> Array:
+    """Turns φ of the platform of the 3-RPR in its real assembly modes."""
+
+    def value(t: complex) -> complex:
+        c, s = (1 - t * t) / (1 + t * t), 2 * t / (1 + t * t)
+        d = PLATE @ np.array([[c, -s], [s, c]]).T - FEET  # |p + d_i|² = ρ_i²
+        m = 2.0 * (d[1:] - d[0])
+        r = PLANAR_LEGS[1:] ** 2 - PLANAR_LEGS[0] ** 2 - (d[1:] ** 2).sum(axis=1) + (d[0] ** 2).sum()
+        size = m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
+        place = np.array([r[0] * m[1, 1] - r[1] * m[0, 1], m[0, 0] * r[1] - m[1, 0] * r[0]]) + size * d[0]
+        return (place @ place - size**2 * PLANAR_LEGS[0] ** 2) * (1 + t * t) ** 3
+
+    return np.sort(2.0 * np.arctan(real_roots(coefficients(value, 6))))
+
+
+def circle(pair: int) -> tuple[Array, float, Array, Array]:
+    """Centre, radius and two axes of the circle on which the vertex of two legs moves."""
+    (a, b), (long, short) = BASE[2 * pair : 2 * pair + 2], SPATIAL_LEGS[2 * pair : 2 * pair + 2]
+    span = float(np.linalg.norm(b - a))
+    u = (b - a) / span
+    x = (long**2 - short**2 + span**2) / (2.0 * span)
+    out = np.cross(u, (0.0, 0.0, 1.0))
+    return a + x * u, float(np.sqrt(long**2 - x**2)), out, np.cross(u, out)
+
+
+def side(i: int, j: int, length: float) -> Array:
+    """K (3 × 3): |P_i - P_j|² - length² = (1, cos θ_i, sin θ_i) K (1, cos θ_j, sin θ_j)'."""
+    (o, r, *axes), (o2, r2, *axes2) = circle(i), circle(j)
+    d, own, other = o - o2, r * np.array(axes), r2 * np.array(axes2)
+    k = np.empty((3, 3))
+    k[0, 0] = d @ d + r * r + r2 * r2 - length**2
+    k[1:, 0], k[0, 1:], k[1:, 1:] = 2.0 * own @ d, -2.0 * other @ d, -2.0 * own @ other.T
+    return k
+
+
+def spatial_angles() -> Array:
+    """Angles of the first vertex in the real assembly modes of the six-legged platform."""
+    to_powers = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 2.0, 0.0]])
+    first, second, third = side(0, 1, TRIANGLE[0]), side(1, 2, TRIANGLE[1]), side(2, 0, TRIANGLE[2])
+
+    def whole(t: complex) -> Array:
+        return np.array([1 + t * t, 1 - t * t, 2 * t])
+
+    def value(t: complex) -> complex:
+        f, g = whole(t) @ first @ to_powers, third @ whole(t) @ to_powers
+        result = f[2] ** 4
+        for other in np.roots(f[::-1]):
+            h = whole(other) @ second @ to_powers
+            sylvester = np.zeros((4, 4), dtype=complex)
+            sylvester[0, :3] = sylvester[1, 1:] = g[::-1]
+            sylvester[2, :3] = sylvester[3, 1:] = h[::-1]
+            result = result * np.linalg.det(sylvester)
+        return result
+
+    return np.sort(2.0 * np.arctan(real_roots(coefficients(value, 16))))
+
+
+def planar_machine() -> str:
+    thin = "inertia_kg_m2: [0.01, 0.01, 0.01, 0, 0, 0]"
+    bodies, joints, pins, motors = "", "", "", ""
+    for i in range(3):
+        bodies += f"  tube{i}: {{mass_kg: 1, {thin}}}\n  rod{i}: {{mass_kg: 0.5, {thin}}}\n"
+        joints += (
+            f"  foot{i}: {{type: revolute, parent: world, child: tube{i}, axis: [0, 0, 1], "
+            f"at_m: {[*FEET[i].tolist(), 0.0]}}}\n"
+            f"  leg{i}: {{type: prismatic, parent: tube{i}, child: rod{i}, axis: [1, 0, 0]}}\n"
+        )
+        place = [*PLATE[i].tolist(), 0.0]
+        pins += (
+            f"  pin{i}: {{type: pin, normal: [0, 0, 1], a: {{body: plate, at_m: {place}}}, "
+            f"b: {{body: rod{i}}}}}\n"
+        )
+        motors += f"  leg{i}: {{max_force_N: 500, max_speed_m_s: 1, brake_force_N: 500}}\n"
+    return (
+        f"name: planar\ngravity_m_s2: [0, -9.81, 0]\n"
+        f"bodies:\n  plate: {{mass_kg: 3, {thin}}}\n{bodies}joints:\n"
+        f"{joints}  pose: {{type: planar, parent: world, child: plate, axis: [0, 0, 1]}}\n"
+        f"constraints:\n{pins}motors:\n{motors}"
+        f"initial: {{leg0_m: {PLANAR_LEGS[0]}, leg1_m: {PLANAR_LEGS[1]}, "
+        f"leg2_m: {PLANAR_LEGS[2]}, pose.x_m: 0.5, pose.y_m: 1, pose.turn_rad: {planar_turns()[-1]}}}\n"
+    )
+
+
+def spatial_vertices() -> Array:
+    """The platform's vertices in its own frame."""
+    a, b, c = TRIANGLE
+    x = (a * a + c * c - b * b) / (2.0 * a)
+    return np.array([[0.0, 0.0, 0.0], [a, 0.0, 0.0], [x, np.sqrt(c * c - x * x), 0.0]])
+
+
+def spatial_machine() -> str:
+    thin = "inertia_kg_m2: [0.01, 0.01, 0.01, 0, 0, 0]"
+    bodies, joints, closures, motors = "", "", "", ""
+    for i in range(6):
+        bodies += f"  tube{i}: {{mass_kg: 0.5, {thin}}}\n  rod{i}: {{mass_kg: 0.5, {thin}}}\n"
+        joints += (
+            f"  foot{i}: {{type: universal, parent: world, child: tube{i}, at_m: {BASE[i].tolist()}, "
+            f"axis: [1, 0, 0], second_axis: [0, 1, 0]}}\n"
+            f"  leg{i}: {{type: prismatic, parent: tube{i}, child: rod{i}, axis: [0, 0, 1]}}\n"
+        )
+        place = spatial_vertices()[i // 2].tolist()
+        closures += f"  top{i}: {{type: point, a: {{body: rod{i}}}, b: {{body: plate, at_m: {place}}}}}\n"
+        motors += f"  leg{i}: {{max_force_N: 500, max_speed_m_s: 1, brake_force_N: 500}}\n"
+    legs = ", ".join(f"leg{i}_m: {length}" for i, length in enumerate(SPATIAL_LEGS))
+    return (
+        f"name: spatial\nbodies:\n  plate: {{mass_kg: 3, {thin}}}\n{bodies}joints:\n"
+        f"  pose: {{type: free, parent: world, child: plate}}\n{joints}constraints:\n{closures}"
+        f"motors:\n{motors}initial: {{{legs}, pose.z_m: 0.6}}\n"
+    )
+
+
+def modes(loaded, legs: Array, shape: Callable[[Array], Array], starts: int, seed: int) -> list[Array]:
+    """Different postures q with legs locked, from random starts; `shape` tells them apart."""
+    names = [f"leg{i}" for i in range(len(legs))]
+    values = values_of(loaded.mechanism, loaded.initial_q) | dict(zip(names, legs.tolist(), strict=True))
+    locked = keeping(loaded.mechanism, names, values)
+    rng, found = np.random.default_rng(seed), list[Array]()
+    places = [loaded.mechanism.joint_index(name) for name in names]
+    for _ in range(starts):
+        q = loaded.initial_q + rng.uniform(-np.pi, np.pi, loaded.mechanism.nq)
+        q[places] = legs
+        for name in ("pose.x", "pose.y", "pose.z"):
+            if name in loaded.mechanism.joint_names:
+                q[loaded.mechanism.joint_index(name)] = rng.uniform(-1.0, 1.5)
+        if loaded.mechanism.nq > loaded.mechanism.nv:
+            first = loaded.mechanism.joint_index("pose.rx")
+            q[[-1, first, first + 1, first + 2]] = normalised(rng.normal(size=4))
+        with suppress(AssemblyError):
+            posture = assemble(locked, q).q
+            if all(np.abs(shape(posture) - shape(other)).max() > 1e-5 for other in found):
+                assert admitted(locked, posture).shape[1] == 0  # rigid
+                found.append(posture)
+    return found
+
+
+def rests(loaded, posture: Array, seconds: float) -> None:
+    """The machine stands there for some time under its brakes."""
+    there = replace(loaded, initial_q=posture, initial_v=np.zeros(loaded.mechanism.nv))
+    plant = Simulator(there)
+    begin = plant.q.copy()
+    np.testing.assert_allclose(np.abs(begin), np.abs(posture), atol=1e-9)
+    plant.latch(BRAKE, np.zeros(len(loaded.motors)))
+    plant.integrate(round(seconds / loaded.plant.period_s))
+    np.testing.assert_allclose(plant.q, begin, atol=1e-6)
+    assert np.abs(plant.v).max() < 1e-6
+
+
+@pytest.fixture
+def planar(tmp_path):
+    path = tmp_path / "planar.yaml"
+    path.write_text(planar_machine())
+    return machine.load(path)
+
+
+@pytest.fixture
+def spatial(tmp_path):
+    path = tmp_path / "spatial.yaml"
+    path.write_text(spatial_machine())
+    return machine.load(path)
+
+
+def corners(loaded) -> Callable[[Array], Array]:
+    first = loaded.mechanism.joint_index("pose.x")
+
+    def shape(q: Array) -> Array:
+        if loaded.mechanism.nq == loaded.mechanism.nv:
+            return q[first : first + 2] + PLATE @ rotation_of(0.0, 0.0, q[first + 2])[:2, :2].T
+        turn = to_matrix([q[-1], *q[first + 3 : first + 6]])
+        return q[first : first + 3] + spatial_vertices() @ turn.T
+
+    return shape
+
+
+def test_random_starts_find_all_six_modes_of_a_planar_machine(planar):
+    turns = planar_turns()
+    assert len(turns) == 6
+    found = modes(planar, PLANAR_LEGS, corners(planar), 120, 3)
+    place = planar.mechanism.joint_index("pose.turn")
+    ends = np.sort([np.arctan2(np.sin(q[place]), np.cos(q[place])) for q in found])
+    np.testing.assert_allclose(ends, turns, atol=1e-8)
+    for posture in found:
+        rests(planar, posture, 1.0)
+
+
+def angle_of_first(loaded, posture: Array) -> float:
+    centre, _, out, up = circle(0)
+    arm = corners(loaded)(posture)[0] - centre
+    return float(np.arctan2(arm @ up, arm @ out))
+
+
+def check_spatial(spatial, starts: int, seed: int, seconds: float) -> int:
+    """Find modes that are all among the real ones of the polynomial, and rest; return their number."""
+    angles = spatial_angles()
+    assert len(angles) == 8
+    found = modes(spatial, SPATIAL_LEGS, corners(spatial), starts, seed)
+    for posture in found:
+        assert np.abs(angles - angle_of_first(spatial, posture)).min() < 1e-7
+        rests(spatial, posture, seconds)
+    return len(found)
+
+
+def test_random_starts_find_modes_of_a_six_legged_machine(spatial):
+    assert check_spatial(spatial, 12, 1, 0.02) >= 2
+
+
+@pytest.mark.slow
+def test_random_starts_find_all_eight_modes_of_a_six_legged_machine(spatial):
+    assert check_spatial(spatial, 250, 5, 1.0) == 8
