@@ -8,15 +8,17 @@ is latched). The paces (`plant.paces`) decide when.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Final
 
 from machine import Machine
 from plant.events import Events
 from plant.layout import DAMP
-from plant.machinery import Machinery
+from plant.machinery import Machinery, MachineryFailed
 from plant.session import Counts, Greeting, Hearing, Owner, Seat, Terms
 from plant.watchdog import Watchdog
 from protocol.codes import PROTOCOL_VERSION, DeviceFault, DeviceStatus, Mode, Pace
+from protocol.decoding import cut
 from protocol.errors import ProtocolError
 from protocol.handshake import (
     Bye,
@@ -191,12 +193,30 @@ class Device:
     # -- hearing -----------------------------------------------------------------------------------------
 
     def hear(self, peer: bytes, message: bytes) -> Hearing | Greeting | None:
-        """Takes in one message; a handshake is answered at once. Returns None for what is not the owner's."""
+        """Takes in one message; a handshake is answered at once. Returns None for what is not the owner's.
+
+        Whatever a message holds, it ends nothing: what cannot be dealt with is counted and dropped.
+        """
+        return self._guarded(self._hear, peer, message)
+
+    def _guarded(
+        self, hear: Callable[[bytes, bytes], Hearing | Greeting | None], peer: bytes, message: bytes
+    ) -> Hearing | Greeting | None:
+        try:
+            return hear(peer, message)
+        except MachineryFailed:
+            raise
+        except Exception as error:  # a defect of ours, found by a stranger's message
+            self.seat.counts.unreadable += 1
+            self._tell_rarely("unreadable", f"a message, by {type(error).__name__}: {cut(str(error), 200)}")
+            return None
+
+    def _hear(self, peer: bytes, message: bytes) -> Hearing | Greeting | None:
         incoming = self._incoming
         try:
             self._commands.unpack(message, incoming)
         except ProtocolError as error:
-            return self._hear_rare(peer, message, error)
+            return self._hear_rare(peer, message, str(error))
         seat = self.seat
         hearing = seat.judge_command(incoming.session, incoming.seq)
         if hearing is Hearing.FRESH:
@@ -217,7 +237,12 @@ class Device:
                 seat.owner.latched_seq = max(incoming.seq, seat.owner.latched_seq)
         return hearing
 
-    def _hear_rare(self, peer: bytes, message: bytes, error: ProtocolError) -> Hearing | Greeting | None:
+    def _hear_rare(self, peer: bytes, message: bytes, why: str) -> Hearing | Greeting | None:
+        """What is no command; `why` it is none.
+
+        Only texts of exceptions are kept: an exception in a local variable of a frame in its own traceback is
+        a cycle, which nothing frees where garbage collection is off.
+        """
         try:
             kind = kind_of(message)
             if kind == "hello":
@@ -228,10 +253,10 @@ class Device:
             other = self._hear_other(peer, kind, message)
             if other is not False:
                 return None if other is True else other
-        except ProtocolError as unreadable:
-            error = unreadable
+        except ProtocolError as error:
+            why = str(error)
         self.seat.counts.unreadable += 1
-        self._tell_rarely("unreadable", f"a message: {error}")
+        self._tell_rarely("unreadable", f"a message: {why}")
         return None
 
     def _hear_other(self, peer: bytes, kind: str, message: bytes) -> Hearing | bool:

@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any
 
 from protocol.codes import PROTOCOL_VERSION, Pace, RefuseCode
+from protocol.decoding import MOST_PATH, cut, excerpt
 from protocol.handshake import Hello, Refuse
 
 
@@ -163,8 +164,8 @@ class Seat:
             return f"the interfaces differ: the plant's is {ours}, the controller's {theirs}"
         path, here, there = where
         return (
-            f"the interfaces differ at {path}: the plant has {here!r}, the controller {there!r}; "
-            f"hashes {terms.interface[:12]} and {hello.interface[:12]}"
+            f"the interfaces differ at {cut(path, MOST_PATH)}: the plant has {excerpt(here, 80)}, "
+            f"the controller {excerpt(there, 80)}; hashes {terms.interface[:12]} and {hello.interface[:12]}"
         )
 
     def _refuse(self, session: int, code: RefuseCode, text: str, owner: str = "") -> Refuse:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from protocol.codes import RequestCode, ResultCode
+from protocol.decoding import MOST_DEPTH, MOST_PATH, MOST_TEXT, cut, excerpt
 
 
 class ProtocolError(Exception):
@@ -15,8 +16,8 @@ class ProtocolError(Exception):
     """
 
     def __init__(self, message: str, field: str = "") -> None:
-        super().__init__(message)
-        self.field = field
+        super().__init__(cut(message, MOST_TEXT))
+        self.field = cut(field, MOST_PATH)
 
 
 class RequestError(Exception):
@@ -35,10 +36,12 @@ class RequestError(Exception):
         data: Mapping[str, Any] | None = None,
         name: str | None = None,
     ) -> None:
-        super().__init__(message)
+        self.message = cut(message, MOST_TEXT)
+        super().__init__(self.message)
         self.code = code
-        self.message = message
-        self.path = tuple(path)
+        self.path = tuple(cut(part, MOST_PATH) if isinstance(part, str) else part for part in path)[
+            :MOST_DEPTH
+        ]
         self.data = dict(data or {})
         self.name = name or code_name(code)
 
@@ -56,17 +59,23 @@ class RequestError(Exception):
     def from_map(cls, content: object) -> RequestError:
         """The error in a response; whatever is unreadable in it becomes plain text."""
         if not isinstance(content, Mapping):
-            return cls(RequestCode.INTERNAL, str(content))
+            return cls(RequestCode.INTERNAL, _text(content))
         code, path, data = content.get("code"), content.get("path"), content.get("data")
         return cls(
             code if isinstance(code, int) else RequestCode.INTERNAL,
-            str(content.get("message", "")),
+            _text(content.get("message")),
             [part for part in path if isinstance(part, (str, int))]
             if isinstance(path, (list, tuple))
             else (),
             data if isinstance(data, Mapping) else None,
-            str(content.get("name", "")) or None,
+            cut(_text(content.get("name")), MOST_PATH) or None,
         )
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else excerpt(value, MOST_TEXT)
 
 
 class NobodyThere(Exception):

@@ -11,14 +11,22 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgpack
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from protocol.codes import NAME_LENGTH, PROTOCOL_VERSION, Pace, RefuseCode
+from protocol.decoding import MOST_TEXT, cut, excerpt
 from protocol.errors import ProtocolError
 from protocol.link import read_map
 
 Name = Annotated[str, Field(max_length=NAME_LENGTH)]
-Text = Annotated[str, Field(max_length=4096)]
+
+
+def _cut(value: Any) -> Any:
+    return cut(value, MOST_TEXT) if isinstance(value, str) else value
+
+
+Text = Annotated[str, BeforeValidator(_cut)]
+"""Text for people: what is longer than MOST_TEXT characters is cut."""
 Hash = Annotated[str, Field(max_length=128)]
 Integer = Annotated[int, Field(strict=True, ge=0, lt=2**53)]
 Period = Annotated[float, Field(gt=0.0, le=10.0)]
@@ -157,12 +165,12 @@ def read_handshake(data: bytes) -> Handshake:
     kind = content.get("type")
     validate = _KINDS.get(kind) if isinstance(kind, str) else None
     if validate is None:
-        raise ProtocolError(f"`type` must be one of {', '.join(_KINDS)}, this is {kind!r}", "type")
+        raise ProtocolError(f"`type` must be one of {', '.join(_KINDS)}, this is {excerpt(kind)}", "type")
     try:
         return validate(content)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
+        field = ".".join(cut(str(part), 80) for part in first["loc"])
         raise ProtocolError(f"{content['type']}: `{field}`: {first['msg'].lower()}", field) from None
 
 

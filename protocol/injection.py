@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from protocol.codes import NAME_LENGTH, PROTOCOL_VERSION
+from protocol.decoding import cut, excerpt
 from protocol.errors import ProtocolError
 from protocol.handshake import Integer, Message, Text
 from protocol.link import read_map
@@ -153,7 +154,7 @@ def read_answer(data: bytes) -> Injected | InjectRefused:
         return _validated(Injected, content)
     if kind == "refuse":
         return _validated(InjectRefused, content)
-    raise ProtocolError(f"`type` must be injected or refuse, this is {kind!r}", "type")
+    raise ProtocolError(f"`type` must be injected or refuse, this is {excerpt(kind)}", "type")
 
 
 def _validated(model: type[M], content: dict[str, Any]) -> M:
@@ -161,5 +162,6 @@ def _validated(model: type[M], content: dict[str, Any]) -> M:
         return model.model_validate(content)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise ProtocolError(f"{content.get('type')}: `{field}`: {first['msg'].lower()}", field) from None
+        field = ".".join(cut(str(part), 80) for part in first["loc"])
+        kind = model.model_fields["type"].default
+        raise ProtocolError(f"{kind}: `{field}`: {first['msg'].lower()}", field) from None

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from math import isfinite, nan
+from math import copysign, inf, isfinite, nan
 from typing import Any, Final
 
 import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.decoding import LATEST_S, MOST_NUMBER, NotDecodable, decode, excerpt
 from protocol.errors import ProtocolError
 from protocol.layout import Layout
 
-_LONGEST_LIST: Final = 4096
 _ROOM_BYTES: Final = 8192
 """Bytes that a hot message may have beyond its numbers."""
 _TOP: Final = 2**53
@@ -97,8 +97,9 @@ class StateCodec:
     """Packs and reads states of a machine with this many sensors, motors, and components of force sensors.
 
     The field `force` is there only where there are force sensors, `closed` only where there are `switches`,
-    constraints that can be switched. `unfit`: positions and velocities that are
-    not finite are read as they are, for a reader that judges each sensor; without it they are refused.
+    constraints that can be switched. `unfit`: positions and velocities that are not finite are read as they
+    are, and those beyond MOST_NUMBER as infinite, for a reader that judges each sensor; without it they are
+    refused.
     """
 
     def __init__(
@@ -176,7 +177,8 @@ class StateCodec:
                     and -1 <= ack < _TOP
                     and closed < most
                     and (most == 0 or closed >= 0)
-                    and isfinite(sum(values, time_s))
+                    and -LATEST_S <= time_s <= LATEST_S
+                    and sum(map(abs, values)) <= MOST_NUMBER
                 ):
                     out.set_values(values)
                     out.session, out.seq, out.time_s, out.mode = session, seq, time_s, mode
@@ -195,7 +197,7 @@ class StateCodec:
             _require_integer(name, value, 0, _TOP - 1)
         _require_integer("ack", ack, -1, _TOP - 1)
         _require_integer("mode", mode, 0, 2)
-        time_s = _number("time_s", time_s)
+        time_s = _number("time_s", time_s, LATEST_S)
         values = (
             *_numbers("q", q, self.sensors, finite=self._finite),
             *_numbers("v", v, self.sensors, finite=self._finite),
@@ -253,7 +255,8 @@ class CommandCodec:
             row = self._unpack(data)
             if row[::2] == self._constants:
                 session, seq, mode, *effort = row[1::2]
-                if 0 <= mode <= 2 and -1 <= seq < _TOP and 0 <= session < _TOP and isfinite(sum(effort)):
+                numbers = sum(map(abs, effort)) <= MOST_NUMBER  # false where one is not a number
+                if 0 <= mode <= 2 and -1 <= seq < _TOP and 0 <= session < _TOP and numbers:
                     out.set_effort(effort)
                     out.session, out.seq, out.mode, out.closed = session, seq, mode, -1
                     return
@@ -276,11 +279,11 @@ class CommandCodec:
 def read_map(data: bytes) -> dict[str, Any]:
     """Any message of the device link as a map. Raises ProtocolError when it is none."""
     try:
-        content = msgpack.unpackb(data, max_array_len=_LONGEST_LIST, max_map_len=_LONGEST_LIST, max_ext_len=0)
-    except Exception as error:
-        raise ProtocolError(f"not readable as MessagePack: {error or type(error).__name__}") from None
+        content = decode(data)
+    except NotDecodable as error:
+        raise ProtocolError(f"not readable as MessagePack: {error}") from None
     if not isinstance(content, dict):
-        raise ProtocolError(f"a message is a map, this is {_brief(content)}")
+        raise ProtocolError(f"a message is a map, this is {excerpt(content)}")
     return content
 
 
@@ -308,7 +311,7 @@ def _fields(
     content = read_map(data)
     found = content.get("type", kind)
     if found != kind:
-        raise ProtocolError(f"this is {_brief(found)}, not a {kind}", "type")
+        raise ProtocolError(f"this is {excerpt(found)}, not a {kind}", "type")
     for name in fields:
         if name not in content:
             raise ProtocolError(f"the {kind} has no field `{name}`", name)
@@ -317,7 +320,7 @@ def _fields(
 
 def _require_integer(name: str, value: object, lowest: int, highest: int) -> None:
     if type(value) is not int:
-        raise ProtocolError(f"`{name}` must be an integer, this is {_brief(value)}", name)
+        raise ProtocolError(f"`{name}` must be an integer, this is {excerpt(value)}", name)
     if not lowest <= value <= highest:
         raise ProtocolError(f"`{name}` must be from {lowest} to {highest}, this is {value}", name)
 
@@ -339,18 +342,20 @@ def _reports(value: object, most: int) -> list[dict[str, Any]]:
     return value
 
 
-def _number(name: str, value: object, *, finite: bool = True) -> float:
+def _number(name: str, value: object, most: float = MOST_NUMBER, *, finite: bool = True) -> float:
     if type(value) is not float and type(value) is not int:
-        raise ProtocolError(f"`{name}` must be a number, this is {_brief(value)}", name)
+        raise ProtocolError(f"`{name}` must be a number, this is {excerpt(value)}", name)
     number = float(value)
-    if finite and not isfinite(number):
-        raise ProtocolError(f"`{name}` must be finite, this is {value}", name)
-    return number
+    if abs(number) <= most:
+        return number
+    if finite:
+        raise ProtocolError(f"`{name}` must be finite, from {-most:g} to {most:g}, this is {value}", name)
+    return copysign(inf, number) if number == number else nan
 
 
 def _numbers(name: str, values: object, count: int, *, finite: bool = True) -> list[float]:
     if not isinstance(values, list):
-        raise ProtocolError(f"`{name}` must be a list of {count} numbers, this is {_brief(values)}", name)
+        raise ProtocolError(f"`{name}` must be a list of {count} numbers, this is {excerpt(values)}", name)
     if len(values) != count:
         raise ProtocolError(f"`{name}` must have {count} numbers, this has {len(values)}", name)
     return [_number(f"{name}[{index}]", value, finite=finite) for index, value in enumerate(values)]
@@ -364,8 +369,3 @@ def _temperatures(values: object, count: int) -> list[float]:
     for index in nothing:
         found[index] = nan
     return found
-
-
-def _brief(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."

@@ -18,6 +18,7 @@ import numpy as np
 from pydantic import Field
 
 from protocol.codes import NAME_LENGTH, REQUEST_BYTES, TRAJECTORY_POINTS, RequestCode
+from protocol.decoding import NotDecodable, decode
 from protocol.errors import ProtocolError, RequestError
 from protocol.trajectory import Name, Number, Positive, Trajectory, read_trajectory
 from protocol.validation import Part, validated
@@ -288,10 +289,9 @@ def read_params(method: str, raw: bytes | memoryview) -> Any:
     request = REQUESTS[method]
     most = TRAJECTORY_POINTS if request.bulk else _SMALL_LIST
     try:
-        # Lists, not tuples: a hostile header that claims a long list then costs address space, not memory.
-        content = msgpack.unpackb(raw, max_array_len=most, max_map_len=_SMALL_LIST, max_ext_len=0)
-    except Exception as error:
-        text = f"params are not readable as MessagePack within the bounds: {error or type(error).__name__}"
+        content = decode(raw, most_list=most, most_map=_SMALL_LIST)
+    except NotDecodable as error:
+        text = f"params are not readable as MessagePack within the bounds: {error}"
         raise RequestError(RequestCode.MALFORMED, text) from None
     return check_params(method, content)
 
@@ -335,9 +335,9 @@ def pack_notification(method: str, params: Mapping[str, Any]) -> bytes:
 def read_answer(data: bytes) -> Response | Notification:
     """What a server sent. Raises ProtocolError when it is neither a response nor a notification."""
     try:
-        content = msgpack.unpackb(data)
-    except Exception as error:
-        raise ProtocolError(f"the answer is not readable: {error or type(error).__name__}") from None
+        content = decode(data, most_list=len(data), most_map=len(data))
+    except NotDecodable as error:
+        raise ProtocolError(f"the answer is not readable: {error}") from None
     match content:
         case [1, (int() | None) as msgid, error, result]:
             return Response(msgid, None if error is None else RequestError.from_map(error), result)

@@ -48,6 +48,8 @@ class Words:
     """
 
     def __init__(self, positions: int, velocities: int, motors: int, coordinates: int) -> None:
+        self.differences = motors + coordinates + 1
+        """How many differences `worst` counts through: motors, goal coordinates, the energy."""
         integers = ("tick", "device_tick", "stamp_ns", "mode", "driven", "fresh", "judged")
         self.asked = np.dtype(
             [

@@ -31,6 +31,8 @@ _POLLIN: Final = int(zmq.POLLIN)
 _POLLOUT: Final = int(zmq.POLLOUT)
 _RCVMORE: Final = int(zmq.RCVMORE)
 _RCVTIMEO: Final = int(zmq.RCVTIMEO)
+_LONGEST_TOPIC: Final = 64
+_MOST_TOPICS: Final = 1000
 
 
 class _Socket:
@@ -246,18 +248,31 @@ class _Dealer(_Socket):
 
     def __init__(self, endpoint: str, keys: ClientKeys | None = None) -> None:
         super().__init__(keys)
+        self.malformed = 0
         self._connect(endpoint)
 
     def receive(self, timeout_ms: int = 0) -> bytes | None:
-        """The next message, or None when nothing came in time (negative: wait for ever)."""
-        return self._frame(timeout_ms)
+        """The next message, or None when nothing came in time (negative: wait for ever).
+
+        A message of several frames is dropped and counted in `malformed`.
+        """
+        return self._whole(self._frame(timeout_ms))
 
     def receive_until(self, deadline_ns: int) -> bytes | None:
         """As `receive`, waiting until this time of CLOCK_MONOTONIC, with microseconds."""
-        if not self._arrived_by(deadline_ns):
-            return None
-        message: bytes = self._recv(_NOBLOCK)
-        return message
+        while self._arrived_by(deadline_ns):
+            message = self._whole(self._recv(_NOBLOCK))
+            if message is not None:
+                return message
+        return None
+
+    def _whole(self, frame: bytes | None) -> bytes | None:
+        if frame is None or not self._get(_RCVMORE):
+            return frame
+        while self._get(_RCVMORE):
+            self._recv(_NOBLOCK)
+        self.malformed += 1
+        return None
 
     def send(self, message: bytes) -> bool:
         """Hands a message over. False when nobody is connected or the queue is full: nothing was sent."""
@@ -292,7 +307,7 @@ class DeviceClient(_Dealer):
         """(newest message or None, how many older ones were dropped); takes at most `most`. Never waits."""
         newest, taken = None, 0
         while taken < most and zmq_poll(self._poll_in, 0):
-            newest = self._recv(_NOBLOCK)
+            newest = self._whole(self._recv(_NOBLOCK)) or newest
             taken += 1
         return newest, max(taken - 1, 0)
 
@@ -316,16 +331,27 @@ class Publisher(_Socket):
     def __init__(self, endpoint: str, keys: ServerKeys | None = None) -> None:
         super().__init__(keys)
         self._topics: set[bytes] = set()
+        self._crowded = False
+        """Whether more was subscribed to than is remembered, so that all topics count as wanted."""
         self._bind(endpoint, "linkwork-telemetry")
 
     def wanted(self, topic: bytes) -> bool:
         """Whether anybody has subscribed to this topic, so that making a message of it is worth while."""
         while (said := self._frame(0)) is not None:
             if said[:1] == b"\1":
-                self._topics.add(said[1:])
+                self._subscribe(said[1:])
             elif said[:1] == b"\0":
                 self._topics.discard(said[1:])
-        return any(topic.startswith(beginning) for beginning in self._topics)
+        return self._crowded or any(topic.startswith(beginning) for beginning in self._topics)
+
+    def _subscribe(self, beginning: bytes) -> None:
+        """Remembers what topics begin with; nobody's list of them may fill the memory."""
+        if len(beginning) > _LONGEST_TOPIC:
+            return  # no topic of ours begins with it
+        if len(self._topics) >= _MOST_TOPICS:
+            self._crowded = True
+        else:
+            self._topics.add(beginning)
 
     def send(self, topic: bytes, payload: bytes) -> None:
         """Publishes one message of exactly two frames."""

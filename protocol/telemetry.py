@@ -11,6 +11,7 @@ from typing import Any
 
 import msgpack
 
+from protocol.decoding import LATEST_S, NotDecodable, decode
 from protocol.errors import ProtocolError
 
 TELEMETRY_TOPIC = b"telemetry"
@@ -28,9 +29,11 @@ def pack_telemetry(timestamp: float, channels: Mapping[str, Any]) -> bytes:
 def read_telemetry(payload: bytes) -> dict[str, Any]:
     """The map in a second frame. Raises ProtocolError."""
     try:
-        content = msgpack.unpackb(payload)
-    except Exception as error:
-        raise ProtocolError(f"the telemetry is not readable: {error or type(error).__name__}") from None
-    if not isinstance(content, dict) or type(content.get("timestamp")) not in (int, float):
-        raise ProtocolError("telemetry is a map with a numeric `timestamp`", "timestamp")
-    return content
+        content = decode(payload, most_list=len(payload), most_map=len(payload))
+    except NotDecodable as error:
+        raise ProtocolError(f"the telemetry is not readable: {error}") from None
+    stamp = content.get("timestamp") if isinstance(content, dict) else None
+    if not isinstance(stamp, (int, float)) or isinstance(stamp, bool) or not abs(stamp) <= LATEST_S:
+        raise ProtocolError("telemetry is a map with a numeric `timestamp`, in s", "timestamp")
+    found: dict[str, Any] = content
+    return found

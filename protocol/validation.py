@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from protocol.codes import RequestCode
+from protocol.decoding import excerpt
 from protocol.errors import RequestError
 
 
@@ -45,5 +46,4 @@ def _spell(path: Sequence[str | int]) -> str:
 def _brief(value: Any) -> str:
     if isinstance(value, (dict, list, tuple)):
         return f"{type(value).__name__} of {len(value)}"
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
+    return excerpt(value)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import msgpack
 
 from protocol.codes import NAME_LENGTH, REQUEST_BYTES, RequestCode
+from protocol.decoding import cut, excerpt
 from protocol.errors import RequestError
 
 
@@ -42,7 +43,7 @@ def read_envelope(params: bytes | memoryview) -> Envelope:
             else:
                 unpacker.skip()
     except Exception as error:
-        text = f"params are not a readable map: {str(error) or type(error).__name__}"
+        text = f"params are not a readable map: {cut(str(error), 200) or type(error).__name__}"
         raise RequestError(RequestCode.MALFORMED, text) from None
     return Envelope(_owner(found.get("as")), _tick(found.get("at_tick")), found.get("replace") is True)
 
@@ -60,6 +61,6 @@ def _tick(value: object) -> int | None:
     if value is None:
         return None
     if type(value) is not int or not 0 <= value < 2**53:
-        text = f"at_tick: must be a tick number, an integer from 0, found {value!r:.40}"
+        text = f"at_tick: must be a tick number, an integer from 0, found {excerpt(value)}"
         raise RequestError(RequestCode.INVALID_PARAMS, text, ["at_tick"])
     return value

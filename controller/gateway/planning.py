@@ -155,8 +155,13 @@ class Planning:
         if self._running is None or answer.get("id") != self._number:
             return
         job, self._running = self._running, None
-        error = answer.get("error")
-        self._finish(job, RequestError.from_map(error) if error is not None else answer["goal"])
+        error, goal = answer.get("error"), answer.get("goal")
+        if error is not None:
+            self._finish(job, RequestError.from_map(error))
+        elif isinstance(goal, dict):
+            self._finish(job, goal)
+        else:
+            self._finish(job, RequestError(RequestCode.INTERNAL, "the planner's answer holds no goal"))
 
     def _fail_running(self, reason: RequestError) -> None:
         job, self._running = self._running, None
@@ -166,5 +171,11 @@ class Planning:
     def _finish(self, job: Job, result: Mapping[str, Any] | RequestError) -> None:
         if isinstance(result, RequestError) or job.dropped:
             self.free_slot(job.slot)
-        if not job.dropped:
+        if job.dropped:
+            return
+        try:
             job.then(result)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:  # an answer that is no plan
+            self.free_slot(job.slot)
+            text = f"the planner's answer is not usable: {type(error).__name__}: {error}"
+            job.then(RequestError(RequestCode.INTERNAL, text))

@@ -18,6 +18,7 @@ from mcap.writer import CompressionType, Writer
 from numpy.typing import NDArray
 
 from controller.gateway.logged_orders import GOAL_SCHEMA, GoalWords
+from controller.gateway.stamps import nanoseconds
 from controller.records import RecordLayout
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ _EVENT_SCHEMA = {
         "time_s": {"type": "number"},
     },
 }
-_LATEST_NS = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,7 @@ class Segment:
         if self._wall_clock:
             wall: list[int] = words.view(np.int64)[:, offsets["real_time_ns"]].tolist()
             return [max(0, time_ns) for time_ns in wall]
-        seconds = np.nan_to_num(words[:, offsets["time_s"]], posinf=0.0, neginf=0.0)
-        return [min(max(0, round(1e9 * second)), _LATEST_NS) for second in seconds.tolist()]
+        return nanoseconds(words[:, offsets["time_s"]])
 
     def flush(self, *, close_chunk: bool) -> None:
         """Hands what is complete to the system; with `close_chunk` everything."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from controller.gateway.stamps import nanoseconds
 from controller.records import field_names
 from machine import Machine
 from protocol.shadowing import Words
@@ -63,4 +64,4 @@ class ShadowChannels:
         if wall_clock:
             stamps: list[int] = rows["stamp_ns"].tolist()
             return stamps
-        return [max(0, round(1e9 * seconds)) for seconds in rows["time_s"].tolist()]
+        return nanoseconds(rows["time_s"])

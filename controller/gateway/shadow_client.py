@@ -35,6 +35,8 @@ class ShadowClient:
         self.alive = True
         self.unanswered = 0
         """Rows that it has been sent and not answered yet."""
+        self.malformed = 0
+        """Messages that were no answers, and were dropped."""
         self.waited_since_s = 0.0
         """Monotonic time since which it owes an answer."""
 
@@ -78,14 +80,29 @@ class ShadowClient:
                 message = b""
             if not message:
                 self.alive = False
-            elif kind_of(message) is Kind.READY:
+            elif (told := self._read(message)) is None:
+                self.malformed += 1
+            elif not len(told):
                 self.ready = True
             else:
-                rows = rows_of(message, self._words.answered)
+                rows = told
                 self.unanswered -= len(rows)
                 self.waited_since_s = time.monotonic()
                 found.append(rows)
         return found
+
+    def _read(self, message: bytes) -> NDArray[Any] | None:
+        """The rows of an answer, no rows of READY, or None for what is neither."""
+        try:
+            kind = kind_of(message)
+            rows = rows_of(message, self._words.answered)
+        except ValueError:
+            return None
+        known = self._words.differences
+        if kind is Kind.READY:
+            return rows[:0]
+        good = kind is Kind.ANSWER and 0 < len(rows) <= self.unanswered
+        return rows if good and bool(((rows["worst"] >= 0) & (rows["worst"] < known)).all()) else None
 
     def wait(self, seconds: float) -> None:
         """Waits for something to receive, at most so long."""

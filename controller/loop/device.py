@@ -5,6 +5,7 @@ from __future__ import annotations
 from controller.loop.exchange import Inputs, Outputs
 from machine import Machine
 from protocol.codes import Pace
+from protocol.decoding import excerpt
 from protocol.errors import ProtocolError
 from protocol.handshake import Bye, Hello, Refuse, Welcome, new_session, read_handshake
 from protocol.injection import Lost, read_lost
@@ -35,6 +36,8 @@ class DeviceLink:
         self.lost_seq = -1
         """Number of the newest state of which the plant, in lockstep, said that it is lost."""
         self.lost_total = 0
+        self.unusable = 0
+        """Messages dropped since the start because a defect of ours kept them from being read."""
 
     def hello(self) -> None:
         """Asks for the plant; repeated by the caller until `connected`."""
@@ -55,7 +58,16 @@ class DeviceLink:
 
         A state of another session, or one already taken, changes nothing. A state that cannot be read counts
         as lost; one with readings that are not finite is taken, for the loop to say which sensor it is.
+        Whatever a message holds, it ends nothing: what cannot be dealt with is counted in `unusable`.
         """
+        try:
+            return self._take(message, inputs)
+        except Exception as error:  # a defect of ours, found by the plant's message
+            self.unusable += 1
+            self.text = f"{self.unusable} messages of the plant were not usable: {type(error).__name__}"
+            return False
+
+    def _take(self, message: bytes, inputs: Inputs) -> bool:
         try:
             if self.connected:
                 self._states.unpack(message, self._state)
@@ -101,7 +113,7 @@ class DeviceLink:
             case Welcome() if answer.interface != self._machine.interface_hash:
                 self.text = (
                     f"{answer.name} at {self._client.endpoint} has other joints, motors, sensors or another "
-                    f"period ({answer.layout}); give plant and controller the same machine file"
+                    f"period ({excerpt(answer.layout, 400)}); give plant and controller the same machine file"
                 )
                 self._client.send(Bye(session=self._session, text="the interfaces differ").pack())
             case Welcome():

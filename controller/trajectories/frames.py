@@ -7,6 +7,8 @@ from typing import Any
 
 import msgpack
 
+from protocol.decoding import NotDecodable, decode
+
 _LENGTH = struct.Struct("<I")
 LONGEST = 64 * 1024 * 1024
 """Bytes; a longer frame is no frame of ours."""
@@ -48,8 +50,8 @@ class FrameReader:
 
 
 def read_body(body: bytes) -> Any:
-    """The content of a frame's body. Raises BadFrame when it is not MessagePack."""
+    """The content of a frame's body. Raises BadFrame when it is not MessagePack within the limits."""
     try:
-        return msgpack.unpackb(body)
-    except Exception as error:
-        raise BadFrame(f"a frame is not readable as MessagePack: {error or type(error).__name__}") from None
+        return decode(body, most_list=len(body), most_map=len(body))
+    except NotDecodable as error:
+        raise BadFrame(f"a frame is not readable as MessagePack: {error}") from None

@@ -67,7 +67,7 @@ class FaultyDevice(Device):
         """What comes late comes now; then the newest fresh command takes effect."""
         if not self.wire.idle:
             for each in self.wire.due(COMMANDS, self.machinery.tick):
-                super().hear(each.peer, each.data)
+                self._guarded(super()._hear, each.peer, each.data)
         super().take()
 
     def sense(self) -> None:
@@ -101,11 +101,11 @@ class FaultyDevice(Device):
 
     # -- hearing -----------------------------------------------------------------------------------------
 
-    def hear(self, peer: bytes, message: bytes) -> Hearing | Greeting | None:
-        """As `Device.hear`, for what comes through of a command; a handshake that is cut off is nothing."""
+    def _hear(self, peer: bytes, message: bytes) -> Hearing | Greeting | None:
+        """As for a `Device`, for what comes through of a command; a handshake that is cut off is nothing."""
         owner, wire = self.seat.owner, self.wire
         if wire.cuts == 0 and (owner is None or (wire.idle and self._heard_seq <= owner.taken_seq)):
-            return super().hear(peer, message)
+            return super()._hear(peer, message)
         try:
             self._read(message, self._probe)
         except ProtocolError as error:
@@ -113,13 +113,13 @@ class FaultyDevice(Device):
                 return (
                     Hearing.CUT_OFF if wire.lockstep and owner and _is_bye(message, owner.session) else None
                 )
-            return self._hear_rare(peer, message, error)
+            return self._hear_rare(peer, message, str(error))
         return self._hear_command(peer, message, self._probe.session, self._probe.seq)
 
     def _hear_command(self, peer: bytes, message: bytes, session: int, seq: int) -> Hearing | Greeting | None:
         owner, wire = self.seat.owner, self.wire
         if owner is None or session != owner.session or not owner.alive or seq > owner.sent_seq:
-            return None if wire.cuts else super().hear(peer, message)
+            return None if wire.cuts else super()._hear(peer, message)
         newest = max(self._heard_seq, owner.taken_seq)
         if seq <= newest:
             hearing = Hearing.REPEATED if seq == newest and seq >= 0 else Hearing.OLD
@@ -130,7 +130,7 @@ class FaultyDevice(Device):
         wire.put(arrives - 1, Passing(COMMANDS, seq, arrives, message, peer))
         said: Hearing | Greeting | None = None
         for each in wire.due(COMMANDS, self.machinery.tick):
-            said = super().hear(each.peer, each.data) or said
+            said = super()._hear(each.peer, each.data) or said
             if said is Hearing.FRESH:
                 return said
         return Hearing.PASSED

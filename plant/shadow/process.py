@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 import socket
+from contextlib import suppress
 
 import numpy as np
 
@@ -41,7 +42,8 @@ def run(config: str, descriptor: int) -> int:
                 message = gateway.recv(words.most_bytes)
                 if not message:
                     break
-                _obey(message, gateway, comparison, words)
+                with suppress(ValueError, IndexError):  # no message of the gateway's: dropped
+                    _obey(message, gateway, comparison, words)
         except (BrokenPipeError, ConnectionResetError):
             return 0
     return 0
@@ -57,7 +59,8 @@ def _heard(gateway: socket.socket, lifeline: Lifeline) -> bool:
 
 def _obey(message: bytes, gateway: socket.socket, comparison: Comparison, words: Words) -> None:
     if kind_of(message) is Kind.LOAD:
-        comparison.carry(rows_of(message, LOAD)[0])
+        for load in rows_of(message, LOAD)[:1]:
+            comparison.carry(load)
         return
     asked = rows_of(message, words.asked)
     answered = np.zeros(len(asked), words.answered)
