@@ -1,6 +1,6 @@
 """Orders: what the gateway tells the loop, one small datagram each.
 
-An order is 256 bytes, little endian: eight signed 64-bit integers and twenty-four doubles. Anything large (a
+An order is 264 bytes, little endian: nine signed 64-bit integers and twenty-four doubles. Anything large (a
 goal's coefficients) lies in shared memory; the order only names its slot, length, generation and checksum.
 The loop takes at most one order a tick and says what became of it in that tick's record (`order_id`,
 `order_outcome`).
@@ -21,7 +21,7 @@ from enum import IntEnum
 from pathlib import Path
 
 ARGUMENTS = 24
-_LAYOUT = struct.Struct(f"<8q{ARGUMENTS}d")
+_LAYOUT = struct.Struct(f"<9q{ARGUMENTS}d")
 ORDER_BYTES = _LAYOUT.size
 NOW = -1
 
@@ -77,6 +77,54 @@ class OrderKind(IntEnum):
     """
 
 
+MOVING_KINDS = frozenset(
+    {
+        OrderKind.ENABLE, OrderKind.GOAL, OrderKind.JOG, OrderKind.LAW, OrderKind.RESUME, OrderKind.SPEED,
+    }
+)  # fmt: skip
+"""Orders that set the machine in motion, or make it able to move."""
+ENDING_KINDS = frozenset(
+    {OrderKind.STOP, OrderKind.ESTOP, OrderKind.DISABLE, OrderKind.LEASE_LOST, OrderKind.SHUTDOWN}
+)
+"""Orders that end every motion, and with it the authority of all orders accepted before."""
+_NEVER_REVOKED = frozenset(
+    {
+        OrderKind.STOP, OrderKind.ESTOP, OrderKind.LEASE_LOST, OrderKind.SHUTDOWN, OrderKind.DIFFERENCE,
+        OrderKind.ADOPT,
+    }
+)  # fmt: skip
+"""Orders that nobody holds the lease for; all but ADOPT only ever end a motion."""
+
+
+def needs_authority(kind: OrderKind, at_tick: int) -> bool:
+    """Whether an order is bound to the motion authority under which it was accepted.
+
+    That holds for every order that moves the machine, and for every order of the lease's owner that waits
+    for a later tick. What ends a motion, or clears a fault at once, is not bound.
+    """
+    return kind in MOVING_KINDS or (at_tick != NOW and kind not in _NEVER_REVOKED)
+
+
+class AuthorityEnd(IntEnum):
+    """Why the authority to move ended last: orders that were accepted before then have no effect."""
+
+    NONE = 0
+    """It has not ended since the loop started."""
+    STOP = 1
+    DISABLE = 2
+    ESTOP = 3
+    FAULT = 4
+    LEASE_LOST = 5
+    """The owner's lease was released, expired or was taken over, or the gateway ended."""
+    SHUTDOWN = 6
+    TOLERANCE = 7
+    """A goal violated a tolerance and was stopped."""
+    DIFFERENCE = 8
+    """The machine differed from its shadow and was stopped."""
+    INFEASIBLE = 9
+    """The rest of a goal became infeasible and it was stopped."""
+
+
 class GoalBegin(IntEnum):
     """How a goal begins."""
 
@@ -119,13 +167,23 @@ class OrderOutcome(IntEnum):
     """The device is not homed: it only jogs."""
     REFUSED_SPLICE = -11
     """The goal under way is not, or not any longer, where and as fast as the new goal expects it to be."""
+    REFUSED_FAR = -12
+    """`at_tick` lies beyond the horizon (protocol.codes.ORDER_HORIZON_S)."""
+    REVOKED = -13
+    """The authority to move ended after the order was accepted; `authority_end` says why."""
+    CANCELLED = -14
+    """A goal that still waited was cancelled by its number."""
     NOTHING_TO_DO = 2
     """Accepted, but there was nothing to change (a stop at rest, a cancel without a goal)."""
 
 
 @dataclass(slots=True)
 class Order:
-    """One order. `at_tick` is the tick at which it takes effect, or NOW."""
+    """One order. `at_tick` is the tick at which it takes effect, or NOW.
+
+    authority: the loop's `authority` (controller.records) under which the order was accepted, 0 for one that
+    is not bound to any. An order that ends the authority carries the number of the next one.
+    """
 
     id: int
     kind: OrderKind
@@ -136,13 +194,14 @@ class Order:
     checksum: int = 0
     goal_id: int = 0
     arguments: tuple[float, ...] = field(default=())
+    authority: int = 0
 
     def pack(self) -> bytes:
-        """The 256 bytes on the socket."""
+        """The 264 bytes on the socket."""
         padded = tuple(self.arguments) + (0.0,) * (ARGUMENTS - len(self.arguments))
         return _LAYOUT.pack(
             self.id, self.kind, self.at_tick, self.slot, self.length,
-            self.generation, self.checksum, self.goal_id, *padded,
+            self.generation, self.checksum, self.goal_id, self.authority, *padded,
         )  # fmt: skip
 
     @classmethod
@@ -150,9 +209,12 @@ class Order:
         """The order in these bytes. Raises ValueError when they are none."""
         if len(data) != ORDER_BYTES:
             raise ValueError(f"an order has {ORDER_BYTES} bytes, these are {len(data)}")
-        number, kind, at_tick, slot, length, generation, checksum, goal_id, *arguments = _LAYOUT.unpack(data)
+        number, kind, at_tick, slot, length, generation, checksum, goal_id, authority, *arguments = (
+            _LAYOUT.unpack(data)
+        )
         return cls(
-            number, OrderKind(kind), at_tick, slot, length, generation, checksum, goal_id, tuple(arguments)
+            number, OrderKind(kind), at_tick, slot, length, generation, checksum, goal_id, tuple(arguments),
+            authority,
         )  # fmt: skip
 
 

@@ -64,6 +64,8 @@ CHANNELS: tuple[Channel, ...] = (
     _int("replaced_code", "its result code"),
     _int("order_id", "order that took effect in this tick; 0 none"),
     _int("order_outcome", "controller.orders.OrderOutcome"),
+    _int("authority", "motion authority: grows whenever something ends all motion (controller.orders)"),
+    _int("authority_end", "controller.orders.AuthorityEnd: what ended the authority before it"),
     _int("fault", "latched fault: controller.loop.faults.FaultCode; 0 none"),
     _int("fault_index", "joint, coordinate, motor or sensor of the fault; -1 none"),
     _int("fault_tick", "tick in which the fault was raised; -1 none"),

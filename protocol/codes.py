@@ -29,6 +29,15 @@ UNANSWERED_STATES: Final = 50
 TRAJECTORY_POINTS: Final = 200_000
 """Most way-points one trajectory may have."""
 
+ORDER_HORIZON_S: Final = 600.0
+"""A request may be made for a tick at most this much controller time ahead (`at_tick`)."""
+
+PENDING_ORDERS: Final = 32
+"""Most orders of one owner that may wait for a later tick."""
+
+PENDING_GOALS: Final = 3
+"""Most goals of one owner that may wait for a later tick: one goal slot stays free for what moves now."""
+
 NAME_LENGTH: Final = 64
 """Longest name of a joint, coordinate, machine, owner or method, in characters."""
 

@@ -155,6 +155,18 @@ class Reaction(TypedDict, total=False):
     """Of a constraint on an angle."""
 
 
+class PendingOrder(TypedDict):
+    """What was accepted and waits: for its tick, or for the goal before it. Part of state."""
+
+    order: int
+    method: str
+    owner: str
+    at_tick: int | None
+    """None: it waits for the end of the goal before it."""
+    goal: int | None
+    """Number of the goal that it begins; `cancel` takes it."""
+
+
 class StateResult(TypedDict):
     """Answer of state."""
 
@@ -186,6 +198,8 @@ class StateResult(TypedDict):
     limited: list[str]
     """What the last command was limited by. Not a fault."""
     lease: Lease
+    pending: list[PendingOrder]
+    """Requests accepted for later, in the order of their ticks; a stop cancels them all."""
     time_stands: bool
     """Whether lockstep time stands: what is asked for now takes effect at tick + 1."""
 

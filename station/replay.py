@@ -36,6 +36,11 @@ PLAIN: Final = (
 """Channels that are the inputs of the same name, one number each; then those with one a sensor or motor."""
 ARRAYS: Final = ("q_measured", "v_measured", "device_effort", "temperature", "force_measured")
 
+_REFUSED_ON_ARRIVAL = (
+    OrderOutcome.REFUSED_LATE, OrderOutcome.REFUSED_FAR, OrderOutcome.REFUSED_FULL, OrderOutcome.REVOKED,
+)  # fmt: skip
+"""Outcomes of orders for a later tick that never waited for it."""
+
 Floats = NDArray[np.float64]
 
 
@@ -182,8 +187,7 @@ def _order(recording: Recording, row: np.void) -> tuple[Order | None, str]:
         return None, f"order {number} took effect, but the recording does not say what it asked for"
     if order.kind is OrderKind.GOAL and number not in recording.goals:
         return None, f"order {number} began goal {order.goal_id}, which is not in the recording"
-    late = outcome == OrderOutcome.REFUSED_LATE
-    if not late:
+    if outcome not in _REFUSED_ON_ARRIVAL:
         order.at_tick = NOW
     return order, ""
 

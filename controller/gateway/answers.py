@@ -30,6 +30,16 @@ def state(gateway: Gateway) -> dict[str, Any]:
         "device": wording.device(gateway.connection_record, gateway.link_text, gateway.homing),
         "results": gateway.memory.results(),
         "lease": gateway.lease.as_map(gateway.now_ns),
+        "pending": [
+            {
+                "order": one.order,
+                "method": one.asked.method,
+                "owner": one.asked.owner,
+                "at_tick": one.at_tick,
+                "goal": one.goal,
+            }
+            for one in gateway.desk.pending
+        ],
     }
     if record is None:  # no tick has been counted yet
         return common | {

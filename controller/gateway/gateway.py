@@ -34,7 +34,7 @@ from controller.gateway.wording import Wording, in_motion, state_name
 from controller.orders import OrderKind
 from controller.records import RecordLayout
 from machine import Machine
-from protocol.codes import Pace, RequestCode, ResultCode
+from protocol.codes import ORDER_HORIZON_S, Pace, RequestCode, ResultCode
 from protocol.errors import RequestError
 from protocol.requests import pack_notification
 from protocol.results import Fault
@@ -51,6 +51,9 @@ PROGRESS_EVERY_S = 0.1
 PRESSING_MS, BUSY_MS, IDLE_MS = 1, 8, 10
 ORDERS_UNSEEN = 1_000_000
 """An adopted loop may hold orders of the gateway before this one; new ones are numbered well beyond them."""
+
+
+_HOW_ENDED = {"released": "released", "expired": "lost", "taken_over": "taken over", "acquired": "taken"}
 
 
 class Gateway:
@@ -195,8 +198,23 @@ class Gateway:
         """Acts a little later."""
         self._timers.append((self.now_ns + round(1e9 * seconds), act))
 
+    def check_tick(self, at_tick: int | None) -> None:
+        """Refuses a request for a tick beyond the horizon."""
+        ahead = round(ORDER_HORIZON_S / self.machine.controller.period_s)
+        if at_tick is not None and at_tick - self.tick > ahead:
+            text = (
+                f"at_tick: {at_tick} is more than {ORDER_HORIZON_S:g} s ({ahead} ticks) ahead of tick "
+                f"{self.tick}; ask again nearer to it, for a tick up to {self.tick + ahead}"
+            )
+            data = {"tick": self.tick, "latest": self.tick + ahead}
+            raise RequestError(RequestCode.INVALID_PARAMS, text, ["at_tick"], data)
+
+    def still_owner(self, owner: str) -> bool:
+        """Whether this owner has a lease that has not ended."""
+        return owner == self.lease.owner and self.lease.left_s(self.now_ns) > 0.0
+
     def goal_refused(self, goal: int, error: RequestError, requester: Requester) -> None:
-        """A goal for a later tick was refused when its time came."""
+        """A goal for a later tick was refused, or cancelled, before it began."""
         code = error.code if error.code < 0 else ResultCode.INVALID_GOAL
         result = {
             "goal": goal, "code": int(code), "name": ResultCode(code).name, "text": error.message,
@@ -213,7 +231,7 @@ class Gateway:
         shared, outbox = self.host.shared, self.host.outbox
         assert shared is not None
         assert outbox is not None
-        next_order = 1
+        next_order = authority = 1
         self.latest, self._since = None, 0
         self.chain, self.gains = Chain(), None
         if not self.host.adopted:
@@ -225,6 +243,7 @@ class Gateway:
             if len(seen):
                 next_order = int(seen["order_id"].max()) + ORDERS_UNSEEN
                 self._goal = max(self._goal, int(seen["goal_id"].max()))
+                authority = int(seen["authority"][-1])
         self.story = Story(self.layout, self.wording)
         self.statistics = LoopStatistics(self.layout)
         self.loops_started += 1
@@ -232,7 +251,7 @@ class Gateway:
             self.shadow.begin()
         self._loop_lives = True
         self._told_progress_s = -np.inf
-        self.desk.connect(outbox, next_order)
+        self.desk.connect(outbox, next_order, authority)
 
     def loop_ended(self) -> None:
         """The loop is gone: what it wrote is still taken, everybody who waits is told."""
@@ -388,15 +407,18 @@ class Gateway:
 
     def _settle_lease(self) -> None:
         in_use = self.desk.in_use or self.planning.in_use
-        self._lease_changed(self.lease.settle(self.now_ns, in_use=in_use, in_motion=self.in_motion))
+        change = self.lease.settle(
+            self.now_ns, in_use=in_use, in_motion=self.in_motion, pending=bool(self.desk.pending)
+        )
+        self._lease_changed(change)
 
     def _lease_changed(self, change: LeaseChange | None) -> None:
         if change is None:
             return
-        if change.motion_lost:
-            self.desk.place(OrderKind.LEASE_LOST, lambda _: None, now_ns=self.now_ns, urgent=True)
-        if change.reason in ("expired", "taken_over"):
-            self.drop_plans(f"the lease of {change.before} has {change.reason.replace('_', ' ')}")
+        if change.before is not None:
+            if change.motion_lost or self.desk.bound:
+                self.desk.place(OrderKind.LEASE_LOST, lambda _: None, now_ns=self.now_ns, urgent=True)
+            self.drop_plans(f"the lease of {change.before} was {_HOW_ENDED[change.reason]}")
         self.aside("lease", dict(self.lease.as_map(self.now_ns, change.reason)))
 
     def close(self) -> None:

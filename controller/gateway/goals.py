@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from controller.gateway.call import Call
 from controller.gateway.chain import Handed, junction
-from controller.gateway.desk import Effect
+from controller.gateway.desk import Asked, Effect
 from controller.gateway.memory import Requester
 from controller.gateway.outcomes import busy, effect_map, not_homed, refusal, wrong_state
 from controller.gateway.planning import Job
@@ -22,7 +22,7 @@ from controller.loop.brakes import Phase
 from controller.loop.goals import GoalStatus
 from controller.loop.states import State
 from controller.orders import NOW, GoalBegin, OrderKind, OrderOutcome
-from protocol.codes import DeviceStatus, RequestCode
+from protocol.codes import DeviceStatus, RequestCode, ResultCode
 from protocol.errors import RequestError
 from protocol.requests import pack_notification
 from protocol.results import GoalAccepted
@@ -48,7 +48,7 @@ class Undertaking:
         self.gateway, self.call = gateway, call
         self.slot = -1
         self._before: Handed | None = None
-        self._tries = self._loads = 0
+        self._tries = self._loads = self._authority = 0
         at_tick = call.envelope.at_tick
         self._scheduled = at_tick is not None and at_tick > gateway.tick
         self._takes_over = call.method in ("append", "speed") or call.envelope.replace
@@ -59,6 +59,9 @@ class Undertaking:
         if call.envelope.at_tick is None:
             _able(gateway, call, takes_over=self._takes_over)
         gateway.borrow(call)
+        if self._scheduled:
+            gateway.desk.refuse_if_full(call.owner, goal=True)
+        self._authority = gateway.desk.authority
         in_use = int(gateway.latest["goal_slots"]) if gateway.latest is not None else 0
         self.slot = gateway.planning.take_slot(in_use)
         self._submit()
@@ -110,6 +113,8 @@ class Undertaking:
         told = pack_notification("goal.planned", {"duration_s": plan["duration_s"]})
         if not call.server.send(call.peer, told):
             raise RequestError(RequestCode.NOT_OWNER, "whoever asked is gone; nothing moves")
+        if not gateway.still_owner(call.owner):
+            raise RequestError(ResultCode.LEASE_LOST, f"not begun: the lease of {call.owner} has ended")
         kind = GoalBegin(int(plan["begin"]))
         before = self._before.goal if self._before is not None else 0
         goal = before if kind is GoalBegin.RETIME else gateway.next_goal()
@@ -135,6 +140,8 @@ class Undertaking:
             checksum=int(plan["checksum"]),
             goal_id=goal,
             arguments=(1.0, float(kind), float(before), plan["s"], plan["rate"], float(plan["code"])),
+            authority=self._authority,
+            asked=Asked(call.method, call.owner),
         )
         if waits:
             self._answer(goal, plan, self._expected_tick(plan, kind))

@@ -188,13 +188,24 @@ def _advance(gateway: Gateway, call: Call) -> None:
 def _stop(gateway: Gateway, call: Call) -> None:
     call.params()
     gateway.drop_plans("the machine was told to stop")
-    order(gateway, call, OrderKind.ESTOP if call.method == "estop" else OrderKind.STOP)
+    told = "" if call.envelope.at_tick is not None else _cancelling(len(gateway.desk.pending))
+
+    def done(effect: Effect) -> None:
+        call.answer(effect_map(call.method, effect, told))
+
+    order(gateway, call, OrderKind.ESTOP if call.method == "estop" else OrderKind.STOP, done=done)
 
     def late() -> None:
         text = "handed to the loop, which has not had its next tick yet"
         call.answer({"tick": gateway.tick, "state": gateway.state_name, "text": text})
 
     gateway.after(STOP_ANSWER_S, late)
+
+
+def _cancelling(pending: int) -> str:
+    if not pending:
+        return ""
+    return f"{pending} pending {'order was' if pending == 1 else 'orders were'} cancelled"
 
 
 def _cancel(gateway: Gateway, call: Call) -> None:

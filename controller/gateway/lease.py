@@ -100,11 +100,14 @@ class Lease:
             return None
         return self._end("released", in_motion=in_motion)
 
-    def settle(self, now_ns: int, *, in_use: bool, in_motion: bool) -> LeaseChange | None:
+    def settle(
+        self, now_ns: int, *, in_use: bool, in_motion: bool, pending: bool = False
+    ) -> LeaseChange | None:
         """To be called often: ends a lease whose time is over, or a borrowed one that nothing uses now.
 
         `in_use`: a request of the owner waits for its answer. `in_motion`: something moves. While nothing
-        moves, whoever waits for an answer cannot be asked for more signs of life.
+        moves, whoever waits for an answer cannot be asked for more signs of life. `pending`: orders of the
+        owner wait for a later tick; they keep a borrowed lease from being given back, but do not renew it.
         """
         if self.owner is None:
             return None
@@ -112,7 +115,7 @@ class Lease:
             self._until_ns = now_ns + self._length_ns
         if now_ns >= self._until_ns:
             return self._end("expired", in_motion=in_motion)
-        if not (self.kept or in_use or in_motion):
+        if not (self.kept or in_use or in_motion or pending):
             return self._end("released", in_motion=False)
         return None
 

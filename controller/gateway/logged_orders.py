@@ -55,6 +55,7 @@ def order_event(order: Order, record: np.void) -> dict[str, Any]:
         "checksum": order.checksum,
         "goal": order.goal_id,
         "arguments": list(order.arguments),
+        "authority": order.authority,
     }
 
 
@@ -71,4 +72,5 @@ def order_of(event: Mapping[str, Any]) -> Order:
         int(event["checksum"]),
         int(event["goal"]),
         tuple(float(argument) for argument in event["arguments"]),
+        int(event.get("authority", 0)),
     )

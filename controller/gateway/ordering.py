@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from controller.gateway.call import Call
-from controller.gateway.desk import Effect
+from controller.gateway.desk import Asked, Effect
 from controller.gateway.memory import Requester
 from controller.gateway.outcomes import effect_map, refusal
 from controller.orders import NOW, OrderKind
@@ -36,6 +36,8 @@ def order(
     """
     leased = REQUESTS[call.method].needs_lease
     scheduled = call.envelope.at_tick is not None and call.envelope.at_tick > gateway.tick
+    if scheduled and leased:
+        gateway.desk.refuse_if_full(call.owner, goal=False)
 
     def then(effect: Effect | RequestError) -> None:
         if isinstance(effect, RequestError):
@@ -66,6 +68,7 @@ def order(
         length=length,
         goal_id=goal_id,
         arguments=arguments,
+        asked=Asked(call.method, call.owner),
     )
     if scheduled:
         text = f"takes effect at tick {call.envelope.at_tick}"

@@ -10,9 +10,9 @@ from controller.gateway.desk import Effect
 from controller.gateway.wording import UNDER_WAY, Wording, state_name
 from controller.loop.brakes import Phase
 from controller.loop.states import Event, State, allowed
-from controller.orders import OrderOutcome
+from controller.orders import AuthorityEnd, OrderOutcome
 from machine import Machine
-from protocol.codes import RequestCode, ResultCode
+from protocol.codes import ORDER_HORIZON_S, RequestCode, ResultCode
 from protocol.errors import RequestError
 
 _NOTHING = {
@@ -96,9 +96,32 @@ def refusal(method: str, effect: Effect, wording: Wording, link_text: str) -> Re
             return RequestError(ResultCode.OLD_TIMESTAMP, text, ["at_tick"], {"tick": int(record["tick"])})
         case OrderOutcome.REFUSED_FULL:
             return RequestError(RequestCode.BUSY, "too many orders wait for a later tick; try again")
+        case OrderOutcome.REFUSED_FAR:
+            text = f"at_tick: more than {ORDER_HORIZON_S:g} s ahead of tick {int(record['tick'])}"
+            return RequestError(RequestCode.INVALID_PARAMS, text, ["at_tick"], {"tick": int(record["tick"])})
+        case OrderOutcome.REVOKED:
+            return revoked(record)
+        case OrderOutcome.CANCELLED:
+            return RequestError(effect.code, _cancelled(effect.code))
         case OrderOutcome.REFUSED_VALUE:
             return RequestError(RequestCode.INVALID_PARAMS, _VALUES.get(method, "a value is out of bounds"))
     return RequestError(RequestCode.INTERNAL, f"the loop refused `{method}`: {effect.outcome.name}")
+
+
+def revoked(record: np.void) -> RequestError:
+    """Why an accepted order has no effect any more, from the record that ended its authority."""
+    ended = AuthorityEnd(int(record["authority_end"]))
+    code = ResultCode.LEASE_LOST if ended is AuthorityEnd.LEASE_LOST else ResultCode.CANCELLED
+    tick = int(record["tick"])
+    return RequestError(
+        code, f"not begun: {_ENDED.get(ended, 'all motion was ended')} (tick {tick})", data={"tick": tick}
+    )
+
+
+def _cancelled(code: ResultCode) -> str:
+    if code is ResultCode.INFEASIBLE:
+        return "not begun: it is not feasible with what the machine is to carry then"
+    return "not begun: it was cancelled by its number"
 
 
 def wrong_state(method: str, record: np.void, wording: Wording) -> RequestError:
@@ -136,6 +159,17 @@ def not_cleared(effect: Effect, wording: Wording) -> RequestError:
     return RequestError(RequestCode.NOT_CLEARED, text, data={"fault": dict(fault)})
 
 
+_ENDED = {
+    AuthorityEnd.STOP: "a stop came before it, which cancels all that is pending",
+    AuthorityEnd.DISABLE: "the machine was disabled before it",
+    AuthorityEnd.ESTOP: "an emergency stop came before it",
+    AuthorityEnd.FAULT: "a fault braked the machine before it",
+    AuthorityEnd.LEASE_LOST: "the lease of its owner ended before it",
+    AuthorityEnd.SHUTDOWN: "the controller was shut down before it",
+    AuthorityEnd.TOLERANCE: "a goal before it violated a tolerance and was stopped",
+    AuthorityEnd.DIFFERENCE: "the machine differed from its model and was stopped before it",
+    AuthorityEnd.INFEASIBLE: "the goal before it became infeasible and was stopped",
+}
 _HINTS = {
     State.INACTIVE: " (enable it first)",
     State.ESTOP: " (reset first)",

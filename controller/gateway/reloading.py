@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from controller.gateway.chain import Handed, junction
-from controller.gateway.desk import Effect
+from controller.gateway.desk import Asked, Effect
 from controller.gateway.planning import Job
 from controller.gateway.standing import start_of
 from controller.loop.goals import GoalStatus
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Told = Callable[[str], None]
 Payloads = Mapping[str, tuple[float, ...]]
 _SLOWER = 1.0 - 1e-6
+ANSWER_WITHIN_S = 10.0
 
 
 def rewalk(
@@ -115,8 +116,10 @@ class _Rewalk:
         gateway = self.gateway
         when = NOW if self.at_tick is None or self.at_tick <= gateway.tick else self.at_tick
         gateway.desk.place(
-            kind, then, now_ns=gateway.now_ns, leased=True, at_tick=when, goal_id=self.goal.goal, **more
-        )
+            kind, then, now_ns=gateway.now_ns, leased=True, at_tick=when, goal_id=self.goal.goal,
+            timeout_s=ANSWER_WITHIN_S if when == NOW else None,
+            asked=Asked("payload", gateway.lease.owner or ""), **more,
+        )  # fmt: skip
 
     def _tell(self, text: str) -> None:
         """Says it to whoever asked, and to all who listen."""

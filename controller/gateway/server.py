@@ -8,6 +8,7 @@ import os
 import sys
 import time
 import traceback
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -32,6 +33,8 @@ READY_WITHIN_S = 600.0
 LEAVES_WITHIN_S, BRAKES_WITHIN_S = 60.0, 2.0
 RESTART_AFTER_S = (0.0, 0.5, 1.0, 2.0, 5.0)
 """Pause before a loop is started again, by how many have died in a row."""
+_MOST_DEFECTS = 20
+"""Kinds of defects that are written with their trace."""
 STEADY_S = 10.0
 """A loop that has lived this long is forgiven what went before."""
 
@@ -74,6 +77,8 @@ class Server:
         self._pressed = 0
         self._watched: tuple[int | None, ...] = ()
         self._poller = Poller()
+        self._defects: Counter[str] = Counter()
+        """Requests that found a defect, by method and exception."""
 
     def run(self) -> int:
         """Serves until it is told to end and the loop has left."""
@@ -115,18 +120,29 @@ class Server:
         except UnreadableRequest as error:
             server.send(peer, pack_error(error.msgid, error))
             return
+        except Exception as error:
+            self._defect("a request", error)
+            return
         call = Call(server, peer, request, Envelope())
         try:
             call.envelope = read_envelope(request.params)
             if call.owner:
                 gateway.lease.renew(call.owner, gateway.now_ns)
+            gateway.check_tick(call.envelope.at_tick)
             HANDLERS[call.method](gateway, call)
         except RequestError as error:
             call.refuse(error)
         except Exception as error:  # a defect of ours must not stop the machine's gateway
-            traceback.print_exc()
+            self._defect(f"`{call.method}`", error)
             text = f"{type(error).__name__} in `{call.method}`: {error}"
             call.refuse(RequestError(RequestCode.INTERNAL, text))
+
+    def _defect(self, what: str, error: Exception) -> None:
+        """Counts a request that found a defect of ours; the first of a kind is written with its trace."""
+        kind = f"{what}: {type(error).__name__}"
+        self._defects[kind] += 1
+        if self._defects[kind] == 1 and len(self._defects) <= _MOST_DEFECTS:
+            traceback.print_exception(error)
 
     # Children.
 

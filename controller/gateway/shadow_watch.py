@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LAST_WORDS_S = 2.0
 """How long the gateway waits for comparisons when it takes records for the last time."""
+_TOO_LATE_TO_WAIT = (OrderOutcome.REFUSED_LATE, OrderOutcome.REFUSED_FULL)
 
 
 class ShadowWatch:
@@ -107,7 +108,7 @@ class ShadowWatch:
         later = self.shadowing.in_step and not at_once
 
         def then(effect: Effect | RequestError) -> None:
-            if isinstance(effect, Effect) and effect.outcome is OrderOutcome.REFUSED_LATE:
+            if isinstance(effect, Effect) and effect.outcome in _TOO_LATE_TO_WAIT:
                 self._order(content, at_once=True)
 
         with suppress(RequestError):  # no loop: nothing moves

@@ -20,7 +20,7 @@ STICKS_TICKS = 100
 """A limit is over when it has not been met for this many ticks: one that flickers is told once."""
 Told = tuple[int, str, dict[str, Any]]
 """(row of the batch, event, content)"""
-_WATCHED = ("state", "goal_id", "goal_status", "fault", "fault_tick", "connected", "phase")
+_WATCHED = ("state", "goal_id", "goal_status", "fault", "fault_tick", "connected", "phase", "authority")
 
 
 class Story:

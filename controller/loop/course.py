@@ -314,6 +314,11 @@ class Course:
         if np.array_equal(block.coordinates, goal.index):
             goal.following = Following(block, junction.s, junction.rate)
 
+    def forget_following(self) -> None:
+        """No goal takes over from the one under way any more."""
+        if isinstance(self.motion, Follow):
+            self.motion.following = None
+
     def _retime(self, order: Order, block: GoalBlock, junction: Junction) -> OrderOutcome:
         """The goal under way goes on by a block for another speed."""
         goal = self.goal

@@ -81,6 +81,12 @@ class Splices:
                 return order
         return None
 
+    def drop(self, goal: int | None = None) -> list[Order]:
+        """Takes out the goal of this number, or all of them; returns their orders."""
+        dropped = [order for order in self.waiting if goal in (None, order.goal_id)]
+        self.waiting = [order for order in self.waiting if order not in dropped]
+        return dropped
+
     def has(self, goal: int) -> bool:
         """Whether this goal waits."""
         return any(order.goal_id == goal for order in self.waiting)

@@ -22,13 +22,12 @@ from controller.loop.quality import Quality
 from controller.loop.splices import Junction, Splices
 from controller.loop.states import ACTIVE, STOPPING, UNCONFIGURED, Event, State, after
 from controller.loop.watch import Watch
-from controller.orders import NOW, GoalBegin, Order, OrderKind, OrderOutcome
+from controller.orders import NOW, AuthorityEnd, GoalBegin, Order, OrderKind, OrderOutcome, needs_authority
 from machine import Machine
 from multibody import Workspace
-from protocol.codes import DeviceStatus, ResultCode
+from protocol.codes import ORDER_HORIZON_S, PENDING_ORDERS, DeviceStatus, ResultCode
 
 Floats = NDArray[np.float64]
-MAX_PENDING = 32
 AT_REST = 1e-6
 """rad/s or m/s: an estimated speed that fades for ever counts as rest below this."""
 COASTING_S = 5.0
@@ -41,6 +40,11 @@ STOPS = (
 )  # fmt: skip
 """Orders that come before a goal that has waited for this tick."""
 _NO_OUTCOME = OrderOutcome.NONE
+_ENDS = {
+    OrderKind.STOP: AuthorityEnd.STOP,
+    OrderKind.LEASE_LOST: AuthorityEnd.LEASE_LOST,
+    OrderKind.DISABLE: AuthorityEnd.DISABLE,
+}
 
 
 class Supervisor:
@@ -78,6 +82,10 @@ class Supervisor:
         self._disabling = False
         self._tick, self._time_s = 0, 0.0
         self._pending: list[Order] = []
+        self._horizon_ticks = round(ORDER_HORIZON_S / self._period_s)
+        self.authority = 1
+        """Number of the present motion authority: orders accepted under an earlier one have no effect."""
+        self.authority_end = AuthorityEnd.NONE
         self._splices = Splices()
         self.tune: Callable[[Order], OrderOutcome] = lambda _: OrderOutcome.REFUSED_VALUE
         """Carries out orders that change gains or loads; the tick sets it."""
@@ -110,6 +118,7 @@ class Supervisor:
         if moving:
             if not course.check():
                 self._move(Event.STOP)
+                self._end_authority(AuthorityEnd.TOLERANCE)
             if self.state is STOPPING and course.settled():
                 self._stopped()
             if not course.on_path:
@@ -177,10 +186,30 @@ class Supervisor:
             self.brakes.disengage(self._time_s)
 
     def _brake_now(self, event: Event) -> None:
+        if event is Event.ESTOP or self.state is not State.ESTOP:
+            self._end_authority(AuthorityEnd.ESTOP if event is Event.ESTOP else AuthorityEnd.FAULT)
         self.course.abort()
         self._disabling = False
         self.brakes.drop()
         self._move(event)
+
+    def _end_authority(self, why: AuthorityEnd, order: Order | None = None) -> bool:
+        """Ends the authority of all orders accepted so far; True when some of them still waited.
+
+        order: the order that ends it, whose number of the next authority counts where it is ahead.
+        """
+        self.authority = max(self.authority + 1, order.authority if order is not None else 0)
+        self.authority_end = why
+        dropped = self._splices.drop()
+        if dropped:
+            self.course.forget_following()
+        kept: list[Order] = []
+        for one in self._pending:
+            (dropped if needs_authority(one.kind, one.at_tick) else kept).append(one)
+        self._pending = kept
+        for one in dropped:
+            self._sound.discard(one.id)
+        return bool(dropped)
 
     def _move(self, event: Event) -> bool:
         following = after(self.state, event)
@@ -193,16 +222,15 @@ class Supervisor:
 
     def _due(self, arrived: Order | None) -> Order | None:
         """The order that takes effect now; one for a later tick waits, and so does a goal for another one."""
-        if arrived is not None and arrived.at_tick > self._tick and len(self._pending) < MAX_PENDING:
+        refused = self._refusal(arrived) if arrived is not None else None
+        if arrived is not None and refused is not None:
+            self.order_id, self.order_outcome = arrived.id, refused
+            self._sound.discard(arrived.id)
+            return None
+        if arrived is not None and arrived.at_tick > self._tick:
             self._pending.append(arrived)
             self._pending.sort(key=lambda order: (order.at_tick, order.id))
             arrived = None
-        elif arrived is not None and arrived.at_tick not in (NOW, self._tick):
-            late = arrived.at_tick < self._tick
-            self.order_id = arrived.id
-            self.order_outcome = OrderOutcome.REFUSED_LATE if late else OrderOutcome.REFUSED_FULL
-            self._sound.discard(arrived.id)
-            return None
         if arrived is None and self._pending and self._pending[0].at_tick <= self._tick:
             arrived = self._pending.pop(0)
         if self._splices.waiting and (arrived is None or arrived.kind not in STOPS):
@@ -213,6 +241,20 @@ class Supervisor:
                     self._pending.insert(0, arrived)  # in the next tick
                 return ready
         return None if arrived is None or self._waits(arrived) else arrived
+
+    def _refusal(self, order: Order) -> OrderOutcome | None:
+        """Why an order that has just arrived can neither take effect nor wait."""
+        if 0 < order.authority < self.authority and needs_authority(order.kind, order.at_tick):
+            return OrderOutcome.REVOKED
+        if order.at_tick in (NOW, self._tick):
+            return None
+        if order.at_tick < self._tick:
+            return OrderOutcome.REFUSED_LATE
+        if order.at_tick - self._tick > self._horizon_ticks:
+            return OrderOutcome.REFUSED_FAR
+        bound = needs_authority(order.kind, order.at_tick)
+        alike = sum(needs_authority(one.kind, one.at_tick) is bound for one in self._pending)
+        return OrderOutcome.REFUSED_FULL if alike >= PENDING_ORDERS else None
 
     def _waits(self, order: Order) -> bool:
         """Whether the order is a goal that has to wait for the one before it, and now does."""
@@ -238,24 +280,19 @@ class Supervisor:
                 return self._set_out(order, inputs)
             case OrderKind.PAUSE | OrderKind.RESUME | OrderKind.SPEED:
                 return self.course.steer(order)
-            case OrderKind.CANCEL if order.goal_id not in (0, self.course.goal_id):
-                return OrderOutcome.NOTHING_TO_DO
-            case OrderKind.CANCEL if any(order.arguments):
-                return self._come_to_rest(ResultCode(int(order.arguments[0])), disable=False)
-            case OrderKind.STOP | OrderKind.CANCEL:
-                return self._come_to_rest(ResultCode.CANCELLED, disable=False)
-            case OrderKind.LEASE_LOST:
-                return self._come_to_rest(ResultCode.LEASE_LOST, disable=False)
+            case OrderKind.CANCEL:
+                return self._cancel(order)
+            case OrderKind.STOP | OrderKind.LEASE_LOST | OrderKind.DISABLE:
+                return self._end_motion(order)
             case OrderKind.DIFFERENCE:
                 return self._differs(order)
-            case OrderKind.DISABLE:
-                return self._come_to_rest(ResultCode.CANCELLED, disable=True)
             case OrderKind.SHUTDOWN:
-                return self._leave(at_once=bool(order.length))
+                return self._leave(order)
             case OrderKind.RECOVER:
                 return self._recover(inputs)
             case OrderKind.ESTOP:
                 self._brake_now(Event.ESTOP)
+                self.authority = max(self.authority, order.authority)
                 return OrderOutcome.DONE
             case OrderKind.RESET:
                 return self._reset(inputs)
@@ -300,6 +337,37 @@ class Supervisor:
             return self.course.accept(order, sound=sound)
         return self.course.jog(order) if order.kind is OrderKind.JOG else self.course.choose(order)
 
+    def _end_motion(self, order: Order) -> OrderOutcome:
+        """Stops on the path and ends the authority: for STOP, LEASE_LOST and DISABLE."""
+        dropped = self._end_authority(_ENDS[order.kind], order)
+        code = ResultCode.LEASE_LOST if order.kind is OrderKind.LEASE_LOST else ResultCode.CANCELLED
+        outcome = self._come_to_rest(code, disable=order.kind is OrderKind.DISABLE)
+        return OrderOutcome.DONE if dropped and outcome is OrderOutcome.NOTHING_TO_DO else outcome
+
+    def _cancel(self, order: Order) -> OrderOutcome:
+        """Ends the goal under way, or takes out one that waits. With a result code of its own the cause is
+        the machine's, and the authority ends too.
+        """
+        if order.goal_id not in (0, self.course.goal_id):
+            return self._withdraw(order.goal_id)
+        if not any(order.arguments):
+            return self._come_to_rest(ResultCode.CANCELLED, disable=False)
+        self._end_authority(AuthorityEnd.INFEASIBLE, order)
+        return self._come_to_rest(ResultCode(int(order.arguments[0])), disable=False)
+
+    def _withdraw(self, goal: int) -> OrderOutcome:
+        """A goal that waits shall not begin."""
+        waiting = [one for one in self._pending if one.kind is OrderKind.GOAL and one.goal_id == goal]
+        dropped = [*waiting, *self._splices.drop(goal)]
+        if not dropped:
+            return OrderOutcome.NOTHING_TO_DO
+        self._pending = [one for one in self._pending if one not in waiting]
+        if len(dropped) > len(waiting):
+            self.course.forget_following()
+        for one in dropped:
+            self._sound.discard(one.id)
+        return OrderOutcome.DONE
+
     def _come_to_rest(self, code: ResultCode, *, disable: bool) -> OrderOutcome:
         under_way = self.moving and self.course.under_way
         if self.state is State.ACTIVE and not (under_way or disable):
@@ -315,14 +383,16 @@ class Supervisor:
         if not self.moving:
             return OrderOutcome.NOTHING_TO_DO
         if not order.length:
+            self._end_authority(AuthorityEnd.DIFFERENCE, order)
             return self._come_to_rest(ResultCode.MODEL_DIFFERENCE, disable=False)
         which, value, limit = order.arguments[:3]
         self.raise_fault(FaultCode.MODEL_DIFFERENCE, int(which), value, limit)
         return OrderOutcome.DONE
 
-    def _leave(self, *, at_once: bool) -> OrderOutcome:
+    def _leave(self, order: Order) -> OrderOutcome:
         self.leaving = True
-        if self.moving and at_once:
+        self._end_authority(AuthorityEnd.SHUTDOWN, order)
+        if self.moving and order.length:
             self._brake_now(Event.ESTOP)
         elif self.moving:
             self._come_to_rest(ResultCode.CANCELLED, disable=True)

@@ -46,7 +46,7 @@ LEAST_PIVOT = 1e-6
 """Pivot ratio of the goal coordinates' Jacobian below which the pose counts as singular."""
 _NO_LAW = LawKind.NONE
 EFFORT, LEVERAGE = int(Limited.EFFORT), int(Limited.LEVERAGE)
-_INTEGERS = struct.Struct("=25q")
+_INTEGERS = struct.Struct("=27q")
 _SCALARS = struct.Struct("=11d")
 
 
@@ -308,7 +308,8 @@ class Tick:
             course.law if moving else _NO_LAW,
             course.goal_id, course.goal_status, course.goal_code, course.goal_coordinate, course.slots_in_use,
             course.replaced_goal, course.replaced_code,
-            s.order_id, s.order_outcome, s.fault.code, s.fault.index, s.fault.tick, course.limited,
+            s.order_id, s.order_outcome, s.authority, s.authority_end,
+            s.fault.code, s.fault.index, s.fault.tick, course.limited,
             inputs.device_status, inputs.device_fault,
             inputs.lost_in_a_row, inputs.lost_total, inputs.connected, inputs.fresh,
         )  # fmt: skip

@@ -75,7 +75,15 @@ def state(link: Link) -> None:
     if found["goal"]:
         goal = found["goal"]
         say(f"goal {goal['goal']} {goal['status']}, {goal['fraction']:.0%}")
+    for each in found.get("pending", ()):
+        say(_pending_told(each))
     console.print(positions(found))
+
+
+def _pending_told(each: dict[str, Any]) -> str:
+    what = each["method"] if each["goal"] is None else f"{each['method']} (goal {each['goal']})"
+    when = "after the goal before it" if each["at_tick"] is None else f"at tick {each['at_tick']}"
+    return f"pending: {what} {when}, asked for by {each['owner']}"
 
 
 def positions(found: dict[str, Any]) -> Any:

@@ -29,7 +29,7 @@ def path() -> Iterator[Path]:
 )  # fmt: skip
 def test_an_order_reads_as_it_was_written(order: Order) -> None:
     packed = order.pack()
-    assert len(packed) == ORDER_BYTES == 256
+    assert len(packed) == ORDER_BYTES == 264
     read = Order.unpack(packed)
     assert read.arguments[: len(order.arguments)] == order.arguments
     assert not any(read.arguments[len(order.arguments) :])

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from protocol.decoding import LATEST_S, MOST_NUMBER
 from protocol.errors import ProtocolError
 from protocol.link import CommandCodec, StateCodec, kind_of, read_map
 
-finite = st.floats(allow_nan=False, allow_infinity=False)
+finite = st.floats(-MOST_NUMBER, MOST_NUMBER)
+times = st.floats(-LATEST_S, LATEST_S)
 counter = st.integers(0, 2**53 - 1)
 STATES = StateCodec(2, 3)
 COMMANDS = CommandCodec(3)
@@ -24,7 +26,7 @@ COMMAND = {"type": "command", "session": 5, "seq": 1, "mode": 2, "effort": [1.0,
 
 
 @given(
-    st.lists(finite, min_size=7, max_size=7), counter, counter, finite, st.integers(0, 2), counter, counter,
+    st.lists(finite, min_size=7, max_size=7), counter, counter, times, st.integers(0, 2), counter, counter,
     st.integers(-1, 2**53 - 1),
 )  # fmt: skip
 def test_states_come_back_as_they_went(values, session, seq, time_s, mode, status, fault, ack):
@@ -58,10 +60,15 @@ def test_integers_unknown_fields_and_any_order_are_fine():
     assert out.time_s == 3.0
 
 
-def test_huge_finite_numbers_whose_sum_overflows_are_finite():
+def test_numbers_at_the_end_of_their_range_are_read_though_their_sum_is_beyond_it():
     out = STATES.message()
-    STATES.unpack(msgpack.packb({**STATE, "q": [1.7e308, 1.7e308]}), out)
-    assert out.q.tolist() == [1.7e308, 1.7e308]
+    row = np.array([MOST_NUMBER, -MOST_NUMBER, 0.0, 0.0, 0.0, 0.0, 0.0])
+    for data in (
+        msgpack.packb({**STATE, "q": row[:2].tolist()}),
+        STATES.pack(5, 1, 0.001, row[:2], row[2:4], row[4:], 2, 17, 0, -1),
+    ):
+        STATES.unpack(data, out)
+        assert out.q.tolist() == [MOST_NUMBER, -MOST_NUMBER]
 
 
 nan, inf = math.nan, math.inf

@@ -200,10 +200,12 @@ def test_what_is_refused_at_its_tick_is_told_then(rigs: Make) -> None:
     rig.enabled()
     tick = rig.ask("state")["tick"]
     assert rig.ask("jog", velocity={"lift": 0.01}, at_tick=tick + 30)["tick"] == tick + 30
-    rig.ask("disable")
+    rig.ask("enable")
+    rig.ask("move", target={"lift": 0.03}, speed=0.02)
     rig.ask("advance", ticks=50)
     told = rig.events("order.refused")[-1].params
-    assert (told["method"], told["code"]) == ("jog", RequestCode.WRONG_STATE)
+    assert (told["method"], told["code"]) == ("jog", RequestCode.BUSY)
+    rig.ask("stop")
 
 
 def test_stop_is_answered_while_the_planner_plans_and_the_plan_moves_nothing(rigs: Make) -> None:
