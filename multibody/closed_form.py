@@ -12,12 +12,14 @@ are continuous there; signs of branches and whole turns are carried on by contin
 minimal.py does the same for any mechanism, with variants from the Jacobian and Newton's method for G.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from multibody.divided_steps import FASTEST, REACH, divide
 from multibody.dynamics import dynamics
 from multibody.functions import _set
 from multibody.mechanism import Mechanism
@@ -77,6 +79,7 @@ class ClosedFormMotion:
         self.q = forms.complete(self._variant, w.q)
         self.v = self._velocity(self.q, w.v[self._own])
         self.effort = np.zeros(mechanism.nv)
+        self._second = self._last = np.zeros(mechanism.nv)
 
     @property
     def variant(self) -> int:
@@ -126,6 +129,26 @@ class ClosedFormMotion:
             self._choose()
             self._step(dt)
 
+    def divided_step(self, dt: float) -> None:
+        """Move on by dt (s) in as many steps of `step` as the motion needs (divided_steps.py)."""
+        left, parts = 1.0, 1.0
+        while left > 0.0:
+            self._choose()
+            kept = self.q, self.v
+            share = left / parts * dt
+            self._step(share)
+            gap = self.v - kept[1] - share * self._second
+            counts, left, parts = divide(left, parts, self._pace(gap) / FASTEST)
+            if not counts:
+                self.q, self.v = kept
+
+    def _pace(self, gap: Array) -> float:
+        """After `_step`, with its gap to the midpoint rule: L dt, 0 where nothing moves."""
+        mass = self._work.M
+        speed, change, off = (math.sqrt(max(0.0, float(x @ mass @ x))) for x in (self.v, self._last, gap))
+        size = speed + REACH * change
+        return float((6.0 * off / size) ** (1.0 / 3.0)) if size > 0.0 else 0.0
+
     def semi_implicit_step(self, dt: float) -> None:
         """Move on by a step of first order: v_I += dt v̇_I, q_I += dt v_I."""
         self._choose()
@@ -143,12 +166,16 @@ class ClosedFormMotion:
         own = self._own
         start = np.concatenate([self.q[own], self.v[own]])
         q, v, total = self.q, self.v, np.zeros(2 * len(own))
+        accelerations: list[Array] = []
         for reach, weight in ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (1.0, 1 / 6)):
             found = self.terms(q, v)
-            rate = np.concatenate([v[own], np.linalg.solve(found.mass, found.force)])
+            independent = np.linalg.solve(found.mass, found.force)
+            accelerations.append(found.motions @ independent + found.bias)
+            rate = np.concatenate([v[own], independent])
             total += weight * rate
             q, v = self._at(start + reach * dt * rate, q)
         self.q, self.v = self._at(start + dt * total, self.q)
+        self._second, self._last = accelerations[1], accelerations[3]
 
     def _at(self, independent: Array, near: Array) -> tuple[Array, Array]:
         own = self._own

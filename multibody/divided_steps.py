@@ -38,7 +38,7 @@ FASTEST = 0.025
 """L dt of a step that is short enough: over ten seconds its errors stay below 1e-6 of the energy."""
 MOST = 64
 """Parts of a step at most, so that it always ends soon."""
-_REACH = 0.05
+REACH = 0.05
 
 _STEP = void(PARAMETERS, TOPOLOGY, BUFFER, float64)
 
@@ -59,7 +59,7 @@ def _pace(t: Integers, w: Rows, dt: float) -> float:
     nv = t[NV]
     mass, second = matrix(t, w, M, nv), vector(t, w, SECOND)
     start, v, vdot = vector(t, w, START_V), vector(t, w, V), vector(t, w, VDOT)
-    size = _length(mass, v, vdot, 0.0) + _REACH * _length(mass, vdot, v, 0.0)
+    size = _length(mass, v, vdot, 0.0) + REACH * _length(mass, vdot, v, 0.0)
     for k in range(nv):
         second[k] = v[k] - start[k] - dt * second[k]
     gap: float = _length(mass, second, v, 0.0)
@@ -67,7 +67,7 @@ def _pace(t: Integers, w: Rows, dt: float) -> float:
 
 
 @part
-def _keep(t: Integers, w: Rows) -> None:
+def keep_step(t: Integers, w: Rows) -> None:
     """Before a step: what it changes besides q and v."""
     kept, ranking = vector(t, w, KEPT), vector(t, w, RANKING)
     copy(ranking, kept)
@@ -75,14 +75,30 @@ def _keep(t: Integers, w: Rows) -> None:
     kept[RANKING_SIZE + 2] = vector(t, w, LOSSES)[2]
 
 
-@part
-def _judge(t: Integers, w: Rows, left: float, parts: float, dt: float) -> tuple[float, float]:
-    """After a step over `left` / `parts` of dt: keep it or take it back; returns `left` and `parts` anew."""
+def divide(left: float, parts: float, pace: float) -> tuple[bool, float, float]:
+    """After a step over `left` / `parts` of the whole: whether it counts; `left` and `parts` of the next one.
+
+    pace: its L dt over `FASTEST`.
+    """
     share = left / parts
-    pace = _pace(t, w, share * dt) / FASTEST
     if not pace < MOST:  # nor where it is no number
         pace = 1.0 * MOST
     if pace > 1.0 and share > 1.0 / MOST:
+        return False, left, min(math.ceil(1.1 * pace * parts), math.ceil(left * MOST)) * 1.0
+    if parts > 1.0:
+        left -= share
+        return True, left, max(1.0, min(parts - 1.0, math.ceil(1.1 * pace * left / share)))
+    return True, 0.0, 1.0
+
+
+_divide = part(divide)
+
+
+@part
+def judge_step(t: Integers, w: Rows, left: float, parts: float, dt: float) -> tuple[float, float]:
+    """After a step over `left` / `parts` of dt: keep it or take it back; returns `left` and `parts` anew."""
+    counts, left, parts = _divide(left, parts, _pace(t, w, left / parts * dt) / FASTEST)
+    if not counts:
         kept, ranking = vector(t, w, KEPT), vector(t, w, RANKING)
         copy(vector(t, w, START_Q), vector(t, w, Q))
         copy(vector(t, w, START_V), vector(t, w, V))
@@ -90,11 +106,7 @@ def _judge(t: Integers, w: Rows, left: float, parts: float, dt: float) -> tuple[
             ranking[k] = kept[k]
         vector(t, w, CLOCK)[0], vector(t, w, DRIVEN_WORK)[0] = kept[RANKING_SIZE], kept[RANKING_SIZE + 1]
         vector(t, w, LOSSES)[2] = kept[RANKING_SIZE + 2]
-        return left, min(math.ceil(1.1 * pace * parts), math.ceil(left * MOST))
-    if parts > 1.0:
-        left -= share
-        return left, max(1.0, min(parts - 1.0, math.ceil(1.1 * pace * left / share)))
-    return 0.0, 1.0
+    return left, parts
 
 
 @kernel(_STEP)
@@ -102,9 +114,9 @@ def divided_rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
     """`rk4` in as many parts as the motion needs, dt in seconds."""
     left, parts = 1.0, 1.0
     while left > 0.0:
-        _keep(t, w)
+        keep_step(t, w)
         rk4(p, t, w, left / parts * dt)
-        left, parts = _judge(t, w, left, parts, dt)
+        left, parts = judge_step(t, w, left, parts, dt)
 
 
 @kernel(_STEP)
@@ -112,6 +124,6 @@ def divided_constrained_rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
     """`constrained_rk4` in as many parts as the motion needs, dt in seconds."""
     left, parts = 1.0, 1.0
     while left > 0.0:
-        _keep(t, w)
+        keep_step(t, w)
         constrained_rk4(p, t, w, left / parts * dt)
-        left, parts = _judge(t, w, left, parts, dt)
+        left, parts = judge_step(t, w, left, parts, dt)

@@ -28,6 +28,7 @@ from multibody.compiling import (
 )
 from multibody.constrained import constrained_terms, forces_of_constraint, free_forces, motion_in_basis
 from multibody.constrained_steps import constrained_rk4, constrained_semi_implicit, driving_power
+from multibody.divided_steps import judge_step, keep_step
 from multibody.kinematics import kinematics
 from multibody.layout import (
     BASIS,
@@ -45,13 +46,16 @@ from multibody.layout import (
     PHI_RATE,
     RANKING,
     ROW_SCALE,
+    SECOND,
     SHIFT,
+    START_Q,
     VDOT,
     A,
     B,
     Q,
     V,
 )
+from multibody.layout import START_V as BEGAN_V
 from multibody.model import Integers
 from multibody.partition import (
     COUNT,
@@ -170,6 +174,17 @@ def minimal_rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z
 
 
 @kernel(_STEP)
+def divided_minimal_rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows) -> bool:
+    """`minimal_rk4` in as many parts as the motion needs (divided_steps.py)."""
+    left, parts, own = 1.0, 1.0, True
+    while left > 0.0:
+        keep_step(t, w)
+        own = minimal_rk4(p, t, w, left / parts * dt, partition, z) and own
+        left, parts = judge_step(t, w, left, parts, dt)
+    return own
+
+
+@kernel(_STEP)
 def _rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows) -> bool:
     """The step, or False and the state as it was."""
     v, vdot, clock, n = vector(t, w, V), vector(t, w, VDOT), vector(t, w, CLOCK), t[NV]
@@ -193,6 +208,8 @@ def _rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows)
         good = good and minimal_acceleration(p, t, w, partition, z)
         if not good:
             break
+        if stage == 1:
+            copy(vdot, vector(t, w, SECOND))
         chart_rates(t, x, v, rate)
         weight = 1.0 / 3.0 if stage in (1, 2) else 1.0 / 6.0
         work += weight * dt * _driven(p, t, w)
@@ -268,6 +285,8 @@ def begin_minimal(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows) -
     fill(of_z(t, z, X), 0.0)
     copy(vector(t, w, Q), start_q(t, z))
     copy(vector(t, w, V), of_z(t, z, START_V))
+    copy(vector(t, w, Q), vector(t, w, START_Q))
+    copy(vector(t, w, V), vector(t, w, BEGAN_V))
     return True
 
 

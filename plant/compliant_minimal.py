@@ -13,11 +13,11 @@ from multibody.compiling import (
     int64,
     kernel,
 )
-from multibody.minimal import minimal_rk4, minimal_semi_implicit
+from multibody.minimal import divided_minimal_rk4, minimal_rk4, minimal_semi_implicit
 from multibody.model import Integers
 from multibody.touch_search import begin_parts, judge_part, next_part
 from multibody.vectors import Rows
-from plant.layout import SEMI_IMPLICIT
+from plant.layout import ADAPTIVE_RK4, SEMI_IMPLICIT
 from plant.offline_kernels import look, recorded
 
 
@@ -43,6 +43,8 @@ def compliant_minimal_steps(
                 break
             if method == SEMI_IMPLICIT:
                 minimal_semi_implicit(p, t, w, h, partition, z)
+            elif method == ADAPTIVE_RK4:
+                divided_minimal_rk4(p, t, w, h, partition, z)
             else:
                 minimal_rk4(p, t, w, h, partition, z)
             judge_part(p, t, w, dt, h)

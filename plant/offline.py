@@ -32,7 +32,14 @@ from plant.offline_outputs import (
 )
 from plant.offline_reactions import ReactionRecorder, Wanted, place_in_step
 from plant.offline_start import Start, begin, refuse_start
-from plant.offline_ways import FORMULATIONS, INTEGRATORS, Steps, integrator_of, steps_by
+from plant.offline_ways import (
+    FORMULATIONS,
+    INTEGRATORS,
+    Steps,
+    integrator_of,
+    steps_by,
+    tolerances_of,
+)
 from plant.simulator import SimulationDiverged
 from plant.switching import Switch, SwitchedAt, perform, refuse_switches, schedule
 
@@ -123,6 +130,8 @@ def simulate(
     track: Sequence[str] = (),
     reactions: bool | Wanted = False,
     switches: Sequence[Switch] = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> Motion:
     """Let the plant's mechanism move for `duration_s` from its initial state.
 
@@ -130,9 +139,10 @@ def simulate(
     demands it. initial: joint positions by name (rad or m) in place of the file's, under constraints the
     other joints follow; or a `Start`, with speeds, or with closures open. integrator: "adaptive_rk4", "rk4",
     "gauss" or "semi_implicit" (none: the file's, see `integrator_of`), or for reference "dop853" or "lsoda",
-    whose steps are their own and whose samples are dt apart. effort: one number per motor (N m or N), or
-    numbers and functions of time by motor, see `MotorEfforts`. every: keep each state after so many steps,
-    and always the last.
+    whose steps are their own and whose samples are dt apart, with rtol and atol as relative and absolute
+    tolerance of a step (rad, m, rad/s, m/s; none: those of a reference). effort: one number per motor (N m or
+    N), or numbers and functions of time by motor, see `MotorEfforts`. every: keep each state after so many
+    steps, and always the last.
     formulation: "projected", "udwadia_kalaba" or "lagrange" (of the constrained acceleration), "minimal" or
     "taylor" (with steps of its own). stabilisation: "projection" of position and velocity after each step,
     "baumgarte" (with the file's α and β, else 100 and 2500) or "none". track: points whose motion is
@@ -143,11 +153,12 @@ def simulate(
     or a constraint that cannot be switched on, SimulationDiverged when the state leaves the finite numbers.
     """
     dt = machine.plant.period_s / machine.plant.substeps if dt_s is None else dt_s
-    method = integrator_of(machine, formulation) if integrator is None else integrator
+    _known("formulation", formulation, FORMULATIONS)
+    method = integrator_of(machine, formulation, integrator)
     wanted = reactions if isinstance(reactions, Wanted) else Wanted(reactions)
     start = initial if isinstance(initial, Start) else Start(initial or {})
     _check(duration_s, dt, method, every)
-    _known("formulation", formulation, FORMULATIONS)
+    tolerances = tolerances_of(method, rtol, atol)
     _known("stabilisation", stabilisation, STABILISATIONS)
     refuse_start(machine, start, formulation)
     refuse_switches(switches, formulation)
@@ -165,7 +176,7 @@ def simulate(
     if formulation == "lagrange":
         _check_independence(machine, work)
     switcher = _Switcher(machine, work, figures, schedule(mechanism, switches, dt, times.whole))
-    steps_of = steps_by(machine, work, formulation, method, stabilisation, bool(switches), place)
+    steps_of = steps_by(machine, work, formulation, method, stabilisation, bool(switches), tolerances, place)
     switcher.restarts(steps_of, formulation == "lagrange")
     own_reactions = hasattr(steps_of, "reactions")
     recorder = None

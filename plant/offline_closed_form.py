@@ -10,7 +10,7 @@ from multibody.closed_forms import CLOSED_FORMS
 from multibody.mechanism import Mechanism
 from multibody.model import Integers
 from multibody.workspace import Workspace
-from plant.layout import SEMI_IMPLICIT
+from plant.layout import ADAPTIVE_RK4, SEMI_IMPLICIT
 from plant.offline_kernels import look
 
 Floats = NDArray[np.float64]
@@ -43,6 +43,8 @@ class ClosedFormSteps:
         for done in range(count):
             if method == SEMI_IMPLICIT:
                 motion.semi_implicit_step(dt)
+            elif method == ADAPTIVE_RK4:
+                motion.divided_step(dt)
             else:
                 motion.step(dt)
             work.q[:], work.v[:], work.clock[0] = motion.q, motion.v, work.clock[0] + dt

@@ -16,12 +16,12 @@ from multibody.compiling import (
     int64,
     kernel,
 )
-from multibody.minimal import minimal_rk4, minimal_semi_implicit
+from multibody.minimal import divided_minimal_rk4, minimal_rk4, minimal_semi_implicit
 from multibody.model import Integers
 from multibody.partition import COUNT, LISTS, SWITCHES, UNDECIDED, partition_size, scratch_size
 from multibody.vectors import Rows
 from multibody.workspace import Workspace, touches
-from plant.layout import SEMI_IMPLICIT
+from plant.layout import ADAPTIVE_RK4, SEMI_IMPLICIT
 from plant.offline_kernels import look, recorded
 
 Floats = NDArray[np.float64]
@@ -44,6 +44,8 @@ def minimal_steps(
     for step in range(count):
         if method == SEMI_IMPLICIT:
             minimal_semi_implicit(p, t, w, dt, partition, z)
+        elif method == ADAPTIVE_RK4:
+            divided_minimal_rk4(p, t, w, dt, partition, z)
         else:
             minimal_rk4(p, t, w, dt, partition, z)
         if not recorded(t, w, rows[step]):

@@ -1,10 +1,14 @@
 """Reference integration with adaptive steps, by scipy: DOP853 and LSODA with tight tolerances.
 
-dt is the distance of samples, not the step. Under constraints each sample is brought back onto the manifold
-(where projection is asked for) and integration begins anew from there. Where a stop or contact begins or
-ceases to press, the time is found on the method's own interpolation, and integration begins anew there too;
-until then what presses is held, as in compliant_steps.py. The methods assume a smooth right side: friction
-that changes sign within a step, or a pose where branches meet, costs them many steps.
+dt is the distance of samples, not the step: samples are taken from the method's own interpolation. Under
+constraints (where projection is asked for) each sample is brought back onto the manifold. The integration
+itself continues until its state is off the manifold by more than `APART` allows, and then restarts from the
+projected state. Neither short samples nor constraints shorten the steps.
+
+Where a stop or contact begins or ceases to press, the time is found on the method's own interpolation, and
+the integration restarts there and at each sample; until then what presses is held, as in
+compliant_steps.py. The methods assume a smooth right side: friction that changes sign within a step, or a
+pose where branches meet, costs them many steps.
 """
 
 from __future__ import annotations
@@ -19,16 +23,22 @@ from multibody.compliant_forces import compliant_forces
 from multibody.dynamics import dynamics, forward_dynamics
 from multibody.formulations import constrained_forward_dynamics
 from multibody.kinematics import kinematics
+from multibody.layout import N_ROWS, PHI, PHI_RATE, ROW_SCALE
 from multibody.model import Integers
 from multibody.projection import onto_manifold
 from multibody.rotations import coordinate_rates, normalise
+from multibody.rows import constraint_rows
 from multibody.touch_search import MOST_PARTS, beyond_touch
+from multibody.views import vector
 from multibody.workspace import Workspace, touches
 from plant.offline_kernels import look
 
 Floats = NDArray[np.float64]
-RELATIVE, ABSOLUTE = 1e-11, 1e-13
-"""Tolerances of one step: relative, and absolute in rad, m, rad/s and m/s."""
+APART, LEAST_APART = 10.0, 1e-13
+"""Largest scaled residual of position (typical lengths or rad) and per second before a restart, in relative
+tolerances and at least."""
+SCIPY_LEAST = 100.0 * float(np.finfo(np.float64).eps)
+"""Least relative tolerance that scipy's constructors accept."""
 _LOOKS = 8
 """Times within a step of the method at which the sides are looked at."""
 _HALVINGS = 50
@@ -50,6 +60,18 @@ def _beyond(p: Floats, t: Integers, w: Floats) -> float:
     return beyond
 
 
+@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER))
+def _apart(p: Floats, t: Integers, w: Floats) -> float:
+    """Largest scaled residual of position or velocity."""
+    kinematics(p, t, w)
+    constraint_rows(p, t, w)
+    phi, phi_rate, rows = vector(t, w, PHI), vector(t, w, PHI_RATE), vector(t, p, ROW_SCALE)
+    worst = 0.0
+    for i in range(t[N_ROWS]):
+        worst = max(worst, abs(rows[i] * phi[i]), abs(rows[i] * phi_rate[i]))
+    return worst
+
+
 @kernel(void(TOPOLOGY, VECTOR))
 def _normalise(t: Integers, q: Floats) -> None:
     normalise(t, q)
@@ -61,16 +83,36 @@ class AdaptiveSteps:
     switches: int | None = None
     stopped: str = ""
 
-    def __init__(self, work: Workspace, method: str) -> None:
-        """Take the state from `work`, whose formulation and corrections hold here too."""
+    def __init__(self, work: Workspace, method: str, relative: float, absolute: float) -> None:
+        """Take state, formulation and corrections from `work`; relative and absolute tolerance of a step."""
         self._work, self._method, self._first = work, method, 0.0
+        self._relative, self._absolute = relative, absolute
         self._run = constrained_forward_dynamics if len(work.phi) else forward_dynamics
         self._rates = np.zeros(len(work.q))
         self._touches = touches(work)
 
-    def _put(self, time_s: float, state: Floats) -> None:
+    def _put(self, time_s: float, state: Floats, *, accounts: bool = False) -> None:
         work, nq, nv = self._work, len(self._work.q), len(self._work.v)
         work.q[:], work.v[:], work.clock[0] = state[:nq], state[nq : nq + nv], time_s
+        if accounts:
+            work.driven_work[0], work.losses[2] = state[-2:]
+            _normalise(work.topology, work.q)
+
+    def _solver(self, end_s: float) -> Any:
+        """A solver from the workspace's state to a time."""
+        import scipy.integrate
+
+        work = self._work
+        options = {"rtol": max(self._relative, SCIPY_LEAST), "atol": self._absolute}
+        begin_s = float(work.clock[0])
+        if 0.0 < self._first < end_s - begin_s:
+            options["first_step"] = self._first
+        kind = scipy.integrate.DOP853 if self._method == "dop853" else scipy.integrate.LSODA
+        begin = np.concatenate([work.q, work.v, work.driven_work, [work.losses[2]]])
+        solver: Any = kind(self._right_side, begin_s, begin, end_s, **options)
+        if self._method == "dop853":  # its estimate of the error holds below what scipy accepts
+            solver.rtol = self._relative
+        return solver
 
     def _right_side(self, time_s: float, state: Floats) -> Floats:
         """Rates of q, v, the work of constraints that move with time, and of what is lost."""
@@ -83,9 +125,9 @@ class AdaptiveSteps:
 
     def __call__(
         self,
-        p: Floats,
-        t: Integers,
-        w: Floats,
+        p: Floats,  # noqa: ARG002  those of the workspace
+        t: Integers,  # noqa: ARG002
+        w: Floats,  # noqa: ARG002
         method: int,  # noqa: ARG002  of fixed steps
         dt: float,
         count: int,
@@ -93,15 +135,58 @@ class AdaptiveSteps:
         figures: Floats,
     ) -> int:
         """Advance by `count` samples dt apart; returns how many were reached."""
+        if not self._touches:
+            return self._samples(dt, count, rows, figures)
         work = self._work
         for sample in range(count):
             if not self._reach(work.clock[0] + dt):
                 return sample
-            if len(work.phi) and work.choice[1] != 0.0:
-                onto_manifold(p, t, w)
-            rows[sample] = np.concatenate([work.q, work.v])
-            look(p, t, w, dt, figures)
+            self._record(dt, rows[sample], figures)
         return count
+
+    @property
+    def _projects(self) -> bool:
+        return bool(len(self._work.phi)) and self._work.choice[1] != 0.0
+
+    def _record(self, dt: float, row: Floats, figures: Floats) -> None:
+        """Write the workspace's state, brought back onto the manifold, as a sample."""
+        work = self._work
+        if self._projects:
+            onto_manifold(*work.arguments)
+        row[:] = np.concatenate([work.q, work.v])
+        look(*work.arguments, dt, figures)
+
+    def _samples(self, dt: float, count: int, rows: Floats, figures: Floats) -> int:
+        """Samples of a motion that touches nothing; returns how many were reached."""
+        begin_s = float(self._work.clock[0])
+        end_s, done = begin_s + count * dt, 0
+        solver = self._solver(end_s)
+        while done < count:
+            solver.step()
+            if solver.status == "failed" or not np.isfinite(solver.y).all():
+                return done
+            if solver.status == "running" and self._method == "dop853":
+                self._first = float(solver.step_size)
+            along = solver.dense_output() if solver.t > begin_s + (done + 1) * dt else None
+            while done < count and (begin_s + (done + 1) * dt <= solver.t or solver.status == "finished"):
+                ends = done + 1 == count
+                time_s = end_s if ends else begin_s + (done + 1) * dt
+                self._put(time_s, solver.y if ends or along is None else along(time_s), accounts=True)
+                self._record(dt, rows[done], figures)
+                done += 1
+            solver = self._back_to_manifold(solver, end_s)
+        return count
+
+    def _back_to_manifold(self, solver: Any, end_s: float) -> Any:
+        """This solver, or a new one from the manifold where its state is too far off."""
+        work = self._work
+        if not self._projects or solver.status != "running":
+            return solver
+        self._put(solver.t, solver.y, accounts=True)
+        if _apart(*work.arguments) <= max(LEAST_APART, APART * self._relative):
+            return solver
+        onto_manifold(*work.arguments)
+        return self._solver(end_s)
 
     def _reach(self, end_s: float) -> bool:
         """Integrate to a time; returns whether it was reached."""
@@ -109,26 +194,18 @@ class AdaptiveSteps:
         least = _SHORTEST * (end_s - float(work.clock[0]))
         while work.clock[0] < end_s:
             pieces += 1
-            if not self._piece(end_s, least, looks=self._touches and pieces < MOST_PARTS):
+            if not self._piece(end_s, least, looks=pieces < MOST_PARTS):
                 return False
         return True
 
     def _piece(self, end_s: float, least: float, *, looks: bool) -> bool:
         """Integrate to a time or, where it `looks`, to the next change of touch; returns whether it went."""
-        import scipy.integrate
-
         work = self._work
         begin_s = float(work.clock[0])
-        if self._touches:
-            dynamics(*work.arguments)
+        dynamics(*work.arguments)
         waiting = float(work.losses[3])
         work.held[0] = float(looks)
-        options: dict[str, Any] = {"rtol": RELATIVE, "atol": ABSOLUTE}
-        if 0.0 < self._first < end_s - begin_s:
-            options["first_step"] = self._first
-        kind = scipy.integrate.DOP853 if self._method == "dop853" else scipy.integrate.LSODA
-        begin = np.concatenate([work.q, work.v, work.driven_work, [work.losses[2]]])
-        solver, reached = kind(self._right_side, begin_s, begin, end_s, **options), None
+        solver, reached = self._solver(end_s), None
         while solver.status == "running" and reached is None:
             solver.step()
             if not np.isfinite(solver.y).all():
@@ -140,9 +217,7 @@ class AdaptiveSteps:
         if solver.status == "failed":
             return False
         time_s, state = (solver.t, solver.y) if reached is None else reached
-        self._put(time_s, state)
-        work.driven_work[0], work.losses[2] = state[-2:]
-        _normalise(work.topology, work.q)
+        self._put(time_s, state, accounts=True)
         if looks:
             _beyond(*work.arguments)
             work.losses[2] += waiting - work.losses[3]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Final, Protocol
 
@@ -20,6 +21,14 @@ Floats = NDArray[np.float64]
 OWN_STEPS: Final = ("minimal", "taylor")
 FORMULATIONS: Final = (*formulations.FORMULATIONS, *OWN_STEPS)
 ADAPTIVE: Final = ("dop853", "lsoda")
+MINIMAL: Final = tuple(name for name in METHODS if name != "gauss")
+"""Integrators that make the steps of `minimal`."""
+REFERENCE: Final = {"dop853": (1e-15, 1e-17), "lsoda": (3e-14, 1e-15)}
+"""Tolerances of a step without others: relative, and absolute in rad, m, rad/s and m/s."""
+LEAST_RELATIVE: Final = {"dop853": 1e-16, "lsoda": 100.0 * float(np.finfo(np.float64).eps)}
+"""Least relative tolerances: round-off, and what LSODA accepts."""
+Tolerances = tuple[float, float]
+"""Relative and absolute tolerance of a step of an adaptive integrator."""
 INTEGRATORS: Final = (*METHODS, *ADAPTIVE)
 
 
@@ -78,10 +87,40 @@ class KernelSteps:
         return int(self._run(p, t, w, method, dt, count, rows, figures))
 
 
-def integrator_of(machine: Machine, formulation: str) -> str:
-    """The file's integrator, or adaptive_rk4 where the formulation's own steps cannot be made by it."""
+def integrator_of(machine: Machine, formulation: str, asked: str | None) -> str:
+    """The integrator asked for, else the file's, or adaptive_rk4 where the formulation cannot use that.
+
+    Raises ValueError where one is asked for and the formulation takes none.
+    """
+    if asked is not None and formulation == "taylor":
+        raise ValueError(
+            f"taylor has steps of its own, which no integrator makes: leave {asked} out, or take formulation "
+            "projected"
+        )
+    if asked is not None:
+        return asked
     own = formulation in OWN_STEPS and machine.plant.integrator == "gauss"
     return "adaptive_rk4" if own else machine.plant.integrator
+
+
+def tolerances_of(method: str, relative: float | None, absolute: float | None) -> Tolerances:
+    """The tolerances asked for, else those of a reference. Raises ValueError where they cannot hold."""
+    if method not in ADAPTIVE:
+        if relative is not None or absolute is not None:
+            raise ValueError(
+                f"{method} takes fixed steps and no tolerance: give a shorter step (dt), or take integrator "
+                f"{' or '.join(ADAPTIVE)}"
+            )
+        return 0.0, 0.0
+    usual, least = REFERENCE[method], LEAST_RELATIVE[method]
+    found = usual[0] if relative is None else relative, usual[1] if absolute is None else absolute
+    if not least <= found[0] < 1.0:
+        raise ValueError(
+            f"the relative tolerance of {method} must lie between {least:.2g} and 1, not {found[0]}"
+        )
+    if not 0.0 < found[1] < math.inf:
+        raise ValueError(f"the absolute tolerance must be positive and finite, not {found[1]}")
+    return found
 
 
 def steps_by(
@@ -91,6 +130,7 @@ def steps_by(
     method: str,
     stabilisation: str,
     switched: bool,
+    tolerances: Tolerances,
     reactions_at: float = 0.5,
 ) -> Steps:
     """The steps that these names ask for, from a workspace that holds the start.
@@ -99,13 +139,12 @@ def steps_by(
     `taylor` takes its reactions. Raises ValueError where they do not go together,
     and for machines that `taylor` cannot take.
     """
-    own = formulation in OWN_STEPS
-    if own and stabilisation == "baumgarte":
+    if formulation in OWN_STEPS and stabilisation == "baumgarte":
         raise ValueError(f"{formulation} has no stabilisation by Baumgarte: take projection (or none)")
-    if own and method in (*ADAPTIVE, "gauss"):
+    if formulation == "minimal" and method not in MINIMAL:
         raise ValueError(
-            f"{formulation} has steps of its own, so that {method} cannot make them: take integrator "
-            f"{' or '.join(name for name in METHODS if name != 'gauss')}, or formulation projected"
+            f"minimal has steps of its own, which {method} cannot make: take integrator "
+            f"{' or '.join(MINIMAL)}, or formulation projected"
         )
     if formulation == "taylor":
         from plant.offline_taylor import TaylorSteps
@@ -114,7 +153,7 @@ def steps_by(
     if method in ADAPTIVE:
         from plant.offline_reference import AdaptiveSteps
 
-        return AdaptiveSteps(work, method)
+        return AdaptiveSteps(work, method, *tolerances)
     if formulation == "minimal" and machine.closed_form and not switched and not touches(work):
         from plant.offline_closed_form import ClosedFormSteps
 

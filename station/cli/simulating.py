@@ -50,6 +50,8 @@ class Simulation:
     reactions: bool = False
     constraint_efforts: bool = False
     reactions_at: str | None = None
+    rtol: float | None = None
+    atol: float | None = None
 
     def run(self, machine: Machine) -> Motion:
         """Simulate a machine. Raises Misuse for what cannot be done, MachineError for unknown assignments."""
@@ -72,6 +74,8 @@ class Simulation:
                 self.track,
                 Wanted(self.reactions, self.constraint_efforts, self.reactions_at),
                 [parse_switch(text) for text in self.switches],
+                self.rtol,
+                self.atol,
             )
         except (ValueError, SimulationDiverged) as error:
             raise Misuse(str(error)) from None
@@ -146,7 +150,7 @@ def simulate(
         IntegratorChoice | None,
         typer.Option(
             help="Fixed steps: rk4, gauss, semi_implicit; divided where motion is fast: adaptive_rk4. For "
-            "reference, with tolerance 1e-11: dop853, lsoda. None: the file's."
+            "reference: dop853, lsoda. None: the file's."
         ),
     ] = None,
     track: Annotated[
@@ -162,6 +166,16 @@ def simulate(
     reactions_at: Annotated[
         PlaceChoice | None,
         typer.Option(help="Where in a step reactions are taken. None: begin; taylor: middle."),
+    ] = None,
+    rtol: Annotated[
+        float | None,
+        typer.Option(metavar="R", help="Relative tolerance of a step; none: dop853 1e-15, lsoda 3e-14."),
+    ] = None,
+    atol: Annotated[
+        float | None,
+        typer.Option(
+            metavar="A", help="Absolute tolerance, rad, m, per second; none: dop853 1e-17, lsoda 1e-15."
+        ),
     ] = None,
     plant_set: Annotated[
         Texts, typer.Option("--plant-set", metavar="KEY=VALUE", help="upper_arm.mass_kg=+20%.")
@@ -197,6 +211,8 @@ def simulate(
         reactions,
         constraint_efforts,
         reactions_at.value if reactions_at else None,
+        rtol,
+        atol,
     ).run(machine)
     if out is not None:
         try:
