@@ -35,6 +35,8 @@ from multibody.layout import (
     RIGHT_SIDE,
     ROW_SCALE,
     SHIFT,
+    STICKING,
+    STUCK_COUNT,
     VDOT,
     B,
     H,
@@ -45,6 +47,7 @@ from multibody.model import Integers
 from multibody.rank import admitted, factor, factor_again, factor_rows, particular, scaled_right_side
 from multibody.reflections import exchange, forward_substitute, reflect_back
 from multibody.rows import constraint_rows
+from multibody.sticking import hold_stuck, sticking_forces
 from multibody.vectors import Rows
 from multibody.views import block, fill, matrix, vector
 
@@ -79,11 +82,15 @@ def motion_terms(p: Rows, t: Integers, w: Rows) -> None:
 def least_motion(p: Rows, t: Integers, w: Rows, r: Rows, x: Rows) -> None:
     """After `factor`, with `RIGHT_SIDE` = scaled b: the x (nv) with A x = b and Λ' M x = Λ' r.
 
-    Leaves the basis in `BASIS`. For r = 0 it is the x with A x = b that is shortest in the mass metric.
+    Stuck velocities are left out of x. Leaves the basis in `BASIS`. For r = 0 it is the x with A x = b that
+    is shortest in the mass metric.
     """
     particular(p, t, w, vector(t, w, RIGHT_SIDE), x)
     admitted(p, t, w)
-    motion_in_basis(t, w, t[NV] - int(vector(t, w, RANKING)[RANK]), r, x)
+    free = t[NV] - int(vector(t, w, RANKING)[RANK])
+    if vector(t, w, STUCK_COUNT)[0] > 0.0:
+        free = hold_stuck(p, t, w, free, x)
+    motion_in_basis(t, w, free, r, x)
 
 
 @part
@@ -135,7 +142,7 @@ def free_forces(t: Integers, w: Rows, r: Rows) -> None:
 
 @kernel(ON_MECHANISM)
 def forces_of_constraint(p: Rows, t: Integers, w: Rows) -> None:
-    """After v̇ is known: Fc = M v̇ - r, and the shortest multipliers with A'λ = Fc."""
+    """After v̇ is known: Fc = M v̇ - r - (what holds stuck velocities), and the shortest λ with A'λ = Fc."""
     nv = t[NV]
     mass, vdot, force, r = (
         matrix(t, w, M, nv),
@@ -148,6 +155,11 @@ def forces_of_constraint(p: Rows, t: Integers, w: Rows) -> None:
         force[i] = -r[i]
         for k in range(nv):
             force[i] += mass[i, k] * vdot[k]
+    if vector(t, w, STUCK_COUNT)[0] > 0.0:
+        sticking_forces(p, t, w)
+        sticking = vector(t, w, STICKING)
+        for k in range(nv):
+            force[k] -= sticking[k]
     if vector(t, w, RANKING)[REPLACED] > 0.0:
         factor_again(p, t, w)
     multipliers_of(p, t, w)

@@ -22,6 +22,7 @@ from multibody.layout import (
     COMPOSITE_SECOND,
     COULOMB,
     COULOMB_SPEED,
+    DAMPERS,
     EFFORT,
     ENERGY,
     FACTOR,
@@ -41,6 +42,8 @@ from multibody.layout import (
     REFERENCE,
     SCREW_ANGULAR,
     SCREW_LINEAR,
+    SLIPPING,
+    STUCK_COUNT,
     TOUCHING,
     VDOT,
     VISCOUS,
@@ -50,6 +53,7 @@ from multibody.layout import (
 )
 from multibody.linear import cholesky, cholesky_solve
 from multibody.model import Integers
+from multibody.sticking import accelerate_others
 from multibody.vectors import (
     Rows,
     Vector,
@@ -150,11 +154,14 @@ def dynamics(p: Rows, t: Integers, w: Rows) -> None:
     v, friction = vector(t, w, V), vector(t, w, FRICTION)
     armature, viscous = vector(t, p, ARMATURE), vector(t, p, VISCOUS)
     coulomb, coulomb_speed = vector(t, p, COULOMB), vector(t, p, COULOMB_SPEED)
+    dampers, slipping = vector(t, w, DAMPERS), vector(t, w, SLIPPING)
     losses = vector(t, w, LOSSES)
     losses[0] = losses[1] = 0.0
     for k in range(t[NV]):
         mass_matrix[k, k] += armature[k]
-        friction[k] = -viscous[k] * v[k]
+        friction[k] = -(viscous[k] + dampers[k]) * v[k]
+        if slipping[k] != 0.0:
+            friction[k] += slipping[k]
         if coulomb[k] != 0.0:
             friction[k] -= coulomb[k] * math.tanh(v[k] / coulomb_speed[k])
         losses[0] -= friction[k] * v[k]
@@ -164,12 +171,18 @@ def dynamics(p: Rows, t: Integers, w: Rows) -> None:
 
 @kernel(ON_MECHANISM)
 def forward_dynamics(p: Rows, t: Integers, w: Rows) -> None:
-    """`dynamics`, then v̇ = M⁻¹ (effort + friction + compliant - h); NaN where M is singular."""
+    """`dynamics`, then v̇ = M⁻¹ (effort + friction + compliant - h); NaN where M is singular.
+
+    Stuck velocities are held (sticking.py).
+    """
     dynamics(p, t, w)
     effort, friction, h = vector(t, w, EFFORT), vector(t, w, FRICTION), vector(t, w, H)
     compliant, vdot, factor = vector(t, w, COMPLIANT), vector(t, w, VDOT), matrix(t, w, FACTOR, t[NV])
     for k in range(t[NV]):
         vdot[k] = effort[k] + friction[k] + compliant[k] - h[k]
+    if vector(t, w, STUCK_COUNT)[0] > 0.0:
+        accelerate_others(p, t, w)
+        return
     cholesky(matrix(t, w, M, t[NV]), factor)
     cholesky_solve(factor, vdot)
 

@@ -214,7 +214,8 @@ def next_part(p: Rows, t: Integers, w: Rows, dt: float) -> float:
     search, held = vector(t, w, SEARCH), vector(t, w, HELD)
     if search[PHASE] != _GO:
         _restore(t, w)
-        found: float = search[HIGH] if search[PHASE] == _END else _trial(search)
+        margin = 0.1 * _FOUND * search[PART]
+        found: float = search[HIGH] if search[PHASE] == _END else trial_length(search, margin)
         return found
     held[0] = 0.0
     rest: float = search[REST]
@@ -231,11 +232,11 @@ def next_part(p: Rows, t: Integers, w: Rows, dt: float) -> float:
 
 
 @part
-def _trial(search: Rows) -> float:
+def trial_length(search: Rows, margin: float) -> float:
+    """Next length to try, between LOW and HIGH and at least `margin` away from both."""
     low, high, before, after = search[LOW], search[HIGH], search[BEFORE], search[AFTER]
     trial: float = 0.5 * (low + high)
     if before < 0.0:
-        margin = 0.1 * _FOUND * search[PART]
         trial = min(max(low - before * (high - low) / (after - before), low + margin), high - margin)
     return trial
 
@@ -251,7 +252,7 @@ def judge_part(p: Rows, t: Integers, w: Rows, dt: float, h: float) -> None:
     if not math.isfinite(beyond):
         search[REST], search[PHASE] = 0.0, _GO
     elif phase == _SEEK:
-        _narrow(search, beyond, h)
+        narrow(search, beyond, h)
         _end_search(search, dt)
     elif phase == _GO and beyond > 0.0 and search[PARTS] < MOST_PARTS and h > _SHORTEST * dt:
         search[PART] = search[HIGH] = h
@@ -267,7 +268,7 @@ def judge_part(p: Rows, t: Integers, w: Rows, dt: float, h: float) -> None:
 
 
 @part
-def _narrow(search: Rows, beyond: float, h: float) -> None:
+def narrow(search: Rows, beyond: float, h: float) -> None:
     """Take a trial of length h into account."""
     done = abs(search[TRIALS]) + 1.0
     if beyond > 0.0:

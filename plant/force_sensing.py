@@ -89,13 +89,13 @@ class ForceSensing:
 
             self._cells = LoadCells(machine, bearing)
 
-    def look(self, plant: PlantArrays, mode: int) -> None:
-        """Samples the sensors at the plant's state; `mode`: what acted in the last period."""
+    def look(self, plant: PlantArrays) -> None:
+        """Samples the sensors at the plant's state."""
         measured = self.measured
         if self._touch is not None:
             self._touch.look(plant, measured)
         if self._cells is not None:
-            self._cells.look(plant, mode, measured)
+            self._cells.look(plant, measured)
         if np.any(self._noise):
             self._generator.standard_normal(out=self._drawn)
             measured += self._noise * self._drawn

@@ -5,9 +5,16 @@ from multibody.gauss_steps import constrained_gauss, gauss
 from multibody.layout import N_ROWS
 from multibody.model import Integers
 from multibody.vectors import Rows
-from plant.constrained_stepping import resist_constrained
-from plant.layout import BRAKE, DAMP, SUBSTEPS
-from plant.stepping import look_back, resist, take_up
+from plant.layout import SUBSTEPS
+from plant.resistance import (
+    begin_resisted,
+    judge_resisted,
+    judge_resisted_constrained,
+    next_resisted,
+    next_resisted_constrained,
+    resists,
+)
+from plant.stepping import look_back, take_up
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
@@ -15,14 +22,25 @@ def advance_gauss(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int
     """One period with what is latched, as `plant.stepping.advance`."""
     dt, constrained = take_up(t, w, s, b, mode), t[N_ROWS] > 0
     for _ in range(s[SUBSTEPS]):
-        if mode in (BRAKE, DAMP):
+        resisted = resists(s, b, mode)
+        begin_resisted(s, b, dt)
+        h = dt
+        while True:
+            if resisted and constrained:
+                h = next_resisted_constrained(p, t, w, s, b, mode)
+            elif resisted:
+                h = next_resisted(p, t, w, s, b, mode)
+            if h == 0.0:
+                break
             if constrained:
-                resist_constrained(p, t, w, s, b, mode, dt)
+                constrained_gauss(p, t, w, h)
             else:
-                resist(p, t, w, s, b, mode, dt)
-        elif constrained:
-            constrained_gauss(p, t, w, dt)
-        else:
-            gauss(p, t, w, dt)
+                gauss(p, t, w, h)
+            if resisted and constrained:
+                judge_resisted_constrained(p, t, w, s, b, h)
+            elif resisted:
+                judge_resisted(p, t, w, s, b, h)
+            else:
+                h = 0.0
     fastest: float = look_back(t, w, s, b, mode, dt)
     return fastest

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from multibody.layout import N_ROWS
+from multibody.layout import N_ROWS, RANKING_SIZE, SEARCH_SIZE
 
 if TYPE_CHECKING:
     from machine import Machine
@@ -36,7 +36,7 @@ def _field() -> int:
 
 
 PERIOD = _field()  # 1, seconds
-LAST_STEP = _field()  # 1, seconds: the last part of the last period, over which `IMPULSE` acted
+LAST_STEP = _field()  # 1, seconds: the step of the last period, 0 before its end
 MAX_EFFORT = _field()  # per motor
 BRAKE_EFFORT = _field()  # per motor, friction of the brake
 DAMPING = _field()  # per motor, effort per speed under the action "damp"
@@ -58,6 +58,15 @@ BOUND = _field()  # n, N m s or N s
 IMPULSE = _field()  # n
 STICKS = _field()  # n
 TRIAL = _field()  # n, scratch
+STATUS = _field()  # n, of each brake or damper (resistance.py)
+SIGN = _field()  # n, of the speed against which it acts
+CONSTANT = _field()  # n, force of a brake that slips or of a damper at its limit
+COEFFICIENT = _field()  # n, of a damper below its limit
+HOLDS = _field()  # n, 1 for a brake that sticks
+LOAD = _field()  # n, what a brake that sticks bore when last looked at, over what it can bear
+SPEED = _field()  # n, size of the speeds of a part, by which its end is judged
+RESUME = _field()  # state at the beginning of a part
+PROGRESS = _field()  # how far a step in parts has come (resistance.py)
 
 RESOLUTION = _field()  # per sensor, 0: ideal
 NOISE_Q = _field()  # per sensor, standard deviations
@@ -92,6 +101,8 @@ def lay_out(machine: Machine) -> tuple[Integers, Floats]:
         RESPONSE: motors * nv,
         DRAWN: 2 * sensors,
         SCRATCH: scratch,
+        RESUME: machine.plant_mechanism.nq + nv + 4 + RANKING_SIZE,
+        PROGRESS: SEARCH_SIZE + 2,
     }
     squares = {DELASSUS: motors**2, FACTOR: motors**2}
     per_sensor = dict.fromkeys((RESOLUTION, NOISE_Q, NOISE_V, HAS_VELOCITY, MEASURED_Q, MEASURED_V), sensors)

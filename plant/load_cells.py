@@ -1,8 +1,8 @@
 """Sensors of what constraints bear: the multipliers of the constrained machine at the end of a period.
 
-They tell of the efforts that acted in the period that has ended, as the `effort` of the same state does; a
-brake that sticks acts with the impulse of the period's last step over its length. What closures bear is not
-determined where rows depend on others; then it is the shortest multipliers, as the model has them too.
+They tell of the efforts that acted in the period that has ended, as the `effort` of the same state does.
+Brakes and damping motors act as they did at its end. Where rows depend on others, what closures bear is not
+determined: then it is the shortest multipliers, as in the model.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from numpy.typing import NDArray
 
 from machine import Machine
 from machine.force_sensors import ForceSensor
-from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, VECTOR, int64, kernel, void
+from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, VECTOR, kernel, void
 from multibody.formulations import constrained_forward_dynamics
-from multibody.layout import EFFORT, MULTIPLIERS
-from multibody.views import table, vector
-from plant.layout import BRAKE, DAMP, IMPULSE, LAST_STEP, MOTOR_AT, MOTORS, PlantArrays
+from multibody.layout import MULTIPLIERS
+from multibody.views import vector
+from plant.layout import LAST_STEP, PlantArrays
+from plant.resistance import apply
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64, INTEGERS, INTEGERS, VECTOR))
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, INTEGERS, INTEGERS, VECTOR))
 def sense_loads(
-    p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int,
+    p: Floats, t: Integers, w: Floats, s: Integers, b: Floats,
     row: Integers, place: Integers, measured: Floats,
 ) -> None:  # fmt: skip
     """measured[place[i]] becomes the multiplier of row[i]. w: the plant's workspace or a copy; it changes.
@@ -38,10 +39,7 @@ def sense_loads(
         for i in range(len(row)):
             measured[place[i]] = 0.0
         return
-    effort, at, impulse = vector(t, w, EFFORT), table(s, MOTOR_AT, 1), vector(s, b, IMPULSE)
-    if mode in (BRAKE, DAMP):
-        for i in range(s[MOTORS]):
-            effort[at[i, 0]] += impulse[i] / last
+    apply(t, w, s, b)
     constrained_forward_dynamics(p, t, w)
     multipliers = vector(t, w, MULTIPLIERS)
     for i in range(len(row)):
@@ -58,8 +56,8 @@ class LoadCells:
         )
         self._buffer = machine.plant_mechanism.workspace().buffer
 
-    def look(self, plant: PlantArrays, mode: int, measured: Floats) -> None:
+    def look(self, plant: PlantArrays, measured: Floats) -> None:
         """Writes what they measure of the plant's state, which stays as it is."""
         p, t, w, s, b = plant
         np.copyto(self._buffer, w)
-        sense_loads(p, t, self._buffer, s, b, mode, self._row, self._place, measured)
+        sense_loads(p, t, self._buffer, s, b, self._row, self._place, measured)

@@ -136,7 +136,7 @@ class Simulator:
                 raise SimulationDiverged(self._diverged())
             self.fastest = fastest
             if self._force_sensing is not None:
-                self._force_sensing.look(self._arguments, self.mode)
+                self._force_sensing.look(self._arguments)
 
     def sense(self) -> None:
         """Nothing is left to do: the sensors were sampled when the period ended."""
@@ -220,7 +220,7 @@ class Simulator:
         _, t, w, s, b = self._arguments
         measure(t, w, s, b)
         if self._force_sensing is not None:
-            self._force_sensing.look(self._arguments, self.mode)
+            self._force_sensing.look(self._arguments)
 
     def _diverged(self) -> str:
         names: Sequence[str] = self.machine.plant_mechanism.joint_names

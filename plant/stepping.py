@@ -1,9 +1,8 @@
 """One period of the plant as one compiled call: motors and brakes act, the mechanism moves, the sensors look.
 
-Under effort (or none) the mechanism's own integrator runs. Under brakes or damping each step is
-semi-implicit: v* = v + Δt M⁻¹ (effort + friction - h), then bounded impulses of the motors' rows
-(`impulses`), then q += Δt v. A brake that sticks leaves its joint's speed exactly zero, so that a braked
-machine keeps its position bit for bit.
+The integrator that the file names moves the mechanism in every mode. Where brakes or damping motors act, its
+steps are taken in parts (`resistance`); where none does, mode brake is mode zero bit for bit. A brake that
+sticks leaves its joint's speed exactly zero, so that a braked machine keeps its position bit for bit.
 """
 
 import math
@@ -21,34 +20,22 @@ from multibody.compiling import (
     void,
 )
 from multibody.divided_steps import divided_rk4
-from multibody.dynamics import forward_dynamics
 from multibody.integrate import rk4, semi_implicit
 from multibody.layout import EFFORT as GENERALIZED_EFFORT
-from multibody.layout import FACTOR as MASS_FACTOR
-from multibody.layout import NV, VDOT, Q, V
-from multibody.linear import cholesky_solve
+from multibody.layout import NV, Q, V
 from multibody.model import Integers
-from multibody.rotations import move
 from multibody.vectors import Rows
-from multibody.views import matrix, table, vector
-from plant.impulses import bounded_impulses
+from multibody.views import table, vector
 from plant.layout import (
     ADAPTIVE_RK4,
     BEFORE,
-    BOUND,
-    BRAKE,
-    BRAKE_EFFORT,
+    COEFFICIENT,
     COMMANDED,
-    COMPLIANCE,
+    CONSTANT,
     DAMP,
-    DAMPING,
-    DELASSUS,
     DRAWN,
     EFFORT,
-    FACTOR,
-    FREE,
     HAS_VELOCITY,
-    IMPULSE,
     LAG,
     LAST_STEP,
     LEVEL,
@@ -63,16 +50,13 @@ from plant.layout import (
     NOISE_V,
     PERIOD,
     RESOLUTION,
-    RESPONSE,
     RK4,
-    ROWS,
     SENSOR_AT,
-    STICKS,
     SUBSTEPS,
     TRAVEL,
-    TRIAL,
     ZERO,
 )
+from plant.resistance import begin_resisted, forget, judge_resisted, next_resisted, relax, release, resists
 
 
 @kernel(void(INTEGERS, BUFFER, int64, VECTOR))
@@ -106,57 +90,6 @@ def measure(t: Integers, w: Rows, s: Integers, b: Rows) -> None:
 
 
 @part
-def impede(v: Rows, s: Integers, b: Rows, mode: int, dt: float) -> None:
-    """Brakes (BRAKE) or damping motors (DAMP) act on v for dt seconds; `impulses` has the equations.
-
-    RESPONSE holds what a unit impulse of each motor's row does to v.
-    """
-    nv, n = v.shape[0], s[MOTORS]
-    rows, response, delassus = matrix(s, b, ROWS, nv), matrix(s, b, RESPONSE, nv), matrix(s, b, DELASSUS, n)
-    free, compliance, bound = vector(s, b, FREE), vector(s, b, COMPLIANCE), vector(s, b, BOUND)
-    impulse, sticks, at = vector(s, b, IMPULSE), vector(s, b, STICKS), table(s, MOTOR_AT, 1)
-    friction, most, damping = vector(s, b, BRAKE_EFFORT), vector(s, b, MAX_EFFORT), vector(s, b, DAMPING)
-    for i in range(n):
-        free[i] = 0.0
-        for k in range(nv):
-            free[i] += rows[i, k] * v[k]
-        for j in range(i + 1):
-            coupling = 0.0
-            for k in range(nv):
-                coupling += rows[j, k] * response[i, k]
-            delassus[i, j] = delassus[j, i] = coupling
-        damps = mode == DAMP and damping[i] > 0.0
-        compliance[i] = 1.0 / (damping[i] * dt) if damps else 0.0
-        bound[i] = dt * (friction[i] if mode == BRAKE else most[i] if damps else 0.0)
-    bounded_impulses(
-        delassus, free, compliance, bound, impulse, sticks, matrix(s, b, FACTOR, n), vector(s, b, TRIAL)
-    )
-    for i in range(n):
-        for k in range(nv):
-            v[k] += response[i, k] * impulse[i]
-    for i in range(n):
-        if mode == BRAKE and sticks[i] != 0.0:
-            v[at[i, 0]] = 0.0
-
-
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64, float64))
-def resist(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int, dt: float) -> None:
-    """One step of dt seconds with brakes or damping motors."""
-    forward_dynamics(p, t, w)
-    nv = t[NV]
-    v, vdot, mass_factor = vector(t, w, V), vector(t, w, VDOT), matrix(t, w, MASS_FACTOR, nv)
-    rows, response = matrix(s, b, ROWS, nv), matrix(s, b, RESPONSE, nv)
-    for k in range(nv):
-        v[k] += dt * vdot[k]
-    for i in range(s[MOTORS]):
-        for k in range(nv):
-            response[i, k] = rows[i, k]
-        cholesky_solve(mass_factor, response[i])
-    impede(v, s, b, mode, dt)
-    move(t, vector(t, w, Q), v, dt)
-
-
-@part
 def deliver(s: Integers, b: Rows) -> None:
     """The drives' efforts over a period: their mean becomes what acts (EFFORT), their end is kept (LEVEL).
 
@@ -187,6 +120,8 @@ def take_up(t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
     for i in range(s[MOTORS]):
         if mode != DAMP:
             generalized[at[i, 0]] += acting[i]
+    relax(s, b)
+    forget(s, b)
     dt: float = vector(s, b, PERIOD)[0] / s[SUBSTEPS]
     return dt
 
@@ -195,11 +130,13 @@ def take_up(t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
 def look_back(t: Integers, w: Rows, s: Integers, b: Rows, mode: int, dt: float) -> float:
     """After the steps of a period: way, damping efforts, sensors. Returns what `advance` returns."""
     q, v, before, travel = vector(t, w, Q), vector(t, w, V), vector(s, b, BEFORE), vector(s, b, TRAVEL)
-    acting, impulse = vector(s, b, EFFORT), vector(s, b, IMPULSE)
+    acting, at = vector(s, b, EFFORT), table(s, MOTOR_AT, 1)
+    constant, coefficient = vector(s, b, CONSTANT), vector(s, b, COEFFICIENT)
     vector(s, b, LAST_STEP)[0] = dt
+    release(t, w)
     if mode == DAMP:
         for i in range(s[MOTORS]):
-            acting[i] = impulse[i] / dt
+            acting[i] = constant[i] - coefficient[i] * v[at[i, 0]]
     fastest = 0.0
     for k in range(t[NV]):
         travel[k] += abs(q[k] - before[k])
@@ -210,6 +147,17 @@ def look_back(t: Integers, w: Rows, s: Integers, b: Rows, mode: int, dt: float) 
     return fastest
 
 
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, float64))
+def free_step(p: Rows, t: Integers, w: Rows, s: Integers, dt: float) -> None:
+    """One step of dt seconds by the machine's integrator, without constraints."""
+    if s[METHOD] == RK4:
+        rk4(p, t, w, dt)
+    elif s[METHOD] == ADAPTIVE_RK4:
+        divided_rk4(p, t, w, dt)
+    else:
+        semi_implicit(p, t, w, dt)
+
+
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
 def advance(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
     """One period with what is latched, then `measure`. Returns the largest speed, infinite after divergence.
@@ -218,13 +166,15 @@ def advance(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> f
     """
     dt = take_up(t, w, s, b, mode)
     for _ in range(s[SUBSTEPS]):
-        if mode in (BRAKE, DAMP):
-            resist(p, t, w, s, b, mode, dt)
-        elif s[METHOD] == RK4:
-            rk4(p, t, w, dt)
-        elif s[METHOD] == ADAPTIVE_RK4:
-            divided_rk4(p, t, w, dt)
+        if resists(s, b, mode):
+            begin_resisted(s, b, dt)
+            while True:
+                h = next_resisted(p, t, w, s, b, mode)
+                if h == 0.0:
+                    break
+                free_step(p, t, w, s, h)
+                judge_resisted(p, t, w, s, b, h)
         else:
-            semi_implicit(p, t, w, dt)
+            free_step(p, t, w, s, dt)
     fastest: float = look_back(t, w, s, b, mode, dt)
     return fastest
