@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from controller.gateway.logged_orders import GoalWords
 from controller.loop.exchange import Inputs, Outputs
-from controller.loop.tick import Tick
+from controller.loop.loop import tick_of
 from controller.orders import NOW, Order, OrderKind, OrderOutcome
 from controller.records import CHANNELS, SETTINGS, RecordLayout, field_name, layout_for
 from machine import Machine
@@ -92,7 +92,7 @@ def replay(
     def words(_: int) -> Floats:
         return slot
 
-    tick = Tick(machine, layout, words, sound)
+    tick = tick_of(machine, layout, words, sound)
     answer = tick.record.record()
     alike = _alike(table.dtype, layout)
     inputs = Inputs.sized(len(machine.sensors), len(machine.motors), machine.force_numbers)

@@ -116,3 +116,15 @@ def test_files_that_are_no_recordings(tmp_path: Path) -> None:
     path.write_bytes(b"")
     with pytest.raises(NoRecording, match="no ticks"):
         read_recording(path)
+
+
+def test_published_reactions_are_replayed(tmp_path: Path) -> None:
+    machine = with_controller(SCARA, publish=("reactions",))
+    run = Recorder(machine, tmp_path)
+    run.enable()
+    run.send(*run.swing(seconds=0.2))
+    run.run(0.3)
+    recording = read_recording(run.close())
+    assert np.isfinite(recording.table["reaction"][-1]).all()
+    found = replay(recording, machine)
+    assert (found.ticks, found.difference, found.ended) == (len(recording.table), None, "")
