@@ -7,7 +7,7 @@ All kernels accept quaternions that are not quite of unit length, and take their
 
 import math
 
-from multibody.compiling import TOPOLOGY, VECTOR, float64, kernel, part, void
+from multibody.compiling import INTEGERS, TOPOLOGY, VECTOR, float64, kernel, part, void
 from multibody.layout import BALLS
 from multibody.model import Integers
 from multibody.vectors import Rows, Vector, add, combine, cross, dot, subtract, times
@@ -52,6 +52,72 @@ def velocities(t: Integers, q: Rows, rates: Rows, v: Rows) -> None:
         v[k], v[k + 1], v[k + 2] = times(
             2.0 / (s * s + dot(u, u)), subtract(subtract(times(s, ud), times(sd, u)), cross(u, ud))
         )
+
+
+@part
+def rotation_vector(s: float, u: Vector) -> Vector:
+    """φ (rad, |φ| ≤ π) with R = exp(φ^), of the quaternion s, u of any length but zero."""
+    size = math.sqrt(dot(u, u))
+    if size <= 1e-9 * abs(s):
+        return times(2.0 / s, u)
+    angle = 2.0 * math.atan2(size, abs(s))
+    return times(angle / size if s >= 0.0 else -angle / size, u)
+
+
+@part
+def turn_between(s: float, u: Vector, s2: float, u2: Vector) -> Vector:
+    """Rotation vector, in either's turned axes, that takes the orientation s, u to s2, u2."""
+    between = subtract(subtract(times(s, u2), times(s2, u)), cross(u, u2))
+    return rotation_vector(s * s2 + dot(u, u2), between)
+
+
+@part
+def quaternion_of(turn: Vector) -> tuple[float, Vector]:
+    """Scalar and vector part of the unit quaternion of a rotation vector."""
+    half = 0.5 * math.sqrt(dot(turn, turn))
+    return math.cos(half), times(0.5 * (math.sin(half) / half if half > 1e-9 else 1.0), turn)
+
+
+@part
+def way_between(t: Integers, q: Rows, q2: Rows, way: Rows) -> None:
+    """way (nv) for which `move` takes q to q2: differences of coordinates, and rotation vectors."""
+    for k in range(len(way)):
+        way[k] = q2[k] - q[k]
+    balls = table(t, BALLS, 2)
+    for i in range(balls.shape[0]):
+        k, scalar = balls[i, 0], balls[i, 1]
+        way[k], way[k + 1], way[k + 2] = turn_between(
+            q[scalar], (q[k], q[k + 1], q[k + 2]), q2[scalar], (q2[k], q2[k + 1], q2[k + 2])
+        )
+
+
+@part
+def ball_of(t: Integers, freedom: int) -> int:
+    """The number of the quaternion that a freedom turns, −1 where it has a coordinate."""
+    balls = table(t, BALLS, 2)
+    for i in range(balls.shape[0]):
+        if balls[i, 0] <= freedom < balls[i, 0] + 3:
+            return i
+    return -1
+
+
+@part
+def reading_at(t: Integers, q: Rows, freedom: int) -> float:
+    """What a sensor on a freedom reads at q: its coordinate, or a component of the rotation vector."""
+    i = ball_of(t, freedom)
+    if i < 0:
+        coordinate: float = q[freedom]
+        return coordinate
+    k, scalar = table(t, BALLS, 2)[i, 0], table(t, BALLS, 2)[i, 1]
+    turn = rotation_vector(q[scalar], (q[k], q[k + 1], q[k + 2]))
+    return turn[0] if freedom == k else turn[1] if freedom == k + 1 else turn[2]
+
+
+@kernel(void(TOPOLOGY, VECTOR, INTEGERS, VECTOR))
+def readings_at(t: Integers, q: Rows, freedoms: Integers, readings: Rows) -> None:
+    """Write what sensors on these freedoms read at q."""
+    for i in range(len(freedoms)):
+        readings[i] = reading_at(t, q, freedoms[i])
 
 
 @part

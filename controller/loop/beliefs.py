@@ -36,13 +36,13 @@ class Beliefs:
         quality = self._quality
         if not quality.closure_residual <= self._residual_max:
             return FaultCode.CLOSURE_RESIDUAL, self._worst(), quality.closure_residual, self._residual_max
-        if quality.branch != self._branch:
-            self._branch, self.confirmed = quality.branch, False
-            return FaultCode.BRANCH_FLIP, -1, quality.sigma_closures, 0.0
         if quality.group:
             if quality.suspect >= 0:
                 return FaultCode.SENSOR_DISAGREES, quality.suspect, quality.error, quality.error_limit
             return FaultCode.SENSORS_DISAGREE, quality.group, quality.error, quality.error_limit
+        if quality.branch != self._branch:
+            self._branch, self.confirmed = quality.branch, False
+            return FaultCode.BRANCH_FLIP, -1, quality.sigma_closures, 0.0
         return None
 
     def still_there(self, code: FaultCode) -> bool:

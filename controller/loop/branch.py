@@ -1,11 +1,17 @@
-"""Which assembly a closed machine is in, followed from tick to tick.
+"""Follow the assembly mode of a closed machine from tick to tick.
 
-The velocities that the closures admit turn continuously as the machine moves, also through poses where
-branches of the closures meet. So a basis Λ keeps an orientation: from one tick to the next the sign of
-det(Λ₀' Λ). With it the sign of det(S Λ), S selecting as many measured joints as there are freedoms, means
-something: it changes where the measured joints lose their hold on the others, and there two assemblies with
-the same measurements meet. Beyond such a pose the machine is in the other one. It may also get there at a
-jump, when Newton's method finds another assembly than the one it began in.
+Let Λ be a basis of the velocities that the closures admit (k freedoms) and B = S Λ its part on the s sensed
+joints. Where B loses rank, two assemblies with the same measurements meet; beyond such a pose the estimate
+may be in the other one. The k × k minors of B show it: on one assembly they turn continuously and never
+vanish together. By Cauchy and Binet, det(B₀' B) is the scalar product of the minors at two poses, so that
+
+    det(Λ₀' Λ) det(B₀' B) < 0
+
+means that they have passed through zero. With as many sensors as freedoms this is the sign of the one
+determinant det B. With redundant sensors a subset may lose its hold on the machine while another keeps it,
+and nothing happens. Λ₀ and B₀ are renewed in every tick in which B is well-conditioned.
+
+The estimate also changes its assembly at a jump: between two ticks it leaves the tangent Λ₀ by far.
 """
 
 from __future__ import annotations
@@ -20,19 +26,30 @@ from machine.assembly import admitted as admitted_in_units
 from machine.assembly import independent
 from multibody import Workspace
 from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, VECTOR, kernel, part, void
-from multibody.layout import BASIS, COLUMN_SCALE, NV, RANK, RANKING, Q
-from multibody.views import block, vector
+from multibody.layout import BASIS, COLUMN_SCALE, NQ, NV, RANK, RANKING, Q
+from multibody.rotations import way_between
+from multibody.views import block, copy, vector
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 CLEAR = 1e-3
-"""Determinant (of unit rows) from which a sign counts."""
+"""√det(B B') for an orthonormal Λ, from which B counts as well-conditioned."""
 JUMP, BEYOND_MEASURED = 0.3, 5.0
-"""Way of a passive joint within one tick, scaled, and over that of the measured ones, that is a jump."""
-ORIENTATION, SIGN, NUMBER, KNOWN = range(4)
-"""Of the memory; then follow q of the last tick, its basis with unit rows (k × nv), and scratch."""
-_HEAD = 4
+"""Scaled way within one tick that is a jump: of a passive joint, also over that of the measured ones; or of
+any joint away from the tangent of the last pose."""
+ORIENTATION, NUMBER, KNOWN = range(3)
+"""Of the memory: whether Λ is oriented as Λ₀ (±1; 0 before the first B₀), the assembly, whether a tick is
+known. Then follow q of the last tick (nq), the way from there (nv), Λ' of the last tick with orthonormal
+rows (k × nv), B₀' (k × s), and scratch.
+"""
+_HEAD = 3
+
+
+@part
+def memory_words(nq: int, nv: int, freedoms: int, sensed: int) -> int:
+    """Return the numbers of memory that `follow_branch` needs."""
+    return _HEAD + nq + nv + 2 * freedoms * nv + freedoms * sensed + freedoms * freedoms
 
 
 @part
@@ -59,84 +76,133 @@ def determinant(a: Floats) -> float:
 
 
 @part
-def _orient(p: Floats, t: Integers, w: Floats, measured: Integers, memory: Floats) -> None:
-    """Renews `ORIENTATION` and `SIGN` (0 as long as unknown), but not where the closures have lost a row."""
-    nv, k = t[NV], len(measured)
-    if k == 0 or nv - int(vector(t, w, RANKING)[RANK]) != k:
-        return
-    basis, columns, at = block(w, t[BASIS], k, nv), vector(t, p, COLUMN_SCALE), _HEAD + nv
-    kept, unit, square = (
-        block(memory, at, k, nv),
-        block(memory, at + k * nv, k, nv),
-        block(memory, at + 2 * k * nv, k, k),
-    )
+def _orthonormal_basis(p: Floats, t: Integers, w: Floats, unit: Floats) -> None:
+    """Write Λ' in scaled units, orthonormalised (Gram and Schmidt) with its orientation, to unit (k × nv)."""
+    k, nv = unit.shape
+    basis, columns = block(w, t[BASIS], k, nv), vector(t, p, COLUMN_SCALE)
     for i in range(k):
-        size = 0.0
         for c in range(nv):
             unit[i, c] = basis[i, c] / columns[c]
+        for j in range(i):
+            _remove(unit[j], unit[i])
+        size = 0.0
+        for c in range(nv):
             size += unit[i, c] ** 2
         for c in range(nv):
             unit[i, c] /= math.sqrt(size)
+
+
+@part
+def _remove(direction: Floats, x: Floats) -> None:
+    """Subtract from x its part along a unit vector."""
+    along = 0.0
+    for c in range(len(x)):
+        along += direction[c] * x[c]
+    for c in range(len(x)):
+        x[c] -= along * direction[c]
+
+
+@part
+def _overlap(a: Floats, b: Floats, square: Floats) -> float:
+    """Return det(a b') of two k × n matrices; square (k × k) is scratch."""
+    k, n = a.shape
     for i in range(k):
         for j in range(k):
             square[i, j] = 0.0
-            for c in range(nv):
-                square[i, j] += kept[i, c] * unit[j, c]
-    if memory[ORIENTATION] == 0.0:
-        memory[ORIENTATION] = 1.0
-    elif determinant(square) < 0.0:
+            for c in range(n):
+                square[i, j] += a[i, c] * b[j, c]
+    found: float = determinant(square)
+    return found
+
+
+@part
+def _passed_fold(p: Floats, t: Integers, w: Floats, measured: Integers, memory: Floats) -> bool:
+    """Renew Λ₀ and B₀; return whether det(Λ₀' Λ) det(B₀' B) < 0 since they were well-conditioned.
+
+    Where the closures have lost a row, nothing is renewed.
+    """
+    nv, k, s = t[NV], t[NV] - int(vector(t, w, RANKING)[RANK]), len(measured)
+    at = _HEAD + t[NQ] + nv
+    if s == 0 or len(memory) != memory_words(t[NQ], nv, k, s):
+        return False
+    kept, unit = block(memory, at, k, nv), block(memory, at + k * nv, k, nv)
+    sensed = block(memory, at + k * nv, k, s)  # over unit, once that is kept
+    at += 2 * k * nv
+    reference, square = block(memory, at, k, s), block(memory, at + k * s, k, k)
+    _orthonormal_basis(p, t, w, unit)
+    if _overlap(kept, unit, square) < 0.0:
         memory[ORIENTATION] = -memory[ORIENTATION]
+    copy(memory[at - k * nv : at], memory[at - 2 * k * nv : at - k * nv])
     for i in range(k):
+        for c in range(s):
+            sensed[i, c] = kept[i, measured[c]]
+    if not math.sqrt(max(_overlap(sensed, sensed, square), 0.0)) > CLEAR:
+        return False
+    passed: bool = memory[ORIENTATION] * _overlap(reference, sensed, square) < 0.0
+    memory[ORIENTATION] = 1.0
+    for i in range(k):
+        for c in range(s):
+            reference[i, c] = sensed[i, c]
+    return passed
+
+
+@part
+def _jumped(p: Floats, t: Integers, w: Floats, measured: Integers, sensed: Integers, memory: Floats) -> bool:
+    """Renew q of the last tick; return whether the way from there is a jump (see `JUMP`)."""
+    nq, nv, q, columns = t[NQ], t[NV], vector(t, w, Q), vector(t, p, COLUMN_SCALE)
+    at = _HEAD + nq + nv
+    before, way = memory[_HEAD : _HEAD + nq], memory[at - nv : at]
+    way_between(t, before, q, way)
+    copy(q, before)
+    far = least = off = 0.0
+    for c in range(nv):
+        way[c] /= columns[c]
+        if sensed[c] != 0:
+            least = max(least, abs(way[c]))
+        else:
+            far = max(far, abs(way[c]))
+    k = nv - int(vector(t, w, RANKING)[RANK])
+    if len(measured) > 0 and len(memory) == memory_words(nq, nv, k, len(measured)):
+        kept = block(memory, at, k, nv)
+        for i in range(k):
+            _remove(kept[i], way)
         for c in range(nv):
-            kept[i, c] = unit[i, c]
-        for j in range(k):
-            square[i, j] = unit[i, measured[j]]
-    hold = memory[ORIENTATION] * determinant(square)
-    if abs(hold) > CLEAR:
-        memory[SIGN] = 1.0 if hold > 0.0 else -1.0
+            off = max(off, abs(way[c]))
+    return (far > JUMP and far > BEYOND_MEASURED * least) or off > JUMP
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, INTEGERS, VECTOR))
 def follow_branch(
     p: Floats, t: Integers, w: Floats, measured: Integers, sensed: Integers, memory: Floats
 ) -> None:
-    """After an estimate with its basis: renews memory, of which `NUMBER` is the assembly.
+    """Renew memory after an estimate with its basis; `NUMBER` of it is the assembly.
 
-    measured (k, or none): the joints that tell the pose; sensed (nv): which joints have sensors.
+    measured (s, or none): the sensed joints; sensed (nv): which joints have sensors.
     """
-    nv, q, columns = t[NV], vector(t, w, Q), vector(t, p, COLUMN_SCALE)
-    before, sign = block(memory, _HEAD, 1, nv)[0], memory[SIGN]
-    _orient(p, t, w, measured, memory)
-    far = least = 0.0
-    for c in range(nv):
-        way = abs(q[c] - before[c]) / columns[c]
-        if sensed[c] != 0:
-            least = max(least, way)
-        else:
-            far = max(far, way)
-        before[c] = q[c]
-    jumped = far > JUMP and far > BEYOND_MEASURED * least
-    if memory[KNOWN] != 0.0 and (memory[SIGN] != sign or jumped):
+    jumped = _jumped(p, t, w, measured, sensed, memory)
+    passed = _passed_fold(p, t, w, measured, memory)
+    if memory[KNOWN] != 0.0 and (passed or jumped):
         memory[NUMBER] = -memory[NUMBER]
     memory[KNOWN] = 1.0
 
 
 class Branch:
-    """What `follow_branch` is given: `memory[NUMBER]` is 1 in the assembly of the initial pose, or in which
-    the machine was first seen; −1 in another.
+    """Memory and wiring of `follow_branch`.
+
+    `memory[NUMBER]` is 1 in the assembly in which the machine was first seen, −1 in another.
     """
 
     def __init__(self, machine: Machine) -> None:
         mechanism = machine.mechanism
         nv, k = mechanism.nv, machine.freedoms
-        sensors = [sensor.joint for sensor in machine.sensors]
-        names = independent(mechanism, admitted_in_units(mechanism, machine.initial_q), sensors)
-        self._measured = np.array([mechanism.joint_index(name) for name in names], np.int64)
+        joints = np.unique([sensor.index for sensor in machine.sensors]).astype(np.int64)
         self._sensed = np.zeros(nv, np.int64)
-        self._sensed[[sensor.index for sensor in machine.sensors]] = 1
-        if len(names) != k or self._sensed.all():
-            self._measured = np.zeros(0, np.int64)
-        self.memory = np.zeros(_HEAD + nv + 2 * k * nv + k * k)
+        self._sensed[joints] = 1
+        names = [mechanism.joint_names[joint] for joint in joints]
+        known = independent(mechanism, admitted_in_units(mechanism, machine.initial_q), names)
+        follows = len(known) == k and not self._sensed.all()
+        self._measured = joints if follows else np.zeros(0, np.int64)
+        self.memory = np.zeros(memory_words(mechanism.nq, nv, k, len(self._measured)))
         self.arguments = (self._measured, self._sensed, self.memory)
         self.forget()
 
