@@ -43,10 +43,6 @@ def _reason(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
     if moving:
         message = f"{moving} moves with time by itself, and the controller's model stands still"
         return ("constraints", moving), message, f"Make it a goal of the controller instead. {alone}"
-    ball = _of_a_ball(machine)
-    if ball:
-        message = f"the controller does not drive or measure the freedoms of {ball}, which turn a quaternion"
-        return ("joints", ball), message, alone
     if machine.freedoms == 0:
         return ("constraints",), "the constraints leave no motion to control", alone
     basis = admitted_velocities(mechanism, machine.initial_q)
@@ -55,7 +51,8 @@ def _reason(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
     unseen = _undetermined(machine, basis, measured)
     if unseen:
         message = f"the sensors do not determine {', '.join(unseen)} in the initial pose"
-        return ("sensors",), message, "Measure one of them, or begin away from the branch pose"
+        remedy = "Measure one of them, or begin away from the branch pose"
+        return ("sensors",), message, remedy if machine.is_constrained else f"Measure each of them. {alone}"
     driven = sorted({motor.index for motor in machine.motors})
     loop = _unstable_force(machine)
     if loop:
@@ -80,7 +77,23 @@ def _reason(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
     if passive:
         message = f"no motor drives {', '.join(passive)}, and no closure holds it"
         return ("motors",), message, f"Drive every joint of a machine without closures. {alone}"
-    return None
+    return _without_goal_coordinates(machine)
+
+
+def _without_goal_coordinates(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
+    """Return what to say where the goal coordinates leave the orientation of a joint open."""
+    goals = machine.controller.goal_coordinates
+    if len(goals) == machine.freedoms:
+        return None
+    mechanism = machine.mechanism
+    joints = ", ".join(name.partition(".")[0] for name in mechanism.position_names[mechanism.nv :])
+    message = f"the orientation of {joints} is a quaternion, which goals cannot name"
+    remedy = (
+        "Put roll, pitch and yaw of a point that it carries under `task`, and name one coordinate for each"
+        f" of the {machine.freedoms} freedoms in controller.goal_coordinates; or write coordinates: angles"
+        " at a spherical or free joint, type: compound at one with columns"
+    )
+    return ("joints", joints.partition(",")[0]), message, remedy
 
 
 def _unstable_force(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
@@ -154,18 +167,6 @@ def _moving_with_time(machine: Machine) -> str:
     changes = np.ptp(np.array(residuals), axis=0)
     rows = zip(machine.mechanism.row_names, changes, strict=True)
     return next((name.partition(".")[0] for name, change in rows if change > 0.0), "")
-
-
-def _of_a_ball(machine: Machine) -> str:
-    """Return a joint with a quaternion that a motor or a sensor sits on, or that nothing closes; else ''."""
-    mechanism = machine.mechanism
-    scalars = mechanism.position_names[mechanism.nv :]
-    used = [motor.joint for motor in machine.motors] + [sensor.joint for sensor in machine.sensors]
-    for name in scalars:
-        joint = name.partition(".")[0]
-        if not machine.is_constrained or any(one.partition(".")[0] == joint for one in used):
-            return joint
-    return ""
 
 
 def _undetermined(machine: Machine, basis: np.ndarray, known: list[int]) -> list[str]:

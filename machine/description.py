@@ -272,6 +272,25 @@ class Machine:
         return sum(1 << i for i, name in enumerate(self.switchable) if on[name])
 
     @property
+    def joint_coordinates(self) -> int:
+        """How many of the mechanism's first coordinates are those of joints; the others are of points.
+
+        Freedoms of a quaternion have no coordinate, so that these may be fewer than all freedoms of joints.
+        """
+        return sum(name in self.mechanism.joint_names for name in self.mechanism.coordinate_names)
+
+    @property
+    def home_coordinates(self) -> tuple[int, ...]:
+        """The independent coordinates to which joints that are named in a goal or a jog are completed.
+
+        All joints; where closures or quaternions leave fewer of them independent, the goal coordinates.
+        """
+        names = self.mechanism.coordinate_names
+        if self.is_constrained or self.joint_coordinates < self.mechanism.nv:
+            return tuple(names.index(name) for name in self.controller.goal_coordinates)
+        return tuple(range(self.mechanism.nv))
+
+    @property
     def force_numbers(self) -> int:
         """How many numbers the force sensors give together."""
         return sum(len(sensor.components) for sensor in self.force_sensors)

@@ -28,6 +28,12 @@ def owned(file: MachineFile) -> dict[str, bool]:
     return {name: is_angle for name, is_angle in freedoms(file).items() if name not in quaternions}
 
 
+def of_orientation(file: MachineFile, joint: str) -> tuple[str, ...]:
+    """Return the three freedoms of a joint's quaternion: the rates about its child's axes."""
+    own = owned(file)
+    return tuple(name for name in freedoms(file) if name.startswith(f"{joint}.") and name not in own)
+
+
 def balls(file: MachineFile) -> list[str]:
     """Return the joints whose orientation has a unit quaternion as coordinates."""
     several = (SphericalSpec, FreeSpec, ColumnsSpec)
@@ -73,7 +79,7 @@ def initial_keys(file: MachineFile) -> dict[str, Quantity]:
     for joint in balls(file):
         turns = {f"{joint}.{turn}": True for turn in _TURNS}
         keys |= keys_of(turns, speeds=False)
-        rates = {n: True for n in freedoms(file) if n.startswith(f"{joint}.") and n not in owned(file)}
+        rates = dict.fromkeys(of_orientation(file, joint), True)
         keys |= {key: quantity for key, quantity in keys_of(rates, speeds=True).items() if quantity.is_speed}
     return keys
 

@@ -9,7 +9,15 @@ from machine.compliance import check_contacts
 from machine.constraint_references import check_constraints
 from machine.driver_section import check_driver
 from machine.file import MachineFile
-from machine.freedoms import coordinates, freedoms, initial_keys, initial_names, joint_limits, owned
+from machine.freedoms import (
+    balls,
+    coordinates,
+    freedoms,
+    initial_keys,
+    initial_names,
+    joint_limits,
+    of_orientation,
+)
 from machine.names import nearest
 from machine.problems import Problem
 from machine.sensed_forces import check_force_sensors
@@ -30,6 +38,7 @@ def check_references(file: MachineFile, document: Document) -> list[Problem]:
         check_contacts,
         check_force_sensors,
         _motors_and_sensors,
+        _orientations,
         _names,
         _initial,
         _settings,
@@ -114,34 +123,43 @@ def _points(file: MachineFile, document: Document) -> Iterator[Problem]:
 
 
 def _motors_and_sensors(file: MachineFile, document: Document) -> Iterator[Problem]:
-    moving, own = freedoms(file), owned(file)
+    moving = freedoms(file)
     for section, rows in (("motors", file.motors), ("sensors", file.sensors)):
         for name in rows:
-            if name in own:
-                continue
-            several = [each for each in own if each.startswith(f"{name}.")]
             if name in moving:
-                message, found = f"no {section[:-1]} acts on a part of a quaternion", name
-                allowed, remedy = ", ".join(own), "write coordinates: angles at the joint"
-            elif name in file.joints and several:
+                continue
+            several = [each for each in moving if each.startswith(f"{name}.")]
+            if name in file.joints and several:
                 message, found = "this joint has several freedoms", name
                 allowed, remedy = ", ".join(several), f"write {several[0]}"
             elif name in file.joints:
-                message, found, allowed, remedy = "a fixed joint does not move", name, ", ".join(own), ""
-                if any(each.startswith(f"{name}.") for each in moving):
-                    message = "this joint has no coordinate of one freedom"
+                message, found, allowed, remedy = "a fixed joint does not move", name, ", ".join(moving), ""
             else:
-                yield unknown(document, (section, name), name, "joint", own, of_key=True)
+                yield unknown(document, (section, name), name, "joint", moving, of_key=True)
                 continue
             yield document.problem(
                 (section, name), message, of_key=True, found=found, allowed=allowed, remedy=remedy
             )
     for name, motor in file.motors.items():
         for key in ("gear", "rotor_inertia_kg_m2", "viscous_N_m_s", "coulomb_N_m"):
-            if "." in name and name in own and key in motor.model_fields_set:
+            if "." in name and name in moving and key in motor.model_fields_set:
                 message = "inertia and friction belong to the whole of a joint with several freedoms"
                 remedy = "give it to the joint, or model the joint as several joints"
                 yield document.problem(("motors", name, key), message, of_key=True, found=key, remedy=remedy)
+
+
+def _orientations(file: MachineFile, document: Document) -> Iterator[Problem]:
+    """An orientation is measured as a whole: its three readings are one rotation vector."""
+    for joint in balls(file):
+        parts = of_orientation(file, joint)
+        there = [name for name in parts if name in file.sensors]
+        if there and len(there) < len(parts):
+            message = f"the orientation of {joint} is measured as a whole, as a rotation vector"
+            remedy = f"measure all three, or make {joint} a compound joint of three rotations"
+            yield document.problem(
+                ("sensors", there[0]), message, of_key=True, found=", ".join(there),
+                allowed=f"{', '.join(parts)}, or none of them", remedy=remedy,
+            )  # fmt: skip
 
 
 def _names(file: MachineFile, document: Document) -> Iterator[Problem]:

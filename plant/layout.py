@@ -46,7 +46,7 @@ LEVEL = _field()  # per motor, the effort at the end of the last period
 MOST_CHANGE = _field()  # per motor, of the effort, from one period to the next
 LAG = _field()  # per motor, rad/s; 0: the effort follows its command at once
 TRAVEL = _field()  # nv, length of the way since the last fresh command
-BEFORE = _field()  # nv, positions at the start of a period
+BEFORE = _field()  # nq, positions at the start of a period
 
 ROWS = _field()  # n × nv, the rows R that resist motion: the motors
 RESPONSE = _field()  # n × nv, row i is M⁻¹ Rᵢ'
@@ -96,7 +96,7 @@ def lay_out(machine: Machine) -> tuple[Integers, Floats]:
         PERIOD: 1,
         LAST_STEP: 1,
         TRAVEL: nv,
-        BEFORE: nv,
+        BEFORE: machine.plant_mechanism.nq,
         ROWS: motors * nv,
         RESPONSE: motors * nv,
         DRAWN: 2 * sensors,

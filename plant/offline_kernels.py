@@ -21,6 +21,7 @@ from multibody.divided_steps import divided_constrained_rk4, divided_rk4
 from multibody.dynamics import dynamics, energy
 from multibody.integrate import rk4, semi_implicit
 from multibody.layout import (
+    BALLS,
     DRIVEN_WORK,
     EFFORT,
     ENERGY,
@@ -39,9 +40,10 @@ from multibody.layout import (
 from multibody.model import Integers
 from multibody.passages import count_passages, forget_passages
 from multibody.rank import factor
+from multibody.rotations import ball_of, turn_between
 from multibody.rows import constraint_rows
-from multibody.vectors import Rows
-from multibody.views import copy, fill, vector
+from multibody.vectors import Rows, dot
+from multibody.views import copy, fill, table, vector
 from plant.layout import ADAPTIVE_RK4, RK4
 
 (
@@ -58,9 +60,10 @@ from plant.layout import ADAPTIVE_RK4, RK4
     MOTOR_EARLIER,  # of that, by efforts that held before the present ones (J)
     ENERGY_START,  # kinetic and potential, J
     IMBALANCE,  # largest |energy - energy at the start - work|, that of moving constraints too, J
-) = range(13)
-FIGURES = 13
-"""Entries above; the coordinates where the present efforts began follow them."""
+    TURNING_WORK,  # of the motors' work, that along turns of quaternions (J)
+) = range(14)
+FIGURES = 14
+"""Entries above; then q where the present efforts began, but quaternions as they were at the last look."""
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, float64, VECTOR))
@@ -78,20 +81,36 @@ def look(p: Rows, t: Integers, w: Rows, dt: float, figures: Rows) -> None:
         forget_passages(p, t, w)
         fill(figures, 0.0)
         copy(q, figures[FIGURES:])
-        figures[ENERGY_START] = total
+        figures[ENERGY_START], figures[TURNING_WORK] = total, 0.0
         figures[RANK_LEAST] = figures[SIGMA] = math.inf
     if losses[2] == figures[COUNTED]:
         losses[2] += 0.5 * dt * (losses[0] + figures[POWER])
     figures[COUNTED], figures[POWER] = losses[2], losses[0]
     figures[LOST] = losses[2] + figures[SWITCH_LOSS]
-    figures[MOTOR_WORK] = figures[MOTOR_EARLIER]
-    for k in range(t[NV]):
-        figures[MOTOR_WORK] += effort[k] * (q[k] - figures[FIGURES + k])
+    figures[MOTOR_WORK] = figures[MOTOR_EARLIER] + _work(t, q, effort, figures)
     gained = total - figures[ENERGY_START] + figures[LOST] - figures[MOTOR_WORK]
     gained -= vector(t, w, DRIVEN_WORK)[0]
     figures[IMBALANCE] = max(figures[IMBALANCE], abs(gained))
     if t[N_ROWS] > 0:
         _look_at_constraints(p, t, w, figures)
+
+
+@part
+def _work(t: Integers, q: Rows, effort: Rows, figures: Rows) -> float:
+    """Work of the present efforts along coordinates, and of all along turns, added up step by step (J)."""
+    start, balls = figures[FIGURES:], table(t, BALLS, 2)
+    work: float = 0.0
+    for k in range(t[NV]):
+        if ball_of(t, k) < 0:
+            work += effort[k] * (q[k] - start[k])
+    for i in range(balls.shape[0]):
+        k, scalar = balls[i, 0], balls[i, 1]
+        u, u2 = (start[k], start[k + 1], start[k + 2]), (q[k], q[k + 1], q[k + 2])
+        turn = turn_between(start[scalar], u, q[scalar], u2)
+        figures[TURNING_WORK] += dot((effort[k], effort[k + 1], effort[k + 2]), turn)
+        start[k], start[k + 1], start[k + 2], start[scalar] = q[k], q[k + 1], q[k + 2], q[scalar]
+    work += figures[TURNING_WORK]
+    return work
 
 
 @part

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -72,12 +72,12 @@ class SimulationDiverged(MachineryFailed):
 class Simulator:
     """A machine that starts braked, in the file's initial state (`plant.machinery.Machinery`).
 
-    Views into its memory, none of them to be written from outside: `q`, `v` (nv, true state), `measured_q`,
-    `measured_v` (per sensor, of the present state), `measured_force` (N or N m, the components of each force
-    sensor), `effort` (per motor, what acts), `joint_effort` (nv, what motors put on every joint in the last
-    period), `travel` (nv, length of the way since the last fresh command). `tick` counts periods; `mode` is
-    what acts (`plant.stepping`); `fastest` is the largest speed of a joint. `work` is the mechanism's
-    workspace. `seed` decides the sensors' noise.
+    Views into its memory, none of them to be written from outside: `q` (nq), `v` (nv, true state),
+    `measured_q`, `measured_v` (per sensor, of the present state), `measured_force` (N or N m, the components
+    of each force sensor), `effort` (per motor, what acts), `joint_effort` (nv, what motors put on every joint
+    in the last period), `travel` (nv, length of the way since the last fresh command). `tick` counts periods;
+    `mode` is what acts (`plant.stepping`); `fastest` is the largest speed of a joint. `work` is the
+    mechanism's workspace. `seed` decides the sensors' noise.
     """
 
     runs_by_itself = False
@@ -223,8 +223,10 @@ class Simulator:
             self._force_sensing.look(self._arguments)
 
     def _diverged(self) -> str:
-        names: Sequence[str] = self.machine.plant_mechanism.joint_names
-        wrong = [name for name, q, v in zip(names, self.q, self.v, strict=True) if not math.isfinite(q + v)]
+        mechanism = self.machine.plant_mechanism
+        names, values = (*mechanism.position_names, *mechanism.joint_names), (*self.q, *self.v)
+        state = zip(names, values, strict=True)
+        wrong = list(dict.fromkeys(name for name, value in state if not math.isfinite(value)))
         return (
             f"the simulation of {self.machine.name} diverged at tick {self.tick}: the state of "
             f"{', '.join(wrong)} is no longer finite; lower plant.period_s, raise plant.substeps, or look "

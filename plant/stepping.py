@@ -22,10 +22,11 @@ from multibody.compiling import (
 from multibody.divided_steps import divided_rk4
 from multibody.integrate import rk4, semi_implicit
 from multibody.layout import EFFORT as GENERALIZED_EFFORT
-from multibody.layout import NV, Q, V
+from multibody.layout import NV, SHIFT, Q, V
 from multibody.model import Integers
+from multibody.rotations import reading_at, way_between
 from multibody.vectors import Rows
-from multibody.views import table, vector
+from multibody.views import copy, fill, table, vector
 from plant.layout import (
     ADAPTIVE_RK4,
     BEFORE,
@@ -82,7 +83,7 @@ def measure(t: Integers, w: Rows, s: Integers, b: Rows) -> None:
     noise_q, noise_v = vector(s, b, NOISE_Q), vector(s, b, NOISE_V)
     measured_q, measured_v = vector(s, b, MEASURED_Q), vector(s, b, MEASURED_V)
     for i in range(measured_q.shape[0]):
-        position = q[at[i, 0]] + noise_q[i] * drawn[2 * i]
+        position = reading_at(t, q, at[i, 0]) + noise_q[i] * drawn[2 * i]
         if resolution[i] > 0.0:
             position = math.floor(position / resolution[i] + 0.5) * resolution[i]
         measured_q[i] = position
@@ -111,12 +112,10 @@ def deliver(s: Integers, b: Rows) -> None:
 @part
 def take_up(t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
     """Before the steps of a period: what is latched becomes generalized effort. Returns a step's seconds."""
-    q, generalized, before = vector(t, w, Q), vector(t, w, GENERALIZED_EFFORT), vector(s, b, BEFORE)
-    acting, at = vector(s, b, EFFORT), table(s, MOTOR_AT, 1)
+    generalized, acting, at = vector(t, w, GENERALIZED_EFFORT), vector(s, b, EFFORT), table(s, MOTOR_AT, 1)
     deliver(s, b)
-    for k in range(t[NV]):
-        generalized[k] = 0.0
-        before[k] = q[k]
+    copy(vector(t, w, Q), vector(s, b, BEFORE))
+    fill(generalized, 0.0)
     for i in range(s[MOTORS]):
         if mode != DAMP:
             generalized[at[i, 0]] += acting[i]
@@ -130,7 +129,7 @@ def take_up(t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
 def look_back(t: Integers, w: Rows, s: Integers, b: Rows, mode: int, dt: float) -> float:
     """After the steps of a period: way, damping efforts, sensors. Returns what `advance` returns."""
     q, v, before, travel = vector(t, w, Q), vector(t, w, V), vector(s, b, BEFORE), vector(s, b, TRAVEL)
-    acting, at = vector(s, b, EFFORT), table(s, MOTOR_AT, 1)
+    acting, at, way = vector(s, b, EFFORT), table(s, MOTOR_AT, 1), vector(t, w, SHIFT)
     constant, coefficient = vector(s, b, CONSTANT), vector(s, b, COEFFICIENT)
     vector(s, b, LAST_STEP)[0] = dt
     release(t, w)
@@ -138,8 +137,9 @@ def look_back(t: Integers, w: Rows, s: Integers, b: Rows, mode: int, dt: float) 
         for i in range(s[MOTORS]):
             acting[i] = constant[i] - coefficient[i] * v[at[i, 0]]
     fastest = 0.0
+    way_between(t, before, q, way)
     for k in range(t[NV]):
-        travel[k] += abs(q[k] - before[k])
+        travel[k] += abs(way[k])
         if not (math.isfinite(q[k]) and math.isfinite(v[k])):
             return math.inf
         fastest = max(fastest, abs(v[k]))

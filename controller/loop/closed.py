@@ -131,7 +131,8 @@ class Closed:
     def _look_around(self, inputs: Inputs) -> None:
         """Far from where the machine was seen last the search begins in its initial pose."""
         now = self.now
-        if inputs.fresh and np.any(np.abs(inputs.q_measured - now.q[self._joint]) > self._far):
+        off = self._redundancy.differences(inputs.q_measured, now)
+        if inputs.fresh and np.any(np.abs(off) > self._far):
             now.q[:], now.v[:] = self._machine.initial_q, 0.0
             self._stands = False
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.loop.branch import NUMBER, Branch, follow_branch
-from controller.loop.estimator import TO_Q, TO_V, WEIGHT, Estimator, read_sensors
+from controller.loop.estimator import MISSING, TO_Q, TO_V, WEIGHT, Estimator, missing_positions, read_sensors
 from multibody import Workspace
 from multibody.branches import replace_lost_rows
 from multibody.bundles import BUNDLE, Bundle, grid, reals, wholes
@@ -127,10 +127,9 @@ def _see(p: Floats, t: Integers, w: Floats, joint: Integers, weight: Floats, scr
 
 @part
 def _toward(
-    t: Integers, w: Floats, joint: Integers, weight: Floats, wanted: Floats, have: Floats,
-    seen: int, scratch: Floats,
+    t: Integers, w: Floats, joint: Integers, weight: Floats, missing: Floats, seen: int, scratch: Floats
 ) -> None:  # fmt: skip
-    """After `_see`: `SHIFT` += Λ z, so that the sensors' joints come nearest to what is wanted, weighted."""
+    """After `_see`: `SHIFT` += Λ z, so that the sensors' joints come nearest to what they miss, weighted."""
     nv, sensors = t[NV], len(joint)
     free = nv - int(vector(t, w, RANKING)[RANK])
     basis, shift = block(w, t[BASIS], free, nv), vector(t, w, SHIFT)
@@ -139,7 +138,7 @@ def _toward(
     size = block(scratch, end + 2 * nv, 1, nv)[0]
     right = block(scratch, end + 3 * nv, 1, max(sensors, nv))[0]
     for i in range(sensors):
-        right[i] = weight[i] * (wanted[i] - have[joint[i]] - shift[joint[i]])
+        right[i] = weight[i] * (missing[i] - shift[joint[i]])
     reflect(rows, reflected, seen, right[:sensors])
     back_substitute(rows, seen, right)
     for j in range(seen, len(right)):
@@ -151,16 +150,23 @@ def _toward(
 
 
 @part
+def _missing_speeds(joint: Integers, wanted: Floats, v: Floats, missing: Floats) -> None:
+    """missing = wanted - v for every sensor."""
+    for i in range(len(joint)):
+        missing[i] = wanted[i] - v[joint[i]]
+
+
+@part
 def _meet(
-    p: Floats, t: Integers, now: Floats, near: Floats, stands: bool, joint: Integers, table: Floats,
-    most: int, scratch: Floats,
+    p: Floats, t: Integers, now: Floats, near: Floats, stands: bool, joint: Integers, balls: Integers,
+    table: Floats, most: int, scratch: Floats,
 ) -> int:  # fmt: skip
     """Writes to `now` the state nearest to the one in `near` that meets the closures and the sensors.
 
-    Returns the steps. stands: whether near has rows, factors and basis next to its state already. joint and
-    table: the sensors'. Afterwards now has kinematics, rows, coordinates and basis.
+    Returns the steps. stands: whether near has rows, factors and basis next to its state already. joint,
+    balls and table: the sensors'. Afterwards now has kinematics, rows, coordinates and basis.
     """
-    weight, to_q, to_v = table[WEIGHT], table[TO_Q], table[TO_V]
+    weight, to_q, to_v, missing = table[WEIGHT], table[TO_Q], table[TO_V], table[MISSING]
     q, v, shift, columns = (
         vector(t, near, Q),
         vector(t, near, V),
@@ -177,7 +183,8 @@ def _meet(
     steps, size, seen = 0, 1.0, 0
     while True:
         seen = _see(p, t, near, joint, weight, scratch)
-        _toward(t, near, joint, weight, to_q, q, seen, scratch)
+        missing_positions(joint, balls, to_q, q, missing)
+        _toward(t, near, joint, weight, missing, seen, scratch)
         size = 0.0
         for c in range(t[NV]):
             size = max(size, abs(shift[c] / columns[c]))
@@ -195,7 +202,8 @@ def _meet(
         constraint_rows(p, t, near)
         _tangents(p, t, near, PHI_RATE)
         seen = _see(p, t, near, joint, weight, scratch)
-        _toward(t, near, joint, weight, to_v, v, seen, scratch)
+        _missing_speeds(joint, to_v, v, missing)
+        _toward(t, near, joint, weight, missing, seen, scratch)
         for c in range(t[NV]):
             v[c] += shift[c]
     now_q, now_v = vector(t, now, Q), vector(t, now, V)
@@ -205,10 +213,12 @@ def _meet(
     constraint_rows(p, t, now)
     if not at_branch:
         _closing(p, t, near, vector(t, now, PHI))
-        _toward(t, near, joint, weight, to_q, now_q, seen, scratch)
+        missing_positions(joint, balls, to_q, now_q, missing)
+        _toward(t, near, joint, weight, missing, seen, scratch)
         move(t, now_q, shift, 1.0)
         _closing(p, t, near, vector(t, now, PHI_RATE))
-        _toward(t, near, joint, weight, to_v, now_v, seen, scratch)
+        _missing_speeds(joint, to_v, now_v, missing)
+        _toward(t, near, joint, weight, missing, seen, scratch)
         for c in range(t[NV]):
             now_v[c] += shift[c]
     coordinates(p, t, now)
@@ -218,7 +228,8 @@ def _meet(
 
 
 _HOW = (boolean, boolean, boolean, boolean, int64)
-_NOW, _NEAR, _JOINT, _HAS_VELOCITY, _TABLE, _MEASURED, _SENSED, _MEMORY, _SCRATCH, _TOLD = range(2, 12)
+_NOW, _NEAR, _JOINT, _HAS_VELOCITY, _TABLE, _BALLS = range(2, 8)
+_MEASURED, _SENSED, _MEMORY, _SCRATCH, _TOLD = range(8, 13)
 
 
 def observation(
@@ -247,15 +258,15 @@ def observe_closed(
     p, t, now, near = reals(bundle, 0), wholes(bundle, 1), reals(bundle, _NOW), reals(bundle, _NEAR)
     joint, has_velocity = wholes(bundle, _JOINT), wholes(bundle, _HAS_VELOCITY)
     table, told, memory = grid(bundle, _TABLE, len(joint)), reals(bundle, _TOLD), reals(bundle, _MEMORY)
-    q, v = vector(t, near, Q), vector(t, near, V)
+    q, v, balls = vector(t, near, Q), vector(t, near, V), wholes(bundle, _BALLS)
     if not stands:
         copy(vector(t, now, Q), q)
         copy(vector(t, now, V), v)
     bad = read_sensors(
-        q_measured, v_measured, joint, has_velocity, table, dt, cut_off_hz, bandwidth,
+        q_measured, v_measured, joint, has_velocity, table, balls, dt, cut_off_hz, bandwidth,
         first, predicted, fresh, q, v,
     )  # fmt: skip
-    told[0] = _meet(p, t, now, near, stands, joint, table, most, reals(bundle, _SCRATCH))
+    told[0] = _meet(p, t, now, near, stands, joint, balls, table, most, reals(bundle, _SCRATCH))
     told[1] = position_residual(p, t, now)
     if told[1] <= believed:
         follow_branch(p, t, now, wholes(bundle, _MEASURED), wholes(bundle, _SENSED), memory)

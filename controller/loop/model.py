@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.loop.acting import act
-from controller.loop.estimator import TO_Q, TO_V, Estimator, read_sensors
+from controller.loop.estimator import MISSING, TO_Q, TO_V, Estimator, read_sensors, take_positions
 from controller.loop.exchange import Inputs
 from controller.loop.quality import Quality
 from controller.loop.untouched import without_touch
@@ -178,7 +178,7 @@ def foresee_tree(bundle: Integers, sent: Floats, seconds: float) -> None:
     evaluate_dynamics(p, t, ahead)
 
 
-_JOINT, _HAS_VELOCITY, _TABLE = range(3, 6)
+_JOINT, _HAS_VELOCITY, _TABLE, _BALLS = range(3, 7)
 
 
 @kernel(int64(BUNDLE, VECTOR, VECTOR, *(float64,) * 3, *(boolean,) * 3))
@@ -192,13 +192,14 @@ def observe_tree(
     """
     p, t, now = reals(bundle, 0), wholes(bundle, 1), reals(bundle, _NOW)
     joint, q, v = wholes(bundle, _JOINT), vector(t, now, Q), vector(t, now, V)
-    table = grid(bundle, _TABLE, len(joint))
+    table, balls = grid(bundle, _TABLE, len(joint)), wholes(bundle, _BALLS)
     bad: int = read_sensors(
-        q_measured, v_measured, joint, wholes(bundle, _HAS_VELOCITY), table, dt, cut_off_hz, bandwidth,
+        q_measured, v_measured, joint, wholes(bundle, _HAS_VELOCITY), table, balls, dt, cut_off_hz, bandwidth,
         first, predicted, fresh, q, v,
     )  # fmt: skip
+    take_positions(joint, balls, table[TO_Q], table[MISSING], q)
     for i in range(len(joint)):
-        q[joint[i]], v[joint[i]] = table[TO_Q, i], table[TO_V, i]
+        v[joint[i]] = table[TO_V, i]
     kinematics(p, t, now)
     coordinates(p, t, now)
     return bad

@@ -14,8 +14,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from controller.loop.estimator import measured_balls, missing_positions
 from machine import Machine
 from multibody import Workspace, layout
+from multibody.compiling import INTEGERS, VECTOR, kernel, void
 from multibody.layout import RANK
 
 Floats = NDArray[np.float64]
@@ -39,6 +41,14 @@ def weights(machine: Machine) -> Floats:
         for sensor, scale in zip(machine.sensors, columns, strict=True)
     ]
     return np.asarray(1.0 / np.array(deviation) / np.max(columns / deviation))
+
+
+@kernel(void(INTEGERS, INTEGERS, VECTOR, VECTOR, VECTOR))
+def differences_of(
+    joint: NDArray[np.int64], balls: NDArray[np.int64], readings: Floats, q: Floats, differences: Floats
+) -> None:
+    """`estimator.missing_positions`, for callers in Python."""
+    missing_positions(joint, balls, readings, q, differences)
 
 
 EXPLAINS = 0.9
@@ -65,6 +75,7 @@ class Redundancy:
     def __init__(self, machine: Machine) -> None:
         sensors = machine.sensors
         self._joint = np.array([sensor.index for sensor in sensors], np.int64)
+        self._balls, self._off = measured_balls(machine), np.zeros(len(sensors))
         self._weight = weights(machine)
         most = machine.controller.estimator.sensor_disagreement_max
         self._limit = np.array([most + 4.0 * (sensor.noise + sensor.resolution) for sensor in sensors])
@@ -77,9 +88,14 @@ class Redundancy:
         self.group = 0
         if self.extra <= 0:
             return
-        off = readings - now.q[self._joint]
+        off = self.differences(readings, now)
         if np.any(np.abs(off) > self._look):
             self._judge(off, now)
+
+    def differences(self, readings: Floats, now: Workspace) -> Floats:
+        """readings less the estimate, rad or m along the freedom of each sensor."""
+        differences_of(self._joint, self._balls, readings, now.q, self._off)
+        return self._off
 
     def _judge(self, off: Floats, now: Workspace) -> None:
         free = len(now.v) - int(now.ranking[RANK])

@@ -9,6 +9,7 @@ from machine import Machine
 from multibody import Workspace
 from multibody.kinematics import kinematics
 from multibody.layout import POINT_POSITION, POINT_VELOCITY
+from multibody.rotations import move_by
 
 Floats = NDArray[np.float64]
 MARGIN_M = 5e-4
@@ -46,7 +47,7 @@ class Regions:
         work = self._work
         work.q[:], work.v[:] = self._estimate.q, 0.0
         if way is not None:
-            work.q[: len(way)] += way
+            move_by(work.topology, work.q, way, 1.0)
         kinematics(*work.arguments)
         here = self._position[self._points]
         return np.asarray(np.maximum(self._low - here, here - self._high) + MARGIN_M)

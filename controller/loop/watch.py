@@ -80,8 +80,7 @@ class Watch:
             self._max_speed[motor.index] = min(self._max_speed[motor.index], OVERSPEED * motor.max_speed)
         self._limits = np.column_stack([self._low, self._high, self._max_speed])
         names = machine.mechanism.coordinate_names
-        home = [names.index(name) for name in machine.controller.goal_coordinates]
-        self._joint_set = np.array(home) if machine.is_constrained else np.arange(len(joints))
+        self._joint_set = np.array(machine.home_coordinates, np.int64)
         its_own = set(machine.mechanism.joint_names)
         tasks = [at for at, name in enumerate(names) if name not in its_own and "." not in name]
         self._task_set = np.array(tasks, np.int64)
@@ -168,8 +167,7 @@ class Watch:
     def jog_set(self, wanted: list[int]) -> NDArray[np.int64] | None:
         """The independent coordinates a jog moves in; None for a mixture.
 
-        All joints, or those of the file's goal coordinates where joints close on each other; or all task
-        coordinates.
+        Those of `Machine.home_coordinates`, or all task coordinates.
         """
         for whole in (self._joint_set, self._task_set):
             if wanted and set(wanted) <= set(whole.tolist()) and len(whole) == self._machine.freedoms:

@@ -189,7 +189,8 @@ def _check_poses(machine: Machine, path: Path, walked: Walk) -> Closest:
             text, walked, sample, {"quantity": "branch", "position": where, "coordinate": next(iter(where))}
         )
     _check_leverage(machine, path, walked)
-    if set(path.coordinates) == set(range(machine.mechanism.nv)):
+    own = machine.joint_coordinates
+    if own == machine.mechanism.nv and set(path.coordinates) == set(range(own)):
         return None
     sample = int(np.argmin(walked.hold))
     value = smallest_singular_value(machine.mechanism, path.coordinates, walked.q[sample])

@@ -65,12 +65,12 @@ def beyond(over: NDArray[np.bool_]) -> tuple[int, int, int]:
 
 def demands(machine: Machine, walk: Walk, chosen: Sequence[int]) -> Iterator[Demand]:
     """Every demand on joints, motors' speeds and goal coordinates that has a limit."""
-    nv = machine.mechanism.nv
-    jerks = _joint_jerks(walk, chosen, nv)
+    own = machine.joint_coordinates
+    jerks = _joint_jerks(walk, chosen, own)
     for j, limits in enumerate(machine.joints):
         yield from _of(limits, walk.q[:, j], walk.q1[:, j], walk.q2[:, j], jerks[:, j])
     for place, index in enumerate(chosen):
-        if index >= nv:
+        if index >= own:
             limits = machine.coordinates[index]
             column = (walk.d0[:, place], walk.d1[:, place], walk.d2[:, place], walk.d3[:, place])
             yield from _of(limits, *column)
@@ -116,10 +116,10 @@ def rate(quantity: str, name: str, unit: str, values: Floats, limit: float, powe
     return Demand(quantity, name, unit, value, math.copysign(limit, value), sample, used, stretch, over)
 
 
-def _joint_jerks(walk: Walk, chosen: Sequence[int], nv: int) -> Floats:
+def _joint_jerks(walk: Walk, chosen: Sequence[int], own: int) -> Floats:
     """q''' (n × nv): exact where the goal names joints, else between samples of the same piece."""
     jerks = np.zeros_like(walk.q2)
-    if set(chosen) == set(range(nv)):
+    if own == walk.q2.shape[1] and set(chosen) == set(range(own)):
         jerks[:, list(chosen)] = walk.d3
     else:
         step = np.diff(walk.s)[walk.joined]

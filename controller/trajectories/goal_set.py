@@ -1,7 +1,7 @@
 """From the coordinates a goal names to a full independent set: as many as the machine has freedoms.
 
-Only joints named: the other joints hold; where joints close on each other, those of the file's goal
-coordinates. Only task coordinates named: the other task coordinates hold, if
+Only joints named: the other joints hold; where joints close on each other or turn by quaternions, those of
+the file's goal coordinates. Only task coordinates named: the other task coordinates hold, if
 that makes a full set. A mixture must be full by itself.
 """
 
@@ -42,9 +42,8 @@ def complete(
     """
     mechanism = machine.mechanism
     freedoms, names = machine.freedoms, mechanism.coordinate_names
-    home = {names.index(name) for name in machine.controller.goal_coordinates}
-    joints = home if machine.is_constrained else set(range(freedoms))
-    tasks = [index for index in range(mechanism.nv, len(names)) if "." not in names[index]]
+    joints = set(machine.home_coordinates)
+    tasks = [index for index in range(machine.joint_coordinates, len(names)) if "." not in names[index]]
     chosen = set(named)
     if chosen <= joints:
         chosen = joints

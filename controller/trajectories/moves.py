@@ -37,8 +37,8 @@ def limits_of(machine: Machine, index: int) -> tuple[float, float, float]:
     """
     limits = machine.coordinates[index]
     velocity = limits.velocity
-    if index < machine.mechanism.nv:
-        velocity = min([velocity, *(motor.max_speed for motor in machine.motors if motor.index == index)])
+    name = machine.mechanism.coordinate_names[index]
+    velocity = min([velocity, *(motor.max_speed for motor in machine.motors if motor.joint == name)])
     if not math.isfinite(velocity):
         velocity = _ANGLE_SPEED if limits.is_angle else _LENGTH_SPEED
     acceleration = limits.acceleration if math.isfinite(limits.acceleration) else velocity / _SPEED_UP_S

@@ -43,7 +43,7 @@ def scales(mechanism: Mechanism, chosen: Sequence[int]) -> tuple[Floats, Floats]
     reach = reach_m(mechanism)
     angle = np.array(mechanism.coordinate_is_angle)
     rows = np.where(angle[list(chosen)], 1.0, 1.0 / reach)
-    columns = np.where(angle[: mechanism.nv], 1.0, reach)
+    columns = np.where(np.array(mechanism.joint_is_angle), 1.0, reach)
     return rows, columns
 
 

@@ -26,7 +26,8 @@ from multibody.dynamics import dynamics
 from multibody.kinematics import kinematics
 from multibody.layout import JDV, NV, THETA, H, J, M, Q, V
 from multibody.linear import lu_apply, lu_factor, lu_solve
-from multibody.views import matrix, vector
+from multibody.rotations import move
+from multibody.views import copy, matrix, vector
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -43,22 +44,24 @@ def tree_walk(machine: Machine, path: Path, q: Floats) -> Walk:
     workspace.q[:] = q
     rows, columns = scales(mechanism, path.coordinates)
     wraps = np.array(mechanism.coordinate_wraps)[chosen]
-    out = np.zeros((len(piece), 6 * nv + 4 * k + 1))
-    reached = walk_samples(*workspace.arguments, words, piece, offset, chosen, wraps, rows, columns, out)
+    poses, out = np.zeros((len(piece), mechanism.nq)), np.zeros((len(piece), 5 * nv + 4 * k + 1))
+    reached = walk_samples(
+        *workspace.arguments, words, piece, offset, chosen, wraps, rows, columns, poses, out
+    )
 
     def part(start: int, width: int) -> Floats:
         return np.ascontiguousarray(out[:, start : start + width])
 
-    goal = 6 * nv
+    goal = 5 * nv
     return Walk(
         s=path.knots[piece] + offset,
         piece=piece,
-        q=part(0, nv),
-        q1=part(nv, nv),
-        q2=part(2 * nv, nv),
-        inertia=part(3 * nv, nv),
-        rest=part(4 * nv, nv),
-        motion=part(5 * nv, nv),
+        q=poses,
+        q1=part(0, nv),
+        q2=part(nv, nv),
+        inertia=part(2 * nv, nv),
+        rest=part(3 * nv, nv),
+        motion=part(4 * nv, nv),
         d0=part(goal, k),
         d1=part(goal + k, k),
         d2=part(goal + 2 * k, k),
@@ -70,7 +73,8 @@ def tree_walk(machine: Machine, path: Path, q: Floats) -> Walk:
 
 @kernel(
     int64(
-        PARAMETERS, TOPOLOGY, BUFFER, VECTOR, INTEGERS, VECTOR, INTEGERS, FLAGS, VECTOR, VECTOR, MATRIX
+        PARAMETERS, TOPOLOGY, BUFFER, VECTOR, INTEGERS, VECTOR, INTEGERS, FLAGS, VECTOR, VECTOR, MATRIX,
+        MATRIX,
     ),
     allocates=True,
 )  # fmt: skip
@@ -85,10 +89,11 @@ def walk_samples(
     wraps: NDArray[np.bool_],
     rows: Floats,
     columns: Floats,
+    poses: Floats,
     out: Floats,
 ) -> int:
-    """Fills `out` sample by sample (columns as in `Walk`, q first); returns how many samples could be
-    reached.
+    """Fills `poses` (q) and `out` (columns as in `Walk`, q' first) sample by sample; returns how many samples
+    could be reached.
 
     w holds the pose to begin from. Inverse kinematics by Newton's method from the pose extrapolated from
     the last sample.
@@ -108,12 +113,13 @@ def walk_samples(
             goal[i], d1[i], d2[i], third = hermite(
                 words, values + piece[n] * stride + i, stride, k, order, length, offset[n]
             )
-            at = 6 * nv + i
+            at = 5 * nv + i
             out[n, at], out[n, at + k], out[n, at + 2 * k], out[n, at + 3 * k] = goal[i], d1[i], d2[i], third
         if n > 0:
             ds = start + offset[n] - before
             for j in range(nv):
-                q[j] += ds * (out[n - 1, nv + j] + 0.5 * ds * out[n - 1, 2 * nv + j])
+                x[j] = out[n - 1, j] + 0.5 * ds * out[n - 1, nv + j]
+            move(t, q, x, ds)
         before = start + offset[n]
 
         found = False
@@ -134,8 +140,7 @@ def walk_samples(
             for j in range(nv):
                 longest = max(longest, abs(x[j] / columns[j]))
             shorten = 1.0 if longest <= LONGEST_STEP else LONGEST_STEP / longest
-            for j in range(nv):
-                q[j] += shorten * x[j]
+            move(t, q, x, shorten)
             if size < CLOSE and shorten == 1.0:
                 found = True
                 break
@@ -159,24 +164,25 @@ def walk_samples(
             for j in range(nv):
                 inverse[j, c] = x[j]
                 square += (x[j] / (columns[j] * rows[c])) ** 2
+        copy(q, poses[n])
         for j in range(nv):
             rate = 0.0
             for c in range(k):
                 rate += inverse[j, c] * d1[c]
             v[j] = rate
-            out[n, j], out[n, nv + j], out[n, 4 * nv + j] = q[j], rate, h[j]
+            out[n, j], out[n, 3 * nv + j] = rate, h[j]
         dynamics(p, t, w)
         coordinates(p, t, w)
         for j in range(nv):
             change = 0.0
             for c in range(k):
                 change += inverse[j, c] * (d2[c] - bias[chosen[c]])
-            out[n, 2 * nv + j] = change
+            out[n, nv + j] = change
         for j in range(nv):
-            inertia, motion = 0.0, h[j] - out[n, 4 * nv + j]
+            inertia, motion = 0.0, h[j] - out[n, 3 * nv + j]
             for c in range(nv):
                 inertia += mass[j, c] * v[c]
-                motion += mass[j, c] * out[n, 2 * nv + c]
-            out[n, 3 * nv + j], out[n, 5 * nv + j] = inertia, motion
-        out[n, 6 * nv + 4 * k] = 1.0 / np.sqrt(square)
+                motion += mass[j, c] * out[n, nv + c]
+            out[n, 2 * nv + j], out[n, 4 * nv + j] = inertia, motion
+        out[n, 5 * nv + 4 * k] = 1.0 / np.sqrt(square)
     return count

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from machine import Machine
+from multibody.rotations import readings_at
 from plant.findings import Failed, require
 from protocol.codes import DeviceStatus, Mode, Pace, RefuseCode
 from protocol.errors import ProtocolError
@@ -44,7 +45,9 @@ class Probe:
         forces = machine.force_numbers
         self._states = StateCodec(len(machine.sensors), len(machine.motors), forces)
         self._force = np.zeros(forces)
-        self.q = np.array([machine.initial_q[sensor.index] for sensor in machine.sensors])
+        self.q = np.zeros(len(machine.sensors))
+        freedoms = np.array([sensor.index for sensor in machine.sensors], np.int64)
+        readings_at(machine.mechanism.topology, machine.initial_q, freedoms, self.q)
         self.v, self.effort = np.zeros(len(machine.sensors)), np.zeros(len(machine.motors))
         self.mode, self.ack = int(Mode.BRAKE), -1
 

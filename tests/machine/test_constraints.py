@@ -164,7 +164,7 @@ def test_the_branch_follows_the_guess(write):
 @pytest.mark.parametrize(
     ("name", "old", "new", "says"),
     [
-        ("thin_disk", "", "", "quaternion"),
+        ("thin_disk", "", "", "Measure each of them"),
         ("double_pendulum", "", "", "the sensors do not determine"),
         ("five_bar", "  right: {position: {counts_per_turn: 1048576}}\n", "", "the sensors do not determine"),
         ("four_bar", "controller:\n", "controller:\n  law: servo\n", "Take pidc"),
