@@ -25,7 +25,8 @@ class Demo:
     """machine: a name that ships, or a file's path. seconds: measured length unless the user says otherwise.
 
     steps: what happens between enable and disable, for so many measured seconds and at which share of the
-    demo's own speed. truth: whether the plant records what it really does, so that figures and picture are of
+    demo's own speed. beside: a second machine, which then goes through the same steps; `Recording.beside` is
+    its recording. truth: whether the plant records what it really does, so that figures and picture are of
     that instead of the controller's estimate. report: the summary's
     figures. draw: writes the picture, given the title. plant, controller: further arguments of the daemons.
     """
@@ -37,5 +38,6 @@ class Demo:
     report: Report = tracking_figures
     draw: Draw = _draw
     truth: bool = False
+    beside: str = ""
     plant: tuple[str, ...] = ()
     controller: tuple[str, ...] = ()

@@ -38,6 +38,8 @@ class Recording:
     parts: tuple[Part, ...]
     plant: Mapping[str, Any] | None = None
     """What the plant's own record says (`station.demos.truth.plant_figures`), where there is one."""
+    beside: Recording | None = None
+    """The same steps by the demo's second machine, where it has one."""
 
 
 def recorded(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from protocol.codes import ResultCode
 from protocol.errors import RequestError
 from station.client import Robot
 from station.demos.demo import Demo
-from station.demos.figures import recorded
+from station.demos.figures import Recording, recorded
 from station.demos.stage import DemoOptions, Stage, Step
 from station.demos.truth import read_truth, with_truth
 from station.demos.variants import exact_sensors, forces_by_model
@@ -30,19 +30,35 @@ Reached = list[tuple[Step, int]]
 
 
 def run_demo(demo: Demo, options: DemoOptions, console: Console) -> dict[str, Any]:
-    """Runs the demo; returns its summary, plain data.
+    """Runs the demo, with its second machine after the first; returns its summary, plain data.
 
     Ctrl-C ends it early: the machine is stopped and braked, everything ends, the result is CANCELLED. Raises
     RigFailed when a daemon does not start, NobodyThere when one ends under way.
     """
     options.out.mkdir(parents=True, exist_ok=True)
+    summary, recording = _run(demo, demo.machine, options, console)
+    if recording is None:
+        return summary
+    if demo.beside and summary["result"] == ResultCode.SUCCESSFUL.name:
+        second, other = _run(demo, demo.beside, options, console)
+        summary |= {"result": second["result"], "text": second["text"], "beside": second}
+        recording = replace(recording, beside=other)
+    plot = Path(summary["log"]).with_suffix(".png")
+    demo.draw(recording, plot, demo.title)
+    return {**summary, **demo.report(recording), "plot": str(plot)}
+
+
+def _run(
+    demo: Demo, machine: str, options: DemoOptions, console: Console
+) -> tuple[dict[str, Any], Recording | None]:
+    """Runs the steps on one machine: what happened, and the recording if a measured tick was reached."""
     pace = ["--pace", "lockstep", "--realtime", "ignore"] if options.lockstep else []
-    config = demo.machine if options.force_sensor else forces_by_model(demo.machine, options.out)
+    config = machine if options.force_sensor else forces_by_model(machine, options.out)
     if options.exact:
         config = exact_sensors(config, options.out)
     different = [word for setting in options.plant_set for word in ("--plant-set", setting)]
     plant = [config, *pace, "--seed", str(options.seed), *different, *demo.plant]
-    record = options.out.absolute() / f"{demo.machine}-{stamp()}.plant"
+    record = options.out.absolute() / f"{machine}-{stamp()}.plant"
     if demo.truth:
         plant += ["--truth", str(record)]
     log = ["--log", str(options.out.absolute())]
@@ -50,11 +66,12 @@ def run_demo(demo: Demo, options: DemoOptions, console: Console) -> dict[str, An
     seconds = demo.seconds if options.seconds is None else options.seconds
     summary: dict[str, Any] = {"result": "CANCELLED", "text": "interrupted", "law": options.law}
     summary["mode"] = "lockstep" if options.lockstep else "real time"
+    recording = None
     with _interruptible(), suppress(KeyboardInterrupt):
         reached: Reached = []
         units: dict[str, str] = {}
         steps = demo.steps(seconds, options.speed)
-        with Rig(demo.machine, plant, controller) as rig:
+        with Rig(machine, plant, controller) as rig:
             _wait(rig, console)
             with Robot(endpoint=rig.requests) as robot, _bar(console, steps) as show:
                 summary["log"] = robot.status["log"]
@@ -69,8 +86,13 @@ def run_demo(demo: Demo, options: DemoOptions, console: Console) -> dict[str, An
                 summary |= _timing(robot)
                 _leave(robot)
         told = _Told(config, seconds, units, record if demo.truth else None)
-        summary |= _measured(demo, options, told, summary, reached)
-    return summary
+        try:
+            recording = _recording(options, told, summary, reached)
+        except ValueError as error:
+            summary |= {"text": summary["text"] or str(error), "plot": None}
+        else:
+            summary |= {} if told.record is None else {"plant_record": str(told.record)}
+    return summary, recording
 
 
 @dataclass(frozen=True)
@@ -98,7 +120,7 @@ def _wait(rig: Rig, console: Console) -> None:
 
 def _go_through(robot: Robot, steps: Sequence[Step], show: Show, reached: Reached) -> None:
     """Enables, then one step after another. Raises GoalFailed, RequestError."""
-    there = robot.state["q"]
+    there = robot.state["q"] | robot.state["coordinates"]
     stage = Stage(robot, {name: there[name] for name in robot.describe()["goal_coordinates"]})
     robot.enable()
     for index, step in enumerate(steps):
@@ -129,24 +151,16 @@ def _timing(robot: Robot) -> dict[str, Any]:
     }
 
 
-def _measured(
-    demo: Demo, options: DemoOptions, told: _Told, summary: dict[str, Any], reached: Reached
-) -> dict[str, Any]:
-    """What log and plant say: the demo's figures, and its picture. Without a measured tick neither."""
-    log = Path(summary["log"])
-    try:
-        recording = recorded(options, told.seconds, told.units, read_ticks(log), reached)
-        if told.record is not None:
-            from machine import load
+def _recording(options: DemoOptions, told: _Told, summary: dict[str, Any], reached: Reached) -> Recording:
+    """What log and plant say. Raises ValueError without a measured tick."""
+    ticks = read_ticks(Path(summary["log"]))
+    recording = recorded(options, told.seconds, told.units, ticks, reached)
+    if told.record is None:
+        return recording
+    from machine import load
 
-            machine = load(told.config, options.plant_set)
-            recording = with_truth(recording, read_truth(told.record), machine)
-    except ValueError as error:
-        return {"text": summary["text"] or str(error), "plot": None}
-    plot = log.with_suffix(".png")
-    demo.draw(recording, plot, demo.title)
-    kept = {} if told.record is None else {"plant_record": str(told.record)}
-    return {**demo.report(recording), "plot": str(plot), **kept}
+    machine = load(told.config, options.plant_set)
+    return with_truth(recording, read_truth(told.record), machine)
 
 
 @contextmanager

@@ -63,7 +63,13 @@ class RobotInProcess:
     def state(self) -> dict[str, Any]:
         names = self.machine.mechanism.position_names
         q = self.samples[-1]["q"]
-        return {"q": {name: float(q[at]) for at, name in enumerate(names)}}
+        coordinates = zip(
+            self.machine.mechanism.coordinate_names, self.samples[-1]["coordinate"].tolist(), strict=True
+        )
+        return {
+            "q": {name: float(q[at]) for at, name in enumerate(names)},
+            "coordinates": dict(coordinates),
+        }
 
     def describe(self) -> Any:
         return describe(self.machine, Pace.LOCKSTEP)
@@ -134,7 +140,7 @@ class RobotInProcess:
 def perform(demo: Demo, machine: Machine, seconds: float, speed: float = 1.0) -> Recording:
     """Every step of a demo, without daemons."""
     robot = RobotInProcess(machine)
-    there = robot.state["q"]
+    there = robot.state["q"] | robot.state["coordinates"]
     stage = Stage(robot, {name: there[name] for name in machine.controller.goal_coordinates})  # type: ignore[arg-type]
     robot.enable()
     reached = []
