@@ -10,7 +10,7 @@ from machine.yaml import parse_yaml
 
 NEARLY_SINGULAR = 1e-3
 """Singular value of the scaled rows below which small errors in dimensions become large ones in posture."""
-_ABOVE, _BELOW = 100.0, 1.0 / 30.0
+_ABOVE, _BELOW = 10.0, 1.0 / 30.0
 """Times the limit, between which no singular value should lie."""
 
 
