@@ -17,6 +17,7 @@ SHAPES = {  # freedoms, rows, rank
     "five_bar": (2, 5, 2),
     "five_bar_redundant": (2, 5, 2),
     "platform_3rrs": (3, 6, 6),
+    "platform_huang": (3, 6, 6),
     "delta": (3, 25, 13),
     "arm_6dof": (6, 0, 0),
     "arm_6dof_simple": (6, 0, 0),

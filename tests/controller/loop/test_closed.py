@@ -32,6 +32,7 @@ MOVES = {
     "delta": {"x": 0.05, "y": -0.03, "z": -0.42},
     "four_bar": {"a1": 2.2},
     "platform_3rrs": {"motor_1": 0.1, "motor_2": 0.05, "motor_3": -0.05},
+    "platform_huang": {"motor_1": 0.1, "motor_2": 0.05, "motor_3": -0.05},
 }
 
 
@@ -46,7 +47,7 @@ def move(rig: InProcess, target: dict[str, float]) -> Sample:
     return rig.tick(order)
 
 
-@pytest.fixture(params=["five_bar", "slider_crank", "four_bar", "delta", "platform_3rrs"])
+@pytest.fixture(params=list(MOVES))
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
