@@ -7,7 +7,14 @@ from pathlib import Path
 import numpy as np
 from scipy.linalg import expm
 
-from benchmarks.papers.arm_and_disk import arm, disk_equations, disk_picture, same_motion, spherical_gamma
+from benchmarks.papers.arm_and_disk import (
+    arm,
+    disk_equations,
+    disk_picture,
+    operations,
+    same_motion,
+    spherical_gamma,
+)
 from benchmarks.papers.report import Report, small
 from multibody import Body, Joint, Mechanism, ModelError
 from multibody.joint_map import bracket, configuration, gamma, hat, twist_map, unclosed_pair
@@ -42,6 +49,7 @@ def reproduce(out: Path, brief: bool = False) -> Report:
     _joint_maps(report)
     disk_equations(report)
     arm(report)
+    operations(report)
     same_motion(report, 0.5 if brief else 2.0)
     disk_picture(report, out, 1.0 if brief else 3.0)
     return report

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from machine import load
-from machine.assembly import assembled
-from multibody import Body, Mechanism, Point
+from multibody import Body, Mechanism, Point, functions
+from multibody.constrained_steps import constrained_rk4
 from multibody.constraints import PointClosure
 from multibody.joint_map import hat
+from multibody.layout import ORDINARY
 from multibody.model import Array
 from multibody.orientations import about_z
 from multibody.taylor import Connection, Frame, MaximalModel, Pose, TaylorStepper
@@ -25,33 +27,102 @@ def pendulum() -> Mechanism:
     return Mechanism.build(tree.bodies, tree.joints, tree.gravity_m_s2, centres)
 
 
-def platform_tree(symmetric: bool) -> Mechanism:
-    """The platform as a tree with closures; `symmetric`: motors 2 and 3 are motor 1 turned by 120°."""
-    tree = load("platform_3rrs").mechanism
+class Table(NamedTuple):
+    """Fig. 10 (c), (d): positions, axes and centres of mass in the initial pose, world axes, leg by leg (m).
+
+    As printed, but with the positions of the motors J7 and J8 exchanged.
+    """
+
+    balls: Array
+    knees: Array
+    knee_axes: Array
+    motors: Array
+    motor_axes: Array
+    leg_centres: Array
+    rotor_centres: Array
+
+
+TABLE = Table(
+    np.array([[0, 0.61, 0.71], [0.53, -0.31, 0.71], [-0.53, -0.31, 0.71]]),
+    np.array([[0, 0.29, 0], [0.25, -0.14, 0], [-0.25, -0.14, 0]]),
+    np.array([[1, 0, 0], [-0.5, -0.87, 0], [-0.5, 0.867, 0]]),
+    np.array([[0, 0.39, -0.03], [0.33, -0.19, -0.03], [-0.33, -0.19, -0.03]]),
+    np.array([[0, -0.97, 0.26], [-0.84, 0.48, 0.26], [0.84, 0.48, 0.26]]),
+    np.array([[0, 0.45, 0.355], [0.39, -0.225, 0.355], [-0.39, -0.225, 0.355]]),
+    np.array([[0, 0.337, -0.013], [0.292, -0.168, -0.013], [-0.292, -0.168, -0.013]]),
+)
+ROTOR_KG_M2, LEG_KG_M2 = (0.01, 0.1), (0.07, 0.7)
+"""Moments of inertia along and across the link."""
+
+
+def platform() -> Mechanism:
+    """The machine that ships, the exactly symmetric reading of the table."""
+    return load("platform_huang").mechanism
+
+
+def printed_pose() -> Array:
+    """q with every joint at zero."""
+    return load("platform_huang").initial_q.copy()
+
+
+def platform_of(table: Table = TABLE) -> Mechanism:
+    """The platform of a table, its bodies' axes parallel to the world's in the initial pose."""
+    tree = platform()
+    bodies = {body.name: body for body in tree.bodies}
     joints = {joint.name: joint for joint in tree.joints}
-    if symmetric:
-        first = joints["motor_1"]
-        for name, angle in (("motor_2", -2.0 * np.pi / 3.0), ("motor_3", 2.0 * np.pi / 3.0)):
-            turn = about_z(angle)
-            joints[name] = replace(
-                joints[name], at_m=turn @ np.asarray(first.at_m), rotation=turn @ np.asarray(first.rotation)
-            )
+    closures = {c.name: c for c in tree.constraints if isinstance(c, PointClosure)}
+    straight = np.eye(3)
+    for k in range(3):
+        rotor, leg, motor, knee = (f"{word}_{k + 1}" for word in ("rotor", "leg", "motor", "knee"))
+        arm, shank = table.knees[k] - table.motors[k], table.balls[k] - table.knees[k]
+        bodies[rotor] = replace(
+            bodies[rotor],
+            com_m=table.rotor_centres[k] - table.motors[k],
+            inertia_kg_m2=_slender(arm, *ROTOR_KG_M2),
+        )
+        bodies[leg] = replace(
+            bodies[leg],
+            com_m=table.leg_centres[k] - table.knees[k],
+            inertia_kg_m2=_slender(shank, *LEG_KG_M2),
+        )
+        joints[motor] = replace(
+            joints[motor], at_m=table.motors[k], rotation=straight, axis=table.motor_axes[k]
+        )
+        joints[knee] = replace(joints[knee], at_m=arm, rotation=straight, axis=table.knee_axes[k])
+        if k > 0:
+            ball = closures[f"ball_{k + 1}"]
+            on_platform = replace(ball.b, at_m=table.balls[k] - table.balls[0])
+            closures[ball.name] = replace(ball, a=replace(ball.a, at_m=shank), b=on_platform)
+    joints["ball_1"] = replace(joints["ball_1"], at_m=table.balls[0] - table.knees[0])
     return Mechanism.build(
-        tree.bodies,
+        tuple(bodies.values()),
         tuple(joints.values()),
         tree.gravity_m_s2,
         tree.points,
         tree.coordinates,
-        tree.constraints,
+        tuple(closures.values()),
     )
 
 
-def assembled_platform(tree: Mechanism) -> Array:
-    """q with the motors at zero."""
-    start = load("platform_3rrs").initial_q.copy()
-    motors = [f"motor_{k}" for k in (1, 2, 3)]
-    start[[tree.joint_index(name) for name in motors]] = 0.0
-    return assembled(tree, start, np.zeros(tree.nv), motors)[0]
+def _slender(along: Array, axial: float, across: float) -> Array:
+    """Inertia of a link about its centre of mass, from the moments along it and across it."""
+    unit = along / np.linalg.norm(along)
+    return np.asarray(across * np.eye(3) + (axial - across) * np.outer(unit, unit))
+
+
+def driven(tree: Mechanism, duration: float, dt: float) -> tuple[Array, Array, Array]:
+    """Times (s), and the centre's position and velocity (k × 3), 10 N m at each motor, `projected`."""
+    w = tree.workspace()
+    w.q[:] = printed_pose()
+    w.effort[[tree.joint_index(f"motor_{k}") for k in (1, 2, 3)]] = TORQUE
+    w.ranking[ORDINARY] = 6.0
+    count = round(duration / dt)
+    place, velocity = np.empty((count + 1, 3)), np.empty((count + 1, 3))
+    for k in range(count + 1):
+        place[k] = functions.point_position(tree, "centre", w.q)
+        velocity[k] = functions.point_velocity(tree, "centre", w.q, w.v)
+        constrained_rk4(*w.arguments, dt)
+    return np.arange(count + 1, dtype=np.float64) * dt, place, velocity
 
 
 def stepper_of(tree: Mechanism, q: Array, reactions_at: float) -> TaylorStepper:

@@ -7,7 +7,6 @@ from machine import load, shipped
 from multibody.dynamics import dynamics, energy
 from plant.offline import simulate
 
-
 AT_REST = ("five_bar", "platform_huang")
 """A five-bar that lies rests by itself; this platform starts balanced, at its highest pose."""
 
