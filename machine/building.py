@@ -231,12 +231,15 @@ def plant_settings(file: MachineFile) -> PlantSettings:
 
 _NOT_AS_THEY_ARE = {
     *("period_s", "goal_coordinates", "tolerances", "log_cap_MB", "estimator", "disturbance_observer"),
-    *("preload", "force", "gain_bounds", "payloads", "publish"),
+    *("preload", "effort_scale", "force", "gain_bounds", "payloads", "publish"),
 }
 
 
 def controller_settings(
-    file: MachineFile, goals: Sequence[str], preload: tuple[PreloadLimit, ...]
+    file: MachineFile,
+    goals: Sequence[str],
+    preload: tuple[PreloadLimit, ...],
+    effort_scale: tuple[float, ...],
 ) -> ControllerSettings:
     """Return the settings of the controller daemon; `goals` are its coordinates where the file names none."""
     spec, tolerances = file.controller, file.controller.tolerances
@@ -252,5 +255,6 @@ def controller_settings(
         tolerances=tuple(tolerances.of(name) for name in coordinates(file)),
         goal_time_s=tolerances.goal_time_s,
         preload=preload,
+        effort_scale=effort_scale,
         log_cap_bytes=round(spec.log_cap_MB * 1e6),
     )

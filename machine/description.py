@@ -126,7 +126,7 @@ class ControllerSettings:
     """How the controller daemon runs.
 
     `tolerances` has one entry for each of the mechanism's coordinates, in their order, `preload` one for each
-    motor.
+    motor, `effort_scale` too (N m or N): the unit in which its effort counts when efforts are allocated.
     """
 
     period_s: float
@@ -138,6 +138,7 @@ class ControllerSettings:
     payloads: tuple[PayloadBounds, ...]
     effort_filter_hz: float
     preload: tuple[PreloadLimit, ...]
+    effort_scale: tuple[float, ...]
     estimator: EstimatorSettings
     tolerances: tuple[Tolerance, ...]
     goal_time_s: float
@@ -244,6 +245,11 @@ class Machine:
         take.
         """
         return self.assembly.freedoms
+
+    @property
+    def effort_weights(self) -> NDArray[np.float64]:
+        """Diagonal of the metric W of allocated efforts, one per motor: their scales squared."""
+        return np.square(self.controller.effort_scale)
 
     def workspace(self) -> Workspace:
         """Return a new workspace of the controller's model in the initial state, put together."""

@@ -19,6 +19,7 @@ from machine.compliance import check_steps, with_compliance
 from machine.controllable import leverage_warnings
 from machine.description import Machine, interface_of
 from machine.driver_section import driver_settings
+from machine.effort_scale import effort_scales
 from machine.fields import NAME_PATTERN
 from machine.file import MachineFile
 from machine.goals import goal_coordinates
@@ -66,7 +67,12 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
     switchable = tuple(name for name, spec in file.constraints.items() if spec.switchable)
     goals = goal_coordinates(file, mechanism, document, q, assembly.freedoms)
     plant = building.plant_settings(file)
-    controller = building.controller_settings(file, goals, preloads(file, document, assembly.freedoms))
+    controller = building.controller_settings(
+        file,
+        goals,
+        preloads(file, document, assembly.freedoms),
+        effort_scales(file, document, assembly.freedoms),
+    )
     return Machine(
         name=file.name,
         about=file.about,

@@ -92,6 +92,12 @@ class ControllerSpec(Section):
     preload: dict[CoordinateName, PreloadSpec] = entry(
         "Of machines with more motors than freedoms: the internal force, by the names of motors", default={}
     )
+    effort_scale: dict[CoordinateName, Annotated[Number, Field(gt=0, le=1e9)]] = entry(
+        "Of machines with more motors than freedoms: the unit in which each motor's effort counts, by the "
+        "names of motors; the sum of squares of efforts in these units is smallest. None: the largest effort",
+        "N m or N",
+        default={},
+    )
     gain_bounds: GainBoundsSpec | None = entry(
         "How far bandwidth and damping may be changed while the controller runs; none: not at all",
         default=None,

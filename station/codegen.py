@@ -82,7 +82,7 @@ def drive_of(machine: Machine) -> Drive | None:
     return Drive(
         goals=tuple(names.index(name) for name in goals),
         motors=tuple(motor.index for motor in machine.motors),
-        weights=tuple(motor.max_effort**2 for motor in machine.motors),
+        weights=tuple(machine.effort_weights.tolist()),
         freedoms=free,
         bandwidth_rad_s=machine.controller.bandwidth_rad_s,
         damping_ratio=machine.controller.damping_ratio,

@@ -164,8 +164,8 @@ def platform_pictures(report: Report, out: Path, brief: bool) -> None:
         "motion from rest with 10 N m at each motor",
         f"z = 0 at {_times(exact)} s (closed form, by quadrature); `projected` at 1 ms within {small(apart)} "
         f"s, the expansion at {step * 1e3:g} ms within {small(gap)} s with reactions half way through the "
-        f"step ({small(early_gap)} s with reactions at its beginning); {_times(of_table)} s for the table with "
-        "its rounded positions",
+        f"step ({small(early_gap)} s with reactions at its beginning); {_times(of_table)} s for the table "
+        "with its rounded positions",
         "ours",
         apart < 1e-4 and gap < (5e-3 if brief else 1e-3),
         "symmetric reading; the printed curves have no such numbers",

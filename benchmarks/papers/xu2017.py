@@ -273,7 +273,8 @@ def _errors(report: Report, scara: Mechanism, free: Run, held: Run, exact: Run) 
     report.row(
         "largest errors before stabilisation",
         "8e-4 m in x, 7e-3 m in y",
-        f"{most_x:.3g} m in x (where it starts; {abs(end[-1, 0]):.3g} m at 20 s), {most_y * 1e3:.2f} mm in y at 20 s, "
+        f"{most_x:.3g} m in x (at the start; {abs(end[-1, 0]):.3g} m at 20 s), "
+        f"{most_y:.4g} m in y at 20 s, "
         "from Φ(0) + Φ˙(0) t",
         "open",
         abs(most_x - 5.65e-3) < 1e-5 and abs(most_y - 1.776e-2) < 1e-5,

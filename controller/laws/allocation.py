@@ -4,10 +4,11 @@ With more motors than freedoms many efforts make the same motion. The nearest to
 (`controller.laws.driving`); only where that is beyond a motor's limit the program here is asked, in
 x = effort / limit:
 
-    min |x − x_p|²          with G x = f,  |x| ≤ 1                    the whole motion, if possible
-    min |x − x_p|² − c α    with G x = f₀ + α (f − f₀),  |x| ≤ 1      else its direction
-    min |G x − f₀|²         with |x| ≤ 1                              else the nearest to coasting
+    min Σ p (x − x_p)²          with G x = f,  |x| ≤ 1                    the whole motion, if possible
+    min Σ p (x − x_p)² − c α    with G x = f₀ + α (f − f₀),  |x| ≤ 1      else its direction
+    min |G x − f₀|²             with |x| ≤ 1                              else the nearest to coasting
 
+The prices p are limit² / W, all 1 where the metric W is that of the limits.
 The second has the largest share α of the motion. They are solved by daqp (Arnström, Bemporad & Axehill
 2022, a dual active-set method).
 """
@@ -27,22 +28,36 @@ _SHARE_FIRST = 1e4
 _LIGHT = 1e-6
 
 
-def allocate(rows: Floats, needed: Floats, coasting: Floats, preload: Floats, effort: Floats) -> float:
+def prices(most: Floats, weight: Floats) -> Floats:
+    """p of each motor, the largest 1. most: limits; weight: W's diagonal, the squares of the scales."""
+    price = most * most / weight
+    return np.asarray(price / price.max())
+
+
+def allocate(
+    rows: Floats,
+    needed: Floats,
+    coasting: Floats,
+    preload: Floats,
+    effort: Floats,
+    price: Floats | None = None,
+) -> float:
     """Efforts over their limits (motors, into `effort`) for `needed`, or for the largest share of it.
 
-    rows (k × motors): G; needed, coasting (k): f and f₀ in the same rows; preload (motors): x_p. All within
-    -1 … 1 in the end. Returns α; 0 where even coasting is beyond the motors.
+    rows (k × motors): G; needed, coasting (k): f and f₀ in the same rows; preload (motors): x_p; price
+    (motors): p, see `prices`; none: all 1. All within -1 … 1 in the end. Returns α; 0 where even coasting is
+    beyond the motors.
     """
     motors = rows.shape[1]
-    found = _solve(np.eye(motors), -preload, rows, needed, np.ones(motors), -np.ones(motors))
+    cost = np.ones(motors) if price is None else price
+    found = _solve(np.diag(cost), -cost * preload, rows, needed, np.ones(motors), -np.ones(motors))
     if found is not None:
         effort[:] = found
         return 1.0
-    quadratic = np.eye(motors + 1)
-    quadratic[-1, -1] = _LIGHT
+    quadratic = np.diag(np.append(cost, _LIGHT))
     wide = np.hstack([rows, (coasting - needed)[:, None]])
     upper, lower = np.ones(motors + 1), np.append(-np.ones(motors), 0.0)
-    found = _solve(quadratic, np.append(-preload, -_SHARE_FIRST), wide, coasting, upper, lower)
+    found = _solve(quadratic, np.append(-cost * preload, -_SHARE_FIRST), wide, coasting, upper, lower)
     if found is not None:
         effort[:] = found[:-1]
         return float(min(max(found[-1], 0.0), 1.0))

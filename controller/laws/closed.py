@@ -103,7 +103,7 @@ def closed_acceleration(
     return ratio
 
 
-_MOTOR, _MOST, _PRELOAD, _SCRATCH, _TOLD, _PIVOTS, _ROOM = range(3, 10)
+_MOTOR, _MOST, _WEIGHT, _PRELOAD, _SCRATCH, _TOLD, _PIVOTS, _ROOM = range(3, 11)
 
 
 @kernel(float64(BUNDLE, INTEGERS, *(VECTOR,) * 3, FLAGS, float64, float64, VECTOR))
@@ -113,12 +113,13 @@ def closed_inverse_dynamics(
 ) -> float:  # fmt: skip
     """After `evaluate_motion`: `wanted_acceleration`, `closed_acceleration` and `drive`, one after the other.
 
-    bundle: (p, t, w), (motor, most, preload, scratch, told) as of `drive`, pivots (k), and room for two
-    vectors (nv), two (k) and a matrix (k × k). Returns the smallest pivot ratio of J Λ; force is written from
-    1e-12 on.
+    bundle: (p, t, w), (motor, most, weight, preload, scratch, told) as of `drive`, pivots (k), and room for
+    two vectors (nv), two (k) and a matrix (k × k). Returns the smallest pivot ratio of J Λ; force is written
+    from 1e-12 on.
     """
     p, t, w = reals(bundle, 0), wholes(bundle, 1), reals(bundle, 2)
     motor, most, preload = wholes(bundle, _MOTOR), reals(bundle, _MOST), reals(bundle, _PRELOAD)
+    weight = reals(bundle, _WEIGHT)
     scratch, told, room = reals(bundle, _SCRATCH), reals(bundle, _TOLD), reals(bundle, _ROOM)
     pivots = wholes(bundle, _PIVOTS)
     nv, k = t[NV], len(index)
@@ -131,7 +132,7 @@ def closed_inverse_dynamics(
     )  # fmt: skip
     ratio: float = closed_acceleration(t, w, index, task, rows, pivots, z, u, coast)
     if ratio >= 1e-12:
-        drive(p, t, w, motor, most, preload, u, coast, scratch, force, told)
+        drive(p, t, w, motor, most, weight, preload, u, coast, scratch, force, told)
     return ratio
 
 
@@ -148,6 +149,7 @@ class Motors:
         self.freedoms = machine.freedoms
         self.index = np.array([motor.index for motor in motors], np.int64)
         self.most = np.array([motor.max_effort for motor in motors])
+        self.weight = machine.effort_weights
         self.preload = np.zeros(len(motors)) if preload is None else preload
         self.report = LawReport() if report is None else report
         self.scratch, self.told = np.zeros(words(nv, len(motors))), np.ones(3)
@@ -155,7 +157,7 @@ class Motors:
         if len(motors) > machine.freedoms:
             from controller.laws.redundant import Allocation
 
-            self._allocation = Allocation(machine.mechanism, self.index, self.most)
+            self._allocation = Allocation(machine.mechanism, self.index, self.most, self.weight)
 
     def drive(self, ahead: Workspace, u: Floats, coast: Floats, force: Floats) -> None:
         """Writes the forces for the acceleration u, or as much of its direction as the motors can give.
@@ -163,7 +165,10 @@ class Motors:
         coast: the acceleration (both nv) that is given whatever remains of u. See `LawReport` for the rest.
         """
         scratch, told = self.scratch, self.told
-        drive(*ahead.arguments, self.index, self.most, self.preload, u, coast, scratch, force, told)
+        drive(
+            *ahead.arguments, self.index, self.most, self.weight, self.preload,
+            u, coast, scratch, force, told,
+        )  # fmt: skip
         self.tell(force)
 
     def tell(self, force: Floats) -> None:
@@ -184,7 +189,10 @@ class ClosedInverseDynamics:
         self._motors = motors
         nv, k = machine.mechanism.nv, machine.freedoms
         room = np.zeros(2 * nv + 2 * k + k * k)
-        self._drives = (motors.index, motors.most, motors.preload, motors.scratch, motors.told)
+        self._drives = (
+            *(motors.index, motors.most, motors.weight, motors.preload),
+            *(motors.scratch, motors.told),
+        )
         self._rest = (np.zeros(k, np.int64), room)
         self._ahead: Workspace | None = None
         """The workspace that the bundle is for."""

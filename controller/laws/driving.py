@@ -4,10 +4,11 @@ An acceleration u needs the generalized force f = h + M u − friction on all jo
 component Λ' f moves the machine; the rest would load the closures. The motors, selected by B, give the same
 component with
 
-    τ = τ_p + W G' (G W G')⁻¹ (Λ' f − G τ_p),     G = Λ' B, W = diag(limit²),
+    τ = τ_p + W G' (G W G')⁻¹ (Λ' f − G τ_p),     G = Λ' B, W = diag(scale²),
 
 the nearest to the pre-load τ_p (the smallest, where that is zero) in the norm τ' W⁻¹ τ of all that do
-(Aghili 2005, passive joints, with a metric). W makes newtons and newton-metres comparable. Where there are as
+(Aghili 2005, passive joints, with a metric). W makes newtons and newton-metres comparable; a motor's scale is
+its largest effort unless the machine file gives another (`controller.effort_scale`). Where there are as
 many motors as freedoms τ is the only one, and τ_p has no effect.
 
 Where τ is beyond a motor's limit, the direction of the motion is kept: with f₀ the force for coasting (no
@@ -39,7 +40,7 @@ _NEVER_SINGULAR = 1e-12
 
 def words(nv: int, motors: int) -> int:
     """Numbers of scratch that `drive` needs: that of `leverage`, then needed and coasting (nv each), …"""
-    return scratch_words(nv, motors) + nv * nv + 4 * nv + motors
+    return scratch_words(nv, motors) + nv * nv + 4 * nv
 
 
 @part
@@ -103,7 +104,7 @@ def component(t: Integers, w: Floats, basis: Floats, u: Floats, needed: Floats) 
 
 @part
 def drive_here(
-    p: Floats, t: Integers, w: Floats, motor: Integers, most: Floats, preload: Floats,
+    p: Floats, t: Integers, w: Floats, motor: Integers, most: Floats, weight: Floats, preload: Floats,
     u: Floats, coast: Floats, scratch: Floats, force: Floats, told: Floats,
 ) -> None:  # fmt: skip
     """See `drive`."""
@@ -114,15 +115,12 @@ def drive_here(
     needed, coasting = block(scratch, at, 1, free)[0], block(scratch, at + nv, 1, free)[0]
     spent, other = block(scratch, at + 2 * nv, 1, free)[0], block(scratch, at + 3 * nv, 1, nv)[0]
     square = block(scratch, at + 4 * nv, 1, nv * nv)[0]
-    weight = block(scratch, at + 4 * nv + nv * nv, 1, motors)[0]
     told[FREE] = free
     told[LEVERAGE] = leverage(basis, columns, motor, scratch)
     told[SHARE] = 1.0
     component(t, w, basis, u, needed)
     if told[LEVERAGE] < FADING:
         fade(free, motors, scratch, needed)
-    for m in range(motors):
-        weight[m] = most[m] * most[m]
     fill(force, 0.0)
     if not held_by(basis, motor, weight, square):
         told[SHARE] = 0.0
@@ -156,15 +154,16 @@ def _nearest(
     solved(basis, motor, weight, square, spent, force)
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR))
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, *(VECTOR,) * 8))
 def drive(
-    p: Floats, t: Integers, w: Floats, motor: Integers, most: Floats, preload: Floats,
+    p: Floats, t: Integers, w: Floats, motor: Integers, most: Floats, weight: Floats, preload: Floats,
     u: Floats, coast: Floats, scratch: Floats, force: Floats, told: Floats,
 ) -> None:  # fmt: skip
     """After `evaluate_closed`: the motors' forces (in `force`, nv) for the admissible acceleration u.
 
-    motor: joints with motors; most, preload: per motor, N m or N; coast (nv): the acceleration without any
+    motor: joints with motors; most, preload: per motor, N m or N; weight: W's diagonal, the squares of the
+    motors' scales; coast (nv): the acceleration without any
     of the goal's coordinates; scratch: `words`; told: `LEVERAGE`, `SHARE`, `FREE`. After `BEYOND` scratch
     holds what `allocation` needs.
     """
-    drive_here(p, t, w, motor, most, preload, u, coast, scratch, force, told)
+    drive_here(p, t, w, motor, most, weight, preload, u, coast, scratch, force, told)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.laws.allocation import allocate
+from controller.laws.allocation import allocate, prices
 from multibody import layout
 from multibody.mechanism import Mechanism
 
@@ -17,13 +17,14 @@ _LEAST = 1e-9
 
 
 class Allocation:
-    """Bounded efforts of one machine's motors; index, most: per motor, its joint and its limit."""
+    """Bounded efforts of one machine's motors; index, most, weight: per motor, joint, limit, W's diagonal."""
 
-    def __init__(self, mechanism: Mechanism, index: Integers, most: Floats) -> None:
+    def __init__(self, mechanism: Mechanism, index: Integers, most: Floats, weight: Floats) -> None:
         p, t = mechanism.parameters, mechanism.topology
         self._nv, self._index, self._most = mechanism.nv, index, most
         columns = p[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
         self._unit = most * columns[index]
+        self._price = prices(most, weight)
         self._share = np.zeros(len(index))
 
     def __call__(self, scratch: Floats, free: int, preload: Floats, force: Floats) -> float:
@@ -44,7 +45,7 @@ class Allocation:
         )
         rows = turned @ (driven * self._unit[:, None]).T
         needed, coasting = (turned @ both).T
-        share = allocate(rows, needed, coasting, preload / self._most, self._share)
+        share = allocate(rows, needed, coasting, preload / self._most, self._share, self._price)
         force[:] = 0.0
         force[self._index] = self._share * self._most
         return share

@@ -92,7 +92,7 @@ class Closed:
         self._far = FAR * columns[self._joint]
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
         self._outlook = outlook(self.now, self._near, self.ahead, self._motor, self.felt)
-        self._motor_weight = np.array([motor.max_effort**2 for motor in machine.motors])
+        self._motor_weight = machine.effort_weights
         free = machine.freedoms
         self._square, self._needed, self._force = np.zeros(free**2), np.zeros(free), np.zeros(nv)
 

@@ -81,7 +81,7 @@ def closed_walk(machine: Machine, path: Path, q: Floats) -> Walk:
     rows, columns = scales(mechanism, path.coordinates)
     wraps = np.array(mechanism.coordinate_wraps)[chosen]
     motor = np.array([motor.index for motor in machine.motors], np.int64)
-    weight = np.array([motor.max_effort**2 for motor in machine.motors])
+    weight = machine.effort_weights
     joints, goal, maps = np.zeros((count, 5 * nv)), np.zeros((count, 4 * k + 3)), np.zeros((count, nv * nv))
     poses = np.zeros((count, mechanism.nq))
     reached = walk_closed_samples(

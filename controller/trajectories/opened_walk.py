@@ -32,7 +32,7 @@ def opened(machine: Machine, walk: Walk, part: ForcePart) -> Walk:
         return walk
     rows = [row for row, _ in wanted]
     joints = [motor.index for motor in machine.motors]
-    weight = np.array([motor.max_effort**2 for motor in machine.motors])
+    weight = machine.effort_weights
     work, whole = machine.workspace(), machine.workspace()
     on = work.on.copy()
     rest, maps = walk.rest.copy(), np.zeros((len(walk.s), len(walk.q1[0]), len(walk.q1[0])))

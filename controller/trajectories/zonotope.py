@@ -17,7 +17,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.laws.allocation import allocate
+from controller.laws.allocation import allocate, prices
 from machine import Machine
 
 Floats = NDArray[np.float64]
@@ -36,10 +36,13 @@ def directions(machine: Machine, maps: Floats) -> tuple[Floats, Floats]:
     """
     joints, most = limits_of(machine)
     least = maps[:, joints] / most[:, None]
-    projector = least[:, :, joints] * most
-    projector = 0.5 * (projector + projector.transpose(0, 2, 1))
-    vectors = np.linalg.eigh(projector)[1]
+    vectors = np.linalg.eigh(_squares(least[:, :, joints] * most))[1]
     return vectors[:, :, -machine.freedoms :], least
+
+
+def _squares(projectors: Floats) -> Floats:
+    """X' X of the oblique projectors X (n × m × m): its range is that of X', whatever the metric."""
+    return np.asarray(np.einsum("nji,njk->nik", projectors, projectors))
 
 
 def facet_names(machine: Machine) -> list[str]:
@@ -84,14 +87,13 @@ class Given:
 
     def __init__(self, machine: Machine, maps: Floats) -> None:
         self._joints, self._most = limits_of(machine)
-        self._across, _ = directions(machine, maps)
+        self._across, x_of = directions(machine, maps)
+        self._price = prices(self._most, machine.effort_weights)
         wished = np.array([one.effort for one in machine.controller.preload])
         kept = len(wished) == len(self._most)
         self._preload = wished / self._most if kept else np.zeros(len(self._most))
-        across = self._across
-        self._strain = self._preload - np.einsum(
-            "nmk,nlk,l->nm", across, across, self._preload, optimize=True
-        )
+        spent = x_of[:, :, self._joints] * self._most
+        self._strain = self._preload - np.einsum("nml,l->nm", spent, self._preload)
 
     def __call__(self, least: Floats, most_solved: int | None = None) -> Floats:
         """n × nv, for the least ones (n × nv).
@@ -106,7 +108,8 @@ class Given:
         step = 1 if most_solved is None else max(1, len(beyond) // most_solved)
         nothing = np.zeros(wanted.shape[1])
         for n in beyond[::step]:
-            allocate(np.ascontiguousarray(self._across[n].T), wanted[n], nothing, self._preload, x[n])
+            rows = np.ascontiguousarray(self._across[n].T)
+            allocate(rows, wanted[n], nothing, self._preload, x[n], self._price)
         effort = np.zeros_like(least)
         effort[:, self._joints] = np.clip(x, -1.0, 1.0) * self._most
         return effort

@@ -39,7 +39,7 @@ def test_several_mistakes_are_told_at_once_in_the_order_of_the_file(scara_text, 
         .replace("law: pidc", "law: pid")
         .replace("0.05]", "x]")
     )
-    text = text.replace("position_m: [-0.05, 0.2]", "position_m: [0.2, -0.05]")
+    text = text.replace("position_m: [-0.05, 0.45]", "position_m: [0.2, -0.05]")
     keys = [problem.key for problem in problems_of(text)]
     assert keys == ["bodies.shoulder_link.mas_kg", "joints.lift.limits.position_m", "controller.law"]
 

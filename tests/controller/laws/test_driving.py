@@ -1,12 +1,16 @@
 """From accelerations to the motors: least efforts, bounds, the direction of the motion, lost leverage."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from controller.laws.allocation import allocate
 from controller.laws.closed import Motors, evaluate_closed
-from machine import Machine, load
+from machine import Machine, MachineError, load
+from machine.catalogue import shipped_path
 from multibody import Workspace
 from multibody.assembly import assemble
 from multibody.constrained import projected
@@ -17,6 +21,20 @@ DRAWN = st.integers(0, 2**31 - 1)
 @pytest.fixture(scope="module")
 def redundant() -> Machine:
     return load("five_bar_redundant")
+
+
+def with_scales(folder: Path, name: str, scales: str) -> Machine:
+    text = shipped_path(name).read_text(encoding="utf-8")
+    file = folder / "scaled.yaml"
+    file.write_text(
+        text.replace("controller:\n", f"controller:\n  effort_scale: {scales}\n"), encoding="utf-8"
+    )
+    return load(file)
+
+
+@pytest.fixture(scope="module")
+def scaled(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    return with_scales(tmp_path_factory.mktemp("scaled"), "five_bar_redundant", "{left: 20, left_elbow: 2}")
 
 
 @pytest.fixture(scope="module")
@@ -182,3 +200,60 @@ def test_where_the_motors_lose_their_leverage_efforts_stay_bounded(five_bar: Mac
         assert motors.report.leverage < 0.02
         assert np.all(np.isfinite(force))
         assert np.all(np.abs(force[motors.index]) <= motors.most)
+
+
+@settings(max_examples=15, deadline=None)
+@given(DRAWN)
+def test_the_metric_of_the_file_shares_efforts_out_without_another_motion(
+    redundant: Machine, scaled: Machine, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    work = in_motion(redundant, rng)
+    u, coast = accelerations(work, rng, 1.0)
+    plain, force = np.zeros_like(u), np.zeros_like(u)
+    Motors(redundant).drive(work, u, coast, plain)
+    motors = Motors(scaled)
+    motors.drive(work, u, coast, force)
+    assume(motors.report.share == 1.0)
+    joints, ways = motors.index, ways_of(work)
+    np.testing.assert_allclose(ways @ force, ways @ plain, atol=1e-9)
+    scale = np.array(scaled.controller.effort_scale)
+    shared = np.linalg.lstsq(ways[:, joints] * scale, ways @ plain, rcond=None)[0] * scale
+    np.testing.assert_allclose(force[joints], shared, atol=1e-8)
+
+
+def test_scales_are_those_of_the_file_and_otherwise_the_limits(redundant: Machine, scaled: Machine) -> None:
+    limits = [motor.max_effort for motor in redundant.motors]
+    assert list(redundant.controller.effort_scale) == limits
+    assert list(scaled.controller.effort_scale) == [20.0, limits[1], 2.0]
+    assert scaled.interface() == redundant.interface()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_at_a_limit_the_smallest_efforts_in_the_metric_are_taken(seed: int) -> None:
+    """Against a general solver: only two of three efforts are free, one bound is active."""
+    rng = np.random.default_rng(seed)
+    rows, price = rng.normal(size=(2, 3)), np.array([1.0, 0.3, 0.02])
+    preload, found = rng.uniform(-0.3, 0.3, 3), np.zeros(3)
+    wanted = rows @ np.array([0.98, rng.uniform(-0.5, 0.5), rng.uniform(-0.5, 0.5)])
+    assert allocate(rows, wanted, np.zeros(2), preload, found, price) == 1.0
+    free = np.linalg.svd(rows)[2][2]
+    start = np.linalg.lstsq(rows, wanted, rcond=None)[0]
+    steps = np.linspace(-3.0, 3.0, 600_001)
+    inside = np.abs(start[:, None] + free[:, None] * steps).max(axis=0) <= 1.0
+    cost = (price[:, None] * (start[:, None] + free[:, None] * steps - preload[:, None]) ** 2).sum(axis=0)
+    best = steps[inside][np.argmin(cost[inside])]
+    np.testing.assert_allclose(found, start + free * best, atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("machine", "scales", "said"),
+    [
+        ("five_bar_redundant", "{elbow: 2}", "left_elbow"),
+        ("five_bar_redundant", "{left: 0}", "effort_scale"),
+        ("five_bar", "{left: 2}", "nothing to allocate"),
+    ],
+)
+def test_scales_that_mean_nothing_are_refused(tmp_path: Path, machine: str, scales: str, said: str) -> None:
+    with pytest.raises(MachineError, match=said):
+        with_scales(tmp_path, machine, scales)

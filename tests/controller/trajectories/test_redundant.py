@@ -17,8 +17,9 @@ from controller.trajectories.planner import judge, plan
 from controller.trajectories.start import Start
 from controller.trajectories.walk import Walk
 from controller.trajectories.walking import walk
-from controller.trajectories.zonotope import directions, shares
+from controller.trajectories.zonotope import Given, directions, shares
 from machine import Machine, load
+from machine.description import PreloadLimit
 from protocol.codes import ResultCode
 from protocol.errors import RequestError
 from tests.controller.loop.goals_in_process import Planned
@@ -137,3 +138,29 @@ def test_rates_are_those_of_the_efforts_that_the_loop_gives(redundant: Machine) 
     assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL
     assert not any(int(sample["limited"]) & Limited.EFFORT_RATE for sample in samples)
     assert 12.0 < given.max() < 15.0, "slower by 3 % only, and above what the least efforts would have told"
+
+
+def test_the_metric_decides_who_gives_how_much_not_what_is_possible(redundant: Machine) -> None:
+    """The planner's efforts are those of the loop, in any metric; the shares of the facets stay."""
+    given = replace(redundant.controller, effort_scale=(20.0, 10.0, 2.0))
+    scaled = replace(redundant, controller=given)
+    maps, other = walk_of(redundant).motors, walk_of(scaled).motors
+    assert maps is not None
+    assert other is not None
+    np.testing.assert_allclose(np.abs(shares(scaled, other)), np.abs(shares(redundant, maps)), atol=1e-9)
+    joints = [motor.index for motor in redundant.motors]
+    chance = np.random.default_rng(4)
+    for wish in (np.zeros(3), np.array([0.0, 0.0, 1.5])):
+        strained = replace(scaled.controller, preload=tuple(PreloadLimit(one, 2.0) for one in wish))
+        machine = replace(scaled, controller=strained)
+        force = chance.normal(size=(len(other), machine.mechanism.nv)) * [1.0, 1.0, 0.3, 0.3]
+        found = Given(machine, other)(np.einsum("nij,nj->ni", other, force))
+        scale = np.array([20.0, 10.0, 2.0])
+        across = directions(machine, other)[0]
+        limits = np.array([motor.max_effort for motor in machine.motors])
+        for n in range(0, len(other), 25):
+            rows = across[n].T / limits
+            needed = rows @ (other[n] @ force[n])[joints]
+            best = wish + np.linalg.lstsq(rows * scale, needed - rows @ wish, rcond=None)[0] * scale
+            assert np.abs(best / limits).max() < 1.0
+            np.testing.assert_allclose(found[n, joints], best, atol=1e-8)
