@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from benchmarks.papers.commands import table
 from benchmarks.papers.report import Report
 
 _INTRO = """\
 # The papers, reproduced
 
-linkwork's mathematics comes from five papers. Each is reproduced here from its own data: the pictures that
-it describes, and a table that sets what is printed beside our figure. This page is what the command wrote:
+The mathematics of linkwork comes from five papers. This page repeats their examples with their own data. Each
+section has pictures and a table that compares each printed statement with a computed figure. The page is
+generated:
 
 ```sh
 python -m benchmarks.papers all --out docs/images --page docs/papers.md
 ```
 
-*holds*: the printed statement is borne out. *misprint, mended*: the printed form fails by the figure given,
-the mended one does not. *does not follow*: the printed data do not determine it. *not printed, ours*: the
-paper leaves the data or the figure out, and what is chosen here is said. Figures near 1e-15 are round-off
-and differ from computer to computer. The command ends with an error where a figure does not bear its
-verdict out; `tests/verification/test_papers.py` runs all of it in short.
+The verdicts mean:
+
+| verdict | meaning |
+| --- | --- |
+| *holds* | the computed figure confirms the printed statement |
+| *misprint, mended* | the printed form fails by the figure given; the corrected form does not |
+| *does not follow* | the printed data do not determine the printed statement, or contradict it |
+| *not printed, ours* | the paper gives no such data or figure; the row says what was chosen here |
+
+Figures near 1e-15 are round-off and differ between computers. The command fails if a figure contradicts its
+verdict. `tests/verification/test_papers.py` runs a short version of everything.
 """
+
+_METHODS = Path(__file__).with_name("methods.md")
+"""Which method runs where, and why."""
 
 
 def page(reports: Sequence[Report], pictures: str) -> str:
     """Markdown of all reports; `pictures`: the folder of the pictures as seen from the page, "images/"."""
-    return "\n".join([_INTRO, *(report.markdown(pictures, level=2) for report in reports)])
+    sections = [report.markdown(pictures, level=2) for report in reports]
+    return "\n".join([_INTRO, *sections, _METHODS.read_text(encoding="utf-8") + table()]) + "\n"

@@ -177,7 +177,8 @@ def platform_pictures(report: Report, out: Path, brief: bool) -> None:
         f"expansion at {step * 1e3:g} ms is within {small(off)} m/s of `projected` over {SPAN_S:g} s",
         "open",
         jump < 0.05 and off < 0.02 * peak * (4 if brief else 1),
-        "nothing in the printed data acts at an instant",
+        "the curves turn sharply, but smoothly, where the platform passes z = 0; nothing printed acts at an "
+        "instant",
     )
     _draw_platform(report, out, time, velocity, at, moving, sizes, order, exact)
 

@@ -1,6 +1,8 @@
 """Each paper's reproduction in short: every verdict is borne out, and the figures behind it are physics."""
 
+import json
 import re
+import shlex
 import subprocess
 import sys
 from functools import cache
@@ -10,6 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from benchmarks.papers.__main__ import PAPERS, main, reproduce
+from benchmarks.papers.commands import COMMANDS
 from benchmarks.papers.report import Report
 
 ROOT = Path(__file__).parents[2]
@@ -178,6 +181,17 @@ def test_benchmarks_run_as_a_package_and_as_scripts():
 
 def _run(*arguments: str) -> str:
     done = subprocess.run(
-        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=280, check=True
     )
     return done.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: f"{command.words[:40]} {command.field}")
+def test_commands_of_the_page_print_its_numbers(command):
+    assert f"| `{command.words}` | `{command.field}` | {command.value:g} |" in PAGE.read_text(
+        encoding="utf-8"
+    )
+    found = json.loads(_run("-m", "station", *shlex.split(command.words)))
+    for key in command.field.split("/"):
+        found = found[int(key) if isinstance(found, list) else key]
+    assert found == pytest.approx(command.value, abs=max(command.within, 1e-12), rel=0)
