@@ -50,7 +50,7 @@ def linear_model(machine: Machine, where: str, coordinates: Sequence[str] = ()) 
             q,
             [motor.index for motor in machine.motors],
             wanted,
-            [motor.max_effort**2 for motor in machine.motors],
+            machine.effort_weights.tolist(),
         )
     except NotIndependent as error:
         remedy = f"say --coordinates {','.join(error.suggested)}" if error.suggested else ""

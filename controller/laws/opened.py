@@ -88,7 +88,7 @@ class OpenedHybrid:
         self._zeta = machine.controller.damping_ratio
         self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
-        self._weight = np.array([motor.max_effort**2 for motor in machine.motors])
+        self._weight = machine.effort_weights
         self._open = machine.workspace()
         self._on = self._open.on.copy()
         self._task, self._z = np.zeros(k), np.zeros(k)
