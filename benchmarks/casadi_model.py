@@ -12,9 +12,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from multibody import Mechanism
-from multibody.constraints import Frame, PointClosure
-from multibody.tree import FOLLOWS, SCREW, links_of
+from linkwork.multibody import Mechanism
+from linkwork.multibody.constraints import Frame, PointClosure
+from linkwork.multibody.tree.link_tree import FOLLOWS, SCREW, links_of
 
 
 class CasadiModel:

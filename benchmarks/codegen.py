@@ -20,11 +20,11 @@ import casadi as ca
 import numpy as np
 
 from benchmarks.casadi_model import CasadiModel
-from machine import load
-from multibody import Mechanism
-from multibody.symbolic.c_source import header, source
-from multibody.symbolic.model import Part, SymbolicModel
-from multibody.symbolic.program import Program, function
+from linkwork.machine import load
+from linkwork.multibody import Mechanism
+from linkwork.multibody.symbolic.c_source import header, source
+from linkwork.multibody.symbolic.generated_program import GeneratedProgram, function
+from linkwork.multibody.symbolic.symbolic_model import NamedResult, SymbolicModel
 
 CALLS, STATES = 20000, 64
 VARIANTS = ("screws", "gradient", "screws_cse", "gradient_cse")
@@ -116,9 +116,9 @@ def main() -> None:
 def _ours(mechanism: Mechanism, folder: Path) -> int:
     model = SymbolicModel(mechanism)
     parts = model.parts()
-    wanted = [Part(key, parts[key].shape, parts[key].entries) for key in ("M", "h", "A")]
+    wanted = [NamedResult(key, parts[key].shape, parts[key].entries) for key in ("M", "h", "A")]
     made = function(model, "dynamics", "M, h and A.", wanted)
-    program = Program("ours", mechanism.body_names[0], model, (made,), None, None)
+    program = GeneratedProgram("ours", mechanism.body_names[0], model, (made,), None, None)
     (folder / "ours.h").write_text(header(program, single=False))
     (folder / "ours.c").write_text(source(program, single=False))
     return model.tape.operations([entry for part in wanted for entry in part.entries])

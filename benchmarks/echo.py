@@ -15,11 +15,11 @@ from types import TracebackType
 import numpy as np
 import zmq
 
-from machine import Machine
-from protocol.codes import Mode
-from protocol.link import CommandCodec, StateCodec
-from timing.children import Child
-from timing.scheduling import pin, set_policy
+from linkwork.machine import Machine
+from linkwork.protocol.codes import Mode
+from linkwork.protocol.link import CommandCodec, StateCodec
+from linkwork.timing.children import Child
+from linkwork.timing.scheduling import pin, set_policy
 
 SESSION = 2**52 + 1
 

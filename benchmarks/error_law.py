@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from benchmarks.held_effort import Alone, Held, double_integrator, sampled
 from benchmarks.in_process import InProcess, with_controller, with_encoders
 from benchmarks.tracking import MOVES, forth_and_back
-from controller.loop.tick import AHEAD
-from machine import Machine, load
+from linkwork.controller.loop.tick import AHEAD
+from linkwork.machine import Machine, load
 
 Floats = NDArray[np.float64]
 FORMS = ("sampled", "steady", "continuous")

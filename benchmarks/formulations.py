@@ -15,12 +15,12 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from machine import Machine, load, shipped
-from multibody.acceleration import Formulation, RedundantRows, acceleration
-from multibody.assembly import AssemblyError, assemble
-from multibody.evaluation import constraint_evaluation
-from multibody.functions import bias, coordinate_values, friction, mass_matrix
-from multibody.projector import saddle_point
+from linkwork.machine import Machine, load, shipped
+from linkwork.multibody.formulations.acceleration import Formulation, RedundantRows, acceleration
+from linkwork.multibody.formulations.assembly import AssemblyError, assemble
+from linkwork.multibody.formulations.evaluation import constraint_evaluation
+from linkwork.multibody.formulations.projector import saddle_point
+from linkwork.multibody.functions import bias, coordinate_values, friction, mass_matrix
 
 Array = NDArray[np.float64]
 LEAST_RATIO = 1e-3

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from machine import Machine, load
-from plant.offline import simulate
+from linkwork.machine import Machine, load
+from linkwork.plant.offline.run import simulate
 
 Floats = NDArray[np.float64]
 STEP_S = 1e-3

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.laws.closed import evaluate_closed
-from controller.laws.feedback import lag
-from machine import Machine
-from multibody.constrained_steps import constrained_rk4
-from multibody.coordinates import coordinates
-from multibody.layout import RANK
-from multibody.projection import correct_position
-from multibody.rotations import move_by
+from linkwork.controller.laws.closed_chain import evaluate_closed
+from linkwork.controller.laws.feedback import lag
+from linkwork.machine import Machine
+from linkwork.multibody.formulations.projection import correct_position
+from linkwork.multibody.kernels.layout import RANK
+from linkwork.multibody.steps.constrained_steps import constrained_rk4
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.rotations import move_by
 
 Floats = NDArray[np.float64]
 CLOSE, MOST = 1e-14, 20

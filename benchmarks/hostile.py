@@ -20,8 +20,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-import protocol
-from protocol.sockets import DeviceClient
+from linkwork import protocol
+from linkwork.protocol.sockets import DeviceClient
 
 READINGS = 10
 VECTORS = [path.read_bytes() for path in sorted((Path(protocol.__file__).parent / "vectors").rglob("*.bin"))]

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.loop.brakes import Phase
-from controller.loop.exchange import Inputs, Outputs
-from controller.loop.tick import Tick
-from controller.orders import Order, OrderKind
-from controller.records import layout_for
-from controller.trajectories.block import pack_block
-from machine import Machine
-from plant.simulator import Simulator
-from protocol.codes import DeviceStatus, Mode
+from linkwork.controller.goal_block import pack_block
+from linkwork.controller.loop.tick import Tick
+from linkwork.controller.orders import Order, OrderKind
+from linkwork.controller.records import layout_for
+from linkwork.controller.supervision.brakes import Phase
+from linkwork.controller.tick_io import Inputs, Outputs
+from linkwork.machine import Machine
+from linkwork.plant.simulator import Simulator
+from linkwork.protocol.codes import DeviceStatus, Mode
 
 Floats = NDArray[np.float64]
 COUNTS = 2**20

@@ -24,9 +24,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the models for P
 
 import numpy as np
 
-from machine import load
-from multibody.formulations import constrained_forward_dynamics
-from plant.offline import begin, simulate
+from linkwork.machine import load
+from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
+from linkwork.plant.offline.run import begin, simulate
 from tests.verification.in_pinocchio import InPinocchio
 
 MACHINES = ("slider_crank", "four_bar", "platform_3rrs")

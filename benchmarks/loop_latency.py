@@ -22,9 +22,9 @@ from echo import Echo
 from loop_stages import measure_stages
 from rig import Rig
 
-from timing.clock import Ticker, now_ns
-from timing.scheduling import share_processors
-from timing.statistics import Histogram
+from linkwork.timing.clock import Ticker, now_ns
+from linkwork.timing.scheduling import share_processors
+from linkwork.timing.statistics import Histogram
 
 ECHO_PRIORITY = 40
 

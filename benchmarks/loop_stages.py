@@ -1,7 +1,7 @@
 """The parts of a tick: the real loop process with a clock between its stages.
 
-As a program, `python loop_stages.py CONFIG SEAT PACE CPU TICKS`, it is that loop: `controller.loop.process`
-with a pace of its own. At the end it prints the median of each part in µs.
+As a program, `python loop_stages.py CONFIG SEAT PACE CPU TICKS`, it is that loop:
+`controller.loop.loop_process` with a pace of its own. At the end it prints the median of each part in µs.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from controller.loop.exchange import Inputs, Outputs
-from controller.loop.loop import Loop
-from controller.loop.paces import PACES
-from controller.loop.process import LoopOptions, run
-from controller.orders import Order, OrderKind, OrderOutbox
-from protocol.codes import Pace
-from protocol.endpoints import Seat
-from protocol.sockets import DeviceClient
-from timing.children import Child
-from timing.clock import now_ns
-from timing.realtime import BLAS_ENVIRONMENT
+from linkwork.controller.loop.loop import Loop
+from linkwork.controller.loop.loop_process import LoopOptions, run
+from linkwork.controller.loop.pacing import PACES
+from linkwork.controller.orders import Order, OrderKind, OrderOutbox
+from linkwork.controller.tick_io import Inputs, Outputs
+from linkwork.protocol.codes import Pace
+from linkwork.protocol.endpoints import MachineEndpoints
+from linkwork.protocol.sockets import DeviceClient
+from linkwork.timing.children import Child
+from linkwork.timing.clock import now_ns
+from linkwork.timing.realtime import BLAS_ENVIRONMENT
 
 SETTLE_TICKS = 2000
 PARTS = (
@@ -38,10 +38,10 @@ def measure_stages(ticks: int, pace: str, cpu: int | None, config: str = "scara"
     """Median of each part in µs, over so many ticks of holding the machine. pace: device or lockstep."""
     with tempfile.TemporaryDirectory(prefix="stages-") as folder:
         os.environ["LINKWORK_RUNTIME_DIR"] = folder
-        seat = Seat.named("stages")
+        seat = MachineEndpoints.named("stages")
         place = [] if cpu is None else ["--cpu", str(cpu)]
         plant = Child.start(
-            [sys.executable, "-P", "-m", "plant", config, "--endpoint", seat.plant, "--lifeline", *place],
+            [sys.executable, "-m", "linkwork.plant", config, "--endpoint", seat.plant, "--lifeline", *place],
             env=BLAS_ENVIRONMENT, stdout=subprocess.DEVNULL,
         )  # fmt: skip
         loop = Child.start(
@@ -64,7 +64,7 @@ def measure_stages(ticks: int, pace: str, cpu: int | None, config: str = "scara"
 class Clocked:
     """A pace with a clock between the stages: a state arrives, a command answers it."""
 
-    def __init__(self, seat: Seat, ticks: int) -> None:
+    def __init__(self, seat: MachineEndpoints, ticks: int) -> None:
         self._outbox, self._wanted = OrderOutbox(seat.orders_path), ticks
         self._marks: list[tuple[int, ...]] = []
         self._step_begin = self._step_end = 0
@@ -120,7 +120,7 @@ class Clocked:
 def main() -> None:
     """The loop process."""
     config, folder, name, cpu, ticks = sys.argv[1:]
-    seat, pace = Seat(Path(folder)), Pace(name)
+    seat, pace = MachineEndpoints(Path(folder)), Pace(name)
     clocked = Clocked(seat, int(ticks))
     PACES[pace] = clocked
     options = LoopOptions(

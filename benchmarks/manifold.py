@@ -18,9 +18,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from machine import Machine, load, shipped
-from multibody.dynamics import dynamics, energy
-from plant.offline import Motion, simulate
+from linkwork.machine import Machine, load, shipped
+from linkwork.multibody.tree.dynamics import dynamics, energy
+from linkwork.plant.offline.run import Motion, simulate
 
 STEP_S = 1e-3
 PUSH = 0.02

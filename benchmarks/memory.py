@@ -16,7 +16,7 @@ from typing import Any
 
 from rig import Rig
 
-from timing.memory import resident_bytes
+from linkwork.timing.memory import resident_bytes
 
 MINUTE_TICKS = 60_000
 

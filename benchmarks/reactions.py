@@ -15,8 +15,8 @@ import json
 import time
 from typing import Any
 
-from machine import Machine, load
-from plant.offline import simulate
+from linkwork.machine import Machine, load
+from linkwork.plant.offline.run import simulate
 
 MACHINES = ("double_pendulum", "slider_crank", "four_bar", "five_bar", "scara", "platform_3rrs", "delta")
 ALLOWED = 2.0

@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 from rig import Rig
 
-from machine import shipped_path
-from station.recording import read_recording
-from timing.realtime import BLAS_ENVIRONMENT
-from timing.scheduling import share_processors
+from linkwork.machine import shipped_path
+from linkwork.recordings.recording import read_recording
+from linkwork.timing.realtime import BLAS_ENVIRONMENT
+from linkwork.timing.scheduling import share_processors
 
 KINDS = ("without", "recording")
 FIGURES = ("without_a_state", "skipped", "latency_p50_us", "latency_p99_us")
@@ -45,7 +45,7 @@ class Recorder:
 
     def __enter__(self) -> Recorder:
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "station", "record", str(self.path), *self._options],
+            [sys.executable, "-m", "linkwork", "record", str(self.path), *self._options],
             env={**os.environ, **BLAS_ENVIRONMENT},
             stdin=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -14,14 +14,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from controller.configuration import configured
-from controller.records import RecordLayout, layout_for
-from controller.shared import Shared
-from machine import Machine
-from protocol.endpoints import Seat
-from station import Robot
-from timing.children import Child
-from timing.realtime import BLAS_ENVIRONMENT
+from linkwork import Robot
+from linkwork.controller.configuration import configured
+from linkwork.controller.records import RecordLayout, layout_for
+from linkwork.controller.shared_memory import Shared
+from linkwork.machine import Machine
+from linkwork.protocol.endpoints import MachineEndpoints
+from linkwork.timing.children import Child
+from linkwork.timing.realtime import BLAS_ENVIRONMENT
 
 
 class Rig:
@@ -49,7 +49,7 @@ class Rig:
             log = ["--log", str(self.log_folder)] if self._log else ["--no-log"]
             gateway, ready = self._start(stack, "controller", self._config, "--pace", self._pace, *log, *cpu)
             self.plant, self.gateway, self.loop = plant.pid, gateway.pid, int(ready["loop_pid"])
-            self.shared = Shared.open(Seat.named(self.machine.name).shared_path)
+            self.shared = Shared.open(MachineEndpoints.named(self.machine.name).shared_path)
             stack.callback(self.shared.close)
             self.realtime = self.shared.text
             self.robot = stack.enter_context(Robot())
@@ -81,7 +81,7 @@ class Rig:
 
     def _start(self, stack: ExitStack, module: str, *arguments: str) -> tuple[Child, dict[str, Any]]:
         child = Child.start(
-            [sys.executable, "-P", "-m", module, *arguments, "--lifeline", "--json"],
+            [sys.executable, "-m", f"linkwork.{module}", *arguments, "--lifeline", "--json"],
             env=BLAS_ENVIRONMENT,
             stdout=subprocess.PIPE,
         )

@@ -20,10 +20,10 @@ import numpy as np
 from in_process import InProcess, with_encoders
 from numpy.typing import NDArray
 
-from controller.gateway.shadow_channels import ShadowChannels
-from controller.gateway.shadowing import asked_of
-from machine import Machine, load
-from plant.shadow.comparison import Comparison
+from linkwork.controller.gateway.twin.twin import asked_of
+from linkwork.controller.gateway.twin.twin_channels import ShadowChannels
+from linkwork.machine import Machine, load
+from linkwork.plant.twin.twin_comparison import TwinComparison
 
 MACHINES = ("scara", "five_bar", "delta", "platform_3rrs", "four_bar", "slider_crank")
 SECONDS, SWING, PUSH, PUSHED_AT_S = 2.0, 0.05, 0.2, 1.5
@@ -63,7 +63,7 @@ def rows_of(machine: Machine, share: float) -> tuple[NDArray[Any], int]:
 def compare(machine: Machine, asked: NDArray[Any]) -> tuple[NDArray[Any], float]:
     """What the shadow says, and the microseconds of the processor that a tick took."""
     answered = np.zeros(len(asked), ShadowChannels(machine).words.answered)
-    comparison = Comparison(machine)
+    comparison = TwinComparison(machine)
     comparison.compare(asked[:10], answered[:10])
     began = time.process_time()
     comparison.compare(asked[10:], answered[10:])

@@ -15,12 +15,13 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from machine import load, shipped
-from multibody import Mechanism, layout
-from multibody.coordinates import coordinates
-from multibody.dynamics import dynamics
-from multibody.rows import constraint_rows
-from multibody.symbolic import derive, numeric
+from linkwork.machine import load, shipped
+from linkwork.multibody import Mechanism
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.symbolic import derive, numeric
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.dynamics import dynamics
 
 LIMIT = 1e-11
 SMALLEST = 1e-3

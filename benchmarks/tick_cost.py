@@ -22,12 +22,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # rig and Pinocchio's models belong to the tests
 
 from benchmarks.kernels import spread
-from controller.loop.goals import GoalStatus
-from machine import load
-from multibody.coordinates import coordinates
-from multibody.kinematics import kinematics
+from linkwork.controller.motion.reference import GoalStatus
+from linkwork.machine import load
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.kinematics import kinematics
 from tests.controller.loop.in_process import InProcess
-from tests.controller.loop.test_closed import MOVES, move
+from tests.controller.loop.test_closed_chains import MOVES, move
 from tests.verification.in_pinocchio import InPinocchio
 
 PARTS = {"estimate": "_estimate", "law": "_law", "limit": "_limit"}

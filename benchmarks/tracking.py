@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.in_process import COUNTS, InProcess, with_controller, with_encoders
-from controller.loop.goals import GoalStatus
-from machine import Machine, load
+from linkwork.controller.motion.reference import GoalStatus
+from linkwork.machine import Machine, load
 
 Floats = NDArray[np.float64]
 MOVES: dict[str, dict[str, float]] = {

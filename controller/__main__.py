@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from protocol.keys import ClientKeys
+    from linkwork.protocol.keys import ClientKeys
 
 
 class PaceChoice(StrEnum):
@@ -93,12 +93,12 @@ def controller(
     It ends with Ctrl-C: the machine is stopped on its path and disabled first; a second Ctrl-C brakes at
     once. Exit status: 0 ended, 1 it could not go on, 2 wrong usage or file, 3 refused.
     """
-    from controller.gateway.options import GatewayOptions
-    from controller.gateway.process import default_log_folder, run
-    from controller.gateway.server import StartFailed
-    from machine import MachineError
-    from protocol.codes import ExitCode, Pace
-    from protocol.errors import EndpointError
+    from linkwork.controller.gateway.daemon_options import GatewayOptions
+    from linkwork.controller.gateway.gateway_process import default_log_folder, run
+    from linkwork.controller.gateway.server import StartFailed
+    from linkwork.machine import MachineError
+    from linkwork.protocol.codes import ExitCode, Pace
+    from linkwork.protocol.errors import EndpointError
 
     options = GatewayOptions(
         config=config,
@@ -153,10 +153,10 @@ def loop(
     plant_key: PlantKey = None,
 ) -> None:
     """The real-time loop; the gateway starts it."""
-    from controller.loop.process import LoopOptions, run
-    from protocol.codes import ExitCode, Pace
-    from protocol.errors import EndpointError
-    from timing.realtime import RealTimeRefused
+    from linkwork.controller.loop.loop_process import LoopOptions, run
+    from linkwork.protocol.codes import ExitCode, Pace
+    from linkwork.protocol.errors import EndpointError
+    from linkwork.timing.realtime import RealTimeRefused
 
     options = LoopOptions(
         config=config,
@@ -182,15 +182,15 @@ def loop(
 
 def planner(config: Config, seat: Annotated[Path, typer.Option()], law: Law = None) -> None:
     """The planner; the gateway starts it."""
-    from controller.configuration import configured
-    from controller.trajectories.worker import run
-    from protocol.endpoints import Seat
+    from linkwork.controller.configuration import configured
+    from linkwork.controller.planning.planner_process import run
+    from linkwork.protocol.endpoints import MachineEndpoints
 
-    run(configured(config, None if law is None else law.value), Seat(seat).shared_path)
+    run(configured(config, None if law is None else law.value), MachineEndpoints(seat).shared_path)
 
 
 def _client_keys(keys: Path | None, plant_key: Path | None) -> ClientKeys | None:
-    from protocol.keys import client_keys
+    from linkwork.protocol.keys import client_keys
 
     return None if keys is None or plant_key is None else client_keys(keys, plant_key)
 
@@ -200,8 +200,8 @@ def _complain(text: str) -> None:
 
 
 def main() -> None:
-    """`python -m controller CONFIG …`; and, for the gateway alone, `loop …` and `planner …`."""
-    from timing.realtime import single_threaded_blas
+    """`python -m linkwork.controller CONFIG …`; and, for the gateway alone, `loop …` and `planner …`."""
+    from linkwork.timing.realtime import single_threaded_blas
 
     single_threaded_blas()
     commands: dict[str, Callable[..., None]] = {"loop": loop, "planner": planner}

@@ -8,7 +8,7 @@ import hashlib
 from dataclasses import replace
 from typing import Literal
 
-from machine import Machine, for_controller, load
+from linkwork.machine import Machine, for_controller, load
 
 LawName = Literal["pidc", "servo"]
 

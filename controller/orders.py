@@ -67,7 +67,7 @@ class OrderKind(IntEnum):
     DIFFERENCE = 35
     """The shadow differs from the machine (docs/shadow.md): stop on the path, or with length 1 the fault.
 
-    arguments: which difference (machine.shadow.differences), its value, its threshold.
+    arguments: which difference (machine.twin_settings.differences), its value, its threshold.
     """
     GAIN = 40
     """arguments: bandwidth (rad/s) and damping ratio of the error dynamics."""

@@ -51,26 +51,26 @@ SI = "rad or m"
 CHANNELS: tuple[Channel, ...] = (
     _int("tick", "controller ticks since the loop started"),
     _int("device_tick", "number of the state this tick answered, counted from the handshake; -1 none"),
-    _int("state", "state machine: controller.loop.states.State"),
-    _int("phase", "brake sequence: controller.loop.brakes.Phase"),
+    _int("state", "state machine: linkwork.controller.supervision.state_machine.State"),
+    _int("phase", "brake sequence: linkwork.controller.supervision.brakes.Phase"),
     _int("mode", "mode of the command sent: 0 brake, 1 zero, 2 effort"),
-    _int("law", "law that computed the effort: controller.laws.LawKind"),
+    _int("law", "law that computed the effort: linkwork.controller.laws.LawKind"),
     _int("goal_id", "goal under way or last ended; 0 before the first"),
-    _int("goal_status", "controller.loop.goals.GoalStatus"),
+    _int("goal_status", "linkwork.controller.motion.reference.GoalStatus"),
     _int("goal_code", "result code of the goal that ended last"),
     _int("goal_coordinate", "coordinate that violated a tolerance, as an index; -1 none"),
     _int("goal_slots", "bit mask of the shared goal slots in use"),
     _int("replaced_goal", "goal that the latest one took over from or followed; 0 none"),
     _int("replaced_code", "its result code"),
     _int("order_id", "order that took effect in this tick; 0 none"),
-    _int("order_outcome", "controller.orders.OrderOutcome"),
-    _int("authority", "motion authority: grows whenever something ends all motion (controller.orders)"),
-    _int("authority_end", "controller.orders.AuthorityEnd: what ended the authority before it"),
-    _int("fault", "latched fault: controller.loop.faults.FaultCode; 0 none"),
+    _int("order_outcome", "linkwork.controller.orders.OrderOutcome"),
+    _int("authority", "motion authority: grows whenever something ends all motion (orders.py)"),
+    _int("authority_end", "linkwork.controller.orders.AuthorityEnd: what ended the authority before it"),
+    _int("fault", "latched fault: linkwork.controller.faults.FaultCode; 0 none"),
     _int("fault_index", "joint, coordinate, motor or sensor of the fault; -1 none"),
     _int("fault_tick", "tick in which the fault was raised; -1 none"),
-    _int("limited", "bit mask of controller.loop.limits.Limited: what the last command was limited by"),
-    _int("device_status", "status bits of the device: protocol.codes.DeviceStatus"),
+    _int("limited", "bit mask of Limited: what the last command was limited by"),
+    _int("device_status", "status bits of the device: linkwork.protocol.codes.DeviceStatus"),
     _int("device_fault", "fault code of the device; 0 none"),
     _int("lost_in_a_row", "periods without a fresh state, in a row"),
     _int("lost_total", "periods without a fresh state since the handshake"),
@@ -282,7 +282,7 @@ def layout_for(machine: Any) -> RecordLayout:
     """The layout of a `machine.Machine`."""
     published: Sequence[str] = ()
     if "reactions" in machine.controller.publish:
-        from controller.reactions import reaction_columns  # loads the compiler
+        from linkwork.controller.reaction_channels import reaction_columns  # loads the compiler
 
         published = reaction_columns(machine.mechanism)
     return RecordLayout(

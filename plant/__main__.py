@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 
-class PaceChoice(StrEnum):
+class OfferedPace(StrEnum):
     """Paces the plant offers: one, or whichever the controller asks for."""
 
     ANY = "any"
@@ -34,7 +34,7 @@ def plant(
     endpoint: Annotated[
         str | None, typer.Option(help="Where to listen; none: the machine's seat in the runtime folder.")
     ] = None,
-    pace: Annotated[PaceChoice, typer.Option(help="Pace to offer.")] = PaceChoice.ANY,
+    pace: Annotated[OfferedPace, typer.Option(help="Pace to offer.")] = OfferedPace.ANY,
     plant_set: Annotated[
         list[str] | None,
         typer.Option(
@@ -112,7 +112,7 @@ def plant(
 def _run(
     config: str,
     endpoint: str | None,
-    pace: PaceChoice,
+    pace: OfferedPace,
     plant_set: list[str],
     driver: str | None,
     driver_set: list[str],
@@ -127,18 +127,18 @@ def _run(
     faults: Path | None,
     inject: bool,
 ) -> int:
-    from timing.realtime import RealTimeRefused, single_threaded_blas
+    from linkwork.timing.realtime import RealTimeRefused, single_threaded_blas
 
     single_threaded_blas()  # before anything imports numpy
-    from machine import MachineError, load
-    from multibody.compiling import COMPILING, when_compiling
-    from plant.daemon import PaceNotOffered, PlantOptions, run
-    from plant.drivers.finding import NoDriver, read_options
-    from plant.events import Events
-    from plant.start import NotAssembled
-    from protocol.codes import ExitCode, Pace
-    from protocol.errors import EndpointError
-    from protocol.keys import server_keys
+    from linkwork.machine import MachineError, load
+    from linkwork.multibody.kernels.compiling import COMPILING, when_compiling
+    from linkwork.plant.drivers.finding import NoDriver, read_options
+    from linkwork.plant.events import Events
+    from linkwork.plant.plant_daemon import PaceNotOffered, PlantOptions, run
+    from linkwork.plant.start_values import NotAssembled
+    from linkwork.protocol.codes import ExitCode, Pace
+    from linkwork.protocol.errors import EndpointError
+    from linkwork.protocol.keys import server_keys
 
     events = Events(as_json=as_json)
 
@@ -147,7 +147,7 @@ def _run(
         events.flush()
 
     when_compiling(compiling)
-    paces = tuple(Pace) if pace is PaceChoice.ANY else (Pace(pace.value),)
+    paces = tuple(Pace) if pace is OfferedPace.ANY else (Pace(pace.value),)
     try:
         if (keys is None) != (allowed is None):
             return _fail(
@@ -183,16 +183,16 @@ def _fail(text: str, status: int) -> int:
 
 def shadow(config: str, channel: Annotated[int, typer.Option()]) -> None:
     """The simulator beside a machine in operation; a controller's gateway starts it."""
-    from timing.realtime import single_threaded_blas
+    from linkwork.timing.realtime import single_threaded_blas
 
     single_threaded_blas()
-    from plant.shadow.process import run
+    from linkwork.plant.twin.twin_process import run
 
     raise typer.Exit(run(config, channel))
 
 
 def main() -> None:
-    """`python -m plant CONFIG …`; and, for a gateway alone, `shadow …`."""
+    """`python -m linkwork.plant CONFIG …`; and, for a gateway alone, `shadow …`."""
     chosen: Callable[..., None] = plant
     if sys.argv[1:2] == ["shadow"]:
         del sys.argv[1]

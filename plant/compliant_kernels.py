@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from multibody.compiling import BUFFER, MATRIX, PARAMETERS, TOPOLOGY, VECTOR, float64, int64, kernel
-from multibody.compliant_steps import compliant_constrained_step, compliant_step
-from multibody.model import Integers
-from multibody.vectors import Rows
-from plant.layout import CLASSICAL
-from plant.offline_kernels import look, recorded
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    MATRIX,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    float64,
+    int64,
+    kernel,
+)
+from linkwork.multibody.linalg.vectors import Rows
+from linkwork.multibody.model import Integers
+from linkwork.multibody.steps.compliant_steps import compliant_constrained_step, compliant_step
+from linkwork.plant.offline.run_kernels import look, recorded
+from linkwork.plant.plant_layout import CLASSICAL
 
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from multibody.compiling import (
+from linkwork.multibody.formulations.minimal import divided_minimal_rk4, minimal_rk4, minimal_semi_implicit
+from linkwork.multibody.kernels.compiling import (
     BUFFER,
     INTEGERS,
     MATRIX,
@@ -13,12 +14,11 @@ from multibody.compiling import (
     int64,
     kernel,
 )
-from multibody.minimal import divided_minimal_rk4, minimal_rk4, minimal_semi_implicit
-from multibody.model import Integers
-from multibody.touch_search import begin_parts, judge_part, next_part
-from multibody.vectors import Rows
-from plant.layout import ADAPTIVE_RK4, SEMI_IMPLICIT
-from plant.offline_kernels import look, recorded
+from linkwork.multibody.linalg.vectors import Rows
+from linkwork.multibody.model import Integers
+from linkwork.multibody.steps.touch_search import begin_parts, judge_part, next_part
+from linkwork.plant.offline.run_kernels import look, recorded
+from linkwork.plant.plant_layout import ADAPTIVE_RK4, SEMI_IMPLICIT
 
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR, INTEGERS, VECTOR))

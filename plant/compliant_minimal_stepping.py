@@ -1,18 +1,27 @@
 """`plant.minimal_stepping` for machines with stops or contacts: a period in parts."""
 
-from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, float64, int64, kernel, void
-from multibody.model import Integers
-from multibody.touch_search import begin_parts, judge_part, next_part
-from multibody.vectors import Rows
-from plant.layout import SUBSTEPS
-from plant.minimal_stepping import minimal_step
-from plant.resistance import (
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    INTEGERS,
+    PARAMETERS,
+    TOPOLOGY,
+    float64,
+    int64,
+    kernel,
+    void,
+)
+from linkwork.multibody.linalg.vectors import Rows
+from linkwork.multibody.model import Integers
+from linkwork.multibody.steps.touch_search import begin_parts, judge_part, next_part
+from linkwork.plant.minimal_stepping import minimal_step
+from linkwork.plant.plant_layout import SUBSTEPS
+from linkwork.plant.resistance import (
     begin_resisted,
     judge_resisted_constrained,
     next_resisted_constrained,
     resists,
 )
-from plant.stepping import look_back, take_up
+from linkwork.plant.stepping import look_back, take_up
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, float64))

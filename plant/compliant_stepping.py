@@ -1,14 +1,22 @@
 """`plant.stepping` for machines with stops or contacts: a period in parts, as touch begins, ends or is stiff.
 
-The parts are those of `multibody.compliant_steps`, within those that brakes and damping motors ask for.
+The parts are those of `steps.compliant_steps`, within those that brakes and damping motors ask for.
 """
 
-from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, float64, int64, kernel
-from multibody.compliant_steps import compliant_constrained_step, compliant_step
-from multibody.model import Integers
-from multibody.vectors import Rows
-from plant.layout import CLASSICAL, METHOD, SUBSTEPS
-from plant.resistance import (
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    INTEGERS,
+    PARAMETERS,
+    TOPOLOGY,
+    float64,
+    int64,
+    kernel,
+)
+from linkwork.multibody.linalg.vectors import Rows
+from linkwork.multibody.model import Integers
+from linkwork.multibody.steps.compliant_steps import compliant_constrained_step, compliant_step
+from linkwork.plant.plant_layout import CLASSICAL, METHOD, SUBSTEPS
+from linkwork.plant.resistance import (
     begin_resisted,
     judge_resisted,
     judge_resisted_constrained,
@@ -16,7 +24,7 @@ from plant.resistance import (
     next_resisted_constrained,
     resists,
 )
-from plant.stepping import look_back, take_up
+from linkwork.plant.stepping import look_back, take_up
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))

@@ -1,13 +1,27 @@
 """`plant.stepping` for machines with constraints: the closures hold under efforts, brakes and damping."""
 
-from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, float64, int64, kernel, void
-from multibody.constrained_steps import constrained_rk4, constrained_semi_implicit
-from multibody.divided_steps import divided_constrained_rk4
-from multibody.model import Integers
-from multibody.vectors import Rows
-from plant.layout import ADAPTIVE_RK4, METHOD, RK4, SUBSTEPS
-from plant.resistance import begin_resisted, judge_resisted_constrained, next_resisted_constrained, resists
-from plant.stepping import look_back, take_up
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    INTEGERS,
+    PARAMETERS,
+    TOPOLOGY,
+    float64,
+    int64,
+    kernel,
+    void,
+)
+from linkwork.multibody.linalg.vectors import Rows
+from linkwork.multibody.model import Integers
+from linkwork.multibody.steps.constrained_steps import constrained_rk4, constrained_semi_implicit
+from linkwork.multibody.steps.divided_steps import divided_constrained_rk4
+from linkwork.plant.plant_layout import ADAPTIVE_RK4, METHOD, RK4, SUBSTEPS
+from linkwork.plant.resistance import (
+    begin_resisted,
+    judge_resisted_constrained,
+    next_resisted_constrained,
+    resists,
+)
+from linkwork.plant.stepping import look_back, take_up
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, float64))

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from plant.machinery import MachineryFailed
+from linkwork.plant.machinery import MachineryFailed
 
 
-class Verdict(StrEnum):
+class ExerciseVerdict(StrEnum):
     """How an exercise went."""
 
     PASSED = "passed"
@@ -23,7 +23,7 @@ class Finding:
     """One exercise: what was to be seen, the verdict, and what was seen."""
 
     name: str
-    verdict: Verdict
+    verdict: ExerciseVerdict
     text: str = ""
 
 
@@ -54,19 +54,19 @@ def examined(exercises: Iterable[Exercise]) -> Iterator[Finding]:
     for name, exercise, needed in exercises:
         finding = judged(name, exercise)
         yield finding
-        if needed and finding.verdict is Verdict.FAILED:
+        if needed and finding.verdict is ExerciseVerdict.FAILED:
             return
 
 
 def judged(name: str, exercise: Callable[[], str]) -> Finding:
     """Do an exercise; whatever it raises becomes its verdict."""
     try:
-        return Finding(name, Verdict.PASSED, exercise())
+        return Finding(name, ExerciseVerdict.PASSED, exercise())
     except Warned as found:
-        return Finding(name, Verdict.WARNING, str(found))
+        return Finding(name, ExerciseVerdict.WARNING, str(found))
     except Skipped as found:
-        return Finding(name, Verdict.SKIPPED, str(found))
+        return Finding(name, ExerciseVerdict.SKIPPED, str(found))
     except (Failed, MachineryFailed) as found:
-        return Finding(name, Verdict.FAILED, str(found))
+        return Finding(name, ExerciseVerdict.FAILED, str(found))
     except Exception as error:
-        return Finding(name, Verdict.FAILED, f"it raised {type(error).__name__}: {error}")
+        return Finding(name, ExerciseVerdict.FAILED, f"it raised {type(error).__name__}: {error}")

@@ -1,12 +1,20 @@
 """`plant.stepping` by the method of Gauss, for machines whose file names it."""
 
-from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, float64, int64, kernel
-from multibody.gauss_steps import constrained_gauss, gauss
-from multibody.layout import N_ROWS
-from multibody.model import Integers
-from multibody.vectors import Rows
-from plant.layout import SUBSTEPS
-from plant.resistance import (
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    INTEGERS,
+    PARAMETERS,
+    TOPOLOGY,
+    float64,
+    int64,
+    kernel,
+)
+from linkwork.multibody.kernels.layout import N_ROWS
+from linkwork.multibody.linalg.vectors import Rows
+from linkwork.multibody.model import Integers
+from linkwork.multibody.steps.gauss_steps import constrained_gauss, gauss
+from linkwork.plant.plant_layout import SUBSTEPS
+from linkwork.plant.resistance import (
     begin_resisted,
     judge_resisted,
     judge_resisted_constrained,
@@ -14,7 +22,7 @@ from plant.resistance import (
     next_resisted_constrained,
     resists,
 )
-from plant.stepping import look_back, take_up
+from linkwork.plant.stepping import look_back, take_up
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from machine import Machine
-from protocol.codes import DeviceFault
+from linkwork.machine import Machine
+from linkwork.protocol.codes import DeviceFault
 
 Floats = NDArray[np.float64]
 MARGIN = 0.01

@@ -8,12 +8,12 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from machine import Machine
-from plant.drivers.driver import Command, Description, Driver, DriverFailed, Homes, Reading
-from plant.guard import Guard
-from plant.layout import BRAKE, DAMP, EFFORTS, ZERO
-from plant.scaling import Scaling
-from protocol.codes import DeviceFault, DeviceStatus, Mode
+from linkwork.machine import Machine
+from linkwork.plant.drivers.driver import Command, Description, Driver, DriverFailed, Homes, Reading
+from linkwork.plant.guard import Guard
+from linkwork.plant.plant_layout import BRAKE, DAMP, EFFORTS, ZERO
+from linkwork.plant.scaling import Scaling
+from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from plant.drivers.driver import DriverFailed
-from plant.events import Events
-from plant.hardware import Hardware
-from plant.paces import Ending
-from timing.clock import Ticker
+from linkwork.plant.drivers.driver import DriverFailed
+from linkwork.plant.events import Events
+from linkwork.plant.hardware import Hardware
+from linkwork.plant.plant_pacing import EndRequested
+from linkwork.timing.clock import Ticker
 
 
-def find_home(hardware: Hardware, ending: Ending, events: Events) -> bool:
+def find_home(hardware: Hardware, ending: EndRequested, events: Events) -> bool:
     """Runs the procedure in real time; False when the daemon is to end meanwhile.
 
     Raises DriverFailed when the device reports a fault, or does not find its zero in time.

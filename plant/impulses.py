@@ -16,9 +16,9 @@ removes what the sweeps left over.
 
 import math
 
-from multibody.compiling import MATRIX, VECTOR, int64, kernel, part
-from multibody.linear import cholesky, cholesky_solve
-from multibody.vectors import Rows
+from linkwork.multibody.kernels.compiling import MATRIX, VECTOR, int64, kernel, part
+from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
+from linkwork.multibody.linalg.vectors import Rows
 
 SWEEPS = 400
 """Most sweeps: the brakes of an arm need some ten to a hundred, and a step's time stays bounded."""

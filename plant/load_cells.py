@@ -12,14 +12,22 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from machine import Machine
-from machine.force_sensors import ForceSensor
-from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, VECTOR, kernel, void
-from multibody.formulations import constrained_forward_dynamics
-from multibody.layout import MULTIPLIERS
-from multibody.views import vector
-from plant.layout import LAST_STEP, PlantArrays
-from plant.resistance import apply
+from linkwork.machine import Machine
+from linkwork.machine.sections.force_sensors import ForceSensor
+from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    INTEGERS,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    kernel,
+    void,
+)
+from linkwork.multibody.kernels.layout import MULTIPLIERS
+from linkwork.multibody.kernels.views import vector
+from linkwork.plant.plant_layout import LAST_STEP, PlantArrays
+from linkwork.plant.resistance import apply
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

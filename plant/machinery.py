@@ -47,7 +47,7 @@ class Machinery(Protocol):
 
     @property
     def mode(self) -> int:
-        """What acts: a protocol.codes.Mode, or plant.layout.DAMP."""
+        """What acts: a protocol.codes.Mode, or plant.plant_layout.DAMP."""
         ...
 
     @property

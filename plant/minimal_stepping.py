@@ -1,28 +1,38 @@
 """`plant.stepping` in minimal coordinates, for constrained machines with `plant.formulation: minimal`.
 
-The steps are those of `multibody.minimal` (Blajer et al. 1992): the independent coordinates are integrated,
+The steps are those of `formulations.minimal` (Blajer et al. 1992): independent coordinates are integrated,
 the dependent ones follow from the closures, and the independent set is switched between steps. Brakes that
 slip and damping motors act as forces of the mechanism. While a brake sticks, steps are made by projection,
 which holds its velocity at zero; so are steps where no choice of coordinates is independent (a branch
 pose).
 """
 
-from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, float64, int64, kernel, part, void
-from multibody.layout import STUCK_COUNT
-from multibody.minimal import divided_minimal_rk4, minimal_rk4, minimal_semi_implicit
-from multibody.model import Integers
-from multibody.partition import PROJECTED_STEPS
-from multibody.vectors import Rows
-from multibody.views import vector
-from plant.constrained_stepping import constrained_step
-from plant.layout import ADAPTIVE_RK4, METHOD, PARTITION, SCRATCH, SEMI_IMPLICIT, SUBSTEPS
-from plant.resistance import (
+from linkwork.multibody.formulations.minimal import divided_minimal_rk4, minimal_rk4, minimal_semi_implicit
+from linkwork.multibody.formulations.partition import PROJECTED_STEPS
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    INTEGERS,
+    PARAMETERS,
+    TOPOLOGY,
+    float64,
+    int64,
+    kernel,
+    part,
+    void,
+)
+from linkwork.multibody.kernels.layout import STUCK_COUNT
+from linkwork.multibody.kernels.views import vector
+from linkwork.multibody.linalg.vectors import Rows
+from linkwork.multibody.model import Integers
+from linkwork.plant.constrained_stepping import constrained_step
+from linkwork.plant.plant_layout import ADAPTIVE_RK4, METHOD, PARTITION, SCRATCH, SEMI_IMPLICIT, SUBSTEPS
+from linkwork.plant.resistance import (
     begin_resisted,
     judge_resisted_constrained,
     next_resisted_constrained,
     resists,
 )
-from plant.stepping import look_back, take_up
+from linkwork.plant.stepping import look_back, take_up
 
 
 @part

@@ -4,10 +4,10 @@ Friction of a brake jumps where its speed changes sign, which costs every integr
 taken in parts. During a part every brake keeps to what it does at the part's beginning:
 
 - it slips: the constant force -b sign(v) acts, until v comes to zero;
-- it sticks: the velocity is held at zero (`multibody.sticking`), until that takes more than b.
+- it sticks: the velocity is held at zero (`multibody.steps.sticking`), until that takes more than b.
 
 A damping motor is a damper -d v below its limit and a constant force beyond it. A part ends where one of
-these changes; that time is found by the rule of false position, as in `multibody.touch_search`. Between
+these changes; that time is found by the rule of false position, as in `multibody.steps.touch_search`. Between
 such times the motion is smooth and the integrator keeps its order. Where a brake comes to zero speed, and
 where a period begins, the bounded problem of `impulses`, on accelerations, decides which brakes at rest
 stick and which begin to slip.
@@ -26,10 +26,20 @@ is one first-order step of `response`, which is stable with any brake and damper
 
 import math
 
-from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, float64, int64, kernel, part, void
-from multibody.dynamics import forward_dynamics
-from multibody.formulations import constrained_forward_dynamics
-from multibody.layout import (
+from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
+from linkwork.multibody.formulations.projection import correct_position, correct_velocity, position_residual
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    INTEGERS,
+    PARAMETERS,
+    TOPOLOGY,
+    float64,
+    int64,
+    kernel,
+    part,
+    void,
+)
+from linkwork.multibody.kernels.layout import (
     AFTER,
     BEFORE,
     CLOCK,
@@ -59,14 +69,14 @@ from multibody.layout import (
     Q,
     V,
 )
-from multibody.model import Integers
-from multibody.projection import correct_position, correct_velocity, position_residual
-from multibody.sticking import hold_stuck
-from multibody.touch_search import narrow, trial_length
-from multibody.vectors import Rows
-from multibody.views import copy, fill, matrix, table, vector
-from plant.impulses import bounded_impulses
-from plant.layout import (
+from linkwork.multibody.kernels.views import copy, fill, matrix, table, vector
+from linkwork.multibody.linalg.vectors import Rows
+from linkwork.multibody.model import Integers
+from linkwork.multibody.steps.sticking import hold_stuck
+from linkwork.multibody.steps.touch_search import narrow, trial_length
+from linkwork.multibody.tree.dynamics import forward_dynamics
+from linkwork.plant.impulses import bounded_impulses
+from linkwork.plant.plant_layout import (
     BOUND,
     BRAKE,
     BRAKE_EFFORT,
@@ -92,7 +102,7 @@ from plant.layout import (
     STICKS,
     TRIAL,
 )
-from plant.response import implicit_constrained_step, implicit_step, respond, respond_constrained
+from linkwork.plant.response import implicit_constrained_step, implicit_step, respond, respond_constrained
 
 MOST_PARTS = 64
 """Of one step; the rest of it is one first-order step."""

@@ -8,19 +8,41 @@ The step never adds energy, however long it is. `resistance` takes it where brak
 step can follow, and for dampers that are too stiff for it.
 """
 
-from multibody.compiling import BUFFER, INTEGERS, PARAMETERS, TOPOLOGY, float64, int64, kernel, part, void
-from multibody.dynamics import forward_dynamics
-from multibody.formulations import constrained_forward_dynamics
-from multibody.layout import BASIS, CLOCK, FREE_MOTION, MOMENTA, NV, RANK, RANKING, REDUCED, VDOT, Q, V
-from multibody.layout import FACTOR as MASS_FACTOR
-from multibody.linear import cholesky_solve
-from multibody.model import Integers
-from multibody.projection import onto_manifold
-from multibody.rotations import move
-from multibody.vectors import Rows
-from multibody.views import block, fill, matrix, table, vector
-from plant.impulses import bounded_impulses
-from plant.layout import (
+from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
+from linkwork.multibody.formulations.projection import onto_manifold
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    INTEGERS,
+    PARAMETERS,
+    TOPOLOGY,
+    float64,
+    int64,
+    kernel,
+    part,
+    void,
+)
+from linkwork.multibody.kernels.layout import (
+    BASIS,
+    CLOCK,
+    FREE_MOTION,
+    MOMENTA,
+    NV,
+    RANK,
+    RANKING,
+    REDUCED,
+    VDOT,
+    Q,
+    V,
+)
+from linkwork.multibody.kernels.layout import FACTOR as MASS_FACTOR
+from linkwork.multibody.kernels.views import block, fill, matrix, table, vector
+from linkwork.multibody.linalg.linear import cholesky_solve
+from linkwork.multibody.linalg.vectors import Rows
+from linkwork.multibody.model import Integers
+from linkwork.multibody.tree.dynamics import forward_dynamics
+from linkwork.multibody.tree.rotations import move
+from linkwork.plant.impulses import bounded_impulses
+from linkwork.plant.plant_layout import (
     BOUND,
     BRAKE,
     BRAKE_EFFORT,

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from machine import Machine, MachineError
-from machine.yaml import parse_yaml
-from plant.drivers.driver import Description, Reading
+from linkwork.machine import Machine, MachineError
+from linkwork.machine.yaml import parse_yaml
+from linkwork.plant.drivers.driver import Description, Reading
 
 Floats = NDArray[np.float64]
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from protocol.codes import PROTOCOL_VERSION, Pace, RefuseCode
-from protocol.decoding import MOST_PATH, cut, excerpt
-from protocol.handshake import Hello, Refuse
+from linkwork.protocol.codes import PROTOCOL_VERSION, Pace, RefuseCode
+from linkwork.protocol.decoding import MOST_PATH, cut, excerpt
+from linkwork.protocol.handshake import Hello, Refuse
 
 
 class Hearing(Enum):
@@ -40,7 +40,7 @@ class Greeting(Enum):
 
 
 @dataclass(frozen=True)
-class Terms:
+class SessionTerms:
     """What the plant offers: its interface, as hash and as plain data, its period, the paces it runs at."""
 
     interface: str
@@ -91,10 +91,10 @@ class Counts:
 
 
 @dataclass(slots=True)
-class Seat:
+class PlantOwnership:
     """The one place at the plant: its terms, its owner if any, and what was dropped."""
 
-    terms: Terms
+    terms: SessionTerms
     owner: Owner | None = None
     counts: Counts = field(default_factory=Counts)
 

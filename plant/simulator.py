@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from machine import Machine
-from multibody.switching import SwitchRefused, switch
-from plant import layout
-from plant.layout import BRAKE, DAMP, ZERO
-from plant.machinery import MachineryFailed
-from plant.start import put_together
-from plant.stepping import advance, latch, measure
-from protocol.codes import DeviceStatus
+from linkwork.machine import Machine
+from linkwork.multibody.formulations.switching import SwitchRefused, switch
+from linkwork.plant import plant_layout as layout
+from linkwork.plant.machinery import MachineryFailed
+from linkwork.plant.plant_layout import BRAKE, DAMP, ZERO
+from linkwork.plant.start_values import put_together
+from linkwork.plant.stepping import advance, latch, measure
+from linkwork.protocol.codes import DeviceStatus
 
 if TYPE_CHECKING:
-    from plant.force_sensing import ForceSensing
+    from linkwork.plant.simulated_force_sensors import ForceSensing
 
 Floats = NDArray[np.float64]
 _READY: Final = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)
@@ -33,34 +33,34 @@ def period_of(machine: Machine) -> Callable[..., float]:
     """The compiled period for this kind of machine. Its kernels are declared by asking: ask before `warm`."""
     period: Callable[..., Any] = advance
     if machine.plant.integrator == "gauss":
-        from plant.gauss_stepping import advance_gauss
+        from linkwork.plant.gauss_stepping import advance_gauss
 
         period = advance_gauss
     elif layout.is_minimal(machine):
         period = _minimal_period(machine)
     elif machine.plant_mechanism.stops or machine.plant_mechanism.contacts:
-        from plant import compliant_stepping
+        from linkwork.plant import compliant_stepping
 
         period = compliant_stepping.advance_compliant
         if machine.is_constrained:
             period = compliant_stepping.advance_compliant_constrained
     elif machine.is_constrained:
-        from plant.constrained_stepping import advance_constrained
+        from linkwork.plant.constrained_stepping import advance_constrained
 
         period = advance_constrained
     if machine.force_sensors:
-        import_module("plant.force_sensing")
+        import_module("linkwork.plant.simulated_force_sensors")
         if any(sensor.constraint >= 0 for sensor in machine.force_sensors):
-            import_module("plant.load_cells")
+            import_module("linkwork.plant.load_cells")
     return period
 
 
 def _minimal_period(machine: Machine) -> Callable[..., float]:
     if machine.plant_mechanism.stops or machine.plant_mechanism.contacts:
-        from plant.compliant_minimal_stepping import advance_compliant_minimal
+        from linkwork.plant.compliant_minimal_stepping import advance_compliant_minimal
 
         return advance_compliant_minimal
-    from plant.minimal_stepping import advance_minimal
+    from linkwork.plant.minimal_stepping import advance_minimal
 
     return advance_minimal
 
@@ -145,7 +145,7 @@ class Simulator:
         """Nothing is left to do."""
 
     def view(self, field: int) -> Floats:
-        """A field of the plant's own numbers (`plant.layout`)."""
+        """A field of the plant's own numbers (`plant.plant_layout`)."""
         return layout.view(self._s, self._b, field)
 
     def give(self, parameters: Floats) -> None:
@@ -237,6 +237,6 @@ class Simulator:
 def _force_sensing(machine: Machine, noise: np.random.Generator) -> ForceSensing | None:
     if not machine.force_sensors:
         return None
-    from plant.force_sensing import ForceSensing
+    from linkwork.plant.simulated_force_sensors import ForceSensing
 
     return ForceSensing(machine, noise)

@@ -7,7 +7,7 @@ sticks leaves its joint's speed exactly zero, so that a braked machine keeps its
 
 import math
 
-from multibody.compiling import (
+from linkwork.multibody.kernels.compiling import (
     BUFFER,
     INTEGERS,
     PARAMETERS,
@@ -19,15 +19,15 @@ from multibody.compiling import (
     part,
     void,
 )
-from multibody.divided_steps import divided_rk4
-from multibody.integrate import rk4, semi_implicit
-from multibody.layout import EFFORT as GENERALIZED_EFFORT
-from multibody.layout import NV, SHIFT, Q, V
-from multibody.model import Integers
-from multibody.rotations import reading_at, way_between
-from multibody.vectors import Rows
-from multibody.views import copy, fill, table, vector
-from plant.layout import (
+from linkwork.multibody.kernels.layout import EFFORT as GENERALIZED_EFFORT
+from linkwork.multibody.kernels.layout import NV, SHIFT, Q, V
+from linkwork.multibody.kernels.views import copy, fill, table, vector
+from linkwork.multibody.linalg.vectors import Rows
+from linkwork.multibody.model import Integers
+from linkwork.multibody.steps.divided_steps import divided_rk4
+from linkwork.multibody.steps.integrate import rk4, semi_implicit
+from linkwork.multibody.tree.rotations import reading_at, way_between
+from linkwork.plant.plant_layout import (
     ADAPTIVE_RK4,
     BEFORE,
     COEFFICIENT,
@@ -57,7 +57,15 @@ from plant.layout import (
     TRAVEL,
     ZERO,
 )
-from plant.resistance import begin_resisted, forget, judge_resisted, next_resisted, relax, release, resists
+from linkwork.plant.resistance import (
+    begin_resisted,
+    forget,
+    judge_resisted,
+    next_resisted,
+    relax,
+    release,
+    resists,
+)
 
 
 @kernel(void(INTEGERS, BUFFER, int64, VECTOR))

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from machine import Machine
-from plant.simulator import Simulator
+from linkwork.machine import Machine
+from linkwork.plant.simulator import Simulator
 
 BUFFER_BYTES = 4096
 """What is kept back at most until it is handed to the file."""

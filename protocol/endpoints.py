@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from protocol.errors import EndpointError, Taken
+from linkwork.protocol.errors import EndpointError, Taken
 
 SOCKET_PATH_BYTES = 107
 """Longest path of a Unix socket."""
@@ -67,13 +67,13 @@ def _choose() -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class MachineEndpoints:
     """One machine's place in the runtime folder: its sockets, locks and shared memory."""
 
     folder: Path
 
     @classmethod
-    def named(cls, name: str) -> Seat:
+    def named(cls, name: str) -> MachineEndpoints:
         """The seat of the machine of this name; makes its folder. Raises EndpointError with the remedy."""
         if not _NAME.fullmatch(name):
             raise EndpointError(
@@ -201,7 +201,7 @@ def _lock(descriptor: int, patience_s: float) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningProcess:
     """A live process that holds a role."""
 
     name: str
@@ -211,7 +211,7 @@ class Running:
     text: str
 
 
-def running(role: str) -> list[Running]:
+def running(role: str) -> list[RunningProcess]:
     """Who holds this role now, in any seat of this user, sorted by seat name."""
     found = []
     for path in sorted(runtime_dir().glob(f"*/{role}.lock")):
@@ -226,13 +226,13 @@ def running(role: str) -> list[Running]:
     return found
 
 
-def _read(path: Path) -> Running:
+def _read(path: Path) -> RunningProcess:
     pid, command, text = 0, "unknown", ""
     with suppress(OSError, ValueError, AttributeError):
         content = json.loads(path.read_text())
         pid, command = int(content.get("pid", 0)), str(content.get("command", "unknown"))
         text = str(content.get("text", ""))
-    return Running(path.parent.name, pid, command, text)
+    return RunningProcess(path.parent.name, pid, command, text)
 
 
 def _command() -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from protocol.codes import RequestCode, ResultCode
-from protocol.decoding import MOST_DEPTH, MOST_PATH, MOST_TEXT, cut, excerpt
+from linkwork.protocol.codes import RequestCode, ResultCode
+from linkwork.protocol.decoding import MOST_DEPTH, MOST_PATH, MOST_TEXT, cut, excerpt
 
 
 class ProtocolError(Exception):

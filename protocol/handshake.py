@@ -13,10 +13,10 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgpack
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from protocol.codes import NAME_LENGTH, PROTOCOL_VERSION, Pace, RefuseCode
-from protocol.decoding import MOST_TEXT, cut, excerpt
-from protocol.errors import ProtocolError
-from protocol.link import read_map
+from linkwork.protocol.codes import NAME_LENGTH, PROTOCOL_VERSION, Pace, RefuseCode
+from linkwork.protocol.decoding import MOST_TEXT, cut, excerpt
+from linkwork.protocol.errors import ProtocolError
+from linkwork.protocol.link import read_map
 
 Name = Annotated[str, Field(max_length=NAME_LENGTH)]
 

@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
-from protocol.codes import NAME_LENGTH, PROTOCOL_VERSION
-from protocol.decoding import cut, excerpt
-from protocol.errors import ProtocolError
-from protocol.handshake import Integer, Message, Text
-from protocol.link import read_map
+from linkwork.protocol.codes import NAME_LENGTH, PROTOCOL_VERSION
+from linkwork.protocol.decoding import cut, excerpt
+from linkwork.protocol.errors import ProtocolError
+from linkwork.protocol.handshake import Integer, Message, Text
+from linkwork.protocol.link import read_map
 
 MOST_FAULTS = 1000
 """Most faults of one message."""
@@ -111,7 +111,7 @@ class InjectRefused(Message):
     problems: list[FaultProblem] = Field(default_factory=list)
 
 
-class Lost(Message):
+class LostMessage(Message):
     """Lockstep, either way: nothing came through for this tick.
 
     Plant → controller: the state of tick `seq` is lost; make the tick without it. Controller → plant: so I
@@ -137,11 +137,11 @@ def inject_id(data: bytes) -> int:
     return found if type(found) is int and 0 <= found < 2**53 else 0
 
 
-def read_lost(data: bytes) -> Lost | None:
+def read_lost(data: bytes) -> LostMessage | None:
     """The message, when these bytes are a `lost`; None when they are something else, or unreadable."""
     try:
         content = read_map(data)
-        return _validated(Lost, content) if content.get("type") == "lost" else None
+        return _validated(LostMessage, content) if content.get("type") == "lost" else None
     except ProtocolError:
         return None
 

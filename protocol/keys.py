@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 
-from protocol.endpoints import ipc_path
-from protocol.errors import EndpointError
+from linkwork.protocol.endpoints import ipc_path
+from linkwork.protocol.errors import EndpointError
 
 _KEY = r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}"
 _LINE = re.compile(rf'^\s*(public-key|secret-key)\s*=\s*"({_KEY})"\s*$', re.MULTILINE)

@@ -17,9 +17,9 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.decoding import LATEST_S, MOST_NUMBER, NotDecodable, decode, excerpt
-from protocol.errors import ProtocolError
-from protocol.layout import Layout
+from linkwork.protocol.decoding import LATEST_S, MOST_NUMBER, NotDecodable, decode, excerpt
+from linkwork.protocol.errors import ProtocolError
+from linkwork.protocol.message_layout import Layout
 
 _ROOM_BYTES: Final = 8192
 """Bytes that a hot message may have beyond its numbers."""

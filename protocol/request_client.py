@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from protocol.errors import NobodyThere, ProtocolError
-from protocol.keys import ClientKeys
-from protocol.requests import Notification, Response, pack_request, read_answer
-from protocol.sockets import RequestDealer
+from linkwork.protocol.errors import NobodyThere, ProtocolError
+from linkwork.protocol.keys import ClientKeys
+from linkwork.protocol.requests import Notification, Response, pack_request, read_answer
+from linkwork.protocol.sockets import RequestDealer
 
 _MOST_NOTIFICATIONS = 4096
 

@@ -17,11 +17,11 @@ import msgpack
 import numpy as np
 from pydantic import Field
 
-from protocol.codes import NAME_LENGTH, REQUEST_BYTES, TRAJECTORY_POINTS, RequestCode
-from protocol.decoding import NotDecodable, decode
-from protocol.errors import ProtocolError, RequestError
-from protocol.trajectory import Name, Number, Positive, Trajectory, read_trajectory
-from protocol.validation import Part, validated
+from linkwork.protocol.codes import NAME_LENGTH, REQUEST_BYTES, TRAJECTORY_POINTS, RequestCode
+from linkwork.protocol.decoding import NotDecodable, decode
+from linkwork.protocol.errors import ProtocolError, RequestError
+from linkwork.protocol.trajectory import Name, Number, Positive, Trajectory, read_trajectory
+from linkwork.protocol.validation import RequestModel, validated
 
 _HEADER_BYTES: Final = 160
 _LAST_ID: Final = 2**32 - 1
@@ -35,11 +35,11 @@ Targets = Annotated[dict[Name, Number], Field(min_length=1, max_length=256)]
 Jogged = Annotated[dict[Name, Number], Field(min_length=1, max_length=12)]
 
 
-class NoParams(Part):
+class NoParams(RequestModel):
     """Nothing."""
 
 
-class OwnedParams(Part):
+class OwnedParams(RequestModel):
     """What every request that needs or touches the lease may carry."""
 
     owner: Annotated[str, Field(alias="as", max_length=NAME_LENGTH)] = ""
@@ -163,7 +163,7 @@ class LawParams(TimedParams):
     """hold, float or damp."""
 
 
-class FaultsParams(Part):
+class FaultsParams(RequestModel):
     """Which faults to list."""
 
     limit: Annotated[int, Field(strict=True, gt=0, le=1000)] = 20
@@ -173,7 +173,7 @@ class FaultsParams(Part):
 class Request:
     """One row of the table of methods."""
 
-    params: type[Part]
+    params: type[RequestModel]
     needs_lease: bool
     """Refused with NOT_OWNER unless the one who asks holds the lease, or nobody does (then it is taken)."""
     about: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypedDict
 
 
-class Effect(TypedDict):
+class RequestEffect(TypedDict):
     """Answer of every method that has none of its own: enable, disable, pause, stop, jog, advance, …"""
 
     tick: int
@@ -21,7 +21,7 @@ class Effect(TypedDict):
     """What happened, when there is more to say: "there was nothing to cancel"."""
 
 
-class Lease(TypedDict):
+class LeaseState(TypedDict):
     """Who may move the machine. Answer of acquire and release, event `lease`, part of state and status."""
 
     owner: str | None
@@ -82,7 +82,7 @@ class GoalResult(TypedDict):
     limit: float | None
 
 
-class Fault(TypedDict):
+class FaultState(TypedDict):
     """Event `fault`; `fault` of state; an entry of faults."""
 
     code: int
@@ -101,7 +101,7 @@ class Fault(TypedDict):
     """Path of the flight record."""
 
 
-class Homing(TypedDict):
+class HomingState(TypedDict):
     """How a device found its zeros."""
 
     by: str
@@ -110,7 +110,7 @@ class Homing(TypedDict):
     """By sensor: where the joint is (rad or m) as the device's sensor reads 0."""
 
 
-class Simulation(TypedDict):
+class SimulationState(TypedDict):
     """How a simulated plant computes its motion."""
 
     formulation: str
@@ -118,7 +118,7 @@ class Simulation(TypedDict):
     integrator: str
 
 
-class Device(TypedDict, total=False):
+class DeviceState(TypedDict, total=False):
     """The plant as the controller sees it. The last three stand in status only."""
 
     connected: bool
@@ -129,18 +129,18 @@ class Device(TypedDict, total=False):
     sto: bool
     brake: bool
     homed: bool
-    homing: Homing | None
+    homing: HomingState | None
     """How it found its zeros; nil of a simulated machine, and where the plant does not say."""
     temperature: dict[str, float]
     """°C by motor, of those that say it."""
-    simulation: Simulation | None
+    simulation: SimulationState | None
     """How it computes its motion; nil of hardware, and where the plant does not say."""
     lost_in_a_row: int
     success_rate: float
     """Share of the last periods in which a fresh state came, 0 … 1."""
 
 
-class Reaction(TypedDict, total=False):
+class ReactionState(TypedDict, total=False):
     """What a joint or a constraint does to `on_body`, and in opposition to `from_body`; world axes."""
 
     on_body: str
@@ -184,20 +184,20 @@ class StateResult(TypedDict):
     """By contact or constraint: `felt` and `wanted` (N or N m); nil where nothing tells it, or it is free."""
     effort: dict[str, float]
     """Effort sent, by motor (the name of its joint)."""
-    reactions: dict[str, Reaction]
+    reactions: dict[str, ReactionState]
     """By joint and constraint, where the machine file's `controller.publish` asks for them; else empty."""
     mode: str
     """brake, zero, effort."""
     law: str
     pace: str
-    device: Device
+    device: DeviceState
     goal: GoalProgress | None
     results: list[GoalResult]
     """Oldest first."""
-    fault: Fault | None
+    fault: FaultState | None
     limited: list[str]
     """What the last command was limited by. Not a fault."""
-    lease: Lease
+    lease: LeaseState
     pending: list[PendingOrder]
     """Requests accepted for later, in the order of their ticks; a stop cancels them all."""
     time_stands: bool
@@ -222,7 +222,7 @@ class LimitedEvent(TypedDict):
     text: str
 
 
-class Speed(Effect):
+class Speed(RequestEffect):
     """Answer of speed; the further fields where the goal was walked through for it.
 
     `fraction`: the speed that it now has. `limited`: what keeps it from more, as the data of a refusal, nil
@@ -283,7 +283,7 @@ class Quantiles(TypedDict):
     max: float
 
 
-class Timing(TypedDict):
+class LoopTiming(TypedDict):
     """How well the loop keeps time, since it started."""
 
     ticks: int
@@ -322,11 +322,11 @@ class StatusResult(TypedDict):
     """Whether motions are planned at once; on a fresh computer the planner compiles first, and they wait."""
     loops_started: int
     planner_restarts: int
-    device: Device
-    timing: Timing
+    device: DeviceState
+    timing: LoopTiming
     real_time: str
     """What real-time set-up was asked for, and what was obtained."""
-    lease: Lease
+    lease: LeaseState
     log: str | None
     """Path of the newest log segment."""
     log_problem: str
@@ -337,7 +337,7 @@ class StatusResult(TypedDict):
     """Endpoint of telemetry and events."""
     faults: int
     """How many since the gateway started."""
-    fault: Fault | None
+    fault: FaultState | None
     """The latched one."""
     law: str
     config: str
@@ -401,4 +401,4 @@ class DescribeResult(TypedDict):
 class FaultsResult(TypedDict):
     """Answer of faults, newest first."""
 
-    faults: list[Fault]
+    faults: list[FaultState]

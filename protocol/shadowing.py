@@ -42,7 +42,7 @@ class Words:
     difference counts; `q`, `v`, the estimate.
 
     `answered`: `tick`, `time_s`; `compared`, 1 where the period that ended with this tick was compared;
-    `judged`; `worst`, which difference (machine.shadow.differences) is the greatest share of its threshold,
+    `judged`; `worst`, which difference (twin_settings.differences) is the greatest share of its threshold,
     and that `share`; `power` (W) and `energy` (J, over the window) of the difference; `effort` (goal
     coordinates) and `motor_effort` (motors), N m or N; `stamp_ns`.
     """

@@ -20,10 +20,10 @@ import zmq
 from zmq.auth.thread import ThreadAuthenticator
 from zmq.backend import zmq_poll
 
-from protocol.codes import LATEST_DRAIN, LINK_BYTES, TRANSPORT_BYTES
-from protocol.endpoints import Claim, claim_file, ipc_path
-from protocol.errors import EndpointError, Taken
-from protocol.keys import ClientKeys, ServerKeys, check_bind, write_pair
+from linkwork.protocol.codes import LATEST_DRAIN, LINK_BYTES, TRANSPORT_BYTES
+from linkwork.protocol.endpoints import Claim, claim_file, ipc_path
+from linkwork.protocol.errors import EndpointError, Taken
+from linkwork.protocol.keys import ClientKeys, ServerKeys, check_bind, write_pair
 
 _NOBLOCK: Final = int(zmq.NOBLOCK)
 _SNDMORE: Final = int(zmq.SNDMORE)

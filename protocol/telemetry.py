@@ -11,8 +11,8 @@ from typing import Any
 
 import msgpack
 
-from protocol.decoding import LATEST_S, NotDecodable, decode
-from protocol.errors import ProtocolError
+from linkwork.protocol.decoding import LATEST_S, NotDecodable, decode
+from linkwork.protocol.errors import ProtocolError
 
 TELEMETRY_TOPIC = b"telemetry"
 """The loop's records, decimated. Events are published under their own names: b"goal.result", b"fault", …"""

@@ -11,9 +11,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from protocol.codes import NAME_LENGTH, TRAJECTORY_POINTS, ResultCode
-from protocol.errors import RequestError
-from protocol.validation import Part, validated
+from linkwork.protocol.codes import NAME_LENGTH, TRAJECTORY_POINTS, ResultCode
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.validation import RequestModel, validated
 
 MOST_COORDINATES = 256
 Name = Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)]
@@ -26,7 +26,7 @@ NONE_ABOVE_S = 1.0e7
 Duration = Annotated[float, Field(strict=True, gt=0.0, le=NONE_ABOVE_S, allow_inf_nan=False)]
 
 
-class Point(Part):
+class Waypoint(RequestModel):
     """One way-point. Positions only: C2 spline; with velocities: cubic; with accelerations too: quintic."""
 
     time_from_start_s: Annotated[float, Field(strict=True, ge=0.0, le=NONE_ABOVE_S, allow_inf_nan=False)]
@@ -35,7 +35,7 @@ class Point(Part):
     accelerations: Numbers | None = None
 
 
-class Line(Part):
+class LineCurve(RequestModel):
     """From `from_m` straight to `to_m` at constant speed, in `duration_s`."""
 
     from_m: Vector
@@ -43,7 +43,7 @@ class Line(Part):
     duration_s: Duration
 
 
-class Circle(Part):
+class Circle(RequestModel):
     """x = cx + r sin(rate t + phase), y = cy + r cos(rate t + phase), z = cz."""
 
     center_m: Vector
@@ -53,7 +53,7 @@ class Circle(Part):
     duration_s: Duration
 
 
-class Helix(Part):
+class Helix(RequestModel):
     """x = cx + r sin(rate t + phase), y = cy + r cos(rate t + phase), z = cz + pitch_speed t."""
 
     center_m: Vector
@@ -64,10 +64,10 @@ class Helix(Part):
     duration_s: Duration
 
 
-class Curve(Part):
+class Curve(RequestModel):
     """Exactly one named curve in three task coordinates, or in two, whose plane it must not leave then."""
 
-    line: Line | None = None
+    line: LineCurve | None = None
     circle: Circle | None = None
     helix: Helix | None = None
     of: Annotated[list[Name], Field(min_length=2, max_length=3)] = Field(
@@ -76,7 +76,7 @@ class Curve(Part):
     """The coordinates that the curve's axes mean: all three, or the first two."""
 
     @property
-    def shape(self) -> Line | Circle | Helix:
+    def shape(self) -> LineCurve | Circle | Helix:
         """The one curve that is given."""
         found = self.line or self.circle or self.helix
         assert found is not None, "read_trajectory has made sure"
@@ -86,19 +86,19 @@ class Curve(Part):
     def leaves_plane(self) -> bool:
         """Whether it moves along the third axis."""
         shape = self.shape
-        if isinstance(shape, Line):
+        if isinstance(shape, LineCurve):
             return shape.from_m[2] != shape.to_m[2]
         return isinstance(shape, Helix) and shape.pitch_speed_m_s != 0.0
 
 
-class Tolerance(Part):
+class ToleranceParams(RequestModel):
     """Largest distance from the goal's path under way, and from its end (rad or m; of a force N or N m)."""
 
     path: Positive | None = None
     goal: Positive | None = None
 
 
-class ForcePoint(Part):
+class ForcePoint(RequestModel):
     """A force (N or N m) at a time; straight lines lead from one to the next."""
 
     time_from_start_s: Annotated[float, Field(strict=True, ge=0.0, le=NONE_ABOVE_S, allow_inf_nan=False)]
@@ -108,13 +108,13 @@ class ForcePoint(Part):
 Force = Number | Annotated[list[ForcePoint], Field(min_length=1, max_length=10_000)]
 
 
-class Entry(Part):
+class CurveEntry(RequestModel):
     """Lead-in and lead-out: the path parameter is ramped, jerk-limited, along the extension of the curve."""
 
     ramp_s: Annotated[float, Field(strict=True, gt=0.0, le=60.0, allow_inf_nan=False)]
 
 
-class Trajectory(Part):
+class Trajectory(RequestModel):
     """A motion in named coordinates: `points`, or a `curve`. Made by `read_trajectory`.
 
     When the first way-point's time is above 0, the motion begins at time 0 where the machine is.
@@ -123,13 +123,13 @@ class Trajectory(Part):
 
     coordinates: Annotated[list[Name], Field(max_length=MOST_COORDINATES)] = Field(default_factory=list)
     """Joints or task coordinates, any order. Left out with a curve: `curve.of`, then the keys of `hold`."""
-    points: Annotated[list[Point], Field(min_length=1, max_length=TRAJECTORY_POINTS)] | None = None
+    points: Annotated[list[Waypoint], Field(min_length=1, max_length=TRAJECTORY_POINTS)] | None = None
     curve: Curve | None = None
     hold: dict[Name, Number] = Field(default_factory=dict, max_length=MOST_COORDINATES)
-    tolerances: dict[Name, Tolerance] = Field(default_factory=dict, max_length=MOST_COORDINATES)
+    tolerances: dict[Name, ToleranceParams] = Field(default_factory=dict, max_length=MOST_COORDINATES)
     goal_time_s: NotNegative | None = None
     """How long after the end the goal tolerances may take to be met."""
-    entry: Entry | None = None
+    entry: CurveEntry | None = None
     force: dict[Name, Force] = Field(default_factory=dict, max_length=MOST_COORDINATES)
     """Contact or constraint → what it shall press with (N or N m), the same all along or over time."""
     guard: dict[Name, Positive] = Field(default_factory=dict, max_length=1)
@@ -208,7 +208,7 @@ def _with_curve(trajectory: Trajectory, curve: Curve, path: Sequence[str | int])
     return trajectory
 
 
-def _check_points(points: list[Point], trajectory: Trajectory, path: Sequence[str | int]) -> None:
+def _check_points(points: list[Waypoint], trajectory: Trajectory, path: Sequence[str | int]) -> None:
     if trajectory.entry is not None:
         raise RequestError(ResultCode.INVALID_GOAL, "`entry` belongs to a curve", (*path, "entry"))
     if trajectory.hold:

@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from protocol.codes import RequestCode
-from protocol.decoding import excerpt
-from protocol.errors import RequestError
+from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.decoding import excerpt
+from linkwork.protocol.errors import RequestError
 
 
-class Part(BaseModel):
+class RequestModel(BaseModel):
     """Base of every model that travels in a request: unknown fields are ignored, numbers are finite."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False, populate_by_name=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgpack
 
-import protocol
+from linkwork import protocol
 
 VECTORS = tuple(sorted((Path(protocol.__file__).parent / "vectors").rglob("*.bin")))
 EVIL = (

@@ -9,14 +9,14 @@ import numpy as np
 from benchmarks.papers.motion import begin
 from benchmarks.papers.report import Report, small
 from benchmarks.papers.slider_crank import TANGENT, G, free_motion, on_branch, tracking
-from machine import load
-from multibody import Mechanism, functions
-from multibody.acceleration import Formulation, acceleration
-from multibody.assembly import assemble
-from multibody.constrained import projected
-from multibody.layout import RANK, REPLACED
-from multibody.model import Array
-from multibody.projector import assembled, projector, pseudo_inverse
+from linkwork.machine import load
+from linkwork.multibody import Mechanism, functions
+from linkwork.multibody.formulations.acceleration import Formulation, acceleration
+from linkwork.multibody.formulations.assembly import assemble
+from linkwork.multibody.formulations.constrained_dynamics import projected
+from linkwork.multibody.formulations.projector import assembled, projector, pseudo_inverse
+from linkwork.multibody.kernels.layout import RANK, REPLACED
+from linkwork.multibody.model import Array
 
 
 def reproduce(out: Path, brief: bool = False) -> Report:

@@ -9,12 +9,13 @@ import numpy as np
 from benchmarks.papers.figures import Sheet, legend, lines
 from benchmarks.papers.poincare import chain_inertia, coriolis
 from benchmarks.papers.report import Report, small
-from machine import load
-from multibody import Body, Joint, Mechanism, Workspace, functions, quaternions
-from multibody.integrate import rk4
-from multibody.joint_map import configuration, twist_map
-from multibody.model import Array
-from multibody.symbolic import derive
+from linkwork.machine import load
+from linkwork.multibody import Body, Joint, Mechanism, Workspace, functions
+from linkwork.multibody.model import Array
+from linkwork.multibody.steps.integrate import rk4
+from linkwork.multibody.symbolic import derive
+from linkwork.multibody.tree import quaternions
+from linkwork.multibody.tree.joint_map import configuration, twist_map
 
 X, Y, Z = np.eye(3, 6)
 DISK = np.diag([5.0, 5.0, 10.0])

@@ -11,12 +11,12 @@ from benchmarks.papers.figures import ACCENT, GRID, INK, QUIET, Sheet, legend, l
 from benchmarks.papers.four_bar import ORDER, A, B, Lengths, Minimal
 from benchmarks.papers.motion import begin
 from benchmarks.papers.report import Report, small
-from machine import load
-from multibody import Mechanism, functions
-from multibody.acceleration import acceleration
-from multibody.assembly import assemble
-from multibody.constrained_steps import constrained_rk4
-from multibody.model import Array
+from linkwork.machine import load
+from linkwork.multibody import Mechanism, functions
+from linkwork.multibody.formulations.acceleration import acceleration
+from linkwork.multibody.formulations.assembly import assemble
+from linkwork.multibody.model import Array
+from linkwork.multibody.steps.constrained_steps import constrained_rk4
 
 LENGTHS = Lengths(1.0, 0.8, 0.7, 0.6)
 STEP = 5e-4
@@ -250,7 +250,7 @@ def _swing(report: Report, out: Path, mechanism: Mechanism, start: Array, durati
 
 def _library(report: Report, start: Array) -> None:
     """The library's own minimal coordinates, chosen from the rows; it would lengthen brief runs."""
-    from plant.offline import simulate  # its kernels take long to compile
+    from linkwork.plant.offline.run import simulate  # its kernels take long to compile
 
     bar = load("four_bar")
     own = simulate(bar, 1.0, STEP, formulation="minimal")

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from multibody import Mechanism
-from multibody.joint_map import bracket as ordered_bracket
-from multibody.joint_map import configuration, hat
-from multibody.model import Array
+from linkwork.multibody import Mechanism
+from linkwork.multibody.model import Array
+from linkwork.multibody.tree.joint_map import bracket as ordered_bracket
+from linkwork.multibody.tree.joint_map import configuration, hat
 
 
 def _pose(rotation: Array, translation: Array) -> Array:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from multibody import Mechanism, Workspace
-from multibody.dynamics import dynamics
-from multibody.model import Array
+from linkwork.multibody import Mechanism, Workspace
+from linkwork.multibody.model import Array
+from linkwork.multibody.tree.dynamics import dynamics
 
 A, B = 0, 1
 ORDER = ([0, 1, 2], [2, 0, 1])

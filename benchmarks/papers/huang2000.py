@@ -12,10 +12,10 @@ from benchmarks.papers.joint_rows import joint_rows
 from benchmarks.papers.maximal import TORQUE, pendulum
 from benchmarks.papers.report import Report, small
 from benchmarks.papers.three_legs import branch_pose, platform_motion, platform_pictures, platform_rows
-from multibody import Mechanism, functions
-from multibody.integrate import rk4
-from multibody.model import Array
-from multibody.taylor import MaximalModel, TaylorStepper
+from linkwork.multibody import Mechanism, functions
+from linkwork.multibody.model import Array
+from linkwork.multibody.steps.integrate import rk4
+from linkwork.multibody.taylor import MaximalModel, TaylorStepper
 
 MASS, MOMENT, HALF = 14.59, 1.36, 0.61
 
@@ -36,7 +36,7 @@ def reproduce(out: Path, brief: bool = False) -> Report:
     _pendulum_motion(report, out, 0.4 if brief else 2.0)
     joint_rows(report)
     platform_rows(report)
-    platform_motion(report, brief)
+    platform_motion(report)
     platform_pictures(report, out, brief)
     branch_pose(report)
     return report

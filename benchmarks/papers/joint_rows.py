@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.papers.report import Report, small
-from multibody.joint_map import hat
-from multibody.model import Array
+from linkwork.multibody.model import Array
+from linkwork.multibody.tree.joint_map import hat
 
 Product = Callable[[Array, Array], Array]
 

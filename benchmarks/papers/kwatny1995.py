@@ -16,9 +16,9 @@ from benchmarks.papers.arm_and_disk import (
     spherical_gamma,
 )
 from benchmarks.papers.report import Report, small
-from multibody import Body, Joint, Mechanism, ModelError
-from multibody.joint_map import bracket, configuration, gamma, hat, twist_map, unclosed_pair
-from multibody.model import Array
+from linkwork.multibody import Body, Joint, Mechanism, ModelError
+from linkwork.multibody.model import Array
+from linkwork.multibody.tree.joint_map import bracket, configuration, gamma, hat, twist_map, unclosed_pair
 
 PITCH = 0.3
 X, Y, Z = np.eye(6)[:3]

@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from machine import load
-from multibody import Body, Mechanism, Point, functions
-from multibody.constrained_steps import constrained_rk4
-from multibody.constraints import PointClosure
-from multibody.joint_map import hat
-from multibody.layout import ORDINARY
-from multibody.model import Array
-from multibody.orientations import about_z
-from multibody.taylor import Connection, Frame, MaximalModel, Pose, TaylorStepper
+from linkwork.machine import load
+from linkwork.multibody import Body, Mechanism, Point, functions
+from linkwork.multibody.constraints import PointClosure
+from linkwork.multibody.kernels.layout import ORDINARY
+from linkwork.multibody.model import Array
+from linkwork.multibody.steps.constrained_steps import constrained_rk4
+from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, TaylorStepper
+from linkwork.multibody.tree.joint_map import hat
+from linkwork.multibody.tree.orientations import about_z
 
 TORQUE = 10.0
 
@@ -128,7 +128,7 @@ def driven(tree: Mechanism, duration: float, dt: float) -> tuple[Array, Array, A
 def stepper_of(tree: Mechanism, q: Array, reactions_at: float) -> TaylorStepper:
     """The platform in maximal coordinates, at rest at q, its motors driving with 10 N m."""
     closures = [
-        Connection(c.name, "spherical", Frame(c.a.body, c.a.at_m), Frame(c.b.body, c.b.at_m))
+        Connection(c.name, "spherical", JointFrame(c.a.body, c.a.at_m), JointFrame(c.b.body, c.b.at_m))
         for c in tree.constraints
         if isinstance(c, PointClosure)
     ]
@@ -165,7 +165,7 @@ def printed_system(stepper: TaylorStepper) -> Array:
     return np.asarray(np.vstack(rows) @ weight @ np.vstack(wrenches).T)
 
 
-def _axes(stepper: TaylorStepper, frame: Frame) -> Array:
+def _axes(stepper: TaylorStepper, frame: JointFrame) -> Array:
     return (
         np.asarray(stepper.pose(frame.body).axes @ np.asarray(frame.rotation))
         if frame.body != "world"
@@ -173,7 +173,7 @@ def _axes(stepper: TaylorStepper, frame: Frame) -> Array:
     )
 
 
-def _lever(stepper: TaylorStepper, frame: Frame) -> Array:
+def _lever(stepper: TaylorStepper, frame: JointFrame) -> Array:
     com = next(np.asarray(body.com_m) for body in stepper.model.bodies if body.name == frame.body)
     return np.asarray(stepper.pose(frame.body).axes @ (np.asarray(frame.at_m) - com))
 
@@ -187,11 +187,14 @@ def crank(angle: float, speed: float, reactions_at: float) -> TaylorStepper:
         Body("slider", 1.0, rest, 0.1 * np.eye(3)),
     ]
     joints = [
-        Connection("bearing", "revolute", Frame(), Frame("upper")),
-        Connection("pin", "cylindrical", Frame("upper", (length, 0, 0)), Frame("lower")),
-        Connection("ball", "spherical", Frame("lower", (length, 0, 0)), Frame("slider")),
+        Connection("bearing", "revolute", JointFrame(), JointFrame("upper")),
+        Connection("pin", "cylindrical", JointFrame("upper", (length, 0, 0)), JointFrame("lower")),
+        Connection("ball", "spherical", JointFrame("lower", (length, 0, 0)), JointFrame("slider")),
         Connection(
-            "guide", "prismatic", Frame.along("world", rest, along), Frame.along("slider", rest, along)
+            "guide",
+            "prismatic",
+            JointFrame.along("world", rest, along),
+            JointFrame.along("slider", rest, along),
         ),
     ]
     stepper = TaylorStepper(MaximalModel.build(bodies, joints, (0.0, 0.0, 0.0)), reactions_at)

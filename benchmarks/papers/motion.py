@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from multibody import Mechanism, Workspace
-from multibody.assembly import assemble
-from multibody.formulations import FORMULATIONS, constrained_forward_dynamics
-from multibody.layout import ORDINARY
-from multibody.model import Array
-from multibody.projection import onto_manifold
+from linkwork.multibody import Mechanism, Workspace
+from linkwork.multibody.formulations.assembly import assemble
+from linkwork.multibody.formulations.other_formulations import FORMULATIONS, constrained_forward_dynamics
+from linkwork.multibody.formulations.projection import onto_manifold
+from linkwork.multibody.kernels.layout import ORDINARY
+from linkwork.multibody.model import Array
 
 Law = Callable[[float, Workspace], Array]
 """From the time (s) and a workspace with q and v, the effort (nv)."""

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from multibody.joint_map import hat
-from multibody.model import Array
-from multibody.orientations import about_x, about_y, about_z
+from linkwork.multibody.model import Array
+from linkwork.multibody.tree.joint_map import hat
+from linkwork.multibody.tree.orientations import about_x, about_y, about_z
 
 _STEP = 1e-6
 

@@ -11,13 +11,13 @@ from scipy.integrate import solve_ivp
 from benchmarks.papers.figures import QUIET, Sheet, legend, lines
 from benchmarks.papers.motion import begin, under_law
 from benchmarks.papers.report import Report, small
-from machine import load
-from multibody import Mechanism, Workspace, functions
-from multibody.constrained import projected
-from multibody.constrained_steps import constrained_rk4
-from multibody.layout import RANK, REPLACED
-from multibody.model import Array
-from multibody.projector import projector, pseudo_inverse
+from linkwork.machine import load
+from linkwork.multibody import Mechanism, Workspace, functions
+from linkwork.multibody.formulations.constrained_dynamics import projected
+from linkwork.multibody.formulations.projector import projector, pseudo_inverse
+from linkwork.multibody.kernels.layout import RANK, REPLACED
+from linkwork.multibody.model import Array
+from linkwork.multibody.steps.constrained_steps import constrained_rk4
 
 G = 9.81
 TANGENT = np.array([1.0, -2.0])

@@ -22,8 +22,8 @@ from benchmarks.papers.maximal import (
 )
 from benchmarks.papers.report import Report, small
 from benchmarks.papers.symmetric_platform import SymmetricPlatform, crossings_of
-from multibody.model import Array
-from multibody.taylor import SingularStep, TaylorStepper
+from linkwork.multibody.model import Array
+from linkwork.multibody.taylor import SingularStep, TaylorStepper
 
 FORM = SymmetricPlatform()
 SPAN_S = 2.0
@@ -70,9 +70,9 @@ def _inward(place: Array, axis: Array) -> float:
     return float(axis[:2] @ -place[:2] / np.linalg.norm(axis[:2]) / np.linalg.norm(place[:2]))
 
 
-def platform_motion(report: Report, brief: bool) -> None:
+def platform_motion(report: Report) -> None:
     """The symmetric motion against its two closed relations, and its energy."""
-    steps = (2e-3, 1e-3) if brief else (2e-3, 1e-3, 5e-4)
+    steps = (2e-3, 1e-3, 5e-4)
     runs = [_relations(dt) for dt in steps]
     height, motor, balance, turn = (np.array(column) for column in zip(*runs, strict=True))
     exchanged = replace(FORM, knee_radius=FORM.ball_radius, ball_radius=FORM.knee_radius)

@@ -10,13 +10,13 @@ import numpy as np
 from benchmarks.papers.exponentials import Chain
 from benchmarks.papers.figures import ACCENT, HUES, INK, Sheet, legend, lines
 from benchmarks.papers.report import Report, small
-from machine import load
-from multibody import Mechanism, Workspace, functions
-from multibody.acceleration import acceleration
-from multibody.constrained_steps import constrained_rk4
-from multibody.constraints import CoordinateConstraint
-from multibody.formulations import UDWADIA_KALABA, constrained_forward_dynamics
-from multibody.model import Array
+from linkwork.machine import load
+from linkwork.multibody import Mechanism, Workspace, functions
+from linkwork.multibody.constraints import CoordinateConstraint
+from linkwork.multibody.formulations.acceleration import acceleration
+from linkwork.multibody.formulations.other_formulations import UDWADIA_KALABA, constrained_forward_dynamics
+from linkwork.multibody.model import Array
+from linkwork.multibody.steps.constrained_steps import constrained_rk4
 
 TASK = ("x", "y", "z", "angle")
 OMEGA, RADIUS, CENTRE_Y, CLIMB = 0.4 * np.pi, 0.05, 0.35, 0.02

@@ -15,33 +15,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.gateway.aftermath import Aftermath
-from controller.gateway.broadcast import Broadcast
-from controller.gateway.call import Call
-from controller.gateway.chain import Chain
-from controller.gateway.desk import Desk
-from controller.gateway.flight import FlightRecorder
-from controller.gateway.lease import Lease, LeaseChange, LeaseHeld
-from controller.gateway.log import Event, Log
-from controller.gateway.logged_orders import GoalWords, order_event
-from controller.gateway.loop_host import LoopHost
-from controller.gateway.memory import Memory, Requester
-from controller.gateway.options import GatewayOptions
-from controller.gateway.planning import Planning
-from controller.gateway.statistics import LoopStatistics
-from controller.gateway.story import Story
-from controller.gateway.wording import Wording, in_motion, state_name
-from controller.orders import OrderKind
-from controller.records import RecordLayout
-from machine import Machine
-from protocol.codes import ORDER_HORIZON_S, Pace, RequestCode, ResultCode
-from protocol.errors import RequestError
-from protocol.requests import pack_notification
-from protocol.results import Fault
-from timing.memory import give_back
+from linkwork.controller.gateway.daemon_options import GatewayOptions
+from linkwork.controller.gateway.goals.goal_queue import Chain
+from linkwork.controller.gateway.goals.planner_jobs import Planning
+from linkwork.controller.gateway.history import Memory, Requester
+from linkwork.controller.gateway.loop_host import LoopHost
+from linkwork.controller.gateway.order_queue import OrderQueue
+from linkwork.controller.gateway.records.broadcast import Broadcast
+from linkwork.controller.gateway.records.event_detection import Story
+from linkwork.controller.gateway.records.flight_record import FlightRecorder
+from linkwork.controller.gateway.records.flight_trigger import Aftermath
+from linkwork.controller.gateway.records.log import Event, Log
+from linkwork.controller.gateway.records.logged_orders import GoalWords, order_event
+from linkwork.controller.gateway.records.loop_statistics import LoopStatistics
+from linkwork.controller.gateway.records.messages import Wording, in_motion, state_name
+from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.gateway.requests.lease import Lease, LeaseChange, LeaseHeld
+from linkwork.controller.orders import OrderKind
+from linkwork.controller.records import RecordLayout
+from linkwork.machine import Machine
+from linkwork.protocol.codes import ORDER_HORIZON_S, Pace, RequestCode, ResultCode
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.requests import pack_notification
+from linkwork.protocol.results import FaultState
+from linkwork.timing.memory import give_back
 
 if TYPE_CHECKING:
-    from controller.gateway.companion import Companion
+    from linkwork.controller.gateway.twin.twin_interface import Companion
 
 RECORDS_AT_ONCE = 64
 """Records digested together: however long the gateway was kept from looking, its memory stays the same."""
@@ -75,7 +75,7 @@ class Gateway:
         self.log = log
         self.wording = Wording(machine)
         self.lease = Lease(machine.controller.lease_s)
-        self.desk, self.memory, self.chain = Desk(), Memory(), Chain()
+        self.desk, self.memory, self.chain = OrderQueue(), Memory(), Chain()
         self.aftermath = Aftermath(flights, self.memory)
         self.statistics = LoopStatistics(layout)
         self.story = Story(layout, self.wording)
@@ -153,7 +153,7 @@ class Gateway:
         known = self.latest is not None and bool(self.latest["connected"])
         return self.latest if known or not standing else None
 
-    def fault_of(self, record: np.void) -> Fault | None:
+    def fault_of(self, record: np.void) -> FaultState | None:
         """The latched fault, with the path of its flight record where there is one."""
         if not int(record["fault"]):
             return None

@@ -8,18 +8,18 @@ from contextlib import suppress
 from enum import Enum, auto
 from pathlib import Path
 
-from controller.gateway.options import same_connection
-from controller.orders import Order, OrderKind, OrderOutbox
-from controller.shared import Shared, SharedMismatch
-from protocol.endpoints import Seat, running
-from timing.children import Child, Process, lifeline_pipe
-from timing.realtime import BLAS_ENVIRONMENT
+from linkwork.controller.gateway.daemon_options import same_connection
+from linkwork.controller.orders import Order, OrderKind, OrderOutbox
+from linkwork.controller.shared_memory import Shared, SharedMismatch
+from linkwork.protocol.endpoints import MachineEndpoints, running
+from linkwork.timing.children import Child, Process, lifeline_pipe
+from linkwork.timing.realtime import BLAS_ENVIRONMENT
 
 LEAVES_WITHIN_S = 5.0
 """How long a loop of another configuration gets to brake and leave."""
 
 
-class Standing(Enum):
+class LoopStatus(Enum):
     """How the loop stands."""
 
     STARTING = auto()
@@ -30,7 +30,7 @@ class Standing(Enum):
 class LoopHost:
     """One loop process. `begin` adopts a living one that fits, else starts one; `look` says how it stands."""
 
-    def __init__(self, seat: Seat, config_hash: str, arguments: list[str]) -> None:
+    def __init__(self, seat: MachineEndpoints, config_hash: str, arguments: list[str]) -> None:
         self._seat, self._hash, self._arguments = seat, config_hash, arguments
         self._process: Process | None = None
         self._lifeline = -1
@@ -72,19 +72,19 @@ class LoopHost:
         """Exit status of a loop that was started here and has ended."""
         return self._process.returncode if isinstance(self._process, Child) else None
 
-    def look(self) -> Standing:
+    def look(self) -> LoopStatus:
         """How it stands now. On becoming ready `shared` and `outbox` are there."""
         if self._process is None or not self._process.alive:
-            return Standing.ENDED
+            return LoopStatus.ENDED
         if self.shared is not None:
-            return Standing.READY
+            return LoopStatus.READY
         with suppress(FileNotFoundError, SharedMismatch):
             shared = Shared.open(self._seat.shared_path)
             if shared.loop_pid == self._process.pid and shared.text:
                 self.shared, self.outbox = shared, OrderOutbox(self._seat.orders_path)
-                return Standing.READY
+                return LoopStatus.READY
             shared.close()
-        return Standing.STARTING
+        return LoopStatus.STARTING
 
     def wait(self, timeout_s: float) -> bool:
         """Waits for its end, at most so long. Returns whether it has ended."""

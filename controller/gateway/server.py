@@ -12,19 +12,19 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 
-from controller.gateway.call import Call
-from controller.gateway.envelope import Envelope, read_envelope
-from controller.gateway.gateway import Gateway
-from controller.gateway.handlers import HANDLERS
-from controller.gateway.loop_host import Standing
-from controller.orders import OrderKind
-from protocol.codes import ExitCode, RequestCode
-from protocol.endpoints import Claim
-from protocol.errors import RequestError
-from protocol.requests import UnreadableRequest, pack_error, peek
-from protocol.sockets import Poller, RequestServer
-from timing.children import Lifeline
-from timing.signals import Interrupts
+from linkwork.controller.gateway.gateway import Gateway
+from linkwork.controller.gateway.loop_host import LoopStatus
+from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.gateway.requests.envelope import Envelope, read_envelope
+from linkwork.controller.gateway.requests.handlers import HANDLERS
+from linkwork.controller.orders import OrderKind
+from linkwork.protocol.codes import ExitCode, RequestCode
+from linkwork.protocol.endpoints import Claim
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.requests import UnreadableRequest, pack_error, peek
+from linkwork.protocol.sockets import Poller, RequestServer
+from linkwork.timing.children import Lifeline
+from linkwork.timing.signals import Interrupts
 
 MOST_AT_ONCE, MOST_BYTES_AT_ONCE = 16, 256 * 1024
 """Requests served between two looks at everything else."""
@@ -68,7 +68,7 @@ class Server:
     ) -> None:
         self._gateway, self._servers = gateway, servers
         self._interrupts, self._lifeline, self._held = interrupts, lifeline, held
-        self._standing = Standing.STARTING
+        self._standing = LoopStatus.STARTING
         self._started_s = time.monotonic()
         self._deaths = 0
         self._restart_s: float | None = None
@@ -167,19 +167,19 @@ class Server:
         if self._restart_s is not None:
             if now >= self._restart_s and self._ending is None:
                 self._restart_s, self._started_s = None, now
-                self._standing = Standing.STARTING
+                self._standing = LoopStatus.STARTING
                 self._gateway.host.start()
             return
         standing = self._gateway.host.look()
-        if standing is self._standing is not Standing.ENDED:
-            if standing is Standing.STARTING and now - self._started_s > READY_WITHIN_S:
+        if standing is self._standing is not LoopStatus.ENDED:
+            if standing is LoopStatus.STARTING and now - self._started_s > READY_WITHIN_S:
                 raise StartFailed(f"the loop was not ready within {READY_WITHIN_S:g} s", ExitCode.GOAL_FAILED)
             return
         self._standing = standing
-        if standing is Standing.READY:
+        if standing is LoopStatus.READY:
             self._gateway.loop_ready()
             self._say_ready()
-        elif standing is Standing.ENDED:
+        elif standing is LoopStatus.ENDED:
             self._loop_ended(now)
 
     def _loop_ended(self, now: float) -> None:
@@ -211,7 +211,7 @@ class Server:
         gateway.leaving = True
         gateway.drop_plans("the controller is being shut down")
         self._say("ending", "braking and leaving" if again else "stopping the machine, then leaving")
-        if self._standing is Standing.READY:
+        if self._standing is LoopStatus.READY:
             gateway.desk.place(
                 OrderKind.SHUTDOWN, lambda _: None, now_ns=gateway.now_ns, urgent=True, length=int(again)
             )
@@ -220,7 +220,7 @@ class Server:
 
     def _ended(self) -> bool:
         assert self._ending is not None
-        if self._standing is Standing.ENDED or self._restart_s is not None:
+        if self._standing is LoopStatus.ENDED or self._restart_s is not None:
             return True
         if time.monotonic() < self._ending.until_s:
             return False

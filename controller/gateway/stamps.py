@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.decoding import LATEST_S
+from linkwork.protocol.decoding import LATEST_S
 
 
 def nanoseconds(seconds: NDArray[np.float64]) -> list[int]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from controller.laws.law import Floats, Reference
-from machine import Machine
-from multibody import Workspace
+from linkwork.controller.laws.law import Floats, Reference
+from linkwork.machine import Machine
+from linkwork.multibody import Workspace
 
 RATE_PER_S = 10.0
 """Speeds decay with this rate, as far as the motors' limits allow."""

@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from multibody.compiling import FLAGS, INTEGERS, MATRIX, VECTOR, float64, kernel, void
+from linkwork.multibody.kernels.compiling import FLAGS, INTEGERS, MATRIX, VECTOR, float64, kernel, void
 
 Floats = NDArray[np.float64]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from controller.laws.law import Floats, Reference
-from machine import Machine
-from multibody import Workspace
-from multibody.dynamics import dynamics
+from linkwork.controller.laws.law import Floats, Reference
+from linkwork.machine import Machine
+from linkwork.multibody import Workspace
+from linkwork.multibody.tree.dynamics import dynamics
 
 
 class Float:

@@ -19,12 +19,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.laws.feedback import lag, wanted_acceleration
-from controller.laws.law import Floats, Reference
-from controller.laws.touching import contact_effort
-from machine import Machine
-from multibody import Workspace
-from multibody.compiling import (
+from linkwork.controller.laws.contact_forces import contact_effort
+from linkwork.controller.laws.feedback import lag, wanted_acceleration
+from linkwork.controller.laws.law import Floats, Reference
+from linkwork.machine import Machine
+from linkwork.multibody import Workspace
+from linkwork.multibody.kernels.compiling import (
     BUFFER,
     INTEGERS,
     MATRIX,
@@ -34,9 +34,9 @@ from multibody.compiling import (
     float64,
     kernel,
 )
-from multibody.layout import FRICTION, JDV, NV, THETA, H, J, M, V
-from multibody.linear import lu_apply, lu_factor
-from multibody.views import matrix, vector
+from linkwork.multibody.kernels.layout import FRICTION, JDV, NV, THETA, H, J, M, V
+from linkwork.multibody.kernels.views import matrix, vector
+from linkwork.multibody.linalg.linear import lu_apply, lu_factor
 
 Integers = NDArray[np.int64]
 

@@ -9,8 +9,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.laws.forces import Forces
-from multibody import Workspace
+from linkwork.controller.laws.force_reference import ForceReference
+from linkwork.multibody import Workspace
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ class Reference:
     theta: Floats
     velocity: Floats
     acceleration: Floats
-    forces: Forces = field(default_factory=lambda: Forces.sized(0))
+    forces: ForceReference = field(default_factory=lambda: ForceReference.sized(0))
 
     def fit(self, index: NDArray[np.int64]) -> None:
         """Takes these coordinates, with room for as many numbers."""
@@ -56,7 +56,7 @@ class Reference:
 class LawReport:
     """What the laws of a machine had to say in a tick, beside the force. All share one; a tick resets it.
 
-    `leverage`: the smallest singular value of the motors' map (`controller.laws.leverage`), 1 where every
+    `leverage`: the smallest singular value of the motors' map (`laws.motor_conditioning`), 1 where every
     joint has its motor. `share`: how much of the wanted acceleration the motors can give, 1 when all of it;
     0 when they cannot even hold what there is.
     """

@@ -13,18 +13,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.laws.bounds import keep_direction, within
-from controller.laws.feedback import lag, wanted_acceleration
-from controller.laws.law import Floats, LawReport, Reference
-from machine import Machine
-from multibody import Workspace
-from multibody.bundles import BUNDLE, Bundle, reals, wholes
-from multibody.compiling import BUFFER, FLAGS, INTEGERS, TOPOLOGY, VECTOR, float64, kernel
-from multibody.layout import FRICTION, JDV, NV, THETA, H, V
-from multibody.layout import J as JACOBIAN
-from multibody.layout import M as MASSES
-from multibody.linear import lu_apply, lu_factor
-from multibody.views import block, matrix, vector
+from linkwork.controller.laws.effort_bounds import keep_direction, within
+from linkwork.controller.laws.feedback import lag, wanted_acceleration
+from linkwork.controller.laws.law import Floats, LawReport, Reference
+from linkwork.machine import Machine
+from linkwork.multibody import Workspace
+from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reals, wholes
+from linkwork.multibody.kernels.compiling import BUFFER, FLAGS, INTEGERS, TOPOLOGY, VECTOR, float64, kernel
+from linkwork.multibody.kernels.layout import FRICTION, JDV, NV, THETA, H, V
+from linkwork.multibody.kernels.layout import J as JACOBIAN
+from linkwork.multibody.kernels.layout import M as MASSES
+from linkwork.multibody.kernels.views import block, matrix, vector
+from linkwork.multibody.linalg.linear import lu_apply, lu_factor
 
 Integers = NDArray[np.int64]
 
@@ -41,7 +41,7 @@ def inverse_dynamics(
 
     After dynamics and coordinates. theta, velocity, acceleration (n): the reference. bundle: (motor, most,
     pivots, room, share), room for n × n and three times n numbers. Beyond the limits `most` of the motors at
-    the joints `motor`, force is what is left of the direction of the motion (`controller.laws.bounds`); share
+    the joints `motor`, force is what is left of the direction of the motion (`laws.effort_bounds`); share
     (1) receives how much. Below a pivot ratio of 1e-12 nothing is divided and `force` is left as it was.
     """
     n = t[NV]

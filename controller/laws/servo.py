@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from controller.laws.feedback import lag, wanted_acceleration
-from controller.laws.law import Floats, Reference
-from machine import Machine
-from multibody import Workspace
-from multibody.coordinates import coordinates
-from multibody.dynamics import dynamics
-from multibody.udwadia_kalaba import ConstrainedAcceleration
+from linkwork.controller.laws.feedback import lag, wanted_acceleration
+from linkwork.controller.laws.law import Floats, Reference
+from linkwork.machine import Machine
+from linkwork.multibody import Workspace
+from linkwork.multibody.formulations.udwadia_kalaba import ConstrainedAcceleration
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.dynamics import dynamics
 
 RANK_TOLERANCE = 1e-9
 """Directions of B this much shorter than B's rows at the initial pose count as no constraint."""

@@ -8,17 +8,17 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.loop.device import DeviceLink
-from controller.loop.exchange import Inputs, Outputs
-from controller.loop.loading import OrderSource
-from controller.loop.states import State
-from controller.loop.tick import Tick
-from controller.orders import NOW, Order, OrderInbox, OrderKind
-from controller.records import RING_FIELDS, RecordLayout, layout_for
-from controller.shared import Shared
-from machine import Machine
-from protocol.codes import Pace
-from timing.children import Lifeline
+from linkwork.controller.loop.device_link import DeviceLink
+from linkwork.controller.loop.tick import Tick
+from linkwork.controller.motion.goal_loading import OrderSource
+from linkwork.controller.orders import NOW, Order, OrderInbox, OrderKind
+from linkwork.controller.records import RING_FIELDS, RecordLayout, layout_for
+from linkwork.controller.shared_memory import Shared
+from linkwork.controller.supervision.state_machine import State
+from linkwork.controller.tick_io import Inputs, Outputs
+from linkwork.machine import Machine
+from linkwork.protocol.codes import Pace
+from linkwork.timing.children import Lifeline
 
 LIFELINE_EVERY = 16
 """Ticks between two looks at the lifeline."""
@@ -172,7 +172,9 @@ def tick_of(
 ) -> Tick:
     """The tick of a machine: one that publishes more than usual where the machine file asks for it."""
     if machine.controller.publish:
-        from controller.loop.publishing import PublishingTick  # its kernels are for such machines alone
+        from linkwork.controller.loop.publishing import (
+            PublishingTick,  # its kernels are for such machines alone
+        )
 
         return PublishingTick(machine, layout, slot, sound)
     return Tick(machine, layout, slot, sound)

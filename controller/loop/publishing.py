@@ -12,31 +12,31 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.loop.brakes import RELEASED
-from controller.loop.exchange import Inputs, Outputs
-from controller.loop.model import Model
-from controller.loop.tick import Tick, no_slots
-from controller.loop.untouched import without_touch
-from controller.records import RecordLayout
-from machine import Machine
-from machine.loads import Loads, carrying
-from multibody import Workspace
-from multibody.dynamics import forward_dynamics
-from multibody.formulations import constrained_forward_dynamics
-from multibody.layout import ORDINARY
-from multibody.mechanism import Mechanism
-from multibody.reaction_layout import COLUMNS
-from multibody.reactions import ReactionTable
+from linkwork.controller.estimation.contact_free import without_touch
+from linkwork.controller.estimation.loop_model import LoopModel
+from linkwork.controller.loop.tick import Tick, no_slots
+from linkwork.controller.records import RecordLayout
+from linkwork.controller.supervision.brakes import RELEASED
+from linkwork.controller.tick_io import Inputs, Outputs
+from linkwork.machine import Machine
+from linkwork.machine.payloads import Loads, carrying
+from linkwork.multibody import Workspace
+from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
+from linkwork.multibody.formulations.reaction_layout import COLUMNS
+from linkwork.multibody.formulations.reactions import ReactionTable
+from linkwork.multibody.kernels.layout import ORDINARY
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.tree.dynamics import forward_dynamics
 
 Floats = NDArray[np.float64]
 _PLACE = 3
 """Columns of a result before its force."""
 
 
-class Reactions:
+class PublishedReactions:
     """The reactions of a model in the state that a tick has estimated, under given efforts."""
 
-    def __init__(self, machine: Machine, model: Model, loads: Loads | None) -> None:
+    def __init__(self, machine: Machine, model: LoopModel, loads: Loads | None) -> None:
         mechanism, now = machine.mechanism, model.now
         self._now, self._felt = now, model.felt
         self._work = without_touch(Workspace(now.parameters, now.topology))
@@ -73,7 +73,7 @@ class PublishingTick(Tick):
         sound: set[int] | None = None,
     ) -> None:
         super().__init__(machine, layout, slot, sound)
-        self._reactions = Reactions(machine, self._model, self._loads)
+        self._reactions = PublishedReactions(machine, self._model, self._loads)
         self._r_reaction = self.record.view("reaction")
         self._touch = self._force_control.felt_contacts if machine.mechanism.contacts else None
 

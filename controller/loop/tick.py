@@ -12,28 +12,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.laws import LawKind, LawReport, Reference, laws_of
-from controller.loop.brakes import BRAKED, RELEASED
-from controller.loop.disturbance import DisturbanceObserver
-from controller.loop.drives import Drives
-from controller.loop.estimator import Estimator
-from controller.loop.exchange import Inputs, Outputs
-from controller.loop.faults import FaultCode
-from controller.loop.goals import Follow
-from controller.loop.limits import Limited, filter_share, limit_effort
-from controller.loop.model import model_of
-from controller.loop.quality import Quality
-from controller.loop.supervisor import Supervisor
-from controller.loop.tuning import Tuning
-from controller.records import Record, RecordLayout
-from machine import Machine
-from machine.controllable import WEAK_LEVERAGE
-from machine.loads import Loads, own_parameters
-from multibody.bundles import BUNDLE, Bundle, reals
-from multibody.compiling import INTEGERS, VECTOR, boolean, kernel, part, void
+from linkwork.controller.estimation.disturbance_observer import DisturbanceObserver
+from linkwork.controller.estimation.estimate_quality import Quality
+from linkwork.controller.estimation.loop_model import model_of
+from linkwork.controller.estimation.sensor_estimate import Estimator
+from linkwork.controller.faults import FaultCode
+from linkwork.controller.laws import LawKind, LawReport, Reference, laws_of
+from linkwork.controller.loop.motor_lag import Drives
+from linkwork.controller.motion.effort_limits import Limited, filter_share, limit_effort
+from linkwork.controller.motion.reference import Follow
+from linkwork.controller.records import Record, RecordLayout
+from linkwork.controller.supervision.brakes import BRAKED, RELEASED
+from linkwork.controller.supervision.live_tuning import Tuning
+from linkwork.controller.supervision.supervisor import Supervisor
+from linkwork.controller.tick_io import Inputs, Outputs
+from linkwork.machine import Machine
+from linkwork.machine.checks.controllability import WEAK_LEVERAGE
+from linkwork.machine.payloads import Loads, own_parameters
+from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reals
+from linkwork.multibody.kernels.compiling import INTEGERS, VECTOR, boolean, kernel, part, void
 
 if TYPE_CHECKING:
-    from controller.loop.bearing_loads import BearingLoads
+    from linkwork.controller.supervision.closure_loads import BearingLoads
 
 Floats = NDArray[np.float64]
 AHEAD = 1.5
@@ -133,7 +133,7 @@ class Tick:
         self._feels = bool(machine.force_sensors)
         self._bearings = None
         if machine.load_limits:
-            from controller.loop.bearing_loads import BearingLoads
+            from linkwork.controller.supervision.closure_loads import BearingLoads
 
             self._bearings = BearingLoads(machine)
         self._gauged = self._bearings is not None and self._bearings.gauged

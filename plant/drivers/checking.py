@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from plant.drivers.driver import Command, Description, Driver, OptionError, Reading, Setup
-from plant.findings import Failed, Finding, Skipped, Warned, examined, judged, require
-from protocol.codes import DeviceFault, DeviceStatus, Mode, Pace
-from timing.clock import Ticker
+from linkwork.plant.drivers.driver import Command, Description, Driver, OptionError, Reading, Setup
+from linkwork.plant.findings import Failed, Finding, Skipped, Warned, examined, judged, require
+from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, Pace
+from linkwork.timing.clock import Ticker
 
 _TICKS = 300
 _BITS = int(

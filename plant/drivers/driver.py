@@ -13,9 +13,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from machine import Machine
-from plant.machinery import MachineryFailed
-from protocol.codes import Mode, Pace
+from linkwork.machine import Machine
+from linkwork.plant.machinery import MachineryFailed
+from linkwork.protocol.codes import Mode, Pace
 
 Floats = NDArray[np.float64]
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from machine import Machine, MachineError, Problem
-from machine.names import meant
-from machine.yaml import parse_yaml
-from plant.drivers.driver import Driver, OptionError, Setup
+from linkwork.machine import Machine, MachineError, Problem
+from linkwork.machine.nearest_name import meant
+from linkwork.machine.yaml import parse_yaml
+from linkwork.plant.drivers.driver import Driver, OptionError, Setup
 
-SHIPPED = {"udp": "plant.drivers.udp:Udp"}
+SHIPPED = {"udp": "linkwork.plant.drivers.udp:Udp"}
 """Drivers that ship, by their short names."""
 
 CALLS = ("describe", "start", "write", "read", "stop")

@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 
-from machine import Machine
-from plant.drivers.checking import Examination
-from plant.drivers.driver import Homes
-from plant.findings import Finding, Skipped, Warned, judged, require
-from plant.scaling import Scaling
-from protocol.codes import Mode
+from linkwork.machine import Machine
+from linkwork.plant.drivers.checking import Examination
+from linkwork.plant.drivers.driver import Homes
+from linkwork.plant.findings import Finding, Skipped, Warned, judged, require
+from linkwork.plant.scaling import Scaling
+from linkwork.protocol.codes import Mode
 
 _STEPS = (0.02, 0.05, 0.1, 0.2)
 """Parts of a motor's largest effort, tried one after the other until it moves."""

@@ -15,9 +15,9 @@ import time
 import zlib
 from typing import Final
 
-from plant.drivers.driver import Command, Description, DriverFailed, Reading, Setup
-from plant.drivers.udp_options import Options
-from protocol.codes import DeviceStatus, Mode, Pace
+from linkwork.plant.drivers.driver import Command, Description, DriverFailed, Reading, Setup
+from linkwork.plant.drivers.udp_options import Options
+from linkwork.protocol.codes import DeviceStatus, Mode, Pace
 
 _COMMAND: Final = struct.Struct("<4sIIBBHI")
 _STATE: Final = struct.Struct("<4sIIBBBBHHI")

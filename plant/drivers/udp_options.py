@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from machine.names import meant
-from machine.problems import shown
-from plant.drivers.driver import OptionError, Setup
+from linkwork.machine.nearest_name import meant
+from linkwork.machine.problems import shown
+from linkwork.plant.drivers.driver import OptionError, Setup
 
 
 @dataclass(frozen=True)

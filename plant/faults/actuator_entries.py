@@ -6,11 +6,11 @@ from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
-from machine.fields import Number, entry, one_of, wrong
-from plant.faults.entries import Entry, Named
+from linkwork.machine.sections.fields import Number, entry, one_of, wrong
+from linkwork.plant.faults.entries import FaultEntry, Named
 
 
-class ActuatorEntry(Entry):
+class ActuatorEntry(FaultEntry):
     """A motor does something else than it is told."""
 
     of: Named = entry("The motor: its joint")
@@ -44,7 +44,7 @@ class Reverse(ActuatorEntry):
     actuator: Literal["reverse"]
 
 
-class Hold(ActuatorEntry):
+class HeldEffort(ActuatorEntry):
     """The effort stays what it was, whatever is commanded."""
 
     kind: ClassVar[str] = "actuator.freeze"
@@ -95,4 +95,4 @@ class Friction(ActuatorEntry):
         return self
 
 
-ACTUATOR = (Saturate, Lose, Reverse, Hold, Stick, Lag, Friction)
+ACTUATOR = (Saturate, Lose, Reverse, HeldEffort, Stick, Lag, Friction)

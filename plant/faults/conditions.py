@@ -16,8 +16,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from multibody.expressions import ExpressionError, Node, names_in, parse
-from multibody.expressions.text import DEEPEST, LONGEST, TIME, words_in
+from linkwork.multibody.expressions import ExpressionError, Node, names_in, parse
+from linkwork.multibody.expressions.text import DEEPEST, LONGEST, TIME, words_in
 
 _SIGNS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -45,7 +45,7 @@ _ARITHMETIC: dict[str, Callable[..., float]] = {
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ConditionTerm:
     """left SIGN right."""
 
     left: Node
@@ -70,7 +70,7 @@ class Comparison:
 class Joined:
     """Several that must all hold, or of which one must (`any_of`)."""
 
-    parts: tuple[Comparison | Joined, ...]
+    parts: tuple[ConditionTerm | Joined, ...]
     any_of: bool
 
     def holds(self, values: Mapping[str, float]) -> bool:
@@ -88,7 +88,7 @@ class Joined:
 class Condition:
     """What must hold. `names` are those it looks at, with their first places in the text."""
 
-    root: Comparison | Joined
+    root: ConditionTerm | Joined
     names: dict[str, int]
 
     def met(self, values: Mapping[str, float]) -> bool:
@@ -115,7 +115,7 @@ def parse_condition(text: str) -> Condition:
     return Condition(root, names)
 
 
-def _condition(text: str, start: int, end: int, depth: int) -> Comparison | Joined:
+def _condition(text: str, start: int, end: int, depth: int) -> ConditionTerm | Joined:
     """What stands between two places: comparisons joined by `or`, by `and`, one in brackets, or one."""
     if depth > DEEPEST:
         raise ExpressionError("the condition is nested too deeply", start, "(", f"at most {DEEPEST} levels")
@@ -154,7 +154,7 @@ def _outside(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
         raise ExpressionError("this bracket is not closed", opened[-1], "(", "", "add )")
 
 
-def _comparison(text: str, start: int, end: int) -> Comparison:
+def _comparison(text: str, start: int, end: int) -> ConditionTerm:
     signs = list(_SIGN.finditer(text, start, end))
     allowed = ", ".join(_SIGNS)
     if not signs:
@@ -166,7 +166,7 @@ def _comparison(text: str, start: int, end: int) -> Comparison:
         raise ExpressionError(
             "one comparison has one sign", more[0].start(), more[0][0], "", "join two by `and`"
         )
-    return Comparison(_expression(text, start, sign.start()), sign[0], _expression(text, sign.end(), end))
+    return ConditionTerm(_expression(text, start, sign.start()), sign[0], _expression(text, sign.end(), end))
 
 
 def _expression(text: str, start: int, end: int) -> Node:

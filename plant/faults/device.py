@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from machine import Machine
-from plant.device import Device
-from plant.events import Events
-from plant.faults.desk import Desk
-from plant.faults.effects import Site
-from plant.faults.faults import Faults
-from plant.faults.machinery import FaultyMachinery
-from plant.faults.timeline import TimeLine
-from plant.faults.wire import COMMANDS, STATES, Passing, Wire
-from plant.session import Greeting, Hearing, Owner
-from protocol.codes import Pace
-from protocol.errors import ProtocolError
-from protocol.handshake import Bye, Hello, read_handshake
-from protocol.injection import Lost, read_lost
-from protocol.link import CommandCodec, StateCodec, kind_of
-from protocol.sockets import DeviceServer
+from linkwork.machine import Machine
+from linkwork.plant.events import Events
+from linkwork.plant.faults.effects import Site
+from linkwork.plant.faults.faulty_machinery import FaultyMachinery
+from linkwork.plant.faults.injected_faults import Faults
+from linkwork.plant.faults.injection_requests import InjectionRequests
+from linkwork.plant.faults.timeline import TimeLine
+from linkwork.plant.faults.wire import COMMANDS, STATES, Passing, Wire
+from linkwork.plant.plant_device import PlantDevice
+from linkwork.plant.session import Greeting, Hearing, Owner
+from linkwork.protocol.codes import Pace
+from linkwork.protocol.errors import ProtocolError
+from linkwork.protocol.handshake import Bye, Hello, read_handshake
+from linkwork.protocol.injection import LostMessage, read_lost
+from linkwork.protocol.link import CommandCodec, StateCodec, kind_of
+from linkwork.protocol.sockets import DeviceServer
 
 
-class FaultyDevice(Device):
+class FaultyDevice(PlantDevice):
     """A Device whose machinery, link and time have faults.
 
     `open_to_all`: whether anybody may inject more. In lockstep a tick whose state does not come through is
@@ -56,7 +56,7 @@ class FaultyDevice(Device):
             )
         )
         self.faults = Faults(Site(machine, machinery, self.wire), events.say)
-        self.desk = Desk(machine, self.faults, server.send, is_open=open_to_all)
+        self.desk = InjectionRequests(machine, self.faults, server.send, is_open=open_to_all)
         self._heard_seq = self._passed_seq = self._told_seq = -1
         if line is not None:
             self.faults.give(line, from_file=True)
@@ -91,18 +91,18 @@ class FaultyDevice(Device):
             if each.readable and each.seq > self._told_seq:
                 self._told_seq, reply = each.seq, each.data
         if not reply and owner.pace is Pace.LOCKSTEP:
-            reply = Lost(session=owner.session, seq=owner.sent_seq).pack()
+            reply = LostMessage(session=owner.session, seq=owner.sent_seq).pack()
             self.server.send(owner.peer, reply)
         return reply
 
     def unsettled(self, went: int) -> bool:
-        """As `Device.unsettled`, and until the link is whole again where that is only a matter of time."""
+        """As of a `PlantDevice`, and until the link is whole again where that is only a matter of time."""
         return super().unsettled(went) or (self.faults.mends and not self.machinery.runs_by_itself)
 
     # -- hearing -----------------------------------------------------------------------------------------
 
     def _hear(self, peer: bytes, message: bytes) -> Hearing | Greeting | None:
-        """As for a `Device`, for what comes through of a command; a handshake that is cut off is nothing."""
+        """As for a `PlantDevice`, for what comes through of a command; a cut-off handshake is nothing."""
         owner, wire = self.seat.owner, self.wire
         if wire.cuts == 0 and (owner is None or (wire.idle and self._heard_seq <= owner.taken_seq)):
             return super()._hear(peer, message)

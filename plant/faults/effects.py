@@ -7,17 +7,17 @@ from typing import Protocol
 
 import numpy as np
 
-from machine import Machine
-from plant.faults.entries import Entry
-from plant.faults.machinery import FaultyMachinery
-from plant.faults.wire import Wire
+from linkwork.machine import Machine
+from linkwork.plant.faults.entries import FaultEntry
+from linkwork.plant.faults.faulty_machinery import FaultyMachinery
+from linkwork.plant.faults.wire import Wire
 
 
 class CannotBegin(Exception):
     """A fault cannot act here and now; the text says why. Nothing has changed."""
 
 
-class Effect(Protocol):
+class FaultEffect(Protocol):
     """One fault, from its beginning to its end."""
 
     def begin(self, tick: int) -> str:
@@ -59,7 +59,7 @@ class Site:
         return _place([sensor.name for sensor in self.machine.force_sensors], name)
 
 
-def ticks_of(entry: Entry, period_s: float) -> int | None:
+def ticks_of(entry: FaultEntry, period_s: float) -> int | None:
     """How many ticks a fault lasts; None: until it is cleared."""
     if entry.for_ticks is not None:
         return entry.for_ticks

@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from machine.fields import Count, Name, Number, Section, entry, one_of, wrong
-from multibody.expressions import ExpressionError
-from plant.faults.conditions import parse_condition
+from linkwork.machine.sections.fields import Count, Name, Number, Section, entry, one_of, wrong
+from linkwork.multibody.expressions import ExpressionError
+from linkwork.plant.faults.conditions import parse_condition
 
 BEGINS = ("at_s", "at_tick", "after_s", "after_ticks")
 Named = Annotated[str, Field(min_length=1, max_length=100)]
@@ -16,7 +16,7 @@ Named = Annotated[str, Field(min_length=1, max_length=100)]
 Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
 
 
-class Entry(Section):
+class FaultEntry(Section):
     """One fault. Where no key says when, it begins at once; where none says how long, it stays."""
 
     kind: ClassVar[str]
@@ -37,7 +37,7 @@ class Entry(Section):
     for_ticks: Count | None = entry("How many ticks it lasts", default=None, ge=1)
 
     @model_validator(mode="after")
-    def _when(self) -> Entry:
+    def _when(self) -> FaultEntry:
         one_of(self, *BEGINS)
         one_of(self, "for_s", "for_ticks")
         if self.when is not None:
@@ -55,7 +55,7 @@ class Entry(Section):
         return str(getattr(self, "of", ""))
 
 
-class Clear(Entry):
+class Clear(FaultEntry):
     """Ends what was given before it: what acts stops, what waits is forgotten."""
 
     kind: ClassVar[str] = "clear"

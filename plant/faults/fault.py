@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from plant.faults.conditions import Condition, parse_condition
-from plant.faults.effects import Effect, ticks_of
-from plant.faults.entries import Entry
-from protocol.injection import FaultReport
+from linkwork.plant.faults.conditions import Condition, parse_condition
+from linkwork.plant.faults.effects import FaultEffect, ticks_of
+from linkwork.plant.faults.entries import FaultEntry
+from linkwork.protocol.injection import FaultReport
 
 State = Literal["waiting", "acting", "ended", "cleared"]
 WAITING: Final = "waiting"
@@ -18,17 +18,17 @@ CLEARED: Final = "cleared"
 
 
 @dataclass(eq=False)
-class Fault:
+class InjectedFault:
     """A fault and where it stands. Ticks are the plant's own, counted since it started.
 
     `given_tick`: from which `after_s` and `after_ticks` count, None until the first session begins; `first`:
     the tick at which the session of its beginning began.
     """
 
-    entry: Entry
+    entry: FaultEntry
     name: str
     period_s: float
-    effect: Effect | None
+    effect: FaultEffect | None
     given_tick: int | None
     state: State = WAITING
     from_tick: int | None = None

@@ -8,20 +8,20 @@ from typing import Annotated, Any, Union
 import numpy as np
 from pydantic import Discriminator, Tag
 
-from machine import Machine
-from multibody.mechanism import Mechanism
-from plant.faults.actuator_entries import ACTUATOR
-from plant.faults.driving import ACTUATOR_EFFECTS
-from plant.faults.effects import Effect, Site
-from plant.faults.entries import Clear, Entry
-from plant.faults.mechanism_entries import MECHANISM, Open
-from plant.faults.sensing import SENSOR_EFFECTS
-from plant.faults.sensor_entries import SENSOR, Swap
-from plant.faults.stalls import stall
-from plant.faults.striking import WIRE_EFFECTS
-from plant.faults.wire_entries import WIRE, Stall
+from linkwork.machine import Machine
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.plant.faults.actuator_effects import ACTUATOR_EFFECTS
+from linkwork.plant.faults.actuator_entries import ACTUATOR
+from linkwork.plant.faults.effects import FaultEffect, Site
+from linkwork.plant.faults.entries import Clear, FaultEntry
+from linkwork.plant.faults.mechanism_entries import MECHANISM, Open
+from linkwork.plant.faults.sensor_effects import SENSOR_EFFECTS
+from linkwork.plant.faults.sensor_entries import SENSOR, Swap
+from linkwork.plant.faults.stalls import stall
+from linkwork.plant.faults.wire_effects import WIRE_EFFECTS
+from linkwork.plant.faults.wire_entries import WIRE, Stall
 
-ENTRIES: dict[str, type[Entry]] = {
+ENTRIES: dict[str, type[FaultEntry]] = {
     each.kind: each for each in (*WIRE, *SENSOR, *ACTUATOR, *MECHANISM, Stall, Clear)
 }
 """By kind: "sensor.bias"."""
@@ -34,7 +34,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
 
 def kind_of(data: Any) -> str | None:
     """The kind that an entry's own key names; None where it has no such key."""
-    if isinstance(data, Entry):
+    if isinstance(data, FaultEntry):
         return data.kind
     if not isinstance(data, dict):
         return None
@@ -50,11 +50,13 @@ AnyEntry = Annotated[Union[_MEMBERS], Discriminator(kind_of)]  # type: ignore[va
 
 
 def make_effect(
-    entry: Entry, site: Site, random: np.random.Generator, built: Mechanism | None = None
-) -> Effect:
+    entry: FaultEntry, site: Site, random: np.random.Generator, built: Mechanism | None = None
+) -> FaultEffect:
     """What makes an entry act; `built` is the mechanism that it asks for."""
     if isinstance(entry, MECHANISM):
-        from plant.faults.mechanism import MECHANISM_EFFECTS  # its kernels are for simulated machines
+        from linkwork.plant.faults.mechanism_faults import (
+            MECHANISM_EFFECTS,  # its kernels are for simulated machines
+        )
 
         return MECHANISM_EFFECTS[entry.kind](entry, site, built)
     return _MAKERS[entry.kind](entry, site, random)
@@ -73,7 +75,7 @@ def capabilities(machine: Machine, *, hardware: bool) -> dict[str, str]:
     return found
 
 
-_MAKERS: dict[str, Callable[[Any, Site, np.random.Generator], Effect]] = {
+_MAKERS: dict[str, Callable[[Any, Site, np.random.Generator], FaultEffect]] = {
     **WIRE_EFFECTS,
     **SENSOR_EFFECTS,
     **ACTUATOR_EFFECTS,

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from machine.fields import Number, Vector3, entry
-from multibody.model import Body
-from plant.faults.entries import Entry, Named
+from linkwork.machine.sections.fields import Number, Vector3, entry
+from linkwork.multibody.model import Body
+from linkwork.plant.faults.entries import FaultEntry, Named
 
 _SIMULATED = "the machine is a real one: only a simulated mechanism can be changed"
 
 
-class Change(Entry):
+class Change(FaultEntry):
     """Other masses, lengths, frictions: what --plant-set can set, while the machine moves."""
 
     kind: ClassVar[str] = "mechanism.change"
@@ -31,7 +31,7 @@ class Change(Entry):
         return ", ".join(self.set)[:120]
 
 
-class Payload(Entry):
+class Payload(FaultEntry):
     """A point mass is attached to a body."""
 
     kind: ClassVar[str] = "mechanism.payload"
@@ -63,7 +63,7 @@ def about(mass: float, arm: NDArray[np.float64]) -> NDArray[np.float64]:
     return matrix
 
 
-class Open(Entry):
+class Open(FaultEntry):
     """A closure or another constraint acts no more."""
 
     kind: ClassVar[str] = "mechanism.open"

@@ -7,13 +7,13 @@ from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
-from machine.fields import Number, entry, one_of, wrong
-from plant.faults.entries import Entry, Named
+from linkwork.machine.sections.fields import Number, entry, one_of, wrong
+from linkwork.plant.faults.entries import FaultEntry, Named
 
 UNITS = ("rad", "deg", "m", "N", "N_m")
 
 
-class SensorEntry(Entry):
+class SensorEntry(FaultEntry):
     """A sensor says something else than it should."""
 
     quantity: ClassVar[str] = ""

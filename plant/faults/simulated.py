@@ -7,9 +7,9 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from multibody.layout import VISCOUS
-from plant.layout import BRAKE, BRAKE_EFFORT, DAMP
-from plant.simulator import Simulator
+from linkwork.multibody.kernels.layout import VISCOUS
+from linkwork.plant.plant_layout import BRAKE, BRAKE_EFFORT, DAMP
+from linkwork.plant.simulator import Simulator
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

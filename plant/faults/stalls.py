@@ -6,12 +6,12 @@ import time
 
 import numpy as np
 
-from plant.faults.effects import Effect, Site, ticks_of
-from plant.faults.striking import Stalled
-from plant.faults.wire_entries import Stall
+from linkwork.plant.faults.effects import FaultEffect, Site, ticks_of
+from linkwork.plant.faults.wire_effects import Stalled
+from linkwork.plant.faults.wire_entries import Stall
 
 
-def stall(entry: Stall, site: Site, random: np.random.Generator) -> Effect:
+def stall(entry: Stall, site: Site, random: np.random.Generator) -> FaultEffect:
     """The effect of a stall."""
     return Stalled(entry, site, random) if entry.of == "controller" else PlantStall(entry, site)
 

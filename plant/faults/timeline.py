@@ -9,18 +9,18 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from machine import Machine
-from machine.fields import Count, Section, entry
-from machine.json_schema import for_editors
-from machine.names import meant
-from machine.problems import MachineError, Problem, shown
-from machine.validation import validate
-from machine.yaml import Document, read_yaml
-from multibody.mechanism import Mechanism
-from plant.faults.entries import Clear, Entry
-from plant.faults.kinds import CLASSES, AnyEntry
-from plant.faults.naming import Naming
-from protocol.injection import MOST_FAULTS
+from linkwork.machine import Machine
+from linkwork.machine.checks.schema_validation import validate
+from linkwork.machine.nearest_name import meant
+from linkwork.machine.problems import MachineError, Problem, shown
+from linkwork.machine.sections.fields import Count, Section, entry
+from linkwork.machine.sections.json_schema import for_editors
+from linkwork.machine.yaml import Document, read_yaml
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.plant.faults.channel_names import Naming
+from linkwork.plant.faults.entries import Clear, FaultEntry
+from linkwork.plant.faults.kinds import CLASSES, AnyEntry
+from linkwork.protocol.injection import MOST_FAULTS
 
 
 class TimeLineFile(Section):
@@ -42,7 +42,7 @@ class TimeLine:
     """Checked entries. `names` are theirs, given or made; `built` the mechanisms of those that change it."""
 
     seed: int
-    entries: tuple[Entry, ...]
+    entries: tuple[FaultEntry, ...]
     names: tuple[str, ...]
     built: Mapping[int, Mechanism] = field(default_factory=dict)
 
@@ -84,7 +84,7 @@ def check_timeline(
     if isinstance(file, list):
         raise MachineError(file)
     naming = Naming(machine, document, hardware=hardware)
-    entries: list[Entry] = file.faults
+    entries: list[FaultEntry] = file.faults
     names: list[str] = []
     cannot: list[Problem] = []
     earlier, busy = set(given), set(taken)
@@ -111,7 +111,7 @@ def check_timeline(
     return TimeLine(file.seed, tuple(entries), tuple(names), naming.built)
 
 
-def _made(entry: Entry, index: int, taken: Collection[str]) -> str:
+def _made(entry: FaultEntry, index: int, taken: Collection[str]) -> str:
     """A name for a fault that was given none: its kind and a number."""
     kind, number = entry.kind.rpartition(".")[2], index + 1
     while f"{kind}{number}" in taken:

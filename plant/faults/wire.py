@@ -31,7 +31,7 @@ class Passing:
 
 
 class Treating(Protocol):
-    """What changes messages on their way (`plant.faults.striking`)."""
+    """What changes messages on their way (`plant.faults.wire_effects`)."""
 
     def treat(self, direction: int, tick: int, passing: list[Passing]) -> list[Passing]:
         """What becomes of the message of a tick and its copies."""

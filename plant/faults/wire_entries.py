@@ -6,8 +6,8 @@ from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
-from machine.fields import Count, Section, entry, wrong
-from plant.faults.entries import Entry, Share
+from linkwork.machine.sections.fields import Count, Section, entry, wrong
+from linkwork.plant.faults.entries import FaultEntry, Share
 
 Direction = Literal["states", "commands", "both"]
 
@@ -16,7 +16,7 @@ class _Chance(Section):
     probability: Share = entry("Share of the messages that it strikes", default=1.0)
 
 
-class WireEntry(Entry):
+class WireEntry(FaultEntry):
     """A fault of the link: the message of a tick is lost, late, twice, unreadable."""
 
     direction: Direction = entry("Which messages it strikes: states, commands, or both", default="both")
@@ -72,14 +72,14 @@ class Corrupt(WireEntry, _Chance):
     bytes_flipped: Count = entry("How many bytes of a message are changed", default=1, ge=1, le=64)
 
 
-class Disconnect(Entry):
+class Disconnect(FaultEntry):
     """Nothing passes, in neither direction, not even a handshake."""
 
     kind: ClassVar[str] = "wire.disconnect"
     wire: Literal["disconnect"]
 
 
-class Stall(Entry):
+class Stall(FaultEntry):
     """A process does nothing for a while."""
 
     kind: ClassVar[str] = "processor.stall"

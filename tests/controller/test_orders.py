@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.orders import ARGUMENTS, ORDER_BYTES, Order, OrderInbox, OrderKind, OrderOutbox
+from linkwork.controller.orders import ARGUMENTS, ORDER_BYTES, Order, OrderInbox, OrderKind, OrderOutbox
 
 WORD = st.integers(-(2**63), 2**63 - 1)
 

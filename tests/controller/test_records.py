@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from mcap_ros2._dynamic import generate_dynamic
 
-from controller.records import CHANNELS, Record, RecordLayout, field_name, layout_for
-from machine import load
+from linkwork.controller.records import CHANNELS, Record, RecordLayout, field_name, layout_for
+from linkwork.machine import load
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-import machine
+from linkwork import machine
 
 
 @pytest.fixture(scope="session")

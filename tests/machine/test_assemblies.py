@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from machine import check, shipped_path
+from linkwork.machine import check, shipped_path
 
 SAID = "  estimator: {assemblies: one} # always switched on in that of `initial`; the motors fit others too\n"
 

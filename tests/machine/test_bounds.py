@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-import machine
-from machine import shipped_path
+from linkwork import machine
+from linkwork.machine import shipped_path
 
 GAINS = "gain_bounds: {bandwidth_rad_s: [5, 60], damping_ratio: [0.5, 2]}"
 

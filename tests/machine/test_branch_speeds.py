@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from machine import MachineError, check, load
-from plant.offline import simulate
+from linkwork.machine import MachineError, check, load
+from linkwork.plant.offline.run import simulate
 
 RODS = ("rod_a", "rod_b", "rod_c")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-import machine
+from linkwork import machine
 
 ARM = """name: arm
 bodies:

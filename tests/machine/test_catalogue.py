@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import machine
+from linkwork import machine
 
 
 def test_every_machine_that_ships_loads_without_a_warning():
@@ -45,7 +45,10 @@ def test_an_installed_wheel_brings_its_machines(tmp_path):
     (wheel,) = tmp_path.glob("*.whl")
     site = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(site)
-    code = "import machine as m; print(m.__file__, m.load('scara').name, m.shipped_path('scara'), sep='\\n')"
+    code = (
+        "from linkwork import machine as m; "
+        "print(m.__file__, m.load('scara').name, m.shipped_path('scara'), sep='\\n')"
+    )
     run = [sys.executable, "-c", code]
     environment = {**os.environ, "PYTHONPATH": str(site)}
     done = subprocess.run(
@@ -53,13 +56,18 @@ def test_an_installed_wheel_brings_its_machines(tmp_path):
     )
     where, name, path = done.stdout.splitlines()
     assert where.startswith(str(site))
-    assert (name, path) == ("scara", str(site / "configs" / "scara.yaml"))
-    assert (site / "configs" / "machine.schema.json").exists()
+    assert (name, path) == ("scara", str(site / "linkwork" / "configs" / "scara.yaml"))
+    assert (site / "linkwork" / "configs" / "machine.schema.json").exists()
+    names = sorted(entry.name for entry in site.iterdir())
+    assert len(names) == 2, names
+    assert names[0] == "linkwork"
+    assert names[1].endswith(".dist-info")
 
 
 def test_importing_the_room_does_not_load_the_compiler():
     code = (
-        "import sys, machine; machine.check('scara'); print('numba' in sys.modules, 'scipy' in sys.modules)"
+        "import sys; from linkwork import machine; machine.check('scara'); "
+        "print('numba' in sys.modules, 'scipy' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=100

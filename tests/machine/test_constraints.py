@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import machine
+from linkwork import machine
 
 INERTIA = "inertia_kg_m2: [0.1, 0.1, 0.1, 0, 0, 0]"
 TWO = f"""name: pair

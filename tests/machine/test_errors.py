@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-import machine
-from machine.yaml import read_yaml
+from linkwork import machine
+from linkwork.machine.yaml import read_yaml
 
 CASES = read_yaml(Path(__file__).with_name("mistakes.yaml")).data
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from machine import MachineError, load
-from machine.catalogue import shipped_path
-from multibody.coordinates import coordinates
-from multibody.functions import coordinate_jacobian, mass_matrix
-from multibody.kinematics import kinematics
+from linkwork.machine import MachineError, load
+from linkwork.machine.catalogue import shipped_path
+from linkwork.multibody.functions import coordinate_jacobian, mass_matrix
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.kinematics import kinematics
 
 TILT = np.deg2rad(15.0)
 S, T, N = (

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-import machine
+from linkwork import machine
 
 MACHINE = """name: cam
 bodies:

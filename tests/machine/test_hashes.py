@@ -2,7 +2,7 @@
 
 import pytest
 
-import machine
+from linkwork import machine
 
 SENSORS = "  wrist: {velocity: true}\n  lift: {velocity: true}\n"
 HASHES = ("interface_hash", "model_hash", "config_hash")

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-import machine
-from multibody.functions import point_position
-from plant.offline import simulate
+from linkwork import machine
+from linkwork.multibody.functions import point_position
+from linkwork.plant.offline.run import simulate
 
 SHAPES = {  # freedoms, rows, rank
     "scara": (4, 0, 0),

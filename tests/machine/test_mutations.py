@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import machine
-from machine.yaml import parse_yaml
+from linkwork import machine
+from linkwork.machine.yaml import parse_yaml
 
 TEXT = machine.shipped_path("scara").read_text(encoding="utf-8")
 LINES = TEXT.splitlines(keepends=True)[10:]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import machine
+from linkwork import machine
 
 
 def plant(*settings: str):

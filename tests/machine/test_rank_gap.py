@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from machine import check, load
-from machine.rank_gap import rank_warnings
+from linkwork.machine import check, load
+from linkwork.machine.checks.rank_gap import rank_warnings
 
 FILE = Path(__file__).parents[2] / "configs" / "four_bar.yaml"
 

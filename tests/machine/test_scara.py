@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-import machine
+from linkwork import machine
 
 L1, L2, R1, R2 = 0.2, 0.25, 0.1, 0.125
 MASSES, INERTIAS = (20.0, 15.0, 15.0, 0.5), (0.27, 0.31, 0.02, 0.0001)

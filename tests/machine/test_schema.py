@@ -7,8 +7,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-import machine
-from machine.yaml import parse_yaml, read_yaml
+from linkwork import machine
+from linkwork.machine.yaml import parse_yaml, read_yaml
 
 ROOT = Path(__file__).parents[2]
 UNITS = {

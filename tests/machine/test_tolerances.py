@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from machine import Machine, MachineError, Tolerance, load, shipped_path
+from linkwork.machine import Machine, MachineError, Tolerance, load, shipped_path
 
 GIVEN = "  tolerances: {path: 0.01, goal: 0.001, goal_time_s: 1}\n"
 

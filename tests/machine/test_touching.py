@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import machine
+from linkwork import machine
 
 GOOD = """
 name: arm

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import machine
-from machine.units import parse_assignment
+from linkwork import machine
+from linkwork.machine.units import parse_assignment
 
 SCARA = machine.load("scara")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from machine import MachineError, load
-from machine.yaml import LARGEST_FILE_BYTES, parse_yaml, read_yaml
+from linkwork.machine import MachineError, load
+from linkwork.machine.yaml import LARGEST_FILE_BYTES, parse_yaml, read_yaml
 
 
 def refusal(source: str | bytes) -> str:

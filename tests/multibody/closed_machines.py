@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from multibody import Body, Coordinate, Joint, Mechanism, Point
-from multibody.constraints import (
+from linkwork.multibody import Body, Coordinate, Joint, Mechanism, Point
+from linkwork.multibody.constraints import (
     Constraint,
     CoordinateConstraint,
     DistanceClosure,

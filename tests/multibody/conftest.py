@@ -9,13 +9,13 @@ import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
 # each import declares the kernels of its file
-import multibody.acceleration
-import multibody.assembly
-import multibody.constrained_steps
-import multibody.functions
-import multibody.integrate
-import multibody.udwadia_kalaba  # noqa: F401
-from multibody.compiling import warm
+import linkwork.multibody.formulations.acceleration
+import linkwork.multibody.formulations.assembly
+import linkwork.multibody.formulations.udwadia_kalaba
+import linkwork.multibody.functions
+import linkwork.multibody.steps.constrained_steps
+import linkwork.multibody.steps.integrate  # noqa: F401
+from linkwork.multibody.kernels.compiling import warm
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from multibody import Mechanism, Workspace, layout
+from linkwork.multibody import Mechanism, Workspace
+from linkwork.multibody.kernels import layout
 from tests.multibody.machines import moved
 
 OF_VELOCITY = (layout.NO_SLIP, layout.VELOCITY)

@@ -3,8 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
-from multibody import Body, Coordinate, Joint, Mechanism, Point, layout
-from multibody.constraints import Constraint
+from linkwork.multibody import Body, Coordinate, Joint, Mechanism, Point
+from linkwork.multibody.constraints import Constraint
+from linkwork.multibody.kernels import layout
 
 Array = npt.NDArray[np.float64]
 G = 9.81

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from multibody import Body, Joint, Mechanism
-from multibody.taylor import Connection, Frame, MaximalModel, Pose, TaylorStepper
+from linkwork.multibody import Body, Joint, Mechanism
+from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, TaylorStepper
 from tests.multibody.machines import Array, G, random_body, random_rotation
 
 KINDS = ("spherical", "revolute", "cylindrical", "prismatic")
@@ -20,8 +20,8 @@ def bar(name: str, length: float, mass: float) -> Body:
     return Body(name, mass, (0.5 * length, 0.0, 0.0), np.diag([0.01 * across, across, across]))
 
 
-def _random_frame(rng: np.random.Generator, body: str) -> Frame:
-    return Frame(body, rng.normal(size=3) * 0.3, random_rotation(rng))
+def _random_frame(rng: np.random.Generator, body: str) -> JointFrame:
+    return JointFrame(body, rng.normal(size=3) * 0.3, random_rotation(rng))
 
 
 def random_loop(seed: int, reactions_at: float) -> TaylorStepper:
@@ -56,11 +56,11 @@ def slider_crank(angle: float, speed: float, gravity: float = G, reactions_at: f
     ]
     along_x = (1.0, 0.0, 0.0)
     joints = [
-        Connection("motor", "revolute", Frame("world"), Frame("crank")),
-        Connection("pin", "cylindrical", Frame("crank", along_x), Frame("coupler")),
-        Connection("ball", "spherical", Frame("coupler", along_x), Frame("slider")),
-        Connection("guide", "prismatic", Frame.along("world", (0, 0, 0), along_x),
-                   Frame.along("slider", (0, 0, 0), along_x)),
+        Connection("motor", "revolute", JointFrame("world"), JointFrame("crank")),
+        Connection("pin", "cylindrical", JointFrame("crank", along_x), JointFrame("coupler")),
+        Connection("ball", "spherical", JointFrame("coupler", along_x), JointFrame("slider")),
+        Connection("guide", "prismatic", JointFrame.along("world", (0, 0, 0), along_x),
+                   JointFrame.along("slider", (0, 0, 0), along_x)),
     ]  # fmt: skip
     stepper = TaylorStepper(MaximalModel.build(bodies, joints, (0.0, -gravity, 0.0)), reactions_at)
     up, omega = about_z(angle), np.array([0.0, 0.0, speed])

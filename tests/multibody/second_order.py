@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from multibody.taylor import Connection, MaximalModel, TaylorStepper
+from linkwork.multibody.taylor import Connection, MaximalModel, TaylorStepper
 from tests.multibody.machines import Array
 
 

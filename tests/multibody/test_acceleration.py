@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from multibody import Joint, Mechanism, layout
-from multibody.acceleration import Acceleration, RedundantRows, accelerate, acceleration
-from multibody.assembly import assemble
-from multibody.constrained import projected
-from multibody.constraints import (
+from linkwork.multibody import Joint, Mechanism
+from linkwork.multibody.constraints import (
     CoordinateConstraint,
     CouplingConstraint,
     CylindricalClosure,
@@ -18,8 +15,17 @@ from multibody.constraints import (
     UniversalClosure,
     WeldClosure,
 )
-from multibody.formulations import lagrange, udwadia_kalaba
-from multibody.projector import ASSEMBLIES, projector, projector_rate, pseudo_inverse
+from linkwork.multibody.formulations.acceleration import (
+    Acceleration,
+    RedundantRows,
+    accelerate,
+    acceleration,
+)
+from linkwork.multibody.formulations.assembly import assemble
+from linkwork.multibody.formulations.constrained_dynamics import projected
+from linkwork.multibody.formulations.other_formulations import lagrange, udwadia_kalaba
+from linkwork.multibody.formulations.projector import ASSEMBLIES, projector, projector_rate, pseudo_inverse
+from linkwork.multibody.kernels import layout
 from tests.multibody.closed_machines import bead, four_bar, on_branch, slider_crank
 from tests.multibody.finite_differences import derivative
 from tests.multibody.machines import Array, G, moved, random_body, random_rotation, random_state, random_tree

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from machine import load
-from multibody.acceleration import acceleration
-from multibody.closed_form import ClosedFormMotion
-from multibody.evaluation import constraint_evaluation
-from multibody.four_bar import FourBar
-from plant.offline import simulate
+from linkwork.machine import load
+from linkwork.multibody.formulations.acceleration import acceleration
+from linkwork.multibody.formulations.closed_form import ClosedFormMotion
+from linkwork.multibody.formulations.evaluation import constraint_evaluation
+from linkwork.multibody.formulations.four_bar_closed_form import FourBar
+from linkwork.plant.offline.run import simulate
 from tests.multibody.finite_differences import derivative
 
 MACHINE = load("four_bar")

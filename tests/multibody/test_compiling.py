@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import multibody.linear
-from multibody.compiling import VECTOR, float64, int64, kernel, warm
-from multibody.dynamics import dynamics
+import linkwork.multibody
+from linkwork.multibody.kernels.compiling import VECTOR, float64, int64, kernel, warm
+from linkwork.multibody.tree.dynamics import dynamics
 from tests.multibody.machines import pendulum
 
 _SCRIPT = """
-import multibody.linear
-from multibody.compiling import CACHE_FOLDER, warm
+import linkwork.multibody.linalg.linear
+from linkwork.multibody.kernels.compiling import CACHE_FOLDER, warm
 report = warm()
 print(report.compiled, report.from_cache, CACHE_FOLDER)
 """
@@ -34,12 +34,21 @@ def test_no_index_of_a_kernel_counts_from_the_end():
 
 def _copy_of_the_room(folder: Path) -> Path:
     """The compiling machinery and one small file of kernels, apart from the project's own."""
-    room = folder / "multibody"
-    room.mkdir()
-    source = Path(multibody.linear.__file__).parent
-    for name in ("compiling.py", "small_arrays.py", "linear.py", "vectors.py", "views.py", "model.py"):
-        shutil.copy(source / name, room)
-    (room / "__init__.py").write_text("")
+    room = folder / "linkwork" / "multibody"
+    source = Path(linkwork.multibody.__file__).parent
+    for name in (
+        "kernels/compiling.py",
+        "kernels/small_arrays.py",
+        "kernels/views.py",
+        "linalg/linear.py",
+        "linalg/vectors.py",
+        "model.py",
+    ):
+        copy = room / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source / name, copy)
+    for package in (room.parent, room, room / "kernels", room / "linalg"):
+        (package / "__init__.py").write_text("")
     return room
 
 
@@ -64,7 +73,7 @@ def test_a_kernel_loaded_without_warming_brings_what_it_calls(tmp_path):
     _copy_of_the_room(tmp_path)
     script = """
 import numpy as np
-from multibody.linear import cholesky_solve
+from linkwork.multibody.linalg.linear import cholesky_solve
 x = np.array([4.0])
 cholesky_solve(np.array([[2.0]]), x)
 print(x[0], cholesky_solve.stats.cache_hits.total())
@@ -89,7 +98,7 @@ def test_only_one_of_two_processes_compiles_and_a_changed_source_compiles_anew(t
     assert [(compiled, cached) for compiled, cached, _ in reports] == [(0, True), (kernels, False)]
     assert reports[0][2] == reports[1][2]
 
-    vectors = room / "vectors.py"  # only called or imported by the kernels' file
+    vectors = room / "linalg" / "vectors.py"  # only called or imported by the kernels' file
     vectors.write_text(vectors.read_text() + "\n# changed\n")
     changed = _finish(_start(tmp_path))
     assert changed[:2] == (kernels, False)

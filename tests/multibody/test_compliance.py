@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from multibody import Body, Joint, Mechanism, ModelError, Point
-from multibody.compliance import Contact, JointStop, Plane, Sphere
-from multibody.compliant_steps import compliant_constrained_step, compliant_step
-from multibody.constraints import CouplingConstraint, DistanceClosure, Frame
-from multibody.dynamics import dynamics, energy, forward_dynamics
-from multibody.integrate import rk4
-from multibody.layout import PARTS, SEARCH, TOUCHING
-from multibody.taylor.model import MaximalModel
-from multibody.touch_search import quickest
-from multibody.workspace import Workspace
+from linkwork.multibody import Body, Joint, Mechanism, ModelError, Point
+from linkwork.multibody.constraints import CouplingConstraint, DistanceClosure, Frame
+from linkwork.multibody.contact.compliance import Contact, JointStop, Plane, Sphere
+from linkwork.multibody.kernels.layout import PARTS, SEARCH, TOUCHING
+from linkwork.multibody.steps.compliant_steps import compliant_constrained_step, compliant_step
+from linkwork.multibody.steps.integrate import rk4
+from linkwork.multibody.steps.touch_search import quickest
+from linkwork.multibody.taylor.taylor_model import MaximalModel
+from linkwork.multibody.tree.dynamics import dynamics, energy, forward_dynamics
+from linkwork.multibody.workspace import Workspace
 from tests.multibody.machines import random_tree
 
 G = 9.81
@@ -229,7 +229,7 @@ def test_a_contacts_force_acts_on_every_joint_that_carries_the_point() -> None:
         [Point("toe", body, (0.1, -0.2, 0.05))],
         contacts=[Contact("ground", "toe", Plane((0, 0, 50.0)), 30.0, 1.0, 0.7, 0.1)],
     )
-    from multibody.functions import point_jacobian
+    from linkwork.multibody.functions import point_jacobian
 
     w = touching.workspace()
     w.q[: w.v.size], w.v[:] = rng.normal(size=w.v.size), rng.normal(size=w.v.size)

@@ -4,22 +4,23 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from multibody import Body, Joint, Mechanism, Workspace, layout
-from multibody.assembly import AssemblyError, assemble, assemble_workspace, switch
-from multibody.constrained_steps import constrained_rk4, constrained_semi_implicit
-from multibody.constraints import (
+from linkwork.multibody import Body, Joint, Mechanism, Workspace
+from linkwork.multibody.constraints import (
     CoordinateConstraint,
     DistanceClosure,
     Frame,
     RevoluteClosure,
     RollingConstraint,
 )
-from multibody.dynamics import dynamics, energy
-from multibody.integrate import rk4, semi_implicit
-from multibody.kinematics import kinematics
-from multibody.passages import count_passages
-from multibody.rank import factor
-from multibody.rows import constraint_rows
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.formulations.assembly import AssemblyError, assemble, assemble_workspace, switch
+from linkwork.multibody.formulations.passages import count_passages
+from linkwork.multibody.formulations.rank import factor
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.steps.constrained_steps import constrained_rk4, constrained_semi_implicit
+from linkwork.multibody.steps.integrate import rk4, semi_implicit
+from linkwork.multibody.tree.dynamics import dynamics, energy
+from linkwork.multibody.tree.kinematics import kinematics
 from tests.multibody.closed_machines import bead, four_bar, on_branch, slider_crank
 from tests.multibody.machines import Array, G, random_tree
 

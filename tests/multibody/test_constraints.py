@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from multibody import Mechanism, ModelError, Workspace
-from multibody.constraints import (
+from linkwork.multibody import Mechanism, ModelError, Workspace
+from linkwork.multibody.constraints import (
     Constraint,
     CoordinateConstraint,
     CouplingConstraint,
@@ -21,8 +21,8 @@ from multibody.constraints import (
     VelocityConstraint,
     WeldClosure,
 )
-from multibody.kinematics import kinematics
-from multibody.rows import constraint_rows
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.tree.kinematics import kinematics
 from tests.multibody.finite_differences import check_rows
 from tests.multibody.machines import Array, random_rotation, random_state, random_tree
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from multibody import Body, Coordinate, Joint, Mechanism, Point, functions
+from linkwork.multibody import Body, Coordinate, Joint, Mechanism, Point, functions
 from tests.multibody.finite_differences import derivative, jacobian
 from tests.multibody.machines import random_state, random_tree, relative_error
 

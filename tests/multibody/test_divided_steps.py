@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from multibody import Body, Coordinate, Joint, Mechanism, layout
-from multibody.constraints import CoordinateConstraint
-from multibody.divided_steps import MOST, divided_constrained_rk4, divided_rk4
-from multibody.integrate import rk4
+from linkwork.multibody import Body, Coordinate, Joint, Mechanism
+from linkwork.multibody.constraints import CoordinateConstraint
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.steps.divided_steps import MOST, divided_constrained_rk4, divided_rk4
+from linkwork.multibody.steps.integrate import rk4
 from tests.multibody.machines import pendulum
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multibody.expressions import ExpressionError, names_in, parse, parse_equation, renamed
-from multibody.expressions.program import COORDINATE, program_of
+from linkwork.multibody.expressions import ExpressionError, names_in, parse, parse_equation, renamed
+from linkwork.multibody.expressions.program import COORDINATE, program_of
 
 NAMES = {"x": 0, "y": 1, "tool.z": 2}
 THETA = [0.3, -1.2, 0.7]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from multibody import ModelError, functions
+from linkwork.multibody import ModelError, functions
 from tests.multibody.machines import G, pendulum, scara
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from multibody import Joint, Mechanism, ModelError, Point, functions
-from multibody.dynamics import dynamics, energy
-from multibody.integrate import rk4, semi_implicit
-from multibody.joint_map import configuration, gamma, twist_map, unclosed_pair
-from multibody.rotations import coordinate_rates
+from linkwork.multibody import Joint, Mechanism, ModelError, Point, functions
+from linkwork.multibody.steps.integrate import rk4, semi_implicit
+from linkwork.multibody.tree.dynamics import dynamics, energy
+from linkwork.multibody.tree.joint_map import configuration, gamma, twist_map, unclosed_pair
+from linkwork.multibody.tree.rotations import coordinate_rates
 from tests.multibody.finite_differences import derivative
 from tests.multibody.machines import (
     Array,

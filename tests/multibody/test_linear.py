@@ -5,8 +5,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from multibody.linear import cholesky, cholesky_solve, lower_solve, lu_apply, lu_factor, lu_solve, upper_solve
-from multibody.orthogonal import complete, least_squares, minimum_norm, pivoted_qr
+from linkwork.multibody.linalg.linear import (
+    cholesky,
+    cholesky_solve,
+    lower_solve,
+    lu_apply,
+    lu_factor,
+    lu_solve,
+    upper_solve,
+)
+from linkwork.multibody.linalg.orthogonal import complete, least_squares, minimum_norm, pivoted_qr
 from tests.multibody.machines import Array
 
 seeds = st.integers(0, 2**32 - 1)

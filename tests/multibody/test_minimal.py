@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from multibody import Body, Joint, Mechanism, Workspace
-from multibody.assembly import assemble
-from multibody.constrained_steps import constrained_rk4
-from multibody.constraints import CoordinateConstraint, Frame, PointClosure, RollingConstraint
-from multibody.minimal import minimal_rk4
-from multibody.partition import (
+from linkwork.multibody import Body, Joint, Mechanism, Workspace
+from linkwork.multibody.constraints import CoordinateConstraint, Frame, PointClosure, RollingConstraint
+from linkwork.multibody.formulations.assembly import assemble
+from linkwork.multibody.formulations.minimal import minimal_rk4
+from linkwork.multibody.formulations.partition import (
     COUNT,
     LISTS,
     POSITIONS,
@@ -18,6 +17,7 @@ from multibody.partition import (
     partition_size,
     scratch_size,
 )
+from linkwork.multibody.steps.constrained_steps import constrained_rk4
 from tests.multibody.machines import Array, random_tree
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multibody import Body, Coordinate, Joint, Mechanism, ModelError, Point
+from linkwork.multibody import Body, Coordinate, Joint, Mechanism, ModelError, Point
 from tests.multibody.machines import pendulum, scara
 
 BALL = np.eye(3)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from multibody import orientations as o
-from multibody import quaternions as quat
+from linkwork.multibody.tree import orientations as o
+from linkwork.multibody.tree import quaternions as quat
 from tests.multibody.finite_differences import derivative
 
 angle = st.floats(-math.pi, math.pi)

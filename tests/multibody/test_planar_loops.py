@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from multibody import Body, Joint, Mechanism, ModelError
-from multibody.acceleration import acceleration
-from multibody.assembly import assemble
-from multibody.closed_forms import four_bar_of
-from multibody.constraints import (
+from linkwork.multibody import Body, Joint, Mechanism, ModelError
+from linkwork.multibody.constraints import (
     Frame,
     PinClosure,
     PointClosure,
@@ -15,9 +12,12 @@ from multibody.constraints import (
     RevoluteClosure,
     WeldClosure,
 )
-from multibody.independent_closures import RedundantRows, without_redundancy
-from multibody.taylor import TaylorStepper
-from multibody.taylor.conversion import maximal_model_of
+from linkwork.multibody.constraints.independent_closures import RedundantClosure, without_redundancy
+from linkwork.multibody.formulations.acceleration import acceleration
+from linkwork.multibody.formulations.assembly import assemble
+from linkwork.multibody.formulations.closed_form_search import four_bar_of
+from linkwork.multibody.taylor import TaylorStepper
+from linkwork.multibody.taylor.conversion import maximal_model_of
 from tests.multibody.closed_machines import BACK, bar, four_bar
 from tests.multibody.machines import G, relative_error
 
@@ -76,7 +76,7 @@ def test_the_taylor_stepper_takes_a_planar_loop_of_hinges(closure):
         stepper.step(dt)
     reference = mechanism.workspace()
     reference.q[:], reference.v[:] = q, v
-    from multibody.constrained_steps import constrained_rk4
+    from linkwork.multibody.steps.constrained_steps import constrained_rk4
 
     for _ in range(300):
         constrained_rk4(*reference.arguments, duration / 300)
@@ -98,7 +98,7 @@ def test_redundant_rows_that_no_closure_lacks_are_named():
     guide = PrismaticClosure("guide", a=Frame("world", rotation=along), b=Frame("c", rotation=along))
     mechanism = Mechanism.build(bodies, hinges, (0, 0, -G), constraints=[guide])
     q = assemble(mechanism, (0.6, -1.2, 0.6)).q
-    with pytest.raises(RedundantRows) as caught:
+    with pytest.raises(RedundantClosure) as caught:
         maximal_model_of(mechanism, q)
     assert len(caught.value.rows) == 3
     assert set(caught.value.rows) <= set(mechanism.row_names)

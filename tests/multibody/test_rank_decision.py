@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from multibody import Body, Joint, Mechanism, Workspace, layout
-from multibody.assembly import assemble, assemble_workspace, decide_rank
-from multibody.constrained_steps import constrained_rk4
-from multibody.constraints import CoordinateConstraint, DistanceClosure, Frame, PointClosure
-from multibody.dynamics import dynamics, energy
-from multibody.passages import count_passages
-from multibody.rank import factor
-from multibody.rows import constraint_rows
+from linkwork.multibody import Body, Joint, Mechanism, Workspace
+from linkwork.multibody.constraints import CoordinateConstraint, DistanceClosure, Frame, PointClosure
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.formulations.assembly import assemble, assemble_workspace, decide_rank
+from linkwork.multibody.formulations.passages import count_passages
+from linkwork.multibody.formulations.rank import factor
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.steps.constrained_steps import constrained_rk4
+from linkwork.multibody.tree.dynamics import dynamics, energy
 from tests.multibody.machines import Array
 
 

@@ -4,9 +4,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from multibody import Coordinate, Joint, Mechanism, Point, layout
-from multibody.acceleration import accelerate
-from multibody.constraints import (
+from linkwork.multibody import Coordinate, Joint, Mechanism, Point
+from linkwork.multibody.constraints import (
     Constraint,
     CoordinateConstraint,
     CouplingConstraint,
@@ -19,9 +18,11 @@ from multibody.constraints import (
     UniversalClosure,
     VelocityConstraint,
 )
-from multibody.kinematics import point_jacobian
-from multibody.reactions import ReactionTable
-from multibody.workspace import Workspace
+from linkwork.multibody.formulations.acceleration import accelerate
+from linkwork.multibody.formulations.reactions import ReactionTable
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.tree.kinematics import point_jacobian
+from linkwork.multibody.workspace import Workspace
 from tests.multibody.machines import Array, random_body, random_joint, random_rotation, random_state
 from tests.multibody.oracles.pinocchio_model import PinocchioModel
 

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from machine import load
-from multibody import Joint, Mechanism, layout
-from multibody.acceleration import accelerate
-from multibody.assembly import assemble
-from multibody.constraints import (
+from linkwork.machine import load
+from linkwork.multibody import Joint, Mechanism
+from linkwork.multibody.constraints import (
     CoordinateConstraint,
     CouplingConstraint,
     DistanceClosure,
@@ -17,9 +15,12 @@ from multibody.constraints import (
     UniversalClosure,
     WeldClosure,
 )
-from multibody.reactions import ReactionTable, joint_reactions
-from multibody.taylor import TaylorStepper
-from multibody.taylor.conversion import TreeCoordinates, maximal_model_of
+from linkwork.multibody.formulations.acceleration import accelerate
+from linkwork.multibody.formulations.assembly import assemble
+from linkwork.multibody.formulations.reactions import ReactionTable, joint_reactions
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.taylor import TaylorStepper
+from linkwork.multibody.taylor.conversion import TreeCoordinates, maximal_model_of
 from tests.multibody.closed_machines import four_bar
 from tests.multibody.machines import (
     Array,

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from benchmarks.formulations import differences
-from machine import load, shipped
-from multibody.acceleration import RedundantRows, acceleration
-from multibody.assembly import assemble
-from multibody.constraints import PointClosure
-from multibody.evaluation import constraint_evaluation, projection, row_rates
-from multibody.projector import WAYS, pseudo_inverse
+from linkwork.machine import load, shipped
+from linkwork.multibody.constraints import PointClosure
+from linkwork.multibody.formulations.acceleration import RedundantRows, acceleration
+from linkwork.multibody.formulations.assembly import assemble
+from linkwork.multibody.formulations.evaluation import constraint_evaluation, projection, row_rates
+from linkwork.multibody.formulations.projector import WAYS, pseudo_inverse
 from tests.multibody.closed_machines import bead, four_bar
 from tests.multibody.finite_differences import derivative
 from tests.multibody.machines import Array, moved

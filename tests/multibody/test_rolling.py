@@ -4,12 +4,17 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from multibody import Body, Coordinate, Joint, Mechanism, Point
-from multibody.assembly import assemble
-from multibody.constrained_steps import constrained_rk4
-from multibody.constraints import CoordinateConstraint, Frame, RollingConstraint, VelocityConstraint
-from multibody.dynamics import dynamics, energy
-from multibody.reactions import joint_reactions
+from linkwork.multibody import Body, Coordinate, Joint, Mechanism, Point
+from linkwork.multibody.constraints import (
+    CoordinateConstraint,
+    Frame,
+    RollingConstraint,
+    VelocityConstraint,
+)
+from linkwork.multibody.formulations.assembly import assemble
+from linkwork.multibody.formulations.reactions import joint_reactions
+from linkwork.multibody.steps.constrained_steps import constrained_rk4
+from linkwork.multibody.tree.dynamics import dynamics, energy
 from tests.multibody.machines import Array, G
 
 R, M = 0.3, 2.0

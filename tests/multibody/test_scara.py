@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from multibody import functions
-from multibody.coordinates import coordinates
-from multibody.dynamics import dynamics
+from linkwork.multibody import functions
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.dynamics import dynamics
 from tests.multibody.finite_differences import wrapped
 from tests.multibody.machines import random_state, random_tree, relative_error, scara
 from tests.multibody.oracles import scara_closed_form as closed

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from multibody import Body, Joint, Mechanism, ModelError
-from multibody.dynamics import dynamics, energy, forward_dynamics
-from multibody.taylor import Connection, Frame, MaximalModel, Pose, StepTooLong, TaylorStepper
+from linkwork.multibody import Body, Joint, Mechanism, ModelError
+from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, StepTooLong, TaylorStepper
+from linkwork.multibody.tree.dynamics import dynamics, energy, forward_dynamics
 from tests.multibody.machines import G, random_rotation
 from tests.multibody.maximal import bar, spatial_pendulum
 
@@ -24,31 +24,35 @@ def test_other_kinds_of_joints_are_refused_by_name():
         MaximalModel.of(tree)
     assert e.value.where == ("joints", "spindle", "kind")
     with pytest.raises(ModelError, match="no universal joints"):
-        Connection("cross", "universal", Frame(), Frame("link"))
+        Connection("cross", "universal", JointFrame(), JointFrame("link"))
 
 
 @pytest.mark.parametrize(
     ("make", "text", "where"),
     [
-        (lambda: _build([LINK], Connection("j", "revolute", Frame(), Frame("lnk"))),
+        (lambda: _build([LINK], Connection("j", "revolute", JointFrame(), JointFrame("lnk"))),
          "there is no body 'lnk'; known: world, link", ("joints", "j", "b")),
-        (lambda: Connection("j", "spherical", Frame("link"), Frame("link")), "both frames", ("joints", "j")),
-        (lambda: Connection("j", "spherical", Frame(), Frame("link"), viscous=1.0),
+        (lambda: Connection("j", "spherical", JointFrame("link"), JointFrame("link")), "both frames",
+         ("joints", "j")),
+        (lambda: Connection("j", "spherical", JointFrame(), JointFrame("link"), viscous=1.0),
          "no axis", ("joints", "j", "viscous")),
-        (lambda: Connection("j", "revolute", Frame(), Frame("link"), coulomb_speed=0.0),
+        (lambda: Connection("j", "revolute", JointFrame(), JointFrame("link"), coulomb_speed=0.0),
          "more than 0", ("joints", "j", "coulomb_speed")),
-        (lambda: Frame.along("link", (0, 0, 0), (0, 0, 0)), "zero vector", ("axis",)),
-        (lambda: _build([LINK], Connection("j", "fixed", Frame(), Frame("link"))), "nothing can move",
-         ("joints",)),
-        (lambda: _build([LINK, Body("dot", 1.0)], Connection("j", "revolute", Frame(), Frame("dot"))),
+        (lambda: JointFrame.along("link", (0, 0, 0), (0, 0, 0)), "zero vector", ("axis",)),
+        (lambda: _build([LINK], Connection("j", "fixed", JointFrame(), JointFrame("link"))),
+         "nothing can move", ("joints",)),
+        (lambda: _build([LINK, Body("dot", 1.0)],
+                        Connection("j", "revolute", JointFrame(), JointFrame("dot"))),
          "no inertia about some axis", ("bodies", "dot")),
         (lambda: _build([LINK, Body("air")]), "no mass", ("bodies", "air")),
         (lambda: _build([LINK, LINK]), "used twice", ("bodies", "link")),
-        (lambda: _build([LINK, bar("two", 1, 1)], Connection("a", "fixed", Frame("link"), Frame("two")),
-                        Connection("b", "fixed", Frame("two"), Frame("link"))),
+        (lambda: _build([LINK, bar("two", 1, 1)],
+                        Connection("a", "fixed", JointFrame("link"), JointFrame("two")),
+                        Connection("b", "fixed", JointFrame("two"), JointFrame("link"))),
          "fixed to each other already", ("joints", "b")),
-        (lambda: _build([LINK, bar("two", 1, 1)], Connection("a", "fixed", Frame("link"), Frame("two")),
-                        Connection("b", "revolute", Frame("two"), Frame("link"))),
+        (lambda: _build([LINK, bar("two", 1, 1)],
+                        Connection("a", "fixed", JointFrame("link"), JointFrame("two")),
+                        Connection("b", "revolute", JointFrame("two"), JointFrame("link"))),
          "cannot have a joint", ("joints", "b")),
     ],
 )  # fmt: skip
@@ -100,8 +104,8 @@ def test_a_body_may_be_fixed_to_the_world_and_carry_joints():
     frame, link = bar("frame", 1.0, 1.0), bar("link", 1.0, 2.0)
     model = _build(
         [frame, link],
-        Connection("bolt", "fixed", Frame("world", (0.0, 0.0, 1.0)), Frame("frame")),
-        Connection("hinge", "revolute", Frame("frame", (1.0, 0.0, 0.0)), Frame("link")),
+        Connection("bolt", "fixed", JointFrame("world", (0.0, 0.0, 1.0)), JointFrame("frame")),
+        Connection("hinge", "revolute", JointFrame("frame", (1.0, 0.0, 0.0)), JointFrame("link")),
     )
     assert len(model.rigids) == 1
     stepper = TaylorStepper(model)
@@ -143,7 +147,7 @@ def test_angles_are_counted_through_whole_turns():
 
 
 def test_a_step_in_which_a_load_turns_a_body_too_far_is_refused():
-    stepper = TaylorStepper(_build([LINK], Connection("hinge", "revolute", Frame(), Frame("link"))))
+    stepper = TaylorStepper(_build([LINK], Connection("hinge", "revolute", JointFrame(), JointFrame("link"))))
     stepper.place("link", Pose(np.zeros(3), np.eye(3), np.zeros(3), np.zeros(3)))
     stepper.effort[0] = 1e6
     with pytest.raises(StepTooLong, match="shorten the step") as caught:
@@ -162,7 +166,7 @@ def test_steps_take_a_positive_time(dt):
 
 @pytest.mark.parametrize("name", ["effort", "velocity", "force"])
 def test_numbers_that_are_not_finite_are_refused(name):
-    stepper = TaylorStepper(_build([LINK], Connection("hinge", "revolute", Frame(), Frame("link"))))
+    stepper = TaylorStepper(_build([LINK], Connection("hinge", "revolute", JointFrame(), JointFrame("link"))))
     getattr(stepper, name)[:] = np.nan
     with pytest.raises(ValueError, match=f"{name} is not finite"):
         stepper.step(1e-3)

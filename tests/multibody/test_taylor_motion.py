@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from multibody import Body, Joint, Mechanism
-from multibody.integrate import rk4
-from multibody.taylor import Connection, Frame, MaximalModel, Pose, SingularStep, TaylorStepper
-from multibody.taylor.step import run
+from linkwork.multibody import Body, Joint, Mechanism
+from linkwork.multibody.steps.integrate import rk4
+from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, SingularStep, TaylorStepper
+from linkwork.multibody.taylor.step import run
 from tests.multibody.machines import G, random_tree
 from tests.multibody.maximal import about_z, bar, slider_crank, spatial_pendulum
 
@@ -129,7 +129,10 @@ def test_a_cylindrical_joint_moves_as_a_turn_and_a_slide():
     )
     expected = _tree_motion(tree, [0.3, 0.1], [2.0, -0.5], [0.4, 5.0])
     joint = Connection(
-        "quill", "cylindrical", Frame.along("world", (0, 0, 0), axis), Frame.along("quill", (0, 0, 0), axis)
+        "quill",
+        "cylindrical",
+        JointFrame.along("world", (0, 0, 0), axis),
+        JointFrame.along("quill", (0, 0, 0), axis),
     )
     model = MaximalModel.build([body], [joint], (1.0, 0, -G))
     assert model.freedom_names == ("quill.turn", "quill.slide")
@@ -137,7 +140,7 @@ def test_a_cylindrical_joint_moves_as_a_turn_and_a_slide():
     for steps in (800, 1600):
         stepper = TaylorStepper(model)
         z = axis / np.linalg.norm(axis)
-        c = Frame.along("world", (0, 0, 0), axis)
+        c = JointFrame.along("world", (0, 0, 0), axis)
         start = c.rotation @ about_z(0.3) @ c.rotation.T
         stepper.place("quill", Pose(0.1 * z, start, -0.5 * z, 2.0 * z))
         assert np.concatenate([stepper.coordinate, stepper.rate]) == pytest.approx([0.3, 0.1, 2.0, -0.5])
@@ -165,7 +168,7 @@ def test_a_ball_joint_moves_as_three_hinges():
     w.q[:], w.v[:] = q, v
     for _ in range(800):
         rk4(*w.arguments, DURATION / 800)
-    ball = Connection("ball", "spherical", Frame(), Frame("top"))
+    ball = Connection("ball", "spherical", JointFrame(), JointFrame("top"))
     model = MaximalModel.build([body], [ball], (0, 0, -G))
     ends = []
     for steps in (800, 1600):
@@ -229,10 +232,10 @@ def test_repeated_closures_are_refused_and_leave_the_state():
     """A planar parallelogram of four revolute joints: three of its twenty rows repeat the others."""
     bodies = [bar("crank", 0.4, 1.0), bar("coupler", 1.0, 2.0), bar("rocker", 0.4, 1.0)]
     joints = [
-        Connection("A", "revolute", Frame(), Frame("crank")),
-        Connection("B", "revolute", Frame("crank", (0.4, 0, 0)), Frame("coupler")),
-        Connection("C", "revolute", Frame("coupler", (1.0, 0, 0)), Frame("rocker", (0.4, 0, 0))),
-        Connection("D", "revolute", Frame("world", (1.0, 0, 0)), Frame("rocker")),
+        Connection("A", "revolute", JointFrame(), JointFrame("crank")),
+        Connection("B", "revolute", JointFrame("crank", (0.4, 0, 0)), JointFrame("coupler")),
+        Connection("C", "revolute", JointFrame("coupler", (1.0, 0, 0)), JointFrame("rocker", (0.4, 0, 0))),
+        Connection("D", "revolute", JointFrame("world", (1.0, 0, 0)), JointFrame("rocker")),
     ]
     stepper = TaylorStepper(MaximalModel.build(bodies, joints, (0, -G, 0)))
     rest, turned = np.zeros(3), about_z(1.0)

@@ -12,8 +12,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from multibody import Body
-from multibody.taylor import Connection, Frame, MaximalModel, Pose, TaylorStepper
+from linkwork.multibody import Body
+from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, TaylorStepper
 from tests.multibody.machines import G
 from tests.multibody.maximal import about_z, bar
 
@@ -47,15 +47,15 @@ def platform(reactions_at: float) -> TaylorStepper:
 
         def along(body, place, direction, poses=poses):
             pose = poses[body]
-            return Frame.along(body, pose.axes.T @ (place - pose.origin), pose.axes.T @ direction)
+            return JointFrame.along(body, pose.axes.T @ (place - pose.origin), pose.axes.T @ direction)
 
         joints += [
-            Connection(f"motor {i}", "revolute", Frame.along("world", base, inward),
+            Connection(f"motor {i}", "revolute", JointFrame.along("world", base, inward),
                        along(f"rotor {i}", base, inward)),
             Connection(f"knee {i}", "revolute", along(f"rotor {i}", knee, across),
                        along(f"leg {i}", knee, across)),
-            Connection(f"ball {i}", "spherical", Frame(f"leg {i}", (L, 0, 0)),
-                       Frame("platform", ball - poses["platform"].origin)),
+            Connection(f"ball {i}", "spherical", JointFrame(f"leg {i}", (L, 0, 0)),
+                       JointFrame("platform", ball - poses["platform"].origin)),
         ]  # fmt: skip
     stepper = TaylorStepper(MaximalModel.build(bodies, joints, (0.0, 0.0, -G)), reactions_at)
     for body, pose in poses.items():

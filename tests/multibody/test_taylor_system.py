@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from multibody import Body, functions
-from multibody.taylor import Connection, Frame, MaximalModel, Pose, TaylorStepper
+from linkwork.multibody import Body, functions
+from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, TaylorStepper
 from tests.multibody.finite_differences import derivative, jacobian
 from tests.multibody.machines import random_tree
 from tests.multibody.maximal import about_z, random_loop, slider_crank, spatial_pendulum
@@ -64,7 +64,7 @@ def test_a_closed_tree_reacts_as_the_saddle_point_of_its_tree(seed):
     force = np.linalg.solve(saddle, np.concatenate([-h, -bent]))[4:]
 
     tip = next(point for point in tree.points if point.name == "tip")
-    ball = Connection("ball", "spherical", Frame("world", place), Frame(tip.body, tip.at_m))
+    ball = Connection("ball", "spherical", JointFrame("world", place), JointFrame(tip.body, tip.at_m))
     stepper = TaylorStepper(MaximalModel.of(tree, [ball]))
     stepper.stand_as(tree, q, v)
     assert stepper.coordinate == pytest.approx(q[[tree.joint_index(n) for n in stepper.model.freedom_names]])
@@ -82,8 +82,8 @@ def test_double_pendulum_of_the_paper(first, second):
     mass, inertia, d, dt = 14.59, 1.36, 0.61, 1e-3
     links = [Body(name, mass, (0, 0, 0), np.diag([0.5, inertia, inertia])) for name in ("one", "two")]
     joints = [
-        Connection("ground", "spherical", Frame(), Frame("one", (-d, 0.0, 0.0))),
-        Connection("elbow", "spherical", Frame("two", (-d, 0.0, 0.0)), Frame("one", (d, 0.0, 0.0))),
+        Connection("ground", "spherical", JointFrame(), JointFrame("one", (-d, 0.0, 0.0))),
+        Connection("elbow", "spherical", JointFrame("two", (-d, 0.0, 0.0)), JointFrame("one", (d, 0.0, 0.0))),
     ]
     stepper = TaylorStepper(MaximalModel.build(links, joints, (0.0, 0.0, 0.0)))
     along = [about_z(first)[:, 0], about_z(second)[:, 0]]
@@ -107,7 +107,7 @@ def test_reactions_of_a_link_at_rest_carry_its_weight():
     """A beam on a hinge, held up at its other end: statics by hand."""
     length, mass = 2.0, 3.0
     beam = Body("beam", mass, (0.5 * length, 0.0, 0.0), np.diag([0.1, 1.0, 1.0]))
-    joints = [Connection("hinge", "spherical", Frame(), Frame("beam"))]
+    joints = [Connection("hinge", "spherical", JointFrame(), JointFrame("beam"))]
     stepper = TaylorStepper(MaximalModel.build([beam], joints, (0.0, 0.0, -9.81)))
     stepper.place("beam", Pose(np.zeros(3), np.eye(3), np.zeros(3), np.zeros(3)))
     stepper.apply("beam", (0.0, 0.0, 0.5 * mass * 9.81), (length, 0.0, 0.0))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from multibody import Body, Joint, Mechanism, functions
+from linkwork.multibody import Body, Joint, Mechanism, functions
 from tests.multibody.machines import Array, random_rotation, random_state, random_tree, relative_error
 from tests.multibody.oracles.mujoco_model import MujocoModel
 from tests.multibody.oracles.pinocchio_model import PinocchioModel

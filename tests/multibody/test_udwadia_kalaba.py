@@ -5,8 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multibody import functions
-from multibody.udwadia_kalaba import ConstrainedAcceleration, constrained_acceleration, scratch_size
+from linkwork.multibody import functions
+from linkwork.multibody.formulations.udwadia_kalaba import (
+    ConstrainedAcceleration,
+    constrained_acceleration,
+    scratch_size,
+)
 from tests.multibody.machines import Array, scara
 
 seeds = st.integers(0, 2**32 - 1)

@@ -3,11 +3,11 @@
 import numba
 import numpy as np
 
-from multibody import layout
-from multibody.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel
-from multibody.coordinates import coordinates
-from multibody.dynamics import dynamics
-from multibody.views import block, copy, matrix, table, vector
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel
+from linkwork.multibody.kernels.views import block, copy, matrix, table, vector
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.dynamics import dynamics
 from tests.multibody.machines import scara
 
 

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from machine import Machine, load, shipped_path
-from protocol.codes import Mode, Pace
-from protocol.errors import ProtocolError
-from protocol.handshake import Bye, Hello, Refuse, Welcome, new_session, read_handshake
-from protocol.keys import ClientKeys
-from protocol.link import CommandCodec, StateCodec, StateMessage
-from protocol.sockets import DeviceClient
+from linkwork.machine import Machine, load, shipped_path
+from linkwork.protocol.codes import Mode, Pace
+from linkwork.protocol.errors import ProtocolError
+from linkwork.protocol.handshake import Bye, Hello, Refuse, Welcome, new_session, read_handshake
+from linkwork.protocol.keys import ClientKeys
+from linkwork.protocol.link import CommandCodec, StateCodec, StateMessage
+from linkwork.protocol.sockets import DeviceClient
 
 PATIENCE_S = 60.0
 
@@ -54,7 +54,16 @@ class PlantProcess:
         self.events: list[dict[str, Any]] = []
         self._rest = b""
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "plant", str(config), "--json", "--realtime", "ignore", *arguments],
+            [
+                sys.executable,
+                "-m",
+                "linkwork.plant",
+                str(config),
+                "--json",
+                "--realtime",
+                "ignore",
+                *arguments,
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**os.environ, "LINKWORK_RUNTIME_DIR": str(runtime)},

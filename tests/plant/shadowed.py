@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.gateway.shadow_channels import ShadowChannels
-from controller.gateway.shadowing import asked_of
-from machine import Machine
-from plant.shadow.comparison import Comparison
-from plant.simulator import Simulator
+from linkwork.controller.gateway.twin.twin import asked_of
+from linkwork.controller.gateway.twin.twin_channels import ShadowChannels
+from linkwork.machine import Machine
+from linkwork.plant.simulator import Simulator
+from linkwork.plant.twin.twin_comparison import TwinComparison
 from tests.controller.loop.goals_in_process import Planned
 from tests.controller.loop.in_process import InProcess, Sample
 
@@ -60,8 +60,8 @@ def rows_of(machine: Machine, samples: list[Sample]) -> NDArray[Any]:
     return asked_of(words, layout, ShadowChannels(machine).words.asked, stamped=False)
 
 
-def compared(machine: Machine, asked: NDArray[Any], into: Comparison | None = None) -> NDArray[Any]:
+def compared(machine: Machine, asked: NDArray[Any], into: TwinComparison | None = None) -> NDArray[Any]:
     """What the shadow of a machine answers to these rows."""
     answered = np.zeros(len(asked), ShadowChannels(machine).words.answered)
-    (into or Comparison(machine)).compare(asked, answered)
+    (into or TwinComparison(machine)).compare(asked, answered)
     return answered

@@ -10,11 +10,11 @@ import pytest
 from ruamel.yaml import YAML
 from scipy.integrate import solve_ivp
 
-from machine import Machine, load, shipped_path
-from multibody.evaluation import constraint_evaluation
-from multibody.functions import kinetic_energy, potential_energy
-from plant.layout import BRAKE, ZERO
-from plant.simulator import Simulator
+from linkwork.machine import Machine, load, shipped_path
+from linkwork.multibody.formulations.evaluation import constraint_evaluation
+from linkwork.multibody.functions import kinetic_energy, potential_energy
+from linkwork.plant.plant_layout import BRAKE, ZERO
+from linkwork.plant.simulator import Simulator
 
 PENDULUM = """
 name: braked_pendulum

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from protocol.codes import UNANSWERED_STATES, DeviceFault, DeviceStatus, Mode, Pace
+from linkwork.protocol.codes import UNANSWERED_STATES, DeviceFault, DeviceStatus, Mode, Pace
 
 SLOW = ("period_s: 0.001", "period_s: 0.02")
 """20 ms, so that a busy computer seldom loses a command."""

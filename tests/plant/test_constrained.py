@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from machine import load
-from multibody.dynamics import dynamics, energy
-from multibody.rows import constraint_rows
-from plant.layout import BRAKE, EFFORTS, ZERO
-from plant.offline import simulate
-from plant.simulator import Simulator
+from linkwork.machine import load
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.tree.dynamics import dynamics, energy
+from linkwork.plant.offline.run import simulate
+from linkwork.plant.plant_layout import BRAKE, EFFORTS, ZERO
+from linkwork.plant.simulator import Simulator
 
 CLOSED = ("slider_crank", "four_bar", "five_bar", "platform_3rrs", "delta")
 

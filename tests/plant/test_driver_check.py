@@ -10,11 +10,11 @@ import sys
 import numpy as np
 import pytest
 
-from machine import load
-from plant.drivers.checking import Examination
-from plant.drivers.driver import Reading, Setup
-from plant.drivers.moving import MovingExamination
-from plant.findings import Verdict
+from linkwork.machine import load
+from linkwork.plant.drivers.checking import Examination
+from linkwork.plant.drivers.driver import Reading, Setup
+from linkwork.plant.drivers.moving import MovingExamination
+from linkwork.plant.findings import ExerciseVerdict
 from tests.plant.toy_driver import Mute, Toy
 from tests.plant.udp_device import CONFIG, ROOT, running
 
@@ -27,7 +27,7 @@ def verdicts(kind, setup=SETUP):
 
 def test_a_sound_driver_passes():
     found = verdicts(Toy)
-    assert {each.verdict for name, each in found.items() if "itself" not in name} == {Verdict.PASSED}
+    assert {each.verdict for name, each in found.items() if "itself" not in name} == {ExerciseVerdict.PASSED}
     assert "no watchdog" in found["is made, and describes itself"].text
     assert len(found) == 11
 
@@ -122,7 +122,7 @@ def test_wrong_signs_are_found(tmp_path):
     path.write_text(text)
     machine = load(path)
     with running("--lockstep") as (port, _):
-        from plant.drivers.udp import Udp
+        from linkwork.plant.drivers.udp import Udp
 
         setup = Setup({"port": port, "lockstep": True}, 1, 1, 0.002)
         found = [each for each in MovingExamination(Udp, setup).of(machine).moves() if "moves" in each.name]
@@ -134,7 +134,7 @@ def test_the_command_tells_all_of_it_in_one_object():
     with running("--lockstep") as (port, _):
         words = ["driver", "check", "udp", "--config", str(CONFIG), "--move", "--json"]
         settings = ["--driver-set", f"port={port}", "--driver-set", "lockstep=true"]
-        command = [sys.executable, "-m", "station", *words, *settings]
+        command = [sys.executable, "-m", "linkwork", *words, *settings]
         ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     said = json.loads(ran.stdout)
@@ -149,7 +149,7 @@ def test_mistakes_on_its_command_line():
         (["upd:"], "is no driver"),
         (["udp", "--driver-set", "port"], "KEY=VALUE"),
     ):
-        command = [sys.executable, "-m", "station", "driver", "check", *words]
+        command = [sys.executable, "-m", "linkwork", "driver", "check", *words]
         ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
         assert (ran.returncode, "Traceback" in ran.stderr) == (2, False)
         assert text in ran.stderr
@@ -157,7 +157,7 @@ def test_mistakes_on_its_command_line():
 
 def test_the_pages_table_has_every_option_and_the_page_shows_a_driver():
     page = (ROOT / "docs" / "drivers.md").read_text()
-    from plant.drivers.udp_options import _RULES
+    from linkwork.plant.drivers.udp_options import _RULES
 
     assert set(_RULES) <= set(re.findall(r"`(\w+)`", page.split("## The driver `udp`")[1]))
     code = re.search(r"```python\n(.*?)```", page, re.DOTALL)[1]

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from machine import Machine, load
-from machine.catalogue import shipped_path
-from plant.simulator import Simulator
+from linkwork.machine import Machine, load
+from linkwork.machine.catalogue import shipped_path
+from linkwork.plant.simulator import Simulator
 
 NORMAL = np.array([0.0, -0.25881904510252074, 0.9659258262890683])
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from benchmarks.halving import measure
-from machine import check, load, shipped_path
-from plant.layout import EFFORTS
-from plant.offline import simulate
-from plant.simulator import Simulator
+from linkwork.machine import check, load, shipped_path
+from linkwork.plant.offline.run import simulate
+from linkwork.plant.plant_layout import EFFORTS
+from linkwork.plant.simulator import Simulator
 
 
 def test_half_the_step_divides_the_error_by_sixteen_through_branch_poses() -> None:

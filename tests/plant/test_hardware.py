@@ -10,15 +10,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from machine import MachineError, load
-from plant.drivers.driver import DriverFailed, Setup
-from plant.drivers.finding import NoDriver, find_driver, make_driver, read_options
-from plant.events import Events
-from plant.hardware import Hardware
-from plant.homing import find_home
-from plant.machinery import Machinery
-from plant.paces import Slips
-from protocol.codes import DeviceFault, DeviceStatus, Mode
+from linkwork.machine import MachineError, load
+from linkwork.plant.drivers.driver import DriverFailed, Setup
+from linkwork.plant.drivers.finding import NoDriver, find_driver, make_driver, read_options
+from linkwork.plant.events import Events
+from linkwork.plant.hardware import Hardware
+from linkwork.plant.homing import find_home
+from linkwork.plant.machinery import Machinery
+from linkwork.plant.plant_pacing import Slips
+from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode
 from tests.plant.toy_driver import Mute, Toy
 
 CART = """

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from machine import load
-from plant.device import Device
-from plant.events import Events
-from plant.simulator import Simulator
-from protocol.codes import Mode, Pace, RefuseCode
-from protocol.handshake import Refuse
-from protocol.sockets import DeviceClient
+from linkwork.machine import load
+from linkwork.plant.events import Events
+from linkwork.plant.plant_device import PlantDevice
+from linkwork.plant.simulator import Simulator
+from linkwork.protocol.codes import Mode, Pace, RefuseCode
+from linkwork.protocol.handshake import Refuse
+from linkwork.protocol.sockets import DeviceClient
 from tests.hostile import changed, nested, shapes, with_value
 from tests.plant.faults.line import Line
 
@@ -57,7 +57,7 @@ def hostile(seed: int) -> list[bytes]:
 def test_a_plant_keeps_nothing_of_what_it_cannot_read(quiet_events: Events, no_collection: None) -> None:
     machine = load("scara")
     server: Any = NoServer()
-    device = Device(machine, Simulator(machine), server, quiet_events, tuple(Pace))
+    device = PlantDevice(machine, Simulator(machine), server, quiet_events, tuple(Pace))
     frames = hostile(1)
     for number, frame in enumerate(frames[:200]):
         device.hear(number.to_bytes(5, "big"), frame)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
-from plant.impulses import SWEEPS, bounded_impulses
+from linkwork.plant.impulses import SWEEPS, bounded_impulses
 
 Floats = NDArray[np.float64]
 

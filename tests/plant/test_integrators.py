@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.special import ellipj, ellipk
 
-from machine import Machine, load
-from multibody.functions import kinetic_energy, potential_energy
-from plant.offline import STABILISATIONS, Motion, simulate
-from plant.offline_ways import ADAPTIVE, FORMULATIONS, INTEGRATORS
+from linkwork.machine import Machine, load
+from linkwork.multibody.functions import kinetic_energy, potential_energy
+from linkwork.plant.offline.methods import ADAPTIVE, FORMULATIONS, INTEGRATORS
+from linkwork.plant.offline.run import STABILISATIONS, Motion, simulate
 
 HINGE = """
 name: hinge

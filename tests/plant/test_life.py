@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from protocol.codes import Mode, Pace
-from protocol.endpoints import running
-from protocol.handshake import Bye
-from protocol.keys import client_keys
-from protocol.sockets import generate_keys
+from linkwork.protocol.codes import Mode, Pace
+from linkwork.protocol.endpoints import running
+from linkwork.protocol.handshake import Bye
+from linkwork.protocol.keys import client_keys
+from linkwork.protocol.sockets import generate_keys
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -101,7 +101,7 @@ def test_with_keys_only_the_controllers_that_are_allowed_get_in(
 
 def run(*arguments: str, runtime: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "plant", *arguments],
+        [sys.executable, "-m", "linkwork.plant", *arguments],
         capture_output=True,
         text=True,
         timeout=100,

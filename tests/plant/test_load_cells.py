@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from machine import Machine, MachineError, load
-from machine.catalogue import shipped_path
-from multibody.constrained import projected
-from plant.layout import EFFORTS
-from plant.simulator import Simulator
-from protocol.codes import Mode
+from linkwork.machine import Machine, MachineError, load
+from linkwork.machine.catalogue import shipped_path
+from linkwork.multibody.formulations.constrained_dynamics import projected
+from linkwork.plant.plant_layout import EFFORTS
+from linkwork.plant.simulator import Simulator
+from linkwork.protocol.codes import Mode
 
 CELL = "force_sensors:\n  cell: {%s}\n\n"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plant.simulator import Simulator
-from protocol.codes import DeviceFault, DeviceStatus, Mode, Pace
-from protocol.handshake import Bye, Welcome, read_handshake
-from protocol.link import CommandCodec
+from linkwork.plant.simulator import Simulator
+from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, Pace
+from linkwork.protocol.handshake import Bye, Welcome, read_handshake
+from linkwork.protocol.link import CommandCodec
 
 PATIENT = ("plant:\n", "plant:\n  peer_timeout_s: 60\n")
 IMPATIENT = ("plant:\n", "plant:\n  peer_timeout_s: 0.4\n")

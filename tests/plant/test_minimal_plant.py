@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from machine import Machine, MachineError, load, shipped_path
-from multibody.dynamics import dynamics, energy
-from multibody.partition import PROJECTED_STEPS, SWITCHES
-from multibody.rows import constraint_rows
-from plant.layout import BRAKE, EFFORTS, PARTITION, ZERO
-from plant.offline import simulate
-from plant.simulator import Simulator
-from protocol.codes import Mode, Pace
+from linkwork.machine import Machine, MachineError, load, shipped_path
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.formulations.partition import PROJECTED_STEPS, SWITCHES
+from linkwork.multibody.tree.dynamics import dynamics, energy
+from linkwork.plant.offline.run import simulate
+from linkwork.plant.plant_layout import BRAKE, EFFORTS, PARTITION, ZERO
+from linkwork.plant.simulator import Simulator
+from linkwork.protocol.codes import Mode, Pace
 
 CLOSED = ("slider_crank", "four_bar", "five_bar", "platform_3rrs", "delta")
 

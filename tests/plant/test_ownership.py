@@ -7,8 +7,8 @@ from typing import Any
 import msgpack
 import pytest
 
-from protocol.codes import Mode, Pace, RefuseCode
-from protocol.handshake import Refuse, Welcome
+from linkwork.protocol.codes import Mode, Pace, RefuseCode
+from linkwork.protocol.handshake import Refuse, Welcome
 
 PATIENT = ("plant:\n", "plant:\n  peer_timeout_s: 60\n")
 

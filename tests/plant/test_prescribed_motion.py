@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import machine
-from multibody import functions
-from multibody.acceleration import accelerate
-from multibody.reactions import joint_reactions
-from plant.offline import Motion, simulate
+from linkwork import machine
+from linkwork.multibody import functions
+from linkwork.multibody.formulations.acceleration import accelerate
+from linkwork.multibody.formulations.reactions import joint_reactions
+from linkwork.plant.offline.run import Motion, simulate
 
 SCARA = machine.shipped_path("scara").read_text(encoding="utf-8")
 HELIX = """

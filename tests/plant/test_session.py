@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plant.session import Greeting, Hearing, Seat, Terms, first_difference
-from protocol.codes import PROTOCOL_VERSION, Pace, RefuseCode
-from protocol.handshake import Hello, Refuse
+from linkwork.plant.session import Greeting, Hearing, PlantOwnership, SessionTerms, first_difference
+from linkwork.protocol.codes import PROTOCOL_VERSION, Pace, RefuseCode
+from linkwork.protocol.handshake import Hello, Refuse
 
 LAYOUT = {"joints": [{"name": "a", "unit": "rad"}], "period_s": 0.001}
 
@@ -21,8 +21,10 @@ def hello(session: int = 1, **changes: object) -> Hello:
     return Hello(**{**fields, **changes})  # type: ignore[arg-type]
 
 
-def seat(owner: int | None = None, *, alive: bool = True, paces: tuple[Pace, ...] = tuple(Pace)) -> Seat:
-    made = Seat(Terms("same", LAYOUT, 0.001, paces))
+def seat(
+    owner: int | None = None, *, alive: bool = True, paces: tuple[Pace, ...] = tuple(Pace)
+) -> PlantOwnership:
+    made = PlantOwnership(SessionTerms("same", LAYOUT, 0.001, paces))
     if owner is not None:
         made.enter(hello(owner), b"peer", 10).alive = alive
     return made

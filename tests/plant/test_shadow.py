@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from machine import Machine, load, shipped_path
-from plant.shadow.comparison import Comparison
-from plant.simulator import Simulator
-from protocol.codes import Mode
-from protocol.shadowing import LOAD, Words
+from linkwork.machine import Machine, load, shipped_path
+from linkwork.plant.simulator import Simulator
+from linkwork.plant.twin.twin_comparison import TwinComparison
+from linkwork.protocol.codes import Mode
+from linkwork.protocol.shadowing import LOAD, Words
 from tests.plant.shadowed import Pushed, compared, moved, rows_of
 
 DT, MASS = 1e-3, 2.0
@@ -96,7 +96,7 @@ def test_a_load_that_is_told_of_belongs_to_the_model() -> None:
     rows = rows_of(machine, moved(load("scara"), {"lift": 0.03}, Simulator(heavy), more_s=0.0))
     unknown = compared(machine, rows)["effort"][-1, 3]
     assert unknown == pytest.approx(-kg * 9.81, rel=0.01)
-    shadow = Comparison(machine)
+    shadow = TwinComparison(machine)
     carried = np.zeros(1, LOAD)
     carried["from_tick"], carried["point"], carried["load"][0, 0] = rows["tick"][0], point, kg
     shadow.carry(carried[0])

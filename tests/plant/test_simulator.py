@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from machine import Machine, load
-from multibody.functions import kinetic_energy, potential_energy
-from plant.layout import BRAKE, EFFORTS, ZERO
-from plant.simulator import SimulationDiverged, Simulator
+from linkwork.machine import Machine, load
+from linkwork.multibody.functions import kinetic_energy, potential_energy
+from linkwork.plant.plant_layout import BRAKE, EFFORTS, ZERO
+from linkwork.plant.simulator import SimulationDiverged, Simulator
 
 G = 9.81
 DT = 0.001

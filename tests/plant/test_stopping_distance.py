@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from machine import load
-from multibody.functions import inverse_dynamics, point_position
-from plant.layout import EFFORTS
-from plant.simulator import Simulator
+from linkwork.machine import load
+from linkwork.multibody.functions import inverse_dynamics, point_position
+from linkwork.plant.plant_layout import EFFORTS
+from linkwork.plant.simulator import Simulator
 
 PAGE = Path(__file__).parents[2] / "docs" / "plant.md"
 SCARA = load("scara")

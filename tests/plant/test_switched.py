@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from machine import Machine, load
-from multibody.functions import mass_matrix
-from plant.layout import ZERO
-from plant.simulator import Simulator
-from protocol.codes import Mode, Pace
+from linkwork.machine import Machine, load
+from linkwork.multibody.functions import mass_matrix
+from linkwork.plant.plant_layout import ZERO
+from linkwork.plant.simulator import Simulator
+from linkwork.protocol.codes import Mode, Pace
 
 CARTS = """
 name: carts

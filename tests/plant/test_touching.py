@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from machine import Machine, load
-from plant.layout import BRAKE, DAMP, EFFORTS
-from plant.offline import simulate
-from plant.simulator import Simulator
+from linkwork.machine import Machine, load
+from linkwork.plant.offline.run import simulate
+from linkwork.plant.plant_layout import BRAKE, DAMP, EFFORTS
+from linkwork.plant.simulator import Simulator
 
 SLED = """
 name: sled
@@ -167,7 +167,7 @@ def test_a_leg_bears_what_the_ground_gives(sled: Machine) -> None:
 
 
 def test_simulate_and_model_tell_of_them(sled: Machine) -> None:
-    from station.model_report import report
+    from linkwork.convert.model_report import report
 
     found = report(sled)
     assert found["stops"][0]["freedom"] == "slide"

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import typer
 
-from machine import MachineError, load
-from plant.__main__ import plant
-from plant.drivers.driver import Command, DriverFailed, Reading, Setup
-from plant.drivers.finding import make_driver
-from plant.drivers.udp import Udp
-from plant.hardware import Hardware
-from protocol.codes import DeviceFault, DeviceStatus, Mode, Pace
+from linkwork.machine import MachineError, load
+from linkwork.plant.__main__ import plant
+from linkwork.plant.drivers.driver import Command, DriverFailed, Reading, Setup
+from linkwork.plant.drivers.finding import make_driver
+from linkwork.plant.drivers.udp import Udp
+from linkwork.plant.hardware import Hardware
+from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, Pace
 from tests.plant.udp_device import CONFIG, SOURCE, running
 
 BRAKED = DeviceStatus.ENABLED | DeviceStatus.BRAKE | DeviceStatus.HOMED

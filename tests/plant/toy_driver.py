@@ -1,7 +1,7 @@
 """A driver whose device is a few lines of Python: a carriage on a slide that obeys at once."""
 
-from plant.drivers.driver import Command, Description, OptionError, Reading, Setup
-from protocol.codes import DeviceStatus, Mode, Pace
+from linkwork.plant.drivers.driver import Command, Description, OptionError, Reading, Setup
+from linkwork.protocol.codes import DeviceStatus, Mode, Pace
 
 
 class Toy:

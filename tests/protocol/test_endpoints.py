@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from protocol import endpoints
-from protocol.endpoints import Seat, check_path, claim, running, runtime_dir
-from protocol.errors import EndpointError, Taken
+from linkwork.protocol import endpoints
+from linkwork.protocol.endpoints import MachineEndpoints, check_path, claim, running, runtime_dir
+from linkwork.protocol.errors import EndpointError, Taken
 
 HOLD = """
 import sys
 from pathlib import Path
-from protocol.endpoints import claim
+from linkwork.protocol.endpoints import claim
 held = claim(Path(sys.argv[1]), "plant", "simulating scara")
 print("held", flush=True)
 sys.stdin.read()
@@ -29,7 +29,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def holder(folder):
-    seat = Seat.named("arm")
+    seat = MachineEndpoints.named("arm")
     process = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(seat.folder)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(endpoints.__file__).parents[1],
@@ -74,7 +74,7 @@ def test_a_link_or_file_in_the_folder_s_place_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_seat_names_its_sockets(folder):
-    seat = Seat.named("arm")
+    seat = MachineEndpoints.named("arm")
     assert seat.folder == folder / "arm"
     assert seat.plant == f"ipc://{folder}/arm/plant.ipc"
     assert len({seat.plant, seat.requests, seat.telemetry, str(seat.orders_path), str(seat.shared_path)}) == 5
@@ -83,7 +83,7 @@ def test_a_seat_names_its_sockets(folder):
 @pytest.mark.parametrize("name", ["", "..", ".hidden", "a/b", "a b", "x" * 65, "ä"])
 def test_a_seat_s_name_is_a_plain_word(folder, name):
     with pytest.raises(EndpointError, match="cannot name"):
-        Seat.named(name)
+        MachineEndpoints.named(name)
 
 
 def test_a_path_too_long_for_a_socket_is_refused_with_the_remedy(tmp_path, monkeypatch):
@@ -92,16 +92,19 @@ def test_a_path_too_long_for_a_socket_is_refused_with_the_remedy(tmp_path, monke
         check_path(Path("/" + "x" * 107))
     monkeypatch.setenv("LINKWORK_RUNTIME_DIR", str(tmp_path / ("d" * 90)))
     with pytest.raises(EndpointError, match="107"):
-        Seat.named("arm")
+        MachineEndpoints.named("arm")
 
 
 def test_a_role_is_held_by_one_process_and_the_other_is_named(holder, folder):
     with pytest.raises(Taken, match="simulating scara") as caught:
-        claim(Seat.named("arm").folder, "plant")
+        claim(MachineEndpoints.named("arm").folder, "plant")
     assert caught.value.pid == holder.pid
     assert "held = claim" in caught.value.command or "python" in caught.value.command
     assert str(holder.pid) in str(caught.value)
-    with claim(Seat.named("arm").folder, "gateway"), claim(Seat.named("leg").folder, "plant"):
+    with (
+        claim(MachineEndpoints.named("arm").folder, "gateway"),
+        claim(MachineEndpoints.named("leg").folder, "plant"),
+    ):
         assert [found.name for found in running("plant")] == ["arm", "leg"]
     assert [(found.name, found.pid, found.text) for found in running("plant")] == [
         ("arm", holder.pid, "simulating scara")
@@ -112,7 +115,7 @@ def test_a_dead_holder_s_lock_is_free_again(holder, folder):
     holder.kill()
     holder.wait()
     assert running("plant") == []
-    with claim(Seat.named("arm").folder, "plant", "me") as mine:
+    with claim(MachineEndpoints.named("arm").folder, "plant", "me") as mine:
         assert [found.pid for found in running("plant")] == [os.getpid()]
         mine.describe("something shorter")
         assert running("plant")[0].text == "something shorter"
@@ -120,7 +123,7 @@ def test_a_dead_holder_s_lock_is_free_again(holder, folder):
 
 
 def test_a_lock_can_be_released_twice_and_taken_again(folder):
-    seat = Seat.named("arm")
+    seat = MachineEndpoints.named("arm")
     held = claim(seat.folder, "plant")
     with pytest.raises(Taken):
         claim(seat.folder, "plant")
@@ -130,7 +133,7 @@ def test_a_lock_can_be_released_twice_and_taken_again(folder):
 
 
 def test_a_child_process_does_not_inherit_a_lock(folder):
-    seat = Seat.named("arm")
+    seat = MachineEndpoints.named("arm")
     held = claim(seat.folder, "plant")
     child = subprocess.Popen(["sleep", "30"], close_fds=False)
     try:

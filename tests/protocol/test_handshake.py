@@ -5,9 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.codes import Pace, RefuseCode
-from protocol.errors import ProtocolError
-from protocol.handshake import Bye, Hello, Refuse, Welcome, new_session, peer_version, read_handshake
+from linkwork.protocol.codes import Pace, RefuseCode
+from linkwork.protocol.errors import ProtocolError
+from linkwork.protocol.handshake import (
+    Bye,
+    Hello,
+    Refuse,
+    Welcome,
+    new_session,
+    peer_version,
+    read_handshake,
+)
 
 MESSAGES = [
     Hello(session=7, owner="a@b", interface="ff", model="00", pace=Pace.LOCKSTEP,

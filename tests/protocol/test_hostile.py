@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.gateway.envelope import read_envelope
-from controller.trajectories.frames import BadFrame, read_body
-from plant.session import Greeting, Seat, Terms
-from protocol.codes import NAME_LENGTH, Pace, RefuseCode
-from protocol.decoding import (
+from linkwork.controller.gateway.requests.envelope import read_envelope
+from linkwork.controller.planning.pipe_frames import BadFrame, read_body
+from linkwork.plant.session import Greeting, PlantOwnership, SessionTerms
+from linkwork.protocol.codes import NAME_LENGTH, Pace, RefuseCode
+from linkwork.protocol.decoding import (
     LATEST_S,
     MOST_DEPTH,
     MOST_NUMBER,
@@ -26,13 +26,13 @@ from protocol.decoding import (
     excerpt,
     too_deep,
 )
-from protocol.errors import ProtocolError, RequestError
-from protocol.handshake import Bye, Hello, Refuse, peer_version, read_handshake
-from protocol.injection import inject_id, read_inject, read_lost
-from protocol.injection import read_answer as read_injected
-from protocol.link import CommandCodec, StateCodec, kind_of
-from protocol.requests import peek, read_answer, read_params
-from protocol.telemetry import read_telemetry
+from linkwork.protocol.errors import ProtocolError, RequestError
+from linkwork.protocol.handshake import Bye, Hello, Refuse, peer_version, read_handshake
+from linkwork.protocol.injection import inject_id, read_inject, read_lost
+from linkwork.protocol.injection import read_answer as read_injected
+from linkwork.protocol.link import CommandCodec, StateCodec, kind_of
+from linkwork.protocol.requests import peek, read_answer, read_params
+from linkwork.protocol.telemetry import read_telemetry
 from tests.hostile import changed, nested, nested_maps, shapes, with_value
 
 STATES, LAX, COMMANDS = StateCodec(2, 2, 3), StateCodec(2, 2, unfit=True), CommandCodec(2)
@@ -196,7 +196,9 @@ def hello(**fields: object) -> Hello:
     ],
 )
 def test_a_refusal_of_any_hello_fits_into_its_own_limits(layout: dict[str, Any]) -> None:
-    seat = Seat(Terms("b" * 64, {"joints": [{"name": "a", "unit": "rad"}]}, 0.001, tuple(Pace)))
+    seat = PlantOwnership(
+        SessionTerms("b" * 64, {"joints": [{"name": "a", "unit": "rad"}]}, 0.001, tuple(Pace))
+    )
     greeting = hello(layout=layout, owner="o" * NAME_LENGTH)
     refusal = seat.judge_hello(Hello.model_validate(decode(greeting.pack())))
     assert not isinstance(refusal, Greeting)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.decoding import LATEST_S, MOST_NUMBER
-from protocol.errors import ProtocolError
-from protocol.link import CommandCodec, StateCodec, kind_of, read_map
+from linkwork.protocol.decoding import LATEST_S, MOST_NUMBER
+from linkwork.protocol.errors import ProtocolError
+from linkwork.protocol.link import CommandCodec, StateCodec, kind_of, read_map
 
 finite = st.floats(-MOST_NUMBER, MOST_NUMBER)
 times = st.floats(-LATEST_S, LATEST_S)

@@ -10,14 +10,29 @@ from typing import is_typeddict
 
 import pytest
 
-import protocol
-from protocol import results
-from protocol.codes import DeviceFault, DeviceStatus, Mode, RefuseCode, RequestCode, ResultCode
-from protocol.errors import RequestError
-from protocol.handshake import Bye, Hello, Refuse, Welcome
-from protocol.injection import FaultProblem, FaultReport, Inject, Injected, InjectRefusal, InjectRefused, Lost
-from protocol.requests import REQUESTS, pack_error, pack_notification, pack_response, peek, read_params
-from protocol.sockets import RequestServer
+from linkwork import protocol
+from linkwork.protocol import results
+from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, RefuseCode, RequestCode, ResultCode
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.handshake import Bye, Hello, Refuse, Welcome
+from linkwork.protocol.injection import (
+    FaultProblem,
+    FaultReport,
+    Inject,
+    Injected,
+    InjectRefusal,
+    InjectRefused,
+    LostMessage,
+)
+from linkwork.protocol.requests import (
+    REQUESTS,
+    pack_error,
+    pack_notification,
+    pack_response,
+    peek,
+    read_params,
+)
+from linkwork.protocol.sockets import RequestServer
 
 ROOM = Path(protocol.__file__).parent
 PAGE = (ROOM / "README.md").read_text()
@@ -67,11 +82,11 @@ def test_every_field_of_the_rare_messages_is_on_the_page(model):
         assert f"`{field}`" in text, field
 
 
-@pytest.mark.parametrize("model", [Inject, Injected, FaultReport, InjectRefused, FaultProblem, Lost])
+@pytest.mark.parametrize("model", [Inject, Injected, FaultReport, InjectRefused, FaultProblem, LostMessage])
 def test_every_field_of_injected_faults_is_on_the_page(model):
     title = (
         "`lost`: in lockstep, either → the other"
-        if model is Lost
+        if model is LostMessage
         else "`inject`: anybody → plant, and its answers"
     )
     text = section(title)

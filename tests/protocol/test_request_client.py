@@ -6,11 +6,18 @@ from contextlib import contextmanager
 import msgpack
 import pytest
 
-from protocol.codes import REQUEST_BYTES, RequestCode
-from protocol.errors import NobodyThere, RequestError
-from protocol.request_client import RequestClient
-from protocol.requests import Notification, pack_error, pack_notification, pack_response, peek, read_params
-from protocol.sockets import RequestServer
+from linkwork.protocol.codes import REQUEST_BYTES, RequestCode
+from linkwork.protocol.errors import NobodyThere, RequestError
+from linkwork.protocol.request_client import RequestClient
+from linkwork.protocol.requests import (
+    Notification,
+    pack_error,
+    pack_notification,
+    pack_response,
+    peek,
+    read_params,
+)
+from linkwork.protocol.sockets import RequestServer
 
 
 @contextmanager

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.codes import REQUEST_BYTES, RequestCode, ResultCode
-from protocol.errors import ProtocolError, RequestError, code_name
-from protocol.requests import (
+from linkwork.protocol.codes import REQUEST_BYTES, RequestCode, ResultCode
+from linkwork.protocol.errors import ProtocolError, RequestError, code_name
+from linkwork.protocol.requests import (
     REQUESTS,
     Notification,
     UnreadableRequest,

@@ -6,9 +6,9 @@ import pytest
 import zmq
 import zmq.auth
 
-from protocol.errors import EndpointError
-from protocol.keys import ClientKeys, client_keys, read_public, server_keys
-from protocol.sockets import (
+from linkwork.protocol.errors import EndpointError
+from linkwork.protocol.keys import ClientKeys, client_keys, read_public, server_keys
+from linkwork.protocol.sockets import (
     DeviceClient,
     DeviceServer,
     Publisher,

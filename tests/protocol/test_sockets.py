@@ -13,16 +13,23 @@ import msgpack
 import pytest
 import zmq
 
-import protocol
-from protocol.errors import EndpointError, Taken
-from protocol.sockets import DeviceClient, DeviceServer, Poller, Publisher, RequestServer, Subscriber
-from protocol.telemetry import TELEMETRY_TOPIC, pack_telemetry, read_telemetry
+from linkwork import protocol
+from linkwork.protocol.errors import EndpointError, Taken
+from linkwork.protocol.sockets import (
+    DeviceClient,
+    DeviceServer,
+    Poller,
+    Publisher,
+    RequestServer,
+    Subscriber,
+)
+from linkwork.protocol.telemetry import TELEMETRY_TOPIC, pack_telemetry, read_telemetry
 
 WAIT_MS = 20_000
 
 BIND = """
 import sys
-from protocol.sockets import DeviceServer
+from linkwork.protocol.sockets import DeviceServer
 server = DeviceServer(sys.argv[1])
 print("bound", flush=True)
 while True:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from protocol.codes import TRAJECTORY_POINTS, RequestCode, ResultCode
-from protocol.errors import RequestError
-from protocol.trajectory import Circle, Helix, Line, read_trajectory
+from linkwork.protocol.codes import TRAJECTORY_POINTS, RequestCode, ResultCode
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.trajectory import Circle, Helix, LineCurve, read_trajectory
 
 nan = float("nan")
 HELIX = {
@@ -40,7 +40,8 @@ def test_tolerances_goal_time_and_unknown_fields():
 
 
 @pytest.mark.parametrize(
-    ("name", "shape", "kind"), [("line", LINE, Line), ("circle", CIRCLE, Circle), ("helix", HELIX, Helix)]
+    ("name", "shape", "kind"),
+    [("line", LINE, LineCurve), ("circle", CIRCLE, Circle), ("helix", HELIX, Helix)],
 )
 def test_the_named_curves(name, shape, kind):
     found = read_trajectory({"coordinates": ["x", "y", "z"], "curve": {name: shape}, "entry": {"ramp_s": 1}})

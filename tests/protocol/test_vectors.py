@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-import protocol
-from protocol.errors import ProtocolError, RequestError
-from protocol.handshake import read_handshake
-from protocol.injection import Lost, read_inject, read_lost
-from protocol.injection import read_answer as read_injected
-from protocol.link import CommandCodec, StateCodec
-from protocol.requests import Notification, Response, peek, read_answer, read_params
-from protocol.telemetry import read_telemetry
+from linkwork import protocol
+from linkwork.protocol.errors import ProtocolError, RequestError
+from linkwork.protocol.handshake import read_handshake
+from linkwork.protocol.injection import LostMessage, read_inject, read_lost
+from linkwork.protocol.injection import read_answer as read_injected
+from linkwork.protocol.link import CommandCodec, StateCodec
+from linkwork.protocol.requests import Notification, Response, peek, read_answer, read_params
+from linkwork.protocol.telemetry import read_telemetry
 
 FOLDER = Path(protocol.__file__).parent / "vectors"
 ROWS = json.loads((FOLDER / "vectors.json").read_text())
@@ -141,7 +141,7 @@ def test_our_writers_give_the_same_bytes():
     ):
         data = (FOLDER / f"{name}.bin").read_bytes()
         assert reader(data).pack() == data
-    assert Lost(session=1234567890123456, seq=1000).pack() == (FOLDER / "lost.bin").read_bytes()
+    assert LostMessage(session=1234567890123456, seq=1000).pack() == (FOLDER / "lost.bin").read_bytes()
 
 
 def test_the_telemetry_vector_has_its_time():

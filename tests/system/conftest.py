@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from station.rig import Rig
+from linkwork.launch.daemons import Rig
 from tests.system.running import patient_machine
 
 
@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def warm_kernels() -> None:
     """Compiled once before anything waits for a daemon."""
-    subprocess.run([sys.executable, "-m", "station", "warm"], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "linkwork", "warm"], check=True, capture_output=True)
 
 
 @pytest.fixture(scope="module")

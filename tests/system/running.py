@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from machine import shipped_path
+from linkwork.machine import shipped_path
 
 _WIDE = "  loss_limit: 1000\n  loss_ratio_per_s: 1.0\n  lease_s: 3.0\n"
 COMMAND_TIMEOUT_PERIODS = 400
@@ -28,7 +28,7 @@ def patient_machine(folder: Path) -> Path:
 
 
 def command_line(*words: str) -> list[str]:
-    return [sys.executable, "-m", "station", *words]
+    return [sys.executable, "-m", "linkwork", *words]
 
 
 def environment(runtime: Path) -> dict[str, str]:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from station import Robot
-from station.rig import Rig
+from linkwork import Robot
+from linkwork.launch.daemons import Rig
 from tests.system.running import (
     answer,
     command_line,

@@ -12,11 +12,11 @@ import msgpack
 import pytest
 import zmq
 
-from protocol.codes import RequestCode, ResultCode
-from station import GoalFailed, RequestError, Robot
-from station.demos.scara import helix, helix_start
-from station.rig import Rig
-from station.trajectory_file import read_trajectory_file
+from linkwork import GoalFailed, RequestError, Robot
+from linkwork.demos.scara import helix, helix_start
+from linkwork.launch.daemons import Rig
+from linkwork.protocol.codes import RequestCode, ResultCode
+from linkwork.trajectories.trajectory_file import read_trajectory_file
 from tests.system.running import environment
 from tests.waiting import wait_for
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from protocol.codes import ResultCode
-from protocol.errors import RequestError
-from station import Robot
-from station.log_file import read_ticks
-from station.rig import Rig
+from linkwork import Robot
+from linkwork.launch.daemons import Rig
+from linkwork.protocol.codes import ResultCode
+from linkwork.protocol.errors import RequestError
+from linkwork.recordings.log_file import read_ticks
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_a_demo_runs_from_one_command(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "station",
+        "linkwork",
         "demo",
         "five_bar",
         "--lockstep",

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from protocol.codes import ResultCode
-from station import GoalFailed, NobodyThere, RequestError, Robot
-from station.demos.scara import helix, helix_start
-from station.rig import Rig
+from linkwork import GoalFailed, NobodyThere, RequestError, Robot
+from linkwork.demos.scara import helix, helix_start
+from linkwork.launch.daemons import Rig
+from linkwork.protocol.codes import ResultCode
 from tests.system.running import COMMAND_TIMEOUT_PERIODS, patient_machine
 from tests.waiting import wait_for
 

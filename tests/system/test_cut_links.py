@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from machine import shipped_path
-from protocol.errors import RequestError
-from protocol.request_client import RequestClient
-from station.rig import Rig
+from linkwork.launch.daemons import Rig
+from linkwork.machine import shipped_path
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.request_client import RequestClient
 from tests.waiting import wait_for
 
 MOST_S = 60.0

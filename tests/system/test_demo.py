@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from station.demos.scara import RAMP_S, RATE_RAD_S
-from station.log_file import read_ticks
+from linkwork.demos.scara import RAMP_S, RATE_RAD_S
+from linkwork.recordings.log_file import read_ticks
 from tests.waiting import wait_for
 
 KEYS = {
@@ -31,7 +31,7 @@ def start(out: Path, *words: str) -> "subprocess.Popen[str]":
     command = [
         sys.executable,
         "-m",
-        "station",
+        "linkwork",
         "demo",
         "scara",
         "--lockstep",
@@ -141,7 +141,7 @@ def test_nothing_is_left_behind(runs: dict[str, dict[str, Any]], folder: Path) -
 def test_an_interrupt_stops_the_machine_and_leaves_nothing_behind(number: signal.Signals) -> None:
     with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
         folder = Path(made)
-        demo = start(folder / "out", "--seconds", "9")
+        demo = start(folder / "out", "--seconds", "20")
 
         def moves() -> bool:
             assert demo.poll() is None, demo.communicate()
@@ -169,6 +169,6 @@ def test_a_killed_demo_takes_its_daemons_with_it() -> None:
 
 def test_a_goal_the_machine_cannot_do_is_refused_with_the_reason() -> None:
     with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
-        status, summary = finish(start(Path(made) / "out", "--seconds", "15"))
+        status, summary = finish(start(Path(made) / "out", "--seconds", "30"))
         assert (status, summary["result"]) == (1, "INFEASIBLE")
         assert "lift" in summary["text"]

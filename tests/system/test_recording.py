@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from station import Robot
-from station.recording import read_recording
-from station.rig import Rig
+from linkwork import Robot
+from linkwork.launch.daemons import Rig
+from linkwork.recordings.recording import read_recording
 from tests.system.running import answer, command_line, environment
 from tests.waiting import wait_for
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from station import GoalFailed, Robot
-from station.rig import Rig
+from linkwork import GoalFailed, Robot
+from linkwork.launch.daemons import Rig
 from tests.plant.udp_device import CONFIG, running
 
 

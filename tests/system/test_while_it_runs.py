@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from machine.catalogue import shipped_path
-from protocol.codes import ResultCode
-from station import GoalFailed, RequestError, Robot
-from station.rig import Rig
-from station.teach import Lesson, finished, write_lesson
-from station.trajectory_file import read_trajectory_file
+from linkwork import GoalFailed, RequestError, Robot
+from linkwork.launch.daemons import Rig
+from linkwork.machine.catalogue import shipped_path
+from linkwork.protocol.codes import ResultCode
+from linkwork.trajectories.teach import Lesson, finished, write_lesson
+from linkwork.trajectories.trajectory_file import read_trajectory_file
 from tests.system.running import answer
 from tests.waiting import wait_for
 

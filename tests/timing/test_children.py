@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from timing.children import Child, Lifeline, Process, lifeline_pipe
+from linkwork.timing.children import Child, Lifeline, Process, lifeline_pipe
 
 PATIENCE_S = 30.0
 
 WAIT_FOR_PARENT = """
 import os, sys
-from timing.children import Lifeline, ignore_interrupts
+from linkwork.timing.children import Lifeline, ignore_interrupts
 ignore_interrupts()
 lifeline = Lifeline.from_stdin()
 assert os.read(0, 1) == b""
@@ -28,7 +28,7 @@ sys.exit(7 if lifeline.ended() else 1)
 DEAF = "import time; print('ready', flush=True); time.sleep(60)"
 PARENT = f"""
 import subprocess, sys, time
-from timing.children import Child
+from linkwork.timing.children import Child
 child = Child.start([sys.executable, "-c", {WAIT_FOR_PARENT!r}], stdout=subprocess.PIPE)
 child.stdout.readline()
 print(child.pid, flush=True)
@@ -36,7 +36,7 @@ time.sleep(60)
 """
 ADOPTED = """
 import os, socket, sys
-from timing.children import Lifeline
+from linkwork.timing.children import Lifeline
 lifeline = Lifeline.from_stdin()
 inbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 inbox.bind(sys.argv[1])

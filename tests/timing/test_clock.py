@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timing.clock import MonotonicClock, Ticker, now_ns
+from linkwork.timing.clock import MonotonicClock, Ticker, now_ns
 
 PERIOD = 1_000_000
 

@@ -11,7 +11,7 @@ import pytest
 BEGIN = """
 import gc, json, os, resource, sys, threading
 from pathlib import Path
-from timing.realtime import RealTimeRefused, set_up, single_threaded_blas
+from linkwork.timing.realtime import RealTimeRefused, set_up, single_threaded_blas
 early = single_threaded_blas()
 """
 SHOW = """

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from timing.memory import give_back, resident_bytes
-from timing.scheduling import share_processors
+from linkwork.timing.memory import give_back, resident_bytes
+from linkwork.timing.scheduling import share_processors
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from timing.signals import Interrupts
+from linkwork.timing.signals import Interrupts
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timing.statistics import Histogram
+from linkwork.timing.statistics import Histogram
 
 durations = st.lists(
     st.integers(0, 10**13).flatmap(lambda top: st.integers(0, top)), min_size=1, max_size=200

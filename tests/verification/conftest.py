@@ -3,12 +3,12 @@
 import pytest
 
 # each import declares the kernels of its file
-import multibody.acceleration
-import multibody.assembly
-import multibody.constrained_steps
-import multibody.integrate
-import multibody.taylor.stepper  # noqa: F401
-from multibody.compiling import warm
+import linkwork.multibody.formulations.acceleration
+import linkwork.multibody.formulations.assembly
+import linkwork.multibody.steps.constrained_steps
+import linkwork.multibody.steps.integrate
+import linkwork.multibody.taylor.stepper  # noqa: F401
+from linkwork.multibody.kernels.compiling import warm
 
 
 @pytest.fixture(scope="session", autouse=True)

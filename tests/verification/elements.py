@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from multibody import Joint, Mechanism
+from linkwork.multibody import Joint, Mechanism
 
 Array = npt.NDArray[np.float64]
 

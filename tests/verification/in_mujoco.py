@@ -3,7 +3,7 @@
 import mujoco
 import numpy as np
 
-from multibody import Mechanism
+from linkwork.multibody import Mechanism
 from tests.verification.elements import Array, NotExpressible, elements_of, first_freedoms, scalars
 
 _KINDS = {

@@ -7,10 +7,16 @@ the same motions. The row of a slider along a line is a body on a slide, which t
 import numpy as np
 import pinocchio as pin
 
-from multibody import Joint, Mechanism
-from multibody.constraints import Closure, CoordinateConstraint, PointClosure, RevoluteClosure, WeldClosure
-from multibody.constraints.constraint import Frame
-from multibody.kinematics import kinematics
+from linkwork.multibody import Joint, Mechanism
+from linkwork.multibody.constraints import (
+    Closure,
+    CoordinateConstraint,
+    PointClosure,
+    RevoluteClosure,
+    WeldClosure,
+)
+from linkwork.multibody.constraints.constraint import Frame
+from linkwork.multibody.tree.kinematics import kinematics
 from tests.verification.elements import Array, Element, NotExpressible, elements_of, first_freedoms, scalars
 
 _MAKERS = {

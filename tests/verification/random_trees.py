@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from multibody import functions
+from linkwork.multibody import functions
 from tests.multibody.machines import random_state, random_tree, relative_error
 from tests.verification.in_mujoco import InMujoco
 from tests.verification.in_pinocchio import InPinocchio

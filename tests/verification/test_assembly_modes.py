@@ -14,14 +14,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import machine
-from machine.assembly import admitted
-from machine.joints import rotation_of
-from machine.kept_values import keeping, values_of
-from multibody.assembly import AssemblyError, assemble
-from multibody.quaternions import normalised, to_matrix
-from plant.layout import BRAKE
-from plant.simulator import Simulator
+from linkwork import machine
+from linkwork.machine.building.initial_assembly import admitted
+from linkwork.machine.building.kept_values import keeping, values_of
+from linkwork.machine.sections.joints import rotation_of
+from linkwork.multibody.formulations.assembly import AssemblyError, assemble
+from linkwork.multibody.tree.quaternions import normalised, to_matrix
+from linkwork.plant.plant_layout import BRAKE
+from linkwork.plant.simulator import Simulator
 from tests.multibody.machines import Array
 
 FEET = np.array([[0.0, 0.0], [1.591, 0.0], [0.0, 1.0]])

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from benchmarks.formulations import in_the_air
-from machine import load, shipped
-from multibody import functions
-from multibody.acceleration import acceleration
-from plant.offline import simulate
+from linkwork.machine import load, shipped
+from linkwork.multibody import functions
+from linkwork.multibody.formulations.acceleration import acceleration
+from linkwork.plant.offline.run import simulate
 from tests.multibody.machines import relative_error
 
 pytest.importorskip("pinocchio")

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from machine import load, shipped
-from multibody.dynamics import dynamics, energy
-from plant.offline import simulate
+from linkwork.machine import load, shipped
+from linkwork.multibody.tree.dynamics import dynamics, energy
+from linkwork.plant.offline.run import simulate
 
 AT_REST = ("five_bar", "platform_huang")
 """A five-bar that lies rests by itself; this platform starts balanced, at its highest pose."""

@@ -191,7 +191,7 @@ def test_commands_of_the_page_print_its_numbers(command):
     assert f"| `{command.words}` | `{command.field}` | {command.value:g} |" in PAGE.read_text(
         encoding="utf-8"
     )
-    found = json.loads(_run("-m", "station", *shlex.split(command.words)))
+    found = json.loads(_run("-m", "linkwork", *shlex.split(command.words)))
     for key in command.field.split("/"):
         found = found[int(key) if isinstance(found, list) else key]
     assert found == pytest.approx(command.value, abs=max(command.within, 1e-12), rel=0)

@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from controller.gateway.segment import LogSource
-from controller.records import RecordLayout
-from machine import shipped_path
-from protocol.endpoints import Seat
-from protocol.errors import RequestError
-from protocol.request_client import RequestClient
-from protocol.requests import Notification
+from linkwork.controller.gateway.records.log_segment import LogSource
+from linkwork.controller.records import RecordLayout
+from linkwork.machine import shipped_path
+from linkwork.protocol.endpoints import MachineEndpoints
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.request_client import RequestClient
+from linkwork.protocol.requests import Notification
+from linkwork.timing.children import Child
 from tests.waiting import PATIENCE_S, wait_for
-from timing.children import Child
 
 LAYOUT = RecordLayout(
     ["shoulder", "Fore arm"],
@@ -86,7 +86,7 @@ class Rig:
 
     def __init__(self, folder: Path, pace: str) -> None:
         self.folder, self.pace = folder, pace
-        self.seat = Seat(folder / "scara")
+        self.seat = MachineEndpoints(folder / "scara")
         self.config = folder / "scara.yaml"
         text = shipped_path("scara").read_text()
         text = text.replace(
@@ -104,7 +104,15 @@ class Rig:
     def start(self, *arguments: str, room: str) -> tuple[Child, Any]:
         """Starts a daemon; returns it and an iterator over what it says."""
         env = {"LINKWORK_RUNTIME_DIR": str(self.folder), "XDG_STATE_HOME": str(self.folder / "state")}
-        command = [sys.executable, "-P", "-m", room, str(self.config), *arguments, "--json", "--lifeline"]
+        command = [
+            sys.executable,
+            "-m",
+            f"linkwork.{room}",
+            str(self.config),
+            *arguments,
+            "--json",
+            "--lifeline",
+        ]
         child = Child.start([*command, "--realtime", "ignore"], env=env, stdout=subprocess.PIPE)
         self.children.append(child)
         assert child.stdout is not None

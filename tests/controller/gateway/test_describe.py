@@ -1,8 +1,8 @@
 """What clients are told of a machine with joints of several freedoms, which are no coordinates."""
 
-from controller.gateway.describe import describe
-from machine import load
-from protocol.codes import Pace
+from linkwork.controller.gateway.requests.describe import describe
+from linkwork.machine import load
+from linkwork.protocol.codes import Pace
 
 
 def test_task_coordinates_are_told_apart_from_joints() -> None:

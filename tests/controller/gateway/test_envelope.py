@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.gateway.envelope import Envelope, read_envelope
-from protocol.codes import RequestCode
-from protocol.errors import RequestError
+from linkwork.controller.gateway.requests.envelope import Envelope, read_envelope
+from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.errors import RequestError
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text() | st.binary(),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from controller.gateway.lease import Lease, LeaseHeld
+from linkwork.controller.gateway.requests.lease import Lease, LeaseHeld
 
 NAMES = st.sampled_from(["ann@desk", "bob@bench", "cam@lab"])
 LEASE_S = 2.0

@@ -20,9 +20,9 @@ from mcap.stream_reader import StreamReader
 from mcap_ros2.decoder import DecoderFactory
 from numpy.typing import NDArray
 
-from controller.gateway.log import Log
-from controller.gateway.segment import LogSource
-from controller.records import CHANNELS, RecordLayout
+from linkwork.controller.gateway.records.log import Log
+from linkwork.controller.gateway.records.log_segment import LogSource
+from linkwork.controller.records import CHANNELS, RecordLayout
 
 Records = Callable[..., NDArray[np.float64]]
 STAMP = "20260101-120000"
@@ -168,8 +168,8 @@ import sys, time
 sys.path.insert(0, {here!r})
 from pathlib import Path
 import conftest
-from controller.gateway.log import Log
-from controller.gateway.segment import LogSource
+from linkwork.controller.gateway.records.log import Log
+from linkwork.controller.gateway.records.log_segment import LogSource
 source = LogSource(conftest.LAYOUT, {wall}, "name: test\\n", {{}})
 log = Log(Path({folder!r}), "m", "20260101-120000", source, 10**9)
 for first in range(0, 100_000, 20):
@@ -202,8 +202,8 @@ import resource, signal, sys
 sys.path.insert(0, {here!r})
 from pathlib import Path
 import conftest
-from controller.gateway.log import Log
-from controller.gateway.segment import LogSource
+from linkwork.controller.gateway.records.log import Log
+from linkwork.controller.gateway.records.log_segment import LogSource
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
 log = Log(Path({folder!r}), "m", "20260101-120000", LogSource(conftest.LAYOUT, True, "", {{}}), 10**9)

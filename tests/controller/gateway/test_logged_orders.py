@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.gateway.logged_orders import GoalWords, order_event, order_of
-from controller.orders import ARGUMENTS, NOW, Order, OrderKind
+from linkwork.controller.gateway.records.logged_orders import GoalWords, order_event, order_of
+from linkwork.controller.orders import ARGUMENTS, NOW, Order, OrderKind
 from tests.controller.gateway.conftest import LAYOUT, make_records
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from protocol.codes import ResultCode
+from linkwork.protocol.codes import ResultCode
 
 Make = Callable[[str], Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from protocol.codes import PENDING_GOALS, RequestCode, ResultCode
+from linkwork.protocol.codes import PENDING_GOALS, RequestCode, ResultCode
 from tests.controller.gateway.conftest import Rig
 from tests.waiting import wait_for
 

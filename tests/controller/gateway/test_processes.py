@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from mcap.reader import make_reader
 
-from protocol.codes import RequestCode, ResultCode
-from protocol.endpoints import running
-from protocol.errors import NobodyThere, RequestError
+from linkwork.protocol.codes import RequestCode, ResultCode
+from linkwork.protocol.endpoints import running
+from linkwork.protocol.errors import NobodyThere, RequestError
+from linkwork.timing.children import Child, Process
 from tests.waiting import PATIENCE_S, wait_for
-from timing.children import Child, Process
 
 Make = Callable[[str], Any]
 SLOWLY = {"shoulder": -2.0, "elbow": 1.0}
@@ -171,7 +171,7 @@ def test_the_end_of_the_lifeline_is_the_end(rig: Make) -> None:
 def test_a_second_gateway_is_refused_with_the_first_one_s_name(rigs: Make) -> None:
     one = rigs("lockstep")
     env = {**os.environ, "LINKWORK_RUNTIME_DIR": str(one.folder)}
-    command = [sys.executable, "-P", "-m", "controller", str(one.config), "--no-log"]
+    command = [sys.executable, "-m", "linkwork.controller", str(one.config), "--no-log"]
     second = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert second.returncode == 3
     assert f"taken by process {one.gateway.pid}" in second.stderr
@@ -190,7 +190,7 @@ def test_a_second_gateway_is_refused_with_the_first_one_s_name(rigs: Make) -> No
 )
 def test_a_wrong_start_is_told_in_words(tmp_path: Path, arguments: list[str], status: int, said: str) -> None:
     env = {**os.environ, "LINKWORK_RUNTIME_DIR": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
-    command = [sys.executable, "-P", "-m", "controller", *arguments, "--no-log"]
+    command = [sys.executable, "-m", "linkwork.controller", *arguments, "--no-log"]
     result = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert result.returncode == status
     assert said in result.stderr
@@ -233,7 +233,7 @@ def test_equal_lockstep_runs_leave_equal_logs_whoever_else_looks(rig: Make) -> N
 def test_to_be_ended_while_starting_leaves_nothing() -> None:
     folder = Path(tempfile.mkdtemp(prefix="lw-"))
     env = {**os.environ, "LINKWORK_RUNTIME_DIR": str(folder)}
-    command = [sys.executable, "-P", "-m", "controller", "scara", "--no-log"]
+    command = [sys.executable, "-m", "linkwork.controller", "scara", "--no-log"]
     starting = subprocess.Popen(
         command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )

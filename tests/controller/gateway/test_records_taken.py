@@ -9,13 +9,13 @@ import pytest
 from mcap.reader import make_reader
 from numpy.typing import NDArray
 
-from controller.gateway.broadcast import MOST_AT_ONCE, Broadcast
-from controller.gateway.flight import KEPT, FlightRecorder
-from controller.gateway.segment import LogSource
-from controller.gateway.statistics import LoopStatistics
-from controller.records import RecordLayout
-from protocol.sockets import Subscriber
-from protocol.telemetry import read_telemetry
+from linkwork.controller.gateway.records.broadcast import MOST_AT_ONCE, Broadcast
+from linkwork.controller.gateway.records.flight_record import KEPT, FlightRecorder
+from linkwork.controller.gateway.records.log_segment import LogSource
+from linkwork.controller.gateway.records.loop_statistics import LoopStatistics
+from linkwork.controller.records import RecordLayout
+from linkwork.protocol.sockets import Subscriber
+from linkwork.protocol.telemetry import read_telemetry
 
 Records = Callable[..., NDArray[np.float64]]
 

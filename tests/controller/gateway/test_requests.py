@@ -9,11 +9,11 @@ import msgpack
 import numpy as np
 import pytest
 
-from protocol.codes import RequestCode, ResultCode
-from protocol.request_client import RequestClient
-from protocol.requests import REQUESTS, pack_request
-from protocol.sockets import RequestDealer, Subscriber
-from protocol.telemetry import read_telemetry
+from linkwork.protocol.codes import RequestCode, ResultCode
+from linkwork.protocol.request_client import RequestClient
+from linkwork.protocol.requests import REQUESTS, pack_request
+from linkwork.protocol.sockets import RequestDealer, Subscriber
+from linkwork.protocol.telemetry import read_telemetry
 
 Make = Callable[[str], Any]
 HOLDING = {"shoulder": 0.5, "elbow": -0.9}

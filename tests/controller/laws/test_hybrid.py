@@ -5,19 +5,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from controller.laws import LawKind, Reference, laws_of
-from controller.laws.forces import Forces, Grip
-from controller.laws.opened import force_controllability
-from controller.trajectories.planner import plan
-from controller.trajectories.start import Start
-from machine import Machine, MachineError, for_controller, load
-from machine.catalogue import shipped_path
-from machine.force_stability import contact_map, rigid_map
-from multibody import Workspace
-from multibody.constrained import projected
-from multibody.coordinates import coordinates
-from multibody.dynamics import dynamics
-from protocol.errors import RequestError
+from linkwork.controller.laws import LawKind, Reference, laws_of
+from linkwork.controller.laws.closed_chain_hybrid import force_controllability
+from linkwork.controller.laws.force_reference import ForceReference, Grip
+from linkwork.controller.planning.planner import plan
+from linkwork.controller.planning.planner_start import Start
+from linkwork.machine import Machine, MachineError, for_controller, load
+from linkwork.machine.catalogue import shipped_path
+from linkwork.machine.checks.force_stability import contact_map, rigid_map
+from linkwork.multibody import Workspace
+from linkwork.multibody.formulations.constrained_dynamics import projected
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.dynamics import dynamics
+from linkwork.protocol.errors import RequestError
 
 WANTED_N = 20.0
 
@@ -49,7 +49,7 @@ def state(machine: Machine, rng: np.random.Generator) -> Workspace:
 def reference(machine: Machine, work: Workspace, rng: np.random.Generator) -> Reference:
     """Of s, t and angle, with the table pressed."""
     index = np.array([machine.mechanism.coordinate_index(name) for name in ("s", "t", "angle")])
-    forces = Forces.sized(1)
+    forces = ForceReference.sized(1)
     forces.grip[0], forces.wanted[0], forces.push[0] = Grip.PRESS, WANTED_N, WANTED_N
     theta = work.theta[index] + 0.01 * rng.normal(size=3)
     return Reference(index, theta, rng.normal(size=3), rng.normal(size=3), forces)
@@ -113,14 +113,14 @@ def test_the_force_on_a_guide_is_chosen_beside_the_motion(tmp_path: Path) -> Non
     law = laws_of(machine)[LawKind.HYBRID]
     rng = np.random.default_rng(3)
     work = machine.workspace()
-    from controller.laws.closed import evaluate_closed
+    from linkwork.controller.laws.closed_chain import evaluate_closed
 
     for _ in range(20):
         crank = rng.uniform(0.2, 1.2)
         work.q[:] = crank, -2.0 * crank
         work.v[:] = rng.normal() * np.array([1.0, -2.0])
         evaluate_closed(*work.arguments)
-        forces = Forces.sized(1)
+        forces = ForceReference.sized(1)
         forces.grip[0], forces.wanted[0], forces.push[0] = Grip.PRESS, WANTED_N, WANTED_N
         given = Reference(np.array([0]), work.q[:1] + 0.01, np.array([0.3]), np.array([2.0]), forces)
         force = np.zeros(2)

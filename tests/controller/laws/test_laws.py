@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from controller.laws import Law, LawKind, Reference, law_of
-from controller.laws.make import LawRefused
-from machine import Machine, load
-from multibody import Workspace
-from multibody.coordinates import coordinates
-from multibody.dynamics import dynamics
-from multibody.functions import forward_dynamics
+from linkwork.controller.laws import Law, LawKind, Reference, law_of
+from linkwork.controller.laws.law_table import LawRefused
+from linkwork.machine import Machine, load
+from linkwork.multibody import Workspace
+from linkwork.multibody.functions import forward_dynamics
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.dynamics import dynamics
 
 JOINTS, TOOL = np.arange(4), np.arange(4, 8)
 

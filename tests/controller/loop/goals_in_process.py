@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from controller.loop.goals import Follow
-from controller.orders import NOW, Order, OrderKind
-from controller.trajectories.planner import Plan, plan
-from controller.trajectories.running import Running
-from controller.trajectories.start import Start
-from machine.loads import loaded
+from linkwork.controller.motion.reference import Follow
+from linkwork.controller.orders import NOW, Order, OrderKind
+from linkwork.controller.planning.goal_in_motion import GoalInMotion
+from linkwork.controller.planning.planner import Plan, plan
+from linkwork.controller.planning.planner_start import Start
+from linkwork.machine.payloads import loaded
 from tests.controller.loop.in_process import InProcess, Sample
 
 
@@ -26,7 +26,7 @@ class Planned:
         self.pose: dict[int, np.ndarray] = {}
         self.carried: dict[str, tuple[float, ...]] = {}
 
-    def running(self, lead_s: float) -> Running:
+    def running(self, lead_s: float) -> GoalInMotion:
         """The goal under way, to be left so much later."""
         rig = self.rig
         goal = rig.supervisor.course.motion
@@ -36,14 +36,14 @@ class Planned:
         if waits:  # the last of several that wait for each other
             content = {"q": self.pose[self.goal], "at_s": 0.0, "s": 0.0, "rate": 1.0, "own": 1.0}
             content |= {"slot": slot, "length": self.lengths[slot]}
-            return Running.from_map(
+            return GoalInMotion.from_map(
                 rig.machine, content, lambda number, length: rig.slot_of(number)[:length].copy()
             )
         content = {
             "slot": slot, "length": self.lengths[slot], "q": rig.controller._now.q.copy(), "at_s": s,
             "s": s + rate * lead_s, "rate": rate, "own": goal.own,
         }  # fmt: skip
-        return Running.from_map(
+        return GoalInMotion.from_map(
             rig.machine, content, lambda number, length: rig.slot_of(number)[:length].copy()
         )
 

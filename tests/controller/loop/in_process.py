@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.loop.brakes import Phase
-from controller.loop.exchange import Inputs, Outputs
-from controller.loop.loop import tick_of
-from controller.loop.states import State
-from controller.orders import NOW, Order, OrderKind, OrderOutcome
-from controller.records import layout_for
-from controller.shared import GOAL_SLOTS
-from controller.trajectories.block import pack_block
-from machine import Machine, load
-from plant.simulator import Simulator
-from protocol.codes import DeviceStatus, Mode
+from linkwork.controller.goal_block import pack_block
+from linkwork.controller.loop.loop import tick_of
+from linkwork.controller.orders import NOW, Order, OrderKind, OrderOutcome
+from linkwork.controller.records import layout_for
+from linkwork.controller.shared_memory import GOAL_SLOTS
+from linkwork.controller.supervision.brakes import Phase
+from linkwork.controller.supervision.state_machine import State
+from linkwork.controller.tick_io import Inputs, Outputs
+from linkwork.machine import Machine, load
+from linkwork.plant.simulator import Simulator
+from linkwork.protocol.codes import DeviceStatus, Mode
 
 Floats = NDArray[np.float64]
 

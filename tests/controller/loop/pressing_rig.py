@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from controller.laws import LawKind
-from controller.loop.goals import GoalStatus
-from controller.orders import NOW, Order, OrderKind
-from controller.trajectories.planner import plan
-from controller.trajectories.start import Start
-from machine import Machine, load
-from machine.catalogue import shipped_path
-from multibody import layout
-from multibody.compliance import Plane
+from linkwork.controller.laws import LawKind
+from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.orders import NOW, Order, OrderKind
+from linkwork.controller.planning.planner import plan
+from linkwork.controller.planning.planner_start import Start
+from linkwork.machine import Machine, load
+from linkwork.machine.catalogue import shipped_path
+from linkwork.multibody.contact.compliance import Plane
+from linkwork.multibody.kernels import layout
 from tests.controller.loop.in_process import InProcess, Sample
 
 HEAVIER = [f"{link}_link.mass_kg=+20%" for link in ("shoulder", "elbow", "wrist", "lift")]

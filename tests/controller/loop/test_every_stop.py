@@ -7,19 +7,19 @@ import math
 import numpy as np
 import pytest
 
-from controller.loop.goals import Follow, GoalStatus
-from controller.loop.states import State
-from controller.orders import OrderKind
-from controller.trajectories.path import Path
-from controller.trajectories.walking import walk
-from machine import Machine, load
-from multibody.kinematics import kinematics
-from multibody.projection import position_residual
-from multibody.rows import constraint_rows
-from protocol.codes import ResultCode
+from linkwork.controller.motion.reference import Follow, GoalStatus
+from linkwork.controller.orders import OrderKind
+from linkwork.controller.planning.path import Path
+from linkwork.controller.planning.walk_choice import walk
+from linkwork.controller.supervision.state_machine import State
+from linkwork.machine import Machine, load
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.formulations.projection import position_residual
+from linkwork.multibody.tree.kinematics import kinematics
+from linkwork.protocol.codes import ResultCode
 from tests.controller.loop.goals_in_process import Planned
 from tests.controller.loop.in_process import InProcess, Sample
-from tests.controller.loop.test_splices import FIRST
+from tests.controller.motion.test_goal_splices import FIRST
 
 STOPS = {
     "cancel": OrderKind.CANCEL,

@@ -5,18 +5,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from controller.loop.faults import FaultCode
-from controller.loop.goals import GoalStatus
-from controller.orders import OrderOutcome
-from machine import Machine, load
-from machine.catalogue import shipped_path
-from machine.force_stability import gauged_map, rigid_map
-from multibody.constrained import projected
-from protocol.codes import ResultCode
+from linkwork.controller.faults import FaultCode
+from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.orders import OrderOutcome
+from linkwork.machine import Machine, load
+from linkwork.machine.catalogue import shipped_path
+from linkwork.machine.checks.force_stability import gauged_map, rigid_map
+from linkwork.multibody.formulations.constrained_dynamics import projected
+from linkwork.protocol.codes import ResultCode
 from tests.controller.laws.test_hybrid import two_motors
 from tests.controller.loop.in_process import InProcess
 from tests.controller.loop.pressing_rig import ENDED, PressingRig
-from tests.controller.loop.test_closed import move
+from tests.controller.loop.test_closed_chains import move
 
 TARGET = {"left": 1.9, "right": 1.2}
 CELL = "\nforce_sensors:\n  cell: {constraint: %s}\n\nmotors:"

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from controller.gateway.desk import Asked, Desk, Effect
-from controller.gateway.lease import Lease, LeaseHeld
-from controller.loop.brakes import Phase
-from controller.loop.faults import FaultCode
-from controller.loop.states import State
-from controller.orders import (
+from linkwork.controller.faults import FaultCode
+from linkwork.controller.gateway.order_queue import Asked, OrderEffect, OrderQueue
+from linkwork.controller.gateway.requests.lease import Lease, LeaseHeld
+from linkwork.controller.goal_block import pack_block
+from linkwork.controller.orders import (
     ENDING_KINDS,
     NOW,
     AuthorityEnd,
@@ -28,9 +27,10 @@ from controller.orders import (
     OrderOutcome,
     needs_authority,
 )
-from controller.trajectories.block import pack_block
-from protocol.codes import ORDER_HORIZON_S, PENDING_GOALS, PENDING_ORDERS, RequestCode, ResultCode
-from protocol.errors import RequestError
+from linkwork.controller.supervision.brakes import Phase
+from linkwork.controller.supervision.state_machine import State
+from linkwork.protocol.codes import ORDER_HORIZON_S, PENDING_GOALS, PENDING_ORDERS, RequestCode, ResultCode
+from linkwork.protocol.errors import RequestError
 from tests.controller.loop.in_process import InProcess
 
 FOREVER = 10**6
@@ -168,7 +168,7 @@ class Controller:
     OWNERS = ("ann", "bob")
 
     def __init__(self, folder: Path) -> None:
-        self.rig, self.lease, self.desk = InProcess(), Lease(0.2), Desk()
+        self.rig, self.lease, self.desk = InProcess(), Lease(0.2), OrderQueue()
         self.inbox = OrderInbox(folder / "orders")
         self.desk.connect(OrderOutbox(folder / "orders"), 1)
         self.rig.tick()
@@ -232,7 +232,7 @@ class Controller:
         self.owner_of[number] = owner
         self.rig.sound.add(number)
 
-    def tell(self, number: int, effect: Effect | RequestError) -> None:
+    def tell(self, number: int, effect: OrderEffect | RequestError) -> None:
         self.told[number] = None
 
     def block(self) -> dict[str, object]:
@@ -310,16 +310,16 @@ def test_nothing_moves_without_a_live_lease_of_its_owner(
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def desk(tmp_path: Path) -> Iterator[OrderQueue]:
     inbox = OrderInbox(tmp_path / "orders")
-    desk = Desk()
+    desk = OrderQueue()
     desk.connect(OrderOutbox(tmp_path / "orders"), 1)
     yield desk
     desk.disconnect(RequestError(RequestCode.NO_LOOP, "over"))
     inbox.close()
 
 
-def test_pending_orders_count_against_their_owner(desk: Desk) -> None:
+def test_pending_orders_count_against_their_owner(desk: OrderQueue) -> None:
     for goal in range(PENDING_GOALS):
         desk.refuse_if_full("ann", goal=True)
         desk.place(

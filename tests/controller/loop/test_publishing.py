@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from controller.loop.tick import Tick
-from controller.loop.tuning import LOAD_RAMP_S, smooth
-from controller.orders import OrderKind
-from controller.records import layout_for
-from machine import Machine, load, shipped_path
-from machine.loads import loaded
-from multibody.functions import potential_energy
-from multibody.layout import GRAVITY
-from multibody.mechanism import Mechanism
-from multibody.reactions import joint_reactions
+from linkwork.controller.loop.tick import Tick
+from linkwork.controller.orders import OrderKind
+from linkwork.controller.records import layout_for
+from linkwork.controller.supervision.live_tuning import LOAD_RAMP_S, smooth
+from linkwork.machine import Machine, load, shipped_path
+from linkwork.machine.payloads import loaded
+from linkwork.multibody.formulations.reactions import joint_reactions
+from linkwork.multibody.functions import potential_energy
+from linkwork.multibody.kernels.layout import GRAVITY
+from linkwork.multibody.mechanism import Mechanism
 from tests.controller.loop.in_process import InProcess, Sample, with_controller
 from tests.controller.loop.pressing_rig import PressingRig, polisher
-from tests.controller.loop.test_closed import MOVES, move
+from tests.controller.loop.test_closed_chains import MOVES, move
 
 Floats = NDArray[np.float64]
 PARTS = ("fx", "fy", "fz", "mx", "my", "mz")

@@ -9,13 +9,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from controller.loop.estimator import SLOPE, Estimator
-from controller.loop.faults import FaultCode
-from controller.loop.model import Tree
-from controller.orders import OrderKind, OrderOutcome
-from machine import Machine, MachineError, for_controller, load, shipped_path
-from multibody.functions import coordinate_jacobian
-from plant.offline import simulate
+from linkwork.controller.estimation.loop_model import OpenChainModel
+from linkwork.controller.estimation.sensor_estimate import SLOPE, Estimator
+from linkwork.controller.faults import FaultCode
+from linkwork.controller.orders import OrderKind, OrderOutcome
+from linkwork.machine import Machine, MachineError, for_controller, load, shipped_path
+from linkwork.multibody.functions import coordinate_jacobian
+from linkwork.plant.offline.run import simulate
 from tests.controller.loop.in_process import InProcess
 
 Floats = NDArray[np.float64]
@@ -145,7 +145,7 @@ def test_readings_are_the_rotation_vector_of_the_joint(tmp_path: Path) -> None:
 def test_the_observer_corrects_by_its_share_of_the_turn_that_is_missing(tmp_path: Path, turn: float) -> None:
     machine = disk(tmp_path)
     estimator = Estimator(machine)
-    model = Tree(machine, estimator)
+    model = OpenChainModel(machine, estimator)
     rig = InProcess(machine)
     estimator.first = False
     before = Rotation.from_rotvec(turn * np.array([0.6, 0.0, 0.8]))

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from controller.loop.branch import Branch
-from machine import Machine, for_controller, load
-from machine.assembly import admitted_velocities
-from multibody.assembly import assemble
-from multibody.kinematics import kinematics
-from multibody.rank import admitted, factor
-from multibody.rotations import move_by
-from multibody.rows import constraint_rows
+from linkwork.controller.estimation.assembly_mode import Branch
+from linkwork.machine import Machine, for_controller, load
+from linkwork.machine.building.initial_assembly import admitted_velocities
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.formulations.assembly import assemble
+from linkwork.multibody.formulations.rank import admitted, factor
+from linkwork.multibody.tree.kinematics import kinematics
+from linkwork.multibody.tree.rotations import move_by
 from tests.controller.loop.in_process import InProcess
 
 Floats = NDArray[np.float64]

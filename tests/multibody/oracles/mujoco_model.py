@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from multibody import Mechanism
+from linkwork.multibody import Mechanism
 
 Array = npt.NDArray[np.float64]
 

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from multibody import Body, Joint, Mechanism
+from linkwork.multibody import Body, Joint, Mechanism
 
 Array = npt.NDArray[np.float64]
 

@@ -7,7 +7,7 @@ derivatives come from adjoint transformations, the Coriolis matrix from Christof
 import numpy as np
 import numpy.typing as npt
 
-from multibody import Mechanism
+from linkwork.multibody import Mechanism
 
 Array = npt.NDArray[np.float64]
 

@@ -7,9 +7,9 @@ import pytest
 import sympy as sp
 from scipy.integrate import solve_ivp
 
-from machine import load
-from multibody import functions
-from multibody.symbolic import (
+from linkwork.machine import load
+from linkwork.multibody import functions
+from linkwork.multibody.symbolic import (
     chain_inertia,
     compound_joint_map,
     end_effector,

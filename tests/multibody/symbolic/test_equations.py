@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from machine import load
-from multibody import Body, Joint, Mechanism
-from multibody.symbolic import Part, SymbolicModel, numeric
-from multibody.symbolic.equations import coriolis_matrix, in_coordinates, velocity_map
-from multibody.symbolic.writing import shown
+from linkwork.machine import load
+from linkwork.multibody import Body, Joint, Mechanism
+from linkwork.multibody.symbolic import NamedResult, SymbolicModel, numeric
+from linkwork.multibody.symbolic.equations import coriolis_matrix, in_coordinates, velocity_map
+from linkwork.multibody.symbolic.writing import shown
 
 N = 6
 
@@ -23,9 +23,9 @@ def test_both_choices_of_c_give_the_bias(name):
     n, rng = mechanism.nv, np.random.default_rng(3)
     model = SymbolicModel(mechanism, angles=True)
     choices = [
-        Part("C", (n, n), flat(coriolis_matrix(model, christoffel=choice))) for choice in (True, False)
+        NamedResult("C", (n, n), flat(coriolis_matrix(model, christoffel=choice))) for choice in (True, False)
     ]
-    parts = [*choices, Part("h", (n,), model.h), Part("g", (n,), model.gravity)]
+    parts = [*choices, NamedResult("h", (n,), model.h), NamedResult("g", (n,), model.gravity)]
     function = numeric(model, parts)
     for _ in range(3):
         q, p = rng.uniform(-1.0, 1.0, (2, n))
@@ -37,7 +37,7 @@ def test_both_choices_of_c_give_the_bias(name):
 def test_christoffels_choice_is_skew():
     mechanism = in_coordinates(load("thin_disk").mechanism)
     model = SymbolicModel(mechanism, angles=True)
-    parts = [Part("C", (3, 3), flat(coriolis_matrix(model))), Part("M", (3, 3), flat(model.M))]
+    parts = [NamedResult("C", (3, 3), flat(coriolis_matrix(model))), NamedResult("M", (3, 3), flat(model.M))]
     function = numeric(model, parts)
     q, v, step = np.array([0.3, -0.5, 0.8]), np.array([0.7, 1.1, -0.4]), 1e-6
     rate = (function(q + step * v, v)[1] - function(q - step * v, v)[1]) / (2.0 * step)
@@ -57,12 +57,12 @@ def test_wrists_move_alike():
         model = SymbolicModel(load(name).mechanism, angles=True)
         axes, tool = model.point("tool")
         parts = [
-            Part("M", (N, N), flat(model.M)),
-            Part("h", (N,), model.h),
-            Part("V", (N, N), flat(velocity_map(model))),
-            Part("axes", (3, 3), flat(axes)),
-            Part("tool", (3,), list(tool)),
-            Part("J", (N, N), flat(model.interest.J[-N:])),
+            NamedResult("M", (N, N), flat(model.M)),
+            NamedResult("h", (N,), model.h),
+            NamedResult("V", (N, N), flat(velocity_map(model))),
+            NamedResult("axes", (3, 3), flat(axes)),
+            NamedResult("tool", (3,), list(tool)),
+            NamedResult("J", (N, N), flat(model.interest.J[-N:])),
         ]
         function = numeric(model, parts)
 
@@ -85,7 +85,7 @@ def test_wrists_move_alike():
 def _same_pose(turned):
     """Angles x, y, z of the simple wrist that turn the gripper as the compound one does."""
     model = SymbolicModel(load("arm_6dof_simple").mechanism, angles=True)
-    function = numeric(model, [Part("axes", (3, 3), flat(model.point("tool")[0]))])
+    function = numeric(model, [NamedResult("axes", (3, 3), flat(model.point("tool")[0]))])
     (before,) = function([0.5, 0.2, 1.0, 0.0, 0.0, 0.0], np.zeros(N))
     wrist = before @ turned.T  # rows are axes: R of the wrist alone
     return np.arctan2(wrist[2, 1], wrist[2, 2]), -np.arcsin(wrist[2, 0]), np.arctan2(wrist[1, 0], wrist[0, 0])
@@ -107,7 +107,7 @@ def test_names_of_parts_do_not_meet_names_of_joints():
     ]
     other = SymbolicModel(Mechanism.build(bodies, renamed, (0, 0, -9.81)))
     q = rng.uniform(-1.0, 1.0, 5)
-    found = [numeric(each, [Part("M", (5, 5), flat(each.M))])(q, q)[0] for each in (model, other)]
+    found = [numeric(each, [NamedResult("M", (5, 5), flat(each.M))])(q, q)[0] for each in (model, other)]
     assert found[0] == pytest.approx(found[1], rel=1e-12)
     names = {str(each.symbol) for each in shown(model, flat(model.M)).definitions}
     assert names

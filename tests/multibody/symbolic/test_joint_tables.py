@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from multibody import joint_map
-from multibody.symbolic import compound_joint_map, joint_configuration, joint_kinematics
+from linkwork.multibody.symbolic import compound_joint_map, joint_configuration, joint_kinematics
+from linkwork.multibody.tree import joint_map
 from tests.multibody.symbolic.columns import (
     ALL_SIX,
     SLIDE_X,

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from machine import load, shipped
-from multibody import Coordinate, Mechanism, ModelError, Point
-from multibody.constraints import (
+from linkwork.machine import load, shipped
+from linkwork.multibody import Coordinate, Mechanism, ModelError, Point
+from linkwork.multibody.constraints import (
     Constraint,
     CoordinateConstraint,
     CouplingConstraint,
@@ -14,11 +14,11 @@ from multibody.constraints import (
     RollingConstraint,
     VelocityConstraint,
 )
-from multibody.coordinates import coordinates
-from multibody.dynamics import dynamics
-from multibody.rows import constraint_rows
-from multibody.symbolic.evaluate import numeric
-from multibody.symbolic.model import derive
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.symbolic.evaluate import numeric
+from linkwork.multibody.symbolic.symbolic_model import derive
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.dynamics import dynamics
 from tests.multibody import test_constraints as given
 from tests.multibody.machines import random_body, random_joint, random_state
 

@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from controller.loop.device import DeviceLink
-from controller.loop.exchange import Inputs, Outputs
-from machine import Machine
-from machine.yaml import Document
-from plant.events import Events
-from plant.faults.device import FaultyDevice
-from plant.faults.machinery import faulty
-from plant.faults.timeline import check_timeline
-from plant.machinery import Machinery
-from plant.session import Hearing
-from plant.simulator import Simulator
-from protocol.codes import Mode, Pace
-from protocol.injection import Inject, Injected, InjectRefused, read_answer
+from linkwork.controller.loop.device_link import DeviceLink
+from linkwork.controller.tick_io import Inputs, Outputs
+from linkwork.machine import Machine
+from linkwork.machine.yaml import Document
+from linkwork.plant.events import Events
+from linkwork.plant.faults.device import FaultyDevice
+from linkwork.plant.faults.faulty_machinery import faulty
+from linkwork.plant.faults.timeline import check_timeline
+from linkwork.plant.machinery import Machinery
+from linkwork.plant.session import Hearing
+from linkwork.plant.simulator import Simulator
+from linkwork.protocol.codes import Mode, Pace
+from linkwork.protocol.injection import Inject, Injected, InjectRefused, read_answer
 
 PEER, OTHER = b"controller", b"somebody"
 
@@ -116,7 +116,7 @@ class Line:
         return self.told[start:]
 
     def _controller(self) -> None:
-        """A tick of the loop, as controller.loop.paces makes it: fresh if a state came that is new."""
+        """A tick of the loop, as controller.loop.pacing makes it: fresh if a state came that is new."""
         fresh, tick = False, self.machinery.tick - 1
         lost = self.link.lost_seq
         while self.queue.to_controller:
@@ -133,7 +133,7 @@ class Line:
             self.link.pass_over()
 
     def _plant(self) -> None:
-        """A tick of the plant, as plant.paces makes it."""
+        """A tick of the plant, as plant.plant_pacing makes it."""
         device, said = self.device, None
         while self.queue.to_plant:
             said = device.hear(PEER, self.queue.to_plant.popleft())

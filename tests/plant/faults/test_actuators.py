@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from machine import Machine
-from protocol.codes import Mode
+from linkwork.machine import Machine
+from linkwork.protocol.codes import Mode
 from tests.plant.faults.line import Line
 
 MASS, STEP = 2.0, 1e-3

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from protocol.codes import Mode, Pace
-from protocol.injection import InjectRefusal, read_lost
-from station.cli.app import build
-from station.cli.failures import run
-from station.injecting import InjectionRefused, Injector
+from linkwork.cli.app import build
+from linkwork.client.injector import InjectionRefused, Injector
+from linkwork.protocol.codes import Mode, Pace
+from linkwork.protocol.injection import InjectRefusal, read_lost
+from linkwork.terminal.failures import run
 from tests.plant.conftest import SLIDER
 
 FAULTS: list[dict[str, Any]] = [

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from machine import load
-from multibody.dynamics import dynamics
-from multibody.functions import mass_matrix, point_position
-from multibody.rows import constraint_rows
-from plant.faults.mechanism_entries import about
-from plant.faults.simulated import Simulated
+from linkwork.machine import load
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.functions import mass_matrix, point_position
+from linkwork.multibody.tree.dynamics import dynamics
+from linkwork.plant.faults.mechanism_entries import about
+from linkwork.plant.faults.simulated import Simulated
 from tests.plant.faults.line import Line
 
 CRANK = load("slider_crank")

@@ -7,11 +7,18 @@ from typing import Any
 
 import pytest
 
-from machine import load
-from plant.drivers.driver import Setup
-from plant.hardware import Hardware
-from protocol.codes import Pace
-from protocol.injection import FaultReport, Inject, Injected, InjectRefusal, InjectRefused, read_answer
+from linkwork.machine import load
+from linkwork.plant.drivers.driver import Setup
+from linkwork.plant.hardware import Hardware
+from linkwork.protocol.codes import Pace
+from linkwork.protocol.injection import (
+    FaultReport,
+    Inject,
+    Injected,
+    InjectRefusal,
+    InjectRefused,
+    read_answer,
+)
 from tests.plant.faults.line import OTHER, Line
 from tests.plant.test_hardware import CART
 from tests.plant.toy_driver import Toy
@@ -161,7 +168,7 @@ def test_by_a_clock_the_machine_file_is_read_beside_the_ticks_and_others_wait_th
 
 
 def test_many_faults_are_remembered_up_to_a_bound(monkeypatch) -> None:
-    monkeypatch.setattr("plant.faults.faults.REMEMBERED", 5)
+    monkeypatch.setattr("linkwork.plant.faults.injected_faults.REMEMBERED", 5)
     line = Line(MACHINE)
     for _ in range(9):
         line.inject({**BIAS, "for_ticks": 1})

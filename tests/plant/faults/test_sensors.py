@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controller.loop.faults import FaultCode
-from controller.loop.states import State
-from controller.loop.tick import Tick
-from controller.records import layout_for
-from machine import MachineError, load
-from machine.catalogue import shipped_path
-from protocol.codes import Pace
+from linkwork.controller.faults import FaultCode
+from linkwork.controller.loop.tick import Tick
+from linkwork.controller.records import layout_for
+from linkwork.controller.supervision.state_machine import State
+from linkwork.machine import MachineError, load
+from linkwork.machine.catalogue import shipped_path
+from linkwork.protocol.codes import Pace
 from tests.plant.faults.line import Line, Told
 
 MACHINE = load("scara")

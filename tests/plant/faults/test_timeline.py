@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from machine import MachineError, load
-from machine.yaml import parse_yaml
-from multibody.expressions import ExpressionError
-from plant.faults.conditions import parse_condition
-from plant.faults.kinds import ENTRIES, capabilities
-from plant.faults.timeline import Impossible, check_timeline, from_data, read_timeline, schema
+from linkwork.machine import MachineError, load
+from linkwork.machine.yaml import parse_yaml
+from linkwork.multibody.expressions import ExpressionError
+from linkwork.plant.faults.conditions import parse_condition
+from linkwork.plant.faults.kinds import ENTRIES, capabilities
+from linkwork.plant.faults.timeline import Impossible, check_timeline, from_data, read_timeline, schema
 
 MACHINE = load("scara")
 GOOD = """

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from machine import load
-from plant.session import Hearing
-from protocol.codes import DeviceFault, Mode, Pace
-from protocol.injection import Lost
+from linkwork.machine import load
+from linkwork.plant.session import Hearing
+from linkwork.protocol.codes import DeviceFault, Mode, Pace
+from linkwork.protocol.injection import LostMessage
 from tests.plant.faults.line import PEER, Line, Told
 
 MACHINE = load("scara")
@@ -122,7 +122,7 @@ def test_a_repeated_message_of_lockstep_is_answered_and_moves_nothing() -> None:
     line = Line(MACHINE, {"at_tick": 2, "for_ticks": 1, "wire": "drop", "direction": "states"})
     line.run(2)
     session, plant = line.link._session, line.device
-    assert line.queue.to_controller[-1] == Lost(session=session, seq=2).pack()
+    assert line.queue.to_controller[-1] == LostMessage(session=session, seq=2).pack()
     line.link.take(line.queue.to_controller.pop(), line.inputs)
     line.link.pass_over()
     word = line.queue.to_plant.pop()

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from machine import load
-from station.rig import Rig
+from linkwork.launch.daemons import Rig
+from linkwork.machine import load
 from tests.system.conformance.c_controller import built
 from tests.waiting import wait_for
 

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from machine import load
-from plant.findings import Verdict
-from station.conformance.controller import ControllerExamination
+from linkwork.diagnostics.conformance.exercises import ControllerExamination
+from linkwork.machine import load
+from linkwork.plant.findings import ExerciseVerdict
 from tests.system.conformance.c_controller import SOURCE, built
 from tests.system.running import linkwork, patient_machine
 
 CARELESS = """
 import signal, sys
 import numpy as np
-from protocol.codes import Pace
-from protocol.errors import ProtocolError
-from protocol.handshake import Hello, Welcome, new_session, read_handshake
-from protocol.link import CommandCodec, StateCodec
-from protocol.sockets import DeviceClient
+from linkwork.protocol.codes import Pace
+from linkwork.protocol.errors import ProtocolError
+from linkwork.protocol.handshake import Hello, Welcome, new_session, read_handshake
+from linkwork.protocol.link import CommandCodec, StateCodec
+from linkwork.protocol.sockets import DeviceClient
 
 breach, endpoint, interface = sys.argv[1:]
 session = new_session()
@@ -61,7 +61,7 @@ with DeviceClient(endpoint) as client:
 """
 
 
-def examined(machine: object, tmp_path: Path, *command: str) -> dict[str, tuple[Verdict, str]]:
+def examined(machine: object, tmp_path: Path, *command: str) -> dict[str, tuple[ExerciseVerdict, str]]:
     """The verdicts by exercise."""
     examination = ControllerExamination(machine, f"ipc://{tmp_path}/x.ipc", command)  # type: ignore[arg-type]
     return {found.name: (found.verdict, found.text) for found in examination.findings()}
@@ -70,7 +70,7 @@ def examined(machine: object, tmp_path: Path, *command: str) -> dict[str, tuple[
 def test_ours_passes(folder: Path, tmp_path: Path) -> None:
     path = str(patient_machine(tmp_path))
     endpoint = f"ipc://{folder}/examiner.ipc"
-    ours = [sys.executable, "-P", "-m", "controller", path, "--plant", "{endpoint}", "--no-log"]
+    ours = [sys.executable, "-m", "linkwork.controller", path, "--plant", "{endpoint}", "--no-log"]
     words = ["conformance", "controller", path, "--endpoint", endpoint, "--json", "--", *ours]
     ran = linkwork(folder, *words, "--realtime", "ignore", "--json")
     said = json.loads(ran.stdout.splitlines()[-1])
@@ -83,7 +83,7 @@ def test_the_one_in_c_passes(pace: str, tmp_path: Path, folder: Path) -> None:
     machine = load(patient_machine(tmp_path))
     lockstep = ["--lockstep"] if pace == "lockstep" else []
     found = examined(machine, folder, str(built()), "{endpoint}", "{interface}", *lockstep)
-    assert [name for name, (verdict, _) in found.items() if verdict is Verdict.FAILED] == []
+    assert [name for name, (verdict, _) in found.items() if verdict is ExerciseVerdict.FAILED] == []
     assert len(found) == 17
 
 
@@ -107,7 +107,7 @@ def test_each_breach_is_found(breach: str, exercise: str, folder: Path) -> None:
     examination = ControllerExamination(load("scara"), f"ipc://{folder}/{breach}.ipc", command)
     for found in examination.findings():
         if found.name == exercise:
-            assert found.verdict is Verdict.FAILED, found
+            assert found.verdict is ExerciseVerdict.FAILED, found
             return
-        assert found.verdict is not Verdict.FAILED, found
+        assert found.verdict is not ExerciseVerdict.FAILED, found
     raise AssertionError(f"no exercise {exercise!r}")

@@ -1,0 +1,22 @@
+"""What acts on a machine between two ticks: the efforts sent, and the forces felt."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.multibody.kernels.compiling import part
+from linkwork.multibody.kernels.layout import EFFORT
+from linkwork.multibody.kernels.views import copy, vector
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@part
+def act(t: Integers, w: Floats, motor: Integers, sent: Floats, felt: Floats) -> None:
+    """`EFFORT` := the forces felt (nv) and the efforts sent to the joints `motor`."""
+    effort = vector(t, w, EFFORT)
+    copy(felt, effort)
+    for i in range(len(motor)):
+        effort[motor[i]] += sent[i]

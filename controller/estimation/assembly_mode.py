@@ -1,0 +1,230 @@
+"""Follow the assembly mode of a closed machine from tick to tick.
+
+Let Λ be a basis of the velocities that the closures admit (k freedoms) and B = S Λ its part on the s sensed
+joints. Where B loses rank, two assemblies with the same measurements meet; beyond such a pose the estimate
+may be in the other one. The k × k minors of B show it: on one assembly they turn continuously and never
+vanish together. By Cauchy and Binet, det(B₀' B) is the scalar product of the minors at two poses, so that
+
+    det(Λ₀' Λ) det(B₀' B) < 0
+
+means that they have passed through zero. With as many sensors as freedoms this is the sign of the one
+determinant det B. With redundant sensors a subset may lose its hold on the machine while another keeps it,
+and nothing happens. Λ₀ and B₀ are renewed in every tick in which B is well-conditioned.
+
+The estimate also changes its assembly at a jump: between two ticks it leaves the tangent Λ₀ by far.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.machine import Machine
+from linkwork.machine.building.initial_assembly import admitted as admitted_in_units
+from linkwork.machine.building.initial_assembly import independent
+from linkwork.multibody import Workspace
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    INTEGERS,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    kernel,
+    part,
+    void,
+)
+from linkwork.multibody.kernels.layout import BASIS, COLUMN_SCALE, NQ, NV, RANK, RANKING, Q
+from linkwork.multibody.kernels.views import block, copy, vector
+from linkwork.multibody.tree.rotations import way_between
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+CLEAR = 1e-3
+"""√det(B B') for an orthonormal Λ, from which B counts as well-conditioned."""
+JUMP, BEYOND_MEASURED = 0.3, 5.0
+"""Scaled way within one tick that is a jump: of a passive joint, also over that of the measured ones; or of
+any joint away from the tangent of the last pose."""
+ORIENTATION, NUMBER, KNOWN = range(3)
+"""Of the memory: whether Λ is oriented as Λ₀ (±1; 0 before the first B₀), the assembly, whether a tick is
+known. Then follow q of the last tick (nq), the way from there (nv), Λ' of the last tick with orthonormal
+rows (k × nv), B₀' (k × s), and scratch.
+"""
+_HEAD = 3
+
+
+@part
+def memory_words(nq: int, nv: int, freedoms: int, sensed: int) -> int:
+    """Return the numbers of memory that `follow_branch` needs."""
+    return _HEAD + nq + nv + 2 * freedoms * nv + freedoms * sensed + freedoms * freedoms
+
+
+@part
+def determinant(a: Floats) -> float:
+    """Of a square matrix, which is destroyed."""
+    n, found = a.shape[0], 1.0
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if abs(a[i, k]) > abs(a[best, k]):
+                best = i
+        if a[best, k] == 0.0:
+            return 0.0
+        if best != k:
+            found = -found
+            for j in range(n):
+                a[k, j], a[best, j] = a[best, j], a[k, j]
+        found *= a[k, k]
+        for i in range(k + 1, n):
+            share = a[i, k] / a[k, k]
+            for j in range(k, n):
+                a[i, j] -= share * a[k, j]
+    return found
+
+
+@part
+def _orthonormal_basis(p: Floats, t: Integers, w: Floats, unit: Floats) -> None:
+    """Write Λ' in scaled units, orthonormalised (Gram and Schmidt) with its orientation, to unit (k × nv)."""
+    k, nv = unit.shape
+    basis, columns = block(w, t[BASIS], k, nv), vector(t, p, COLUMN_SCALE)
+    for i in range(k):
+        for c in range(nv):
+            unit[i, c] = basis[i, c] / columns[c]
+        for j in range(i):
+            _remove(unit[j], unit[i])
+        size = 0.0
+        for c in range(nv):
+            size += unit[i, c] ** 2
+        for c in range(nv):
+            unit[i, c] /= math.sqrt(size)
+
+
+@part
+def _remove(direction: Floats, x: Floats) -> None:
+    """Subtract from x its part along a unit vector."""
+    along = 0.0
+    for c in range(len(x)):
+        along += direction[c] * x[c]
+    for c in range(len(x)):
+        x[c] -= along * direction[c]
+
+
+@part
+def _overlap(a: Floats, b: Floats, square: Floats) -> float:
+    """Return det(a b') of two k × n matrices; square (k × k) is scratch."""
+    k, n = a.shape
+    for i in range(k):
+        for j in range(k):
+            square[i, j] = 0.0
+            for c in range(n):
+                square[i, j] += a[i, c] * b[j, c]
+    found: float = determinant(square)
+    return found
+
+
+@part
+def _passed_fold(p: Floats, t: Integers, w: Floats, measured: Integers, memory: Floats) -> bool:
+    """Renew Λ₀ and B₀; return whether det(Λ₀' Λ) det(B₀' B) < 0 since they were well-conditioned.
+
+    Where the closures have lost a row, nothing is renewed.
+    """
+    nv, k, s = t[NV], t[NV] - int(vector(t, w, RANKING)[RANK]), len(measured)
+    at = _HEAD + t[NQ] + nv
+    if s == 0 or len(memory) != memory_words(t[NQ], nv, k, s):
+        return False
+    kept, unit = block(memory, at, k, nv), block(memory, at + k * nv, k, nv)
+    sensed = block(memory, at + k * nv, k, s)  # over unit, once that is kept
+    at += 2 * k * nv
+    reference, square = block(memory, at, k, s), block(memory, at + k * s, k, k)
+    _orthonormal_basis(p, t, w, unit)
+    if _overlap(kept, unit, square) < 0.0:
+        memory[ORIENTATION] = -memory[ORIENTATION]
+    copy(memory[at - k * nv : at], memory[at - 2 * k * nv : at - k * nv])
+    for i in range(k):
+        for c in range(s):
+            sensed[i, c] = kept[i, measured[c]]
+    if not math.sqrt(max(_overlap(sensed, sensed, square), 0.0)) > CLEAR:
+        return False
+    passed: bool = memory[ORIENTATION] * _overlap(reference, sensed, square) < 0.0
+    memory[ORIENTATION] = 1.0
+    for i in range(k):
+        for c in range(s):
+            reference[i, c] = sensed[i, c]
+    return passed
+
+
+@part
+def _jumped(p: Floats, t: Integers, w: Floats, measured: Integers, sensed: Integers, memory: Floats) -> bool:
+    """Renew q of the last tick; return whether the way from there is a jump (see `JUMP`)."""
+    nq, nv, q, columns = t[NQ], t[NV], vector(t, w, Q), vector(t, p, COLUMN_SCALE)
+    at = _HEAD + nq + nv
+    before, way = memory[_HEAD : _HEAD + nq], memory[at - nv : at]
+    way_between(t, before, q, way)
+    copy(q, before)
+    far = least = off = 0.0
+    for c in range(nv):
+        way[c] /= columns[c]
+        if sensed[c] != 0:
+            least = max(least, abs(way[c]))
+        else:
+            far = max(far, abs(way[c]))
+    k = nv - int(vector(t, w, RANKING)[RANK])
+    if len(measured) > 0 and len(memory) == memory_words(nq, nv, k, len(measured)):
+        kept = block(memory, at, k, nv)
+        for i in range(k):
+            _remove(kept[i], way)
+        for c in range(nv):
+            off = max(off, abs(way[c]))
+    return (far > JUMP and far > BEYOND_MEASURED * least) or off > JUMP
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, INTEGERS, VECTOR))
+def follow_branch(
+    p: Floats, t: Integers, w: Floats, measured: Integers, sensed: Integers, memory: Floats
+) -> None:
+    """Renew memory after an estimate with its basis; `NUMBER` of it is the assembly.
+
+    measured (s, or none): the sensed joints; sensed (nv): which joints have sensors.
+    """
+    jumped = _jumped(p, t, w, measured, sensed, memory)
+    passed = _passed_fold(p, t, w, measured, memory)
+    if memory[KNOWN] != 0.0 and (passed or jumped):
+        memory[NUMBER] = -memory[NUMBER]
+    memory[KNOWN] = 1.0
+
+
+class Branch:
+    """Memory and wiring of `follow_branch`.
+
+    `memory[NUMBER]` is 1 in the assembly in which the machine was first seen, −1 in another.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        mechanism = machine.mechanism
+        nv, k = mechanism.nv, machine.freedoms
+        joints = np.unique([sensor.index for sensor in machine.sensors]).astype(np.int64)
+        self._sensed = np.zeros(nv, np.int64)
+        self._sensed[joints] = 1
+        names = [mechanism.joint_names[joint] for joint in joints]
+        known = independent(mechanism, admitted_in_units(mechanism, machine.initial_q), names)
+        follows = len(known) == k and not self._sensed.all()
+        self._measured = joints if follows else np.zeros(0, np.int64)
+        self.memory = np.zeros(memory_words(mechanism.nq, nv, k, len(self._measured)))
+        self.arguments = (self._measured, self._sensed, self.memory)
+        self.forget()
+
+    @property
+    def number(self) -> int:
+        """The assembly."""
+        return int(self.memory[NUMBER])
+
+    def follow(self, now: Workspace) -> None:
+        """`follow_branch`, for callers in Python."""
+        follow_branch(*now.arguments, *self.arguments)
+
+    def forget(self) -> None:
+        """The assembly in which the machine is seen next counts as that of the initial pose."""
+        self.memory[:_HEAD] = 0.0
+        self.memory[NUMBER] = 1.0

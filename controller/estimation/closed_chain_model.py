@@ -1,0 +1,164 @@
+"""The model that a tick uses for a machine whose joints close on each other.
+
+The state that was foreseen for this tick (foresight.py) is brought to the sensors and onto the closures
+(meeting.py); from there the next one is foreseen, and where the law looks at the machine. What both need of
+the dynamics is evaluated once, in the workspace `near`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.estimation.assembly_mode import Branch
+from linkwork.controller.estimation.closure_observer import TOLD, observation, observe_closed
+from linkwork.controller.estimation.contact_free import without_touch
+from linkwork.controller.estimation.estimate_quality import Quality
+from linkwork.controller.estimation.prediction import foresee_closed, outlook, predict_closed
+from linkwork.controller.estimation.redundant_sensors import Redundancy, weights
+from linkwork.controller.estimation.sensor_estimate import WEIGHT, Estimator
+from linkwork.controller.laws.closed_chain import evaluate_motion
+from linkwork.controller.laws.motor_allocation import motor_forces
+from linkwork.controller.laws.motor_conditioning import FADING
+from linkwork.controller.tick_io import Inputs
+from linkwork.machine import Machine
+from linkwork.multibody import Workspace
+from linkwork.multibody.kernels.compiling import BUFFER, INTEGERS, TOPOLOGY, VECTOR, kernel, void
+from linkwork.multibody.kernels.layout import BASIS, COLUMN_SCALE, NV, RANK, RANKING, M
+from linkwork.multibody.kernels.views import block, fill, matrix, vector
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+FAR = 0.2
+"""rad or typical lengths that the sensors may be from the last estimate when the machine is seen again;
+beyond it the search begins in the initial pose.
+"""
+STEPS, FIRST_STEPS = 5, 40
+"""Most Newton steps of a tick, and of the first one, which may begin far away."""
+
+
+@kernel(void(TOPOLOGY, BUFFER, INTEGERS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR))
+def forces_for(
+    t: Integers, w: Floats, motor: Integers, weight: Floats, acceleration: Floats,
+    square: Floats, needed: Floats, force: Floats,
+) -> None:  # fmt: skip
+    """force (nv) of the motors whose share along the admitted motions is Λ' M acceleration.
+
+    After `evaluate_closed`; arguments as of `motor_allocation.motor_forces`. Zero at a pose with more
+    freedoms than `needed` has numbers.
+    """
+    nv = t[NV]
+    free = nv - int(vector(t, w, RANKING)[RANK])
+    fill(force, 0.0)
+    if free > len(needed):
+        return
+    basis, mass = block(w, t[BASIS], free, nv), matrix(t, w, M, nv)
+    fill(needed, 0.0)
+    for c in range(nv):
+        momentum = 0.0
+        for d in range(nv):
+            momentum += mass[c, d] * acceleration[d]
+        for i in range(free):
+            needed[i] += basis[i, c] * momentum
+    motor_forces(basis, motor, weight, square, needed[:free], force)
+
+
+class ClosedChainModel:
+    """See `controller.estimation.loop_model.Model`."""
+
+    def __init__(self, machine: Machine, estimator: Estimator) -> None:
+        self.now, self.ahead = without_touch(machine.workspace()), without_touch(machine.workspace())
+        self._near = without_touch(machine.workspace())
+        self.now.choice[1] = 0.0  # a step leaves the closures by 1e-12; each estimate closes them
+        self.multipliers = self._near.multipliers
+        self._stands = False
+        """Whether `near` has the terms of the motion next to the state in `now`."""
+        self.felt = np.zeros(machine.mechanism.nv)
+        nv, rows = machine.mechanism.nv, len(machine.mechanism.row_names)
+        self.quality = Quality(rows)
+        self.quality.branch = 1.0
+        self._estimator, self._branch = estimator, Branch(machine)
+        estimator.table[WEIGHT] = weights(machine)
+        self._told = np.zeros(len(TOLD))
+        self._observation = observation(self.now, self._near, estimator, self._branch, self._told)
+        self._machine, self._seen = machine, False
+        self._redundancy = Redundancy(machine)
+        self.compares = self._redundancy.extra > 0
+        self._believed = machine.controller.estimator.closure_residual_max
+        t = machine.mechanism.topology
+        columns = machine.mechanism.parameters[t[COLUMN_SCALE] : t[COLUMN_SCALE + 1]]
+        self._joint = np.array([sensor.index for sensor in machine.sensors], np.int64)
+        self._far = FAR * columns[self._joint]
+        self._motor = np.array([motor.index for motor in machine.motors], np.int64)
+        self._outlook = outlook(self.now, self._near, self.ahead, self._motor, self.felt)
+        self._motor_weight = machine.effort_weights
+        free = machine.freedoms
+        self._square, self._needed, self._force = np.zeros(free**2), np.zeros(free), np.zeros(nv)
+
+    def predict(self, sent: Floats, seconds: float) -> Workspace:
+        """See `Model`."""
+        predict_closed(*self.now.arguments, self._motor, sent, self.felt, seconds)
+        self._stands = False
+        return self.now
+
+    def foresee(self, sent: Floats, period: float, beyond: float) -> bool:
+        """See `Model`."""
+        foresee_closed(self._outlook.words, sent, self._stands, period, beyond)
+        self._stands = False
+        return True
+
+    def come(self) -> Workspace:
+        """See `Model`."""
+        self._stands = True
+        return self._near
+
+    def observe(self, inputs: Inputs, dt: float, predicted: bool) -> int:
+        """See `Model`: the joints that are not measured follow those that are."""
+        if not self._seen:
+            self._look_around(inputs)
+        quality, given, told = self.quality, self._estimator, self._told
+        bad: int = observe_closed(
+            self._observation.words, inputs.q_measured, inputs.v_measured,
+            dt, given.cut_off_hz, given.bandwidth, self._believed,
+            given.first, predicted, inputs.fresh, self._stands, STEPS if self._seen else FIRST_STEPS,
+        )  # fmt: skip
+        steps, quality.closure_residual, quality.rank, lost, smallest, quality.branch = told.tolist()
+        quality.newton_iterations, quality.sigma_closures = steps, 0.0 if lost else smallest
+        self._stands, self._seen = self._stands and steps == 1.0 and not lost, True
+        return bad
+
+    def _look_around(self, inputs: Inputs) -> None:
+        """Far from where the machine was seen last the search begins in its initial pose."""
+        now = self.now
+        off = self._redundancy.differences(inputs.q_measured, now)
+        if inputs.fresh and np.any(np.abs(off) > self._far):
+            now.q[:], now.v[:] = self._machine.initial_q, 0.0
+            self._stands = False
+
+    def forget(self) -> None:
+        """See `Model`."""
+        self._seen = False
+        self._branch.forget()
+
+    def compare(self, readings: Floats) -> None:
+        """See `Model`."""
+        redundancy, quality = self._redundancy, self.quality
+        redundancy.look(readings, self.now)
+        quality.group, quality.suspect = redundancy.group, redundancy.suspect
+        quality.error, quality.error_limit = redundancy.error, redundancy.limit
+
+    def evaluate(self) -> None:
+        """See `Model`."""
+        evaluate_motion(*self.ahead.arguments)
+
+    def effort_for(self, acceleration: Floats, effort: Floats) -> bool:
+        """See `Model`."""
+        if self.quality.sigma_motors < FADING:
+            return False
+        forces_for(
+            *self.ahead.arguments[1:], self._motor, self._motor_weight, acceleration,
+            self._square, self._needed, self._force,
+        )  # fmt: skip
+        effort[:] = self._force[self._motor]
+        return True

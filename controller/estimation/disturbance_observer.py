@@ -1,0 +1,66 @@
+"""The disturbance observer: what the model does not know, as an effort of the motors.
+
+The model predicts each tick's velocities under the efforts that acted and the disturbance d believed so far.
+By as much as the estimate then differs, an acceleration (v - v⁻) / T was missing. The least effort Δ of the
+motors that would have made it, along the independent motions, is what d lacks:
+
+    d := d + (1 - exp(-ω_d T)) Δ,
+
+a first-order estimate of bandwidth ω_d. The law's efforts are sent less d, and every prediction adds it. As
+the prediction uses what was really sent, limits wind nothing up. It acts only where the law controls
+position: a hand that guides a floating machine is no disturbance, nor is a force that was asked for.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.estimation.loop_model import LoopModel
+from linkwork.controller.laws import LawKind
+from linkwork.machine import Machine
+
+Floats = NDArray[np.float64]
+
+LAWS = (LawKind.HOLD, LawKind.PIDC, LawKind.SERVO)
+"""Laws under which it acts."""
+
+
+class DisturbanceObserver:
+    """`effort` (motors): the disturbance, N m or N at the joint; zero while nothing is known."""
+
+    def __init__(self, machine: Machine, model: LoopModel) -> None:
+        self._model = model
+        self._bandwidth = machine.controller.estimator.disturbance_bandwidth_rad_s
+        motors, nv = len(machine.motors), machine.mechanism.nv
+        self.effort = np.zeros(motors)
+        self._missing, self._acceleration = np.zeros(motors), np.zeros(nv)
+        self._predicted, self._acting = np.zeros(nv), np.zeros(motors)
+        self.on = self._bandwidth > 0.0
+
+    def with_it(self, sent: Floats) -> Floats:
+        """The efforts (motors) under which a prediction is made: what is sent, and the disturbance."""
+        return np.add(sent, self.effort, out=self._acting) if self.on else sent
+
+    def expect(self, v: Floats) -> None:
+        """The predicted velocities (nv), before the sensors correct them."""
+        if self.on:
+            self._predicted[:] = v
+
+    def update(self, law: LawKind, v: Floats, dt: float) -> None:
+        """After the estimate v (nv) of a tick that was predicted, dt seconds after the last one."""
+        if law not in LAWS:
+            self.reset()
+        elif dt > 0.0:
+            np.subtract(v, self._predicted, out=self._acceleration)
+            self._acceleration /= dt
+            if self._model.effort_for(self._acceleration, self._missing):
+                self._missing *= -math.expm1(-self._bandwidth * dt)
+                self.effort += self._missing
+
+    def reset(self) -> None:
+        """Knows nothing."""
+        if self.on:
+            self.effort.fill(0.0)

@@ -1,0 +1,84 @@
+"""Where each force of a machine is felt: by a sensor of the device, or by the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from linkwork.controller.estimation.force_sensing import along_normal, felt_by_model
+from linkwork.controller.tick_io import Inputs
+from linkwork.machine import Machine
+from linkwork.machine.sections.force_settings import ForceRow
+from linkwork.multibody import Workspace
+
+Sense = Callable[[Inputs, float], float]
+
+
+def senses_of(machine: Machine, now: Workspace) -> list[Sense]:
+    """One for each contact among the machine's forces, in order: call it each tick."""
+    return [_sense(machine, row, now) for row in machine.force_rows if row.kind == "contact"]
+
+
+def _sense(machine: Machine, row: ForceRow, now: Workspace) -> Sense:
+    if machine.controller.force.source == "sensor":
+        for sensor in machine.force_sensors:
+            if sensor.contact == row.index:
+                return BySensor(row, sensor.numbers, in_body=sensor.frame == "body", now=now)
+    return ByModel(machine, row, now)
+
+
+class BySensor:
+    """The normal part of what a force sensor reads."""
+
+    def __init__(self, row: ForceRow, numbers: slice, *, in_body: bool, now: Workspace) -> None:
+        self._contact, self._numbers, self._in_body, self._now = row.index, numbers, in_body, now
+
+    def __call__(self, inputs: Inputs, dt: float) -> float:  # noqa: ARG002 - a sensor needs no time
+        """See `Sense`."""
+        reading = inputs.force_measured[self._numbers]
+        felt: float = along_normal(*self._now.arguments, self._contact, self._in_body, reading)
+        return felt
+
+
+class ByModel:
+    """What the last period's motion needed beyond the motors' efforts, through a first-order low-pass."""
+
+    def __init__(self, machine: Machine, row: ForceRow, now: Workspace) -> None:
+        nv = machine.mechanism.nv
+        self._row, self._now, self._probe = row, now, machine.workspace()
+        self._motor = np.array([motor.index for motor in machine.motors], np.int64)
+        self._effort = np.zeros(len(machine.motors))
+        self._q, self._v = now.q.copy(), now.v.copy()
+        self._scratch = (np.zeros(nv), np.zeros(nv), np.zeros(nv), np.zeros((nv, nv)))
+        self._cut_off = 2.0 * np.pi * machine.controller.force.estimate_Hz
+        self._felt, self._known = 0.0, False
+        self._through = None
+        if machine.is_constrained:
+            from linkwork.controller.estimation.closed_chain_force_sensing import FeltThroughClosures
+
+            self._through = FeltThroughClosures(machine, row)
+
+    def __call__(self, inputs: Inputs, dt: float) -> float:
+        """See `Sense`."""
+        if not inputs.fresh or dt <= 0.0:
+            self._known = self._known and inputs.fresh
+            return self._felt
+        now = self._now
+        if self._known:
+            value = self._over(now, dt)
+            self._felt += (1.0 - np.exp(-self._cut_off * dt)) * (value - self._felt)
+        self._q[:], self._v[:], self._effort[:] = now.q, now.v, inputs.device_effort
+        self._known = True
+        return self._felt
+
+    def _over(self, now: Workspace, dt: float) -> float:
+        """What is felt over the period that has ended."""
+        if self._through is not None:
+            middle = 0.5 * (self._q + now.q)
+            return self._through(middle, 0.5 * (self._v + now.v), (now.v - self._v) / dt, self._effort)
+        value: float = felt_by_model(
+            *self._probe.arguments, self._q, self._v, now.q, now.v, dt,
+            self._motor, self._effort, self._row.index, self._row.gap, *self._scratch,
+        )  # fmt: skip
+        return value

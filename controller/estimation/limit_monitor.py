@@ -1,0 +1,184 @@
+"""What the supervisor looks at each tick: the link, the device, the measurements, the joints' limits, the
+goal's deviation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.faults import FaultCode
+from linkwork.controller.tick_io import Inputs
+from linkwork.machine import Machine
+from linkwork.multibody.kernels.compiling import FLAGS, INTEGERS, MATRIX, VECTOR, int64, kernel
+from linkwork.protocol.codes import DeviceFault, DeviceStatus
+
+Floats = NDArray[np.float64]
+Found = tuple[FaultCode, int, float, float]
+_FAULT, _STO, _HOMED = (int(bit) for bit in (DeviceStatus.FAULT, DeviceStatus.STO, DeviceStatus.HOMED))
+_TROUBLE = _FAULT | _STO
+OVERSPEED = 1.25
+"""A joint may exceed its velocity limit by this factor before that is a fault."""
+LIMIT_SLACK = 1e-3
+"""rad or m beyond a position limit that a joint may be carried by its tracking error before that is a
+fault.
+"""
+JOG_MARGIN = 2e-3
+"""rad or m before the fault's threshold at which a jog comes to rest."""
+AT_REST = 1e-3
+
+
+@kernel(int64(VECTOR, VECTOR, MATRIX))
+def first_beyond(q: Floats, v: Floats, limits: Floats) -> int:
+    """The first joint outside its position limits and moving outwards (2 i), or too fast (2 i + 1); −1 when
+    none is. limits (n × 3): lowest and highest position, largest speed.
+    """
+    for i in range(len(q)):
+        low, high, fastest = limits[i, 0], limits[i, 1], limits[i, 2]
+        if (q[i] > high and v[i] > 1e-6) or (q[i] < low and v[i] < -1e-6):
+            return 2 * i
+        if abs(v[i]) > fastest:
+            return 2 * i + 1
+    return -1
+
+
+@kernel(int64(INTEGERS, VECTOR, VECTOR, FLAGS, VECTOR, VECTOR))
+def worst_violation(
+    index: NDArray[np.int64],
+    reference: Floats,
+    theta: Floats,
+    wraps: NDArray[np.bool_],
+    tolerance: Floats,
+    error: Floats,
+) -> int:
+    """Writes |reference − θ| for the coordinates `index`; returns the one furthest beyond its tolerance,
+    or −1.
+
+    A coordinate that wraps is measured the short way round.
+    """
+    worst, excess = -1, 0.0
+    for i in range(len(index)):
+        difference = reference[i] - theta[index[i]]
+        if wraps[index[i]]:
+            difference -= 2.0 * np.pi * np.round(difference / (2.0 * np.pi))
+        error[i] = abs(difference)
+        if error[i] - tolerance[i] > excess:
+            worst, excess = i, error[i] - tolerance[i]
+    return worst
+
+
+class Watch:
+    """The limits of one machine, as arrays."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        joints = machine.joints
+        self._low = np.array([joint.position[0] for joint in joints]) - LIMIT_SLACK
+        self._high = np.array([joint.position[1] for joint in joints]) + LIMIT_SLACK
+        self._max_speed = OVERSPEED * np.array([joint.velocity for joint in joints])
+        for motor in machine.motors:
+            self._max_speed[motor.index] = min(self._max_speed[motor.index], OVERSPEED * motor.max_speed)
+        self._limits = np.column_stack([self._low, self._high, self._max_speed])
+        names = machine.mechanism.coordinate_names
+        self._joint_set = np.array(machine.home_coordinates, np.int64)
+        its_own = set(machine.mechanism.joint_names)
+        tasks = [at for at, name in enumerate(names) if name not in its_own and "." not in name]
+        self._task_set = np.array(tasks, np.int64)
+        """The file's task coordinates; those with a dot in their names are of constraints and contacts."""
+        self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
+        self._loss_limit = machine.controller.loss_limit
+        self._loss_ratio = machine.controller.loss_ratio_per_s
+        self.connected = False
+
+    def look(
+        self, inputs: Inputs, q: Floats, v: Floats, bad_sensor: int, *, moving: bool, following: bool
+    ) -> Found | None:
+        """The first fault found: (code, index, value, limit), or None.
+
+        moving: the course has the machine. following: a goal is under way, for which it must be homed.
+        """
+        self.connected = inputs.connected
+        if not inputs.connected or inputs.lost_in_a_row >= self._loss_limit:
+            return FaultCode.LINK_LOST, -1, float(inputs.lost_in_a_row), float(self._loss_limit)
+        if inputs.loss_ratio > self._loss_ratio:
+            return FaultCode.LINK_LOSS_RATIO, -1, inputs.loss_ratio, self._loss_ratio
+        status = inputs.device_status
+        if status & _TROUBLE or (following and not status & _HOMED):
+            return self._device(inputs)
+        if bad_sensor >= 0:
+            return FaultCode.MEASUREMENT_NOT_FINITE, bad_sensor, float(inputs.q_measured[bad_sensor]), np.inf
+        if not moving:
+            return None
+        which = first_beyond(q, v, self._limits)
+        if which < 0:
+            return None
+        joint = which // 2
+        if which % 2:
+            return FaultCode.VELOCITY_LIMIT, joint, float(v[joint]), float(self._max_speed[joint])
+        limit = self._high[joint] if v[joint] > 0.0 else self._low[joint]
+        return FaultCode.POSITION_LIMIT, joint, float(q[joint]), float(limit)
+
+    def _device(self, inputs: Inputs) -> Found:
+        status = inputs.device_status
+        if status & _FAULT:
+            tripped = inputs.device_fault == DeviceFault.COMMAND_TIMEOUT
+            code = FaultCode.DEVICE_WATCHDOG if tripped else FaultCode.DEVICE_FAULT
+            return code, -1, float(inputs.device_fault), 0.0
+        if status & _STO:
+            return FaultCode.DEVICE_STO, -1, 1.0, 0.0
+        return FaultCode.NOT_HOMED, -1, 0.0, 1.0
+
+    def still_there(self, code: FaultCode, inputs: Inputs, v: Floats) -> bool:
+        """Whether the cause of a latched fault still stands."""
+        if not inputs.connected:
+            return True
+        status = inputs.device_status
+        match code:
+            case FaultCode.LINK_LOST:
+                return inputs.lost_in_a_row > 0
+            case FaultCode.LINK_LOSS_RATIO:
+                return inputs.lost_in_a_row > 0 or inputs.loss_ratio > self._loss_ratio
+            case FaultCode.DEVICE_FAULT | FaultCode.DEVICE_WATCHDOG:
+                return bool(status & _FAULT)
+            case FaultCode.DEVICE_STO:
+                return bool(status & _STO)
+            case FaultCode.NOT_HOMED:
+                return not status & _HOMED
+            case FaultCode.MEASUREMENT_NOT_FINITE:
+                return not bool(
+                    np.all(np.isfinite(inputs.q_measured)) and np.all(np.isfinite(inputs.v_measured))
+                )
+            case FaultCode.VELOCITY_LIMIT:
+                return float(np.max(np.abs(v))) > AT_REST
+            case _:
+                return False
+
+    def violation(
+        self, index: NDArray[np.int64], reference: Floats, theta: Floats, tolerance: Floats, error: Floats
+    ) -> int:
+        """Writes each coordinate's distance from its reference; returns the worst violation, or −1."""
+        worst: int = worst_violation(index, reference, theta, self._wraps, tolerance, error)
+        return worst
+
+    def within(self, q: Floats) -> bool:
+        """Whether a jog may come to rest at q."""
+        return bool(np.all(q < self._high - JOG_MARGIN) and np.all(q > self._low + JOG_MARGIN))
+
+    def jog_set(self, wanted: list[int]) -> NDArray[np.int64] | None:
+        """The independent coordinates a jog moves in; None for a mixture.
+
+        Those of `Machine.home_coordinates`, or all task coordinates.
+        """
+        for whole in (self._joint_set, self._task_set):
+            if wanted and set(wanted) <= set(whole.tolist()) and len(whole) == self._machine.freedoms:
+                return whole
+        return None
+
+    def jog_limits(self, index: NDArray[np.int64]) -> tuple[list[float], list[float], list[float]]:
+        """Velocity, acceleration and jerk limits of these coordinates."""
+        limits = [self._machine.coordinates[number] for number in index]
+        return (
+            [min(limit.velocity, 1e3) for limit in limits],
+            [min(limit.acceleration, 1e4) for limit in limits],
+            [min(limit.jerk, 1e6) for limit in limits],
+        )

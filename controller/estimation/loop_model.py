@@ -1,0 +1,266 @@
+"""The machine's model as a tick uses it: now, a little ahead, and everything that laws read there."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.estimation.applied_forces import act
+from linkwork.controller.estimation.contact_free import without_touch
+from linkwork.controller.estimation.estimate_quality import Quality
+from linkwork.controller.estimation.sensor_estimate import (
+    MISSING,
+    TO_Q,
+    TO_V,
+    Estimator,
+    read_sensors,
+    take_positions,
+)
+from linkwork.controller.tick_io import Inputs
+from linkwork.machine import Machine
+from linkwork.multibody import Workspace
+from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, grid, reals, wholes
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    INTEGERS,
+    ON_MECHANISM,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    boolean,
+    float64,
+    int64,
+    kernel,
+    void,
+)
+from linkwork.multibody.kernels.layout import EFFORT, NV, SECOND, SUM_V, VDOT, Q, V
+from linkwork.multibody.kernels.views import copy, vector
+from linkwork.multibody.steps.integrate import rk4
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.dynamics import dynamics, forward_dynamics
+from linkwork.multibody.tree.kinematics import kinematics
+from linkwork.multibody.tree.rotations import go
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class LoopModel(Protocol):
+    """`now` holds the estimate, `ahead` the state at which the law is evaluated, `quality` what is thought
+    of both.
+    """
+
+    now: Workspace
+    ahead: Workspace
+    felt: Floats
+    """Generalized force (nv) of what the machine touches, as it is felt: the prediction knows no contacts."""
+    quality: Quality
+    multipliers: Floats
+    """What each row of the constraints bears in the motion foreseen."""
+
+    compares: bool
+    """Whether there are more sensors than it takes, so that `compare` has something to say."""
+
+    def predict(self, sent: Floats, seconds: float) -> Workspace:
+        """Carries `now` on by so many seconds, under the efforts `sent` to the motors.
+
+        Returns where the state predicted stands.
+        """
+        ...
+
+    def foresee(self, sent: Floats, period: float, beyond: float) -> bool:
+        """Writes to `ahead` the state a period and `beyond` later, evaluated as by `evaluate`.
+
+        Returns whether `come` knows the one a period later.
+        """
+        ...
+
+    def come(self) -> Workspace:
+        """The state that was foreseen for a period later is the prediction; returns where it stands."""
+        ...
+
+    def observe(self, inputs: Inputs, dt: float, predicted: bool) -> int:
+        """Makes `now` a state of the machine, with coordinates, from the readings dt after the last ones.
+
+        Without fresh readings, or where one is not finite, from what there is: the prediction, or if not
+        `predicted` the last estimate. Says in `quality` how well that went. Returns the first sensor without
+        a finite reading, or −1.
+        """
+        ...
+
+    def forget(self) -> None:
+        """The machine is out of sight: where it is seen next may be anywhere."""
+        ...
+
+    def compare(self, readings: Floats) -> None:
+        """After `observe`: says in `quality` whether the sensors (one reading each) contradict each other."""
+        ...
+
+    def evaluate(self) -> None:
+        """Evaluates at `ahead` what laws read."""
+        ...
+
+    def effort_for(self, acceleration: Floats, effort: Floats) -> bool:
+        """Writes the motors' least effort for an admissible acceleration (nv) alone, without other forces.
+
+        At the last state evaluated. False, with nothing written, where the motors cannot make it.
+        """
+        ...
+
+
+def model_of(machine: Machine, estimator: Estimator) -> LoopModel:
+    """The model for this kind of machine."""
+    if not machine.is_constrained:
+        return OpenChainModel(machine, estimator)
+    from linkwork.controller.estimation.closed_chain_model import ClosedChainModel
+
+    return ClosedChainModel(machine, estimator)
+
+
+def declare(machine: Machine) -> None:
+    """Declares the kernels of this kind of machine, the laws' too: before `warm`."""
+    if machine.is_constrained:
+        import_module("linkwork.controller.estimation.closed_chain_model")
+        import_module("linkwork.controller.supervision.closure_loads")
+    if machine.mechanism.contacts and machine.force_rows:
+        import_module("linkwork.controller.laws.hybrid")
+        import_module("linkwork.controller.estimation.force_sources")
+    if machine.controller.publish:
+        import_module("linkwork.controller.loop.publishing")
+
+
+@kernel(ON_MECHANISM)
+def evaluate_dynamics(p: Floats, t: Integers, w: Floats) -> None:
+    """Mass matrix, bias, friction and coordinates at the workspace's state."""
+    dynamics(p, t, w)
+    coordinates(p, t, w)
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR, VECTOR, float64))
+def predict_tree(
+    p: Floats, t: Integers, now: Floats, motor: Integers, sent: Floats, felt: Floats, seconds: float
+) -> None:
+    """Carries `now` on by so many seconds, under the efforts sent and the forces felt (nv)."""
+    act(t, now, motor, sent, felt)
+    rk4(p, t, now, seconds)
+
+
+_NOW, _AHEAD, _MOTOR, _FELT = range(2, 6)
+
+
+@kernel(void(BUNDLE, VECTOR, float64))
+def foresee_tree(bundle: Integers, sent: Floats, seconds: float) -> None:
+    """Writes the state that much after `now` to `ahead`, evaluated.
+
+    bundle: (p, t, now, ahead, motor, felt); the efforts sent and the forces felt (nv) act meanwhile. With h =
+    2/3 of the way, the accelerations a₀ at (q, v) and
+
+        a₁ at (q + h v + h²/2 a₀ + h³/6 j, v + h a₀ + h²/2 j),    j = (a₁ - a₀) / h of the tick before,
+
+    the mean acceleration is (a₀ + 3 a₁) / 4 (Radau's rule), and for the way (a₀ + a₁) / 2. j, which `ahead`
+    keeps, stands for a third evaluation.
+    """
+    p, t, now, ahead = reals(bundle, 0), wholes(bundle, 1), reals(bundle, _NOW), reals(bundle, _AHEAD)
+    q, v, first, mean = vector(t, now, Q), vector(t, now, V), vector(t, now, VDOT), vector(t, now, SUM_V)
+    ahead_q, ahead_v, last = vector(t, ahead, Q), vector(t, ahead, V), vector(t, ahead, VDOT)
+    jerk, h = vector(t, ahead, SECOND), seconds / 1.5
+    act(t, now, wholes(bundle, _MOTOR), sent, reals(bundle, _FELT))
+    copy(vector(t, now, EFFORT), vector(t, ahead, EFFORT))
+    forward_dynamics(p, t, now)
+    copy(q, ahead_q)
+    for c in range(t[NV]):
+        mean[c] = v[c] + h * (first[c] / 2.0 + h * jerk[c] / 6.0)
+        ahead_v[c] = v[c] + h * (first[c] + h * jerk[c] / 2.0)
+    go(t, ahead_q, v, first, mean, h)
+    forward_dynamics(p, t, ahead)
+    copy(q, ahead_q)
+    for c in range(t[NV]):
+        mean[c] = v[c] + seconds * (first[c] + last[c]) / 4.0
+        ahead_v[c] = v[c] + seconds * (first[c] + 3.0 * last[c]) / 4.0
+        jerk[c] = (last[c] - first[c]) / h
+    go(t, ahead_q, v, first, mean, seconds)
+    evaluate_dynamics(p, t, ahead)
+
+
+_JOINT, _HAS_VELOCITY, _TABLE, _BALLS = range(3, 7)
+
+
+@kernel(int64(BUNDLE, VECTOR, VECTOR, *(float64,) * 3, *(boolean,) * 3))
+def observe_tree(
+    bundle: Integers, q_measured: Floats, v_measured: Floats, dt: float, cut_off_hz: float, bandwidth: float,
+    first: bool, predicted: bool, fresh: bool,
+) -> int:  # fmt: skip
+    """Carries `now`, the prediction or the last estimate, to what the sensors say; see `read_sensors`.
+
+    bundle: (p, t, now) and the estimator's wiring.
+    """
+    p, t, now = reals(bundle, 0), wholes(bundle, 1), reals(bundle, _NOW)
+    joint, q, v = wholes(bundle, _JOINT), vector(t, now, Q), vector(t, now, V)
+    table, balls = grid(bundle, _TABLE, len(joint)), wholes(bundle, _BALLS)
+    bad: int = read_sensors(
+        q_measured, v_measured, joint, wholes(bundle, _HAS_VELOCITY), table, balls, dt, cut_off_hz, bandwidth,
+        first, predicted, fresh, q, v,
+    )  # fmt: skip
+    take_positions(joint, balls, table[TO_Q], table[MISSING], q)
+    for i in range(len(joint)):
+        v[joint[i]] = table[TO_V, i]
+    kinematics(p, t, now)
+    coordinates(p, t, now)
+    return bad
+
+
+class OpenChainModel:
+    """The model of a machine without constraints: every joint is measured."""
+
+    compares = False
+
+    def __init__(self, machine: Machine, estimator: Estimator) -> None:
+        self.now, self.ahead = without_touch(machine.workspace()), without_touch(machine.workspace())
+        self.felt = np.zeros(machine.mechanism.nv)
+        self.quality, self.multipliers = Quality(0), np.zeros(0)
+        self._estimator = estimator
+        self._motor = np.array([motor.index for motor in machine.motors], np.int64)
+        given = self.now.arguments
+        self._observation = Bundle(*given, *estimator.wiring)
+        self._outlook = Bundle(*given, self.ahead.buffer, self._motor, self.felt)
+
+    def predict(self, sent: Floats, seconds: float) -> Workspace:
+        """See `LoopModel`."""
+        predict_tree(*self.now.arguments, self._motor, sent, self.felt, seconds)
+        return self.now
+
+    def foresee(self, sent: Floats, period: float, beyond: float) -> bool:
+        """See `LoopModel`."""
+        foresee_tree(self._outlook.words, sent, period + beyond)
+        return False
+
+    def come(self) -> Workspace:
+        """See `LoopModel`: nothing was kept."""
+        return self.now
+
+    def observe(self, inputs: Inputs, dt: float, predicted: bool) -> int:
+        """See `LoopModel`."""
+        given = self._estimator
+        bad: int = observe_tree(
+            self._observation.words, inputs.q_measured, inputs.v_measured, dt,
+            given.cut_off_hz, given.bandwidth, given.first, predicted, inputs.fresh,
+        )  # fmt: skip
+        return bad
+
+    def forget(self) -> None:
+        """See `LoopModel`: the sensors tell all."""
+
+    def compare(self, readings: Floats) -> None:
+        """See `LoopModel`: no joint has two sensors."""
+
+    def evaluate(self) -> None:
+        """See `LoopModel`."""
+        evaluate_dynamics(*self.ahead.arguments)
+
+    def effort_for(self, acceleration: Floats, effort: Floats) -> bool:
+        """See `LoopModel`."""
+        effort[:] = (self.ahead.M @ acceleration)[self._motor]
+        return True

@@ -1,0 +1,133 @@
+"""Sensors beyond those that a closed machine needs: their weights, and what their disagreement tells.
+
+With B the weighted velocities of the measured joints along the admitted motions (sensors × freedoms), all
+that sensors can say of a machine whose closures are met lies in the range of B; Π = 1 - B B⁺ takes it away.
+What is left, ρ = Π W (y - q), an error f of sensor i alone would make Π e_i w_i f. So f_i = ρ_i / (Π_ii w_i)
+is the error that sensor i would have to have, and ρ_i² / Π_ii the part of |ρ|² that it explains. With one
+redundant sensor all that could be wrong explain it equally; with two, only one does.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.estimation.sensor_estimate import measured_balls, missing_positions
+from linkwork.machine import Machine
+from linkwork.multibody import Workspace
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.kernels.compiling import INTEGERS, VECTOR, kernel, void
+from linkwork.multibody.kernels.layout import RANK
+
+Floats = NDArray[np.float64]
+
+IDEAL = 1e-7
+"""Accuracy of a sensor of which the file says nothing, in typical lengths or rad."""
+
+
+def scales(machine: Machine) -> Floats:
+    """rad or m that stand beside one radian, for each sensor's joint."""
+    t = machine.mechanism.topology
+    columns = machine.mechanism.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+    return np.asarray(columns[[sensor.index for sensor in machine.sensors]])
+
+
+def weights(machine: Machine) -> Floats:
+    """One over each sensor's standard deviation (noise and rounding), such that the largest, scaled, is 1."""
+    columns = scales(machine)
+    deviation = [
+        math.sqrt(sensor.noise**2 + sensor.resolution**2 / 12.0 + (IDEAL * scale) ** 2)
+        for sensor, scale in zip(machine.sensors, columns, strict=True)
+    ]
+    return np.asarray(1.0 / np.array(deviation) / np.max(columns / deviation))
+
+
+@kernel(void(INTEGERS, INTEGERS, VECTOR, VECTOR, VECTOR))
+def differences_of(
+    joint: NDArray[np.int64], balls: NDArray[np.int64], readings: Floats, q: Floats, differences: Floats
+) -> None:
+    """`estimator.missing_positions`, for callers in Python."""
+    missing_positions(joint, balls, readings, q, differences)
+
+
+EXPLAINS = 0.9
+"""Share of the disagreement that a suspect's error must explain."""
+_BLIND = 1e-6
+"""Π_ii below which nothing would notice an error of sensor i."""
+
+
+def parity(basis: Floats, weight: Floats) -> Floats:
+    """Π (sensors × sensors); basis (freedoms × sensors): the measured joints' velocities."""
+    left, sizes, _ = np.linalg.svd((basis * weight).T, full_matrices=False)
+    left = left[:, sizes > 1e-9 * max(float(sizes.max(initial=0.0)), 1e-300)]
+    return np.asarray(np.eye(len(weight)) - left @ left.T)
+
+
+class Redundancy:
+    """Looks each tick whether the sensors contradict each other.
+
+    `group` is a bit mask of the sensors of which one must be wrong, 0 as long as they agree; `suspect` the
+    one that is, or −1 where several may be; `error` (rad or m) what it would have to be off by, `limit` what
+    is allowed.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        sensors = machine.sensors
+        self._joint = np.array([sensor.index for sensor in sensors], np.int64)
+        self._balls, self._off = measured_balls(machine), np.zeros(len(sensors))
+        self._weight = weights(machine)
+        most = machine.controller.estimator.sensor_disagreement_max
+        self._limit = np.array([most + 4.0 * (sensor.noise + sensor.resolution) for sensor in sensors])
+        self.extra = len(sensors) - machine.freedoms if machine.is_constrained else 0
+        self._look = 0.05 * self._limit
+        self.group, self.suspect, self.error, self.limit = 0, -1, 0.0, 0.0
+
+    def look(self, readings: Floats, now: Workspace) -> None:
+        """readings: one a sensor; now: the estimate with its basis."""
+        self.group = 0
+        if self.extra <= 0:
+            return
+        off = self.differences(readings, now)
+        if np.any(np.abs(off) > self._look):
+            self._judge(off, now)
+
+    def differences(self, readings: Floats, now: Workspace) -> Floats:
+        """readings less the estimate, rad or m along the freedom of each sensor."""
+        differences_of(self._joint, self._balls, readings, now.q, self._off)
+        return self._off
+
+    def _judge(self, off: Floats, now: Workspace) -> None:
+        free = len(now.v) - int(now.ranking[RANK])
+        basis, weight = now.basis[:free, self._joint], self._weight
+        seen = parity(basis, weight)
+        rest, own = seen @ (weight * off), np.diag(seen)
+        could = own > _BLIND
+        size = np.where(could, rest / np.where(could, own * weight, 1.0), 0.0)
+        explained = np.where(could, rest * rest / np.where(could, own, 1.0), 0.0)
+        best = int(np.argmax(explained))
+        if not abs(size[best]) > self._limit[best]:
+            return
+        wrong = np.flatnonzero(explained >= EXPLAINS * float(rest @ rest))
+        self.suspect = best if len(wrong) == 1 else -1
+        self.group = sum(1 << int(i) for i in (wrong if len(wrong) else np.flatnonzero(could)))
+        self.error, self.limit = float(size[best]), float(self._limit[best])
+
+
+def told(machine: Machine) -> str:
+    """What the sensors can find out about each other, in words."""
+    names = [sensor.joint for sensor in machine.sensors]
+    if not machine.is_constrained or len(names) <= machine.freedoms:
+        return "no redundant sensor: an error of one would not be noticed"
+    from linkwork.machine.building.initial_assembly import admitted_velocities  # loads the compiler
+
+    basis = admitted_velocities(machine.mechanism, machine.initial_q)
+    seen = parity(basis[[sensor.index for sensor in machine.sensors]].T, weights(machine))
+    noticed = [name for name, own in zip(names, np.diag(seen), strict=True) if own > _BLIND]
+    count = round(float(np.trace(seen)))
+    if count < 1:
+        return "no redundant sensor: an error of one would not be noticed"
+    if count == 1:
+        return f"one redundant sensor: an error of one among {', '.join(noticed)} is noticed, not which"
+    return f"{count} redundant sensors: the one that is wrong is named, among {', '.join(noticed)}"

@@ -1,0 +1,164 @@
+"""The gateway process: what it opens before its poll loop runs."""
+
+from __future__ import annotations
+
+import os
+import socket
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import datetime
+from getpass import getuser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from linkwork.controller.configuration import configured
+from linkwork.controller.first_start import say_when_compiling
+from linkwork.controller.gateway.daemon_options import GatewayOptions
+from linkwork.controller.gateway.gateway import Gateway
+from linkwork.controller.gateway.goals.planner_jobs import Planning
+from linkwork.controller.gateway.loop_host import LoopHost
+from linkwork.controller.gateway.records.broadcast import Broadcast
+from linkwork.controller.gateway.records.flight_record import FlightRecorder
+from linkwork.controller.gateway.records.log import Log
+from linkwork.controller.gateway.records.log_segment import LogSource
+from linkwork.controller.gateway.requests.state_answers import linkwork_version
+from linkwork.controller.gateway.server import Server
+from linkwork.controller.records import RecordLayout, layout_for
+from linkwork.machine import Machine, name_in
+from linkwork.protocol.codes import Pace, RequestCode
+from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.keys import ServerKeys, server_keys
+from linkwork.protocol.sockets import RequestServer
+from linkwork.timing.children import Lifeline
+from linkwork.timing.scheduling import share_processors
+from linkwork.timing.signals import Interrupts
+
+if TYPE_CHECKING:
+    from linkwork.controller.gateway.twin.twin import Shadowing
+    from linkwork.controller.gateway.twin.twin_channels import ShadowChannels
+
+STARTING = "starting"
+
+
+def run(options: GatewayOptions) -> int:
+    """The life of the gateway. Returns its exit status.
+
+    Raises MachineError, EndpointError (Taken when another controller sits in the machine's seat), OSError and
+    StartFailed before it is ready.
+    """
+    say_when_compiling("kernels")
+    with ExitStack() as early:
+        name, held = name_in(options.config), None
+        if name is not None:  # before anything is compiled: clients see that it is starting
+            held = early.enter_context(claim(MachineEndpoints.named(name).folder, "gateway", STARTING))
+        machine = configured(options.config, options.law)
+        if held is None or name != machine.name:
+            held = early.enter_context(
+                claim(MachineEndpoints.named(machine.name).folder, "gateway", STARTING)
+            )
+        return _run(options, machine, held)
+
+
+def _run(options: GatewayOptions, machine: Machine, held: Claim) -> int:
+    if options.pace is not Pace.LOCKSTEP:
+        options = replace(options, cpu=_leave_a_processor(options.cpu))
+    layout = layout_for(machine)
+    with ExitStack() as stack:
+        interrupts = stack.enter_context(Interrupts())
+        lifeline = Lifeline.from_stdin() if options.lifeline else None
+        seat = MachineEndpoints.named(machine.name)
+        keys = _keys(options)
+        servers = [stack.enter_context(RequestServer(seat.requests))]
+        if options.endpoint is not None and options.endpoint != seat.requests:
+            servers.append(stack.enter_context(RequestServer(options.endpoint, keys)))
+        telemetry = [seat.telemetry, *([options.telemetry] if options.telemetry else [])]
+        every = round(1.0 / (machine.controller.telemetry_hz * machine.controller.period_s))
+        broadcast = Broadcast(
+            telemetry, layout, every, wall_clock=options.pace is not Pace.LOCKSTEP, keys=keys
+        )
+        stack.callback(broadcast.close)
+        gateway = _gateway(options, machine, layout, seat, broadcast)
+        stack.callback(gateway.planning.close, RequestError(RequestCode.NO_LOOP, "the controller has ended"))
+        stack.callback(gateway.host.close)
+        if gateway.shadow is not None:
+            stack.callback(gateway.shadow.shadowing.close)
+        stack.callback(gateway.close)
+        gateway.planning.start()
+        if gateway.shadow is not None:
+            gateway.shadow.shadowing.start()
+        return Server(gateway, servers, interrupts, lifeline, held).run()
+
+
+def _gateway(
+    options: GatewayOptions,
+    machine: Machine,
+    layout: RecordLayout,
+    seat: MachineEndpoints,
+    broadcast: Broadcast,
+) -> Gateway:
+    owner = f"{getuser()}@{socket.gethostname()}, process {os.getpid()}"
+    plant = options.plant or seat.plant
+    host = LoopHost(seat, machine.config_hash, options.loop_arguments(seat.folder, plant, owner))
+    planning = Planning(options.planner_arguments(seat.folder))
+    shadowing = _shadowing(options, machine, layout) if options.shadow or machine.shadow.on else None
+    source = _log_source(options, machine, layout, None if shadowing is None else shadowing.channels)
+    stamp = f"{datetime.now():%Y%m%d-%H%M%S}"
+    log = None
+    if options.log is not None:
+        log = Log(options.log, machine.name, stamp, source, machine.controller.log_cap_bytes)
+    flights = FlightRecorder(options.log or default_log_folder(), machine.name, stamp, source)
+    gateway = Gateway(options, machine, layout, host, planning, broadcast, log, flights)
+    if shadowing is not None:
+        from linkwork.controller.gateway.twin.twin_watch import ShadowWatch
+
+        gateway.shadow = ShadowWatch(gateway, shadowing)
+    return gateway
+
+
+def _shadowing(options: GatewayOptions, machine: Machine, layout: RecordLayout) -> Shadowing:
+    from linkwork.controller.gateway.twin.twin import Shadowing
+    from linkwork.controller.gateway.twin.twin_channels import ShadowChannels  # for those who want a shadow
+
+    in_step = options.pace is Pace.LOCKSTEP
+    return Shadowing(options.shadow_arguments(), ShadowChannels(machine), layout, in_step=in_step)
+
+
+def _log_source(
+    options: GatewayOptions, machine: Machine, layout: RecordLayout, shadow: ShadowChannels | None
+) -> LogSource:
+    """What stands at the head of a log: equal for equal runs, so no path, host or time."""
+    metadata = {
+        "linkwork": linkwork_version(),
+        "machine": machine.name,
+        "law": machine.controller.law,
+        "pace": options.pace.value,
+        "period_s": repr(machine.controller.period_s),
+        "config": machine.config_hash,
+        "interface": machine.interface_hash,
+        "model": machine.model_hash,
+        "formulation": machine.plant.formulation,
+    }
+    return LogSource(layout, options.pace is not Pace.LOCKSTEP, machine.source_text, metadata, shadow)
+
+
+def default_log_folder() -> Path:
+    """$XDG_STATE_HOME/linkwork/logs, else ~/.local/state/linkwork/logs."""
+    state = os.environ.get("XDG_STATE_HOME")
+    return (Path(state) if state else Path.home() / ".local" / "state") / "linkwork" / "logs"
+
+
+def _keys(options: GatewayOptions) -> ServerKeys | None:
+    if options.keys is None or options.allowed is None:
+        return None
+    return server_keys(options.keys, options.allowed)
+
+
+def _leave_a_processor(chosen: int | None) -> int:
+    """Stays off the loop's processor where there is another, as will the planner. Returns the loop's."""
+    shared, others = share_processors()
+    if chosen is None:
+        os.sched_setaffinity(0, others)
+        return max(shared)
+    os.sched_setaffinity(0, os.sched_getaffinity(0) - {chosen} or {chosen})
+    return chosen

@@ -1,0 +1,1 @@
+"""Motion requests: planning jobs, the queue of goals, and goals under a changed payload."""

@@ -1,0 +1,99 @@
+"""The goals that the loop has or is to have: what another one needs to know that takes over from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from linkwork.controller.gateway.records.messages import UNDER_WAY
+
+MOST_KNOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """A goal handed to the loop: where its block lies, where it begins (joints), at which tick if not now,
+    and at which tick it `begins` as far as is known.
+
+    `own`: the speed, as a fraction of the goal's own, that the block is for. `begun`: whether the loop has
+    taken it. `loads`: how often the machine's load had changed when it was planned.
+    """
+
+    goal: int
+    slot: int
+    length: int
+    duration_s: float
+    q: tuple[float, ...]
+    at_tick: int | None = None
+    begins: int = 0
+    own: float = 1.0
+    begun: bool = False
+    loads: int = 0
+
+
+class Chain:
+    """The goals handed over last, in the order in which they are to be followed."""
+
+    def __init__(self) -> None:
+        self._goals: dict[int, Handed] = {}
+
+    def hand(self, handed: Handed) -> None:
+        """A goal is on its way to the loop."""
+        self._goals[handed.goal] = handed
+        while len(self._goals) > MOST_KNOWN:
+            del self._goals[next(iter(self._goals))]
+
+    def begin(self, goal: int) -> None:
+        """The loop has taken it: those before it are over."""
+        self._goals = {number: known for number, known in self._goals.items() if number >= goal}
+        if goal in self._goals:
+            self._goals[goal] = replace(self._goals[goal], begun=True)
+
+    def drop(self, goal: int) -> None:
+        """The loop has refused it."""
+        self._goals.pop(goal, None)
+
+    def retime(self, goal: int, slot: int, length: int, duration_s: float, own: float) -> None:
+        """The loop follows it by another block."""
+        known = self._goals.get(goal)
+        if known is not None:
+            self._goals[goal] = replace(known, slot=slot, length=length, duration_s=duration_s, own=own)
+
+    def known(self, goal: int) -> Handed | None:
+        """The goal of this number."""
+        return self._goals.get(goal)
+
+    def running(self, record: np.void | None) -> Handed | None:
+        """The goal under way; None where there is none, or where it is not known here."""
+        if record is None or int(record["goal_status"]) not in UNDER_WAY:
+            return None
+        return self._goals.get(int(record["goal_id"]))
+
+    def last(self, record: np.void | None) -> Handed | None:
+        """The goal that will be under way when all the others are over."""
+        waiting = [known for known in self._goals.values() if not known.begun]
+        return waiting[-1] if waiting else self.running(record)
+
+    def waiting(self, before_tick: int) -> Handed | None:
+        """The goal that is to begin last before this tick."""
+        due = [one for one in self._goals.values() if not one.begun and (one.at_tick or 0) <= before_tick]
+        return due[-1] if due else None
+
+
+def junction(
+    handed: Handed, record: np.void | None, ahead_s: float, at_tick: int | None, period_s: float
+) -> dict[str, Any]:
+    """The goal before a new one, as the planner reads it (`controller.planning.goal_in_motion`).
+
+    ahead_s: how far ahead the new one takes over, if not at a tick.
+    """
+    base: dict[str, Any] = {"slot": handed.slot, "length": handed.length, "own": handed.own}
+    if record is None or not handed.begun or int(record["goal_id"]) != handed.goal:
+        ticks = 0 if at_tick is None or handed.at_tick is None else at_tick - handed.at_tick
+        return base | {"q": list(handed.q), "at_s": 0.0, "s": max(0.0, ticks * period_s), "rate": 1.0}
+    s, rate = float(record["path_s"]), float(record["path_rate"])
+    if at_tick is not None:
+        ahead_s = (at_tick - int(record["tick"])) * period_s
+    return base | {"q": record["q"].tolist(), "at_s": s, "s": s + rate * ahead_s, "rate": rate}

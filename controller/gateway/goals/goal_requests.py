@@ -1,0 +1,293 @@
+"""Goals: planned by the worker, handed to the loop whole, answered when the loop has taken them.
+
+A goal that takes over from another one is planned from a point of that one's path a little ahead. When the
+planner was too slow for it, or the speed changed meanwhile, the loop says so and the goal is planned anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from linkwork.controller.gateway.goals.goal_queue import Handed, junction
+from linkwork.controller.gateway.goals.goal_start import start_of
+from linkwork.controller.gateway.goals.payload_change import rewalk
+from linkwork.controller.gateway.goals.planner_jobs import Job
+from linkwork.controller.gateway.history import Requester
+from linkwork.controller.gateway.order_queue import Asked, OrderEffect
+from linkwork.controller.gateway.records.messages import UNDER_WAY, in_motion
+from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.gateway.requests.order_outcomes import (
+    busy,
+    effect_map,
+    not_homed,
+    refusal,
+    wrong_state,
+)
+from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.orders import NOW, GoalBegin, OrderKind, OrderOutcome
+from linkwork.controller.supervision.brakes import Phase
+from linkwork.controller.supervision.state_machine import State
+from linkwork.protocol.codes import DeviceStatus, RequestCode, ResultCode
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.requests import pack_notification
+from linkwork.protocol.results import GoalAccepted
+
+if TYPE_CHECKING:
+    from linkwork.controller.gateway.gateway import Gateway
+
+ANSWER_WITHIN_S = 10.0
+MOST_TRIES = 8
+AHEAD_S = 0.1
+"""How far ahead a goal takes over from another one at the first try; each further try doubles it, up to
+MOST_AHEAD_S.
+"""
+MOST_AHEAD_S = 3.0
+AGAIN_S = 0.05
+Result = Mapping[str, Any] | RequestError
+
+
+class GoalRequest:
+    """A request for motion, from its arrival to its answer."""
+
+    def __init__(self, gateway: Gateway, call: Call) -> None:
+        self.gateway, self.call = gateway, call
+        self.slot = -1
+        self._before: Handed | None = None
+        self._tries = self._loads = self._authority = 0
+        at_tick = call.envelope.at_tick
+        self._scheduled = at_tick is not None and at_tick > gateway.tick
+        self._takes_over = call.method in ("append", "speed") or call.envelope.replace
+
+    def begin(self) -> None:
+        """Checks what can be checked at once and submits it to the planner."""
+        gateway, call = self.gateway, self.call
+        if call.envelope.at_tick is None:
+            _able(gateway, call, takes_over=self._takes_over)
+        gateway.borrow(call)
+        if self._scheduled:
+            gateway.desk.refuse_if_full(call.owner, goal=True)
+        self._authority = gateway.desk.authority
+        in_use = int(gateway.latest["goal_slots"]) if gateway.latest is not None else 0
+        self.slot = gateway.planning.take_slot(in_use)
+        self._submit()
+
+    def _submit(self) -> None:
+        params = bytes(self.call.request.params)
+        job = Job(self.call.method, params, self._start, self._planned, self.slot)
+        try:
+            self.gateway.planning.submit(job)
+        except RequestError:
+            self.gateway.planning.free_slot(self.slot)
+            raise
+
+    def _start(self) -> dict[str, Any]:
+        """Where it begins, as things stand when the planner takes it up."""
+        gateway, at_tick = self.gateway, self.call.envelope.at_tick
+        self._loads = gateway.loads
+        self._before = self.goal_before() if self._takes_over else None
+        start = start_of(gateway)
+        if self._before is None:
+            return start
+        ahead_s = min(AHEAD_S * 2.0**self._tries, MOST_AHEAD_S)
+        when = at_tick if self._scheduled else None
+        period_s = gateway.machine.controller.period_s
+        return start | {"running": junction(self._before, gateway.latest, ahead_s, when, period_s)}
+
+    def goal_before(self) -> Handed | None:
+        """The goal that it takes over from, follows, or speeds up."""
+        gateway, record = self.gateway, self.gateway.latest
+        chain, at_tick = gateway.chain, self.call.envelope.at_tick
+        if self.call.method == "append":
+            return chain.last(record)
+        waiting = chain.waiting(at_tick) if self._scheduled and at_tick is not None else None
+        return waiting or chain.running(record)
+
+    def _planned(self, result: Result) -> None:
+        if isinstance(result, RequestError):
+            self.call.refuse(result)
+            return
+        try:
+            self._hand_over(result)
+        except RequestError as error:
+            self.gateway.planning.free_slot(self.slot)
+            self.call.refuse(error)
+
+    def _hand_over(self, plan: Mapping[str, Any]) -> None:
+        """Gives it to the loop, unless whoever asked for it went away during the planning."""
+        gateway, call = self.gateway, self.call
+        told = pack_notification("goal.planned", {"duration_s": plan["duration_s"]})
+        if not call.server.send(call.peer, told):
+            raise RequestError(RequestCode.NOT_OWNER, "whoever asked is gone; nothing moves")
+        if not gateway.still_owner(call.owner):
+            raise RequestError(ResultCode.LEASE_LOST, f"not begun: the lease of {call.owner} has ended")
+        kind = GoalBegin(int(plan["begin"]))
+        before = self._before.goal if self._before is not None else 0
+        goal = before if kind is GoalBegin.RETIME else gateway.next_goal()
+        at_tick = call.envelope.at_tick
+        if kind is not GoalBegin.RETIME:
+            length, duration_s = int(plan["length"]), float(plan["duration_s"])
+            begins = self._expected_tick(plan, kind)
+            q, loads = tuple(plan["q"]), self._loads
+            handed = Handed(goal, self.slot, length, duration_s, q, at_tick, begins, loads=loads)
+            gateway.chain.hand(handed)
+        joins = kind is GoalBegin.SPLICE and call.method == "append"
+        waits = self._scheduled or kind is GoalBegin.AFTER or joins
+        gateway.desk.place(
+            OrderKind.GOAL,
+            lambda effect: self._taken(goal, kind, plan, effect, waits=waits),
+            now_ns=gateway.now_ns,
+            timeout_s=None if waits else ANSWER_WITHIN_S,
+            leased=True,
+            at_tick=NOW if at_tick is None else at_tick,
+            slot=self.slot,
+            length=int(plan["length"]),
+            generation=goal,
+            checksum=int(plan["checksum"]),
+            goal_id=goal,
+            arguments=(1.0, float(kind), float(before), plan["s"], plan["rate"], float(plan["code"])),
+            authority=self._authority,
+            asked=Asked(call.method, call.owner),
+        )
+        if waits:
+            self._answer(goal, plan, self._expected_tick(plan, kind))
+
+    def _expected_tick(self, plan: Mapping[str, Any], kind: GoalBegin) -> int:
+        """When a goal that waits is to begin, as far as is known."""
+        record, at_tick = self.gateway.latest, self.call.envelope.at_tick
+        if self._scheduled and at_tick is not None:
+            return at_tick
+        period_s, before = self.gateway.machine.controller.period_s, self._before
+        if record is None or before is None:
+            return self.gateway.tick
+        if not before.begun:
+            return before.begins + round(before.duration_s / period_s)
+        until = before.duration_s if kind is GoalBegin.AFTER else float(plan["s"])
+        left_s = max(0.0, until - float(record["path_s"])) / max(float(record["path_rate"]), 1e-3)
+        return int(record["tick"]) + round(left_s / period_s)
+
+    def _taken(
+        self,
+        goal: int,
+        kind: GoalBegin,
+        plan: Mapping[str, Any],
+        effect: OrderEffect | RequestError,
+        *,
+        waits: bool,
+    ) -> None:
+        """The loop has said what became of it."""
+        gateway, call = self.gateway, self.call
+        error = effect if isinstance(effect, RequestError) else None
+        if isinstance(effect, OrderEffect) and effect.outcome < 0:
+            if kind is not GoalBegin.RETIME:
+                gateway.chain.drop(goal)
+            again = effect.outcome is OrderOutcome.REFUSED_SPLICE and call.method != "append"
+            if again and not self._scheduled and self._tries < MOST_TRIES:
+                self._tries += 1
+                gateway.after(AGAIN_S, self._again)
+                return
+            error = refusal(call.method, effect, gateway.wording, gateway.link_text)
+        gateway.planning.free_slot(self.slot)
+        if error is not None:
+            if waits and kind is not GoalBegin.RETIME:
+                gateway.goal_refused(goal, error, Requester(call.server, call.peer))
+            call.refuse(error)
+        elif isinstance(effect, OrderEffect) and kind is GoalBegin.RETIME:
+            gateway.chain.retime(
+                goal, self.slot, int(plan["length"]), float(plan["duration_s"]), float(plan["rate"])
+            )
+            self._look_again(goal)
+            self._answer(goal, plan, int(effect.record["tick"]), effect)
+        elif isinstance(effect, OrderEffect):
+            gateway.chain.begin(goal)
+            self._look_again(goal)
+            tick = int(effect.record["tick"])
+            gateway.memory.accept(self._accepted(goal, plan, tick), Requester(call.server, call.peer))
+            self._answer(goal, plan, tick)
+
+    def _look_again(self, goal: int) -> None:
+        """A goal that was planned before the machine's load changed is walked through again."""
+        gateway = self.gateway
+        if self._loads != gateway.loads:
+            rewalk(gateway, gateway.chain.known(goal), gateway.payloads)
+
+    def _again(self) -> None:
+        """Plans it anew, from where things stand now."""
+        try:
+            if self.gateway.latest is not None:
+                _able(self.gateway, self.call, takes_over=True)
+            self._submit()
+        except RequestError as error:
+            self.gateway.planning.free_slot(self.slot)
+            self.call.refuse(error)
+
+    def _accepted(self, goal: int, plan: Mapping[str, Any], tick: int) -> GoalAccepted:
+        return {
+            "goal": goal,
+            "method": self.call.method,
+            "owner": self.call.owner,
+            "tick": tick,
+            "duration_s": float(plan["duration_s"]),
+            "coordinates": list(plan["coordinates"]),
+            "report": dict(plan.get("report") or {}),
+        }
+
+    def _answer(
+        self, goal: int, plan: Mapping[str, Any], tick: int, effect: OrderEffect | None = None
+    ) -> None:
+        if self.call.method != "speed":
+            self.call.answer(dict(self._accepted(goal, plan, tick)) | {"full_speed_s": plan["full_speed_s"]})
+            return
+        known = {"tick": tick, "state": self.gateway.state_name, "text": ""}
+        if effect is not None:
+            known = effect_map("speed", effect)
+        self.call.answer(known | {"goal": goal} | dict(plan["told"]))
+
+
+def undertake(gateway: Gateway, call: Call) -> None:
+    """`move`, `send`, `append`: plan, then hand over."""
+    if call.method == "move":
+        call.params()  # small: a wrong field is refused here, before anything is borrowed
+    GoalRequest(gateway, call).begin()
+
+
+def faster(gateway: Gateway, call: Call) -> bool:
+    """`speed` beyond what the goal under way was admitted for: it is walked through first. False where there
+    is no such goal.
+    """
+    undertaking = GoalRequest(gateway, call)
+    if undertaking.goal_before() is None:
+        return False
+    undertaking.begin()
+    return True
+
+
+def check(gateway: Gateway, call: Call) -> None:
+    """`check`: walk through it, and say what would come of it."""
+
+    def planned(result: Result) -> None:
+        if isinstance(result, RequestError):
+            call.refuse(result)
+        else:
+            call.answer(result)
+
+    params = bytes(call.request.params)
+    gateway.planning.submit(Job(call.method, params, lambda: start_of(gateway), planned, -1))
+
+
+def _able(gateway: Gateway, call: Call, *, takes_over: bool) -> None:
+    """Refuses at once what the loop would refuse after the planning."""
+    record = gateway.latest
+    if record is None:
+        raise RequestError(RequestCode.NO_PLANT, f"`{call.method}` needs a plant: {gateway.link_text}")
+    state, phase = State(int(record["state"])), Phase(int(record["phase"]))
+    if state is not State.ACTIVE or phase is not Phase.RELEASED:
+        raise wrong_state(call.method, record, gateway.wording)
+    if not int(record["device_status"]) & DeviceStatus.HOMED:
+        raise not_homed(call.method)
+    status = int(record["goal_status"])
+    if in_motion(record) and not (takes_over and status in UNDER_WAY and status != GoalStatus.STOPPING):
+        raise busy(int(record["goal_id"]) if status in UNDER_WAY else None)
+
+
+HANDLERS = {"move": undertake, "send": undertake, "append": undertake, "check": check}

@@ -1,0 +1,132 @@
+"""The goal under way when the machine carries something else: its rest is walked through again.
+
+What is still feasible goes on, with stopping limits for the new load; slower, where only slower is feasible.
+Otherwise the goal stops on its path, and ends with INFEASIBLE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from linkwork.controller.gateway.goals.goal_queue import Handed, junction
+from linkwork.controller.gateway.goals.goal_start import start_of
+from linkwork.controller.gateway.goals.planner_jobs import Job
+from linkwork.controller.gateway.order_queue import Asked, OrderEffect
+from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.orders import NOW, GoalBegin, OrderKind
+from linkwork.controller.planning.planner_process import REWALK
+from linkwork.protocol.codes import ResultCode
+from linkwork.protocol.errors import RequestError
+
+if TYPE_CHECKING:
+    from linkwork.controller.gateway.gateway import Gateway
+
+Told = Callable[[str], None]
+Payloads = Mapping[str, tuple[float, ...]]
+_SLOWER = 1.0 - 1e-6
+ANSWER_WITHIN_S = 10.0
+
+
+def rewalk(
+    gateway: Gateway,
+    goal: Handed | None,
+    payloads: Payloads,
+    told: Told = lambda _: None,
+    *,
+    at_tick: int | None = None,
+) -> None:
+    """Walks through the rest of a goal with these payloads; `told` hears in words what comes of it.
+
+    at_tick: when the machine is to carry them, if not now. Nothing is done, and '' told, without a goal.
+    """
+    record = gateway.latest
+    stopping = record is not None and int(record["goal_status"]) == GoalStatus.STOPPING
+    if goal is None or (goal.begun and stopping):
+        told("")
+        return
+    try:
+        slot = gateway.planning.take_slot(0 if record is None else int(record["goal_slots"]))
+    except RequestError as error:
+        told(f"the rest of goal {goal.goal} was not walked through again: {error.message}")
+        return
+    again = _Rewalk(gateway, goal, payloads, told, slot, at_tick)
+    try:
+        gateway.planning.submit(Job(REWALK, b"", again.start, again.planned, slot))
+    except RequestError as error:
+        gateway.planning.free_slot(slot)
+        told(f"the rest of goal {goal.goal} was not walked through again: {error.message}")
+
+
+@dataclass(eq=False)
+class _Rewalk:
+    gateway: Gateway
+    goal: Handed
+    payloads: Payloads
+    told: Told
+    slot: int
+    at_tick: int | None
+
+    def start(self) -> dict[str, Any]:
+        """Where the rest begins, when the planner takes it up."""
+        gateway = self.gateway
+        known = gateway.chain.known(self.goal.goal) or self.goal
+        period_s = gateway.machine.controller.period_s
+        running = junction(known, gateway.latest, 0.0, self.at_tick, period_s)
+        loads = {name: list(numbers) for name, numbers in self.payloads.items()}
+        return start_of(gateway) | {"payloads": loads, "running": running}
+
+    def planned(self, result: Mapping[str, Any] | RequestError) -> None:
+        """The planner's word."""
+        number = self.goal.goal
+        if not isinstance(result, RequestError):
+            self._go_on(result)
+        elif result.code == ResultCode.INFEASIBLE:
+            self._place(OrderKind.CANCEL, lambda _: None, arguments=(float(ResultCode.INFEASIBLE),))
+            self._tell(f"goal {number} stops on its path: {result.message}")
+        elif result.code == ResultCode.CANCELLED:
+            self.told("")
+        else:
+            self.told(f"the rest of goal {number} was not walked through again: {result.message}")
+
+    def _go_on(self, plan: Mapping[str, Any]) -> None:
+        gateway, number, fraction = self.gateway, self.goal.goal, float(plan["rate"])
+        length, duration_s = int(plan["length"]), float(plan["duration_s"])
+        why = plan["told"].get("limited")
+
+        def taken(effect: OrderEffect | RequestError) -> None:
+            gateway.planning.free_slot(self.slot)
+            if isinstance(effect, RequestError) or effect.outcome < 0:
+                self.told("")  # it has ended meanwhile
+                return
+            gateway.chain.retime(number, self.slot, length, duration_s, fraction)
+            if why is None:
+                self.told("")
+            else:
+                self._tell(f"goal {number} goes on at {fraction:.3g} of its speed: {why['text']}")
+
+        kind = float(GoalBegin.RETIME)
+        self._place(
+            OrderKind.GOAL, taken, slot=self.slot, length=length, generation=number,
+            checksum=int(plan["checksum"]), arguments=(1.0, kind, float(number), 0.0, fraction, 0.0, 1.0),
+        )  # fmt: skip
+
+    def _place(
+        self, kind: OrderKind, then: Callable[[OrderEffect | RequestError], None], **more: Any
+    ) -> None:
+        gateway = self.gateway
+        when = NOW if self.at_tick is None or self.at_tick <= gateway.tick else self.at_tick
+        gateway.desk.place(
+            kind, then, now_ns=gateway.now_ns, leased=True, at_tick=when, goal_id=self.goal.goal,
+            timeout_s=ANSWER_WITHIN_S if when == NOW else None,
+            asked=Asked("payload", gateway.lease.owner or ""), **more,
+        )  # fmt: skip
+
+    def _tell(self, text: str) -> None:
+        """Says it to whoever asked, and to all who listen."""
+        record = self.gateway.latest
+        time_s = 0.0 if record is None else float(record["time_s"])
+        content = {"limited": ["payload"], "tick": self.gateway.tick, "time_s": time_s, "text": text}
+        self.gateway.publish("limited", content)
+        self.told(text)

@@ -1,0 +1,181 @@
+"""Jobs for the planner: one at a time, few in waiting, each answered once whatever happens to the planner."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.controller.planning.planner_client import PlannerClient
+from linkwork.controller.shared_memory import GOAL_SLOTS
+from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.errors import RequestError
+
+MOST_JOBS = 8
+STEADY_S = 5.0
+Planned = Callable[[Mapping[str, Any] | RequestError], None]
+
+
+@dataclass(eq=False)
+class Job:
+    """A request to be planned. `start` gives the machine's state when its turn has come."""
+
+    method: str
+    params: bytes
+    start: Callable[[], Mapping[str, Any]]
+    then: Planned
+    slot: int = -1
+    """Goal slot that the block goes to; -1: none is needed."""
+    dropped: bool = False
+
+
+class Planning:
+    """The planner process and its queue."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self._arguments = arguments
+        self._client: PlannerClient | None = None
+        self._queue: deque[Job] = deque()
+        self._running: Job | None = None
+        self._number = 0
+        self._slots_taken: set[int] = set()
+        self._started_s = 0.0
+        self.restarts = 0
+
+    def start(self) -> None:
+        """Starts the planner, unless it runs."""
+        if self._client is None:
+            self._client = PlannerClient.start(self._arguments)
+            self._started_s = time.monotonic()
+
+    @property
+    def ready(self) -> bool:
+        """Whether a planner runs and has its kernels; until then motions wait to be planned."""
+        return self._client is not None and self._client.ready
+
+    @property
+    def fd(self) -> int | None:
+        """Readable when the planner has answered, or has ended."""
+        return self._client.fileno() if self._client is not None else None
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the planner."""
+        return self._client.pid if self._client is not None else None
+
+    @property
+    def in_use(self) -> bool:
+        """Whether a motion is being planned."""
+        jobs = [*self._queue, *([self._running] if self._running else [])]
+        return any(job.slot >= 0 and not job.dropped for job in jobs)
+
+    def submit(self, job: Job) -> None:
+        """Takes a job. Raises RequestError (BUSY)."""
+        if len(self._queue) >= MOST_JOBS:
+            raise RequestError(RequestCode.BUSY, f"{len(self._queue)} goals wait to be planned; try again")
+        self._queue.append(job)
+        self._feed()
+
+    def take_slot(self, in_use: int) -> int:
+        """A goal slot that neither the loop (bit mask `in_use`) nor another job uses.
+
+        Raises RequestError (BUSY).
+        """
+        for slot in range(GOAL_SLOTS):
+            if slot not in self._slots_taken and not in_use >> slot & 1:
+                self._slots_taken.add(slot)
+                return slot
+        raise RequestError(
+            RequestCode.BUSY, f"all {GOAL_SLOTS} goal slots are in use; wait for a goal to end"
+        )
+
+    def free_slot(self, slot: int) -> None:
+        """The slot is not needed any longer, or the loop has it now."""
+        self._slots_taken.discard(slot)
+
+    def drop_motions(self, reason: RequestError) -> None:
+        """Nothing that is being planned may move the machine any more: it was told to stop."""
+        jobs = [*self._queue, *([self._running] if self._running else [])]
+        for job in jobs:
+            if job.slot >= 0 and not job.dropped:
+                job.dropped = True
+                job.then(reason)
+        self._queue = deque(job for job in self._queue if not job.dropped)
+
+    def receive(self) -> None:
+        """To be called when `fd` is readable: answers are told, a planner that has ended is replaced."""
+        client = self._client
+        if client is None:
+            return
+        for answer in client.receive():
+            self._told(answer)
+        if not client.alive:
+            self._planner_ended(client)
+        self._feed()
+
+    def _planner_ended(self, client: PlannerClient) -> None:
+        """Its job fails; one that had lived for a while is replaced at once, another when it is needed."""
+        self.restarts += 1
+        client.close()
+        self._client = None
+        text = "the planner ended while planning this; nothing moves because of it"
+        self._fail_running(RequestError(RequestCode.INTERNAL, text))
+        if time.monotonic() - self._started_s > STEADY_S:
+            self.start()
+
+    def close(self, reason: RequestError) -> None:
+        """Ends the planner; whoever waits is told why."""
+        self._fail_running(reason)
+        while self._queue:
+            job = self._queue.popleft()
+            self._finish(job, reason)
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _feed(self) -> None:
+        if self._running is None and self._queue:
+            self.start()
+            assert self._client is not None
+            job = self._running = self._queue.popleft()
+            self._number += 1
+            self._client.submit(
+                {
+                    "id": self._number,
+                    "method": job.method,
+                    "params": job.params,
+                    "start": job.start(),
+                    "slot": job.slot,
+                }
+            )
+
+    def _told(self, answer: Mapping[str, Any]) -> None:
+        if self._running is None or answer.get("id") != self._number:
+            return
+        job, self._running = self._running, None
+        error, goal = answer.get("error"), answer.get("goal")
+        if error is not None:
+            self._finish(job, RequestError.from_map(error))
+        elif isinstance(goal, dict):
+            self._finish(job, goal)
+        else:
+            self._finish(job, RequestError(RequestCode.INTERNAL, "the planner's answer holds no goal"))
+
+    def _fail_running(self, reason: RequestError) -> None:
+        job, self._running = self._running, None
+        if job is not None:
+            self._finish(job, reason)
+
+    def _finish(self, job: Job, result: Mapping[str, Any] | RequestError) -> None:
+        if isinstance(result, RequestError) or job.dropped:
+            self.free_slot(job.slot)
+        if job.dropped:
+            return
+        try:
+            job.then(result)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:  # an answer that is no plan
+            self.free_slot(job.slot)
+            text = f"the planner's answer is not usable: {type(error).__name__}: {error}"
+            job.then(RequestError(RequestCode.INTERNAL, text))

@@ -1,0 +1,73 @@
+"""What the gateway remembers for those who ask later: the last goals' results and the last faults."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from linkwork.protocol.results import FaultState, GoalAccepted, GoalResult
+from linkwork.protocol.sockets import RequestServer
+
+RESULTS = 16
+FAULTS = 100
+
+
+@dataclass(frozen=True)
+class Requester:
+    """Where a goal came from: events about it go there too."""
+
+    server: RequestServer
+    peer: bytes
+
+
+class Memory:
+    """Goals and faults, the newest of each."""
+
+    def __init__(self) -> None:
+        self._results: deque[GoalResult] = deque(maxlen=RESULTS)
+        self._faults: deque[FaultState] = deque(maxlen=FAULTS)
+        self.faults_total = 0
+        self.accepted: GoalAccepted | None = None
+        """The goal accepted last."""
+        self._requesters: dict[int, Requester | None] = {}
+
+    def accept(self, goal: GoalAccepted, requester: Requester | None) -> None:
+        """A goal begins."""
+        self.accepted = goal
+        self._requesters[goal["goal"]] = requester
+        while len(self._requesters) > RESULTS:
+            del self._requesters[next(iter(self._requesters))]
+
+    def owner_of(self, goal: int) -> Requester | None:
+        """Who asked for this goal, while it is one of the latest."""
+        return self._requesters.get(goal)
+
+    def end(self, result: GoalResult) -> None:
+        """A goal has ended. A goal ends once: a second result of the same number is dropped."""
+        if not any(known["goal"] == result["goal"] for known in self._results):
+            self._results.append(result)
+
+    def results(self) -> list[GoalResult]:
+        """The last results, oldest first."""
+        return list(self._results)
+
+    def raise_fault(self, fault: FaultState) -> None:
+        """A fault was latched."""
+        self.faults_total += 1
+        self._faults.append(fault)
+
+    def flight_record(self, tick: int, path: str) -> None:
+        """The flight record of the fault in this tick lies there."""
+        for fault in self._faults:
+            if fault["tick"] == tick:
+                fault["record"] = path
+
+    def fault_at(self, tick: int) -> FaultState | None:
+        """The fault raised in this tick."""
+        return next((fault for fault in reversed(self._faults) if fault["tick"] == tick), None)
+
+    def faults(self, most: int) -> list[FaultState]:
+        """The last faults, newest first."""
+        newest: Iterable[FaultState] = reversed(self._faults)
+        return list(newest)[:most]

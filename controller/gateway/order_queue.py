@@ -1,0 +1,341 @@
+"""The desk: orders on their way to the loop, and what is to happen when they take effect."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from linkwork.controller.orders import (
+    ENDING_KINDS,
+    NOW,
+    Order,
+    OrderKind,
+    OrderOutbox,
+    OrderOutcome,
+    needs_authority,
+)
+from linkwork.protocol.codes import PENDING_GOALS, PENDING_ORDERS, RequestCode, ResultCode
+from linkwork.protocol.errors import RequestError
+
+MOST_WAITING = 64
+"""Orders that may wait for the loop's queue; beyond that a request is refused as BUSY."""
+
+
+@dataclass(frozen=True)
+class OrderEffect:
+    """What became of an order, and the record of the tick in which it did.
+
+    `code`: the result code of a goal that was cancelled by its number before it began.
+    """
+
+    outcome: OrderOutcome
+    record: np.void
+    code: ResultCode = ResultCode.CANCELLED
+
+
+Condition = Callable[[np.void], bool]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which request an order carries out, for those who list what is pending."""
+
+    method: str
+    owner: str
+
+
+NOBODY = Asked("", "")
+Then = Callable[[OrderEffect | RequestError], None]
+
+
+@dataclass(frozen=True)
+class Pending:
+    """An order that waits in the loop: `at_tick` is None for a goal that follows another one."""
+
+    order: int
+    asked: Asked
+    at_tick: int | None
+    goal: int | None
+
+
+@dataclass(eq=False)
+class _Placed:
+    order: Order
+    then: Then
+    deadline_ns: int | None
+    leased: bool
+    asked: Asked
+
+    @property
+    def bound(self) -> bool:
+        """Whether it has no effect once the authority to move has ended."""
+        return needs_authority(self.order.kind, self.order.at_tick)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it was accepted for a later tick, or for the end of another goal."""
+        later = self.order.at_tick != NOW or self.order.kind is OrderKind.GOAL
+        return self.deadline_ns is None and self.bound and later
+
+
+@dataclass(eq=False)
+class _Wait:
+    condition: Condition
+    then: Then
+    deadline_ns: int | None
+    late: RequestError
+    leased: bool
+
+
+class OrderQueue:
+    """Numbers orders, sends them as the loop's queue has room, and calls back with their effects.
+
+    Each callback is called exactly once: with the effect, or with the reason why there is none.
+    """
+
+    def __init__(self) -> None:
+        self._outbox: OrderOutbox | None = None
+        self._next_id = 1
+        self.authority = 1
+        """Number of the motion authority under which orders are accepted now (controller.records).
+
+        An order that ends the authority advances it at once, before the loop has had it, so that what is
+        asked for after a stop is not taken for something from before it.
+        """
+        self._urgent: deque[Order] = deque()
+        self._queue: deque[Order] = deque()
+        self._placed: dict[int, _Placed] = {}
+        self._under_way: dict[int, Order] = {}
+        self._waits: list[_Wait] = []
+
+    def connect(self, outbox: OrderOutbox, next_id: int, authority: int = 1) -> None:
+        """A loop is there; it has seen no order id from `next_id` on, and is at this authority."""
+        self._outbox, self._next_id, self.authority = outbox, max(next_id, 1), authority
+
+    def disconnect(self, reason: RequestError) -> None:
+        """The loop is gone: everything on its way fails for this reason."""
+        if self._outbox is not None:
+            self._outbox.close()
+        self._outbox = None
+        self._urgent.clear()
+        self._queue.clear()
+        self._under_way.clear()
+        placed, self._placed = self._placed, {}
+        waits, self._waits = self._waits, []
+        for then in (*(one.then for one in placed.values()), *(wait.then for wait in waits)):
+            then(reason)
+
+    def place(
+        self,
+        kind: OrderKind,
+        then: Then,
+        *,
+        now_ns: int,
+        timeout_s: float | None = None,
+        urgent: bool = False,
+        leased: bool = False,
+        at_tick: int = NOW,
+        slot: int = 0,
+        length: int = 0,
+        generation: int = 0,
+        checksum: int = 0,
+        goal_id: int = 0,
+        arguments: tuple[float, ...] = (),
+        authority: int | None = None,
+        asked: Asked = NOBODY,
+    ) -> int:
+        """Places an order; returns its id.
+
+        `timeout_s`: how long to wait for the effect (None: as long as it takes). `urgent` orders go first,
+        and two of the same kind that wait are one. `leased`: an order that somebody holds the lease for.
+        `authority`: that under which its request was accepted, None: the present one.
+        Raises RequestError when there is no loop or too many orders wait; an urgent order for now always has
+        room.
+        """
+        if self._outbox is None:
+            raise no_loop()
+        queue = self._urgent if urgent else self._queue
+        ends = kind in ENDING_KINDS and at_tick == NOW
+        same = next((one for one in queue if urgent and (one.kind, one.at_tick) == (kind, at_tick)), None)
+        if same is not None:
+            same.authority = self._next_authority() if ends else 0
+            self._join(same.id, then)
+            return same.id
+        if len(queue) >= MOST_WAITING and not (urgent and at_tick == NOW):
+            raise RequestError(RequestCode.BUSY, f"{len(queue)} orders wait for the loop; try again")
+        number = self._next_id
+        self._next_id += 1
+        deadline = None if timeout_s is None else now_ns + round(1e9 * timeout_s)
+        if ends:
+            stamp = self._next_authority()
+        elif needs_authority(kind, at_tick):
+            stamp = self.authority if authority is None else authority
+        else:
+            stamp = 0
+        order = Order(number, kind, at_tick, slot, length, generation, checksum, goal_id, arguments, stamp)
+        self._placed[number] = _Placed(order, then, deadline, leased, asked)
+        self._under_way[number] = order
+        queue.append(order)
+        self.send()
+        return number
+
+    def _next_authority(self) -> int:
+        self.authority += 1
+        return self.authority
+
+    def refuse_if_full(self, owner: str, *, goal: bool) -> None:
+        """Refuses another order for a later tick (BUSY) when too many of this owner wait already."""
+        mine = [one for one in self._placed.values() if one.waits and one.asked.owner == owner]
+        goals = [one.order.goal_id for one in mine if _is_goal(one) and one.order.at_tick != NOW]
+        if goal and len(goals) >= PENDING_GOALS:
+            text = (
+                f"{len(goals)} goals of {owner} wait for a later tick ({', '.join(map(str, goals))}), as many"
+                " as may; cancel one by its number, or stop, which cancels them all"
+            )
+            raise RequestError(RequestCode.BUSY, text, ["at_tick"], {"goals": goals})
+        if len(mine) >= PENDING_ORDERS:
+            text = (
+                f"{len(mine)} orders of {owner} wait for a later tick, at most {PENDING_ORDERS} may;"
+                " stop cancels them all"
+            )
+            raise RequestError(RequestCode.BUSY, text, ["at_tick"])
+
+    def _join(self, number: int, then: Then) -> None:
+        """One more who waits for an order that has not left yet."""
+        first = self._placed[number].then
+
+        def both(effect: OrderEffect | RequestError) -> None:
+            first(effect)
+            then(effect)
+
+        self._placed[number].then = both
+
+    def wait(
+        self,
+        condition: Condition,
+        then: Then,
+        *,
+        now_ns: int,
+        timeout_s: float | None,
+        late: RequestError,
+        leased: bool = False,
+    ) -> None:
+        """Calls back with the first record that meets the condition, or with `late`."""
+        deadline = None if timeout_s is None else now_ns + round(1e9 * timeout_s)
+        self._waits.append(_Wait(condition, then, deadline, late, leased))
+
+    def send(self) -> None:
+        """Sends what the loop's queue has room for."""
+        for queue in (self._urgent, self._queue):
+            while queue and self._outbox is not None and self._outbox.send(queue[0]):
+                queue.popleft()
+
+    def taken(self, number: int) -> Order | None:
+        """The order with this number, which has taken effect, once. None for one that was not placed here."""
+        return self._under_way.pop(number, None)
+
+    def settle(self, record: np.void) -> None:
+        """A record that matters: its order's effect is told, and those who wait look at it."""
+        placed = self._placed.pop(int(record["order_id"]), None)
+        if placed is not None:
+            outcome = OrderOutcome(int(record["order_outcome"]))
+            placed.then(OrderEffect(outcome, record))
+            if placed.order.kind is OrderKind.CANCEL and outcome is OrderOutcome.DONE:
+                self._withdraw(placed.order, record)
+        authority = int(record["authority"])
+        self.authority = max(self.authority, authority)
+        self._revoke(authority, record)
+        if self._waits:
+            met = [wait for wait in self._waits if wait.condition(record)]
+            self._waits = [wait for wait in self._waits if wait not in met]
+            for wait in met:
+                wait.then(OrderEffect(OrderOutcome.DONE, record))
+
+    def _revoke(self, authority: int, record: np.void) -> None:
+        """Orders that were accepted under an earlier authority have no effect: those who wait are told."""
+        over = [number for number, one in self._placed.items() if 0 < one.order.authority < authority]
+        over = [number for number in over if self._placed[number].bound]
+        self._take_back(over, OrderEffect(OrderOutcome.REVOKED, record))
+
+    def _withdraw(self, cancel: Order, record: np.void) -> None:
+        """A goal that waited was cancelled by its number."""
+        goals = [
+            number
+            for number, one in self._placed.items()
+            if cancel.goal_id and one.order.goal_id == cancel.goal_id and one.waits and _is_goal(one)
+        ]
+        code = ResultCode(int(cancel.arguments[0])) if any(cancel.arguments) else ResultCode.CANCELLED
+        self._take_back(goals, OrderEffect(OrderOutcome.CANCELLED, record, code))
+
+    def _take_back(self, numbers: list[int], effect: OrderEffect) -> None:
+        for number in numbers:
+            self._under_way.pop(number, None)
+        for placed in [self._placed.pop(number) for number in numbers]:
+            placed.then(effect)
+
+    @property
+    def pending(self) -> list[Pending]:
+        """What waits for a later tick or another goal's end, in the order of their ticks."""
+        found = [
+            Pending(
+                number,
+                one.asked,
+                None if one.order.at_tick == NOW else one.order.at_tick,
+                one.order.goal_id if _is_goal(one) else None,
+            )
+            for number, one in self._placed.items()
+            if one.waits
+        ]
+        return sorted(found, key=lambda one: (one.at_tick is None, one.at_tick or 0, one.order))
+
+    @property
+    def bound(self) -> bool:
+        """Whether any order is on its way, or waits, that ends with the authority to move."""
+        return any(one.bound for one in self._placed.values())
+
+    def expire(self, now_ns: int) -> None:
+        """Tells those whose time is over."""
+        late = [number for number, one in self._placed.items() if _over(one.deadline_ns, now_ns)]
+        for number in late:
+            self._placed.pop(number).then(
+                RequestError(
+                    RequestCode.NO_LOOP, "the loop has not taken the order in time; it may still do so"
+                )
+            )
+        over = [wait for wait in self._waits if _over(wait.deadline_ns, now_ns)]
+        self._waits = [wait for wait in self._waits if wait not in over]
+        for wait in over:
+            wait.then(wait.late)
+
+    @property
+    def pressing(self) -> bool:
+        """Whether the effect of an order is expected any moment."""
+        return any(one.deadline_ns is not None for one in self._placed.values())
+
+    @property
+    def busy(self) -> bool:
+        """Whether anybody waits for the loop."""
+        return bool(self._placed or self._waits)
+
+    @property
+    def in_use(self) -> bool:
+        """Whether somebody waits for the effect of an order that needs the lease, any moment."""
+        at_once = any(one.leased and not one.waits for one in self._placed.values())
+        return at_once or any(one.leased for one in self._waits)
+
+
+def _is_goal(placed: _Placed) -> bool:
+    return placed.order.kind is OrderKind.GOAL
+
+
+def no_loop() -> RequestError:
+    """The refusal while there is no loop."""
+    text = "the real-time loop is not running yet; it is being started"
+    return RequestError(RequestCode.NO_LOOP, text, data={"starting": True})
+
+
+def _over(deadline_ns: int | None, now_ns: int) -> bool:
+    return deadline_ns is not None and now_ns >= deadline_ns

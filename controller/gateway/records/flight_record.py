@@ -1,0 +1,87 @@
+"""Flight records: the last seconds of ticks around a fault, each in a file of its own.
+
+A record is taken a little after its fault, so that it shows how the machine came to rest, and written in
+slices, so that requests are answered meanwhile.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.gateway.records.log_segment import LogSource, Segment
+
+KEPT = 20
+"""Flight records that stay; older ones of the same machine are removed."""
+SLICE_RECORDS = 256
+
+
+class FlightRecorder:
+    """Writes flight records into a folder, one at a time.
+
+    `advance` is to be called often and does a slice of the work; `problem` says why a record is missing.
+    """
+
+    def __init__(self, folder: Path, family: str, stamp: str, source: LogSource) -> None:
+        self._folder, self._family, self._stamp = folder, family, stamp
+        self._source = source
+        self._work: Iterator[None] | None = None
+        self.problem = ""
+
+    def path_for(self, tick: int) -> Path:
+        """Where the record of a fault in this tick will lie."""
+        return self._folder / f"{self._family}-{self._stamp}-flight-{tick}.mcap"
+
+    @property
+    def busy(self) -> bool:
+        """Whether one is being written."""
+        return self._work is not None
+
+    def begin(self, tick: int, words: NDArray[np.float64], cause: dict[str, object]) -> None:
+        """Starts to write the records `words` (n, words); one still under way is completed first."""
+        self.finish()
+        self._work = self._write(tick, words, cause)
+
+    def advance(self) -> None:
+        """Does a slice of the work, if there is any."""
+        if self._work is None:
+            return
+        try:
+            next(self._work)
+        except StopIteration:
+            self._work = None
+        except OSError as error:
+            self._work = None
+            self.problem = f"no flight record: {self._folder}: {error.strerror or error}"
+
+    def finish(self) -> None:
+        """Does all that is left."""
+        while self._work is not None:
+            self.advance()
+
+    def _write(self, tick: int, words: NDArray[np.float64], cause: dict[str, object]) -> Iterator[None]:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = self.path_for(tick)
+        path.unlink(missing_ok=True)
+        segment = Segment(path, self._source)
+        try:
+            for at in range(0, len(words), SLICE_RECORDS):
+                segment.ticks(words[at : at + SLICE_RECORDS])
+                yield
+            segment.event("fault", cause)
+            segment.close()
+        except OSError:
+            segment.abandon()
+            raise
+        self._prune()
+
+    def _prune(self) -> None:
+        pattern = re.compile(re.escape(self._family) + r"-\d{8}-\d{6}-flight-\d+\.mcap")
+        found = [path for path in self._folder.iterdir() if pattern.fullmatch(path.name)]
+        found.sort(key=lambda path: path.stat().st_mtime)
+        for path in found[:-KEPT]:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,158 @@
+"""The log: every tick and event, in segments, with a cap on what all segments of a machine may occupy.
+
+Writing may fail (a full disk). Then logging ends, `problem` says why, and the machine goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.gateway.records.log_segment import LogSource, Segment
+from linkwork.controller.gateway.records.logged_orders import GoalWords
+
+SEGMENT_BYTES = 12_000_000
+"""Bytes of messages in a segment, before compression: bounds the index that the writer keeps in memory."""
+FLUSH_EVERY_NS = 250_000_000
+"""Wall time after which a real-time log hands over even an unfinished chunk."""
+Event = tuple[int, str, Mapping[str, Any] | GoalWords]
+"""(row of the batch after which it stands, −1: before all; name, content)."""
+
+
+class Log:
+    """Segments `<family>-<stamp>-0000.mcap`, `…-0001.mcap`, … in a folder.
+
+    `family` begins the names of all logs that share the cap. Raises OSError when the first segment cannot
+    be made.
+    """
+
+    def __init__(self, folder: Path, family: str, stamp: str, source: LogSource, cap_bytes: int) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder, self._family, self._stamp = folder, family, stamp
+        self._source = source
+        self._cap = cap_bytes
+        self._segment_bytes = min(SEGMENT_BYTES, max(cap_bytes // 4, 1))
+        self._number = 0
+        self._flushed_ns = 0
+        self.problem = ""
+        self.first: Path
+        """The run's first segment."""
+        self._segment: Segment | None = self._open()
+        self.first = self._segment.path
+
+    @property
+    def path(self) -> Path | None:
+        """The newest segment; None when logging has ended for want of space."""
+        return self._segment.path if self._segment is not None else None
+
+    def write(
+        self,
+        words: NDArray[np.float64],
+        events: Sequence[Event] = (),
+        compared: NDArray[Any] | None = None,
+    ) -> None:
+        """Appends a batch of records (n, words) with its events, which come in rising order of rows.
+
+        compared: what the shadow says of each record, where that is known already.
+        """
+        if self._segment is None:
+            return
+        try:
+            done = 0
+            for row, name, content in events:
+                self._ticks(words[done : row + 1], None if compared is None else compared[done : row + 1])
+                done = max(done, row + 1)
+                self._segment.event(name, content)
+            self._ticks(words[done:], None if compared is None else compared[done:])
+        except OSError as error:
+            self._give_up(error)
+
+    def compared(self, rows: NDArray[Any]) -> None:
+        """Appends what the shadow says of earlier records."""
+        if self._segment is None:
+            return
+        try:
+            self._segment.compared(rows)
+        except OSError as error:
+            self._give_up(error)
+
+    def flush(self, now_ns: int) -> None:
+        """To be called often: hands over what is written.
+
+        A real-time log hands over even an unfinished chunk, four times a second.
+        """
+        if self._segment is None:
+            return
+        close_chunk = self._source.wall_clock and now_ns - self._flushed_ns >= FLUSH_EVERY_NS
+        if close_chunk:
+            self._flushed_ns = now_ns
+        elif self._source.wall_clock:
+            return
+        try:
+            self._segment.flush(close_chunk=close_chunk)
+        except OSError as error:
+            self._give_up(error)
+
+    def close(self) -> None:
+        """Completes the last segment."""
+        if self._segment is None:
+            return
+        try:
+            self._segment.close()
+        except OSError as error:
+            self._give_up(error)
+        self._segment = None
+
+    def _ticks(self, words: NDArray[np.float64], compared: NDArray[Any] | None) -> None:
+        """Records one by one into segments; a segment ends at the first record with which it is full."""
+        size = self._source.layout.bytes + 4
+        while len(words):
+            assert self._segment is not None
+            room = max(1, -((self._segment.bytes - self._segment_bytes) // size))
+            self._segment.ticks(words[:room], None if compared is None else compared[:room])
+            words, compared = words[room:], None if compared is None else compared[room:]
+            if self._segment.bytes >= self._segment_bytes:
+                self._segment.close()
+                self._segment = self._open()
+
+    def _open(self) -> Segment:
+        while True:
+            path = self._folder / f"{self._family}-{self._stamp}-{self._number:04d}.mcap"
+            self._number += 1
+            with suppress(FileExistsError):
+                segment = Segment(path, self._source)
+                break
+        self._prune(path)
+        return segment
+
+    def _prune(self, newest: Path) -> None:
+        """Removes the oldest segments until a full new one fits under the cap."""
+        sizes = {path: path.stat().st_size for path in self._segments() if path != newest}
+        spare = self._cap - self._segment_bytes - sum(sizes.values())
+        for path in sizes:
+            if spare >= 0:
+                return
+            path.unlink(missing_ok=True)
+            spare += sizes[path]
+
+    def _segments(self) -> list[Path]:
+        """All segments of the family, oldest first."""
+        pattern = re.compile(re.escape(self._family) + r"-(\d{8}-\d{6})-(\d{4,})\.mcap")
+        found = [
+            (match[1], int(match[2]), path)
+            for path in self._folder.iterdir()
+            if (match := pattern.fullmatch(path.name))
+        ]
+        return [path for _, _, path in sorted(found)]
+
+    def _give_up(self, error: OSError) -> None:
+        self.problem = f"logging has ended: {self._folder}: {error.strerror or error}"
+        if self._segment is not None:
+            self._segment.abandon()
+            self._segment = None

@@ -1,0 +1,150 @@
+"""One MCAP file: the machine file as attachment, every tick and goal as CDR, events as JSON.
+
+A tick's message is four bytes that say "little-endian CDR" and the record's own bytes. Under lockstep the
+wall-clock tail of the record is left off and message times are the device's, so that the same run gives the
+same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from mcap.writer import CompressionType, Writer
+from numpy.typing import NDArray
+
+from linkwork.controller.gateway.records.logged_orders import GOAL_SCHEMA, GoalWords
+from linkwork.controller.gateway.stamps import nanoseconds
+from linkwork.controller.records import RecordLayout
+
+if TYPE_CHECKING:
+    from linkwork.controller.gateway.twin.twin_channels import ShadowChannels
+
+CHUNK_BYTES = 64 * 1024
+"""Closing a chunk of this size takes well under a millisecond; a chunk is also what a crash may lose."""
+_CDR_LITTLE_ENDIAN = b"\0\1\0\0"
+_EVENT_SCHEMA = {
+    "title": "linkwork event",
+    "type": "object",
+    "properties": {
+        "event": {"type": "string"},
+        "tick": {"type": "integer"},
+        "time_s": {"type": "number"},
+    },
+}
+
+
+@dataclass(frozen=True)
+class LogSource:
+    """What a log is made from: the layout of a record, and what is said up front.
+
+    `wall_clock`: whether wall-clock time belongs in it. `metadata` must hold nothing that differs between two
+    equal runs when it does not.
+    """
+
+    layout: RecordLayout
+    wall_clock: bool
+    machine_file: str
+    metadata: Mapping[str, str]
+    shadow: ShadowChannels | None = None
+    """Where there is a shadow: what it says."""
+
+
+class Segment:
+    """A new file being written. Raises OSError (a full disk, a path that exists already)."""
+
+    def __init__(self, path: Path, source: LogSource) -> None:
+        self.path = path
+        self._layout = source.layout
+        self._wall_clock = source.wall_clock
+        self._record_bytes = source.layout.bytes if source.wall_clock else source.layout.deterministic_bytes
+        self._stream: IO[bytes] = path.open("xb")
+        self._writer = Writer(self._stream, chunk_size=CHUNK_BYTES, compression=CompressionType.LZ4)
+        self._writer.start(profile="ros2", library="linkwork")
+        self._writer.add_metadata("linkwork", dict(source.metadata))
+        self._writer.add_attachment(0, 0, "machine.yaml", "application/yaml", source.machine_file.encode())
+        schema = source.layout.ros2msg(wall_clock=source.wall_clock).encode()
+        tick = self._writer.register_schema("linkwork_msgs/msg/Tick", "ros2msg", schema)
+        event = self._writer.register_schema(
+            "linkwork.Event", "jsonschema", json.dumps(_EVENT_SCHEMA).encode()
+        )
+        self._tick = self._writer.register_channel("tick", "cdr", tick)
+        self._event = self._writer.register_channel("events", "json", event)
+        goal = self._writer.register_schema("linkwork_msgs/msg/Goal", "ros2msg", GOAL_SCHEMA.encode())
+        self._goal = self._writer.register_channel("goals", "cdr", goal)
+        self._shadow, self._compared = source.shadow, -1
+        if source.shadow is not None:
+            text = source.shadow.ros2msg().encode()
+            shadow = self._writer.register_schema("linkwork_msgs/msg/Shadow", "ros2msg", text)
+            self._compared = self._writer.register_channel("shadow", "cdr", shadow)
+        self._last_ns = 0
+        self.bytes = 0
+        """Bytes of messages so far, before compression: the same for the same run."""
+        self._stream.flush()
+
+    def ticks(self, words: NDArray[np.float64], compared: NDArray[Any] | None = None) -> None:
+        """Appends records (n, words), each followed by what the shadow says of it, if that is given."""
+        add, channel = self._writer.add_message, self._tick
+        numbers = (words.view(np.int64)[:, 0] & 0xFFFFFFFF).tolist()
+        times = self._times(words)
+        raw, size, stride = words.tobytes(), self._record_bytes, self._layout.bytes
+        for row, (number, time_ns) in enumerate(zip(numbers, times, strict=True)):
+            at = row * stride
+            add(channel, time_ns, _CDR_LITTLE_ENDIAN + raw[at : at + size], time_ns, number)
+            if compared is not None:
+                self.compared(compared[row : row + 1])
+        self.bytes += len(words) * (size + len(_CDR_LITTLE_ENDIAN))
+        if times:
+            self._last_ns = times[-1]
+
+    def compared(self, rows: NDArray[Any]) -> None:
+        """Appends what the shadow says (protocol.shadowing)."""
+        if self._shadow is None:
+            return
+        raw, size, stride = rows.tobytes(), self._shadow.bytes, rows.itemsize
+        for row, stamp in enumerate(self._shadow.stamps_ns(rows, wall_clock=self._wall_clock)):
+            at = row * stride
+            content = _CDR_LITTLE_ENDIAN + raw[at : at + size]
+            self._writer.add_message(self._compared, stamp, content, stamp, int(rows["tick"][row]))
+        self.bytes += len(rows) * (size + len(_CDR_LITTLE_ENDIAN))
+
+    def event(self, name: str, content: Mapping[str, Any] | GoalWords) -> None:
+        """Appends an event, or a goal's block, at the time of the last tick."""
+        if isinstance(content, GoalWords):
+            channel, data = self._goal, content.pack()
+        else:
+            channel, data = self._event, json.dumps({"event": name, **content}, default=str).encode()
+        self._writer.add_message(channel, self._last_ns, data, self._last_ns)
+        self.bytes += len(data)
+
+    def _times(self, words: NDArray[np.float64]) -> list[int]:
+        offsets = self._layout.offsets
+        if self._wall_clock:
+            wall: list[int] = words.view(np.int64)[:, offsets["real_time_ns"]].tolist()
+            return [max(0, time_ns) for time_ns in wall]
+        return nanoseconds(words[:, offsets["time_s"]])
+
+    def flush(self, *, close_chunk: bool) -> None:
+        """Hands what is complete to the system; with `close_chunk` everything."""
+        if close_chunk:
+            self._writer.flush()  # type: ignore[no-untyped-call]
+        else:
+            self._stream.flush()
+
+    def close(self) -> None:
+        """Writes the index and closes the file."""
+        try:
+            self._writer.finish()  # type: ignore[no-untyped-call]
+        finally:
+            self._stream.close()
+
+    def abandon(self) -> None:
+        """Closes the file as it is, after a failure to write."""
+        try:
+            self._stream.close()
+        except OSError:
+            return

@@ -1,0 +1,278 @@
+"""Records put into words: what people and clients are told about a fault, a result, the device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from linkwork.controller.faults import FAULTS, FaultCode
+from linkwork.controller.laws import LawKind
+from linkwork.controller.motion.effort_limits import Limited
+from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.supervision.state_machine import State
+from linkwork.machine import Machine
+from linkwork.machine.twin_differences import differences
+from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, ResultCode
+from linkwork.protocol.results import DeviceState, FaultState, GoalProgress, GoalResult
+
+ENDED = (GoalStatus.SUCCEEDED, GoalStatus.ENDED)
+UNDER_WAY = (GoalStatus.RUNNING, GoalStatus.SETTLING, GoalStatus.PAUSED, GoalStatus.STOPPING)
+RECORD_LAWS = (LawKind.PIDC, LawKind.SERVO, LawKind.FLOAT, LawKind.DAMP)
+"""Laws under which the machine is in motion, or may be."""
+
+
+def state_name(record: np.void) -> str:
+    """The state of the state machine, lower case."""
+    return State(int(record["state"])).name.lower()
+
+
+def in_motion(record: np.void) -> bool:
+    """Whether a goal, a jog or hand guiding is under way."""
+    return int(record["law"]) in RECORD_LAWS or int(record["goal_status"]) in UNDER_WAY
+
+
+def limits_named(bits: int) -> list[str]:
+    """What limited a command, by name."""
+    return [flag.name.lower() for flag in Limited if bits & flag and flag.name]
+
+
+def limits_told(bits: int) -> str:
+    """The same in words, '' where nothing limits."""
+    return "; ".join(text for flag, text in _LIMITED.items() if bits & flag)
+
+
+def finite(value: float) -> float | None:
+    """The number, or None where it is none."""
+    return float(value) if math.isfinite(value) else None
+
+
+_ENERGY = "the energy"
+
+
+class Wording:
+    """Knows the machine's names and units."""
+
+    def __init__(self, machine: Machine) -> None:
+        sensors = [(sensor.joint, sensor.is_angle) for sensor in machine.sensors]
+        motors = [(motor.joint, motor.is_angle) for motor in machine.motors]
+        self._named = {
+            "joint": [(joint.name, joint.is_angle) for joint in machine.joints],
+            "coordinate": [(limits.name, limits.is_angle) for limits in machine.coordinates],
+            "motor": motors,
+            "sensor": sensors,
+            "sensors": [],
+            "constraint": [(name, True) for name in machine.mechanism.constraint_names],
+            "load": [(limit.constraint, limit.is_force) for limit in machine.load_limits],
+            "difference": [(str(each), each.unit == "N m") for each in differences(machine)],
+            "force": [(row.name, row.unit == "N m") for row in machine.force_rows],
+        }
+        self._law = machine.controller.law
+        self._reactions = None
+        if "reactions" in machine.controller.publish:
+            from linkwork.controller.reaction_channels import ReactionWording  # loads the compiler
+
+            self._reactions = ReactionWording(machine.mechanism)
+
+    def reactions(self, table: dict[str, Any]) -> dict[str, Any]:
+        """The reactions of a record (its map) by joint and constraint; empty where none are published."""
+        return {} if self._reactions is None else self._reactions.as_map(table["reaction"])
+
+    def fault(self, record: np.void) -> FaultState:
+        """The latched fault of a record; its `record` (path) is still open."""
+        code = FaultCode(int(record["fault"]))
+        kind = FAULTS[code]
+        where, unit = None, kind.unit
+        index = int(record["fault_index"])
+        if kind.index and 0 <= index < len(self._named[kind.index]):
+            where, is_angle = self._named[kind.index][index]
+            unit = "J" if where == _ENERGY else _unit(unit, is_angle=is_angle)
+        elif kind.index == "sensors":
+            group = [each for bit, each in enumerate(self._named["sensor"]) if index >> bit & 1]
+            where = ", ".join(name for name, _ in group)
+            unit = _unit(unit, is_angle=all(is_angle for _, is_angle in group))
+        value, limit = finite(record["fault_value"]), finite(record["fault_limit"])
+        text = kind.text if where is None else f"{kind.text}: {where}"
+        if code is FaultCode.DEVICE_FAULT and value is not None:
+            text += f": {_device_fault(int(value))}"
+        elif unit and value is not None and limit is not None:
+            text += f" ({value:.4g}, allowed {limit:.4g} {unit})"
+        return {
+            "code": int(code),
+            "name": code.name,
+            "text": text,
+            "where": where,
+            "value": value,
+            "limit": limit,
+            "unit": unit,
+            "tick": int(record["fault_tick"]),
+            "time_s": float(record["time_s"]),
+            "clears_when": kind.clears_when,
+            "record": None,
+        }
+
+    def result(self, record: np.void) -> GoalResult:
+        """How the goal of a record ended."""
+        code = int(record["goal_code"])
+        name = ResultCode(code).name if code in set(ResultCode) else f"CODE_{code}"
+        violated = code in (ResultCode.PATH_TOLERANCE_VIOLATED, ResultCode.GOAL_TOLERANCE_VIOLATED)
+        index = int(record["goal_coordinate"])
+        forced = code in (ResultCode.FORCE_TOLERANCE_VIOLATED, ResultCode.CONTACT_LOST)
+        violated = violated or forced
+        named = self._named["force" if forced else "coordinate"]
+        where, turns = named[index] if violated and index >= 0 else (None, False)
+        unit = ("N m" if turns else "N") if forced else ("rad" if turns else "m")
+        return {
+            "goal": int(record["goal_id"]),
+            "code": code,
+            "name": name,
+            "text": self._result_text(record, code, where, unit),
+            "tick": int(record["tick"]),
+            "time_s": float(record["time_s"]),
+            "coordinate": where,
+            "value": float(record["goal_value"]) if violated else None,
+            "limit": float(record["goal_limit"]) if violated else None,
+        }
+
+    def replaced(self, record: np.void) -> GoalResult:
+        """How the goal ended that the one under way took over from in this record."""
+        code, successor = ResultCode(int(record["replaced_code"])), int(record["goal_id"])
+        if code is ResultCode.SUCCESSFUL:
+            text = f"followed to where goal {successor} goes on from it"
+        else:
+            text = f"goal {successor} took over from it"
+        return {
+            "goal": int(record["replaced_goal"]),
+            "code": int(code),
+            "name": code.name,
+            "text": text,
+            "tick": int(record["tick"]),
+            "time_s": float(record["time_s"]),
+            "coordinate": None,
+            "value": None,
+            "limit": None,
+        }
+
+    def _result_text(self, record: np.void, code: int, where: str | None, unit: str) -> str:
+        off, allowed = float(record["goal_value"]), float(record["goal_limit"])
+        match code:
+            case ResultCode.SUCCESSFUL:
+                return "the end of the path was reached within the goal tolerances"
+            case ResultCode.PATH_TOLERANCE_VIOLATED:
+                return (
+                    f"{where} was {off:.4g} {unit} off the path, {off - allowed:.2g} {unit} more than the "
+                    f"path tolerance of {allowed:.4g} {unit}; the machine stopped on its path"
+                )
+            case ResultCode.GOAL_TOLERANCE_VIOLATED:
+                return (
+                    f"{where} was still {off:.4g} {unit} from the goal when the goal time was over; "
+                    f"the goal tolerance is {allowed:.4g} {unit}"
+                )
+            case ResultCode.FORCE_TOLERANCE_VIOLATED:
+                return (
+                    f"the force on {where} was {off:.4g} {unit} off what was wanted; the tolerance is "
+                    f"{allowed:.4g} {unit}; it is held where it was wanted last"
+                )
+            case ResultCode.CONTACT_LOST:
+                return (
+                    f"{where} is not in contact: {off:.4g} {unit} were felt, and contact begins at "
+                    f"{allowed:.4g} {unit}; the machine came to rest on its path"
+                )
+            case ResultCode.CANCELLED:
+                return "stopped on its path, as asked for"
+            case ResultCode.INFEASIBLE:
+                return (
+                    "the rest of the path is not feasible with what the machine carries now;"
+                    " it stopped on its path"
+                )
+            case ResultCode.MODEL_DIFFERENCE:
+                return "the machine differed from its model; it stopped on its path and holds"
+            case ResultCode.LEASE_LOST:
+                return "the owner's lease was lost; the machine stopped on its path and holds"
+            case ResultCode.FAULT if int(record["fault"]):
+                return f"a fault braked the machine: {self.fault(record)['text']}"
+            case ResultCode.FAULT:
+                return "an emergency stop braked the machine"
+        return "ended"
+
+    def device(
+        self, record: np.void | None, link_text: str, homing: Mapping[str, Any] | None = None
+    ) -> DeviceState:
+        """The plant as the loop sees it."""
+        status = int(record["device_status"]) if record is not None else 0
+        connected = bool(record["connected"]) if record is not None else link_text.startswith("connected")
+        return {
+            "connected": connected,
+            "text": link_text,
+            "enabled": bool(status & DeviceStatus.ENABLED),
+            "fault": int(record["device_fault"]) if record is not None else 0,
+            "sto": bool(status & DeviceStatus.STO),
+            "brake": bool(status & DeviceStatus.BRAKE),
+            "homed": bool(status & DeviceStatus.HOMED),
+            "homing": dict(homing) if homing and connected else None,  # type: ignore[typeddict-item]
+            "temperature": self._temperatures(record),
+        }
+
+    def _temperatures(self, record: np.void | None) -> dict[str, float]:
+        """°C by motor, of those that say it."""
+        if record is None:
+            return {}
+        said = np.atleast_1d(record["temperature"]).tolist()
+        return {name: hot for (name, _), hot in zip(self._named["motor"], said, strict=True) if hot == hot}
+
+    def progress(self, record: np.void) -> GoalProgress | None:
+        """How far the goal under way is; None when there is none."""
+        status = GoalStatus(int(record["goal_status"]))
+        if status not in UNDER_WAY:
+            return None
+        path_s, duration_s = float(record["path_s"]), float(record["path_length_s"])
+        return {
+            "goal": int(record["goal_id"]),
+            "tick": int(record["tick"]),
+            "time_s": float(record["time_s"]),
+            "path_s": path_s,
+            "duration_s": duration_s,
+            "fraction": min(1.0, max(0.0, path_s / duration_s)) if duration_s > 0.0 else 1.0,
+            "status": status.name.lower(),
+        }
+
+    def law(self, record: np.void) -> str:
+        """The law at work; while braked, none."""
+        return LawKind(int(record["law"])).name.lower()
+
+    def mode(self, record: np.void) -> str:
+        """What the last command asked of the motors."""
+        return Mode(int(record["mode"])).name.lower()
+
+
+def plain(value: Any) -> Any:
+    """The same without numbers that are none: they become None."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return finite(value) if isinstance(value, float) else value
+
+
+def _unit(unit: str, *, is_angle: bool) -> str:
+    first, _, second = unit.partition(" or ")
+    return first if is_angle or not second else second
+
+
+def _device_fault(number: int) -> str:
+    if number in set(DeviceFault):
+        return DeviceFault(number).name.lower().replace("_", " ")
+    return f"the vendor's fault {number}"
+
+
+_LIMITED = {
+    Limited.EFFORT: "a motor is at its largest effort: the direction of the motion is kept, not its size",
+    Limited.EFFORT_RATE: "efforts may not change faster",
+    Limited.JOG_VELOCITY: "the jog asks for more than the velocity limits",
+    Limited.JOG_POSITION: "the jog has come to a limit of position",
+    Limited.LEVERAGE: "the motors hardly hold one of the machine's motions in this pose",
+    Limited.PATH_RATE: "the goal is slowed down on its path until the motors can follow",
+    Limited.CONSTRAINT_FORCE: "a constraint bears more than it may",
+}

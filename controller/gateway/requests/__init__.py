@@ -1,0 +1,1 @@
+"""Client requests: decoding, handlers, the lease, and answers."""

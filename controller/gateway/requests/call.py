@@ -1,0 +1,49 @@
+"""One request being served, from its arrival to its one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from linkwork.controller.gateway.requests.envelope import Envelope
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.requests import Peeked, pack_error, pack_response, read_params
+from linkwork.protocol.sockets import RequestServer
+
+
+@dataclass(eq=False)
+class Call:
+    """A request and the way back to who asked. It is answered once; what comes later is dropped."""
+
+    server: RequestServer
+    peer: bytes
+    request: Peeked
+    envelope: Envelope
+    answered: bool = field(default=False, init=False)
+
+    @property
+    def method(self) -> str:
+        """What is asked."""
+        return self.request.method
+
+    @property
+    def owner(self) -> str:
+        """In whose name."""
+        return self.envelope.owner
+
+    def params(self) -> Any:
+        """The decoded, validated parameters. Raises RequestError with the path of the field."""
+        return read_params(self.request.method, self.request.params)
+
+    def answer(self, result: Mapping[str, Any]) -> None:
+        """Succeeds."""
+        if not self.answered:
+            self.answered = True
+            self.server.send(self.peer, pack_response(self.request.msgid, result))
+
+    def refuse(self, error: RequestError) -> None:
+        """Fails."""
+        if not self.answered:
+            self.answered = True
+            self.server.send(self.peer, pack_error(self.request.msgid, error))

@@ -1,0 +1,88 @@
+"""The machine as `describe` tells it: names, units, limits."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from linkwork.controller.estimation.redundant_sensors import told
+from linkwork.controller.gateway.records.messages import finite
+from linkwork.machine import Limits, Machine
+from linkwork.protocol.codes import Pace
+from linkwork.protocol.requests import REQUESTS
+from linkwork.protocol.results import Described, DescribeResult
+
+CHOSEN_LAWS = ("hold", "float", "damp")
+"""What `law` may choose; motion itself follows the law of the machine file or the command line."""
+
+
+def describe(machine: Machine, pace: Pace) -> DescribeResult:
+    """The answer of `describe`."""
+    joints = set(machine.mechanism.joint_names)
+    return {
+        "machine": machine.name,
+        "about": machine.about,
+        "joints": [_coordinate(limits, "joint") for limits in machine.joints],
+        "coordinates": [
+            _coordinate(limits, "joint" if limits.name in joints else "task")
+            for limits in machine.coordinates
+        ],
+        "goal_coordinates": list(machine.controller.goal_coordinates),
+        "motors": [
+            {
+                "name": motor.joint,
+                "unit": "N m" if motor.is_angle else "N",
+                "kind": "motor",
+                "limits": {
+                    "effort": finite(motor.max_effort),
+                    "effort_rate": finite(motor.max_effort_rate),
+                    "speed": finite(motor.max_speed),
+                    "brake_effort": finite(motor.brake_effort),
+                },
+            }
+            for motor in machine.motors
+        ],
+        "sensors": [
+            {
+                "name": sensor.joint,
+                "unit": "rad" if sensor.is_angle else "m",
+                "kind": "sensor",
+                "limits": {"resolution": finite(sensor.resolution)},
+            }
+            for sensor in machine.sensors
+        ],
+        "sensing": told(machine),
+        "forces": [{"name": row.name, "kind": row.kind, "unit": row.unit} for row in machine.force_rows],
+        "force_sensors": [
+            {
+                "name": sensor.name,
+                "unit": sensor.unit,
+                "frame": sensor.frame,
+                "components": list(sensor.components),
+            }
+            for sensor in machine.force_sensors
+        ],
+        "laws": [machine.controller.law, *CHOSEN_LAWS],
+        "law": machine.controller.law,
+        "pace": pace.value,
+        "period_s": machine.controller.period_s,
+        "lease_s": machine.controller.lease_s,
+        "interface": machine.interface_hash,
+        "model": machine.model_hash,
+        "config": machine.config_hash,
+        "methods": {name: request.about for name, request in REQUESTS.items()},  # type: ignore[typeddict-unknown-key]
+    }
+
+
+def _coordinate(limits: Limits, kind: Literal["joint", "task"]) -> Described:
+    low, high = finite(limits.position[0]), finite(limits.position[1])
+    return {
+        "name": limits.name,
+        "unit": "rad" if limits.is_angle else "m",
+        "kind": kind,
+        "limits": {
+            "position": [low, high] if low is not None and high is not None else None,
+            "velocity": finite(limits.velocity),
+            "acceleration": finite(limits.acceleration),
+            "jerk": finite(limits.jerk),
+        },
+    }

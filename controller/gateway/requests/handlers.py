@@ -1,0 +1,294 @@
+"""What the gateway does for each method.
+
+A handler answers, refuses by RequestError, or leaves a callback that will.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from linkwork.controller.gateway.goals.goal_requests import HANDLERS as GOAL_HANDLERS
+from linkwork.controller.gateway.goals.goal_requests import faster
+from linkwork.controller.gateway.order_queue import OrderEffect, Then
+from linkwork.controller.gateway.requests import state_answers as answers
+from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.gateway.requests.describe import CHOSEN_LAWS, describe
+from linkwork.controller.gateway.requests.lease import LeaseChange
+from linkwork.controller.gateway.requests.order_outcomes import assumed, effect_map, not_cleared
+from linkwork.controller.gateway.requests.order_requests import ANSWER_WITHIN_S, order
+from linkwork.controller.gateway.requests.preload_requests import preload_pairs
+from linkwork.controller.gateway.requests.tuning_requests import HANDLERS as TUNING_HANDLERS
+from linkwork.controller.laws import LawKind
+from linkwork.controller.orders import OrderKind, OrderOutcome
+from linkwork.controller.supervision.brakes import Phase
+from linkwork.controller.supervision.state_machine import State
+from linkwork.machine.nearest_name import nearest
+from linkwork.protocol.codes import Pace, RequestCode, ResultCode
+from linkwork.protocol.errors import RequestError
+
+if TYPE_CHECKING:
+    from linkwork.controller.gateway.gateway import Gateway
+
+Handler = Callable[["Gateway", Call], None]
+STOP_ANSWER_S = 0.010
+"""A stop is answered within 20 ms, whether or not the loop has had its next tick by then."""
+MOST_JOGGED = 12
+
+
+def _state(gateway: Gateway, call: Call) -> None:
+    call.answer(answers.state(gateway))
+
+
+def _status(gateway: Gateway, call: Call) -> None:
+    call.answer(answers.status(gateway))
+
+
+def _describe(gateway: Gateway, call: Call) -> None:
+    call.answer(dict(describe(gateway.machine, gateway.options.pace)))
+
+
+def _faults(gateway: Gateway, call: Call) -> None:
+    call.answer({"faults": gateway.memory.faults(call.params().limit)})
+
+
+def _acquire(gateway: Gateway, call: Call) -> None:
+    params = call.params()
+    gateway.need_owner(call)
+
+    def take() -> LeaseChange | None:
+        moving = gateway.in_motion
+        return gateway.lease.acquire(
+            call.owner, gateway.now_ns, holder=params.holder, force=params.force, in_motion=moving
+        )
+
+    gateway.change_lease(take)
+    call.answer(dict(gateway.lease.as_map(gateway.now_ns)))
+
+
+def _release(gateway: Gateway, call: Call) -> None:
+    holder = call.params().holder
+    gateway.need_owner(call)
+    gateway.change_lease(
+        lambda: gateway.lease.release(call.owner, gateway.now_ns, holder=holder, in_motion=gateway.in_motion)
+    )
+    call.answer(dict(gateway.lease.as_map(gateway.now_ns)))
+
+
+def _conclude(call: Call) -> Then:
+    """Answers the call with the record that ended the wait, or refuses it."""
+
+    def then(effect: OrderEffect | RequestError) -> None:
+        if isinstance(effect, RequestError):
+            call.refuse(effect)
+        else:
+            call.answer(effect_map(call.method, effect))
+
+    return then
+
+
+def _enable(gateway: Gateway, call: Call) -> None:
+    call.params()
+    gateway.borrow(call)
+
+    def done(_: OrderEffect) -> None:
+        gateway.desk.wait(
+            lambda record: int(record["state"]) != State.ACTIVE or int(record["phase"]) == Phase.RELEASED,
+            finished,
+            now_ns=gateway.now_ns,
+            timeout_s=ANSWER_WITHIN_S,
+            late=RequestError(RequestCode.NO_LOOP, "the brakes did not come off in time"),
+            leased=True,
+        )
+
+    def finished(effect: OrderEffect | RequestError) -> None:
+        if isinstance(effect, RequestError):
+            call.refuse(effect)
+        elif int(effect.record["state"]) == State.ACTIVE:
+            call.answer(effect_map(call.method, effect, assumed(gateway.machine)))
+        else:
+            text = f"enabling ended in {effect_map('', effect)['state']}"
+            if int(effect.record["fault"]):
+                text += f": {gateway.wording.fault(effect.record)['text']}"
+            state = effect_map("", effect)["state"]
+            call.refuse(RequestError(RequestCode.WRONG_STATE, text, data={"state": state}))
+
+    order(gateway, call, OrderKind.ENABLE, done=done)
+
+
+def _disable(gateway: Gateway, call: Call) -> None:
+    call.params()
+    gateway.borrow(call)
+    gateway.drop_plans("the machine was disabled")
+
+    def done(_: OrderEffect) -> None:
+        gateway.desk.wait(
+            lambda record: int(record["state"]) not in (State.ACTIVE, State.STOPPING),
+            _conclude(call),
+            now_ns=gateway.now_ns,
+            timeout_s=3.0 * ANSWER_WITHIN_S,
+            late=RequestError(RequestCode.NO_LOOP, "the machine has not come to rest in time"),
+            leased=True,
+        )
+
+    order(gateway, call, OrderKind.DISABLE, done=done)
+
+
+def _recover(gateway: Gateway, call: Call) -> None:
+    call.params()
+    gateway.borrow(call)
+
+    def finished(effect: OrderEffect | RequestError) -> None:
+        if isinstance(effect, RequestError) and gateway.latest is not None:
+            call.refuse(not_cleared(OrderEffect(OrderOutcome.NOT_CLEARED, gateway.latest), gateway.wording))
+        elif isinstance(effect, RequestError):
+            call.refuse(effect)
+        else:
+            call.answer(effect_map(call.method, effect, "cleared"))
+
+    def done(effect: OrderEffect) -> None:
+        if int(effect.record["state"]) != State.FAULT:
+            call.answer(
+                effect_map(call.method, effect, "cleared" if effect.outcome is OrderOutcome.DONE else "")
+            )
+            return
+        gateway.desk.wait(
+            lambda record: int(record["state"]) != State.FAULT,
+            finished,
+            now_ns=gateway.now_ns,
+            timeout_s=gateway.machine.plant.peer_timeout_s,
+            late=RequestError(RequestCode.NOT_CLEARED, "not cleared: the plant has not answered"),
+            leased=True,
+        )
+
+    order(gateway, call, OrderKind.RECOVER, done=done)
+
+
+def _advance(gateway: Gateway, call: Call) -> None:
+    ticks = call.params().ticks
+    if gateway.options.pace is not Pace.LOCKSTEP:
+        text = "only lockstep time can be advanced; this controller's time runs by itself"
+        raise RequestError(RequestCode.UNSUPPORTED, text)
+    gateway.borrow(call)
+
+    def done(effect: OrderEffect) -> None:
+        last = int(effect.record["tick"]) + ticks - 1
+        gateway.desk.wait(
+            lambda record: int(record["tick"]) >= last or not int(record["connected"]),
+            _conclude(call),
+            now_ns=gateway.now_ns,
+            timeout_s=None,
+            late=RequestError(RequestCode.NO_PLANT, "the plant is gone"),
+            leased=True,
+        )
+
+    order(gateway, call, OrderKind.ADVANCE, length=ticks, done=done)
+
+
+def _stop(gateway: Gateway, call: Call) -> None:
+    call.params()
+    gateway.drop_plans("the machine was told to stop")
+    told = "" if call.envelope.at_tick is not None else _cancelling(len(gateway.desk.pending))
+
+    def done(effect: OrderEffect) -> None:
+        call.answer(effect_map(call.method, effect, told))
+
+    order(gateway, call, OrderKind.ESTOP if call.method == "estop" else OrderKind.STOP, done=done)
+
+    def late() -> None:
+        text = "handed to the loop, which has not had its next tick yet"
+        call.answer({"tick": gateway.tick, "state": gateway.state_name, "text": text})
+
+    gateway.after(STOP_ANSWER_S, late)
+
+
+def _cancelling(pending: int) -> str:
+    if not pending:
+        return ""
+    return f"{pending} pending {'order was' if pending == 1 else 'orders were'} cancelled"
+
+
+def _cancel(gateway: Gateway, call: Call) -> None:
+    goal = call.params().goal
+    gateway.borrow(call)
+    if goal is None:
+        gateway.drop_plans("it was cancelled while it was being planned")
+    order(gateway, call, OrderKind.CANCEL, goal_id=goal or 0)
+
+
+def _jog(gateway: Gateway, call: Call) -> None:
+    velocity = call.params().velocity
+    names = gateway.machine.mechanism.coordinate_names
+    pairs: list[float] = []
+    if len(velocity) > MOST_JOGGED:
+        text = f"velocity: at most {MOST_JOGGED} coordinates can be jogged at once, these are {len(velocity)}"
+        raise RequestError(RequestCode.INVALID_PARAMS, text, ["velocity"])
+    for name, rate in velocity.items():
+        if name not in names:
+            meant = nearest(name, names)
+            hint = f", did you mean {meant!r}?" if meant else ""
+            text = f"there is no coordinate {name!r}{hint}; there are {', '.join(names)}"
+            raise RequestError(ResultCode.INVALID_COORDINATES, text, ["velocity", name])
+        pairs += [float(names.index(name)), rate]
+    gateway.borrow(call)
+    order(gateway, call, OrderKind.JOG, length=len(velocity), arguments=tuple(pairs))
+
+
+def _law(gateway: Gateway, call: Call) -> None:
+    name = call.params().name
+    if name not in CHOSEN_LAWS:
+        text = f"name: there is no law {name!r} to choose; there are {', '.join(CHOSEN_LAWS)}"
+        raise RequestError(RequestCode.INVALID_PARAMS, text, ["name"])
+    gateway.borrow(call)
+    order(gateway, call, OrderKind.LAW, length=int(LawKind[name.upper()]))
+
+
+def _speed(gateway: Gateway, call: Call) -> None:
+    fraction = call.params().fraction
+    under_way = gateway.chain.running(gateway.latest)
+    if fraction > (under_way.own if under_way is not None else 1.0) and faster(gateway, call):
+        return
+    gateway.borrow(call)
+    order(gateway, call, OrderKind.SPEED, arguments=(fraction,))
+
+
+def _preload(gateway: Gateway, call: Call) -> None:
+    kind, pairs = preload_pairs(gateway, call)
+    gateway.borrow(call)
+    order(gateway, call, kind, length=len(pairs) // 2, arguments=pairs)
+
+
+def _simple(kind: OrderKind) -> Handler:
+    def handle(gateway: Gateway, call: Call) -> None:
+        call.params()
+        gateway.borrow(call)
+        order(gateway, call, kind)
+
+    return handle
+
+
+HANDLERS: dict[str, Handler] = {
+    **TUNING_HANDLERS,
+    "state": _state,
+    "status": _status,
+    "describe": _describe,
+    "faults": _faults,
+    "acquire": _acquire,
+    "release": _release,
+    "enable": _enable,
+    "confirm_branch": _simple(OrderKind.CONFIRM_BRANCH),
+    "disable": _disable,
+    "pause": _simple(OrderKind.PAUSE),
+    "resume": _simple(OrderKind.RESUME),
+    "speed": _speed,
+    "cancel": _cancel,
+    "jog": _jog,
+    "law": _law,
+    "preload": _preload,
+    "advance": _advance,
+    "stop": _stop,
+    "estop": _stop,
+    "reset": _simple(OrderKind.RESET),
+    "recover": _recover,
+    **GOAL_HANDLERS,
+}

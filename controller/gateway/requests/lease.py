@@ -1,0 +1,138 @@
+"""The lease: whose requests may move the machine.
+
+Pure rules; the caller brings the time and acts on what comes out. A lease belongs to a name. Every request
+made in that name renews it. It is *kept* when it was acquired by name, and *borrowed* when a request that
+needs it merely found it free: a borrowed lease ends with what it was taken for. Several programs may ask in
+one name; those that acquire as *holders* keep the lease for each other. While something is in motion an end
+of the lease is a loss: the machine has to be stopped on its path.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from linkwork.protocol.results import LeaseState as LeaseMap
+
+MOST_HOLDERS = 64
+Reason = Literal["acquired", "released", "expired", "taken_over"]
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseChange:
+    """The lease has another owner now, or none.
+
+    `motion_lost` says that `before` had the machine in motion, which nobody answers for any longer.
+    """
+
+    owner: str | None
+    before: str | None
+    reason: Reason
+    motion_lost: bool = False
+
+
+class LeaseHeld(Exception):
+    """Another owner holds the lease, and has renewed it within its time."""
+
+    def __init__(self, owner: str, left_s: float) -> None:
+        super().__init__(f"{owner} holds the lease")
+        self.owner = owner
+        self.left_s = left_s
+
+
+class Lease:
+    """One lease.
+
+    Times are nanoseconds on any clock that never goes back; `lease_s` is how long a renewal lasts.
+    """
+
+    def __init__(self, lease_s: float) -> None:
+        self.lease_s = lease_s
+        self.owner: str | None = None
+        self.kept = False
+        self._holders: dict[str, int] = {}
+        self._length_ns = round(lease_s * 1e9)
+        self._until_ns = 0
+
+    def left_s(self, now_ns: int) -> float:
+        """Time until it ends if nobody renews it; 0 without an owner."""
+        return max(0.0, (self._until_ns - now_ns) * 1e-9) if self.owner is not None else 0.0
+
+    def as_map(self, now_ns: int, reason: str = "") -> LeaseMap:
+        """Who may move the machine now, as answers and events say it."""
+        left_s = round(self.left_s(now_ns), 3)
+        return {"owner": self.owner, "left_s": left_s, "lease_s": self.lease_s, "reason": reason}
+
+    def renew(self, owner: str, now_ns: int) -> None:
+        """A request was made in this name. Renews the lease when it is the owner's and has not ended yet."""
+        if owner == self.owner and now_ns < self._until_ns:
+            self._until_ns = now_ns + self._length_ns
+
+    def acquire(
+        self, owner: str, now_ns: int, *, holder: str = "", force: bool = False, in_motion: bool = False
+    ) -> LeaseChange | None:
+        """Takes the lease to keep. `force` takes it from a live owner. Raises LeaseHeld otherwise."""
+        change = self._take(owner, now_ns, force=force, in_motion=in_motion)
+        self.kept = True
+        self._holders = {one: until for one, until in self._holders.items() if until > now_ns}
+        if holder and len(self._holders) < MOST_HOLDERS:
+            self._holders[holder] = self._until_ns
+        return change
+
+    def borrow(self, owner: str, now_ns: int, *, in_motion: bool = False) -> LeaseChange | None:
+        """What a request that needs the lease does: goes on when it is the owner's, takes it when it is free.
+
+        Raises LeaseHeld.
+        """
+        return self._take(owner, now_ns, force=False, in_motion=in_motion)
+
+    def release(
+        self, owner: str, now_ns: int = 0, *, holder: str = "", in_motion: bool = False
+    ) -> LeaseChange | None:
+        """Gives the lease back; nothing happens when it is not this owner's.
+
+        Nor when another holder has renewed it within its time, unless it is given back for all of them.
+        """
+        if owner != self.owner:
+            return None
+        self._holders.pop(holder, None)
+        if holder and any(until > now_ns for until in self._holders.values()):
+            return None
+        return self._end("released", in_motion=in_motion)
+
+    def settle(
+        self, now_ns: int, *, in_use: bool, in_motion: bool, pending: bool = False
+    ) -> LeaseChange | None:
+        """To be called often: ends a lease whose time is over, or a borrowed one that nothing uses now.
+
+        `in_use`: a request of the owner waits for its answer. `in_motion`: something moves. While nothing
+        moves, whoever waits for an answer cannot be asked for more signs of life. `pending`: orders of the
+        owner wait for a later tick; they keep a borrowed lease from being given back, but do not renew it.
+        """
+        if self.owner is None:
+            return None
+        if in_use and not in_motion:
+            self._until_ns = now_ns + self._length_ns
+        if now_ns >= self._until_ns:
+            return self._end("expired", in_motion=in_motion)
+        if not (self.kept or in_use or in_motion or pending):
+            return self._end("released", in_motion=False)
+        return None
+
+    def _take(self, owner: str, now_ns: int, *, force: bool, in_motion: bool) -> LeaseChange | None:
+        before = self.owner
+        live = before is not None and now_ns < self._until_ns
+        if before is not None and live and before != owner and not force:
+            raise LeaseHeld(before, self.left_s(now_ns))
+        self._until_ns = now_ns + self._length_ns
+        if before == owner:
+            return None
+        self.owner, self.kept = owner, False
+        self._holders.clear()
+        reason: Reason = "acquired" if before is None else "taken_over"
+        return LeaseChange(owner, before, reason, in_motion and before is not None)
+
+    def _end(self, reason: Reason, *, in_motion: bool) -> LeaseChange:
+        before, self.owner, self.kept = self.owner, None, False
+        self._holders.clear()
+        return LeaseChange(None, before, reason, in_motion)

@@ -1,0 +1,192 @@
+"""What a client is told about the outcome of an order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linkwork.controller.gateway.order_queue import OrderEffect
+from linkwork.controller.gateway.records.messages import UNDER_WAY, Wording, state_name
+from linkwork.controller.orders import AuthorityEnd, OrderOutcome
+from linkwork.controller.supervision.brakes import Phase
+from linkwork.controller.supervision.state_machine import Event, State, allowed
+from linkwork.machine import Machine
+from linkwork.protocol.codes import ORDER_HORIZON_S, RequestCode, ResultCode
+from linkwork.protocol.errors import RequestError
+
+_NOTHING = {
+    "enable": "it was enabled already",
+    "confirm_branch": "the assembly was known already",
+    "disable": "it was disabled already",
+    "stop": "there was nothing to stop",
+    "cancel": "there was no such goal under way",
+    "pause": "there was nothing to pause",
+    "resume": "there was nothing to resume",
+    "speed": "there was no goal under way",
+    "preload": "it was set to that already",
+    "recover": "there was no fault",
+    "reset": "there was no emergency stop",
+}
+
+
+def effect_map(method: str, effect: OrderEffect, text: str = "") -> dict[str, Any]:
+    """The answer of a request that an order carried out."""
+    nothing = effect.outcome is OrderOutcome.NOTHING_TO_DO
+    return {
+        "tick": int(effect.record["tick"]),
+        "state": state_name(effect.record),
+        "text": text or (_NOTHING.get(method, "there was nothing to do") if nothing else ""),
+    }
+
+
+def assumed(machine: Machine) -> str:
+    """Which assembly of a closed machine `enable` builds on."""
+    if not machine.is_constrained:
+        return ""
+    if machine.controller.estimator.assemblies == "one":
+        return "taken to be in the assembly of the initial pose"
+    return "in the assembly that was confirmed"
+
+
+def refusal(method: str, effect: OrderEffect, wording: Wording, link_text: str) -> RequestError:
+    """Why an order was refused, from its record."""
+    record, state = effect.record, State(int(effect.record["state"]))
+    match effect.outcome:
+        case OrderOutcome.REFUSED_STATE if not int(record["connected"]) and state is not State.ESTOP:
+            return RequestError(
+                RequestCode.NO_PLANT,
+                f"`{method}` needs a plant: {link_text}",
+                data={"state": state_name(record)},
+            )
+        case OrderOutcome.REFUSED_STATE:
+            return wrong_state(method, record, wording)
+        case OrderOutcome.REFUSED_BUSY:
+            return busy(int(record["goal_id"]) if int(record["goal_status"]) in UNDER_WAY else None)
+        case OrderOutcome.REFUSED_START:
+            text = (
+                "the goal does not begin where the machine is; it moved while the goal was planned: try again"
+            )
+            return RequestError(ResultCode.INVALID_GOAL, text)
+        case OrderOutcome.REFUSED_NOT_HOMED:
+            return not_homed(method)
+        case OrderOutcome.REFUSED_BRANCH:
+            text = (
+                f"`{method}` needs to know in which assembly the machine is, which its sensors cannot tell; "
+                "if `state` shows its joints as they are, say confirm_branch (linkwork confirm-branch)"
+            )
+            return RequestError(RequestCode.WRONG_STATE, text, data={"state": state_name(record)})
+        case OrderOutcome.REFUSED_CONTACT:
+            text = (
+                "a goal with `force` begins in contact, which a guarded move makes (linkwork move ... "
+                "--until-force N); a guarded move begins out of contact; and a goal that presses other things"
+                " than are pressed, or nothing, begins at rest"
+            )
+            return RequestError(ResultCode.CONTACT_LOST, text)
+        case OrderOutcome.REFUSED_SPLICE:
+            text = (
+                "the goal before it was stopped, had ended, or had changed its speed when this one was to"
+                " take over; nothing else changes: try again"
+            )
+            return RequestError(ResultCode.INVALID_GOAL, text)
+        case OrderOutcome.NOT_CLEARED:
+            return not_cleared(effect, wording)
+        case OrderOutcome.REFUSED_LATE:
+            text = f"at_tick lies in the past: the loop is at tick {int(record['tick'])}"
+            return RequestError(ResultCode.OLD_TIMESTAMP, text, ["at_tick"], {"tick": int(record["tick"])})
+        case OrderOutcome.REFUSED_FULL:
+            return RequestError(RequestCode.BUSY, "too many orders wait for a later tick; try again")
+        case OrderOutcome.REFUSED_FAR:
+            text = f"at_tick: more than {ORDER_HORIZON_S:g} s ahead of tick {int(record['tick'])}"
+            return RequestError(RequestCode.INVALID_PARAMS, text, ["at_tick"], {"tick": int(record["tick"])})
+        case OrderOutcome.REVOKED:
+            return revoked(record)
+        case OrderOutcome.CANCELLED:
+            return RequestError(effect.code, _cancelled(effect.code))
+        case OrderOutcome.REFUSED_VALUE:
+            return RequestError(RequestCode.INVALID_PARAMS, _VALUES.get(method, "a value is out of bounds"))
+    return RequestError(RequestCode.INTERNAL, f"the loop refused `{method}`: {effect.outcome.name}")
+
+
+def revoked(record: np.void) -> RequestError:
+    """Why an accepted order has no effect any more, from the record that ended its authority."""
+    ended = AuthorityEnd(int(record["authority_end"]))
+    code = ResultCode.LEASE_LOST if ended is AuthorityEnd.LEASE_LOST else ResultCode.CANCELLED
+    tick = int(record["tick"])
+    return RequestError(
+        code, f"not begun: {_ENDED.get(ended, 'all motion was ended')} (tick {tick})", data={"tick": tick}
+    )
+
+
+def _cancelled(code: ResultCode) -> str:
+    if code is ResultCode.INFEASIBLE:
+        return "not begun: it is not feasible with what the machine is to carry then"
+    return "not begun: it was cancelled by its number"
+
+
+def wrong_state(method: str, record: np.void, wording: Wording) -> RequestError:
+    """The refusal of a request that the state machine has no move for."""
+    state, phase = State(int(record["state"])), Phase(int(record["phase"]))
+    name, hint = state.name.lower(), _HINTS.get(state, "")
+    if state is State.FAULT:
+        hint = f": {wording.fault(record)['text']} (recover first)"
+    if state is State.ACTIVE and phase is not Phase.RELEASED:
+        text = f"`{method}` has to wait until the brakes are off; they are {phase.name.lower()}"
+    else:
+        methods = [_METHODS[event] for event in allowed(state) if event in _METHODS]
+        text = f"`{method}` is not possible while {name}{hint}; possible now: {', '.join(methods)}"
+    return RequestError(RequestCode.WRONG_STATE, text, data={"state": name})
+
+
+def not_homed(method: str) -> RequestError:
+    """The refusal of goals while nobody knows where the joints' zeros are."""
+    text = f"`{method}` needs a device that is homed, and it says it is not; until then it only jogs"
+    return RequestError(RequestCode.WRONG_STATE, text, data={"homed": False})
+
+
+def busy(goal: int | None) -> RequestError:
+    """The refusal while something else moves the machine."""
+    what = f"goal {goal} is under way" if goal is not None else "a jog or another motion is under way"
+    return RequestError(RequestCode.BUSY, f"{what}; wait for its end, or stop it", data={"goal": goal})
+
+
+def not_cleared(effect: OrderEffect, wording: Wording) -> RequestError:
+    """The refusal of `recover` and `reset` while the cause stands."""
+    if not int(effect.record["fault"]):
+        return RequestError(RequestCode.NOT_CLEARED, "not cleared: the controller has no plant")
+    fault = wording.fault(effect.record)
+    text = f"not cleared: {fault['name']}: {fault['text']}; it clears when: {fault['clears_when']}"
+    return RequestError(RequestCode.NOT_CLEARED, text, data={"fault": dict(fault)})
+
+
+_ENDED = {
+    AuthorityEnd.STOP: "a stop came before it, which cancels all that is pending",
+    AuthorityEnd.DISABLE: "the machine was disabled before it",
+    AuthorityEnd.ESTOP: "an emergency stop came before it",
+    AuthorityEnd.FAULT: "a fault braked the machine before it",
+    AuthorityEnd.LEASE_LOST: "the lease of its owner ended before it",
+    AuthorityEnd.SHUTDOWN: "the controller was shut down before it",
+    AuthorityEnd.TOLERANCE: "a goal before it violated a tolerance and was stopped",
+    AuthorityEnd.DIFFERENCE: "the machine differed from its model and was stopped before it",
+    AuthorityEnd.INFEASIBLE: "the goal before it became infeasible and was stopped",
+}
+_HINTS = {
+    State.INACTIVE: " (enable it first)",
+    State.ESTOP: " (reset first)",
+    State.UNCONFIGURED: " (there has been no plant yet)",
+}
+_METHODS = {
+    Event.ENABLE: "enable",
+    Event.DISABLE: "disable",
+    Event.MOVE: "move, send, jog, law",
+    Event.STOP: "stop",
+    Event.CLEARED: "recover",
+    Event.ESTOP: "estop",
+    Event.RESET: "reset",
+}
+_VALUES = {
+    "speed": "fraction: must lie between 0 and 1, or 2 where the goal under way was admitted for it",
+    "jog": "velocity: name joints only, or task coordinates only where they are as many as the joints",
+    "preload": "effort: beyond what the machine file allows",
+    "law": "name: must be hold, float or damp",
+}

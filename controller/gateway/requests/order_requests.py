@@ -1,0 +1,77 @@
+"""A request that is one order: placed, and answered with its effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from linkwork.controller.gateway.history import Requester
+from linkwork.controller.gateway.order_queue import Asked, OrderEffect
+from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.gateway.requests.order_outcomes import effect_map, refusal
+from linkwork.controller.orders import NOW, OrderKind
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.requests import REQUESTS
+
+if TYPE_CHECKING:
+    from linkwork.controller.gateway.gateway import Gateway
+
+ANSWER_WITHIN_S = 10.0
+
+
+def order(
+    gateway: Gateway,
+    call: Call,
+    kind: OrderKind,
+    *,
+    arguments: tuple[float, ...] = (),
+    length: int = 0,
+    goal_id: int = 0,
+    done: Callable[[OrderEffect], None] | None = None,
+    taken: Callable[[], None] | None = None,
+) -> None:
+    """Places an order for a request; answers with its effect, or hands it to `done`.
+
+    `taken` is called when it has taken effect, even at a later tick.
+    """
+    leased = REQUESTS[call.method].needs_lease
+    scheduled = call.envelope.at_tick is not None and call.envelope.at_tick > gateway.tick
+    if scheduled and leased:
+        gateway.desk.refuse_if_full(call.owner, goal=False)
+
+    def then(effect: OrderEffect | RequestError) -> None:
+        if isinstance(effect, RequestError):
+            call.refuse(effect)
+            return
+        if effect.outcome < 0:
+            error = refusal(call.method, effect, gateway.wording, gateway.link_text)
+            call.refuse(error)
+            if scheduled:
+                told = {"method": call.method, "code": int(error.code), "text": error.message}
+                gateway.publish("order.refused", told, Requester(call.server, call.peer))
+            return
+        if taken is not None:
+            taken()
+        if done is None or scheduled:
+            call.answer(effect_map(call.method, effect))
+        else:
+            done(effect)
+
+    number = gateway.desk.place(
+        kind,
+        then,
+        now_ns=gateway.now_ns,
+        timeout_s=None if scheduled else ANSWER_WITHIN_S,
+        urgent=not leased,
+        leased=leased,
+        at_tick=NOW if call.envelope.at_tick is None else call.envelope.at_tick,
+        length=length,
+        goal_id=goal_id,
+        arguments=arguments,
+        asked=Asked(call.method, call.owner),
+    )
+    if scheduled:
+        text = f"takes effect at tick {call.envelope.at_tick}"
+        call.answer(
+            {"tick": call.envelope.at_tick, "state": gateway.state_name, "text": text, "order": number}
+        )

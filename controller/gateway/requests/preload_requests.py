@@ -1,0 +1,42 @@
+"""The request `preload`: the internal force of redundant motors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.orders import OrderKind
+from linkwork.machine.nearest_name import nearest
+from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.errors import RequestError
+
+if TYPE_CHECKING:
+    from linkwork.controller.gateway.gateway import Gateway
+
+
+def preload_pairs(gateway: Gateway, call: Call) -> tuple[OrderKind, tuple[float, ...]]:
+    """The order and its arguments. Raises RequestError: a motor that there is not, or more than the file
+    allows.
+    """
+    machine = gateway.machine
+    names = [motor.joint for motor in machine.motors]
+    if len(names) <= machine.freedoms:
+        text = "there is no internal force to set: the machine has no more motors than freedoms"
+        raise RequestError(RequestCode.UNSUPPORTED, text)
+    pairs: list[float] = []
+    for name, effort in call.params().effort.items():
+        if name not in names:
+            meant = nearest(name, names)
+            hint = f", did you mean {meant!r}?" if meant else ""
+            text = f"there is no motor {name!r}{hint}; there are {', '.join(names)}"
+            raise RequestError(RequestCode.INVALID_PARAMS, text, ["effort", name])
+        most = machine.controller.preload[names.index(name)].most
+        if abs(effort) > most:
+            text = (
+                f"effort: {name} may be pre-loaded by {most:g} at most (controller.preload of the machine"
+                f" file), not by {effort:g}"
+            )
+            data = {"value": effort, "limit": most}
+            raise RequestError(RequestCode.INVALID_PARAMS, text, ["effort", name], data)
+        pairs += [float(names.index(name)), effort]
+    return OrderKind.PRELOAD, tuple(pairs)

@@ -1,0 +1,112 @@
+"""The answers of `state` and `status`: what stands in the newest record and in the gateway's memory."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from linkwork.controller.gateway.records.messages import finite, limits_named, state_name
+from linkwork.protocol.codes import PROTOCOL_VERSION
+
+if TYPE_CHECKING:
+    from linkwork.controller.gateway.gateway import Gateway
+
+
+def linkwork_version() -> str:
+    """The installed version; "0" in a source tree that was never installed."""
+    try:
+        return version("linkwork")
+    except PackageNotFoundError:
+        return "0"
+
+
+def state(gateway: Gateway) -> dict[str, Any]:
+    """The answer of `state` (protocol.results.StateResult)."""
+    record, wording = gateway.latest, gateway.wording
+    common: dict[str, Any] = {
+        "pace": gateway.options.pace.value,
+        "time_stands": gateway.time_stands,
+        "device": wording.device(gateway.connection_record, gateway.link_text, gateway.homing),
+        "results": gateway.memory.results(),
+        "lease": gateway.lease.as_map(gateway.now_ns),
+        "pending": [
+            {
+                "order": one.order,
+                "method": one.asked.method,
+                "owner": one.asked.owner,
+                "at_tick": one.at_tick,
+                "goal": one.goal,
+            }
+            for one in gateway.desk.pending
+        ],
+    }
+    if record is None:  # no tick has been counted yet
+        return common | {
+            "state": "unconfigured", "tick": -1, "device_tick": -1, "time_s": 0.0,
+            "q": {}, "v": {}, "coordinates": {}, "forces": {}, "effort": {}, "reactions": {},
+            "mode": "brake", "law": "none", "goal": None, "fault": None, "limited": [],
+        }  # fmt: skip
+    table = gateway.layout.as_map(record)
+    joints = set(gateway.machine.mechanism.joint_names)
+    return common | {
+        "state": state_name(record),
+        "tick": table["tick"],
+        "device_tick": table["device_tick"],
+        "time_s": table["time_s"],
+        "q": table["q"],
+        "v": table["v"],
+        "coordinates": {name: at for name, at in table["coordinate"].items() if name not in joints},
+        "forces": _forces(table),
+        "effort": table["effort"],
+        "reactions": gateway.wording.reactions(table),
+        "mode": wording.mode(record),
+        "law": wording.law(record),
+        "goal": wording.progress(record),
+        "fault": gateway.fault_of(record),
+        "limited": limits_named(int(record["limited"])),
+    }
+
+
+def _forces(table: dict[str, Any]) -> dict[str, Any]:
+    """What is felt and wanted of each force that goals may name; not a number becomes nil."""
+    return {
+        name: {"felt": finite(felt), "wanted": finite(table["force_reference"][name])}
+        for name, felt in table["force"].items()
+    }
+
+
+def status(gateway: Gateway) -> dict[str, Any]:
+    """The answer of `status` (protocol.results.StatusResult)."""
+    record, statistics, log = gateway.latest, gateway.statistics, gateway.log
+    return {
+        "version": linkwork_version(),
+        "protocol": PROTOCOL_VERSION,
+        "machine": gateway.machine.name,
+        "state": gateway.state_name,
+        "pace": gateway.options.pace.value,
+        "gateway_pid": os.getpid(),
+        "loop_pid": gateway.host.pid,
+        "planner_pid": gateway.planning.pid,
+        "planner_ready": gateway.planning.ready,
+        "device": dict(gateway.wording.device(gateway.connection_record, gateway.link_text, gateway.homing))
+        | {
+            "simulation": gateway.simulation,
+            "lost_in_a_row": statistics.lost_in_a_row,
+            "success_rate": round(statistics.success_rate(), 4),
+        },
+        "timing": statistics.timing(),
+        "real_time": gateway.host.shared.text if gateway.host.shared is not None else "",
+        "lease": gateway.lease.as_map(gateway.now_ns),
+        "log": str(log.path) if log is not None and log.path is not None else None,
+        "log_problem": log.problem if log is not None else "",
+        "log_lost": gateway.records_lost,
+        "telemetry": gateway.broadcast.endpoints[-1],
+        "faults": gateway.memory.faults_total,
+        "fault": None if record is None else gateway.fault_of(record),
+        "law": gateway.machine.controller.law,
+        "config": gateway.machine.config_hash,
+        "loops_started": gateway.loops_started,
+        "planner_restarts": gateway.planning.restarts,
+        "shadow": None if gateway.shadow is None else gateway.shadow.shadowing.as_map(),
+    }

@@ -1,0 +1,122 @@
+"""The requests `set_gain` and `payload`: what may be changed while the machine runs, within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from linkwork.controller.gateway.goals.payload_change import rewalk
+from linkwork.controller.gateway.order_queue import OrderEffect
+from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.gateway.requests.order_outcomes import effect_map
+from linkwork.controller.gateway.requests.order_requests import order
+from linkwork.controller.orders import OrderKind
+from linkwork.machine.nearest_name import nearest
+from linkwork.machine.sections.bounds import PayloadBounds
+from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.errors import RequestError
+
+if TYPE_CHECKING:
+    from linkwork.controller.gateway.gateway import Gateway
+
+
+def _set_gain(gateway: Gateway, call: Call) -> None:
+    params, settings = call.params(), gateway.machine.controller
+    if params.bandwidth_rad_s is None and params.damping_ratio is None:
+        text = "name a gain: bandwidth_rad_s, damping_ratio, or both"
+        raise RequestError(RequestCode.INVALID_PARAMS, text, ["bandwidth_rad_s"])
+    gains = []
+    for name, own in zip(("bandwidth_rad_s", "damping_ratio"), _present(gateway), strict=True):
+        value, (low, high) = getattr(params, name), getattr(settings.gain_bounds, name)
+        if value is None:
+            value = own
+        elif not low <= value <= high:
+            remedy = "" if low < high else "; give controller.gain_bounds in the machine file"
+            text = f"{name}: {value:g} is not between {low:g} and {high:g}{remedy}"
+            data = {"value": value, "low": low, "high": high}
+            raise RequestError(RequestCode.INVALID_PARAMS, text, [name], data)
+        gains.append(value)
+    gateway.borrow(call)
+
+    def taken() -> None:
+        gateway.gains = (gains[0], gains[1])
+
+    def done(effect: OrderEffect) -> None:
+        text = f"bandwidth {gains[0]:g} rad/s, damping ratio {gains[1]:g}"
+        call.answer(effect_map(call.method, effect, text))
+
+    order(gateway, call, OrderKind.GAIN, arguments=tuple(gains), done=done, taken=taken)
+
+
+def _present(gateway: Gateway) -> tuple[float, float]:
+    """The gains asked for last, which those at work may still be on their way to; else those at work."""
+    if gateway.gains is not None:
+        return gateway.gains
+    settings, record = gateway.machine.controller, gateway.latest
+    if record is None:
+        return settings.bandwidth_rad_s, settings.damping_ratio
+    return float(record["bandwidth"]), float(record["damping_ratio"])
+
+
+def _payload(gateway: Gateway, call: Call) -> None:
+    params = call.params()
+    bounds = _bounds(gateway, params.point)
+    moments = params.inertia_kg_m2
+    xx, yy, zz, xy, xz, yz = moments
+    principal = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    _check("mass_kg", params.mass_kg, bounds.max_mass_kg, "kg")
+    _check("com_m", float(np.linalg.norm(params.com_m)), bounds.max_com_m, "m")
+    _check("inertia_kg_m2", float(principal[-1]), bounds.max_inertia_kg_m2, "kg m²")
+    slack = 1e-9 * max(float(principal[-1]), 0.0)
+    if principal[0] < -slack or principal[0] + principal[1] < principal[2] - slack:
+        text = "inertia_kg_m2: no body has these moments; the largest is at most the sum of the others"
+        raise RequestError(RequestCode.INVALID_PARAMS, text, ["inertia_kg_m2"])
+    numbers = (params.mass_kg, *params.com_m, xx, xy, xz, yy, yz, zz)
+    gateway.borrow(call)
+    at_tick = call.envelope.at_tick
+
+    def loads() -> dict[str, tuple[float, ...]]:
+        others = {name: load for name, load in gateway.payloads.items() if name != params.point}
+        return others | ({params.point: numbers} if params.mass_kg else {})
+
+    def taken() -> None:
+        gateway.payloads = loads()
+        gateway.loads += 1
+
+    def done(effect: OrderEffect) -> None:
+        text = f"{params.mass_kg:g} kg at {params.point}"
+
+        def answer(told: str) -> None:
+            call.answer(effect_map(call.method, effect, f"{text}; {told}" if told else text))
+
+        rewalk(gateway, gateway.chain.running(gateway.latest), gateway.payloads, answer)
+
+    arguments = (float(bounds.index), *numbers)
+    order(gateway, call, OrderKind.PAYLOAD, arguments=arguments, done=done, taken=taken)
+    if at_tick is not None and at_tick > gateway.tick:
+        goal = gateway.chain.waiting(at_tick) or gateway.chain.running(gateway.latest)
+        rewalk(gateway, goal, loads(), at_tick=at_tick)
+
+
+def _bounds(gateway: Gateway, point: str) -> PayloadBounds:
+    known = {one.point: one for one in gateway.machine.controller.payloads}
+    if point in known:
+        return known[point]
+    if not known:
+        text = "point: this machine may carry nothing; give controller.payloads in the machine file"
+        raise RequestError(RequestCode.INVALID_PARAMS, text, ["point"])
+    meant = nearest(point, list(known))
+    hint = f", did you mean {meant!r}?" if meant else ""
+    text = f"point: nothing may be carried at {point!r}{hint}; there are {', '.join(known)}"
+    raise RequestError(RequestCode.INVALID_PARAMS, text, ["point"], {"allowed": list(known)})
+
+
+def _check(name: str, value: float, most: float, unit: str) -> None:
+    if value > most * (1.0 + 1e-12):
+        text = f"{name}: {value:g} {unit} is more than the {most:g} {unit} that the machine file allows"
+        raise RequestError(RequestCode.INVALID_PARAMS, text, [name], {"value": value, "limit": most})
+
+
+HANDLERS: dict[str, Callable[[Gateway, Call], None]] = {"set_gain": _set_gain, "payload": _payload}

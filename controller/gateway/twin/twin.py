@@ -1,0 +1,199 @@
+"""The shadow beside a running loop: it is sent what the loop records, and says how far the model is off.
+
+In real time nobody waits for it: what it cannot take is dropped and counted, and one that has ended is
+started again. In lockstep the records are held until their comparison is there, so that the log is the same
+each time; the loop may be `LEASH` ticks ahead meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.gateway.twin.twin_channels import ShadowChannels
+from linkwork.controller.gateway.twin.twin_client import ShadowClient
+from linkwork.controller.laws import LawKind
+from linkwork.controller.records import RecordLayout
+from linkwork.controller.supervision.brakes import Phase
+from linkwork.protocol.codes import DeviceStatus, Mode
+from linkwork.protocol.results import Shadow
+from linkwork.protocol.shadowing import LOAD, MOST_ROWS, Kind
+
+LEASH: Final = 10
+"""Ticks that a loop in lockstep may be ahead of what is compared."""
+REACTS_AFTER: Final = LEASH + 2
+"""Ticks from a difference to what is done about it, in lockstep: two more orders may be on their way."""
+MOST_UNANSWERED: Final = 1000
+"""Rows that a shadow may owe in real time; beyond that it is too slow, and rows are dropped."""
+PATIENCE_S: Final = 10.0
+"""Wall time after which a shadow that answers nothing is ended."""
+RESTART_AFTER_S: Final = (0.0, 0.5, 1.0, 2.0, 5.0)
+STEADY_S: Final = 10.0
+MOST_DEATHS: Final = 3
+"""Deaths in a row after which lockstep goes on without."""
+
+_LAWS = (LawKind.HOLD, LawKind.PIDC, LawKind.SERVO)
+"""Under others a person's hand, or a force that is asked for, is no surprise."""
+
+Records = NDArray[np.float64]
+Rows = NDArray[Any]
+
+
+class Shadowing:
+    """The shadow of one gateway. `notes` holds what people are to be told, to be emptied by whoever tells."""
+
+    def __init__(
+        self, arguments: Sequence[str], channels: ShadowChannels, layout: RecordLayout, *, in_step: bool
+    ) -> None:
+        self._arguments, self.channels, self._layout = list(arguments), channels, layout
+        self.in_step = in_step
+        self.dropped = self.restarts = 0
+        self.notes: list[str] = []
+        self._client: ShadowClient | None = None
+        self._started_s = self._restart_s = 0.0
+        self._deaths = 0
+        self._given_up = False
+        self._held: Records | None = None
+        self._answers: list[Rows] = []
+        self._told_dropped = 0
+        self._next_told_s = 0.0
+        self._loads: dict[int, Rows] = {}
+
+    def start(self) -> None:
+        """Starts the process; one that sits there already is left."""
+        if self._client is None:
+            self._started_s = time.monotonic()
+            self._client = ShadowClient(self._arguments, self.channels.words)
+
+    @property
+    def ready(self) -> bool:
+        """Whether it compares."""
+        return self._client is not None and self._client.ready
+
+    @property
+    def pid(self) -> int | None:
+        """Process id."""
+        return None if self._client is None else self._client.pid
+
+    @property
+    def fd(self) -> int | None:
+        """Readable when it has said something, or has ended."""
+        return self._client.fileno() if self._client is not None and self._client.alive else None
+
+    @property
+    def pressing(self) -> bool:
+        """Whether lockstep time waits for its answer."""
+        return self._held is not None
+
+    def as_map(self) -> Shadow:
+        """How it stands (protocol.results.Shadow)."""
+        return {"pid": self.pid, "ready": self.ready, "restarts": self.restarts, "dropped": self.dropped}
+
+    def offer(self, records: Records) -> None:
+        """In real time: sends what it can take of these records."""
+        client = self._client
+        if client is None or not client.ready or not len(records):
+            return
+        room = max(0, MOST_UNANSWERED - client.unanswered)
+        sent = client.send(Kind.TICKS, self._asked(records[:room])) if room else 0
+        self.dropped += len(records) - sent
+
+    def take(self) -> Rows | None:
+        """In real time: the comparisons that have arrived."""
+        self.attend()
+        found, self._answers = self._answers, []
+        return np.concatenate(found) if found else None
+
+    def hold(self, records: Records, patience_s: float = 0.0) -> tuple[Records, Rows | None]:
+        """In lockstep: the first of these records with their comparisons, as soon as those are there.
+
+        No records: not yet. patience_s: how long to wait for them. No comparisons: there are none any more.
+        """
+        self.attend()
+        client = self._client
+        if self._given_up:
+            return records, None
+        if self._held is None and client is not None and client.ready and len(records):
+            asked = self._asked(records[:MOST_ROWS])
+            if client.send(Kind.TICKS, asked) == len(asked):
+                self._held = records[:MOST_ROWS]
+        if self._held is not None and patience_s and client is not None:
+            client.wait(patience_s)
+            self.attend()
+        if self._held is None or sum(map(len, self._answers)) < len(self._held):
+            return records[:0], None
+        held, answers = self._held, np.concatenate(self._answers)
+        self._held, self._answers = None, []
+        return held, answers
+
+    def carry(self, tick: int, point: int, load: Sequence[float]) -> None:
+        """The model carries this from a tick on: mass, centre of mass, moments of inertia (see LOAD)."""
+        row = np.zeros(1, LOAD)
+        row["from_tick"], row["point"], row["load"] = tick + REACTS_AFTER * self.in_step, point, load
+        self._loads[point] = row
+        if self.ready and self._client is not None:
+            self._client.send(Kind.LOAD, row)
+
+    def attend(self) -> None:
+        """Often: hears it, minds its life."""
+        now, client = time.monotonic(), self._client
+        if client is None:
+            if not self._given_up and now >= self._restart_s:
+                self.start()
+            return
+        before = client.ready
+        self._answers += client.receive()
+        if client.ready and not before:
+            for row in self._loads.values():
+                client.send(Kind.LOAD, row)
+        if client.alive and client.unanswered and now - client.waited_since_s > PATIENCE_S:
+            self._ended(client, f"the shadow has not answered for {PATIENCE_S:g} s", now)
+        elif not client.alive:
+            self._ended(client, "the shadow ended unexpectedly", now)
+        if self.dropped > self._told_dropped and now >= self._next_told_s:
+            self.notes.append(
+                f"{self.dropped - self._told_dropped} ticks were not compared: no room for them"
+            )
+            self._told_dropped, self._next_told_s = self.dropped, now + 1.0
+
+    def close(self) -> None:
+        """Ends the process."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _ended(self, client: ShadowClient, why: str, now: float) -> None:
+        self.dropped += 0 if self.in_step else client.unanswered
+        status = client.close()
+        self._client, self._held, self._answers = None, None, []
+        self._deaths = 1 if now - self._started_s > STEADY_S else self._deaths + 1
+        self._restart_s = now + RESTART_AFTER_S[min(self._deaths, len(RESTART_AFTER_S)) - 1]
+        self._given_up = self.in_step and self._deaths >= MOST_DEATHS
+        self.restarts += 1
+        then = "nothing is compared any more" if self._given_up else "it is started again"
+        self.notes.append(f"{why} (status {status}); {then}")
+
+    def _asked(self, records: Records) -> Rows:
+        return asked_of(records, self._layout, self.channels.words.asked, stamped=not self.in_step)
+
+
+def asked_of(records: Records, layout: RecordLayout, row: np.dtype[Any], *, stamped: bool) -> Rows:
+    """Records (n, words) as the shadow takes them, `row` being protocol.shadowing.Words.asked.
+
+    stamped: whether they bear the time of the wall clock.
+    """
+    table = records.view(layout.dtype)[:, 0]
+    asked = np.zeros(len(table), row)
+    for name in ("tick", "device_tick", "mode", "time_s", "q", "v", "effort"):
+        asked[name] = table[name]
+    asked["stamp_ns"] = table["real_time_ns"] if stamped else 0
+    braked = table["device_status"] & int(DeviceStatus.BRAKE) != 0
+    driven = (table["phase"] == Phase.RELEASED) & (table["mode"] == Mode.EFFORT) & ~braked
+    asked["driven"] = driven
+    asked["fresh"] = (table["fresh"] != 0) & (table["connected"] != 0)
+    asked["judged"] = driven & np.isin(table["law"], _LAWS)
+    return asked

@@ -1,0 +1,67 @@
+"""What the shadow says, as telemetry and log have it: names, units, and the text of the message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.gateway.stamps import nanoseconds
+from linkwork.controller.records import field_names
+from linkwork.machine import Machine
+from linkwork.protocol.shadowing import Words
+
+_MEANINGS = {
+    "tick": "tick of the loop",
+    "time_s": "device time of the state [s]",
+    "compared": "1 where the period that ended with this tick was compared",
+    "judged": "1 where a difference counts",
+    "worst": "which difference is the greatest share of its threshold: motors, goal coordinates, energy",
+    "share": "that share [1]",
+    "power": "power of the difference over the period [W]",
+    "energy": "its energy over the window [J]",
+    "effort": "difference along the goal coordinates [N m or N]",
+    "motor_effort": "the least efforts of the motors that would do the same [N m or N]",
+}
+
+
+class ShadowChannels:
+    """The channels of one machine. `words`: the rows of `protocol.shadowing`."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.coordinates = tuple(machine.controller.goal_coordinates)
+        self.motors = tuple(motor.joint for motor in machine.motors)
+        mechanism = machine.mechanism
+        self.words = Words(
+            len(mechanism.position_names), mechanism.nv, len(self.motors), len(self.coordinates)
+        )
+        self.bytes = self.words.answered.itemsize - 8
+        """Of a row in the log, which leaves off the last word, the time stamp."""
+
+    def ros2msg(self) -> str:
+        """The schema as ROS 2 message text, package `linkwork_msgs`."""
+        own = {"effort": "GoalCoordinates", "motor_effort": "Motors"}
+        lines = []
+        for name, meaning in _MEANINGS.items():
+            kind = "int64" if self.words.answered[name].kind == "i" else "float64"
+            lines.append(f"{f'linkwork_msgs/{own[name]}' if name in own else kind} {name}  # {meaning}")
+        for part, names in (("GoalCoordinates", self.coordinates), ("Motors", self.motors)):
+            lines += ["=" * 80, f"MSG: linkwork_msgs/{part}"]
+            lines += [f"float64 {name}" for name in field_names(names)]
+        return "\n".join(lines) + "\n"
+
+    def as_map(self, row: np.void) -> dict[str, Any]:
+        """One row as a nested map of plain numbers."""
+        found: dict[str, Any] = {name: row[name].item() for name in _MEANINGS if row[name].ndim == 0}
+        found["effort"] = dict(zip(self.coordinates, row["effort"].tolist(), strict=True))
+        found["motor_effort"] = dict(zip(self.motors, row["motor_effort"].tolist(), strict=True))
+        return found
+
+    @staticmethod
+    def stamps_ns(rows: NDArray[Any], *, wall_clock: bool) -> list[int]:
+        """When the rows were (ns): of the wall clock, or of the device's."""
+        if wall_clock:
+            stamps: list[int] = rows["stamp_ns"].tolist()
+            return stamps
+        return nanoseconds(rows["time_s"])

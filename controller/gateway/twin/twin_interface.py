@@ -1,0 +1,47 @@
+"""What runs beside the loop and looks at every tick, in the shape in which the gateway knows it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.gateway.twin.twin import Shadowing
+from linkwork.controller.orders import Order
+
+Floats = NDArray[np.float64]
+
+
+class Companion(Protocol):
+    """A simulator beside the machine (`controller.gateway.twin.twin_watch`)."""
+
+    @property
+    def shadowing(self) -> Shadowing:
+        """Its process, and how it stands."""
+        ...
+
+    @property
+    def pressing(self) -> bool:
+        """Whether lockstep time runs, or waits for a comparison."""
+        ...
+
+    def begin(self) -> None:
+        """A loop is there."""
+        ...
+
+    def records(self, words: Floats, *, last: bool) -> tuple[Floats, NDArray[Any] | None]:
+        """Of the records that are there: those that may be taken now, with their comparisons in lockstep."""
+        ...
+
+    def told(self, compared: NDArray[Any]) -> list[tuple[int, str, dict[str, Any]]]:
+        """Publishes comparisons, and acts on them. Returns their events."""
+        ...
+
+    def order_taken(self, order: Order, record: np.void) -> None:
+        """An order has taken effect in the loop."""
+        ...
+
+    def attend(self) -> None:
+        """Often: what has been said meanwhile."""
+        ...

@@ -1,0 +1,123 @@
+"""What follows from the shadow's comparisons: telemetry, log, events, and the order to stop or to brake."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.gateway.order_queue import OrderEffect
+from linkwork.controller.gateway.twin.twin import LEASH, REACTS_AFTER, Shadowing
+from linkwork.controller.gateway.twin.twin_alarm import Alarm
+from linkwork.controller.orders import NOW, Order, OrderKind, OrderOutcome
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.telemetry import SHADOW_TOPIC
+
+if TYPE_CHECKING:
+    from linkwork.controller.gateway.gateway import Gateway
+
+LAST_WORDS_S = 2.0
+"""How long the gateway waits for comparisons when it takes records for the last time."""
+_TOO_LATE_TO_WAIT = (OrderOutcome.REFUSED_LATE, OrderOutcome.REFUSED_FULL)
+
+
+class ShadowWatch:
+    """The gateway's dealings with the shadow."""
+
+    def __init__(self, gateway: Gateway, shadowing: Shadowing) -> None:
+        self.shadowing = shadowing
+        self._gateway, self._alarm = gateway, Alarm(gateway.machine)
+        self._fault = gateway.machine.shadow.on_exceeded == "fault"
+        self._running = False
+        self._acts = gateway.machine.shadow.on_exceeded != "tell"
+
+    @property
+    def pressing(self) -> bool:
+        """Whether lockstep time runs, or waits for a comparison."""
+        return self._running or self.shadowing.pressing
+
+    def begin(self) -> None:
+        """A loop is there."""
+        shared = self._gateway.host.shared
+        if shared is not None:
+            shared.leash = LEASH if self.shadowing.in_step else 0
+
+    def records(
+        self, words: NDArray[np.float64], *, last: bool
+    ) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
+        """Of the records that are there: those that may be taken now, with their comparisons in lockstep."""
+        if not self.shadowing.in_step:
+            self.shadowing.offer(words)
+            return words, None
+        self._running = bool(len(words))
+        taken, compared = self.shadowing.hold(words, LAST_WORDS_S if last else 0.0)
+        return (words, None) if last and not len(taken) else (taken, compared)
+
+    def attend(self) -> None:
+        """Often: what has been said meanwhile."""
+        gateway = self._gateway
+        if self.shadowing.in_step:
+            self.shadowing.attend()
+        else:
+            compared = self.shadowing.take()
+            if compared is not None:
+                for _, name, content in self.told(compared):
+                    gateway.note(name, content)
+                if gateway.log is not None:
+                    gateway.log.compared(compared)
+        for text in self.shadowing.notes:
+            gateway.aside("shadow", {"text": text})
+        self.shadowing.notes.clear()
+
+    def told(self, compared: NDArray[Any]) -> list[tuple[int, str, dict[str, Any]]]:
+        """Publishes comparisons, and acts on them. Returns their events."""
+        self._publish(compared)
+        found: list[tuple[int, str, dict[str, Any]]] = []
+        for each in self._alarm.look(compared):
+            if each.event:
+                self._gateway.publish(each.event, each.content)
+                found.append((each.row, each.event, each.content))
+            if self._acts and each.acts:
+                self._order(each.content)
+        return found
+
+    def order_taken(self, order: Order, record: np.void) -> None:
+        """What is carried is the model's too."""
+        done = int(record["order_outcome"]) == OrderOutcome.DONE
+        if order.kind is OrderKind.PAYLOAD and done:
+            point, *load = order.arguments[:11]
+            self.shadowing.carry(int(record["tick"]), int(point), load)
+
+    def _publish(self, compared: NDArray[Any]) -> None:
+        broadcast, shadowing = self._gateway.broadcast, self.shadowing
+        rows = broadcast.chosen(compared["tick"])
+        if not len(rows) or not broadcast.wanted(SHADOW_TOPIC):
+            return
+        chosen = compared[rows]
+        channels = shadowing.channels
+        stamps = channels.stamps_ns(chosen, wall_clock=not shadowing.in_step)
+        for row, stamp in zip(chosen, stamps, strict=True):
+            broadcast.sample(SHADOW_TOPIC, 1e-9 * stamp, channels.as_map(row))
+
+    def _order(self, content: Mapping[str, Any], *, at_once: bool = False) -> None:
+        """The loop is to do what the file says: in lockstep at a tick that depends on nobody's haste."""
+        numbers = (float(content["which"]), float(content["value"]), float(content["limit"]))
+        later = self.shadowing.in_step and not at_once
+
+        def then(effect: OrderEffect | RequestError) -> None:
+            if isinstance(effect, OrderEffect) and effect.outcome in _TOO_LATE_TO_WAIT:
+                self._order(content, at_once=True)
+
+        with suppress(RequestError):  # no loop: nothing moves
+            self._gateway.desk.place(
+                OrderKind.DIFFERENCE,
+                then,
+                now_ns=self._gateway.now_ns,
+                urgent=True,
+                at_tick=int(content["tick"]) + REACTS_AFTER if later else NOW,
+                length=int(self._fault),
+                arguments=numbers,
+            )

@@ -1,0 +1,178 @@
+"""From accelerations that the closures admit to efforts of the motors, within what they can give.
+
+An acceleration u needs the generalized force f = h + M u − friction on all joints, of which only the
+component Λ' f moves the machine; the rest would load the closures. The motors, selected by B, give the same
+component with
+
+    τ = τ_p + W G' (G W G')⁻¹ (Λ' f − G τ_p),     G = Λ' B, W = diag(scale²),
+
+the nearest to the pre-load τ_p (the smallest, where that is zero) in the norm τ' W⁻¹ τ of all that do
+(Aghili 2005, passive joints, with a metric). W makes newtons and newton-metres comparable; a motor's scale is
+its largest effort unless the machine file gives another (`controller.effort_scale`). Where there are as
+many motors as freedoms τ is the only one, and τ_p has no effect.
+
+Where τ is beyond a motor's limit, the direction of the motion is kept: with f₀ the force for coasting (no
+acceleration of the goal's coordinates is asked for) the machine gets f₀ + α (f − f₀) with the largest share
+α ≤ 1 that the motors can give. Where even f₀ is beyond them, each motor gives what it can of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.laws.effort_bounds import keep_direction, within
+from linkwork.controller.laws.motor_conditioning import FADING, fade, leverage, scratch_words
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    INTEGERS,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    kernel,
+    part,
+    void,
+)
+from linkwork.multibody.kernels.layout import BASIS, COLUMN_SCALE, FRICTION, NV, RANK, RANKING, H, M
+from linkwork.multibody.kernels.views import block, fill, matrix, vector
+from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+LEVERAGE, SHARE, FREE = range(3)
+"""What `drive` tells: σ; α, or `BEYOND`; and the freedoms at this pose."""
+BEYOND = -1.0
+"""The least effort is beyond a motor's limit, but others may make the same motion: `allocation` looks."""
+_NEVER_SINGULAR = 1e-12
+
+
+def words(nv: int, motors: int) -> int:
+    """Numbers of scratch that `drive` needs: that of `leverage`, then needed and coasting (nv each), …"""
+    return scratch_words(nv, motors) + nv * nv + 4 * nv
+
+
+@part
+def motor_forces(
+    basis: Floats, motor: Integers, weight: Floats, square: Floats, needed: Floats, force: Floats
+) -> None:
+    """force (nv) := W B' Λ (Λ' B W B' Λ)⁻¹ needed, with needed = Λ' f (freedoms), which is overwritten.
+
+    basis (freedoms × nv) is Λ'; motor: joints with motors; weight: W's diagonal; square: scratch for
+    freedoms² numbers. Where the motors have no leverage at all, nothing is driven.
+    """
+    fill(force, 0.0)
+    if held_by(basis, motor, weight, square):
+        solved(basis, motor, weight, square, needed, force)
+
+
+@part
+def held_by(basis: Floats, motor: Integers, weight: Floats, square: Floats) -> bool:
+    """square := the Cholesky factor of Λ' B W B' Λ; False where there is none."""
+    free = basis.shape[0]
+    held = block(square, 0, free, free)
+    size = 0.0
+    for i in range(free):
+        for j in range(i + 1):
+            held[i, j] = 0.0
+            for m in range(len(motor)):
+                held[i, j] += basis[i, motor[m]] * weight[m] * basis[j, motor[m]]
+        size = max(size, held[i, i])
+    for i in range(free):
+        held[i, i] += _NEVER_SINGULAR * _NEVER_SINGULAR * size
+    found: bool = cholesky(held, held) > 0.0
+    return found
+
+
+@part
+def solved(
+    basis: Floats, motor: Integers, weight: Floats, square: Floats, needed: Floats, force: Floats
+) -> None:
+    """After `held_by`: force (nv) += the motors' forces; needed is overwritten."""
+    free = basis.shape[0]
+    cholesky_solve(block(square, 0, free, free), needed)
+    for m in range(len(motor)):
+        c = motor[m]
+        for i in range(free):
+            force[c] += weight[m] * basis[i, c] * needed[i]
+
+
+@part
+def component(t: Integers, w: Floats, basis: Floats, u: Floats, needed: Floats) -> None:
+    """needed (freedoms) := Λ' (h + M u − friction)."""
+    nv = t[NV]
+    mass, h, friction = matrix(t, w, M, nv), vector(t, w, H), vector(t, w, FRICTION)
+    fill(needed, 0.0)
+    for c in range(nv):
+        y = h[c] - friction[c]
+        for d in range(nv):
+            y += mass[c, d] * u[d]
+        for i in range(len(needed)):
+            needed[i] += basis[i, c] * y
+
+
+@part
+def drive_here(
+    p: Floats, t: Integers, w: Floats, motor: Integers, most: Floats, weight: Floats, preload: Floats,
+    u: Floats, coast: Floats, scratch: Floats, force: Floats, told: Floats,
+) -> None:  # fmt: skip
+    """See `drive`."""
+    nv, motors = t[NV], len(motor)
+    free = nv - int(vector(t, w, RANKING)[RANK])
+    basis, columns = block(w, t[BASIS], free, nv), vector(t, p, COLUMN_SCALE)
+    at = nv * (3 * nv + motors + 1)
+    needed, coasting = block(scratch, at, 1, free)[0], block(scratch, at + nv, 1, free)[0]
+    spent, other = block(scratch, at + 2 * nv, 1, free)[0], block(scratch, at + 3 * nv, 1, nv)[0]
+    square = block(scratch, at + 4 * nv, 1, nv * nv)[0]
+    told[FREE] = free
+    told[LEVERAGE] = leverage(basis, columns, motor, scratch)
+    told[SHARE] = 1.0
+    component(t, w, basis, u, needed)
+    if told[LEVERAGE] < FADING:
+        fade(free, motors, scratch, needed)
+    fill(force, 0.0)
+    if not held_by(basis, motor, weight, square):
+        told[SHARE] = 0.0
+        return
+    _nearest(basis, motor, weight, square, preload, needed, spent, force)
+    if within(most, motor, force):
+        return
+    component(t, w, basis, coast, coasting)
+    if told[LEVERAGE] < FADING:
+        fade(free, motors, scratch, coasting)
+    if motors > free:
+        told[SHARE] = BEYOND
+        return
+    fill(other, 0.0)
+    _nearest(basis, motor, weight, square, preload, coasting, spent, other)
+    told[SHARE] = keep_direction(most, motor, other, force)
+
+
+@part
+def _nearest(
+    basis: Floats, motor: Integers, weight: Floats, square: Floats, preload: Floats, needed: Floats,
+    spent: Floats, force: Floats,
+) -> None:  # fmt: skip
+    """force (nv, zero on entry) := the efforts nearest to the pre-load that give `needed`, which is kept."""
+    for i in range(len(needed)):
+        spent[i] = needed[i]
+        for m in range(len(motor)):
+            spent[i] -= basis[i, motor[m]] * preload[m]
+    for m in range(len(motor)):
+        force[motor[m]] = preload[m]
+    solved(basis, motor, weight, square, spent, force)
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, *(VECTOR,) * 8))
+def drive(
+    p: Floats, t: Integers, w: Floats, motor: Integers, most: Floats, weight: Floats, preload: Floats,
+    u: Floats, coast: Floats, scratch: Floats, force: Floats, told: Floats,
+) -> None:  # fmt: skip
+    """After `evaluate_closed`: the motors' forces (in `force`, nv) for the admissible acceleration u.
+
+    motor: joints with motors; most, preload: per motor, N m or N; weight: W's diagonal, the squares of the
+    motors' scales; coast (nv): the acceleration without any
+    of the goal's coordinates; scratch: `words`; told: `LEVERAGE`, `SHARE`, `FREE`. After `BEYOND` scratch
+    holds what `allocation` needs.
+    """
+    drive_here(p, t, w, motor, most, weight, preload, u, coast, scratch, force, told)

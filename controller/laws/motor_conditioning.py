@@ -1,0 +1,114 @@
+"""How much leverage the motors have over the motions that the closures leave.
+
+With Λ an orthonormal basis of the admitted velocities (in units of the column scales, so that rad and m may
+stand in one vector) and B the motors' columns, the measure is σ, the smallest singular value of G = Λ' B
+(Aghili 2005, solvability with passive joints): 1 where a motor sits on every motion, 0 where a motion is
+possible in which all motors stand still. There no effort of theirs could start or stop it.
+
+Near such a pose the effort grows as 1 / σ. Below `FADING` the part of a demand that lies in a weakly held
+direction of singular value s is therefore taken with the share
+
+    φ(s) = s² / (s² + d),   d = FADED² (1 - (s / FADING)²)²
+
+(Nakamura & Hanafusa 1986, damping that depends on the pose, here for each direction by itself), so that no
+effort is more than 1 / (2 FADED) of its demand and the others keep all of theirs.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    INTEGERS,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    float64,
+    kernel,
+    part,
+)
+from linkwork.multibody.kernels.layout import BASIS, COLUMN_SCALE, NV, RANK, RANKING
+from linkwork.multibody.kernels.views import block, vector
+from linkwork.multibody.linalg.linear import cholesky, lower_solve
+from linkwork.multibody.linalg.symmetric import symmetric_eigen
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+FADING = 0.02
+"""σ below which demands fade."""
+FADED = 0.005
+
+
+def scratch_words(freedoms: int, motors: int) -> int:
+    """Numbers of scratch that `leverage` needs."""
+    return freedoms * (3 * freedoms + motors + 1)
+
+
+@part
+def leverage(basis: Floats, columns: Floats, motor: Integers, scratch: Floats) -> float:
+    """σ for the rows of `basis` (freedoms × nv), which need not be orthonormal.
+
+    columns (nv): the scales; motor: joints with motors. scratch (`scratch_words`) keeps, freedoms² numbers
+    each, the Cholesky factor L of the scaled basis' Gram matrix; the squares of the singular values of G on
+    a diagonal; and row by row their directions in the basis orthonormalised by L⁻¹.
+    """
+    k = basis.shape[0]
+    gram, squares = block(scratch, 0, k, k), block(scratch, k * k, k, k)
+    turned, driven = block(scratch, 2 * k * k, k, k), block(scratch, 3 * k * k, len(motor), k)
+    for i in range(k):
+        for j in range(i + 1):
+            total = 0.0
+            for c in range(basis.shape[1]):
+                total += basis[i, c] * basis[j, c] / (columns[c] * columns[c])
+            gram[i, j] = total
+    cholesky(gram, gram)
+    for m in range(len(motor)):
+        for i in range(k):
+            driven[m, i] = basis[i, motor[m]] / columns[motor[m]]
+        lower_solve(gram, driven[m])
+    for i in range(k):
+        for j in range(k):
+            total = 0.0
+            for m in range(len(motor)):
+                total += driven[m, i] * driven[m, j]
+            squares[i, j] = total
+    smallest = symmetric_eigen(squares, turned)
+    return math.sqrt(max(smallest, 0.0))
+
+
+@part
+def fade(freedoms: int, motors: int, scratch: Floats, needed: Floats) -> None:
+    """After `leverage`: needed (Λ' f for the given basis) without what fades, see φ above."""
+    k = freedoms
+    gram, squares = block(scratch, 0, k, k), block(scratch, k * k, k, k)
+    turned = block(scratch, 2 * k * k, k, k)
+    kept = block(scratch, k * (3 * k + motors), 1, k)[0]
+    lower_solve(gram, needed)
+    for i in range(k):
+        kept[i] = 0.0
+    for i in range(k):
+        square, part_of = max(squares[i, i], 0.0), 0.0
+        for j in range(k):
+            part_of += turned[i, j] * needed[j]
+        rest = max(0.0, 1.0 - square / FADING**2)
+        part_of *= square / (square + (FADED * rest) ** 2) if square > 0.0 else 0.0
+        for j in range(k):
+            kept[j] += turned[i, j] * part_of
+    for i in range(k):
+        needed[i] = 0.0
+        for j in range(i + 1):
+            needed[i] += gram[i, j] * kept[j]
+
+
+@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR))
+def leverage_here(p: Floats, t: Integers, w: Floats, motor: Integers, scratch: Floats) -> float:
+    """σ at the workspace's state, after its `BASIS`. scratch: `scratch_words` for the freedoms here."""
+    nv = t[NV]
+    free = nv - int(vector(t, w, RANKING)[RANK])
+    found: float = leverage(block(w, t[BASIS], free, nv), vector(t, p, COLUMN_SCALE), motor, scratch)
+    return found

@@ -1,0 +1,51 @@
+"""More motors than freedoms: from what `drive` leaves in its scratch to the program of `allocation`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.laws.effort_program import allocate, prices
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.mechanism import Mechanism
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_LEAST = 1e-9
+"""Singular value of the motors' map below which a direction is not asked for at all."""
+
+
+class Allocation:
+    """Bounded efforts of one machine's motors; index, most, weight: per motor, joint, limit, W's diagonal."""
+
+    def __init__(self, mechanism: Mechanism, index: Integers, most: Floats, weight: Floats) -> None:
+        p, t = mechanism.parameters, mechanism.topology
+        self._nv, self._index, self._most = mechanism.nv, index, most
+        columns = p[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+        self._unit = most * columns[index]
+        self._price = prices(most, weight)
+        self._share = np.zeros(len(index))
+
+    def __call__(self, scratch: Floats, free: int, preload: Floats, force: Floats) -> float:
+        """After `drive` told `BEYOND`: writes force (nv), returns the share, see `allocate`.
+
+        The rows are those of the admitted motions that the motors hold by s = 1 down to 0, each divided by
+        its s.
+        """
+        nv, motors, k = self._nv, len(self._index), free
+        at = nv * (3 * nv + motors + 1)
+        gram = scratch[: k * k].reshape(k, k)
+        sizes = np.sqrt(np.maximum(np.diagonal(scratch[k * k : 2 * k * k].reshape(k, k)), 0.0))
+        held = sizes > _LEAST
+        turned = scratch[2 * k * k : 3 * k * k].reshape(k, k)[held] / sizes[held, None]
+        driven = scratch[3 * k * k : 3 * k * k + motors * k].reshape(motors, k)
+        both = np.linalg.solve(
+            np.tril(gram), np.array([scratch[at : at + k], scratch[at + nv : at + nv + k]]).T
+        )
+        rows = turned @ (driven * self._unit[:, None]).T
+        needed, coasting = (turned @ both).T
+        share = allocate(rows, needed, coasting, preload / self._most, self._share, self._price)
+        force[:] = 0.0
+        force[self._index] = self._share * self._most
+        return share

@@ -1,0 +1,149 @@
+"""The controller's side of the device link: handshake, states in, commands out. It keeps no clock."""
+
+from __future__ import annotations
+
+from linkwork.controller.tick_io import Inputs, Outputs
+from linkwork.machine import Machine
+from linkwork.protocol.codes import Pace
+from linkwork.protocol.decoding import excerpt
+from linkwork.protocol.errors import ProtocolError
+from linkwork.protocol.handshake import Bye, Hello, Refuse, Welcome, new_session, read_handshake
+from linkwork.protocol.injection import LostMessage, read_lost
+from linkwork.protocol.link import CommandCodec, StateCodec
+from linkwork.protocol.sockets import DeviceClient
+
+
+class DeviceLink:
+    """One connection to a plant; after a loss the same object makes the next one.
+
+    `text` says in one line how the link stands, for people.
+    """
+
+    def __init__(self, client: DeviceClient, machine: Machine, pace: Pace, owner: str) -> None:
+        self._client, self._machine, self._pace, self._owner = client, machine, pace, owner
+        forces = machine.force_numbers
+        self._states = StateCodec(len(machine.sensors), len(machine.motors), forces, unfit=True)
+        self._commands = CommandCodec(len(machine.motors))
+        self._state = self._states.message()
+        self._session = new_session()
+        self._last = b""
+        self.connected = False
+        self.text = f"waiting for a plant at {client.endpoint}"
+        self.homing = self.simulation = ""
+        """How the device found its zeros, as JSON; '' where the plant does not say."""
+        self.seq = -1
+        """Number of the newest state taken in this session."""
+        self.lost_seq = -1
+        """Number of the newest state of which the plant, in lockstep, said that it is lost."""
+        self.lost_total = 0
+        self.unusable = 0
+        """Messages dropped since the start because a defect of ours kept them from being read."""
+
+    def hello(self) -> None:
+        """Asks for the plant; repeated by the caller until `connected`."""
+        machine = self._machine
+        self._last = Hello(
+            session=self._session,
+            owner=self._owner,
+            interface=machine.interface_hash,
+            model=machine.model_hash,
+            pace=self._pace,
+            period_s=machine.controller.period_s,
+            layout=machine.interface(),
+        ).pack()
+        self.send()
+
+    def take(self, message: bytes, inputs: Inputs) -> bool:
+        """Reads any message of the plant; True when it was a fresh state, which then stands in `inputs`.
+
+        A state of another session, or one already taken, changes nothing. A state that cannot be read counts
+        as lost; one with readings that are not finite is taken, for the loop to say which sensor it is.
+        Whatever a message holds, it ends nothing: what cannot be dealt with is counted in `unusable`.
+        """
+        try:
+            return self._take(message, inputs)
+        except Exception as error:  # a defect of ours, found by the plant's message
+            self.unusable += 1
+            self.text = f"{self.unusable} messages of the plant were not usable: {type(error).__name__}"
+            return False
+
+    def _take(self, message: bytes, inputs: Inputs) -> bool:
+        try:
+            if self.connected:
+                self._states.unpack(message, self._state)
+                return self._accept(inputs)
+        except ProtocolError as error:
+            if error.field.startswith(("q", "v")):
+                self.text = f"the plant's state is not usable: {error}"
+                return False
+            lost = read_lost(message)
+            if lost is not None:
+                if lost.session == self._session and lost.seq > self.seq:
+                    self.lost_seq = max(lost.seq, self.lost_seq)
+                return False
+        self._shake_hands(message)
+        return False
+
+    def _accept(self, inputs: Inputs) -> bool:
+        state = self._state
+        if state.session != self._session or state.seq <= self.seq:
+            return False
+        self.lost_total += state.seq - self.seq - 1
+        self.seq = state.seq
+        inputs.q_measured[:], inputs.v_measured[:] = state.q, state.v
+        inputs.device_effort[:], inputs.temperature[:] = state.effort, state.temperature
+        inputs.force_measured[:] = state.force
+        inputs.time_s, inputs.device_tick = state.time_s, state.seq
+        inputs.device_status, inputs.device_fault = state.status, state.fault
+        inputs.lost_total = self.lost_total
+        return True
+
+    def _shake_hands(self, message: bytes) -> None:
+        try:
+            answer = read_handshake(message)
+        except ProtocolError as error:
+            if (
+                not self.connected and error.field != "type"
+            ):  # states of a session given up are still on their way
+                self.text = f"the plant's answer is not readable: {error}"
+            return
+        if answer.session != self._session or (self.connected and isinstance(answer, Welcome)):
+            return
+        match answer:
+            case Welcome() if answer.interface != self._machine.interface_hash:
+                self.text = (
+                    f"{answer.name} at {self._client.endpoint} has other joints, motors, sensors or another "
+                    f"period ({excerpt(answer.layout, 400)}); give plant and controller the same machine file"
+                )
+                self._client.send(Bye(session=self._session, text="the interfaces differ").pack())
+            case Welcome():
+                self.connected, self.seq, self.lost_seq, self.lost_total = True, -1, -1, 0
+                self.text = f"connected to {answer.name} at {self._client.endpoint}"
+                self.homing = answer.homing.model_dump_json() if answer.homing else ""
+                self.simulation = answer.simulation.model_dump_json() if answer.simulation else ""
+                if answer.model and answer.model != self._machine.model_hash:
+                    self.text += "; the plant's inertia or geometry differs from the controller's model"
+            case Refuse():
+                self.text = f"refused by the plant: {answer.text}"
+            case Bye():
+                self.lose("the plant said bye")
+
+    def prepare(self, outputs: Outputs) -> None:
+        """Packs the command computed from the newest state."""
+        self._last = self._commands.pack(self._session, self.seq, outputs.mode, outputs.effort)
+
+    def pass_over(self) -> None:
+        """In lockstep, in place of a command: the state of this tick is lost, and time goes on."""
+        self._last = LostMessage(session=self._session, seq=self.lost_seq).pack()
+        self.send()
+
+    def send(self) -> None:
+        """Sends what was prepared last; again, it is the same byte for byte."""
+        self._client.send(self._last)
+
+    def lose(self, why: str) -> None:
+        """Gives the session up; the next hello opens another."""
+        if self.connected:
+            self._client.send(Bye(session=self._session, text=why[:200]).pack())
+        self.connected, self._session = False, new_session()
+        self.text = f"{why}; waiting for a plant at {self._client.endpoint}"

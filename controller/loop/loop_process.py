@@ -1,0 +1,76 @@
+"""The loop process: it sets itself up for real time, then does nothing but ticks. A tick is read → step →
+write.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from linkwork.controller.configuration import LawName, configured
+from linkwork.controller.estimation.loop_model import declare
+from linkwork.controller.first_start import say_when_compiling
+from linkwork.controller.loop.device_link import DeviceLink
+from linkwork.controller.loop.loop import Loop
+from linkwork.controller.loop.pacing import PACES
+from linkwork.controller.orders import OrderInbox
+from linkwork.controller.records import layout_for
+from linkwork.controller.shared_memory import Shared
+from linkwork.multibody.kernels.compiling import warm
+from linkwork.protocol.codes import Pace
+from linkwork.protocol.endpoints import MachineEndpoints, claim
+from linkwork.protocol.keys import ClientKeys
+from linkwork.protocol.sockets import DeviceClient
+from linkwork.timing.children import Lifeline, ignore_interrupts
+from linkwork.timing.realtime import Policy, set_up
+
+FIFO_PRIORITY = 50
+
+
+@dataclass(frozen=True)
+class LoopOptions:
+    """What the gateway tells the loop on its command line."""
+
+    config: str
+    seat: Path
+    plant: str
+    pace: Pace
+    owner: str
+    law: LawName | None = None
+    realtime: Policy = "warn"
+    cpu: int | None = None
+    keys: ClientKeys | None = None
+
+
+def run(options: LoopOptions) -> int:
+    """The life of the loop process. Returns its exit status."""
+    ignore_interrupts()
+    seat = MachineEndpoints(options.seat)
+    say_when_compiling("the loop's kernels")
+    machine = configured(options.config, options.law)
+    in_step = options.pace is Pace.LOCKSTEP
+    with claim(seat.folder, "loop", f"loop of {machine.name}"):
+        declare(machine)
+        warm()  # before the real-time priority, at which it would starve the plant on the same processor
+        obtained = set_up(
+            "ignore" if in_step else options.realtime,
+            cpus=None if options.cpu is None else (options.cpu,),
+            fifo_priority=None if in_step else FIFO_PRIORITY,
+            lock_memory=not in_step,
+        )
+        shared = Shared.create(seat.shared_path, layout_for(machine), machine.config_hash, lockstep=in_step)
+        inbox = OrderInbox(seat.orders_path)
+        client = DeviceClient(options.plant, options.keys)
+        try:
+            link = DeviceLink(client, machine, options.pace, options.owner)
+            loop = Loop(machine, link, shared, inbox, Lifeline.from_stdin(), options.pace)
+            obtained.freeze_garbage()
+            shared.text = "; ".join((obtained.line, *obtained.warnings))
+            loop.look_around()
+            PACES[options.pace](loop, client)
+            link.lose("the controller was shut down")
+        finally:
+            client.close(flush_ms=100)
+            inbox.close()
+            obtained.close()
+    return 0

@@ -1,0 +1,49 @@
+"""Drives whose effort lags behind its command: what acts, and the command that makes up for the lag.
+
+A drive of bandwidth ω leaves the share z = exp(−ω T) of the way to its command after a period T. A model
+of each runs beside the real one, from the same commands, so that the prediction of the state knows what acts.
+The command leads,
+
+    command = e + (wanted − e) min(1 / (1 − z), `MOST_LEAD`)
+
+with e the effort at the beginning of its hold: at the hold's end the wanted effort is there. Slower drives,
+whose noise that would amplify too much, are led as far as `MOST_LEAD` goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.machine import Motor
+
+Floats = NDArray[np.float64]
+
+MOST_LEAD = 4.0
+
+
+class Drives:
+    """The drives of a machine's motors, in their order. `mean`: what acts over the period under way."""
+
+    def __init__(self, motors: Sequence[Motor], period_s: float) -> None:
+        angle = np.array([motor.bandwidth for motor in motors]) * period_s
+        self._left = np.exp(-angle)
+        self._mean = np.where(np.isinf(angle), 0.0, (1.0 - self._left) / angle)
+        self.lead = np.minimum(1.0 / (1.0 - self._left), MOST_LEAD)
+        """Factor on the way from `level`, the effort when the command begins to act, to the effort wanted."""
+        self.level, self.mean, self._way = np.zeros((3, len(motors)))
+
+    @staticmethod
+    def lag(motors: Sequence[Motor]) -> bool:
+        """Whether one of them lags at all."""
+        return any(np.isfinite(motor.bandwidth) for motor in motors)
+
+    def deliver(self, command: Floats) -> None:
+        """This command begins to act: `mean` over its period, and `level` at its end, follow."""
+        np.subtract(self.level, command, out=self._way)
+        np.multiply(self._way, self._mean, out=self.mean)
+        self.mean += command
+        np.multiply(self._way, self._left, out=self.level)
+        self.level += command

@@ -1,0 +1,195 @@
+"""When the loop ticks: on each state (the device is the clock), on its own deadlines (the host is), or in
+lockstep.
+
+In every pace the command computed from state k acts over [t_{k+1}, t_{k+2}).
+"""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Callable
+
+from linkwork.controller.loop.loop import Loop
+from linkwork.protocol.codes import Pace
+from linkwork.protocol.sockets import DeviceClient
+from linkwork.timing.clock import Ticker
+from linkwork.timing.together import Together
+
+HELLO_EVERY_NS = 100_000_000
+REPEAT_AFTER_MS = 1000
+
+
+def device_clocked(loop: Loop, client: DeviceClient) -> None:
+    """The plant speaks first: a state arrives, a command answers it.
+
+    Where a state is more than half a period late the tick happens without it, so that orders, stops and
+    faults never wait for the plant.
+    """
+    period, patience = loop.period_ns, loop.period_ns // 2
+    deadline = time.monotonic_ns() + period
+    next_hello = 0
+    while not loop.done:
+        if not loop.link.connected and time.monotonic_ns() >= next_hello:
+            loop.link.hello()
+            next_hello = time.monotonic_ns() + HELLO_EVERY_NS
+        message = client.receive_until(deadline)
+        received = time.monotonic_ns()
+        fresh = message is not None and _take(loop, client, message)
+        if message is not None and not fresh:
+            continue
+        missed = 0
+        if not fresh:
+            late = received - deadline
+            missed = max(0, late // period)
+            deadline += (missed + 1) * period
+        else:
+            deadline = received + period + patience
+        loop.tick(fresh=fresh, received_ns=received, missed=missed)
+        if fresh:
+            loop.link.send()
+        loop.finish()
+
+
+def host_clocked(loop: Loop, client: DeviceClient) -> None:
+    """The controller speaks first: at each deadline it sends the command it has, and the state that answers
+    feeds the next.
+    """
+    ticker = Ticker(loop.period_ns)
+    ticker.start()
+    next_hello = 0
+    while not loop.done:
+        missed = ticker.wait()
+        if loop.link.connected:
+            loop.link.send()
+        elif ticker.deadline_ns >= next_hello:
+            loop.link.hello()
+            next_hello = ticker.deadline_ns + HELLO_EVERY_NS
+        fresh = False
+        until = ticker.deadline_ns + loop.period_ns // 2
+        while not fresh and (message := client.receive_until(until)) is not None:
+            fresh = _take(loop, client, message)
+        loop.tick(fresh=fresh, received_ns=time.monotonic_ns(), missed=missed)
+        loop.finish()
+
+
+def lockstep(loop: Loop, client: DeviceClient) -> None:
+    """As fast as both ends can: one command, one period, one state. Time runs only while something is under
+    way.
+
+    Exactly one message is outstanding; it is repeated byte for byte after a second of wall time. Where the
+    plant says that a state is lost (faults are injected), the tick is made without it, as in real time, and
+    no command goes out: only the word that time goes on.
+    """
+    fresh: bool | None = True
+    with Together() as together:
+        while not loop.done:
+            together()
+            connects = not loop.link.connected
+            if connects:
+                fresh = _connect(loop, client)
+                if fresh is None:
+                    continue
+            elif not _await_reason(loop, client):
+                continue
+            loop.tick(fresh=bool(fresh), received_ns=time.monotonic_ns(), orders=not connects)
+            if fresh:
+                loop.link.send()
+            else:
+                loop.link.pass_over()
+            loop.finish()
+            while loop.ring_full and not loop.orphan:
+                time.sleep(0.0005)
+                loop.look_around()
+            if not loop.link.connected:  # given up in `finish`: a tick says so, and orders wait for the next
+                _tick_alone(loop, orders=False)
+            elif not loop.done:
+                fresh = _await_state(loop, client)
+                if fresh is None:
+                    loop.lose(f"the plant has not answered for {loop.peer_timeout_s:g} s")
+                    _tick_alone(loop)
+
+
+PACES: dict[Pace, Callable[[Loop, DeviceClient], None]] = {
+    Pace.DEVICE: device_clocked,
+    Pace.HOST: host_clocked,
+    Pace.LOCKSTEP: lockstep,
+}
+
+
+def _take(loop: Loop, client: DeviceClient, message: bytes) -> bool:
+    """Reads this message and everything behind it; whether a fresh state was among them, the newest of which
+    stands.
+    """
+    fresh = loop.link.take(message, loop.inputs)
+    newest, _ = client.receive_latest()
+    if newest is not None:
+        fresh = loop.link.take(newest, loop.inputs) or fresh
+    return fresh
+
+
+def _connect(loop: Loop, client: DeviceClient) -> bool | None:
+    """Says hello until the first state is there (True), or lost (False); None: not yet.
+
+    Meanwhile orders take effect in ticks of their own; but where the plant should answer any moment they
+    wait for it, so that what becomes of them does not depend on how fast it does.
+    """
+    loop.link.hello()
+    until = time.monotonic_ns() + HELLO_EVERY_NS
+    while True:
+        message = client.receive_until(until)
+        if message is None:
+            break
+        if loop.link.take(message, loop.inputs):
+            return True
+        if loop.link.lost_seq > loop.link.seq:
+            return False
+    loop.look_around()
+    if time.monotonic_ns() < loop.expected_until_ns:
+        return None
+    if select.select([loop.inbox], [], [], 0)[0] or loop.own_orders or loop.source.busy:
+        _tick_alone(loop)
+    return None
+
+
+def _tick_alone(loop: Loop, *, orders: bool = True) -> None:
+    loop.tick(fresh=False, received_ns=time.monotonic_ns(), orders=orders)
+    loop.finish()
+
+
+def _await_reason(loop: Loop, client: DeviceClient) -> bool:
+    """While time stands: waits for an order, and keeps the plant's patience by repeating the last message."""
+    while not (loop.supervisor.busy or loop.source.busy or loop.own_orders):
+        loop.time_stands = True
+        ordered = select.select([loop.inbox], [], [], REPEAT_AFTER_MS * 1e-3)[0]
+        loop.time_stands = False
+        if ordered:
+            return True
+        loop.look_around()
+        loop.link.send()
+        deadline = time.monotonic_ns() + int(1e9 * loop.peer_timeout_s)
+        if client.receive_until(deadline) is None:
+            loop.lose(f"the plant has not answered for {loop.peer_timeout_s:g} s")
+            _tick_alone(loop)
+            return False
+    return True
+
+
+def _await_state(loop: Loop, client: DeviceClient) -> bool | None:
+    """The answer to the command just sent, which is repeated each second until the plant's time is up.
+
+    True: a fresh state; False: the plant says that it is lost; None: no answer.
+    """
+    waited_s, lost_before = 0.0, loop.link.lost_seq
+    while waited_s < loop.peer_timeout_s:
+        message = client.receive(REPEAT_AFTER_MS)
+        if message is None:
+            waited_s += REPEAT_AFTER_MS * 1e-3
+            loop.link.send()
+        elif loop.link.take(message, loop.inputs):
+            return True
+        elif not loop.link.connected:
+            return None
+        elif loop.link.lost_seq > lost_before:
+            return False
+    return None

@@ -1,0 +1,90 @@
+"""The end of every tick: finite check, filter, rate limit, saturation, finite check. Always in that order.
+
+Before that the law's effort gives way to what is known of the machine: less the disturbance believed in
+(disturbance.py), corrected for its own effect (laws/feedback.py), ahead of drives that lag (drives.py).
+"""
+
+from __future__ import annotations
+
+from enum import IntFlag
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.multibody.kernels.bundles import BUNDLE, reals, wholes
+from linkwork.multibody.kernels.compiling import VECTOR, float64, int64, kernel
+
+Floats = NDArray[np.float64]
+
+
+class Limited(IntFlag):
+    """What a command was limited by. None of these is a fault.
+
+    EFFORT: a motor is at its largest effort; of the wanted motion the direction is kept. EFFORT_RATE: efforts
+    may not change faster; all of them change by the same share. LEVERAGE: the motors hardly hold one of the
+    machine's motions in this pose. PATH_RATE: the goal is slowed down on its path, because the motors could
+    not follow. CONSTRAINT_FORCE: a bearing is above its limit.
+    """
+
+    NOTHING = 0
+    EFFORT = 1
+    EFFORT_RATE = 2
+    JOG_VELOCITY = 4
+    JOG_POSITION = 8
+    LEVERAGE = 16
+    PATH_RATE = 32
+    CONSTRAINT_FORCE = 64
+
+
+_FORCE, _MOTOR, _MOST, _STEP, _DISTURBANCE, _LEVEL, _LEAD, _WANTED = range(8)
+"""What `limit_effort` works on: force per joint (N m or N), the joint of each motor; and per motor the
+largest effort and its largest change in a tick, the disturbance, level and lead of its drive, the effort
+wanted.
+"""
+
+
+@kernel(int64(BUNDLE, *(float64,) * 3, *(VECTOR,) * 4))
+def limit_effort(
+    bundle: NDArray[np.int64], share: float, lag: float, blend: float,
+    acted: Floats, last: Floats, sent: Floats, out: Floats,
+) -> int:  # fmt: skip
+    """From the law's force (per joint) to the effort sent (per motor), N m or N; returns Limited bits.
+
+    bundle: see above. `share` says how much of the law's effort is wanted while brakes change, `lag` how much
+    of its own effect the law takes back (0 where it does not act), `blend` is the first-order filter's share
+    of the new value, 1 without a filter. `acted` is what acts until the command does, `last` the command
+    before. Writes wanted, and the command to `sent` and `out`; returns −1 − i when entry i is not finite.
+    """
+    limited = 0
+    force, motor, wanted = reals(bundle, _FORCE), wholes(bundle, _MOTOR), reals(bundle, _WANTED)
+    most, largest_step = reals(bundle, _MOST), reals(bundle, _STEP)
+    disturbance, level, lead = reals(bundle, _DISTURBANCE), reals(bundle, _LEVEL), reals(bundle, _LEAD)
+    for i in range(len(motor)):
+        effort = (force[motor[i]] - disturbance[i] + lag * acted[i]) / (1.0 + lag)
+        wanted[i] = share * ((effort - level[i]) * lead[i] + level[i])
+        if not np.isfinite(wanted[i]):
+            return -1 - i
+    share_of_change = 1.0
+    for i in range(len(motor)):
+        change, step = abs(blend * (wanted[i] - last[i])), largest_step[i]
+        if change > step:
+            share_of_change, limited = min(share_of_change, step / change), limited | 2
+    for i in range(len(motor)):
+        effort, top = wanted[i], most[i]
+        if blend < 1.0 or share_of_change < 1.0:
+            effort = last[i] + share_of_change * blend * (wanted[i] - last[i])
+        if effort > top:
+            effort, limited = top, limited | 1
+        elif effort < -top:
+            effort, limited = -top, limited | 1
+        if not np.isfinite(effort):
+            return -1 - i
+        sent[i] = out[i] = effort
+    return limited
+
+
+def filter_share(cut_off_hz: float, period_s: float) -> float:
+    """Share of the new value in a first-order low-pass of this cut-off, held over one period; 1 when the
+    cut-off is 0 (off).
+    """
+    return 1.0 if cut_off_hz <= 0.0 else float(-np.expm1(-2.0 * np.pi * cut_off_hz * period_s))

@@ -1,0 +1,92 @@
+"""Goals that take over from another one: each waits until the goal before it is where it expects it to be.
+
+A new goal is planned from a point of the path of the goal under way that still lies ahead: position, velocity
+and acceleration of the reference are the same on both sides of it. The planner may have been slow, the goal
+may have been stopped or have changed its speed meanwhile; so the loop looks again before it takes the new
+goal, and refuses it otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linkwork.controller.motion.reference import Follow, GoalStatus
+from linkwork.controller.orders import GoalBegin, Order, OrderOutcome
+
+SAME_RATE = 1e-9
+SAME_PLACE_S = 1e-9
+MOST_WAITING = 3
+
+
+@dataclass(frozen=True, slots=True)
+class GoalSplice:
+    """Where a goal begins, from its order: see `controller.orders.OrderKind.GOAL`."""
+
+    begin: GoalBegin
+    before: int
+    s: float
+    rate: float
+    code: int
+    anew: bool = False
+
+    @classmethod
+    def of(cls, order: Order) -> GoalSplice:
+        """The junction that a goal's order asks for."""
+        numbers = (*order.arguments, *(0.0,) * 7)[:7]
+        kinds = set(GoalBegin)
+        begin = GoalBegin(int(numbers[1])) if int(numbers[1]) in kinds else GoalBegin.FRESH
+        return cls(begin, int(numbers[2]), numbers[3], numbers[4], int(numbers[5]), bool(numbers[6]))
+
+    def look(self, goal: Follow | None, last: int, status: int, period_s: float) -> OrderOutcome | None:
+        """DONE when the new goal may begin in this tick, a refusal when it cannot any more, None: it waits.
+
+        goal: the goal under way. last, status: number and status of the latest goal.
+        """
+        if goal is None:  # it has ended; whether the new one begins there is looked at later
+            ended_well = last == self.before and status == GoalStatus.SUCCEEDED
+            return OrderOutcome.DONE if ended_well else OrderOutcome.REFUSED_SPLICE
+        if goal.goal_id != self.before or goal.stopping:
+            return OrderOutcome.REFUSED_SPLICE
+        if self.begin is GoalBegin.AFTER:
+            return None
+        s, rate, change = goal.path.here()
+        if abs(rate - self.rate) > SAME_RATE or abs(change) > SAME_RATE:
+            return OrderOutcome.REFUSED_SPLICE
+        if s < self.s - SAME_PLACE_S:
+            return None if rate > 0.0 else OrderOutcome.REFUSED_SPLICE
+        late = s - self.s > rate * period_s + SAME_PLACE_S
+        return OrderOutcome.REFUSED_SPLICE if late else OrderOutcome.DONE
+
+
+class WaitingGoals:
+    """The goals that wait, first come first served."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Order] = []
+
+    def take(self, order: Order) -> bool:
+        """Lets a goal wait; False when too many do."""
+        if len(self.waiting) >= MOST_WAITING:
+            return False
+        self.waiting.append(order)
+        return True
+
+    def decided(self, goal: Follow | None, last: int, status: int, period_s: float) -> Order | None:
+        """The first order that need not wait any longer, whether it may begin or not."""
+        for order in self.waiting:
+            if self.has(GoalSplice.of(order).before):
+                continue  # its turn comes when that one is under way, or refused
+            if GoalSplice.of(order).look(goal, last, status, period_s) is not None:
+                self.waiting.remove(order)
+                return order
+        return None
+
+    def drop(self, goal: int | None = None) -> list[Order]:
+        """Takes out the goal of this number, or all of them; returns their orders."""
+        dropped = [order for order in self.waiting if goal in (None, order.goal_id)]
+        self.waiting = [order for order in self.waiting if order not in dropped]
+        return dropped
+
+    def has(self, goal: int) -> bool:
+        """Whether this goal waits."""
+        return any(order.goal_id == goal for order in self.waiting)

@@ -1,0 +1,400 @@
+"""The course: which motion is under way, by which law, and how its goal is doing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.estimation.limit_monitor import Watch
+from linkwork.controller.goal_block import BlockError, GoalBlock
+from linkwork.controller.goal_force_part import ForcePart
+from linkwork.controller.laws import LawKind, Reference
+from linkwork.controller.motion.effort_limits import Limited
+from linkwork.controller.motion.goal_splices import GoalSplice
+from linkwork.controller.motion.jogging import Jogging
+from linkwork.controller.motion.pressing import Pressing
+from linkwork.controller.motion.reference import Follow, Following, GoalStatus, Hold, Jog, ReferenceMotion
+from linkwork.controller.orders import GoalBegin, Order, OrderKind, OrderOutcome
+from linkwork.machine import Machine
+from linkwork.multibody import Workspace
+from linkwork.protocol.codes import ResultCode
+
+Floats = NDArray[np.float64]
+JOG_DEAD_MAN_S = 0.25
+AT_REST_VELOCITY = 1e-3
+"""rad/s or m/s below which damping has brought the machine to rest."""
+
+
+class MotionExecutor:
+    """The motion under way and its goal.
+
+    `estimate` is the workspace that the tick keeps current; `slot` gives a goal slot's words.
+    """
+
+    def __init__(
+        self, machine: Machine, watch: Watch, estimate: Workspace, slot: Callable[[int], Floats]
+    ) -> None:
+        settings = machine.controller
+        names = list(machine.mechanism.coordinate_names)
+        self._home = np.array([names.index(name) for name in settings.goal_coordinates], np.int64)
+        self._motion_law = LawKind.SERVO if settings.law == "servo" else LawKind.PIDC
+        self._start_tolerance = np.array([tolerance.start for tolerance in settings.tolerances])
+        self._watch, self._slot = watch, slot
+        self._theta, self._v = estimate.theta, estimate.v
+        self._period_s = settings.period_s
+        self._jogging = Jogging(machine, watch, estimate)
+        self._error = np.zeros(len(names))
+        self._time_s = 0.0
+        self._settling_since_s = 0.0
+        self.law = LawKind.HOLD
+        self.motion: ReferenceMotion = Hold(self._home, estimate.theta[self._home])
+        self.now = Reference.sized(len(self._home))
+        """The reference at this tick."""
+        self.limited = 0
+        """Limited bits."""
+        self.on_path = False
+        """Whether a goal was found to be within its path tolerances, in this tick, and goes on."""
+        self.slowed = False
+        """Whether the goal under way has been slowed down on its path, so that `limit` has to be asked."""
+        self.goal_id, self.goal_status, self.goal_code = 0, GoalStatus.NONE, 0
+        self.goal_coordinate, self.goal_value, self.goal_limit = -1, 0.0, 0.0
+        self.slots_in_use = 0
+        self.pressing = Pressing(machine, estimate)
+        self.replaced_goal, self.replaced_code = 0, 0
+        """The goal that the one under way took over from or followed, and how that ended."""
+
+    @property
+    def goal(self) -> Follow | None:
+        """The goal under way."""
+        return self.motion if isinstance(self.motion, Follow) else None
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a goal, a jog, or a law without a reference moves the machine."""
+        return isinstance(self.motion, Follow | Jog) or self.law in (LawKind.FLOAT, LawKind.DAMP)
+
+    @property
+    def busy(self) -> bool:
+        """Whether lockstep time must run for it; a goal that is paused and at rest needs none."""
+        if isinstance(self.motion, Follow):
+            return self.goal_status is not GoalStatus.PAUSED or not self.motion.resting
+        return isinstance(self.motion, Jog)
+
+    # One tick.
+
+    def advance(self, time_s: float) -> None:
+        """Moves to the device time of this tick."""
+        self._time_s = time_s
+        self.motion.advance(time_s)
+        pressing = self.pressing
+        if pressing.possible and pressing.advance(self.motion, time_s, limited=bool(self.limited)):
+            self._let_go()
+        self.limited = 0
+        self._evaluate()
+
+    def _let_go(self) -> None:
+        """No force is left: motion alone goes on, or the machine is held where it is."""
+        if isinstance(self.motion, Follow) and self.motion.waiting:
+            self.pressing.control.reset()
+            self.motion.begin(self._time_s)
+            self.law = self._motion_law
+        else:
+            self.hold_here()
+
+    def _evaluate(self) -> None:
+        now, motion = self.now, self.motion
+        if now.index is not motion.index:
+            now.fit(motion.index)
+        motion.at(0.0, now.theta, now.velocity, now.acceleration)
+
+    def check(self) -> bool:
+        """Looks at the motion under way; False when its path tolerance was just violated: it stops then."""
+        motion = self.motion
+        self.on_path = False
+        if isinstance(motion, Jog):
+            if not self._jogging.may_go_on(motion):
+                self.limited |= int(Limited.JOG_POSITION)
+                motion.stop()
+            elif (share := self._jogging.speed_share(motion.index, self.now.velocity)) < 1.0:
+                self.limited |= int(Limited.JOG_VELOCITY)
+                motion.slow(share)
+            if motion.resting:
+                self._hold()
+        elif isinstance(motion, Follow):
+            return self._check_goal(motion)
+        elif self.pressing.control.lost >= 0:
+            self.hold_here()
+        return True
+
+    def limit(self, bits: int, *, slow: bool) -> None:
+        """Notes what limits this tick's command; with `slow` a goal is slowed down on its path."""
+        motion = self.motion
+        self.slowed = False
+        if isinstance(motion, Follow):
+            if motion.ease(self._period_s, limited=slow):
+                bits |= int(Limited.PATH_RATE)
+            self.slowed = not motion.eased
+        self.limited |= bits
+
+    def _check_goal(self, goal: Follow) -> bool:
+        if goal.stopping:
+            self.pressing.keep_from_falling()
+            if goal.resting:
+                self._end(GoalStatus.ENDED, self.goal_code)
+            return True
+        if goal.waiting:
+            return True
+        block = goal.block
+        if block.forces is not None:
+            if not self._check_forces(goal, block.forces):
+                return False
+            if goal.touched or not isinstance(self.motion, Follow):
+                return True
+        if self._violates(goal, block.path_tolerance):
+            self._stop_goal(goal, ResultCode.PATH_TOLERANCE_VIOLATED)
+            return False
+        if goal.arrived:
+            self._settle(goal)
+        else:
+            self.on_path = True
+        return True
+
+    def _check_forces(self, goal: Follow, part: ForcePart) -> bool:
+        """Looks at the forces of the goal under way; False when it has to stop."""
+        verdict = self.pressing.look(goal, part, self._time_s)
+        if verdict is None:
+            return True
+        self.goal_coordinate, self.goal_value, self.goal_limit = verdict.row, verdict.value, verdict.limit
+        if verdict.stops:
+            self._stop_goal(goal, verdict.code)
+            return False
+        if verdict.code is ResultCode.SUCCESSFUL and verdict.row < 0:
+            self._end(GoalStatus.SUCCEEDED, verdict.code)
+        elif verdict.code is ResultCode.SUCCESSFUL:
+            self.law, self.goal_status = LawKind.HYBRID, GoalStatus.SETTLING
+        else:
+            self._end(GoalStatus.ENDED, verdict.code)
+        return True
+
+    def _settle(self, goal: Follow) -> None:
+        if self.goal_status is not GoalStatus.SETTLING:
+            self.goal_status, self._settling_since_s = GoalStatus.SETTLING, self._time_s
+        late = self._time_s - self._settling_since_s > goal.block.goal_time_s
+        moved = not self._violates(goal, goal.block.goal_tolerance, tell=late)
+        off = self.pressing.off_at_end(goal)
+        if moved and off is None:
+            self._end(GoalStatus.SUCCEEDED, ResultCode.SUCCESSFUL)
+        elif late and moved and off is not None:
+            self.goal_coordinate, self.goal_value, self.goal_limit = off
+            self._end(GoalStatus.ENDED, ResultCode.FORCE_TOLERANCE_VIOLATED)
+        elif late:
+            self._end(GoalStatus.ENDED, ResultCode.GOAL_TOLERANCE_VIOLATED)
+
+    def _violates(self, goal: Follow, tolerance: Floats, *, tell: bool = True) -> bool:
+        error = self._error
+        worst = self._watch.violation(goal.index, self.now.theta, self._theta, tolerance, error)
+        if worst >= 0 and tell:
+            self.goal_coordinate = int(goal.index[worst])
+            self.goal_value, self.goal_limit = float(error[worst]), float(tolerance[worst])
+        return worst >= 0
+
+    def settled(self) -> bool:
+        """While stopping: whether the machine is at rest. Damping ends in a hold."""
+        if isinstance(self.motion, Follow | Jog):
+            return False
+        if self.law in (LawKind.FLOAT, LawKind.DAMP):
+            if float(np.max(np.abs(self._v))) > AT_REST_VELOCITY:
+                return False
+            self.hold_here()
+        return True
+
+    # Ways to rest.
+
+    def stop(self, code: ResultCode) -> None:
+        """Brings whatever is under way to rest: a goal on its path (it ends with `code`), the rest by
+        damping.
+        """
+        if isinstance(self.motion, Follow):
+            self._stop_goal(self.motion, code)
+        elif isinstance(self.motion, Jog):
+            self.motion.stop()
+        elif self.law is LawKind.FLOAT:
+            self.law = LawKind.DAMP
+
+    def _stop_goal(self, goal: Follow, code: ResultCode) -> None:
+        if not goal.stopping:
+            goal.stop()
+            self.goal_status, self.goal_code = GoalStatus.STOPPING, int(code)
+
+    def abort(self) -> None:
+        """The brakes take over: a goal ends at once, with the code already decided or FAULT."""
+        if isinstance(self.motion, Follow):
+            stopping = self.goal_status is GoalStatus.STOPPING
+            self.goal_status, self.slots_in_use = GoalStatus.ENDED, 0
+            self.goal_code = self.goal_code if stopping else int(ResultCode.FAULT)
+        self.hold_here()
+
+    def _end(self, status: GoalStatus, code: int) -> None:
+        self.goal_status, self.goal_code, self.slots_in_use = status, int(code), 0
+        self._hold()
+
+    def _hold(self) -> None:
+        """Holds where the reference stands, in the coordinates it is in; what is pressed stays pressed."""
+        if self.pressing.gone:
+            self.hold_here()
+            return
+        self._evaluate()
+        self.pressing.control.keep()
+        self.motion, self.law = Hold(self.motion.index, self.now.theta), self.pressing.resting_law
+        self._evaluate()
+
+    def hold_here(self) -> None:
+        """Holds where the machine is, in the file's goal coordinates; nothing is pressed."""
+        self.pressing.control.reset()
+        self.motion, self.law = Hold(self._home, self._theta[self._home]), LawKind.HOLD
+        self._evaluate()
+
+    # Orders.
+
+    def accept(self, order: Order, *, sound: bool) -> OrderOutcome:
+        """Begins a goal, if its block is sound and begins where the machine is, or where the reference of the
+        goal before it is in this very tick.
+        """
+        if not sound:
+            return OrderOutcome.REFUSED_BLOCK
+        try:
+            block = GoalBlock(self._slot(order.slot)[: order.length])
+        except BlockError:
+            return OrderOutcome.REFUSED_BLOCK
+        junction = GoalSplice.of(order)
+        if junction.begin is GoalBegin.RETIME:
+            return self._retime(order, block, junction)
+        if not 0.0 < order.arguments[0] <= 1.0:
+            return OrderOutcome.REFUSED_VALUE
+        late_s, before = 0.0, self.goal
+        if junction.begin is not GoalBegin.FRESH:
+            found = junction.look(before, self.goal_id, self.goal_status, self._period_s)
+            if found is not OrderOutcome.DONE:
+                return OrderOutcome.REFUSED_SPLICE
+        elif isinstance(self.motion, Follow | Jog):
+            return OrderOutcome.REFUSED_BUSY
+        if before is None:
+            if not self._begins_here(block):
+                return OrderOutcome.REFUSED_START
+        elif before.touched:
+            return OrderOutcome.REFUSED_SPLICE
+        elif junction.rate > 0.0:
+            late_s = (before.path.here()[0] - junction.s) / junction.rate
+        goal = Follow(order.goal_id, block, self._time_s - late_s, order.arguments[0])
+        goal.advance(self._time_s)
+        law = self.pressing.begin(goal, self.motion, self._time_s)
+        if law is None:
+            return OrderOutcome.REFUSED_CONTACT
+        ended_with = junction.code if before is not None else self.goal_code
+        self.replaced_goal = 0 if junction.begin is GoalBegin.FRESH else junction.before
+        self.replaced_code = 0 if junction.begin is GoalBegin.FRESH else ended_with
+        self.motion, self.law = goal, self._motion_law if law is LawKind.PIDC else law
+        self._evaluate()
+        self.goal_id, self.goal_status, self.goal_code = order.goal_id, GoalStatus.RUNNING, 0
+        self.goal_coordinate, self.goal_value, self.goal_limit = -1, 0.0, 0.0
+        self.slots_in_use = 1 << order.slot
+        return OrderOutcome.DONE
+
+    def expect(self, order: Order) -> None:
+        """Looks ahead to a goal that waits, where it takes over in the coordinates of the one under way."""
+        junction, goal = GoalSplice.of(order), self.goal
+        if goal is None or junction.begin is not GoalBegin.SPLICE:
+            return
+        try:
+            block = GoalBlock(self._slot(order.slot)[: order.length])
+        except BlockError:
+            return  # refused when its time comes
+        if np.array_equal(block.coordinates, goal.index):
+            goal.following = Following(block, junction.s, junction.rate)
+
+    def forget_following(self) -> None:
+        """No goal takes over from the one under way any more."""
+        if isinstance(self.motion, Follow):
+            self.motion.following = None
+
+    def _retime(self, order: Order, block: GoalBlock, junction: GoalSplice) -> OrderOutcome:
+        """The goal under way goes on by a block for another speed."""
+        goal = self.goal
+        same = goal is not None and goal.goal_id == junction.before and not goal.stopping
+        if goal is None or not same or not np.array_equal(goal.index, block.coordinates):
+            return OrderOutcome.REFUSED_SPLICE
+        if goal.touched:
+            return OrderOutcome.NOTHING_TO_DO
+        if junction.anew or junction.rate > goal.own:
+            goal.retime(block, junction.rate, goal.speed if junction.anew else junction.rate)
+            self._evaluate()
+            self.slots_in_use = 1 << order.slot
+        else:
+            goal.set_speed(junction.rate)
+        return OrderOutcome.DONE
+
+    def _begins_here(self, block: GoalBlock) -> bool:
+        index, count = block.coordinates, len(block.coordinates)
+        start, rate, change = np.zeros((3, count))
+        block.evaluate(0.0, start, rate, change)
+        allowed = self._start_tolerance[index]
+        held = self.law in (LawKind.HOLD, LawKind.HYBRID) and np.array_equal(self.now.index, index)
+        here = self.now.theta if held else self._theta[index]
+        return bool(np.all(np.abs(rate) <= allowed) and np.all(np.abs(start - here) <= allowed))
+
+    def jog(self, order: Order) -> OrderOutcome:
+        """Begins a jog, or says again that it should go on."""
+        if isinstance(self.motion, Follow):
+            return OrderOutcome.REFUSED_BUSY
+        pairs = order.arguments[: 2 * order.length]
+        index = self._watch.jog_set([int(number) for number in pairs[::2]])
+        if index is None:
+            return OrderOutcome.REFUSED_VALUE
+        velocity = np.zeros(len(index))
+        for number, rate in zip(pairs[::2], pairs[1::2], strict=True):
+            velocity[int(np.flatnonzero(index == int(number))[0])] = rate
+        if self.pressing.control.pressing:  # the jog begins when the force has gone and the key is still held
+            self.pressing.control.release()
+            return OrderOutcome.DONE
+        if not isinstance(self.motion, Jog):
+            limits = self._watch.jog_limits(index)
+            self.motion = Jog(index, self._theta[index], limits, self._time_s)
+            self.law = self._motion_law
+        elif not np.array_equal(self.motion.index, index):
+            return OrderOutcome.REFUSED_BUSY
+        if (share := self._jogging.speed_share(index, velocity)) < 1.0:
+            velocity *= share
+            self.limited |= int(Limited.JOG_VELOCITY)
+        if self.motion.want(velocity, self._time_s + JOG_DEAD_MAN_S):
+            self.limited |= int(Limited.JOG_VELOCITY)
+        return OrderOutcome.DONE
+
+    def steer(self, order: Order) -> OrderOutcome:
+        """Pauses, resumes or changes the speed of the goal under way."""
+        goal = self.motion
+        named = order.goal_id in (0, self.goal_id)
+        if not isinstance(goal, Follow) or goal.stopping or goal.touched or not named:
+            return OrderOutcome.NOTHING_TO_DO
+        if order.kind is OrderKind.PAUSE:
+            goal.pause()
+            self.goal_status = GoalStatus.PAUSED
+        elif order.kind is OrderKind.RESUME:
+            goal.resume()
+            self.goal_status = GoalStatus.RUNNING
+        elif not 0.0 <= order.arguments[0] <= goal.own:
+            return OrderOutcome.REFUSED_VALUE
+        else:
+            goal.set_speed(order.arguments[0])
+        return OrderOutcome.DONE
+
+    def choose(self, order: Order) -> OrderOutcome:
+        """Holds, floats or damps instead of what the machine does at rest."""
+        if order.length not in (LawKind.HOLD, LawKind.FLOAT, LawKind.DAMP):
+            return OrderOutcome.REFUSED_VALUE
+        if isinstance(self.motion, Follow | Jog):
+            return OrderOutcome.REFUSED_BUSY
+        self.hold_here()
+        self.law = LawKind(order.length)
+        return OrderOutcome.DONE

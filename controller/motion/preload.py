@@ -1,0 +1,44 @@
+"""The pre-load of a loop by redundant motors: what was asked for, and what is there as it ramps up.
+
+A change takes `RAMP_S` for the whole range of a motor, so that no loop is struck.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linkwork.controller.orders import Order, OrderOutcome
+from linkwork.machine import Machine
+
+RAMP_S = 0.5
+
+
+class Preload:
+    """`now` (motors, N m or N): what the efforts are drawn to where the motion leaves them a choice."""
+
+    def __init__(self, machine: Machine) -> None:
+        settings = machine.controller.preload
+        self._most = np.array([one.most for one in settings])
+        self._step = self._most * (machine.controller.period_s / RAMP_S)
+        self._wanted = np.array([one.effort for one in settings])
+        self.now = self._wanted.copy()
+        self.changing = False
+
+    def advance(self) -> None:
+        """One tick of a change."""
+        self.now += np.clip(self._wanted - self.now, -self._step, self._step)
+        self.changing = not np.array_equal(self.now, self._wanted)
+
+    def obey(self, order: Order) -> OrderOutcome:
+        """Takes the efforts of an order, pairs of a motor's number and its effort."""
+        pairs = order.arguments[: 2 * order.length]
+        wanted = self._wanted.copy()
+        for number, effort in zip(pairs[::2], pairs[1::2], strict=True):
+            motor = int(number)
+            if not (0 <= motor < len(wanted) and abs(effort) <= self._most[motor]):
+                return OrderOutcome.REFUSED_VALUE
+            wanted[motor] = effort
+        if np.array_equal(wanted, self._wanted):
+            return OrderOutcome.NOTHING_TO_DO
+        self._wanted[:], self.changing = wanted, True
+        return OrderOutcome.DONE

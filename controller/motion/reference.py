@@ -1,0 +1,346 @@
+"""References: where the goal coordinates should be, now and a little ahead.
+
+`Hold`, `Follow` and `Jog` answer the same two questions: `advance(time_s)` moves to the device time of this
+tick, and `at(ahead_s, …)` gives position, velocity and acceleration that much later. A goal is a path over
+its parameter s; time enters only through the rate ds/dt, so every stop, pause and change of speed keeps the
+machine on its path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol
+
+import numpy as np
+import ruckig
+from numpy.typing import NDArray
+
+from linkwork.controller.goal_block import GoalBlock, evaluate
+from linkwork.controller.motion.path_rate import PathRate
+from linkwork.controller.motion.time_scaling import Easing
+from linkwork.multibody.kernels.compiling import VECTOR, float64, kernel, void
+
+Floats = NDArray[np.float64]
+
+
+class GoalStatus(IntEnum):
+    """How far a goal is."""
+
+    NONE = 0
+    RUNNING = 1
+    SETTLING = 2
+    """The reference has arrived; the machine has the goal time to be within the goal tolerance."""
+    PAUSED = 3
+    STOPPING = 4
+    """The reference comes to rest on the path; then the goal ends with the code already decided."""
+    SUCCEEDED = 5
+    ENDED = 6
+    """Ended otherwise; the result code says why."""
+
+
+class ReferenceMotion(Protocol):
+    """A reference for the coordinates `index` (indices into the mechanism's coordinates)."""
+
+    index: NDArray[np.int64]
+
+    def advance(self, time_s: float) -> None:
+        """Moves to the device time of this tick."""
+        ...
+
+    def at(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
+        """Writes the reference `ahead_s` after this tick: each array has one number a coordinate of
+        `index`.
+        """
+        ...
+
+    @property
+    def resting(self) -> bool:
+        """Whether the reference stands still from here on."""
+        ...
+
+
+class Hold:
+    """A reference that stands still."""
+
+    resting = True
+
+    def __init__(self, index: NDArray[np.int64], theta: Floats) -> None:
+        self.index = index
+        self._theta = theta.copy()
+
+    def advance(self, time_s: float) -> None:
+        """Nothing moves."""
+
+    def at(self, _ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
+        """The place held, with zero rates."""
+        theta[:] = self._theta
+        velocity[:] = 0.0
+        acceleration[:] = 0.0
+
+
+@kernel(void(VECTOR, float64, float64, float64, VECTOR, VECTOR, VECTOR))
+def along_path(
+    words: Floats, s: float, rate: float, change: float, theta: Floats, velocity: Floats, acceleration: Floats
+) -> None:
+    """θ(s), θ' ds/dt and θ'' (ds/dt)² + θ' d²s/dt², with ds/dt = rate and d²s/dt² = change."""
+    evaluate(words, s, theta, velocity, acceleration)
+    for i in range(len(theta)):
+        acceleration[i] = acceleration[i] * rate * rate + velocity[i] * change
+        velocity[i] *= rate
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """A goal that is to take over at this path parameter, if the rate still is this one then."""
+
+    block: GoalBlock
+    s: float
+    rate: float
+
+
+class Follow:
+    """A goal under way: the block's path, walked at the path rate.
+
+    `speed` is the fraction of the goal's own speed that is asked for, `own` the fraction that the block is
+    for: above 1 after the goal was sped up.
+    """
+
+    def __init__(self, goal_id: int, block: GoalBlock, time_s: float, speed: float) -> None:
+        self.goal_id, self.block = goal_id, block
+        self.index = block.coordinates
+        self.speed, self.own = speed, 1.0
+        self.path = PathRate(time_s, 0.0)
+        self.path.start(time_s, speed)
+        self.stopping = False
+        self.paused = False
+        self._easing = Easing()
+        self._until: Hold | None = None
+        self._kept: NDArray[np.int64] | None = None
+        self.following: Following | None = None
+
+    def advance(self, time_s: float) -> None:
+        """Moves to the device time of this tick."""
+        self.path.advance(time_s)
+
+    def at(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
+        """θ(s), θ' ds/dt and θ'' (ds/dt)² + θ' d²s/dt²; of the goal that takes over before then, its own."""
+        if self._until is not None:
+            self._until.at(ahead_s, theta, velocity, acceleration)
+            return
+        path = self.path
+        s, rate, change = path.at(ahead_s) if ahead_s else path.here()
+        then = self.following
+        if then is not None and s > then.s and rate == then.rate and change == 0.0:
+            along_path(then.block.words, (s - then.s) / rate, 1.0, 0.0, theta, velocity, acceleration)
+            return
+        if self._kept is None:
+            along_path(self.block.words, s, rate, change, theta, velocity, acceleration)
+            return
+        whole = np.zeros((3, len(self.block.coordinates)))
+        along_path(self.block.words, s, rate, change, *whole)
+        theta[:], velocity[:], acceleration[:] = whole[:, self._kept]
+
+    def wait_in(self, hold: Hold) -> None:
+        """Stands in what was held before, until `begin`."""
+        self._until, self.index = hold, hold.index
+        self.path.start(self.path.time_s, 0.0)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it stands in what was held before."""
+        return self._until is not None
+
+    @property
+    def held(self) -> Hold | None:
+        """Where it stands as long as it waits."""
+        return self._until
+
+    def begin(self, time_s: float) -> None:
+        """Sets out after `wait_in`."""
+        self._until, self.index = None, self.block.coordinates
+        self.path.start(time_s, 0.0 if self.paused else self.speed)
+
+    def touch(self, kept: NDArray[np.int64]) -> None:
+        """Comes to rest on the path, from now on in these of its coordinates only."""
+        self._kept, self.index = kept, self.block.coordinates[kept]
+        self._aim(0.0)
+
+    @property
+    def touched(self) -> bool:
+        """Whether `touch` was called."""
+        return self._kept is not None
+
+    def stop(self) -> None:
+        """Slows the path parameter to rest, within what the goal was admitted for."""
+        self.stopping = True
+        self._aim(0.0)
+
+    def pause(self) -> None:
+        """As `stop`, but the goal stays."""
+        self.paused = True
+        self._aim(0.0)
+
+    def resume(self) -> None:
+        """Back to the speed asked for."""
+        self.paused = False
+        self._aim(self._wanted)
+
+    def set_speed(self, fraction: float) -> None:
+        """Another fraction of the goal's own speed, up to `own`; while paused it is remembered."""
+        self.speed = fraction
+        if not (self.paused or self.stopping):
+            self._aim(self._wanted)
+
+    @property
+    def _wanted(self) -> float:
+        """The rate to aim at: the speed asked for, eased, in the block's own seconds."""
+        return self.speed * self._easing.told / self.own
+
+    def ease(self, dt: float, *, limited: bool) -> bool:
+        """Slows the goal down while something limits its motion; whether it is slower than asked for."""
+        if not limited and self._easing.idle:
+            return False
+        if self._easing.update(dt, limited=limited) and not (self.paused or self.stopping or self.arrived):
+            self._aim(self._wanted)
+        return self._easing.active and not self.stopping
+
+    @property
+    def eased(self) -> bool:
+        """Whether nothing has limited it for long."""
+        return self._easing.idle
+
+    def retime(self, block: GoalBlock, own: float, speed: float) -> None:
+        """Goes on by another block of the same path, whose own speed is the fraction `own` of the goal's.
+
+        Position, velocity and acceleration go on as they are; then the goal changes to `speed`, at most
+        `own`.
+        """
+        ratio = self.own / own
+        s, rate, _ = self.path.here()
+        self.block, self.own, self.speed = block, own, min(speed, own)
+        wanted = 0.0 if self.paused else self._wanted
+        slower = wanted < rate * ratio
+        limits = block.stop_limits(s * ratio) if slower else block.go_limits(s * ratio)
+        self.path.restate(1.0 / ratio, wanted, *limits)
+
+    def _aim(self, rate: float) -> None:
+        if self.waiting:
+            return
+        rate = 0.0 if self.touched else rate
+        s, now, _ = self.path.here()
+        limits = self.block.stop_limits(s) if rate < now else self.block.go_limits(s)
+        self.path.aim(rate, *limits)
+
+    @property
+    def on_its_way(self) -> bool:
+        """Whether its path tolerances are minded: not while it waits, stops or presses."""
+        return not self.stopping and self._until is None and self._kept is None
+
+    @property
+    def path_tolerance(self) -> Floats:
+        """The path tolerances of its coordinates `index`, unless it waits."""
+        whole = self.block.path_tolerance
+        return whole if self._kept is None else whole[self._kept]
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the path's end has been reached."""
+        return self.path.here()[0] >= self.block.duration_s
+
+    @property
+    def resting(self) -> bool:
+        """Whether the reference stands still from here on."""
+        return self.arrived or (self.path.steady and self.path.target == 0.0)
+
+
+class Jog:
+    """Velocity by hand: jerk-limited towards the velocities last asked for, to rest when nobody repeats
+    them.
+    """
+
+    def __init__(
+        self, index: NDArray[np.int64], theta: Floats, limits: Sequence[Sequence[float]], time_s: float
+    ) -> None:
+        self.index = index
+        count = len(index)
+        self._otg = ruckig.Ruckig(count)
+        self._stop = ruckig.Trajectory(count)
+        self._given = ruckig.InputParameter(count)
+        self._given.control_interface = ruckig.ControlInterface.Velocity
+        self._given.synchronization = ruckig.Synchronization.No
+        self._given.current_position = theta.tolist()
+        self._given.current_velocity = [0.0] * count
+        self._given.current_acceleration = [0.0] * count
+        self._given.target_velocity = [0.0] * count
+        self._given.target_acceleration = [0.0] * count
+        self._max_velocity, acceleration, jerk = limits
+        self._given.max_acceleration, self._given.max_jerk = list(acceleration), list(jerk)
+        self._time = time_s
+        self._expires_s = -np.inf
+        self._calculate()
+
+    def want(self, velocity: Floats, until_s: float) -> bool:
+        """Asks for these velocities until this device time. True when one had to be clipped to its limit."""
+        clipped = np.clip(velocity, -np.asarray(self._max_velocity), self._max_velocity)
+        self._expires_s = until_s
+        self._aim(clipped.tolist())
+        return bool(np.any(clipped != velocity))
+
+    def slow(self, share: float) -> None:
+        """Asks for this share of the velocities asked for, until they are asked for again."""
+        self._aim([share * rate for rate in self._given.target_velocity])
+
+    def stop(self) -> None:
+        """To rest."""
+        self._expires_s = -np.inf
+        self._aim([0.0] * len(self.index))
+
+    def advance(self, time_s: float) -> None:
+        """Moves to the device time of this tick; past the dead-man time the jog comes to rest."""
+        self._elapsed += time_s - self._time
+        self._time = time_s
+        if time_s >= self._expires_s:
+            self._aim([0.0] * len(self.index))
+
+    def rest_after(self, ahead_s: float, theta: Floats) -> None:
+        """Writes where the jog would come to rest if it were stopped that much later."""
+        given = self._given
+        kept = (
+            given.current_position,
+            given.current_velocity,
+            given.current_acceleration,
+            given.target_velocity,
+        )
+        then = self._trajectory.at_time(self._elapsed + ahead_s)
+        given.current_position, given.current_velocity, given.current_acceleration = then
+        given.target_velocity = [0.0] * len(self.index)
+        self._otg.calculate(given, self._stop)
+        given.current_position, given.current_velocity, given.current_acceleration, given.target_velocity = (
+            kept
+        )
+        theta[:] = self._stop.at_time(self._stop.duration)[0]
+
+    def _aim(self, velocity: list[float]) -> None:
+        given = self._given
+        if velocity == given.target_velocity:
+            return
+        now = self._trajectory.at_time(self._elapsed)
+        given.current_position, given.current_velocity, given.current_acceleration = now
+        given.target_velocity = velocity
+        self._calculate()
+
+    def _calculate(self) -> None:
+        self._trajectory = ruckig.Trajectory(len(self.index))
+        self._otg.calculate(self._given, self._trajectory)
+        self._elapsed = 0.0
+
+    def at(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
+        """The reference that much later, if the velocities asked for stay as they are."""
+        theta[:], velocity[:], acceleration[:] = self._trajectory.at_time(self._elapsed + ahead_s)
+
+    @property
+    def resting(self) -> bool:
+        """Whether the jog has come to rest and nothing is asked for."""
+        return not any(self._given.target_velocity) and self._elapsed >= self._trajectory.duration

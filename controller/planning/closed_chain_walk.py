@@ -1,0 +1,306 @@
+"""The walk along a path for machines whose joints close on each other.
+
+At every sample Newton's method finds the pose that meets both the constraints and the goal; the rates follow
+in the basis of the admitted velocities (`laws.closed_chain` has the equations). Where branches of the
+closure meet, the goal's coordinates may not determine the rates; there they are carried on from the sample
+before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.goal_block import hermite, places
+from linkwork.controller.laws.closed_chain import evaluate_closed
+from linkwork.controller.laws.motor_allocation import motor_forces
+from linkwork.controller.laws.motor_conditioning import leverage
+from linkwork.controller.planning.path import Path
+from linkwork.controller.planning.singularity import scales
+from linkwork.controller.planning.walk import CLOSE, LONGEST_STEP, NEWTON_STEPS, Walk, samples
+from linkwork.machine import Machine
+from linkwork.multibody import Workspace
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.formulations.projection import position_residual
+from linkwork.multibody.formulations.rank import admitted, factor, particular, scaled_right_side
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    FLAGS,
+    INTEGERS,
+    MATRIX,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    int64,
+    kernel,
+)
+from linkwork.multibody.kernels.layout import (
+    BASIS,
+    COLUMN_SCALE,
+    JDV,
+    LOST,
+    NV,
+    PHI,
+    RANK,
+    RANKING,
+    RIGHT_SIDE,
+    SHIFT,
+    SMALLEST,
+    THETA,
+    VDOT,
+    H,
+    J,
+    M,
+    Q,
+    V,
+)
+from linkwork.multibody.kernels.views import block, fill, matrix, vector
+from linkwork.multibody.linalg.linear import cholesky, cholesky_solve, lu_apply, lu_factor
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.kinematics import kinematics
+from linkwork.multibody.tree.rotations import move
+
+OPEN_AT_A_BRANCH = 1e-6
+"""Scaled residual that may stay where branches meet: the lost row cannot be corrected there."""
+NEAR_A_BRANCH = 5e-3
+"""Smallest singular value of the scaled rows, of their ordinary size, below which a path may not end."""
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+def closed_walk(machine: Machine, path: Path, q: Floats) -> Walk:
+    """Walks along a path, see `controller.planning.walk.walk`."""
+    mechanism = machine.mechanism
+    words = path.pack(machine, np.ones((3, 1)), {}, None)
+    piece, offset = samples(path.knots)
+    chosen = np.array(path.coordinates, np.int64)
+    k, nv, count = len(chosen), mechanism.nv, len(piece)
+    workspace = machine.workspace()
+    workspace.q[:] = q
+    rows, columns = scales(mechanism, path.coordinates)
+    wraps = np.array(mechanism.coordinate_wraps)[chosen]
+    motor = np.array([motor.index for motor in machine.motors], np.int64)
+    weight = machine.effort_weights
+    joints, goal, maps = np.zeros((count, 5 * nv)), np.zeros((count, 4 * k + 3)), np.zeros((count, nv * nv))
+    poses = np.zeros((count, mechanism.nq))
+    reached = walk_closed_samples(
+        *workspace.arguments, words, piece, offset, chosen, wraps, rows, columns, motor, weight,
+        poses, joints, goal, maps,
+    )  # fmt: skip
+
+    def part(table: Floats, number: int, width: int) -> Floats:
+        return np.ascontiguousarray(table[:, number * width : (number + 1) * width])
+
+    return Walk(
+        s=path.knots[piece] + offset,
+        piece=piece,
+        q=poses,
+        q1=part(joints, 0, nv),
+        q2=part(joints, 1, nv),
+        inertia=part(joints, 2, nv),
+        rest=part(joints, 3, nv),
+        motion=part(joints, 4, nv),
+        d0=part(goal, 0, k),
+        d1=part(goal, 1, k),
+        d2=part(goal, 2, k),
+        d3=part(goal, 3, k),
+        hold=goal[:, 4 * k].copy(),
+        closures=goal[:, 4 * k + 1].copy(),
+        leverage=goal[:, 4 * k + 2].copy(),
+        reached=int(reached),
+        motors=maps.reshape(count, nv, nv),
+        ends_at_branch=_branches_meet(workspace, poses[reached - 1]) if reached else False,
+    )
+
+
+def _branches_meet(workspace: Workspace, q: Floats) -> bool:
+    """Whether the closures are so close to losing a row at q that rest would leave the way out open."""
+    workspace.q[:], workspace.v[:] = q, 0.0
+    kinematics(*workspace.arguments)
+    constraint_rows(*workspace.arguments)
+    factor(*workspace.arguments)
+    return bool(workspace.ranking[LOST] > 0.0 or workspace.ranking[SMALLEST] < NEAR_A_BRANCH)
+
+
+@kernel(
+    int64(
+        PARAMETERS, TOPOLOGY, BUFFER, VECTOR, INTEGERS, VECTOR, INTEGERS, FLAGS, VECTOR, VECTOR, INTEGERS,
+        VECTOR, MATRIX, MATRIX, MATRIX, MATRIX,
+    ),
+    allocates=True,
+)  # fmt: skip
+def walk_closed_samples(
+    p: Floats, t: Integers, w: Floats, words: Floats, piece: Integers, offset: Floats, chosen: Integers,
+    wraps: NDArray[np.bool_], rows: Floats, columns: Floats, motor: Integers, weight: Floats,
+    poses: Floats, joints: Floats, goals: Floats, maps: Floats,
+) -> int:  # fmt: skip
+    """Fills sample by sample: poses (q), joints (q', q'', inertia, rest, motion), goals (θ to θ''', hold,
+    closures, leverage), maps.
+
+    Returns how many samples could be reached; w holds the pose to begin from.
+    """
+    nv, k = t[NV], len(chosen)
+    _, order, _, knots, values = places(words)
+    stride = order * k
+    q, v, bias, h = vector(t, w, Q), vector(t, w, V), vector(t, w, JDV), vector(t, w, H)
+    mass, jacobian, x0 = matrix(t, w, M, nv), matrix(t, w, J, nv), vector(t, w, VDOT)
+    ranking = vector(t, w, RANKING)
+    held, pivots, z, rates = np.empty((k, k)), np.empty(k, np.int64), np.empty(k), np.empty((nv, k))
+    square, needed, force = np.empty(k * k), np.empty(k), np.empty(nv)
+    ahead, levers = np.empty(nv), np.empty(k * (3 * k + len(motor) + 1))
+    columns_of = vector(t, p, COLUMN_SCALE)
+    before = 0.0
+    for n in range(len(piece)):
+        at, goal = joints[n], goals[n]
+        start = words[knots + piece[n]]
+        length = words[knots + piece[n] + 1] - start
+        for i in range(k):
+            goal[i], goal[k + i], goal[2 * k + i], goal[3 * k + i] = hermite(
+                words, values + piece[n] * stride + i, stride, k, order, length, offset[n]
+            )
+        ds = start + offset[n] - before if n > 0 else 0.0
+        before = start + offset[n]
+        if n > 0:
+            for j in range(nv):
+                ahead[j] = joints[n - 1, j] + 0.5 * ds * joints[n - 1, nv + j]
+            move(t, q, ahead, ds)
+        fill(v, 0.0)
+        if not reach(p, t, w, goal[:k], chosen, wraps, rows, columns):
+            return n
+        evaluate_closed(p, t, w)
+        determined = nv - int(ranking[RANK]) == k
+        if not determined and n == 0:
+            return n
+        basis = block(w, t[BASIS], k, nv)
+        goal[4 * k + 1] = 0.0 if ranking[LOST] > 0.0 else ranking[SMALLEST]
+        for j in range(len(q)):
+            poses[n, j] = q[j]
+        for j in range(nv):
+            at[3 * nv + j] = h[j]
+        if determined:
+            for i in range(k):
+                for j in range(k):
+                    held[i, j] = 0.0
+                    for c in range(nv):
+                        held[i, j] += jacobian[chosen[i], c] * basis[j, c]
+            if not lu_factor(held, pivots) > 1e-14:
+                return n
+            total = 0.0
+            for c in range(k):
+                for i in range(k):
+                    z[i] = 1.0 if i == c else 0.0
+                lu_apply(held, pivots, z)
+                for j in range(nv):
+                    rates[j, c] = 0.0
+                    for i in range(k):
+                        rates[j, c] += basis[i, j] * z[i]
+                    total += (rates[j, c] / (columns[j] * rows[c])) ** 2
+            goal[4 * k] = 1.0 / np.sqrt(total)
+            for j in range(nv):
+                v[j] = 0.0
+                for c in range(k):
+                    v[j] += rates[j, c] * goal[k + c]
+        else:
+            goal[4 * k] = goals[n - 1, 4 * k]
+            for j in range(nv):
+                v[j] = joints[n - 1, j] + ds * joints[n - 1, nv + j]
+        evaluate_closed(p, t, w)
+        if determined and nv - int(ranking[RANK]) == k:
+            for i in range(k):
+                z[i] = goal[2 * k + i] - bias[chosen[i]]
+                for c in range(nv):
+                    z[i] -= jacobian[chosen[i], c] * x0[c]
+                for j in range(k):
+                    held[i, j] = 0.0
+                    for c in range(nv):
+                        held[i, j] += jacobian[chosen[i], c] * basis[j, c]
+            if not lu_factor(held, pivots) > 1e-14:
+                return n
+            lu_apply(held, pivots, z)
+            for j in range(nv):
+                at[nv + j] = x0[j]
+                for i in range(k):
+                    at[nv + j] += basis[i, j] * z[i]
+            goal[4 * k + 2] = leverage(basis, columns_of, motor, levers)
+            for d in range(nv):
+                for i in range(k):
+                    needed[i] = basis[i, d]
+                motor_forces(basis, motor, weight, square, needed, force)
+                for c in range(nv):
+                    maps[n, c * nv + d] = force[c]
+        else:
+            goal[4 * k + 2] = goals[n - 1, 4 * k + 2] if n > 0 else 0.0
+            for j in range(nv):
+                at[nv + j] = joints[max(n - 1, 0), nv + j]
+            for i in range(nv * nv):
+                maps[n, i] = maps[max(n - 1, 0), i]
+        for j in range(nv):
+            inertia, motion = 0.0, h[j] - at[3 * nv + j]
+            for c in range(nv):
+                inertia += mass[j, c] * v[c]
+                motion += mass[j, c] * at[nv + c]
+            at[j], at[2 * nv + j], at[4 * nv + j] = v[j], inertia, motion
+    return len(piece)
+
+
+@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, INTEGERS, FLAGS, VECTOR, VECTOR), allocates=True)
+def reach(
+    p: Floats, t: Integers, w: Floats, goal: Floats, chosen: Integers, wraps: NDArray[np.bool_],
+    rows: Floats, columns: Floats,
+) -> int:  # fmt: skip
+    """Newton's method from q in w to the pose that meets the constraints and the goal (k); 1 when it is
+    there.
+
+    Each step is the shortest (in the basis) that the linearised equations ask for.
+    """
+    nv, k = t[NV], len(goal)
+    q, theta, jacobian = vector(t, w, Q), vector(t, w, THETA), matrix(t, w, J, nv)
+    step, z, held = vector(t, w, SHIFT), np.empty(k), np.empty((k, k))
+    along = np.empty((k, nv))
+    for _ in range(NEWTON_STEPS):
+        kinematics(p, t, w)
+        constraint_rows(p, t, w)
+        coordinates(p, t, w)
+        size = position_residual(p, t, w)
+        factor(p, t, w)
+        if vector(t, w, RANKING)[LOST] > 0.0 and size < OPEN_AT_A_BRANCH:
+            size = 0.0
+        scaled_right_side(t, p, w, -1.0, PHI)
+        particular(p, t, w, vector(t, w, RIGHT_SIDE), step)
+        admitted(p, t, w)
+        free = nv - int(vector(t, w, RANKING)[RANK])
+        basis = block(w, t[BASIS], free, nv)
+        for i in range(k):
+            z[i] = goal[i] - theta[chosen[i]]
+            if wraps[i]:
+                z[i] -= 2.0 * np.pi * np.round(z[i] / (2.0 * np.pi))
+            size = max(size, abs(rows[i] * z[i]))
+            for c in range(nv):
+                z[i] -= jacobian[chosen[i], c] * step[c]
+            for j in range(free):
+                along[i, j] = 0.0
+                for c in range(nv):
+                    along[i, j] += jacobian[chosen[i], c] * basis[j, c]
+        for i in range(k):
+            for j in range(i + 1):
+                held[i, j] = 0.0
+                for c in range(free):
+                    held[i, j] += along[i, c] * along[j, c]
+        if not cholesky(held, held) > 1e-26:
+            return 0
+        cholesky_solve(held, z)
+        for j in range(free):
+            share = 0.0
+            for i in range(k):
+                share += along[i, j] * z[i]
+            for c in range(nv):
+                step[c] += basis[j, c] * share
+        longest = 0.0
+        for j in range(nv):
+            longest = max(longest, abs(step[j] / columns[j]))
+        shorten = 1.0 if longest <= LONGEST_STEP else LONGEST_STEP / longest
+        move(t, q, step, shorten)
+        if size < CLOSE and shorten == 1.0:
+            return 1
+    return 0

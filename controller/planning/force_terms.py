@@ -1,0 +1,64 @@
+"""The forces that a walked path asks for, as they grow with its speed, taken to whatever provides them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.planning.stopping import AT_LEAST
+from linkwork.controller.planning.walk import Walk
+from linkwork.machine import Machine
+from linkwork.multibody.kernels import layout
+
+Floats = NDArray[np.float64]
+ALL = slice(None)
+
+
+class ForceTerms:
+    """`rest`, `inertia`, `motion` (n × c), as in the walk, and the friction beside them.
+
+    through: what takes the forces on all joints (n × nv) to these c columns, n × c × nv; None: each joint
+    provides its own.
+    """
+
+    def __init__(self, machine: Machine, walk: Walk, through: Floats | None) -> None:
+        self._walk, self._through = walk, through
+        p, t = machine.mechanism.parameters, machine.mechanism.topology
+        self._viscous, self._coulomb, self._coulomb_speed = (
+            p[t[field] : t[field + 1]] for field in (layout.VISCOUS, layout.COULOMB, layout.COULOMB_SPEED)
+        )
+        self.rest, self.inertia, self.motion = (
+            self._taken(part) for part in (walk.rest, walk.inertia, walk.motion)
+        )
+
+    def _taken(self, force: Floats) -> Floats:
+        if self._through is None:
+            return force
+        return np.asarray(np.einsum("nij,nj->ni", self._through, force))
+
+    def joint_friction(self, slower: float = 1.0) -> Floats:
+        """n × nv: forces against friction on all joints, those without motors too, `slower` times as slow."""
+        v = self._walk.q1 / slower
+        return np.asarray(self._viscous * v + self._coulomb * np.tanh(v / self._coulomb_speed))
+
+    def friction(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
+        """n × c (of column j: n): effort against friction, the path followed `slower` times as slow."""
+        own = j if self._through is None else ALL
+        v = self._walk.q1[:, own] / slower
+        viscous, coulomb = self._viscous[own], self._coulomb[own]
+        force = np.asarray(viscous * v)
+        if np.any(coulomb):
+            force = np.asarray(force + coulomb * np.tanh(v / self._coulomb_speed[own]))
+        return force if self._through is None else self._taken(force)[:, j]
+
+    def at(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
+        """n × c (of column j: n): efforts when the path is followed `slower` times as slow."""
+        moving = self.motion[:, j] / slower**2
+        return np.asarray(self.rest[:, j] + moving + self.friction(slower, j))
+
+    def with_reserve(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
+        """As `at`: largest magnitudes at that speed and below, with room to change the rate by AT_LEAST."""
+        rest, friction = self.rest[:, j], self.friction(slower, j)
+        moving = rest + friction + self.motion[:, j] / slower**2
+        largest = np.maximum(np.maximum(np.abs(rest), np.abs(rest + friction)), np.abs(moving))
+        return np.asarray(largest + np.abs(self.inertia[:, j]) * (AT_LEAST / slower))

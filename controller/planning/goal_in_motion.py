@@ -1,0 +1,104 @@
+"""A goal that begins while another one is under way: from which state.
+
+The gateway names a point of the running path that still lies ahead, and the pose of the machine somewhere
+before it. From that pose the machine is carried along the path to the point, so that the branch of the
+inverse kinematics is the one it is on; what the machine does there follows from the path and its rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.goal_block import BlockError
+from linkwork.controller.planning.force_goals import with_gaps
+from linkwork.controller.planning.path import Path
+from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.planning.walk_choice import walk
+from linkwork.machine import Machine
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.kinematics import kinematics
+from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.errors import RequestError
+
+Floats = NDArray[np.float64]
+Words = Callable[[int, int], Floats]
+"""(slot, length) → the words of a goal's block."""
+
+_LEAST_WAY_S = 1e-3
+
+
+@dataclass(frozen=True)
+class GoalInMotion:
+    """The goal before a new one: its path (with the gaps of pressed contacts), the joints `q` at its
+    parameter `at_s`, and the junction at `s` with the rate `rate`; `own`: the speed, as a fraction of the
+    goal's own, that the block is for.
+    """
+
+    words: Floats
+    path: Path
+    q: Floats
+    at_s: float
+    s: float
+    rate: float
+    own: float
+
+    @classmethod
+    def from_map(cls, machine: Machine, content: Mapping[str, Any], words: Words) -> GoalInMotion:
+        """From plain data: slot, length, q, at_s, s, rate, own. Raises RequestError (INTERNAL)."""
+        try:
+            block = words(int(content["slot"]), int(content["length"]))
+            numbers = [float(content[name]) for name in ("at_s", "s", "rate", "own")]
+            q = np.array(content["q"], dtype=np.float64)
+            path = with_gaps(machine, Path.of_block(block), q)
+        except (BlockError, KeyError, TypeError, ValueError) as error:
+            text = f"the goal under way is unreadable: {type(error).__name__} {error}"
+            raise RequestError(RequestCode.INTERNAL, text) from None
+        at_s, s, rate, own = numbers
+        return cls(block, path, q, at_s, min(s, path.duration_s), rate, own)
+
+    def start(self, machine: Machine, s: float | None = None, rate: float | None = None) -> Start:
+        """The state at the junction, or at another point of the path ahead, at this rate or another one.
+
+        Raises RequestError (INTERNAL) when the path cannot be followed from the pose given.
+        """
+        s = self.s if s is None else s
+        rate = self.rate if rate is None else rate
+        q, q1, q2 = self._joints(machine, s)
+        workspace = machine.workspace()
+        workspace.q[:], workspace.v[:] = q, q1 * rate
+        kinematics(*workspace.arguments)
+        coordinates(*workspace.arguments)
+        theta, first, second = self.path.at(s)
+        if s >= self.path.duration_s:  # the end is at rest
+            rate = 0.0
+            workspace.v[:] = 0.0
+        motion = len(self.path.coordinates) - self.path.gaps
+        return Start(
+            q,
+            workspace.v.copy(),
+            workspace.theta.copy(),
+            workspace.J @ workspace.v,
+            self.path.coordinates[:motion],
+            tuple(theta[:motion].tolist()),
+            moving=rate > 0.0,
+            acceleration=workspace.J @ (q2 * rate**2) + workspace.Jdv if rate > 0.0 else None,
+            reference_rate=tuple((first[:motion] * rate).tolist()),
+            reference_acceleration=tuple((second[:motion] * rate**2).tolist()),
+        )
+
+    def _joints(self, machine: Machine, s: float) -> tuple[Floats, Floats, Floats]:
+        """q, q' and q'' at s."""
+        first, last, row = self.at_s, s, -1
+        if last - first < _LEAST_WAY_S:
+            first, last = (s - _LEAST_WAY_S, s) if s > _LEAST_WAY_S else (0.0, _LEAST_WAY_S)
+            row = -1 if s > _LEAST_WAY_S else 0
+        found = walk(machine, self.path.part(first, last), self.q)
+        if found.reached < len(found.s):
+            text = "the goal under way cannot be followed from where the machine is; try again"
+            raise RequestError(RequestCode.INTERNAL, text)
+        return found.q[row], found.q1[row], found.q2[row]

@@ -1,0 +1,104 @@
+"""From the coordinates a goal names to a full independent set: as many as the machine has freedoms.
+
+Only joints named: the other joints hold; where joints close on each other or turn by quaternions, those of
+the file's goal coordinates. Only task coordinates named: the other task coordinates hold, if
+that makes a full set. A mixture must be full by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.planning.singularity import dependent, independent
+from linkwork.machine import Machine
+from linkwork.machine.nearest_name import nearest
+from linkwork.protocol.codes import ResultCode
+from linkwork.protocol.errors import RequestError
+
+
+def index_of(machine: Machine, name: str, path: Sequence[str | int]) -> int:
+    """Place of a coordinate. Raises RequestError (INVALID_COORDINATES) with the names there are."""
+    index = machine.coordinate_index(name)
+    if index is None:
+        names = machine.mechanism.coordinate_names
+        meant = nearest(name, names)
+        hint = f", did you mean {meant!r}?" if meant else ";"
+        text = f"there is no coordinate {name!r}{hint} this machine has {', '.join(names)}"
+        raise RequestError(
+            ResultCode.INVALID_COORDINATES, text, path, {"coordinate": name, "allowed": list(names)}
+        )
+    return index
+
+
+def complete(
+    machine: Machine, named: Sequence[int], start: Start, path: Sequence[str | int]
+) -> tuple[int, ...]:
+    """The full set: those named and those that hold, in the order of the loop's reference or of the
+    mechanism.
+
+    Raises RequestError (INVALID_COORDINATES) when the set is too large, dependent, or cannot be completed.
+    """
+    mechanism = machine.mechanism
+    freedoms, names = machine.freedoms, mechanism.coordinate_names
+    joints = set(machine.home_coordinates)
+    tasks = [index for index in range(machine.joint_coordinates, len(names)) if "." not in names[index]]
+    chosen = set(named)
+    if chosen <= joints:
+        chosen = joints
+    elif len(chosen) < freedoms and chosen <= set(tasks) and len(tasks) == freedoms:
+        chosen = set(tasks)
+    said = ", ".join(names[index] for index in named)
+    data: dict[str, Any] = {"coordinates": [names[index] for index in named], "freedoms": freedoms}
+    if len(chosen) > freedoms:
+        text = f"{said}: {len(chosen)} coordinates, but the machine has only {freedoms} freedoms; name fewer"
+        raise RequestError(ResultCode.INVALID_COORDINATES, text, path, data)
+    if len(chosen) < freedoms:
+        missing = freedoms - len(chosen)
+        useful = [
+            names[index]
+            for index in range(len(names))
+            if index not in chosen and independent(mechanism, sorted((*chosen, index)), start.q)
+        ]
+        text = (
+            f"{said} leave {missing} of {freedoms} freedoms open; name {missing} more of {', '.join(useful)}"
+        )
+        raise RequestError(ResultCode.INVALID_COORDINATES, text, path, {**data, "allowed": useful})
+    ordered = start.reference if chosen == set(start.reference) else tuple(sorted(chosen))
+    if not independent(mechanism, ordered, start.q):
+        _refuse_dependent(machine, ordered, start, path, data)
+    return ordered
+
+
+def _refuse_dependent(
+    machine: Machine,
+    chosen: Sequence[int],
+    start: Start,
+    path: Sequence[str | int],
+    data: dict[str, Any],
+) -> NoReturn:
+    """Says which of the coordinates are tied to each other, and what could stand instead of one of them."""
+    mechanism, names = machine.mechanism, machine.mechanism.coordinate_names
+    tied = dependent(mechanism, chosen, start.q)
+    spare = tied[-1]
+    kept = [index for index in chosen if index != spare]
+    useful = [
+        names[index]
+        for index in range(len(names))
+        if index not in chosen and independent(mechanism, (*kept, index), start.q)
+    ]
+    where = " at this pose" if machine.is_constrained else " on this machine"
+    said = ", ".join(names[index] for index in chosen)
+    text = f"{said} are not independent{where}: "
+    if len(tied) == 1:
+        text += f"{names[tied[0]]} does not move with the rest held"
+    else:
+        first = ", ".join(names[index] for index in tied[:-1])
+        text += f"{first} and {names[tied[-1]]} follow from each other"
+    if useful:
+        text += f"; instead of one of them name one of {', '.join(useful)}"
+    dependents = [names[index] for index in tied]
+    raise RequestError(
+        ResultCode.INVALID_COORDINATES, text, path, {**data, "dependent": dependents, "allowed": useful}
+    )

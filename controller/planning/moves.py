@@ -1,0 +1,168 @@
+"""Jerk-limited moves, as exact cubic pieces of Ruckig's profiles.
+
+From rest a move is a straight line of its coordinates: one profile along the line, within the tightest of all
+limits. From motion every coordinate has a profile of its own, of the same duration.
+
+Only state to state: Ruckig's intermediate positions would be sent to a service outside, and are never used.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import ruckig
+from numpy.typing import NDArray
+
+from linkwork.controller.goal_block import QUINTIC, SHORTEST_PIECE_S
+from linkwork.controller.planning.path import Path
+from linkwork.controller.planning.planner_start import Present
+from linkwork.machine import Machine
+from linkwork.protocol.codes import ResultCode
+from linkwork.protocol.errors import RequestError
+
+Floats = NDArray[np.float64]
+
+SHORTEST_WAY, SHORT_PROFILE_S, SHORT_MOVE_S = 1e-12, 1e-3, 0.1
+"""A move of less than this way (rad, m) or time (s) goes nearly nowhere, and takes the last of these."""
+_ANGLE_SPEED, _LENGTH_SPEED = 1.0, 0.25
+_SPEED_UP_S, _RAMP_S = 0.25, 0.1
+
+
+def limits_of(machine: Machine, index: int) -> tuple[float, float, float]:
+    """Largest velocity, acceleration and jerk for moves in a coordinate.
+
+    What the file leaves open is filled in: a joint's velocity from its motor, else 1 rad/s or 0.25 m/s; an
+    acceleration that reaches the velocity in 0.25 s; a jerk that reaches the acceleration in 0.1 s.
+    """
+    limits = machine.coordinates[index]
+    velocity = limits.velocity
+    name = machine.mechanism.coordinate_names[index]
+    velocity = min([velocity, *(motor.max_speed for motor in machine.motors if motor.joint == name)])
+    if not math.isfinite(velocity):
+        velocity = _ANGLE_SPEED if limits.is_angle else _LENGTH_SPEED
+    acceleration = limits.acceleration if math.isfinite(limits.acceleration) else velocity / _SPEED_UP_S
+    jerk = limits.jerk if math.isfinite(limits.jerk) else acceleration / _RAMP_S
+    return velocity, acceleration, jerk
+
+
+def path_to(machine: Machine, present: Present, target: Floats, slower: float = 1.0) -> Path:
+    """The quickest move to rest at the target (k): a straight line of the coordinates if it begins at rest.
+
+    A move that begins in motion goes on with the velocities and accelerations of `present`. slower: factor of
+    time by which its limits are lower, for velocities, accelerations and jerks alike.
+
+    Raises RequestError (INVALID_GOAL) when a present rate is beyond its limit.
+    """
+    limits = np.array([limits_of(machine, index) for index in present.coordinates])
+    theta, rate = present.theta, present.rate
+    for name, speed, (velocity, _, _) in zip(present.names, rate.tolist(), limits.tolist(), strict=True):
+        if abs(speed) > velocity:
+            text = f"{name} moves at {speed:.6g} per s, above its limit {velocity:.6g}; let it stop first"
+            data = {"coordinate": name, "value": speed, "limit": velocity}
+            raise RequestError(ResultCode.INVALID_GOAL, text, ("target", name), data)
+    limits = limits * slower ** -np.arange(1.0, 4.0)
+    way = target - theta
+    in_motion = bool(rate.any()) or present.moving
+    if in_motion:
+        profiles = _profiles(theta, rate, target, limits, present.acceleration)
+        directions = np.eye(len(target))
+        begin = np.zeros(len(target))
+    else:
+        far = float(np.abs(way).max())
+        if far < SHORTEST_WAY:
+            return _step(present, target)
+        directions, begin = way[None, :] / far, theta
+        along = np.min(limits / np.maximum(np.abs(directions.T), 1e-200), axis=0)
+        profiles = _profiles(np.zeros(1), np.zeros(1), np.array([far]), along[None, :])
+    times = np.unique(np.concatenate([profile[0] for profile in profiles]))
+    end = times[-1]
+    if end < SHORT_PROFILE_S and not in_motion:
+        return _step(present, target)
+    keep = np.concatenate([[True], np.diff(times) > SHORTEST_PIECE_S])
+    keep[1:] &= times[1:] <= end - SHORTEST_PIECE_S
+    knots = np.append(times[keep], end)
+    values = np.stack([_at(profile, knots) for profile in profiles], axis=2) @ directions
+    values[:, 0] += begin
+    values[0, 0], values[0, 1] = theta, rate
+    values[-1, 0], values[-1, 1] = target, 0.0
+    return Path(present.coordinates, knots, values, (0.0, float(end)))
+
+
+def _step(present: Present, target: Floats) -> Path:
+    """A move that goes (nearly) nowhere."""
+    values = np.zeros((2, QUINTIC, len(target)))
+    values[0, 0], values[1, 0] = present.theta, target
+    return Path(present.coordinates, np.array([0.0, SHORT_MOVE_S]), values, (0.0, SHORT_MOVE_S))
+
+
+Switches = tuple[Floats, Floats]
+"""Switching times (m), and position, velocity, acceleration, jerk from each of them on (m × 4)."""
+
+
+def _profiles(
+    present: Floats, rate: Floats, target: Floats, limits: Floats, acceleration: Floats | None = None
+) -> list[Switches]:
+    count = len(present)
+    change = np.zeros(count) if acceleration is None else acceleration
+    given = ruckig.InputParameter(count)
+    given.synchronization = ruckig.Synchronization.Time
+    given.current_position, given.current_velocity = present.tolist(), rate.tolist()
+    given.current_acceleration = change.tolist()
+    given.target_position = target.tolist()
+    assert not given.intermediate_positions
+    found = _found(given, limits)
+    return [
+        _profile(one, p, v, a, found.duration)
+        for one, p, v, a in zip(found.profiles[0], present, rate, change, strict=True)
+    ]
+
+
+def _found(given: ruckig.InputParameter, limits: Floats) -> ruckig.Trajectory:
+    """The profiles. Ruckig now and then finds none for reasons of round-off; a little slower it does."""
+    found, said = ruckig.Trajectory(len(limits)), ""
+    for share in (1.0, 1.0 - 1e-7, 1.0 - 1e-5, 1.0 - 1e-3):
+        given.max_velocity, given.max_acceleration, given.max_jerk = (share * limits.T).tolist()
+        try:
+            result = ruckig.Ruckig(len(limits)).calculate(given, found)
+        except ruckig.RuckigError:
+            said = "an error of its own"
+            continue
+        if result in (ruckig.Result.Working, ruckig.Result.Finished):
+            return found
+        said = result.name
+    text = f"no jerk-limited move was found ({said})"
+    raise RequestError(ResultCode.INVALID_GOAL, text, ("target",))
+
+
+def _profile(
+    found: ruckig.Profile, position: float, velocity: float, acceleration: float, duration: float
+) -> Switches:
+    """One coordinate's switching times and states, integrated from its own start by the jerks alone."""
+    jerks = [(t, j) for part in (found.brake, found) for t, j in zip(part.t, part.j, strict=False) if t > 0.0]
+    time, state, times, states = 0.0, (position, velocity, acceleration), [], []
+    for length, jerk in jerks:
+        times.append(time)
+        states.append((*state, jerk))
+        p, v, a = state
+        state = (
+            p + length * (v + length * (a / 2.0 + length * jerk / 6.0)),
+            v + length * (a + length * jerk / 2.0),
+            a + length * jerk,
+        )
+        time += length
+    times.append(max(time, duration))
+    states.append((state[0], 0.0, 0.0, 0.0))
+    if time < duration:
+        times.insert(-1, time)
+        states.insert(-1, (state[0], 0.0, 0.0, 0.0))
+    return np.array(times), np.array(states)
+
+
+def _at(profile: Switches, times: Floats) -> Floats:
+    """Position and velocity at these times: n × 2."""
+    switches, states = profile
+    place = np.clip(np.searchsorted(switches, times, "right") - 1, 0, len(switches) - 1)
+    x = times - switches[place]
+    p, v, a, j = states[place].T
+    return np.stack([p + x * (v + x * (a / 2.0 + x * j / 6.0)), v + x * (a + x * j / 2.0)], axis=1)

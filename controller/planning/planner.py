@@ -1,0 +1,284 @@
+"""From a request to a goal's block, or, for `check`, to a verdict."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.goal_block import CUBIC, QUINTIC, block_words, check_block
+from linkwork.controller.orders import GoalBegin
+from linkwork.controller.planning.admission import Admitted, admit
+from linkwork.controller.planning.appending import appended_start
+from linkwork.controller.planning.curves import path_along
+from linkwork.controller.planning.force_goals import (
+    complete_pressed,
+    forces_of,
+    guard_of,
+    refuse_to_take_over,
+)
+from linkwork.controller.planning.goal_in_motion import GoalInMotion
+from linkwork.controller.planning.goal_set import complete, index_of
+from linkwork.controller.planning.moves import path_to
+from linkwork.controller.planning.path import Path
+from linkwork.controller.planning.planner_start import Present, Start
+from linkwork.controller.planning.retiming import Retimed, retime, rewalk
+from linkwork.controller.planning.splines import path_through
+from linkwork.controller.planning.stopping import MOST_WINDOWS
+from linkwork.controller.planning.verdict import verdict
+from linkwork.controller.shared_memory import SLOT_BYTES
+from linkwork.machine import Machine
+from linkwork.protocol.codes import RequestCode, ResultCode
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.requests import (
+    AppendParams,
+    CheckParams,
+    MoveParams,
+    SendParams,
+    SpeedParams,
+    check_params,
+)
+from linkwork.protocol.trajectory import Trajectory, Waypoint
+
+Floats = NDArray[np.float64]
+
+CAPACITY = SLOT_BYTES // 8
+"""Most words a block may have."""
+_MOST_TRIES, _LEAST_STEP = 12, 1.05
+_SAME_PLACE_S = 1e-9
+_ROOM = CAPACITY - 3 * MOST_WINDOWS
+
+
+@dataclass(frozen=True)
+class Begin:
+    """How a goal begins: where the machine holds, or on the path before it, at its parameter s with its rate.
+
+    `code`: the result code that the goal before it then ends with.
+    """
+
+    kind: GoalBegin = GoalBegin.FRESH
+    s: float = 0.0
+    rate: float = 0.0
+    code: int = 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An accepted goal: its block, and what people want to know. `coordinates`: names, held ones too.
+
+    `begin`: where it takes over from the goal before it. `q`: the machine's pose where it begins. `told`:
+    what else the answer should say.
+    """
+
+    words: Floats
+    duration_s: float
+    coordinates: tuple[str, ...]
+    full_speed: tuple[float, float]
+    report: dict[str, Any]
+    begin: Begin = Begin()
+    q: Floats | None = None
+    told: dict[str, Any] | None = None
+
+    @property
+    def checksum(self) -> int:
+        """CRC-32 of the words' bytes."""
+        return zlib.crc32(self.words.data.cast("B"))
+
+    def as_map(self) -> dict[str, Any]:
+        """The plan without its words, as it travels."""
+        return {
+            "length": len(self.words),
+            "checksum": self.checksum,
+            "duration_s": self.duration_s,
+            "coordinates": list(self.coordinates),
+            "full_speed_s": list(self.full_speed),
+            "report": self.report,
+            "begin": int(self.begin.kind),
+            "s": self.begin.s,
+            "rate": self.begin.rate,
+            "code": self.begin.code,
+            "q": None if self.q is None else self.q.tolist(),
+            "told": self.told or {},
+        }
+
+
+def plan(
+    method: str, params: object, machine: Machine, start: Start, running: GoalInMotion | None = None
+) -> Plan:
+    """Plans a `move`, or the trajectory of `send` or `append`, from `start`, or from the path of the goal
+    before it; another `speed` of that goal; or `rewalk`: its rest, as the machine is now.
+
+    params: plain data, or the method's validated model. Raises RequestError: INVALID_PARAMS, INVALID_GOAL,
+    INVALID_COORDINATES or INFEASIBLE.
+    """
+    if method == "rewalk" and running is not None:
+        return _retimed(machine, rewalk(machine, running))
+    known = isinstance(params, MoveParams | SendParams | AppendParams | SpeedParams)
+    model = params if known else check_params(method, params)
+    begin = Begin()
+    if isinstance(model, SpeedParams):
+        if running is None:
+            raise RequestError(RequestCode.WRONG_STATE, "there is no goal under way that could be sped up")
+        return _retimed(machine, retime(model, machine, running))
+    if running is not None:
+        start, begin = _junction(machine, model, running)
+    if isinstance(model, MoveParams):
+        admitted, given = _move(model, machine, start), Trajectory()
+    elif isinstance(model, SendParams | AppendParams):
+        given = model.trajectory
+        admitted = _followed(given, machine, start)
+    else:
+        raise RequestError(RequestCode.UNSUPPORTED, f"{method} is not a motion that can be planned")
+    path = admitted.path.followed()
+    words = path.pack(machine, admitted.stopping, given.tolerances, given.goal_time_s)
+    return _plan(machine, words, path, admitted.report, begin=begin, q=start.q)
+
+
+def _plan(machine: Machine, words: Floats, path: Path, report: dict[str, Any], **more: Any) -> Plan:
+    wrong = check_block(words)
+    if wrong:
+        raise RequestError(RequestCode.INTERNAL, f"the planned goal is damaged: {wrong}")
+    names = tuple(machine.mechanism.coordinate_names[index] for index in path.coordinates)
+    return Plan(words, path.duration_s, names, path.full_speed, report, **more)
+
+
+def _retimed(machine: Machine, made: Retimed) -> Plan:
+    begin = Begin(GoalBegin.RETIME, 0.0, made.fraction)
+    told = {"fraction": made.fraction, "limited": made.limited}
+    return _plan(machine, made.words, made.path, made.report, begin=begin, told=told)
+
+
+def _junction(machine: Machine, params: object, running: GoalInMotion) -> tuple[Start, Begin]:
+    """Where the new goal takes over: at the point that the gateway named, or where an appended one fits."""
+    end = running.path.duration_s
+    before, force, guard = running.path.forces, dict[str, Any](), dict[str, float]()
+    where: tuple[str, ...] = ("trajectory",)
+    if isinstance(params, SendParams | AppendParams):
+        force, guard = dict(params.trajectory.force), params.trajectory.guard
+    elif isinstance(params, MoveParams):
+        guard, where = params.until_force, ()
+    if isinstance(params, AppendParams):
+        if before is not None and before.guard:
+            text = "a guarded move ends where it touches, which nobody knows yet: send this when it has ended"
+            raise RequestError(ResultCode.INVALID_GOAL, text, where)
+        start, s = appended_start(machine, params.trajectory, running)
+        done = s >= running.path.full_speed[1] - _SAME_PLACE_S
+        code = ResultCode.SUCCESSFUL if done else ResultCode.REPLACED
+    else:
+        s, code = running.s, ResultCode.REPLACED
+        start = running.start(machine)
+    if s >= end:
+        return start, Begin(GoalBegin.AFTER)
+    if guard:
+        text = "a guarded move takes what it feels at rest for nothing: it cannot replace a goal under way"
+        raise RequestError(ResultCode.INVALID_GOAL, text, (*where, "guard" if where else "until_force"))
+    refuse_to_take_over(machine, before, force, where)
+    return start, Begin(GoalBegin.SPLICE, s, running.rate, int(code))
+
+
+def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
+    """Answers `check`: the trajectory is walked through, and everything that stands in the way is told.
+
+    Raises RequestError where there is nothing to walk: INVALID_PARAMS, INVALID_GOAL, INVALID_COORDINATES.
+    """
+    model = params if isinstance(params, CheckParams) else check_params("check", params)
+    path = _trajectory(model.trajectory, machine, start)
+    points = model.trajectory.points
+    return verdict(machine, path, start, None if points is None else len(path.knots) - len(points))
+
+
+def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
+    """The quickest move that is admitted, then as much slower as was asked for.
+
+    A move that begins in motion cannot be stretched as a whole: its limits are lowered until it is admitted.
+    """
+    named = [index_of(machine, name, ("target", name)) for name in params.target]
+    present = start.present(machine, complete(machine, named, start, ("target",)))
+    target = _with(present, named, params.target.values())
+    if present.moving:
+        return _move_on(machine, present, target, 1.0 / params.speed, start)
+    path = path_to(machine, present, target)
+    guard = guard_of(machine, params.until_force, path.coordinates, start, ("until_force",))
+    admitted = admit(machine, replace(path, forces=guard), start, may_stretch=True, where=("target",))
+    if params.speed == 1.0:
+        return admitted
+    slower = admitted.path.stretched(1.0 / params.speed)
+    return admit(machine, slower, start, may_stretch=True, where=("target",))
+
+
+def _move_on(machine: Machine, present: Present, target: Floats, slower: float, start: Start) -> Admitted:
+    for _ in range(_MOST_TRIES):
+        path = path_to(machine, present, target, slower)
+        try:
+            return admit(machine, path, start, where=("target",))
+        except RequestError as error:
+            stretch = error.data.get("min_time_stretch")
+            if stretch is None:
+                raise
+            refused = error
+            slower *= max(float(stretch), _LEAST_STEP)
+    raise refused
+
+
+def _followed(trajectory: Trajectory, machine: Machine, start: Start) -> Admitted:
+    """The trajectory as it is, or a refusal that leads to the way-point behind the offending sample."""
+    path = _trajectory(trajectory, machine, start)
+    try:
+        return admit(machine, path, start)
+    except RequestError as error:
+        where: tuple[str | int, ...] = ("trajectory",)
+        piece = error.data.get("piece")
+        if trajectory.points is not None and piece is not None:
+            added = len(path.knots) - len(trajectory.points)
+            where = ("trajectory", "points", max(piece + 1 - added, 0))
+        raise RequestError(error.code, error.message, where, error.data) from None
+
+
+def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:
+    where = ("trajectory", "coordinates")
+    named = [index_of(machine, name, (*where, at)) for at, name in enumerate(trajectory.coordinates)]
+    forces = forces_of(trajectory, machine)
+    gaps: tuple[int, ...] = ()
+    if forces is None:
+        chosen = complete(machine, named, start, where)
+        forces = guard_of(machine, trajectory.guard, chosen, start, ("trajectory", "guard"))
+    else:
+        chosen, gaps = complete_pressed(machine, named, forces, start, where)
+    present = start.present(machine, (*chosen, *gaps))
+    path = _through(trajectory, machine, present, named)
+    return replace(path, forces=forces, gaps=len(gaps))
+
+
+def _through(trajectory: Trajectory, machine: Machine, present: Present, named: Sequence[int]) -> Path:
+    """The path of way-points or of the curve, in all of the present coordinates."""
+    if trajectory.points is not None:
+        _check_count(trajectory.points, len(present.theta))
+        return path_through(trajectory.points, [present.coordinates.index(one) for one in named], present)
+    assert trajectory.curve is not None, "read_trajectory has made sure"
+    kept = [index_of(machine, name, ("trajectory", "hold", name)) for name in trajectory.hold]
+    held = _with(present, kept, trajectory.hold.values())
+    columns = [present.names.index(name) for name in trajectory.curve.of]
+    ramp_s = trajectory.entry.ramp_s if trajectory.entry else 0.0
+    return path_along(trajectory.curve, ramp_s, columns, present, held, _ROOM)
+
+
+def _with(present: Present, indices: Sequence[int], values: Iterable[float]) -> Floats:
+    """The present coordinates with some replaced, whole turns off where that is nearer."""
+    changed = present.theta.copy()
+    for index, value in zip(indices, values, strict=True):
+        changed[present.coordinates.index(index)] = value
+    return np.asarray(changed + present.nearest(changed))
+
+
+def _check_count(points: Sequence[Waypoint], coordinates: int) -> None:
+    """Before any work: so many way-points must fit into a block."""
+    rows = QUINTIC if points[0].accelerations is not None else CUBIC
+    most = (_ROOM - block_words(coordinates, rows, 0, 0)) // (1 + rows * coordinates)
+    if len(points) > most:
+        text = f"{len(points)} way-points in {coordinates} coordinates do not fit; at most {most} do"
+        data = {"value": len(points), "limit": most}
+        raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "points"), data)

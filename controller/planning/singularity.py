@@ -1,0 +1,104 @@
+"""How far a set of coordinates is from losing its hold on the machine: singular values of its scaled
+Jacobian.
+
+Lengths count in units of the machine's reach, so that metres and radians may stand in one matrix. With k = nv
+coordinates θ˙ = J v can be solved for v as long as the smallest singular value is above zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.machine.building.initial_assembly import admitted_velocities
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.kinematics import kinematics
+
+Floats = NDArray[np.float64]
+
+SINGULAR_BELOW = 0.01
+"""Smallest singular value with which a goal is accepted: a two-link arm about 3° from straight."""
+
+
+DEPENDENT_BELOW = 1e-6
+"""Smallest singular value below which coordinates count as dependent."""
+
+
+def reach_m(mechanism: Mechanism) -> float:
+    """Sum of the distances from joint to joint and to the farthest point: a length of the machine's size."""
+    p, t = mechanism.parameters, mechanism.topology
+    origins = p[t[layout.FIXED_ORIGIN] : t[layout.FIXED_ORIGIN + 1]].reshape(-1, 3)
+    points = p[t[layout.POINT_AT] : t[layout.POINT_AT + 1]].reshape(-1, 3)
+    total = float(np.linalg.norm(origins, axis=1).sum())
+    total += float(np.linalg.norm(points, axis=1).max()) if len(points) else 0.0
+    return total or 1.0
+
+
+def scales(mechanism: Mechanism, chosen: Sequence[int]) -> tuple[Floats, Floats]:
+    """Factors for the rows (k) and columns (nv) of these coordinates' Jacobian that make it free of units."""
+    reach = reach_m(mechanism)
+    angle = np.array(mechanism.coordinate_is_angle)
+    rows = np.where(angle[list(chosen)], 1.0, 1.0 / reach)
+    columns = np.where(np.array(mechanism.joint_is_angle), 1.0, reach)
+    return rows, columns
+
+
+def scaled_jacobian(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> Floats:
+    """k × freedoms, free of units: the rates of these coordinates at q, along the motions that the
+    constraints admit.
+    """
+    workspace = mechanism.workspace()
+    workspace.q[:] = q
+    kinematics(*workspace.arguments)
+    coordinates(*workspace.arguments)
+    rows, columns = scales(mechanism, chosen)
+    jacobian = np.asarray(rows[:, None] * workspace.J[list(chosen)] * columns)
+    if mechanism.constraints:
+        motions = np.linalg.qr(admitted_velocities(mechanism, q) / columns[:, None])[0]
+        jacobian = jacobian @ motions
+    return jacobian
+
+
+def smallest_singular_value(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> float:
+    """Of the scaled Jacobian of these coordinates at q, along the motions that the constraints admit.
+
+    0 where a coordinate has no gradient, or where there are fewer coordinates than motions.
+    """
+    jacobian = scaled_jacobian(mechanism, chosen, q)
+    if not np.all(np.isfinite(jacobian)) or len(chosen) < jacobian.shape[1]:
+        return 0.0
+    return float(np.linalg.svd(jacobian, compute_uv=False)[-1])
+
+
+def dependent(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> list[int]:
+    """Those of the coordinates whose rates at q are tied to each other: each follows from the others.
+
+    Empty where they are independent. A coordinate without a rate at q is tied by itself.
+    """
+    jacobian = np.nan_to_num(scaled_jacobian(mechanism, chosen, q))
+    left, sizes, _ = np.linalg.svd(jacobian)
+    rank = int(np.count_nonzero(sizes > DEPENDENT_BELOW))
+    share = np.abs(left[:, rank:]).max(axis=1, initial=0.0)
+    return [index for index, part in zip(chosen, share, strict=True) if part > 1e-4]
+
+
+def independent(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> bool:
+    """Whether the coordinates are independent in general: at q, or at one of a few other poses."""
+    return any(_rank(mechanism, chosen, pose) == len(chosen) for pose in _poses(mechanism, q))
+
+
+def _rank(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> int:
+    jacobian = np.nan_to_num(scaled_jacobian(mechanism, chosen, q))
+    return int(np.count_nonzero(np.linalg.svd(jacobian, compute_uv=False) > DEPENDENT_BELOW))
+
+
+def _poses(mechanism: Mechanism, q: Floats) -> list[Floats]:
+    """q and, where no constraint would have to be met, a few other poses."""
+    if mechanism.constraints:
+        return [q]
+    away = 0.37 * np.sin(1.0 + np.arange(mechanism.nq))
+    return [q + share * away for share in (0.0, 1.0, -1.0, 2.0)]

@@ -1,0 +1,40 @@
+"""How close a walked path comes to poses in which hold is lost: by the goal's coordinates, the closures, the
+motors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.planning.walk import Walk
+from linkwork.machine.checks.controllability import LEAST_LEVERAGE
+
+Floats = NDArray[np.float64]
+Closest = dict[str, float | int] | None
+
+
+def closest(walked: Walk, values: Floats | None, limit: float | None = None) -> Closest:
+    """Smallest of these values along the path, its `sample`, `time_s` and, where given, the `limit`."""
+    if values is None or not len(values):
+        return None
+    sample = int(np.argmin(values))
+    found: dict[str, float | int] = {"smallest": float(values[sample]), "sample": sample}
+    found["time_s"] = float(walked.s[sample])
+    return found if limit is None else {**found, "limit": limit}
+
+
+def singularities(walked: Walk, goal: Closest) -> dict[str, Any]:
+    """The report's entry of this name: `goal`, `closures` and `motors`, each None where it does not apply.
+
+    `goal`: the scaled Jacobian of the goal's coordinates, as found before. `closures`: smallest singular
+    value of the closures' scaled rows, of their ordinary size; 0 at a pose where branches meet. `motors`: the
+    motors' leverage.
+    """
+    return {
+        "goal": goal,
+        "closures": closest(walked, walked.closures),
+        "motors": closest(walked, walked.leverage, LEAST_LEVERAGE),
+    }

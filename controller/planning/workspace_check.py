@@ -1,0 +1,89 @@
+"""Points along a walk: whether they stay where the file lets them go, and keep below their speed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.planning.kinematic_check import ROUND_OFF, Demand, beyond
+from linkwork.controller.planning.walk import Walk
+from linkwork.machine import Machine
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    INTEGERS,
+    MATRIX,
+    PARAMETERS,
+    TOPOLOGY,
+    kernel,
+    void,
+)
+from linkwork.multibody.kernels.layout import POINT_POSITION, POINT_VELOCITY, Q, V
+from linkwork.multibody.kernels.views import matrix, vector
+from linkwork.multibody.tree.kinematics import kinematics
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+_AXES = "xyz"
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, MATRIX, MATRIX, INTEGERS, MATRIX))
+def points_along(
+    p: Floats, t: Integers, w: Floats, q: Floats, q1: Floats, points: Integers, out: Floats
+) -> None:
+    """out (n × 6 m): place and velocity of each of the m points at each of the n samples of q and q'."""
+    place, rate = vector(t, w, Q), vector(t, w, V)
+    position, velocity = matrix(t, w, POINT_POSITION, 3), matrix(t, w, POINT_VELOCITY, 3)
+    for n in range(len(q)):
+        for j in range(len(place)):
+            place[j] = q[n, j]
+        for j in range(len(rate)):
+            rate[j] = q1[n, j]
+        kinematics(p, t, w)
+        for m in range(len(points)):
+            for i in range(3):
+                out[n, 6 * m + i] = position[points[m], i]
+                out[n, 6 * m + 3 + i] = velocity[points[m], i]
+
+
+def region_demands(machine: Machine, walk: Walk) -> Iterator[Demand]:
+    """What a walked path asks of the section `workspace`: places and speeds of its points.
+
+    A point that begins outside may come back, but go no farther out.
+    """
+    points = np.array([region.index for region in machine.regions], np.int64)
+    out = np.zeros((len(walk.s), 6 * len(points)))
+    workspace = machine.workspace()
+    points_along(*workspace.arguments, walk.q, walk.q1, points, out)
+    for m, region in enumerate(machine.regions):
+        for axis in range(3):
+            values = out[:, 6 * m + axis]
+            name = f"{region.point}.{_AXES[axis]}"
+            yield from _within(name, values, region.low[axis], region.high[axis])
+        if math.isfinite(region.speed):
+            speeds = np.linalg.norm(out[:, 6 * m + 3 : 6 * m + 6], axis=1)
+            yield _speed(region.point, speeds, region.speed)
+
+
+def _within(name: str, values: Floats, low: float, high: float) -> Iterator[Demand]:
+    for limit, sign in ((low, -1.0), (high, 1.0)):
+        if math.isfinite(limit):
+            edge = sign * max(sign * limit, sign * float(values[0]))
+            outside = sign * (values - edge) > 1e-9
+            sample = int(np.argmax(sign * values))
+            value, violated = float(values[sample]), bool(outside.any())
+            used = sign * value / abs(limit) if limit else float(violated)
+            stretch = math.inf if violated else 1.0
+            yield Demand("workspace", name, "m", value, limit, sample, used, stretch, beyond(outside))
+
+
+def _speed(name: str, speeds: Floats, limit: float) -> Demand:
+    sample = int(np.argmax(speeds))
+    value = float(speeds[sample])
+    used = value / limit
+    stretch, over = 1.0, (0, 0, 0)
+    if used > 1.0 + ROUND_OFF:
+        stretch, over = used, beyond(speeds > limit * (1.0 + ROUND_OFF))
+    return Demand("tool speed", name, "m/s", value, limit, sample, used, stretch, over)

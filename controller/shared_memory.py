@@ -1,0 +1,226 @@
+"""Memory shared by loop and gateway: the ring of tick records going up, the goal slots going down.
+
+One file, mapped by both. Its first page is the header; then the ring; then the goal slots. One writer a
+field: the loop writes records and `head`, the gateway writes goals and `tail`. The file outlives either
+process: a new gateway maps it and finds the last seconds of ticks, whoever died.
+
+A word is written by one 8-byte store, and `head` moves only after its record is complete. On processors that
+reorder stores a reader could still see `head` first; each record therefore begins with its own tick number,
+and the reader takes a record only when that number is the one expected.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.records import RecordLayout
+
+RING_RECORDS = 4096
+GOAL_SLOTS = 4
+SLOT_BYTES = 8 * 1024 * 1024
+_PAGE = 4096
+_MAGIC = 0x314B524F574B4E4C  # "LNKWORK1", read as a little-endian integer
+_LAYOUT_VERSION = 1
+
+# words of the header; those from 8 to 15 hold the hash
+_AT_MAGIC, _AT_VERSION, _AT_RECORD_BYTES, _AT_LOOP_PID, _AT_HEAD, _AT_TAIL, _AT_LOCKSTEP, _AT_GATEWAY_PID = (
+    range(8)
+)
+_AT_LEASH, _AT_STANDS = 16, 17
+_HASH_AT = 64
+_HASH_BYTES = 64
+_TEXT_AT = 256
+_TEXT_BYTES = 1792
+_LINK_TEXT_AT = _TEXT_AT + _TEXT_BYTES
+_LINK_TEXT_BYTES = 1024
+_HOMING_AT = _LINK_TEXT_AT + _LINK_TEXT_BYTES
+_HOMING_BYTES = 832
+_SIMULATION_AT = _HOMING_AT + _HOMING_BYTES
+_SIMULATION_BYTES = _PAGE - _SIMULATION_AT
+
+
+class SharedMismatch(Exception):
+    """The file is no linkwork memory, or of another version or machine."""
+
+
+class Shared:
+    """The mapped file. Use `create` (the loop) or `open` (gateway, planner)."""
+
+    def __init__(self, path: Path, descriptor: int, layout_bytes: int) -> None:
+        self.path = path
+        ring_bytes = -(-RING_RECORDS * layout_bytes // _PAGE) * _PAGE
+        self.size = _PAGE + ring_bytes + GOAL_SLOTS * SLOT_BYTES
+        if os.fstat(descriptor).st_size == 0:
+            os.ftruncate(descriptor, self.size)
+        self._map = mmap.mmap(descriptor, self.size)
+        os.close(descriptor)
+        self._words: NDArray[np.int64] = np.frombuffer(self._map, np.int64, 32)
+        self._ring: NDArray[np.float64] = np.frombuffer(
+            self._map, np.float64, RING_RECORDS * layout_bytes // 8, _PAGE
+        ).reshape(RING_RECORDS, layout_bytes // 8)
+        self._slots = [
+            np.frombuffer(self._map, np.float64, SLOT_BYTES // 8, _PAGE + ring_bytes + slot * SLOT_BYTES)
+            for slot in range(GOAL_SLOTS)
+        ]
+
+    @classmethod
+    def create(cls, path: Path, layout: RecordLayout, config_hash: str, *, lockstep: bool) -> Shared:
+        """A fresh file in place of whatever was there."""
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        shared = cls(path, descriptor, layout.bytes)
+        shared._map[_HASH_AT : _HASH_AT + _HASH_BYTES] = config_hash.encode().ljust(_HASH_BYTES)[:_HASH_BYTES]
+        words = shared._words
+        words[_AT_VERSION], words[_AT_RECORD_BYTES] = _LAYOUT_VERSION, layout.bytes
+        words[_AT_LOOP_PID], words[_AT_LOCKSTEP] = os.getpid(), int(lockstep)
+        words[_AT_MAGIC] = _MAGIC
+        return shared
+
+    @classmethod
+    def open(cls, path: Path) -> Shared:
+        """The file that a loop made. Raises FileNotFoundError, or SharedMismatch when it is not (yet) one of
+        this version.
+        """
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        head = os.pread(descriptor, 64, 0)
+        magic, version, record_bytes = np.frombuffer(head.ljust(64, b"\0"), np.int64, 3)
+        if magic != _MAGIC or version != _LAYOUT_VERSION:
+            os.close(descriptor)
+            raise SharedMismatch(f"{path.name} is not the memory of a loop of this version")
+        return cls(path, descriptor, int(record_bytes))
+
+    @property
+    def config_hash(self) -> str:
+        """Hash of the configuration the loop runs."""
+        return bytes(self._map[_HASH_AT : _HASH_AT + _HASH_BYTES]).decode().strip()
+
+    @property
+    def loop_pid(self) -> int:
+        """Process id of the loop."""
+        return int(self._words[_AT_LOOP_PID])
+
+    @property
+    def lockstep(self) -> bool:
+        """Whether the loop runs in lockstep."""
+        return bool(self._words[_AT_LOCKSTEP])
+
+    @property
+    def text(self) -> str:
+        """The loop's start-up line: real-time means asked for and obtained."""
+        return self._text(_TEXT_AT, _TEXT_BYTES)
+
+    @text.setter
+    def text(self, line: str) -> None:
+        self._set_text(_TEXT_AT, _TEXT_BYTES, line)
+
+    @property
+    def link_text(self) -> str:
+        """How the device link stands: whom the loop waits for, or why the plant refused it."""
+        return self._text(_LINK_TEXT_AT, _LINK_TEXT_BYTES)
+
+    @link_text.setter
+    def link_text(self, line: str) -> None:
+        self._set_text(_LINK_TEXT_AT, _LINK_TEXT_BYTES, line)
+
+    @property
+    def homing(self) -> str:
+        """How the device found its zeros, as JSON; '' where nobody says, or where it takes too many bytes."""
+        return self._text(_HOMING_AT, _HOMING_BYTES)
+
+    @homing.setter
+    def homing(self, content: str) -> None:
+        fits = len(content.encode()) <= _HOMING_BYTES
+        self._set_text(_HOMING_AT, _HOMING_BYTES, content if fits else "")
+
+    @property
+    def simulation(self) -> str:
+        """How a simulated plant computes its motion, as JSON; '' where nobody says."""
+        return self._text(_SIMULATION_AT, _SIMULATION_BYTES)
+
+    @simulation.setter
+    def simulation(self, content: str) -> None:
+        fits = len(content.encode()) <= _SIMULATION_BYTES
+        self._set_text(_SIMULATION_AT, _SIMULATION_BYTES, content if fits else "")
+
+    def _text(self, at: int, size: int) -> str:
+        return bytes(self._map[at : at + size]).rstrip(b"\0").decode(errors="replace")
+
+    def _set_text(self, at: int, size: int, line: str) -> None:
+        self._map[at : at + size] = line.encode()[:size].ljust(size, b"\0")
+
+    @property
+    def head(self) -> int:
+        """Records written since the loop started."""
+        return int(self._words[_AT_HEAD])
+
+    @property
+    def tail(self) -> int:
+        """Records that the gateway has taken and logged."""
+        return int(self._words[_AT_TAIL])
+
+    @tail.setter
+    def tail(self, count: int) -> None:
+        self._words[_AT_TAIL] = count
+
+    @property
+    def stands(self) -> bool:
+        """Whether lockstep time stands: the loop waits for the next order."""
+        return bool(self._words[_AT_STANDS])
+
+    @stands.setter
+    def stands(self, waits: bool) -> None:
+        self._words[_AT_STANDS] = int(waits)
+
+    def append(self, record: NDArray[np.float64]) -> None:
+        """The loop's write: the record's words, then the new head."""
+        head = self._words[_AT_HEAD]
+        self._ring[head % RING_RECORDS] = record
+        self._words[_AT_HEAD] = head + 1
+
+    @property
+    def full(self) -> bool:
+        """Whether the next record would overwrite one not taken yet, or be further ahead than the leash."""
+        most = int(self._words[_AT_LEASH]) or RING_RECORDS - 1
+        return bool(self._words[_AT_HEAD] - self._words[_AT_TAIL] >= most)
+
+    @property
+    def leash(self) -> int:
+        """How many ticks a loop in lockstep may be ahead of the gateway; 0: as many as fit into the ring."""
+        return int(self._words[_AT_LEASH])
+
+    @leash.setter
+    def leash(self, ticks: int) -> None:
+        self._words[_AT_LEASH] = ticks
+
+    def take(self, since: int, most: int = RING_RECORDS) -> tuple[NDArray[np.float64], int, int]:
+        """Records from number `since` on, copied: (words, number of the first, records lost to overwriting).
+
+        Records have `record_words` words each; view them with the layout's dtype. At most `most` of them.
+        """
+        head = self.head
+        first = max(since, head - RING_RECORDS + 1, 0) if head - since >= RING_RECORDS else since
+        numbered = np.arange(first, min(head, first + most))
+        copied = self._ring[numbered % RING_RECORDS]
+        numbers = copied.view(np.int64)[:, 0] if len(copied) else np.empty(0, np.int64)
+        whole = numbers == numbered
+        good = len(whole) if whole.all() else int(np.argmin(whole))
+        if good == 0 and len(whole):  # the loop overtook us while copying: begin behind it
+            return copied[:0], head, head - since
+        return copied[:good], first, first - since
+
+    def slot(self, index: int) -> NDArray[np.float64]:
+        """A goal slot, writable, as doubles."""
+        return self._slots[index]
+
+    def close(self) -> None:
+        """Drops the views and unmaps where nothing else still looks at it."""
+        del self._words, self._ring, self._slots
+        try:
+            self._map.close()
+        except BufferError:
+            return

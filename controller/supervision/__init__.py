@@ -1,0 +1,1 @@
+"""State machine, faults, limits, brakes and monitors of the loop."""

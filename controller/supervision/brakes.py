@@ -1,0 +1,101 @@
+"""The brake sequence: how a machine is taken off its brakes and put back on them without a sag or a jump.
+
+Enabling: the holding effort ramps up under the set brake, the brake opens (`brake_release_s`), the machine is
+released. Disabling is the reverse. The sequence runs on device time.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from linkwork.protocol.codes import Mode
+
+RAMP_S = 0.05
+"""Time over which the holding effort is put on and taken off under the set brake."""
+
+
+class Phase(IntEnum):
+    """Where the sequence stands."""
+
+    BRAKED = 0
+    ENGAGING = 1
+    """Brake set, holding effort ramping up."""
+    RELEASING = 2
+    """Full effort, brake opening."""
+    RELEASED = 3
+    SETTING = 4
+    """Full effort, brake closing."""
+    UNLOADING = 5
+    """Brake set, effort ramping down."""
+
+
+BRAKED, RELEASED, _RELEASING = Phase.BRAKED, Phase.RELEASED, Phase.RELEASING
+"""What ticks compare with. Python takes ten times as long to find a member by its enumeration."""
+_EFFORT, _BRAKE = Mode.EFFORT, Mode.BRAKE
+_NEXT = {
+    Phase.ENGAGING: Phase.RELEASING,
+    Phase.RELEASING: Phase.RELEASED,
+    Phase.SETTING: Phase.UNLOADING,
+    Phase.UNLOADING: Phase.BRAKED,
+}
+
+
+class BrakeSequence:
+    """The phase, the mode to send and the share of the law's effort that goes out."""
+
+    def __init__(self, brake_release_s: float) -> None:
+        self._lasts_s = {
+            Phase.ENGAGING: RAMP_S,
+            Phase.RELEASING: brake_release_s,
+            Phase.SETTING: brake_release_s,
+            Phase.UNLOADING: RAMP_S,
+        }
+        self.phase = Phase.BRAKED
+        self.share = 0.0
+        """Fraction of the law's effort that is sent."""
+        self._since_s = 0.0
+
+    def engage(self, time_s: float) -> None:
+        """Begins to enable; from the middle of a disable it goes on from the share that stands."""
+        if self.phase in (Phase.RELEASED, Phase.ENGAGING, Phase.RELEASING):
+            return
+        self.phase = Phase.ENGAGING
+        self._since_s = time_s - self.share * RAMP_S
+
+    def disengage(self, time_s: float) -> None:
+        """Begins to disable; only from RELEASED, RELEASING or ENGAGING."""
+        if self.phase in (Phase.RELEASED, Phase.RELEASING):
+            self.phase, self._since_s = Phase.SETTING, time_s
+        elif self.phase is Phase.ENGAGING:
+            self.phase, self._since_s = Phase.UNLOADING, time_s - (1.0 - self.share) * RAMP_S
+
+    def drop(self) -> None:
+        """Brakes at once: a fault or an emergency stop."""
+        self.phase, self.share = Phase.BRAKED, 0.0
+
+    def advance(self, time_s: float) -> None:
+        """Moves to this device time."""
+        while (lasts := self._lasts_s.get(self.phase)) is not None and time_s - self._since_s >= lasts:
+            self._since_s += lasts
+            self.phase = _NEXT[self.phase]
+        self.share = self._share(time_s)
+
+    def _share(self, time_s: float) -> float:
+        if self.phase is Phase.BRAKED:
+            return 0.0
+        progress = (time_s - self._since_s) / RAMP_S
+        if self.phase is Phase.ENGAGING:
+            return progress
+        return 1.0 - progress if self.phase is Phase.UNLOADING else 1.0
+
+    @property
+    def mode(self) -> Mode:
+        """The mode to send with the command."""
+        phase = self.phase
+        return _EFFORT if phase is RELEASED or phase is _RELEASING else _BRAKE
+
+    @property
+    def changing(self) -> bool:
+        """Whether the sequence is under way."""
+        phase = self.phase
+        return phase is not RELEASED and phase is not BRAKED

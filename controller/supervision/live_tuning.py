@@ -1,0 +1,73 @@
+"""What may be changed while the machine runs: gains and payloads. Nothing jumps; all goes over in a ramp."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from linkwork.controller.laws import Law, Tunable
+from linkwork.controller.orders import Order, OrderKind, OrderOutcome
+from linkwork.machine import Machine
+from linkwork.machine.payloads import Loads, load_vector
+
+GAIN_RAMP_S = 0.2
+LOAD_RAMP_S = 0.5
+
+
+class Tuning:
+    """Gains of the laws and loads of the model, on their way to what was asked for last."""
+
+    def __init__(self, machine: Machine, laws: Iterable[Law], loads: Loads | None) -> None:
+        settings = machine.controller
+        self._bounds = settings.gain_bounds
+        self._laws = [law for law in {id(law): law for law in laws}.values() if isinstance(law, Tunable)]
+        self.gains = (settings.bandwidth_rad_s, settings.damping_ratio)
+        """Bandwidth (rad/s) and damping ratio at work."""
+        self._from = self._to = self.gains
+        self._loads = loads
+        self._known = {one.index for one in settings.payloads}
+        self._gain_share = self._load_share = 1.0
+        self.changing = False
+        """Whether `advance` has something to do."""
+
+    def ask(self, order: Order) -> OrderOutcome:
+        """Takes an order of kind GAIN or PAYLOAD."""
+        if order.kind is OrderKind.GAIN:
+            return self._ask_gains(order.arguments[0], order.arguments[1])
+        return self._ask_load(order)
+
+    def _ask_gains(self, bandwidth: float, damping: float) -> OrderOutcome:
+        (slow, fast), (least, most) = self._bounds.bandwidth_rad_s, self._bounds.damping_ratio
+        if not (slow <= bandwidth <= fast and least <= damping <= most):
+            return OrderOutcome.REFUSED_VALUE
+        self._from, self._to, self._gain_share = self.gains, (bandwidth, damping), 0.0
+        self.changing = True
+        return OrderOutcome.DONE
+
+    def _ask_load(self, order: Order) -> OrderOutcome:
+        numbers = order.arguments
+        if self._loads is None or int(numbers[0]) not in self._known or not numbers[1] >= 0.0:
+            return OrderOutcome.REFUSED_VALUE
+        self._loads.aim(int(numbers[0]), load_vector(numbers[1], numbers[2:5], numbers[5:11]))
+        self._load_share, self.changing = 0.0, True
+        return OrderOutcome.DONE
+
+    def advance(self, dt: float) -> None:
+        """One tick of dt seconds."""
+        if self._gain_share < 1.0:
+            self._gain_share = min(1.0, self._gain_share + dt / GAIN_RAMP_S)
+            x = smooth(self._gain_share)
+            self.gains = (
+                self._from[0] + x * (self._to[0] - self._from[0]),
+                self._from[1] + x * (self._to[1] - self._from[1]),
+            )
+            for law in self._laws:
+                law.tune(*self.gains)
+        if self._load_share < 1.0 and self._loads is not None:
+            self._load_share = min(1.0, self._load_share + dt / LOAD_RAMP_S)
+            self._loads.apply(smooth(self._load_share))
+        self.changing = self._gain_share < 1.0 or self._load_share < 1.0
+
+
+def smooth(x: float) -> float:
+    """From 0 to 1 with rate and its rate 0 at both ends: 10 x³ − 15 x⁴ + 6 x⁵."""
+    return x**3 * (10.0 - 15.0 * x + 6.0 * x * x)

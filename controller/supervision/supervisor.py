@@ -1,0 +1,452 @@
+"""The supervisor: takes orders, minds faults, and says whether the machine is braked or follows its course.
+
+It owns the state machine, the brake sequence and the latched fault, and computes no effort. Everything it
+decides depends on its inputs alone, so that a lockstep run and a replayed run decide the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.estimation.estimate_quality import Quality
+from linkwork.controller.estimation.limit_monitor import Watch
+from linkwork.controller.faults import Fault, FaultCode
+from linkwork.controller.motion.goal_splices import GoalSplice, WaitingGoals
+from linkwork.controller.motion.motion_executor import MotionExecutor
+from linkwork.controller.motion.preload import Preload
+from linkwork.controller.orders import (
+    NOW,
+    AuthorityEnd,
+    GoalBegin,
+    Order,
+    OrderKind,
+    OrderOutcome,
+    needs_authority,
+)
+from linkwork.controller.supervision.brakes import BrakeSequence, Phase
+from linkwork.controller.supervision.estimate_monitor import Beliefs
+from linkwork.controller.supervision.following_error import FollowingError
+from linkwork.controller.supervision.state_machine import (
+    ACTIVE,
+    STOPPING,
+    UNCONFIGURED,
+    Event,
+    State,
+    after,
+)
+from linkwork.controller.tick_io import Inputs
+from linkwork.machine import Machine
+from linkwork.multibody import Workspace
+from linkwork.protocol.codes import ORDER_HORIZON_S, PENDING_ORDERS, DeviceStatus, ResultCode
+
+Floats = NDArray[np.float64]
+AT_REST = 1e-6
+"""rad/s or m/s: an estimated speed that fades for ever counts as rest below this."""
+COASTING_S = 5.0
+"""So long lockstep time runs for a machine that is braked and does not come to rest: one without brakes may
+swing for ever, and the readings of some sensors never stand still.
+"""
+STOPS = (
+    OrderKind.STOP, OrderKind.CANCEL, OrderKind.DISABLE, OrderKind.LEASE_LOST, OrderKind.SHUTDOWN,
+    OrderKind.ESTOP, OrderKind.DIFFERENCE,
+)  # fmt: skip
+"""Orders that come before a goal that has waited for this tick."""
+_NO_OUTCOME = OrderOutcome.NONE
+_ENDS = {
+    OrderKind.STOP: AuthorityEnd.STOP,
+    OrderKind.LEASE_LOST: AuthorityEnd.LEASE_LOST,
+    OrderKind.DISABLE: AuthorityEnd.DISABLE,
+}
+
+
+class Supervisor:
+    """State, brakes and fault of one machine, and its course.
+
+    `estimate` is the workspace that the tick keeps current, `quality` what the tick thinks of it; `slot`
+    gives a goal slot's words; `sound` holds the ids of goal orders whose block was verified.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        estimate: Workspace,
+        quality: Quality,
+        slot: Callable[[int], Floats],
+        sound: set[int],
+    ) -> None:
+        self._q, self._v, self._sound = estimate.q[: len(estimate.v)], estimate.v, sound
+        self._period_s = machine.controller.period_s
+        self._watch = Watch(machine)
+        self._closed = machine.is_constrained
+        self._beliefs = Beliefs(machine, estimate, quality)
+        self.preload = Preload(machine)
+        self.course = MotionExecutor(machine, self._watch, estimate, slot)
+        self._following_error = FollowingError(machine, self._watch, estimate.theta)
+        self.state = State.UNCONFIGURED
+        self.brakes = BrakeSequence(max((motor.brake_release_s for motor in machine.motors), default=0.0))
+        self.fault = Fault()
+        self.order_id, self.order_outcome = 0, OrderOutcome.NONE
+        self.leaving = False
+        """A shutdown has been ordered; once inactive the loop may leave."""
+        self.handshake_wanted = False
+        """`recover` needs a fresh handshake with the plant before it can clear the fault."""
+        self._advance_ticks = self._braked_ticks = 0
+        self._disabling = False
+        self._tick, self._time_s = 0, 0.0
+        self._pending: list[Order] = []
+        self._horizon_ticks = round(ORDER_HORIZON_S / self._period_s)
+        self.authority = 1
+        """Number of the present motion authority: orders accepted under an earlier one have no effect."""
+        self.authority_end = AuthorityEnd.NONE
+        self._splices = WaitingGoals()
+        self.tune: Callable[[Order], OrderOutcome] = lambda _: OrderOutcome.REFUSED_VALUE
+        """Carries out orders that change gains or loads; the tick sets it."""
+
+    def update(self, inputs: Inputs, tick: int, bad_sensor: int) -> None:
+        """One tick: faults first, then the motion under way, then an order."""
+        self._tick, self._time_s = tick, inputs.time_s
+        self.order_id, self.order_outcome = 0, _NO_OUTCOME
+        course, state = self.course, self.state
+        moving = state is ACTIVE or state is STOPPING
+        self._braked_ticks = 0 if moving else self._braked_ticks + 1
+        if self._advance_ticks:
+            self._advance_ticks -= 1
+        if state is UNCONFIGURED and inputs.connected:
+            self._move(Event.CONNECTED)
+        found = self._watch.look(
+            inputs, self._q, self._v, bad_sensor, moving=moving, following=moving and course.goal is not None
+        )
+        if self._closed:
+            doubt = self._beliefs.look()
+            found = found or doubt
+        if found is not None and self.state is not UNCONFIGURED:
+            self.raise_fault(*found)
+            moving = self.moving
+        if self.brakes.changing:
+            self.brakes.advance(inputs.time_s)
+        if self.preload.changing:
+            self.preload.advance()
+        course.advance(inputs.time_s)
+        if moving:
+            if not course.check():
+                self._move(Event.STOP)
+                self._end_authority(AuthorityEnd.TOLERANCE)
+            if self.state is STOPPING and course.settled():
+                self._stopped()
+            if not course.on_path:
+                astray = self._following_error.look(course.motion, course.now, course.law)
+                if astray is not None:
+                    self.raise_fault(*astray)
+        if inputs.order is None and not self._pending and not self._splices.waiting:
+            order = None
+        else:
+            order = self._due(inputs.order)
+        if order is not None:
+            self.order_id = order.id
+            self.order_outcome = self._obey(order, inputs)
+        if self.handshake_wanted and inputs.connected:
+            self._try_clear(inputs)
+
+    def raise_fault(self, code: FaultCode, index: int = -1, value: float = 0.0, limit: float = 0.0) -> None:
+        """Latches a fault (the first cause stays) and brakes. In an emergency stop the stop stays."""
+        if self.fault.code is FaultCode.NONE:
+            self.fault = Fault(code, index, value, limit, self._tick)
+        if self.state is not State.FAULT:
+            self._brake_now(Event.FAULT)
+
+    @property
+    def moving(self) -> bool:
+        """Whether the course, not the brake, has the machine."""
+        state = self.state
+        return state is ACTIVE or state is STOPPING
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is under way that lockstep time must run for."""
+        return (
+            self._advance_ticks > 0
+            or self.handshake_wanted
+            or self.state is State.STOPPING
+            or self.brakes.changing
+            or self.course.busy
+            or self._waits_for_its_tick
+            or self._coasts
+        )
+
+    @property
+    def _coasts(self) -> bool:
+        """Whether a machine that is braked is still waited for."""
+        if self.moving or not self._watch.connected or self._braked_ticks * self._period_s > COASTING_S:
+            return False
+        return not bool(np.all(np.abs(self._v) <= AT_REST))
+
+    @property
+    def _waits_for_its_tick(self) -> bool:
+        """Whether time must run for an order to come: one of the shadow, or any while a goal is paused."""
+        if self.course.goal is not None and self._pending:
+            return True
+        return any(order.kind is OrderKind.DIFFERENCE for order in self._pending)
+
+    def _stopped(self) -> None:
+        """The reference rests: hold, or go on with the disable."""
+        if not self._disabling:
+            self._move(Event.AT_REST)
+        elif self.brakes.phase is Phase.BRAKED:
+            self._disabling = False
+            self._move(Event.BRAKED)
+        else:
+            self.brakes.disengage(self._time_s)
+
+    def _brake_now(self, event: Event) -> None:
+        if event is Event.ESTOP or self.state is not State.ESTOP:
+            self._end_authority(AuthorityEnd.ESTOP if event is Event.ESTOP else AuthorityEnd.FAULT)
+        self.course.abort()
+        self._disabling = False
+        self.brakes.drop()
+        self._move(event)
+
+    def _end_authority(self, why: AuthorityEnd, order: Order | None = None) -> bool:
+        """Ends the authority of all orders accepted so far; True when some of them still waited.
+
+        order: the order that ends it, whose number of the next authority counts where it is ahead.
+        """
+        self.authority = max(self.authority + 1, order.authority if order is not None else 0)
+        self.authority_end = why
+        dropped = self._splices.drop()
+        if dropped:
+            self.course.forget_following()
+        kept: list[Order] = []
+        for one in self._pending:
+            (dropped if needs_authority(one.kind, one.at_tick) else kept).append(one)
+        self._pending = kept
+        for one in dropped:
+            self._sound.discard(one.id)
+        return bool(dropped)
+
+    def _move(self, event: Event) -> bool:
+        following = after(self.state, event)
+        if following is None:
+            return False
+        self.state = following
+        return True
+
+    # Orders.
+
+    def _due(self, arrived: Order | None) -> Order | None:
+        """The order that takes effect now; one for a later tick waits, and so does a goal for another one."""
+        refused = self._refusal(arrived) if arrived is not None else None
+        if arrived is not None and refused is not None:
+            self.order_id, self.order_outcome = arrived.id, refused
+            self._sound.discard(arrived.id)
+            return None
+        if arrived is not None and arrived.at_tick > self._tick:
+            self._pending.append(arrived)
+            self._pending.sort(key=lambda order: (order.at_tick, order.id))
+            arrived = None
+        if arrived is None and self._pending and self._pending[0].at_tick <= self._tick:
+            arrived = self._pending.pop(0)
+        if self._splices.waiting and (arrived is None or arrived.kind not in STOPS):
+            course = self.course
+            ready = self._splices.decided(course.goal, course.goal_id, course.goal_status, self._period_s)
+            if ready is not None:
+                if arrived is not None:
+                    self._pending.insert(0, arrived)  # in the next tick
+                return ready
+        return None if arrived is None or self._waits(arrived) else arrived
+
+    def _refusal(self, order: Order) -> OrderOutcome | None:
+        """Why an order that has just arrived can neither take effect nor wait."""
+        if 0 < order.authority < self.authority and needs_authority(order.kind, order.at_tick):
+            return OrderOutcome.REVOKED
+        if order.at_tick in (NOW, self._tick):
+            return None
+        if order.at_tick < self._tick:
+            return OrderOutcome.REFUSED_LATE
+        if order.at_tick - self._tick > self._horizon_ticks:
+            return OrderOutcome.REFUSED_FAR
+        bound = needs_authority(order.kind, order.at_tick)
+        alike = sum(needs_authority(one.kind, one.at_tick) is bound for one in self._pending)
+        return OrderOutcome.REFUSED_FULL if alike >= PENDING_ORDERS else None
+
+    def _waits(self, order: Order) -> bool:
+        """Whether the order is a goal that has to wait for the one before it, and now does."""
+        if order.kind is not OrderKind.GOAL:
+            return False
+        junction, course = GoalSplice.of(order), self.course
+        if junction.begin not in (GoalBegin.SPLICE, GoalBegin.AFTER):
+            return False
+        found = None
+        if not self._splices.has(junction.before):
+            found = junction.look(course.goal, course.goal_id, course.goal_status, self._period_s)
+        if found is not None or not self._splices.take(order):
+            return False
+        if order.id in self._sound:
+            course.expect(order)
+        return True
+
+    def _obey(self, order: Order, inputs: Inputs) -> OrderOutcome:
+        match order.kind:
+            case OrderKind.ENABLE:
+                return self._enable(inputs)
+            case OrderKind.GOAL | OrderKind.JOG | OrderKind.LAW:
+                return self._set_out(order, inputs)
+            case OrderKind.PAUSE | OrderKind.RESUME | OrderKind.SPEED:
+                return self.course.steer(order)
+            case OrderKind.CANCEL:
+                return self._cancel(order)
+            case OrderKind.STOP | OrderKind.LEASE_LOST | OrderKind.DISABLE:
+                return self._end_motion(order)
+            case OrderKind.DIFFERENCE:
+                return self._differs(order)
+            case OrderKind.SHUTDOWN:
+                return self._leave(order)
+            case OrderKind.RECOVER:
+                return self._recover(inputs)
+            case OrderKind.ESTOP:
+                self._brake_now(Event.ESTOP)
+                self.authority = max(self.authority, order.authority)
+                return OrderOutcome.DONE
+            case OrderKind.RESET:
+                return self._reset(inputs)
+            case OrderKind.PRELOAD:
+                return self.preload.obey(order)
+            case OrderKind.GAIN | OrderKind.PAYLOAD:
+                return self.tune(order)
+            case OrderKind.ADVANCE:
+                return self._advance(order.length)
+            case OrderKind.ADOPT:
+                return OrderOutcome.DONE
+            case OrderKind.CONFIRM_BRANCH:
+                return self._confirm_branch(inputs)
+
+    def _enable(self, inputs: Inputs) -> OrderOutcome:
+        if self.state is State.ACTIVE:
+            return OrderOutcome.NOTHING_TO_DO
+        if self.state is State.INACTIVE and not self._beliefs.confirmed:
+            return OrderOutcome.REFUSED_BRANCH
+        if not inputs.connected or self.leaving or not self._move(Event.ENABLE):
+            return OrderOutcome.REFUSED_STATE
+        self.course.hold_here()
+        self.brakes.engage(self._time_s)
+        return OrderOutcome.DONE
+
+    def _confirm_branch(self, inputs: Inputs) -> OrderOutcome:
+        if not inputs.connected:
+            return OrderOutcome.REFUSED_STATE
+        if self._beliefs.confirmed:
+            return OrderOutcome.NOTHING_TO_DO
+        self._beliefs.confirm()
+        return OrderOutcome.DONE
+
+    def _set_out(self, order: Order, inputs: Inputs) -> OrderOutcome:
+        sound = order.id in self._sound
+        self._sound.discard(order.id)
+        if self.state is not State.ACTIVE or self.brakes.phase is not Phase.RELEASED:
+            return OrderOutcome.REFUSED_STATE
+        if order.kind is OrderKind.GOAL and not inputs.device_status & int(DeviceStatus.HOMED):
+            return OrderOutcome.REFUSED_NOT_HOMED
+        if order.kind is OrderKind.GOAL:
+            return self.course.accept(order, sound=sound)
+        return self.course.jog(order) if order.kind is OrderKind.JOG else self.course.choose(order)
+
+    def _end_motion(self, order: Order) -> OrderOutcome:
+        """Stops on the path and ends the authority: for STOP, LEASE_LOST and DISABLE."""
+        dropped = self._end_authority(_ENDS[order.kind], order)
+        code = ResultCode.LEASE_LOST if order.kind is OrderKind.LEASE_LOST else ResultCode.CANCELLED
+        outcome = self._come_to_rest(code, disable=order.kind is OrderKind.DISABLE)
+        return OrderOutcome.DONE if dropped and outcome is OrderOutcome.NOTHING_TO_DO else outcome
+
+    def _cancel(self, order: Order) -> OrderOutcome:
+        """Ends the goal under way, or takes out one that waits. With a result code of its own the cause is
+        the machine's, and the authority ends too.
+        """
+        if order.goal_id not in (0, self.course.goal_id):
+            return self._withdraw(order.goal_id)
+        if not any(order.arguments):
+            return self._come_to_rest(ResultCode.CANCELLED, disable=False)
+        self._end_authority(AuthorityEnd.INFEASIBLE, order)
+        return self._come_to_rest(ResultCode(int(order.arguments[0])), disable=False)
+
+    def _withdraw(self, goal: int) -> OrderOutcome:
+        """A goal that waits shall not begin."""
+        waiting = [one for one in self._pending if one.kind is OrderKind.GOAL and one.goal_id == goal]
+        dropped = [*waiting, *self._splices.drop(goal)]
+        if not dropped:
+            return OrderOutcome.NOTHING_TO_DO
+        self._pending = [one for one in self._pending if one not in waiting]
+        if len(dropped) > len(waiting):
+            self.course.forget_following()
+        for one in dropped:
+            self._sound.discard(one.id)
+        return OrderOutcome.DONE
+
+    def _come_to_rest(self, code: ResultCode, *, disable: bool) -> OrderOutcome:
+        under_way = self.moving and self.course.under_way
+        if self.state is State.ACTIVE and not (under_way or disable):
+            return OrderOutcome.NOTHING_TO_DO
+        if not self._move(Event.DISABLE if disable else Event.STOP):
+            return OrderOutcome.REFUSED_STATE
+        if self.moving:
+            self.course.stop(code)
+            self._disabling = self._disabling or disable
+        return OrderOutcome.DONE if under_way or disable else OrderOutcome.NOTHING_TO_DO
+
+    def _differs(self, order: Order) -> OrderOutcome:
+        if not self.moving:
+            return OrderOutcome.NOTHING_TO_DO
+        if not order.length:
+            self._end_authority(AuthorityEnd.DIFFERENCE, order)
+            return self._come_to_rest(ResultCode.MODEL_DIFFERENCE, disable=False)
+        which, value, limit = order.arguments[:3]
+        self.raise_fault(FaultCode.MODEL_DIFFERENCE, int(which), value, limit)
+        return OrderOutcome.DONE
+
+    def _leave(self, order: Order) -> OrderOutcome:
+        self.leaving = True
+        self._end_authority(AuthorityEnd.SHUTDOWN, order)
+        if self.moving and order.length:
+            self._brake_now(Event.ESTOP)
+        elif self.moving:
+            self._come_to_rest(ResultCode.CANCELLED, disable=True)
+        return OrderOutcome.DONE
+
+    def _advance(self, ticks: int) -> OrderOutcome:
+        if ticks < 0:
+            return OrderOutcome.REFUSED_VALUE
+        self._advance_ticks += max(0, ticks - 1)  # this tick is the first of them
+        return OrderOutcome.DONE
+
+    # Clearing.
+
+    def _recover(self, inputs: Inputs) -> OrderOutcome:
+        if self.state is not State.FAULT:
+            nothing = self.fault.code is FaultCode.NONE
+            return OrderOutcome.NOTHING_TO_DO if nothing else OrderOutcome.REFUSED_STATE
+        tripped = self.fault.code is FaultCode.DEVICE_WATCHDOG
+        if tripped and inputs.connected and inputs.device_status & int(DeviceStatus.FAULT):
+            self.handshake_wanted = True
+            return OrderOutcome.DONE
+        return OrderOutcome.DONE if self._try_clear(inputs) else OrderOutcome.NOT_CLEARED
+
+    def _try_clear(self, inputs: Inputs) -> bool:
+        if self._still_there(inputs):
+            return False
+        self.fault, self.handshake_wanted = Fault(), False
+        self._move(Event.CLEARED)
+        return True
+
+    def _still_there(self, inputs: Inputs) -> bool:
+        code = self.fault.code
+        return self._watch.still_there(code, inputs, self._v) or self._beliefs.still_there(code)
+
+    def _reset(self, inputs: Inputs) -> OrderOutcome:
+        if self.state is not State.ESTOP:
+            return OrderOutcome.NOTHING_TO_DO
+        if not inputs.connected or self._still_there(inputs):
+            return OrderOutcome.NOT_CLEARED
+        self.fault = Fault()
+        self._move(Event.RESET)
+        return OrderOutcome.DONE

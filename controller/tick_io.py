@@ -1,0 +1,57 @@
+"""What a tick is given and what it gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.orders import Order
+from linkwork.protocol.codes import Mode
+
+
+@dataclass(slots=True)
+class Inputs:
+    """One tick's inputs, filled in place by whoever drives the tick.
+
+    `q_measured` and `v_measured` have one number a sensor (rad or m, and per second); `fresh` says whether
+    they belong to this tick or are what is left of an earlier one. `force_measured` has the components
+    (N or N m) of each force sensor, in the sensor's frame.
+    """
+
+    q_measured: NDArray[np.float64]
+    v_measured: NDArray[np.float64]
+    device_effort: NDArray[np.float64]
+    temperature: NDArray[np.float64]
+    time_s: float = 0.0
+    device_tick: int = -1
+    fresh: bool = False
+    connected: bool = False
+    lost_in_a_row: int = 0
+    lost_total: int = 0
+    loss_ratio: float = 0.0
+    device_status: int = 0
+    device_fault: int = 0
+    order: Order | None = None
+    force_measured: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def sized(cls, sensors: int, motors: int, forces: int = 0) -> Inputs:
+        """Inputs for so many sensors, motors and components of force sensors."""
+        given = cls(np.zeros(sensors), np.zeros(sensors), np.zeros(motors), np.full(motors, np.nan))
+        given.force_measured = np.zeros(forces)
+        return given
+
+
+@dataclass(slots=True)
+class Outputs:
+    """One tick's outputs: the mode and one effort per motor (N m or N)."""
+
+    effort: NDArray[np.float64]
+    mode: Mode = field(default=Mode.BRAKE)
+
+    @classmethod
+    def sized(cls, motors: int) -> Outputs:
+        """Outputs for so many motors."""
+        return cls(np.zeros(motors))

@@ -1,0 +1,57 @@
+"""linkwork: real-time control and simulation of machines whose joints are constrained.
+
+    from linkwork import Robot              a running machine: enable, move, send trajectories
+    from linkwork import load, simulate     a machine file, and its motion without daemons
+
+Names are imported on first use, so that `Robot` needs nothing beyond `linkwork.protocol`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from linkwork.client.goal import Goal, GoalFailed
+    from linkwork.client.robot import Robot
+    from linkwork.machine import Machine, MachineError, check, load
+    from linkwork.plant.offline.run import Motion, simulate
+    from linkwork.protocol.errors import NobodyThere, RequestError
+
+__all__ = [
+    "Robot",
+    "Goal",
+    "GoalFailed",
+    "RequestError",
+    "NobodyThere",
+    "load",
+    "check",
+    "Machine",
+    "MachineError",
+    "simulate",
+    "Motion",
+]
+
+_HOMES = {
+    "Robot": "linkwork.client.robot",
+    "Goal": "linkwork.client.goal",
+    "GoalFailed": "linkwork.client.goal",
+    "RequestError": "linkwork.protocol.errors",
+    "NobodyThere": "linkwork.protocol.errors",
+    "load": "linkwork.machine",
+    "check": "linkwork.machine",
+    "Machine": "linkwork.machine",
+    "MachineError": "linkwork.machine",
+    "simulate": "linkwork.plant.offline.run",
+    "Motion": "linkwork.plant.offline.run",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,45 @@
+"""`linkwork` and `python -m linkwork`: the only file of this room that reads the command line."""
+
+from __future__ import annotations
+
+import sys
+
+_DAEMONS = ("plant", "controller")
+
+
+def main() -> None:
+    """Runs the command and ends the process with its exit status."""
+    words = sys.argv[1:]
+    if words[:1] and words[0] in _DAEMONS:
+        from linkwork.timing.realtime import single_threaded_blas
+
+        single_threaded_blas()  # a daemon's linear algebra stays in its own thread; before numpy is imported
+    from linkwork.terminal.failures import run
+
+    as_json = "--json" in words and words[0] not in _DAEMONS
+    status = run(_command, as_json=as_json)
+    sys.stdout.flush()
+    sys.exit(status)
+
+
+def _command() -> int:
+    import typer
+
+    from linkwork.cli.app import build
+    from linkwork.terminal.failures import Misuse
+
+    try:
+        return int(build()(prog_name="linkwork", standalone_mode=False) or 0)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except Exception as error:
+        # typer's own click or the library's, by version: what they have in common is what we need of it
+        if not (hasattr(error, "format_message") and hasattr(error, "ctx")):
+            raise
+        context = error.ctx
+        usage = f"{context.get_usage()}\n" if context is not None else ""
+        raise Misuse(usage + error.format_message()) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""NAME=VALUE on the command line: coordinates, with or without a unit, of the machine that is there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from linkwork.terminal.failures import Misuse
+
+if TYPE_CHECKING:
+    from linkwork.protocol.results import DescribeResult
+
+
+def read_assignments(
+    texts: Sequence[str], described: DescribeResult, *, speeds: bool = False
+) -> dict[str, float]:
+    """{"shoulder": 0.52} from ["shoulder_deg=30"]; without a unit it is rad or m (speeds: per second).
+
+    Raises Misuse, with the names there are.
+    """
+    from linkwork.machine.units import choices, keys_of
+
+    angles = {each["name"]: each["unit"] == "rad" for each in described["coordinates"]}
+    keys = {key: found for key, found in keys_of(angles, speeds=speeds).items() if found.is_speed == speeds}
+    found: dict[str, float] = {}
+    for text in texts:
+        key, sign, written = (part.strip() for part in text.partition("="))
+        if not sign:
+            raise Misuse(
+                f"{text!r} is no assignment; write NAME=VALUE, say {next(iter(keys), 'shoulder_deg')}=0.1"
+            )
+        if key in angles:
+            name, factor = key, 1.0
+        elif key in keys:
+            name, factor = keys[key].name, keys[key].factor
+        else:
+            allowed, remedy = choices(key, angles, speeds=speeds)
+            raise Misuse(
+                f"{key!r} is no coordinate of {described['machine']}; there are {', '.join(angles)}; "
+                f"with a unit: {allowed}" + (f"; {remedy}?" if remedy else "")
+            )
+        if name in found:
+            raise Misuse(f"{name} is given twice")
+        found[name] = _number(key, written) * factor
+    return found
+
+
+def read_guard(text: str | None, described: DescribeResult) -> dict[str, float]:
+    """{"table": 5.0} from "table=5", or from "5" where there is one contact. Raises Misuse."""
+    if text is None:
+        return {}
+    contacts = [each["name"] for each in described.get("forces", []) if each["kind"] == "contact"]
+    name, sign, written = (part.strip() for part in text.partition("="))
+    if not sign:
+        name, written = contacts[0] if len(contacts) == 1 else "", text
+    if name not in contacts:
+        known = ", ".join(contacts)
+        hint = f"write --until-force CONTACT=N; there are {known}" if known else "it has none"
+        raise Misuse(f"--until-force {text}: which contact of {described['machine']}? {hint}")
+    return {name: _number(name, written)}
+
+
+def _number(key: str, written: str) -> float:
+    try:
+        value = float(written) if "_" not in written else math.nan
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise Misuse(f"{key}={written}: {written!r} is not a finite number")
+    return value

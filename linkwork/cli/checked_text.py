@@ -1,0 +1,70 @@
+"""The answer of `check` for people: what stands in the way, and how much of each limit is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.table import Table
+
+from linkwork.protocol.results import Checked
+from linkwork.terminal.output import number, table
+
+_NEAR = 0.5
+"""Share of a limit from which on it is worth a line."""
+
+
+def lines(found: Checked) -> Iterator[str]:
+    """The verdict in a few lines."""
+    what = f"{found['duration_s']:.3f} s in {', '.join(found['coordinates'])}"
+    if found["feasible"]:
+        yield f"would be accepted: {what}"
+    else:
+        yield f"would be refused: {what}"
+    for violation in found["violations"]:
+        where = f"on the way to point {violation['point']}: " if violation["point"] is not None else ""
+        yield f"  {where}{violation['text']}{_span(violation)}"
+    if not found["feasible"]:
+        stretch = found["min_time_stretch"]
+        yield (
+            f"stretch its time by {stretch:.4g} at least" if stretch else "no stretch of its time would help"
+        )
+    elif found["largest_speed"]:
+        yield f"keeps every limit up to {found['largest_speed']:.3g} times its own speed"
+    yield from _distances(found["report"])
+
+
+def _span(violation: Mapping[str, Any]) -> str:
+    """From when to when, where more than one sample is beyond the limit."""
+    if violation.get("samples", 0) < 2:
+        return ""
+    return f"; {violation['samples']} samples from {violation['from_s']:.3f} s to {violation['to_s']:.3f} s"
+
+
+def _distances(report: Mapping[str, Any]) -> Iterator[str]:
+    """How close it comes to poses where coordinates, closures or motors lose their hold."""
+    for name, entry in (report.get("singularities") or {}).items():
+        if entry is not None:
+            needed = f", at least {number(entry['limit'])} is needed" if "limit" in entry else ""
+            yield f"hold of the {name}: {number(entry['smallest'])} at {entry['time_s']:.3f} s{needed}"
+
+
+def limits_table(found: Checked) -> Table | None:
+    """What comes near its limit or beyond it, and every effort; None where the path could not be walked."""
+    limits: Mapping[str, Mapping[str, Mapping[str, Any]]] = found["report"].get("limits", {})
+    rows = [
+        (
+            quantity,
+            name,
+            number(entry["value"]),
+            number(entry["limit"]),
+            entry["unit"],
+            f"{entry['used']:.0%}",
+            f"{entry['time_s']:.3f}",
+        )
+        for quantity, names in limits.items()
+        for name, entry in names.items()
+        if entry["used"] >= _NEAR or (quantity.startswith("effort") and entry["limit"] > 1e-3)
+    ]
+    columns = ("quantity", "of", "peak", "limit", "unit", "used", "at s")
+    return table("", columns, rows) if rows else None

@@ -1,0 +1,50 @@
+"""`linkwork conformance`: whether somebody else's end of the device link keeps to the protocol."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from linkwork.cli.connected import AsJson
+from linkwork.cli.driver_commands import show, sum_up
+
+conformance = typer.Typer(no_args_is_help=True, help="Whether your own programs keep to the protocol.")
+
+
+@conformance.callback()
+def suites() -> None:
+    """Whether your own programs keep to the protocol."""
+
+
+@conformance.command()
+def controller(
+    config: Annotated[str, typer.Argument(help="Machine file, or the name of a machine that ships.")],
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Behind --: what starts the controller; {endpoint} and {interface} are replaced."
+        ),
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(help="Where to listen in the plant's place; none: the machine's seat.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Stands in the plant's place, and examines the controller that connects.
+
+    Exit status: 0 nothing failed, 1 something did, 2 wrong usage or file.
+    """
+    from contextlib import nullcontext
+
+    from linkwork.diagnostics.conformance.exercises import ControllerExamination
+    from linkwork.machine import load
+    from linkwork.protocol.endpoints import MachineEndpoints, claim
+
+    machine = load(config)
+    seat = MachineEndpoints.named(machine.name)
+    held = nullcontext() if endpoint else claim(seat.folder, "plant", f"examiner at {seat.plant}")
+    with held:
+        examined = ControllerExamination(machine, endpoint or seat.plant, command or ())
+        found = [show(finding, as_json=as_json) for finding in examined.findings()]
+    return sum_up(found, {"machine": machine.name}, as_json=as_json)

@@ -1,0 +1,137 @@
+"""What every command that talks to a controller shares: to whom, in whose name, and --json."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from linkwork.terminal.failures import Misuse
+from linkwork.terminal.output import console, emit, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from linkwork.client.robot import Robot
+    from linkwork.protocol.keys import ClientKeys
+    from linkwork.protocol.request_client import RequestClient
+
+RobotName = Annotated[
+    str | None, typer.Option("--robot", metavar="NAME", help="Which machine, where several run.")
+]
+Endpoint = Annotated[
+    str | None,
+    typer.Option("--endpoint", metavar="URL", help="The controller's requests, instead of a name."),
+]
+Owner = Annotated[str | None, typer.Option("--as", metavar="NAME", help="In whose name; none: user@host.")]
+Keys = Annotated[Path | None, typer.Option("--keys", metavar="FILE", help="Your secret key file.")]
+ServerKey = Annotated[
+    Path | None, typer.Option("--server-key", metavar="FILE", help="The daemon's public key file.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer with one JSON object on standard output.")]
+
+
+def client_keys_of(keys: Path | None, server_key: Path | None) -> ClientKeys | None:
+    """The CURVE keys in two files, None where neither is given. Raises Misuse for one without the other."""
+    from linkwork.protocol.keys import client_keys
+
+    if (keys is None) != (server_key is None):
+        raise Misuse("--keys and --server-key belong together: your secret file, the daemon's public file")
+    return None if keys is None or server_key is None else client_keys(keys, server_key)
+
+
+@dataclass(frozen=True)
+class ControllerConnection:
+    """Whom a command talks to, and how it answers."""
+
+    robot_name: str | None = None
+    endpoint: str | None = None
+    owner: str | None = None
+    keys: Path | None = None
+    server_key: Path | None = None
+    as_json: bool = False
+
+    @cached_property
+    def client_keys(self) -> ClientKeys | None:
+        """The CURVE keys, where they were given."""
+        return client_keys_of(self.keys, self.server_key)
+
+    @property
+    def address(self) -> str:
+        """Endpoint of the requests. Raises NobodyThere, EndpointError."""
+        from linkwork.client.connection import find_controller
+
+        return self.endpoint or find_controller(self.robot_name).requests
+
+    @contextmanager
+    def client(self) -> Iterator[RequestClient]:
+        """A connection without a lease of its own: one request takes it and gives it back."""
+        from linkwork.client.waiting import reach
+        from linkwork.protocol.request_client import RequestClient
+
+        with RequestClient(self.address, self.client_keys) as client:
+            reach(client, console.print)
+            yield client
+
+    def robot(self, *, lease: bool = True) -> Robot:
+        """The client object, to be entered."""
+        from linkwork.client.robot import Robot
+
+        return Robot(
+            endpoint=self.address, owner=self.owner, keys=self.client_keys, lease=lease, on_wait=console.print
+        )
+
+    def ask(self, method: str, timeout_s: float = 10.0, **params: Any) -> Any:
+        """One request in the chosen name. Raises RequestError, NobodyThere."""
+        from linkwork.client.connection import default_owner
+        from linkwork.client.waiting import patiently
+
+        given = {name: value for name, value in params.items() if value is not None}
+        with self.client() as client:
+            asked = {"as": self.owner or default_owner(), **given}
+            return patiently(
+                client.endpoint, method, lambda: client.request(method, asked, timeout_s), console.print
+            )
+
+    def effect(self, method: str, **params: Any) -> None:
+        """A request whose answer is {tick, state, text}, shown."""
+        effect = self.ask(method, **params)
+        if self.as_json:
+            emit(effect)
+        else:
+            say(f"{effect['state']}" + (f": {effect['text']}" if effect.get("text") else ""))
+
+
+_SHARED = {
+    "robot_name": (RobotName, None),
+    "endpoint": (Endpoint, None),
+    "owner": (Owner, None),
+    "keys": (Keys, None),
+    "server_key": (ServerKey, None),
+    "as_json": (AsJson, False),
+}
+
+
+def connected(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A command whose first parameter is a Link: the command line gets the shared options in its place."""
+    hints = get_type_hints(function, include_extras=True)
+    own = list(inspect.signature(function).parameters.values())[1:]
+    parameters = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]
+    for name, (annotation, default) in _SHARED.items():
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(name, kind, annotation=annotation, default=default))
+
+    def command(**given: Any) -> Any:
+        link = ControllerConnection(**{name: given.pop(name) for name in _SHARED})
+        return function(link, **given)
+
+    command.__name__, command.__doc__ = function.__name__, function.__doc__
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command

@@ -1,0 +1,89 @@
+"""`linkwork driver`: whether a driver keeps to its contract."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linkwork.cli.connected import AsJson
+from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
+from linkwork.terminal.output import console, emit
+
+if TYPE_CHECKING:
+    from linkwork.plant.findings import Finding
+
+driver = typer.Typer(no_args_is_help=True, help="Drivers of hardware that stands in the plant's place.")
+
+
+@driver.callback()
+def drivers() -> None:
+    """Drivers of hardware that stands in the plant's place."""
+
+
+@driver.command()
+def check(
+    name: Annotated[str, typer.Argument(metavar="MODULE:CLASS", help="The driver, or one that ships: udp.")],
+    config: Annotated[
+        str | None, typer.Option(help="Machine file, for its section `driver` and its size.")
+    ] = None,
+    driver_set: Annotated[
+        list[str] | None,
+        typer.Option("--driver-set", metavar="KEY=VALUE", help="An option of the driver: port=5800."),
+    ] = None,
+    move: Annotated[
+        bool, typer.Option("--move", help="Move each motor a little, too. Needs --config, and room.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Exercises a driver with its device, braked: nothing moves without --move.
+
+    Exit status: 0 nothing failed, 1 something did, 2 wrong usage or file.
+    """
+    from linkwork.machine import load
+    from linkwork.plant.drivers.checking import Examination
+    from linkwork.plant.drivers.driver import Setup
+    from linkwork.plant.drivers.finding import NoDriver, find_driver, read_options
+    from linkwork.plant.drivers.moving import MovingExamination
+    from linkwork.plant.findings import ExerciseVerdict
+
+    if move and config is None:
+        raise Misuse("--move needs --config: the machine file says which efforts are safe")
+    try:
+        kind, options = find_driver(name), read_options(driver_set or [])
+    except NoDriver as error:
+        raise Misuse(str(error)) from None
+    machine = None if config is None else load(config)
+    setup = Setup(options, period_s=0.002)
+    if machine is not None:
+        setup = Setup.of(machine, options)
+
+    found: list[Finding] = []
+    for finding in Examination(kind, setup).findings():
+        found.append(show(finding, as_json=as_json))
+    failed = any(finding.verdict is ExerciseVerdict.FAILED for finding in found)
+    if move and machine is not None and not failed:
+        for finding in MovingExamination(kind, setup).of(machine).moves():
+            found.append(show(finding, as_json=as_json))
+    return sum_up(found, {"driver": name, "moved": move}, as_json=as_json)
+
+
+def show(finding: Finding, *, as_json: bool) -> Finding:
+    """Tell people how an exercise went; return it."""
+    if not as_json:
+        colour = {"failed": "red", "warning": "yellow", "passed": "green"}.get(finding.verdict, "dim")
+        text = f": {finding.text}" if finding.text else ""
+        console.print(f"{finding.verdict:<8}", style=colour, end="")
+        console.print(f"{finding.name}{text}", markup=False)
+    return finding
+
+
+def sum_up(found: list[Finding], about: dict[str, Any], *, as_json: bool) -> int:
+    """Tell the end of a check, and return the exit status."""
+    failed = sum(finding.verdict == "failed" for finding in found)
+    if as_json:
+        rows = [{"name": each.name, "verdict": str(each.verdict), "text": each.text} for each in found]
+        emit({**about, "passed": not failed, "findings": rows})
+    else:
+        console.print(f"{failed} of {len(found)} exercises failed" if failed else "nothing failed")
+    return GOAL_FAILED if failed else DONE

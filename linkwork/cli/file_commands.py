@@ -1,0 +1,142 @@
+"""Commands about files and this computer: check, robots, schema, keys, warm, latency."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from linkwork.cli.choices import SchemaChoice
+from linkwork.cli.connected import AsJson
+from linkwork.terminal.failures import DONE, USAGE, Misuse
+from linkwork.terminal.output import complain, console, emit, say
+
+Config = Annotated[str, typer.Argument(help="Machine file, or the name of a machine that ships.")]
+
+
+def check(config: Config, as_json: AsJson = False) -> int:
+    """Validates a machine file; names line, key, what was found and what was allowed."""
+    from linkwork.machine import check as problems_of
+    from linkwork.machine import load
+
+    problems = problems_of(config)
+    errors = [problem for problem in problems if problem.severity == "error"]
+    content: dict[str, Any] = {"valid": not errors, "problems": [vars(problem) for problem in problems]}
+    if not errors:
+        machine = load(config)
+        content |= {
+            "name": machine.name,
+            "joints": list(machine.mechanism.joint_names),
+            "coordinates": list(machine.mechanism.coordinate_names),
+            "interface": machine.interface_hash,
+            "model": machine.model_hash,
+            "config": machine.config_hash,
+        }
+    for problem in problems:
+        complain(str(problem))
+    if as_json:
+        emit(content)
+    elif not errors:
+        say(f"{content['name']}: valid; {len(content['joints'])} joints: {', '.join(content['joints'])}")
+        say(f"interface {content['interface']}")
+    return USAGE if errors else DONE
+
+
+def robots(as_json: AsJson = False) -> None:
+    """Lists the machines that ship, and those that run."""
+    from linkwork.machine import load, shipped, shipped_path
+    from linkwork.protocol.endpoints import running
+
+    there = {role: {found.name: found.pid for found in running(role)} for role in ("plant", "gateway")}
+    listed = []
+    for name in shipped():
+        machine = load(name)
+        listed.append(
+            {
+                "name": name,
+                "about": machine.about,
+                "file": str(shipped_path(name)),
+                "joints": list(machine.mechanism.joint_names),
+            }
+        )
+    if as_json:
+        emit({"robots": listed, "running": {"plants": there["plant"], "controllers": there["gateway"]}})
+        return
+    for each in listed:
+        say(f"{each['name']}  {each['about']}")
+        say(f"    {each['file']}")
+    for role, word in (("plant", "plant"), ("gateway", "controller")):
+        for name, pid in there[role].items():
+            say(f"running: {word} of {name}, process {pid}")
+
+
+def schema(
+    what: Annotated[SchemaChoice, typer.Argument(help="Of machine files, or of time lines of faults.")] = (
+        SchemaChoice.MACHINE
+    ),
+) -> None:
+    """Prints the JSON schema of machine files, with which an editor completes them; or of time lines."""
+    if what is SchemaChoice.FAULTS:
+        from linkwork.plant.faults.timeline import schema as content
+    else:
+        from linkwork.machine import schema as content
+
+    say(json.dumps(content(), indent=2, ensure_ascii=False))
+
+
+def keys(
+    name: Annotated[str, typer.Argument(help="Whose keys: NAME.secret and NAME.public are made.")],
+    folder: Annotated[Path, typer.Option(help="Where to put them.")] = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Makes a pair of CURVE keys, for daemons and clients on different computers."""
+    from linkwork.protocol.sockets import generate_keys
+
+    public, secret = generate_keys(folder, name)
+    if as_json:
+        emit({"public": str(public), "secret": str(secret)})
+    else:
+        say(f"{public}: give it to those who may talk to {name}")
+        say(f"{secret}: keep it to yourself")
+
+
+def warm(as_json: AsJson = False) -> None:
+    """Compiles the kernels that the daemons need, once, so that they start at once."""
+    from linkwork.launch.warm import warm_kernels
+
+    report = warm_kernels(console)
+    if as_json:
+        emit({"compiled": report.compiled, "seconds": report.seconds, "from_cache": report.from_cache})
+    else:
+        text = (
+            "everything was compiled already" if report.from_cache else f"{report.compiled} kernels compiled"
+        )
+        say(f"{text} ({report.seconds:.1f} s)")
+
+
+def latency(
+    for_seconds: Annotated[
+        float | None, typer.Argument(min=0.1, metavar="[SECONDS]", help="The same as --seconds.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0.1, metavar="S", help="How long to measure, s.")] = 10.0,
+    period: Annotated[float, typer.Option(min=1e-4, max=1.0, metavar="S", help="Period, s.")] = 0.001,
+    as_json: AsJson = False,
+) -> None:
+    """How well this computer keeps time, and what a trip over the device link costs."""
+    from linkwork.diagnostics.latency import LOAD, LatencyError, run_latency
+    from linkwork.diagnostics.latency_text import report_text
+    from linkwork.terminal.progress import goal_bar
+
+    if not as_json:
+        console.print(LOAD, style="dim")
+    try:
+        with goal_bar(console, "measuring") as progress:
+            report = run_latency(for_seconds or seconds, period_s=period, progress=progress)
+    except LatencyError as error:
+        raise Misuse(str(error)) from None
+    if as_json:
+        emit(report.as_dict())
+    else:
+        say(report_text(report))

@@ -1,0 +1,148 @@
+"""`linkwork inject`: faults put into a running plant."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linkwork.cli.connected import AsJson, Keys, ServerKey, client_keys_of
+from linkwork.terminal.failures import DONE, Misuse
+from linkwork.terminal.output import console, emit, number, say, table
+
+if TYPE_CHECKING:
+    from linkwork.client.injector import InjectionRefused
+    from linkwork.machine.yaml import Document
+    from linkwork.protocol.injection import FaultReport, Injected
+
+_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+
+
+def inject(
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="A time line of faults; none: what there was.")
+    ] = None,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FAULT",
+            help="One fault as an entry of a time line: '{sensor: bias, of: elbow, by_deg: 1}'; repeatable.",
+        ),
+    ] = None,
+    clear: Annotated[
+        str | None, typer.Option(metavar="NAME", help="End this fault; `all`: every one.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of the faults' random numbers; none: the file's, or 0.")
+    ] = None,
+    robot: Annotated[
+        str | None, typer.Option("--robot", metavar="NAME", help="Which machine, where several run.")
+    ] = None,
+    plant: Annotated[
+        str | None, typer.Option(metavar="URL", help="The plant's endpoint, instead of a name.")
+    ] = None,
+    keys: Keys = None,
+    server_key: ServerKey = None,
+    as_json: AsJson = False,
+) -> int:
+    """Puts faults into a running plant, which was started with --inject, and tells at which tick they begin.
+
+    Exit status: 0 taken, 2 wrong usage, file or fault, 3 refused, 4 nobody there.
+    """
+    from linkwork.client.connection import find_plant
+    from linkwork.client.injector import InjectionRefused, Injector
+
+    faults, document, own_seed = _read(file)
+    faults += [_entry(text) for text in fault or ()]
+    if clear is not None:
+        faults.append({"clear": clear})
+    chosen = own_seed if seed is None else seed
+    endpoint = plant or find_plant(robot).plant
+    with Injector(endpoint, client_keys_of(keys, server_key)) as injector:
+        try:
+            answer = injector.inject(*faults, seed=chosen) if faults else injector.history()
+        except InjectionRefused as refused:
+            _say_where(refused, document)
+            raise
+    if as_json:
+        emit(answer.model_dump())
+    else:
+        _show(answer, everything=not faults)
+    return DONE
+
+
+def _read(file: str | None) -> tuple[list[dict[str, Any]], Document | None, int]:
+    """The entries of a file, with the places of its keys, and its seed. What is wrong the plant will say."""
+    if file is None:
+        return [], None, 0
+    from linkwork.machine.yaml import read_yaml
+
+    document = read_yaml(Path(file))
+    data = document.data if isinstance(document.data, dict) else {}
+    faults, seed = data.get("faults"), data.get("seed", 0)
+    if not isinstance(faults, list) or not all(isinstance(each, dict) for each in faults):
+        raise Misuse(f"{file} is no time line: it wants a list `faults` of mappings")
+    if type(seed) is not int or seed < 0:
+        raise Misuse(f"{file}: seed: a whole number, 0 or more, not {seed!r}")
+    return list(faults), document, seed
+
+
+def _entry(text: str) -> dict[str, Any]:
+    from linkwork.machine.problems import MachineError
+    from linkwork.machine.yaml import parse_scalar
+
+    try:
+        entry = parse_scalar(text)
+    except MachineError:
+        entry = None
+    if not isinstance(entry, dict):
+        raise Misuse(f"--fault {text}: write a mapping, say '{{sensor: bias, of: elbow, by_deg: 1}}'")
+    return entry
+
+
+def _say_where(refused: InjectionRefused, document: Document | None) -> None:
+    """Each problem at its place in the file, or by its key."""
+    from linkwork.machine.problems import Problem
+
+    for each in refused.problems:
+        rest: dict[str, Any] = {"found": each.found, "allowed": each.allowed, "remedy": each.remedy}
+        path = [int(index) if index else name for index, name in _STEP.findall(each.key)]
+        if document is not None:
+            console.print(str(document.problem(path, each.message, **rest)), markup=False)
+        else:
+            console.print(str(Problem("fault", None, None, each.key, each.message, **rest)), markup=False)
+
+
+def _show(answer: Injected, *, everything: bool) -> None:
+    """What was taken, or everything that there was and what cannot be done."""
+    when = "nobody is connected" if answer.tick < 0 else f"tick {answer.tick}"
+    if not everything:
+        new = [each for each in answer.faults if each.name in answer.names]
+        for each in new[-len(answer.names) :] if new else []:
+            say(_sentence(each))
+        say(f"the plant is at {when} ({answer.time_s:g} s)")
+        return
+    rows = [
+        [each.name, each.kind, each.of, each.state, _tick(each.from_tick), _tick(each.to_tick), each.text]
+        for each in answer.faults
+    ]
+    columns = ("fault", "kind", "of", "state", "from tick", "to tick", "")
+    console.print(table(f"faults of the plant, {when} ({number(answer.time_s)} s)", columns, rows))
+    for kind, why in answer.kinds.items():
+        if why:
+            console.print(f"{kind} is not possible here: {why}", markup=False, style="dim")
+    say(json.dumps({"tick": answer.tick, "faults": len(answer.faults)}))
+
+
+def _sentence(report: FaultReport) -> str:
+    of = f" of {report.of}" if report.of else ""
+    begins = "waits for its condition" if report.from_tick is None else f"begins at tick {report.from_tick}"
+    ends = "" if report.to_tick is None else f", ends at tick {report.to_tick}"
+    return f"{report.name} ({report.kind}{of}) {begins}{ends}"
+
+
+def _tick(tick: int | None) -> str:
+    return "–" if tick is None else str(tick)

@@ -1,0 +1,145 @@
+"""A live table of the machine, from telemetry."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import Any
+
+from rich.console import Group
+from rich.live import Live
+from rich.text import Text
+
+from linkwork.controller.supervision.state_machine import State
+from linkwork.protocol.codes import DeviceStatus
+from linkwork.protocol.errors import NobodyThere, ProtocolError
+from linkwork.protocol.keys import ClientKeys
+from linkwork.protocol.request_client import RequestClient
+from linkwork.protocol.sockets import Subscriber
+from linkwork.protocol.telemetry import SHADOW_TOPIC, TELEMETRY_TOPIC, read_telemetry
+from linkwork.terminal.output import console, number, table
+
+_REFRESH_S = 0.1
+_SILENT_S = 3.0
+
+
+def watch_telemetry(
+    client: RequestClient,
+    endpoint: str,
+    keys: ClientKeys | None,
+    seconds: float | None,
+    *,
+    show: bool,
+    homing: str = "",
+) -> dict[str, Any]:
+    """Shows telemetry until Ctrl-C, or for so long; returns the last sample.
+
+    homing: how the device found its zeros, in words.
+
+    Raises NobodyThere when the controller falls silent and does not answer either.
+    """
+    end = None if seconds is None else time.monotonic() + seconds
+    sample: dict[str, Any] = {}
+    heard = time.monotonic()
+    with (
+        Subscriber(endpoint, (TELEMETRY_TOPIC, SHADOW_TOPIC), keys) as subscriber,
+        suppress(KeyboardInterrupt),
+    ):
+        live = Live(console=console, auto_refresh=False, screen=console.is_terminal) if show else None
+        try:
+            if live is not None:
+                live.start()
+            while end is None or time.monotonic() < end or not sample:
+                heard_now = _newest(subscriber)
+                if TELEMETRY_TOPIC in heard_now:
+                    before = {"shadow": sample["shadow"]} if "shadow" in sample else {}
+                    sample, heard = before | heard_now[TELEMETRY_TOPIC], time.monotonic()
+                if SHADOW_TOPIC in heard_now and sample:
+                    sample["shadow"] = heard_now[SHADOW_TOPIC]
+                elif time.monotonic() - heard > _SILENT_S:
+                    client.request("state", timeout_s=_SILENT_S)  # time may stand still in lockstep
+                    heard = time.monotonic()
+                if live is not None and sample:
+                    live.update(view(sample, homing), refresh=True)
+        except NobodyThere as gone:
+            raise NobodyThere(f"the controller has gone: {gone}") from None
+        finally:
+            if live is not None:
+                live.stop()
+    if show and sample and console.is_terminal:
+        console.print(view(sample, homing))
+    return sample
+
+
+def _newest(subscriber: Subscriber) -> dict[bytes, dict[str, Any]]:
+    """The newest sample of each topic in the next tenth of a second."""
+    end = time.monotonic() + _REFRESH_S
+    newest: dict[bytes, dict[str, Any]] = {}
+    while (left_s := end - time.monotonic()) > 0:
+        message = subscriber.receive(max(1, round(1e3 * left_s)))
+        if message is not None:
+            with suppress(ProtocolError):
+                newest[message[0]] = read_telemetry(message[1])
+    return newest
+
+
+def view(sample: dict[str, Any], homing: str = "") -> Group:
+    """One sample as a table: joints and task coordinates with reference and effort."""
+    joints, efforts = sample["q"], sample["effort"]
+    rows = []
+    for name, value in sample["coordinate"].items():
+        wanted = sample["reference"].get(name)
+        error = None if wanted is None else wanted - value
+        speed = sample["v"].get(name) if name in joints else None
+        effort = efforts.get(name)
+        rows.append((name, *(number(each) for each in (value, speed, wanted, error, effort))))
+    columns = ("", "rad, m", "per second", "reference", "error", "effort")
+    state = State(sample["state"]).name.lower()
+    path = f"path {sample['path_s']:.2f} of {sample['path_length_s']:.2f} s"
+    head = f"{state}  {sample['timestamp']:.3f} s  {path}"
+    shown: list[Any] = [Text(head, style="bold"), table("", columns, rows)]
+    if homing:
+        shown.insert(1, Text(homing))
+    elif not int(sample.get("device_status", DeviceStatus.HOMED)) & DeviceStatus.HOMED:
+        shown.insert(1, Text("not homed: it only jogs"))
+    if sample.get("constraint_force"):
+        shown += closures(sample)
+    if sample.get("reaction"):
+        shown.append(reactions(sample["reaction"]))
+    if "shadow" in sample:
+        shown += shadow(sample["shadow"])
+    return Group(*shown)
+
+
+def closures(sample: dict[str, Any]) -> list[Any]:
+    """Of a closed machine: how well its pose is known, and what its closures bear."""
+    flipped = "" if sample["branch"] > 0 else " (not that of the initial pose)"
+    text = (
+        f"closures open by {sample['closure_residual']:.1e} after {sample['newton_iterations']} steps; "
+        f"rank {sample['rank']}; smallest singular values: closures {number(sample['sigma_closures'])}, "
+        f"motors {number(sample['sigma_motors'])}; branch {sample['branch']:+d}{flipped}"
+    )
+    rows = [(name, number(value)) for name, value in sample["constraint_force"].items()]
+    return [Text(text), table("", ("closure's row", "N, N m"), rows)]
+
+
+def reactions(told: dict[str, float]) -> Any:
+    """What joints and constraints bear, where it is published: forces and moments, world axes."""
+    entries: dict[str, dict[str, float]] = {}
+    for column, value in told.items():
+        name, _, part = column.rpartition(".")
+        entries.setdefault(name, {})[part] = value
+    parts = ("fx", "fy", "fz", "mx", "my", "mz")
+    rows = [(name, *(number(values[part]) for part in parts)) for name, values in entries.items()]
+    return table("", ("reaction", "fx N", "fy N", "fz N", "mx N m", "my N m", "mz N m"), rows)
+
+
+def shadow(said: dict[str, Any]) -> list[Any]:
+    """How far the machine differs from its model, where a shadow runs beside it."""
+    compared = "" if said["compared"] else " (not compared now)"
+    head = (
+        f"differs from its model by {number(said['share'])} of the nearest threshold{compared}; "
+        f"energy {number(said['energy'])} J"
+    )
+    rows = [(name, number(value)) for name, value in said["motor_effort"].items()]
+    return [Text(head), table("", ("motor's difference", "N, N m"), rows)]

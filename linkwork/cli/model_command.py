@@ -1,0 +1,106 @@
+"""The command that tells what was understood of a machine file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from linkwork.cli.connected import AsJson
+from linkwork.cli.file_commands import Config
+from linkwork.terminal.failures import Misuse
+from linkwork.terminal.output import console, emit, number, say, table
+
+
+def model(
+    config: Config,
+    draw: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Draw the machine in its pose.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What linkwork understood: bodies, joints, closures, freedoms, motors, and the state it starts from."""
+    from linkwork.convert.model_report import report
+    from linkwork.machine import load
+
+    machine = load(config)
+    found = report(machine)
+    if draw is not None:
+        from linkwork.drawing.model_drawing import draw as write
+
+        try:
+            write(machine, draw)
+        except OSError as error:
+            raise Misuse(f"{draw} cannot be written: {error.strerror}") from None
+        except ValueError as error:
+            raise Misuse(f"{draw}: {error}") from None
+        found["drawing"] = str(draw)
+    if as_json:
+        emit(found)
+    else:
+        _say(found)
+
+
+def _say(found: dict[str, Any]) -> None:
+    say(f"{found['name']}: {found['about']}")
+    say(f"{len(found['bodies'])} bodies, {sum(body['mass_kg'] for body in found['bodies']):g} kg")
+    for joint in found["joints"]:
+        freedoms = ", ".join(joint["freedoms"]) or "none"
+        say(
+            f"    {joint['name']}: {joint['type']}, {joint['parent']} → {joint['child']}; "
+            f"freedoms: {freedoms}"
+        )
+    for closure in found["closures"]:
+        waits = "" if closure["on"] else ", off at the start"
+        say(f"    {closure['name']}: {closure['type']} constraint, {closure['rows']} rows{waits}")
+    if found["closed_form"] is not None:
+        say(f"    solved in closed form by `minimal`: {found['closed_form']}")
+    for stop in found["stops"]:
+        say(
+            f"    {stop['freedom']}: stops at {stop['low']:.6g} and {stop['high']:.6g} (rad or m), "
+            f"stiffness {stop['stiffness']:.4g}, damping {stop['damping']:.4g} (N m or N per rad or m)"
+        )
+    for contact in found["contacts"]:
+        surface = "plane" if "plane" in contact else "sphere"
+        say(
+            f"    {contact['name']}: {contact['point']} touches a {surface}, "
+            f"stiffness {contact['stiffness_N_m']:.4g} N/m, damping {contact['damping_N_s_m']:.4g} N s/m, "
+            f"friction {contact['friction']:g}"
+        )
+    say(f"coordinates: {', '.join(found['coordinates'])}")
+    say(
+        f"{found['degrees_of_freedom']} degrees of freedom: {found['velocities']} velocities less rank "
+        f"{found['rank']} of {found['rows']} rows, {found['redundancy']} of them redundant"
+    )
+    decision = found["rank_decision"]
+    if decision["smallest"] is not None:
+        say(
+            f"singular values of the scaled rows: from {decision['smallest']:.2g} on they count; dropped up "
+            f"to {decision['largest_dropped']:.2g}; the limit is {decision['limit']:.2g}"
+            + (" (a narrow gap: see `linkwork check`)" if decision["narrow"] else "")
+        )
+    if found["mobility"] != found["degrees_of_freedom"]:
+        say(f"singular here: {found['mobility']} motions are free in this very pose")
+    say(
+        f"actuated: {', '.join(found['actuated']) or 'none'}; "
+        f"passive: {', '.join(found['passive']) or 'none'}"
+    )
+    reach = f"yes ({found['controllability']:.3g})" if found["controllable"] else "no"
+    say(
+        f"controllable with these motors: {reach}; "
+        f"motion and constraint force decoupled: {found['decoupled']}"
+    )
+    say(f"sensors: {found['sensing']}")
+    if found["other_assemblies"]:
+        say(
+            f"the same measurements fit {found['other_assemblies']} other assemblies at least; the initial "
+            "pose says which is meant (assemblies: several asks for a confirmation)"
+        )
+    put = found["assembly"]
+    say(
+        f"assembled in {put['iterations']} iterations to {put['residual']:.3g}; "
+        f"kept: {', '.join(put['kept'])}"
+    )
+    rows = [(name, number(value), number(put["v"].get(name))) for name, value in put["q"].items()]
+    console.print(table("initial state", ("", "rad, m", "per second"), rows))

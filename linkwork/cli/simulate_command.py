@@ -1,0 +1,308 @@
+"""The command simulate: the plant alone, offline."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from linkwork.cli.choices import (
+    FormulationChoice,
+    IntegratorChoice,
+    PlaceChoice,
+    StabilisationChoice,
+    StartChoice,
+)
+from linkwork.cli.connected import AsJson
+from linkwork.cli.file_commands import Config
+from linkwork.terminal.failures import Misuse
+from linkwork.terminal.output import console, emit, number, say, table
+
+if TYPE_CHECKING:
+    from linkwork.machine import Machine
+    from linkwork.plant.offline.run import Balance, Motion
+    from linkwork.plant.offline.start_state import StartState
+
+Texts = list[str] | None
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class SimulateOptions:
+    """What the options of `linkwork simulate` ask for; assignments are still texts."""
+
+    duration_s: float
+    dt_s: float | None = None
+    positions: Sequence[str] = ()
+    speeds: Sequence[str] = ()
+    start: str = "assembled"
+    efforts: Sequence[str] = ()
+    switches: Sequence[str] = ()
+    formulation: str = "projected"
+    stabilisation: str = "projection"
+    integrator: str | None = None
+    every: int = 1
+    track: Sequence[str] = field(default_factory=list)
+    reactions: bool = False
+    constraint_efforts: bool = False
+    reactions_at: str | None = None
+    rtol: float | None = None
+    atol: float | None = None
+
+    def run(self, machine: Machine) -> Motion:
+        """Simulate a machine. Raises Misuse for what cannot be done, MachineError for unknown assignments."""
+        from linkwork.plant.constraint_switching import parse_switch
+        from linkwork.plant.offline.reaction_samples import ReactionRequest
+        from linkwork.plant.offline.run import simulate as simulated
+        from linkwork.plant.simulator import SimulationDiverged
+
+        try:
+            return simulated(
+                machine,
+                self.duration_s,
+                self.dt_s,
+                self._start(machine),
+                self.integrator,
+                self._efforts(machine),
+                self.every,
+                self.formulation,
+                self.stabilisation,
+                self.track,
+                ReactionRequest(self.reactions, self.constraint_efforts, self.reactions_at),
+                [parse_switch(text) for text in self.switches],
+                self.rtol,
+                self.atol,
+            )
+        except (ValueError, SimulationDiverged) as error:
+            raise Misuse(str(error)) from None
+
+    def _start(self, machine: Machine) -> StartState:
+        from linkwork.machine.units import parse_assignment, parse_speed
+        from linkwork.plant.offline.start_state import StartState
+
+        coordinates = machine.mechanism.coordinate_names
+        names = [name for name in coordinates if name in machine.mechanism.joint_names]
+
+        def position(text: str) -> tuple[str, float]:
+            index, value = parse_assignment(text, machine)
+            if coordinates[index] not in names:
+                raise Misuse(f"{text}: only joints have an initial position; there are {', '.join(names)}")
+            return coordinates[index], value
+
+        positions = _once(self.positions, position, "--initial")
+        speeds = _once(self.speeds, lambda text: parse_speed(text, machine), "--speed")
+        return StartState(positions, speeds, self.start)
+
+    def _efforts(self, machine: Machine) -> dict[str, str]:
+        from linkwork.plant.offline.efforts import parse_effort
+
+        return _once(self.efforts, lambda text: parse_effort(text, machine), "--effort")
+
+
+def _once(texts: Sequence[str], read: Callable[[str], tuple[str, Value]], option: str) -> dict[str, Value]:
+    """Assignments by name. Raises Misuse where one is given twice."""
+    found: dict[str, Value] = {}
+    for text in texts:
+        name, value = read(text)
+        if name in found:
+            raise Misuse(f"{option} {text}: {name} is given twice")
+        found[name] = value
+    return found
+
+
+def simulate(
+    config: Config,
+    duration: Annotated[float, typer.Option(metavar="S", help="How long, s.")],
+    dt: Annotated[
+        float | None, typer.Option(metavar="S", help="Step (dop853, lsoda: sample), s; none: the plant's.")
+    ] = None,
+    initial: Annotated[
+        Texts, typer.Option(metavar="JOINT=VALUE", help="Initial position, shoulder_deg=30; repeatable.")
+    ] = None,
+    speed: Annotated[
+        Texts, typer.Option(metavar="JOINT=VALUE", help="Initial speed, shoulder_deg_s=30; repeatable.")
+    ] = None,
+    start: Annotated[
+        StartChoice, typer.Option(help="Close all constraints at the start, or leave the state as given.")
+    ] = StartChoice.ASSEMBLED,
+    effort: Annotated[
+        Texts,
+        typer.Option(
+            metavar="MOTOR=VALUE",
+            help="Effort of a motor, N m or N: 10, or a function of time, 10*sin(2*pi*t); repeatable.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write every sample there: FILE.csv, or FILE.npz.")
+    ] = None,
+    every: Annotated[int, typer.Option(metavar="N", help="Keep the state after every N-th step.")] = 1,
+    formulation: Annotated[
+        FormulationChoice, typer.Option(help="Accelerations (the first three), or steps of their own.")
+    ] = FormulationChoice.PROJECTED,
+    stabilisation: Annotated[
+        StabilisationChoice, typer.Option(help="What keeps the constraints closed.")
+    ] = StabilisationChoice.PROJECTION,
+    integrator: Annotated[
+        IntegratorChoice | None,
+        typer.Option(
+            help="Fixed steps: rk4, gauss, semi_implicit; divided where motion is fast: adaptive_rk4. For "
+            "reference: dop853, lsoda. None: the file's."
+        ),
+    ] = None,
+    track: Annotated[
+        Texts, typer.Option(metavar="POINT", help="Position and velocity of a point; repeatable.")
+    ] = None,
+    reactions: Annotated[
+        bool, typer.Option("--reactions", help="Forces and moments in joints and constraints, N and N m.")
+    ] = False,
+    constraint_efforts: Annotated[
+        bool,
+        typer.Option("--constraint-efforts", help="Generalized force of the constraints on each joint."),
+    ] = False,
+    reactions_at: Annotated[
+        PlaceChoice | None,
+        typer.Option(help="Where in a step reactions are taken. None: begin; taylor: middle."),
+    ] = None,
+    rtol: Annotated[
+        float | None,
+        typer.Option(metavar="R", help="Relative tolerance of a step; none: dop853 1e-15, lsoda 3e-14."),
+    ] = None,
+    atol: Annotated[
+        float | None,
+        typer.Option(
+            metavar="A", help="Absolute tolerance, rad, m, per second; none: dop853 1e-17, lsoda 1e-15."
+        ),
+    ] = None,
+    plant_set: Annotated[
+        Texts, typer.Option("--plant-set", metavar="KEY=VALUE", help="upper_arm.mass_kg=+20%.")
+    ] = None,
+    switches: Annotated[
+        Texts, typer.Option("--switch", metavar="NAME=on@S", help="A constraint on, off or hold; repeatable.")
+    ] = None,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Write the samples to standard output as CSV, with all digits.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate the plant alone, offline: no sockets, no brakes; motors give only what --effort says."""
+    from linkwork.cli.motion_files import write_columns, write_csv
+    from linkwork.machine import load
+
+    if as_csv and as_json:
+        raise Misuse("choose one of --csv (the samples) and --json (the summary)")
+    machine = load(config, plant_set or [])
+    motion = SimulateOptions(
+        duration,
+        dt,
+        initial or (),
+        speed or (),
+        start.value,
+        effort or (),
+        switches or (),
+        formulation.value,
+        stabilisation.value,
+        integrator.value if integrator else None,
+        every,
+        track or [],
+        reactions,
+        constraint_efforts,
+        reactions_at.value if reactions_at else None,
+        rtol,
+        atol,
+    ).run(machine)
+    if out is not None:
+        try:
+            write_columns(out, motion.columns())
+        except OSError as error:
+            raise Misuse(f"{out} cannot be written: {error.strerror}") from None
+    if as_csv:
+        write_csv(sys.stdout, motion.columns())
+    elif as_json:
+        emit(_summary(motion) | ({"out": str(out)} if out is not None else {}))
+    else:
+        _say_motion(machine.name, motion)
+
+
+def _summary(motion: Motion) -> dict[str, Any]:
+    """What --json prints; docs/simulate.md has its keys."""
+    summary: dict[str, Any] = {
+        "time_s": float(motion.time_s[-1]),
+        "q": dict(zip(motion.position_names, motion.q[-1].tolist(), strict=True)),
+        "v": dict(zip(motion.joint_names, motion.v[-1].tolist(), strict=True)),
+        "energy_start_J": motion.energy_start_J,
+        "energy_end_J": motion.energy_end_J,
+        "steps": motion.steps,
+        "steps_per_s": motion.steps_per_s,
+        **asdict(motion.balance),
+        "switches": motion.switches,
+    }
+    asked = {
+        "points": motion.points,
+        "reactions": motion.reactions,
+        "constraint_efforts": motion.constraint_efforts,
+    }
+    return summary | {name: each.summary() for name, each in asked.items() if each is not None}
+
+
+def _say_motion(name: str, motion: Motion) -> None:
+    """The summary for people."""
+    speeds = dict(zip(motion.joint_names, motion.v[-1].tolist(), strict=True))
+    positions = zip(motion.position_names, motion.q[-1].tolist(), strict=True)
+    rows = [(each, number(value), number(speeds.get(each))) for each, value in positions]
+    console.print(table(f"{name} after {motion.time_s[-1]:g} s", ("", "rad, m", "per second"), rows))
+    _say_balance(motion, motion.balance)
+    _say_points_and_reactions(motion)
+    for event in motion.balance.switched:
+        loss = f": {event.energy_loss_J:.6g} J lost by an impulse of {event.impulse:.6g}" if event.on else ""
+        say(f"{event.constraint} switched {'on' if event.on else 'off'} at {event.time_s:g} s{loss}")
+    say(f"{motion.steps} steps, {motion.steps_per_s:,.0f} a second")
+
+
+def _say_balance(motion: Motion, balance: Balance) -> None:
+    """Energy and constraints."""
+    say(f"energy {motion.energy_start_J:.9g} J → {motion.energy_end_J:.9g} J")
+    say(f"largest difference between energy and work {balance.energy_balance_error_J:.3g} J")
+    if balance.rank_min is not None:
+        say(
+            f"constraints open by at most {balance.residual_position_max:.3g} (m or rad), "
+            f"{balance.residual_velocity_max:.3g} per second; rank {balance.rank_min} to {balance.rank_max}, "
+            f"smallest singular value {number(balance.sigma_min)}; "
+            f"passed {balance.singular_passages} branch poses"
+        )
+    if motion.switches is not None:
+        say(f"changed its independent coordinates {motion.switches} times")
+
+
+def _say_points_and_reactions(motion: Motion) -> None:
+    """Tables of what was tracked, at the end, and of the largest reactions and constraint efforts."""
+    if motion.points is not None:
+        rows = [
+            (name, *(" ".join(number(x) for x in each[key]) for key in ("position_m", "velocity_m_s")))
+            for name, each in motion.points.summary().items()
+        ]
+        console.print(table("points at the end (world)", ("", "x y z, m", "x y z, m/s"), rows))
+    if motion.reactions is not None:
+        largest: list[tuple[str, ...]] = [
+            (name, str(each["on_body"]), *(_largest(each, key) for key in ("force", "moment", "effort")))
+            for name, each in motion.reactions.summary().items()
+        ]
+        console.print(table("largest reactions", ("", "on", "N", "N m", "effort"), largest))
+    if motion.constraint_efforts is not None:
+        exerted = [
+            (name, f"{number(float(str(each['effort_max'])))} {each['unit']}")
+            for name, each in motion.constraint_efforts.summary().items()
+        ]
+        console.print(table("largest constraint efforts", ("", "effort"), exerted))
+
+
+def _largest(summary: dict[str, Any], what: str) -> str:
+    """The largest magnitude of a force, moment or effort; an effort with its unit, or a dash."""
+    for unit in ("N", "N_m"):
+        value = summary.get(f"{what}_max_{unit}")
+        if value is not None:
+            return number(value) + (f" {unit.replace('_', ' ')}" if what == "effort" else "")
+    return "–"

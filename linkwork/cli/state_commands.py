@@ -1,0 +1,163 @@
+"""Commands of one request each, which change what the machine does."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from linkwork.cli.connected import ControllerConnection, connected
+from linkwork.terminal.failures import Misuse
+from linkwork.terminal.output import emit, say
+
+AtTick = Annotated[
+    int | None, typer.Option("--at-tick", min=0, help="Device tick at which it takes effect; none: at once.")
+]
+
+
+@connected
+def enable(link: ControllerConnection, at_tick: AtTick = None) -> None:
+    """Brakes off, holding where the machine stands."""
+    link.effect("enable", at_tick=at_tick)
+
+
+@connected
+def confirm_branch(link: ControllerConnection, at_tick: AtTick = None) -> None:
+    """Says that a closed machine is in the assembly that `linkwork state` shows."""
+    link.effect("confirm_branch", at_tick=at_tick)
+
+
+@connected
+def disable(link: ControllerConnection, at_tick: AtTick = None) -> None:
+    """Stops where something moves, then brakes."""
+    link.effect("disable", at_tick=at_tick)
+
+
+@connected
+def stop(link: ControllerConnection, at_tick: AtTick = None) -> None:
+    """Stops on the path, then holds. Anyone may."""
+    link.effect("stop", at_tick=at_tick)
+
+
+@connected
+def cancel(
+    link: ControllerConnection,
+    goal: Annotated[int | None, typer.Option(min=0, help="Only this goal.")] = None,
+    at_tick: AtTick = None,
+) -> None:
+    """Ends the goal under way by a stop on its path."""
+    link.effect("cancel", goal=goal, at_tick=at_tick)
+
+
+@connected
+def pause(link: ControllerConnection, at_tick: AtTick = None) -> None:
+    """Slows the goal to rest on its path and keeps it."""
+    link.effect("pause", at_tick=at_tick)
+
+
+@connected
+def resume(link: ControllerConnection, at_tick: AtTick = None) -> None:
+    """Goes on after a pause."""
+    link.effect("resume", at_tick=at_tick)
+
+
+@connected
+def speed(
+    link: ControllerConnection,
+    fraction: Annotated[float, typer.Argument(min=0.0, max=2.0, help="Of the goal's own speed.")],
+    limit: Annotated[
+        bool, typer.Option("--limit", help="Take the largest feasible speed, if that is less.")
+    ] = False,
+    at_tick: AtTick = None,
+) -> None:
+    """Scales the speed of the goal under way; above 1 it is walked through at that speed first."""
+    found = link.ask("speed", 120.0, fraction=fraction, limit=limit or None, at_tick=at_tick)
+    if link.as_json:
+        emit(found)
+        return
+    say(found["state"] + (f": {found['text']}" if found.get("text") else ""))
+    limited = found.get("limited")
+    if limited:
+        what = f"{limited['quantity']} of {limited['coordinate']}" if "coordinate" in limited else "the path"
+        say(f"{found['fraction']:.4g} times its own speed: limited by the {what}")
+
+
+@connected
+def preload(
+    link: ControllerConnection,
+    efforts: Annotated[list[str], typer.Argument(metavar="MOTOR=EFFORT…", help="In N m or N.")],
+) -> None:
+    """Sets the internal force of redundant motors, within the bounds of the machine file."""
+    found: dict[str, float] = {}
+    for text in efforts:
+        name, _, value = text.partition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise Misuse(f"{text}: write MOTOR=EFFORT, as in left_elbow=1.5") from None
+    link.effect("preload", effort=found)
+
+
+@connected
+def law(
+    link: ControllerConnection,
+    name: Annotated[str, typer.Argument(help="As `linkwork describe` lists them.")],
+) -> None:
+    """Chooses what an enabled machine at rest does: hold, float (gravity compensated) or damp."""
+    link.effect("law", name=name)
+
+
+@connected
+def recover(link: ControllerConnection) -> None:
+    """Leaves a fault, or says why not."""
+    link.effect("recover")
+
+
+@connected
+def estop(link: ControllerConnection) -> None:
+    """Brakes at once and latches. Anyone may. A software stop is no safety function."""
+    link.effect("estop")
+
+
+@connected
+def reset(link: ControllerConnection) -> None:
+    """Leaves the emergency stop."""
+    link.effect("reset")
+
+
+@connected
+def advance(link: ControllerConnection, ticks: Annotated[int, typer.Argument(min=1, max=10**9)]) -> None:
+    """Runs lockstep time by so many ticks."""
+    link.effect("advance", timeout_s=1.0e6, ticks=ticks)
+
+
+@connected
+def gain(
+    link: ControllerConnection,
+    bandwidth: Annotated[float | None, typer.Option("--bandwidth", help="In rad/s.")] = None,
+    damping: Annotated[float | None, typer.Option("--damping", help="Damping ratio.")] = None,
+    at_tick: AtTick = None,
+) -> None:
+    """Changes the gains of the error dynamics, within the bounds of the machine file."""
+    link.effect("set_gain", bandwidth_rad_s=bandwidth, damping_ratio=damping, at_tick=at_tick)
+
+
+@connected
+def payload(
+    link: ControllerConnection,
+    point: Annotated[str, typer.Argument(help="Point of the machine file where it is carried.")],
+    mass_kg: Annotated[float, typer.Argument(min=0.0, help="0: nothing any longer.")],
+    com_m: Annotated[
+        tuple[float, float, float],
+        typer.Option("--com", metavar="X Y Z", help="Centre of mass from the point, in m."),
+    ] = (0.0, 0.0, 0.0),
+    inertia: Annotated[
+        tuple[float, float, float],
+        typer.Option("--inertia", metavar="XX YY ZZ", help="Moments about its centre of mass, in kg m²."),
+    ] = (0.0, 0.0, 0.0),
+    at_tick: AtTick = None,
+) -> None:
+    """Says what the machine carries, within the bounds of the machine file."""
+    moments = [*inertia, 0.0, 0.0, 0.0]
+    load = {"mass_kg": mass_kg, "com_m": list(com_m), "inertia_kg_m2": moments}
+    link.effect("payload", point=point, **load, at_tick=at_tick)

@@ -1,0 +1,173 @@
+"""Commands that only look: status, state, describe, faults, watch."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from linkwork.cli.connected import ControllerConnection, connected
+from linkwork.terminal.output import console, emit, number, say, table
+
+
+@connected
+def status(link: ControllerConnection) -> None:
+    """The daemons: plant, loop, timing, lease, log."""
+    found = link.ask("status")
+    if link.as_json:
+        emit(found)
+        return
+    timing, lease, device = found["timing"], found["lease"], found["device"]
+    lines = {
+        "machine": f"{found['machine']} (linkwork {found['version']}, protocol {found['protocol']})",
+        "state": found["state"] + (f": {found['fault']['text']}" if found.get("fault") else ""),
+        "pace": found["pace"],
+        "plant": device["text"] or ("connected" if device["connected"] else "not connected"),
+        "homing": homing_told(device),
+        "simulation": _simulated_by(device),
+        "processes": f"gateway {found['gateway_pid']}, loop {found['loop_pid'] or '–'}",
+        "real time": found["real_time"],
+        "ticks": f"{timing['ticks']}, missed {timing['missed']}, lost {timing['lost']}",
+        "period": _quantiles(timing["period_us"]),
+        "latency": _quantiles(timing["latency_us"]),
+        "lease": lease["owner"] or "nobody",
+        "log": found["log"] or "none",
+        "telemetry": found["telemetry"],
+        "faults": str(found["faults"]),
+    }
+    width = max(map(len, lines))
+    for name, text in lines.items():
+        say(f"{name:<{width}}  {text}")
+
+
+def _simulated_by(device: dict[str, Any]) -> str:
+    how = device.get("simulation")
+    return f"formulation {how['formulation']}, integrator {how['integrator']}" if how else "–"
+
+
+def homing_told(device: dict[str, Any]) -> str:
+    """Whether the device is homed, by whom, and where its encoders' zeros are."""
+    text = "homed" if device.get("homed") else "not homed: it only jogs"
+    homing = device.get("homing")
+    if not homing:
+        return text
+    by = {"device": "by the device", "here": "in the initial pose", "procedure": "by its procedure"}
+    zeros = ", ".join(f"{name} {number(at)}" for name, at in homing["zero"].items())
+    return f"{text}, {by.get(homing['by'], homing['by'])}; encoders read 0 at {zeros} (rad, m)"
+
+
+def _quantiles(found: dict[str, float]) -> str:
+    return f"p50 {found['p50']:.1f} µs, p99 {found['p99']:.1f} µs, max {found['max']:.1f} µs"
+
+
+@connected
+def state(link: ControllerConnection) -> None:
+    """What the machine does now: positions, velocities, efforts, goal, fault."""
+    found = link.ask("state")
+    if link.as_json:
+        emit(found)
+        return
+    say(f"{found['state']}  {found['mode']}  {found['law']}  tick {found['tick']}  {found['time_s']:.3f} s")
+    if found["fault"]:
+        say(f"fault: {found['fault']['name']}: {found['fault']['text']}")
+    if found["limited"]:
+        say(f"limited by {', '.join(found['limited'])}")
+    if found["goal"]:
+        goal = found["goal"]
+        say(f"goal {goal['goal']} {goal['status']}, {goal['fraction']:.0%}")
+    for each in found.get("pending", ()):
+        say(_pending_told(each))
+    console.print(positions(found))
+
+
+def _pending_told(each: dict[str, Any]) -> str:
+    what = each["method"] if each["goal"] is None else f"{each['method']} (goal {each['goal']})"
+    when = "after the goal before it" if each["at_tick"] is None else f"at tick {each['at_tick']}"
+    return f"pending: {what} {when}, asked for by {each['owner']}"
+
+
+def positions(found: dict[str, Any]) -> Any:
+    """Joints and task coordinates of a state as a table."""
+    rows = [
+        (name, number(value), number(found["v"].get(name)), number(found["effort"].get(name)))
+        for name, value in found["q"].items()
+    ]
+    rows += [(name, number(value), "", "") for name, value in found["coordinates"].items()]
+    return table("", ("", "rad, m", "per second", "N m, N"), rows)
+
+
+@connected
+def describe(link: ControllerConnection) -> None:
+    """The machine: joints, coordinates, motors, limits, laws."""
+    found = link.ask("describe")
+    if link.as_json:
+        emit(found)
+        return
+    say(f"{found['machine']}: {found['about']}")
+    laws, period_ms = ", ".join(found["laws"]), 1e3 * found["period_s"]
+    say(found["sensing"])
+    say(f"law {found['law']} of {laws}; {period_ms:g} ms; pace {found['pace']}")
+    rows = []
+    for each in found["coordinates"]:
+        limits = each["limits"]
+        low, high = limits.get("position") or (None, None)
+        numbers = (low, high, limits.get("velocity"), limits.get("acceleration"), limits.get("jerk"))
+        rows.append((each["name"], each["kind"], each["unit"], *map(number, numbers)))
+    columns = ("coordinate", "kind", "unit", "least", "most", "velocity", "acceleration", "jerk")
+    console.print(table("", columns, rows))
+    console.print(
+        table(
+            "",
+            ("motor", "unit", "effort", "speed"),
+            [
+                (
+                    each["name"],
+                    each["unit"],
+                    number(each["limits"]["effort"]),
+                    number(each["limits"]["speed"]),
+                )
+                for each in found["motors"]
+            ],
+        )
+    )
+
+
+@connected
+def faults(
+    link: ControllerConnection,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")] = 20,
+) -> None:
+    """The latest faults, newest first."""
+    found = link.ask("faults", limit=limit)
+    if link.as_json:
+        emit(found)
+    elif not found["faults"]:
+        say("no fault since the controller started")
+    else:
+        for fault in found["faults"]:
+            say(f"{fault['time_s']:.3f} s  {fault['name']}: {fault['text']}")
+            say(
+                f"    clears when {fault['clears_when']}" if fault["clears_when"] else "    cannot be cleared"
+            )
+            if fault["record"]:
+                say(f"    flight record: {fault['record']}")
+
+
+@connected
+def watch(
+    link: ControllerConnection,
+    seconds: Annotated[
+        float | None, typer.Option("--for", min=0.0, metavar="SECONDS", help="End by itself.")
+    ] = None,
+) -> None:
+    """A live table from telemetry, until Ctrl-C. With --json, the last sample that was seen."""
+    from linkwork.cli.live_table import watch_telemetry
+
+    with link.client() as client:
+        found = client.request("status")
+        homing = homing_told(found["device"]) if found["device"].get("homing") else ""
+        last = watch_telemetry(
+            client, found["telemetry"], link.client_keys, seconds, show=not link.as_json, homing=homing
+        )
+    if link.as_json:
+        emit(last)

@@ -1,0 +1,62 @@
+"""Finds the running controller that a client means."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+from contextlib import suppress
+
+from linkwork.protocol.endpoints import MachineEndpoints, running
+from linkwork.protocol.errors import EndpointError, NobodyThere
+
+
+def default_owner() -> str:
+    """The name in which requests are made unless another is given: user@host."""
+    user = str(os.getuid())
+    with suppress(OSError, KeyError):
+        user = getpass.getuser()
+    return f"{user}@{socket.gethostname()}"[:64]
+
+
+def find_controller(name: str | None = None) -> MachineEndpoints:
+    """The seat of the running controller of this machine, or of the only one that runs.
+
+    Raises NobodyThere when there is none, EndpointError when there are several and no name was given.
+    """
+    names = [found.name for found in running("gateway")]
+    if name is not None:
+        if name not in names:
+            there = f"running: {', '.join(names)}" if names else "none is running"
+            raise NobodyThere(
+                f"no controller of {name!r} is running ({there}); start it with `linkwork plant {name}` and "
+                f"`linkwork controller {name}`"
+            )
+        return MachineEndpoints.named(name)
+    if not names:
+        raise NobodyThere(
+            "no controller is running; start one with `linkwork plant scara` and "
+            "`linkwork controller scara`, or see `linkwork demo scara`"
+        )
+    if len(names) > 1:
+        raise EndpointError(
+            f"several controllers are running: {', '.join(names)}; say which with --robot NAME"
+        )
+    return MachineEndpoints.named(names[0])
+
+
+def find_plant(name: str | None = None) -> MachineEndpoints:
+    """The seat of the running plant of this machine, or of the only one that runs.
+
+    Raises NobodyThere when there is none, EndpointError when there are several and no name was given.
+    """
+    names = [found.name for found in running("plant")]
+    if name is None and len(names) > 1:
+        raise EndpointError(f"several plants are running: {', '.join(names)}; say which with --robot NAME")
+    if name not in (None, *names) or not names:
+        there = f"running: {', '.join(names)}" if names else "none is running"
+        raise NobodyThere(
+            f"no plant {f'of {name!r} ' if name else ''}is running ({there}); start it with "
+            f"`linkwork plant {name or 'scara'} --inject`"
+        )
+    return MachineEndpoints.named(name or names[0])

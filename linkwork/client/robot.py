@@ -1,0 +1,374 @@
+"""The Python client: a running machine as an object.
+
+    from linkwork import Robot
+
+    with Robot() as robot:
+        robot.enable()
+        robot.move(shoulder=0.3, elbow=-0.6)
+        robot.send({"coordinates": ["lift"], "points": [...]}).wait()
+
+It imports linkwork's protocol and third parties, nothing else of linkwork.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self, cast
+
+from linkwork.client.connection import default_owner, find_controller
+from linkwork.client.goal import Goal
+from linkwork.client.waiting import patiently, reach
+from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.errors import NobodyThere, RequestError
+from linkwork.protocol.keys import ClientKeys
+from linkwork.protocol.request_client import RequestClient
+from linkwork.protocol.results import (
+    Checked,
+    DescribeResult,
+    FaultsResult,
+    GoalAccepted,
+    RequestEffect,
+    Speed,
+    StateResult,
+    StatusResult,
+)
+from linkwork.protocol.trajectory import Trajectory
+
+ANSWER_S = 10.0
+NO_LIMIT_S = 1.0e6
+PLAN_S = 120.0
+"""How long a motion may take to be planned; on a fresh computer the planner compiles first."""
+_RENEWALS = 4
+"""How often within its length the lease is renewed."""
+
+
+class Robot:
+    """A running controller. Use it as a context manager: it holds the lease from `with` to the block's end.
+
+    name: the machine's, where several run. endpoint: of the requests, instead of a name. owner: in whose name
+    the machine moves, `user@host` by default. keys: CURVE keys for a controller that wants them. lease: False
+    to look only. take_over: take the lease from a live owner. on_wait: is told, in words, what is waited for
+    while the daemons are still starting: the connection, `enable`, `move` and `send` wait for them.
+
+    Entering raises NobodyThere when no controller runs, RequestError (NOT_OWNER) when somebody else has the
+    lease. A block that ends while the machine moves gives the lease back: the machine stops on its path and
+    holds. Methods may be called from several threads.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        endpoint: str | None = None,
+        owner: str | None = None,
+        keys: ClientKeys | None = None,
+        lease: bool = True,
+        take_over: bool = False,
+        on_wait: Callable[[str], None] | None = None,
+    ) -> None:
+        self.owner = owner or default_owner()
+        self._name, self._endpoint, self._keys = name, endpoint, keys
+        self._lease, self._take_over = lease, take_over
+        self._holder, self._on_wait = secrets.token_hex(8), on_wait
+        self._client: RequestClient | None = None
+        self._lock = threading.RLock()
+        self._goals: dict[int, Goal] = {}
+        self._gateway_pid = 0
+        self._leaving = threading.Event()
+        self._keeper: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        endpoint = self._endpoint or find_controller(self._name).requests
+        self._client = RequestClient(endpoint, self._keys)
+        try:
+            reach(self._client, self._on_wait)
+            self._gateway_pid = self.status["gateway_pid"]
+            if self._lease:
+                held = self.request("acquire", force=self._take_over, holder=self._holder)
+                self._leaving.clear()
+                interval_s = held["lease_s"] / _RENEWALS
+                self._keeper = threading.Thread(target=self._keep, args=(endpoint, interval_s), daemon=True)
+                self._keeper.start()
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._stop_keeping()
+            if self._lease:
+                self.request("release", holder=self._holder)
+        except (RequestError, NobodyThere):
+            if kind is None:
+                raise
+        finally:
+            self._close()
+
+    # what it is and does
+
+    @property
+    def state(self) -> StateResult:
+        """What the machine does now: positions (rad or m), velocities, coordinates, goal, fault."""
+        return cast(StateResult, self.request("state"))
+
+    @property
+    def status(self) -> StatusResult:
+        """The daemons: plant, loop, timing, lease, log."""
+        return cast(StatusResult, self.request("status"))
+
+    def describe(self) -> DescribeResult:
+        """The machine: joints, coordinates, motors, limits."""
+        return cast(DescribeResult, self.request("describe"))
+
+    def faults(self, limit: int = 20) -> FaultsResult:
+        """The latest faults, newest first."""
+        return cast(FaultsResult, self.request("faults", limit=limit))
+
+    # states
+
+    def enable(self) -> RequestEffect:
+        """Brakes off, holding where the machine stands."""
+        return self._effect("enable")
+
+    def confirm_branch(self) -> RequestEffect:
+        """Says that the machine is in the assembly that `state` shows, where its sensors cannot tell."""
+        return self._effect("confirm_branch")
+
+    def disable(self) -> RequestEffect:
+        """Stops where something moves, then brakes."""
+        return self._effect("disable")
+
+    def stop(self) -> RequestEffect:
+        """Stops on the path, then holds."""
+        return self._effect("stop")
+
+    def estop(self) -> RequestEffect:
+        """Brakes at once and latches. A software stop is no safety function."""
+        return self._effect("estop")
+
+    def reset(self) -> RequestEffect:
+        """Leaves the emergency stop."""
+        return self._effect("reset")
+
+    def recover(self) -> RequestEffect:
+        """Leaves a fault. Raises RequestError (NOT_CLEARED) with the cause that still stands."""
+        return self._effect("recover")
+
+    def law(self, name: str) -> RequestEffect:
+        """Chooses what an enabled machine at rest does: hold, float or damp."""
+        return self._effect("law", name=name)
+
+    def advance(self, ticks: int) -> RequestEffect:
+        """Runs lockstep time."""
+        return cast(RequestEffect, self.request("advance", timeout_s=None, ticks=ticks))
+
+    # motion
+
+    def move(
+        self,
+        target: Mapping[str, float] | None = None,
+        /,
+        *,
+        wait: bool = True,
+        speed: float = 1.0,
+        at_tick: int | None = None,
+        until_force: Mapping[str, float] | None = None,
+        replace: bool = False,
+        **coordinates: float,
+    ) -> Goal:
+        """A jerk-limited move to rest, by coordinate (rad or m): `move(shoulder=0.3)` or `move({"z": 0.1})`.
+
+        speed: fraction of the velocity limits. wait: until it has ended. at_tick: device tick at which it
+        begins. until_force: contact and force (N), `{"table": 5.0}`: the move ends where the contact is felt,
+        which is then pressed so hard; it fails where the way ends without. replace: take over from the goal
+        under way, without stopping. Raises RequestError when refused, GoalFailed when it was waited for and
+        failed.
+        """
+        targets = {**(target or {}), **coordinates}
+        asked = {"target": targets, "speed": float(speed), "at_tick": at_tick, "replace": replace or None}
+        goal = self._goal("move", PLAN_S, **asked, until_force=dict(until_force) if until_force else None)
+        if wait:
+            goal.wait()
+        return goal
+
+    def send(
+        self,
+        trajectory: Trajectory | Mapping[str, Any],
+        *,
+        at_tick: int | None = None,
+        replace: bool = False,
+    ) -> Goal:
+        """Follows a trajectory; returns as soon as it is accepted.
+
+        replace: take over from the goal under way without stopping, with its velocity and acceleration; that
+        one then ends with REPLACED. Its times count from where it takes over, a tenth of a second ahead.
+        Raises RequestError when refused: the message says which sample, which coordinate, by how much, and
+        how much slower it would do.
+        """
+        asked = {"trajectory": _plain(trajectory), "at_tick": at_tick, "replace": replace or None}
+        return self._goal("send", PLAN_S, **asked)
+
+    def append(self, trajectory: Trajectory | Mapping[str, Any], *, at_tick: int | None = None) -> Goal:
+        """Follows a trajectory after the goal under way; returns as soon as it is accepted.
+
+        One whose first sample is in motion goes on where the path under way has that place and velocity,
+        without stopping; any other one begins when that goal has succeeded. Raises RequestError, as `send`.
+        """
+        return self._goal("append", PLAN_S, trajectory=_plain(trajectory), at_tick=at_tick)
+
+    def check(self, trajectory: Trajectory | Mapping[str, Any]) -> Checked:
+        """Whether a trajectory would be accepted: `feasible`, and if not, all that stands in the way.
+
+        Raises RequestError for one that cannot be judged, as `send` would.
+        """
+        return cast(Checked, self.request("check", timeout_s=PLAN_S, trajectory=_plain(trajectory)))
+
+    def jog(
+        self,
+        velocity: Mapping[str, float] | None = None,
+        /,
+        *,
+        at_tick: int | None = None,
+        **coordinates: float,
+    ) -> RequestEffect:
+        """Moves at these velocities (rad/s or m/s) for 0.2 s; repeat it before that, or it slows to rest."""
+        velocities = {name: float(value) for name, value in {**(velocity or {}), **coordinates}.items()}
+        return self._effect("jog", velocity=velocities, at_tick=at_tick)
+
+    def pause(self, *, at_tick: int | None = None) -> RequestEffect:
+        """Slows the goal to rest on its path and keeps it."""
+        return self._effect("pause", at_tick=at_tick)
+
+    def resume(self, *, at_tick: int | None = None) -> RequestEffect:
+        """Goes on after a pause."""
+        return self._effect("resume", at_tick=at_tick)
+
+    def speed(self, fraction: float, *, limit: bool = False, at_tick: int | None = None) -> Speed:
+        """Scales the speed of the goal under way, 0 … 2 of its own.
+
+        Above 1 the goal is walked through at that speed first. limit: take the largest feasible speed, if
+        that is less, and say what limits it; else RequestError (INFEASIBLE) with `largest_speed` in its data.
+        """
+        asked = {"fraction": float(fraction), "limit": limit or None, "at_tick": at_tick}
+        return cast(Speed, self.request("speed", timeout_s=PLAN_S, **asked))
+
+    def preload(self, **effort: float) -> RequestEffect:
+        """Sets the internal force of redundant motors (N m or N): `preload(left_elbow=1.5)`."""
+        return self._effect("preload", effort={name: float(value) for name, value in effort.items()})
+
+    def cancel(self, goal: int | None = None, *, at_tick: int | None = None) -> RequestEffect:
+        """Ends whatever goal is under way, or only this one, by a stop on its path."""
+        return self._effect("cancel", goal=goal, at_tick=at_tick)
+
+    def set_gain(
+        self,
+        *,
+        bandwidth_rad_s: float | None = None,
+        damping_ratio: float | None = None,
+        at_tick: int | None = None,
+    ) -> RequestEffect:
+        """Changes the gains of the error dynamics, within `controller.gain_bounds` of the machine file."""
+        given = {"bandwidth_rad_s": bandwidth_rad_s, "damping_ratio": damping_ratio, "at_tick": at_tick}
+        return self._effect("set_gain", **given)
+
+    def payload(
+        self,
+        point: str,
+        mass_kg: float,
+        com_m: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia_kg_m2: Sequence[float] = (0.0,) * 6,
+        *,
+        at_tick: int | None = None,
+    ) -> RequestEffect:
+        """Says what the machine carries at a point, within `controller.payloads` of the machine file.
+
+        com_m: its centre of mass from the point; inertia_kg_m2: xx, yy, zz, xy, xz, yz about it; both in the
+        axes of the point's body. 0 kg: nothing any longer.
+        """
+        com, moments = [float(each) for each in com_m], [float(each) for each in inertia_kg_m2]
+        load = {"mass_kg": float(mass_kg), "com_m": com, "inertia_kg_m2": moments, "at_tick": at_tick}
+        return self._effect("payload", point=point, **load)
+
+    # below
+
+    def request(self, method: str, *, timeout_s: float | None = ANSWER_S, **params: Any) -> Any:
+        """Any request of the protocol, in this robot's name. A parameter that is None is left out.
+
+        timeout_s None waits as long as the controller is there. Raises RequestError, NobodyThere.
+        """
+        given = {name: value for name, value in params.items() if value is not None}
+        with self._lock:
+            client, limit_s = self._connected(), NO_LIMIT_S if timeout_s is None else timeout_s
+            return patiently(
+                client.endpoint,
+                method,
+                lambda: client.request(method, {"as": self.owner, **given}, limit_s),
+                self._on_wait,
+            )
+
+    def listen(self, timeout_s: float) -> None:
+        """Takes in the events that have come, waiting at most this long for the first."""
+        with self._lock:
+            client = self._connected()
+            event = client.next_notification(timeout_s)
+            while event is not None:
+                goal = self._goals.get(int(event.params.get("goal", -1)))
+                if goal is not None:
+                    goal.take(event.method, event.params)
+                event = client.next_notification(0.0)
+
+    def _effect(self, method: str, **params: Any) -> RequestEffect:
+        return cast(RequestEffect, self.request(method, **params))
+
+    def _goal(self, method: str, timeout_s: float, **params: Any) -> Goal:
+        with self._lock:
+            accepted: GoalAccepted = self.request(method, timeout_s=timeout_s, **params)
+            goal = Goal(self, accepted, self._gateway_pid)
+            self._goals = {number: known for number, known in self._goals.items() if known.result is None} | {
+                goal.number: goal
+            }
+        return goal
+
+    def _connected(self) -> RequestClient:
+        if self._client is None:
+            raise RuntimeError("this robot is not connected: use it within `with Robot() as robot:`")
+        return self._client
+
+    def _keep(self, endpoint: str, interval_s: float) -> None:
+        """The keeper's thread: renews the lease over a connection of its own."""
+        with RequestClient(endpoint, self._keys) as client:
+            due = time.monotonic()
+            while not self._leaving.wait(max(0.0, due - time.monotonic())):
+                due = time.monotonic() + interval_s
+                try:
+                    client.request("acquire", {"as": self.owner, "holder": self._holder}, interval_s)
+                except NobodyThere:
+                    continue  # a restarted controller is found again
+                except RequestError as error:
+                    if error.code == RequestCode.NOT_OWNER:
+                        return  # taken over by a person; whatever needs the lease is refused from now on
+
+    def _stop_keeping(self) -> None:
+        self._leaving.set()
+        if self._keeper is not None:
+            self._keeper.join()
+            self._keeper = None
+
+    def _close(self) -> None:
+        self._stop_keeping()
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+
+def _plain(trajectory: Trajectory | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(trajectory, Trajectory):
+        return trajectory.model_dump(exclude_none=True)
+    return dict(trajectory)

@@ -1,0 +1,127 @@
+"""What linkwork understood of a machine file, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from linkwork.controller.estimation.redundant_sensors import told
+from linkwork.machine import Machine
+from linkwork.machine.building.initial_assembly import admitted
+from linkwork.machine.checks.assembly_modes import other_assemblies
+from linkwork.machine.checks.rank_gap import gap_is_narrow
+from linkwork.multibody.contact.compliance import Contact, Plane
+from linkwork.multibody.functions import mass_matrix
+from linkwork.multibody.kernels import layout
+
+_SMALL = 1e-9
+
+
+def report(machine: Machine) -> dict[str, Any]:
+    """Bodies, joints, coordinates, closures, freedoms, motors, and how the initial state was found.
+
+    `mobility` is what the constraints leave free at the very pose, more than `degrees_of_freedom` at a
+    branch pose; `redundancy` counts dependent rows. `rank_decision` has the tolerance, the limit that it gave
+    here, the smallest singular value of the scaled rows that counts and the largest that does not, and
+    whether they are too close for the rank to be plain. `controllability` is the smallest singular value of
+    the motors' share in the admitted motions (0: some motion is out of their reach). `decoupled` tells
+    whether motion and constraint force do not depend on each other here, that is, whether the admitted
+    velocities are invariant under the mass matrix (both in scaled units). SI units, rad.
+    """
+    mechanism, assembly = machine.mechanism, machine.assembly
+    names = list(mechanism.joint_names)
+    driven = [motor.joint for motor in machine.motors]
+    q, v = machine.initial_q.tolist(), machine.initial_v.tolist()
+    return {
+        "name": machine.name,
+        "about": machine.about,
+        "bodies": [{"name": body.name, "mass_kg": body.mass_kg} for body in mechanism.bodies],
+        "joints": [
+            {
+                "name": joint.name,
+                "type": joint.kind,
+                "parent": joint.parent,
+                "child": joint.child,
+                "freedoms": [name for name in names if name.partition(".")[0] == joint.name],
+            }
+            for joint in mechanism.joints
+        ],
+        "coordinates": list(mechanism.coordinate_names),
+        "goal_coordinates": list(machine.controller.goal_coordinates),
+        "closures": [
+            {
+                "name": constraint.name,
+                "type": type(constraint).__name__.removesuffix("Closure").removesuffix("Constraint").lower(),
+                "rows": len(constraint.rows),
+                "on": constraint.on,
+            }
+            for constraint in mechanism.constraints
+        ],
+        "closed_form": machine.closed_form,
+        "stops": [asdict(stop) for stop in mechanism.stops],
+        "contacts": [_contact(contact) for contact in mechanism.contacts],
+        "velocities": mechanism.nv,
+        "rows": assembly.rows,
+        "rank": assembly.ordinary_rank,
+        "degrees_of_freedom": assembly.freedoms,
+        "mobility": mechanism.nv - assembly.rank,
+        "redundancy": assembly.rows - assembly.ordinary_rank,
+        "rank_decision": {
+            "tolerance": mechanism.rank_tolerance,
+            "limit": assembly.limit,
+            "smallest": assembly.smallest if assembly.ordinary_rank else None,
+            "largest_dropped": assembly.largest_dropped,
+            "narrow": bool(mechanism.constraints) and gap_is_narrow(machine),
+        },
+        "actuated": driven,
+        "passive": [name for name in names if name not in driven],
+        **_control(machine),
+        "sensing": told(machine),
+        "other_assemblies": len(other_assemblies(machine)) if machine.motors and machine.sensors else 0,
+        "assembly": {
+            "residual": assembly.residual,
+            "iterations": assembly.iterations,
+            "kept": list(assembly.kept),
+            "unkept": [asdict(value) for value in assembly.unkept],
+            "q": dict(zip(mechanism.position_names, q, strict=True)),
+            "v": dict(zip(names, v, strict=True)),
+        },
+    }
+
+
+def _contact(contact: Contact) -> dict[str, Any]:
+    surface = contact.surface
+    where = (
+        {"plane": {"at_m": np.asarray(surface.at_m).tolist(), "normal": np.asarray(surface.normal).tolist()}}
+        if isinstance(surface, Plane)
+        else {"sphere": {"centre_m": np.asarray(surface.centre_m).tolist(), "radius_m": surface.radius_m}}
+    )
+    numbers = ("stiffness_N_m", "damping_N_s_m", "friction", "slip_speed_m_s")
+    return {
+        "name": contact.name,
+        "point": contact.point,
+        **where,
+        **{key: getattr(contact, key) for key in numbers},
+        "ball_radius_m": contact.ball_m,
+    }
+
+
+def _control(machine: Machine) -> dict[str, Any]:
+    mechanism, q = machine.mechanism, machine.initial_q
+    constrained = bool(mechanism.constraints)
+    ways = admitted(mechanism, q) if constrained else np.eye(mechanism.nv)
+    share = ways[[motor.index for motor in machine.motors]]
+    enough = len(share) >= ways.shape[1] > 0
+    least = float(np.linalg.svd(share, compute_uv=False)[-1]) if enough else 0.0
+    t = mechanism.topology
+    columns = mechanism.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+    mass = columns[:, None] * mass_matrix(mechanism, q) * columns
+    moved = mass @ ways
+    coupling = float(np.abs(moved - ways @ (ways.T @ moved)).max(initial=0.0) / np.abs(mass).max())
+    return {
+        "controllability": least,
+        "controllable": least > _SMALL,
+        "decoupled": coupling < _SMALL,
+    }

@@ -1,0 +1,34 @@
+"""What `linkwork demo` shows: one module a machine says what happens, `run` makes it happen.
+
+Each module named in `DEMOS` holds `DEMO`, a `demos.demo.Demo`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from linkwork.demos.demo import Demo
+
+__all__ = ["DEMOS", "demo_named"]
+
+DEMOS = {
+    "scara": "A SCARA arm follows a helix",
+    "five_bar": "A planar parallel robot draws circles with its tool",
+    "delta": "A delta robot picks and places",
+    "platform_3rrs": "A platform on three legs tilts, yaws and heaves",
+    "slider_crank": "A crank lets its slider move as a sine, through the branch poses",
+    "scara_polish": "A SCARA feels for a tilted table, presses and polishes it",
+    "four_bar": "The coupler of a four-bar swings between two angles",
+    "arm_6dof": "An arm with a compound wrist, and with a simple one, makes one motion with the same efforts",
+}
+"""Name and what is to be seen, in a few words; the module of the same name holds the rest."""
+
+
+def demo_named(name: str) -> Demo:
+    """The demo of that name. Raises KeyError when there is none."""
+    if name not in DEMOS:
+        raise KeyError(f"no demo {name!r}; there are {', '.join(DEMOS)}")
+    demo: Demo = import_module(f"linkwork.demos.{name}").DEMO
+    return demo

@@ -1,0 +1,43 @@
+"""What a demo is: a machine, the steps it goes through, and what is measured and drawn of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from linkwork.demos.demo_figures import DemoRun, tracking_figures
+from linkwork.demos.stage import DemoStep
+
+Report = Callable[[DemoRun], dict[str, Any]]
+Draw = Callable[[DemoRun, Path, str], None]
+
+
+def _draw(recording: DemoRun, path: Path, title: str) -> None:
+    from linkwork.demos.demo_picture import draw_recording
+
+    draw_recording(recording, path, title)
+
+
+@dataclass(frozen=True)
+class Demo:
+    """machine: a name that ships, or a file's path. seconds: measured length unless the user says otherwise.
+
+    steps: what happens between enable and disable, for so many measured seconds and at which share of the
+    demo's own speed. beside: a second machine, which then goes through the same steps; `DemoRun.beside` is
+    its recording. truth: whether the plant records what it really does, so that figures and picture are of
+    that instead of the controller's estimate. report: the summary's
+    figures. draw: writes the picture, given the title. plant, controller: further arguments of the daemons.
+    """
+
+    machine: str
+    title: str
+    seconds: float
+    steps: Callable[[float, float], Sequence[DemoStep]]
+    report: Report = tracking_figures
+    draw: Draw = _draw
+    truth: bool = False
+    beside: str = ""
+    plant: tuple[str, ...] = ()
+    controller: tuple[str, ...] = ()

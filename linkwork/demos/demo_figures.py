@@ -1,0 +1,106 @@
+"""What the log of a demo says: errors and efforts of its measured parts, over all of them and one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkwork.recordings.log_file import Ticks
+from linkwork.recordings.tracking import Tracking, follow, rms
+
+if TYPE_CHECKING:
+    from linkwork.demos.stage import DemoOptions, DemoStep
+
+
+@dataclass(frozen=True)
+class MeasuredStep:
+    """A measured step: its text, its goal's number, and its ticks."""
+
+    text: str
+    goal: int
+    tracking: Tracking
+
+
+@dataclass(frozen=True)
+class DemoRun:
+    """A demo that has run. `parts` are the measured steps that were reached, `ticks` the whole log.
+
+    `units` has "rad" or "m" of every coordinate.
+    """
+
+    options: DemoOptions
+    units: Mapping[str, str]
+    seconds: float
+    ticks: Ticks
+    parts: tuple[MeasuredStep, ...]
+    plant: Mapping[str, Any] | None = None
+    """What the plant's own record says (`demos.simulated_error.plant_figures`), where there is one."""
+    beside: DemoRun | None = None
+    """The same steps by the demo's second machine, where it has one."""
+
+
+def recorded(
+    options: DemoOptions,
+    seconds: float,
+    units: Mapping[str, str],
+    ticks: Ticks,
+    reached: Sequence[tuple[DemoStep, int]],
+) -> DemoRun:
+    """The recording of a demo: `reached` are the measured steps that were begun, with their goals' numbers.
+
+    Raises ValueError when none was, or a tick of one is missing in the log.
+    """
+    parts = []
+    for step, goal in reached:
+        assert step.measured is not None, "only measured steps are kept"
+        measured = step.measured
+        tracking = follow(ticks, goal, measured.coordinates, measured.begin_s, measured.end_s)
+        parts.append(MeasuredStep(step.text, goal, tracking))
+    if not parts:
+        raise ValueError("no measured part of the demo was reached")
+    return DemoRun(options, units, seconds, ticks, tuple(parts))
+
+
+def tracking_figures(recording: DemoRun) -> dict[str, Any]:
+    """Largest and rms error by coordinate (rad or m), peak effort by joint, jerk of the reference, ticks.
+
+    Over all measured parts; `parts` holds the same for each.
+    """
+    each = [_of(part) for part in recording.parts]
+    coordinates = [name for part in each for name in part["error_max"]]
+    over = {name: _all(recording, name) for name in dict.fromkeys(coordinates)}
+    return {
+        "error_max": {name: float(np.abs(errors).max()) for name, errors in over.items()},
+        "error_rms": {name: rms(errors) for name, errors in over.items()},
+        "units": {name: recording.units[name] for name in over},
+        "tracking_error_max": max(max(part["error_max"].values()) for part in each),
+        "reference_jerk_max": max(part["reference_jerk_max"] for part in each),
+        "peak_effort": {
+            joint: max(part["peak_effort"][joint] for part in each) for joint in each[0]["peak_effort"]
+        },
+        "measured_ticks": sum(part["measured_ticks"] for part in each),
+        "parts": each,
+        **({} if recording.plant is None else {"plant": dict(recording.plant)}),
+    }
+
+
+def _of(part: MeasuredStep) -> dict[str, Any]:
+    tracking = part.tracking
+    errors = {name: tracking.error(name) for name in tracking.coordinates}
+    return {
+        "name": part.text,
+        "goal": part.goal,
+        "error_max": {name: float(np.abs(error).max()) for name, error in errors.items()},
+        "error_rms": {name: rms(error) for name, error in errors.items()},
+        "reference_jerk_max": tracking.reference_jerk(),
+        "peak_effort": tracking.peak_effort(),
+        "measured_ticks": int(tracking.measured.sum()),
+    }
+
+
+def _all(recording: DemoRun, coordinate: str) -> Any:
+    parts = [part.tracking for part in recording.parts if coordinate in part.tracking.coordinates]
+    return np.concatenate([tracking.error(coordinate) for tracking in parts])

@@ -1,0 +1,40 @@
+"""The demo's summary for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+from linkwork.recordings.path_plot import amount
+from linkwork.terminal.output import number, say, table
+
+
+def show_summary(summary: dict[str, Any], console: Console) -> None:
+    """Tables of errors, efforts and timing, and where plot and log are."""
+    say(f"{summary['result']}" + (f": {summary['text']}" if summary["text"] else ""))
+    if "error_max" in summary:
+        units = summary["units"]
+        rows = [
+            (name, amount(summary["error_rms"][name], units[name]), amount(most, units[name]))
+            for name, most in summary["error_max"].items()
+        ]
+        if "tool_error_max_m" in summary:
+            most, mean = (amount(summary[f"tool_error_{kind}_m"], "m") for kind in ("max", "rms"))
+            rows.append(("tool", mean, most))
+        if "force_error_rms_N" in summary:
+            most, mean = (amount(summary[f"force_error_{kind}_N"], "N") for kind in ("max", "rms"))
+            rows.append((f"force, {summary['contact']}", mean, most))
+        console.print(table("tracking error", ("", "rms", "max"), rows))
+        efforts = [(name, number(value)) for name, value in summary["peak_effort"].items()]
+        console.print(table("peak effort", ("joint", "N m, N"), efforts))
+    if "ticks" in summary:
+        timing = [
+            (name, *(f"{summary[key][part]:.1f}" for part in ("p50", "p99", "max")))
+            for name, key in (("period", "period_us"), ("latency", "latency_us"))
+        ]
+        title = f"{summary['ticks']} ticks, {summary['missed_ticks']} missed, {summary['mode']}"
+        console.print(table(title, ("µs", "p50", "p99", "max"), timing))
+    for name in ("plot", "log"):
+        if summary.get(name):
+            say(f"{name}: {summary[name]}")

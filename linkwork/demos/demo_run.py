@@ -1,0 +1,188 @@
+"""Runs a demo: both daemons started, every step done, everything ended; then the figures."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from linkwork.client.goal import GoalFailed
+from linkwork.client.robot import Robot
+from linkwork.demos.demo import Demo
+from linkwork.demos.demo_figures import DemoRun, recorded
+from linkwork.demos.simulated_error import read_truth, with_truth
+from linkwork.demos.stage import DemoOptions, DemoStep, Stage
+from linkwork.demos.variants import exact_sensors, forces_by_model
+from linkwork.launch.daemons import Rig, stamp
+from linkwork.protocol.codes import ResultCode
+from linkwork.protocol.errors import RequestError
+from linkwork.recordings.log_file import read_ticks
+
+Show = Callable[[int, float], None]
+Reached = list[tuple[DemoStep, int]]
+"""Measured steps that were begun, each with its goal's number."""
+
+
+def run_demo(demo: Demo, options: DemoOptions, console: Console) -> dict[str, Any]:
+    """Runs the demo, with its second machine after the first; returns its summary, plain data.
+
+    Ctrl-C ends it early: the machine is stopped and braked, everything ends, the result is CANCELLED. Raises
+    RigFailed when a daemon does not start, NobodyThere when one ends under way.
+    """
+    options.out.mkdir(parents=True, exist_ok=True)
+    summary, recording = _run(demo, demo.machine, options, console)
+    if recording is None:
+        return summary
+    if demo.beside and summary["result"] == ResultCode.SUCCESSFUL.name:
+        second, other = _run(demo, demo.beside, options, console)
+        summary |= {"result": second["result"], "text": second["text"], "beside": second}
+        recording = replace(recording, beside=other)
+    plot = Path(summary["log"]).with_suffix(".png")
+    demo.draw(recording, plot, demo.title)
+    return {**summary, **demo.report(recording), "plot": str(plot)}
+
+
+def _run(
+    demo: Demo, machine: str, options: DemoOptions, console: Console
+) -> tuple[dict[str, Any], DemoRun | None]:
+    """Runs the steps on one machine: what happened, and the recording if a measured tick was reached."""
+    pace = ["--pace", "lockstep", "--realtime", "ignore"] if options.lockstep else []
+    config = machine if options.force_sensor else forces_by_model(machine, options.out)
+    if options.exact:
+        config = exact_sensors(config, options.out)
+    different = [word for setting in options.plant_set for word in ("--plant-set", setting)]
+    plant = [config, *pace, "--seed", str(options.seed), *different, *demo.plant]
+    record = options.out.absolute() / f"{machine}-{stamp()}.plant"
+    if demo.truth:
+        plant += ["--truth", str(record)]
+    log = ["--log", str(options.out.absolute())]
+    controller = [config, *pace, "--law", options.law, *log, *demo.controller]
+    seconds = demo.seconds if options.seconds is None else options.seconds
+    summary: dict[str, Any] = {"result": "CANCELLED", "text": "interrupted", "law": options.law}
+    summary["mode"] = "lockstep" if options.lockstep else "real time"
+    recording = None
+    with _interruptible(), suppress(KeyboardInterrupt):
+        reached: Reached = []
+        units: dict[str, str] = {}
+        steps = demo.steps(seconds, options.speed)
+        with Rig(machine, plant, controller) as rig:
+            _wait(rig, console)
+            with Robot(endpoint=rig.requests) as robot, _bar(console, steps) as show:
+                summary["log"] = robot.status["log"]
+                units = {each["name"]: each["unit"] for each in robot.describe()["coordinates"]}
+                try:
+                    _go_through(robot, steps, show, reached)
+                    summary |= {"result": ResultCode.SUCCESSFUL.name, "text": ""}
+                except GoalFailed as failed:
+                    summary |= {"result": failed.name, "text": failed.result["text"]}
+                except RequestError as refused:
+                    summary |= {"result": refused.name, "text": refused.message}
+                summary |= _timing(robot)
+                _leave(robot)
+        told = _Told(config, seconds, units, record if demo.truth else None)
+        try:
+            recording = _recording(options, told, summary, reached)
+        except ValueError as error:
+            summary |= {"text": summary["text"] or str(error), "plot": None}
+        else:
+            summary |= {} if told.record is None else {"plant_record": str(told.record)}
+    return summary, recording
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What was found out on the way: machine file, measured seconds, units, the plant's record."""
+
+    config: str
+    seconds: float
+    units: dict[str, str]
+    record: Path | None
+
+
+def _wait(rig: Rig, console: Console) -> None:
+    """Until both daemons are ready; what the plant says about compiling is shown."""
+    with console.status("starting plant and controller") as status:
+
+        def show(text: str) -> None:
+            if "kernels" in text:
+                status.update(text)
+                if not console.is_terminal:
+                    console.print(text)
+
+        rig.wait_ready(show)
+
+
+def _go_through(robot: Robot, steps: Sequence[DemoStep], show: Show, reached: Reached) -> None:
+    """Enables, then one step after another. Raises GoalFailed, RequestError."""
+    there = robot.state["q"] | robot.state["coordinates"]
+    stage = Stage(robot, {name: there[name] for name in robot.describe()["goal_coordinates"]})
+    robot.enable()
+    for index, step in enumerate(steps):
+        goal = step.begin(stage)
+        if goal is None:
+            continue
+        if step.measured is not None:
+            reached.append((step, goal.number))
+
+        def progress(part: float, index: int = index) -> None:
+            show(index, part)
+
+        goal.wait(on_progress=progress)
+
+
+def _leave(robot: Robot) -> None:
+    with suppress(RequestError):  # a machine in fault is braked already
+        robot.disable()
+
+
+def _timing(robot: Robot) -> dict[str, Any]:
+    timing = robot.status["timing"]
+    return {
+        "ticks": timing["ticks"],
+        "missed_ticks": timing["missed"],
+        "period_us": timing["period_us"],
+        "latency_us": timing["latency_us"],
+    }
+
+
+def _recording(options: DemoOptions, told: _Told, summary: dict[str, Any], reached: Reached) -> DemoRun:
+    """What log and plant say. Raises ValueError without a measured tick."""
+    ticks = read_ticks(Path(summary["log"]))
+    recording = recorded(options, told.seconds, told.units, ticks, reached)
+    if told.record is None:
+        return recording
+    from linkwork.machine import load
+
+    machine = load(told.config, options.plant_set)
+    return with_truth(recording, read_truth(told.record), machine)
+
+
+@contextmanager
+def _bar(console: Console, steps: Sequence[DemoStep]) -> Iterator[Show]:
+    """One bar over all steps: call it with the step's index and 0 … 1."""
+    columns = (TextColumn("{task.description:<12}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
+    whole = sum(step.share for step in steps)
+    with Progress(*columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task("enabling", total=whole)
+
+        def show(index: int, part: float) -> None:
+            done = sum(step.share for step in steps[:index]) + steps[index].share * part
+            bar.update(task, description=steps[index].text, completed=done)
+
+        yield show
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM is an interrupt too."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,124 @@
+"""What the log of a demo says about forces, and its picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.demos.demo_figures import DemoRun
+from linkwork.demos.demo_picture import motion_panel
+from linkwork.recordings.path_plot import ACCENT, GRID, HUES, INK, QUIET, amount, dress
+from linkwork.recordings.tracking import rms
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+NO_FORCE_N = 1e-9
+
+
+@dataclass(frozen=True)
+class ForceSeries:
+    """Ticks from the first touch to the last: time (s), what a sensor gives (N, along the normal), wanted,
+    felt by the controller, and which of them are measured.
+    """
+
+    time_s: Array
+    sensed: Array
+    wanted: Array
+    felt: Array
+    measured: NDArray[np.bool_]
+
+
+def forces_of(recording: DemoRun, contact: str) -> ForceSeries:
+    """The forces of a contact while it lasted.
+
+    The sensor's three components are taken along the direction in which the whole of them presses at rest,
+    where there is no friction: the contact's normal. Without a sensor `sensed` is what the controller felt.
+    """
+    table, ticks = recording.ticks.table, recording.ticks
+    felt = ticks.column("force", contact)
+    wanted = ticks.column("force_reference", contact)
+    part = recording.parts[0]
+    mine = table["goal_id"] == part.goal
+    first, last = part.tracking.time_s[part.tracking.measured][[0, -1]]
+    since = table["time_s"] - (table["time_s"][mine][0] if mine.any() else 0.0)
+    measured = mine & (since >= first) & (since <= last)
+    sensed = _along(table["force_measured"], mine) if "force_measured" in ticks.names else felt
+    touched = np.flatnonzero(np.abs(sensed) > NO_FORCE_N)
+    span = slice(max(0, touched[0] - 200), touched[-1] + 200) if len(touched) else slice(0, 0)
+    time = table["time_s"] - (table["time_s"][touched[0]] if len(touched) else 0.0)
+    return ForceSeries(time[span], sensed[span], wanted[span], felt[span], measured[span])
+
+
+def _along(components: Array, mine: NDArray[np.bool_]) -> Array:
+    """The part along the contact's normal: where the machine rests before the goal, nothing else presses."""
+    began = int(np.argmax(mine))
+    normal = components[began] / max(float(np.linalg.norm(components[began])), 1e-300)
+    along: Array = components @ normal
+    return along
+
+
+def force_figures(recording: DemoRun, contact: str) -> dict[str, Any]:
+    """Largest and rms error of the force while measured (N, and as parts of what was wanted); touch, release.
+
+    `touch_peak_N`: the largest force before the goal; `bounces`: how often the contact broke between its
+    first touch and the end of the goal.
+    """
+    forces = forces_of(recording, contact)
+    inside = forces.measured
+    wanted = forces.wanted[inside]
+    error = forces.sensed[inside] - wanted
+    began, ended = np.flatnonzero(inside)[[0, -1]]
+    pressed = forces.sensed > NO_FORCE_N
+    touched = int(np.argmax(pressed))
+    return {
+        "contact": contact,
+        "force_wanted_N": float(wanted.mean()),
+        "force_error_max_N": float(np.abs(error).max()),
+        "force_error_rms_N": rms(error),
+        "force_error_max": float(np.abs(error / wanted).max()),
+        "force_error_rms": rms(error / wanted),
+        "touch_peak_N": float(forces.sensed[: began + 1].max()),
+        "bounces": int(np.count_nonzero(np.diff(pressed[touched:ended].astype(np.int64)) < 0)),
+    }
+
+
+def draw_forces(recording: DemoRun, path: Path, title: str, contact: str) -> None:
+    """Writes a PNG: the path on the surface, the errors of motion, the force."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11.0, 5.6), dpi=130, facecolor="white")
+    FigureCanvasAgg(figure)
+    grid = figure.add_gridspec(
+        2, 2, width_ratios=(1.0, 1.25), left=0.06, right=0.98, bottom=0.11, top=0.84, hspace=0.34, wspace=0.2
+    )
+    motion_panel(figure, grid[:, 0], grid[0, 1], recording)
+    found = force_figures(recording, contact)
+    _draw_force(figure.add_subplot(grid[1, 1]), forces_of(recording, contact), found["force_wanted_N"])
+    pace = "in lockstep" if recording.options.lockstep else "in real time at 1 kHz"
+    most = amount(found["force_error_max_N"], "N")
+    caption = (
+        f"{found['force_wanted_N']:g} N wanted, {pace}; while circling the force is off by {most} at most, "
+        f"{100.0 * found['force_error_rms']:.2g} % rms"
+    )
+    figure.text(0.03, 0.945, title, fontsize=15, fontweight="bold", color=INK)
+    figure.text(0.03, 0.905, caption, fontsize=9.5, color=QUIET)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Software": None})
+
+
+def _draw_force(axes: Axes, forces: ForceSeries, wanted_N: float) -> None:
+    axes.plot(forces.time_s, forces.sensed, color=HUES[0], linewidth=2.4, alpha=0.45, label="force")
+    axes.plot(forces.time_s, forces.wanted, color=ACCENT, linewidth=1.1, label="wanted")
+    inside = forces.time_s[forces.measured]
+    for before, after in ((forces.time_s[0], inside[0]), (inside[-1], forces.time_s[-1])):
+        axes.axvspan(before, after, color=GRID, alpha=0.5, linewidth=0)
+    axes.set_ylim(-0.05 * wanted_N, 1.3 * wanted_N)
+    dress(axes, "force on the contact / N")
+    axes.set_xlabel("time since touch / s   (grey: not measured)", color=INK, fontsize=9)

@@ -1,0 +1,1 @@
+"""Measure real-time latency, and check whether other implementations conform to the protocol."""

@@ -1,0 +1,191 @@
+"""How well this computer keeps time, and what a trip over the device link costs: the engine of `linkwork
+latency`.
+
+Two processes of their own do what plant and loop do, at the loop's period, with the real sockets and
+codecs. Beside that, in the same run and in turns with it, stand the bare absolute sleep and a bare ZeroMQ
+echo of the same bytes: absolute times drift with the computer's mood, the ratios hold.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+from linkwork.diagnostics.latency_probe import BLOCKS, Run
+from linkwork.protocol.endpoints import runtime_dir
+from linkwork.timing.children import Child
+from linkwork.timing.realtime import BLAS_ENVIRONMENT, Policy
+from linkwork.timing.statistics import Histogram
+
+BANDS = (
+    (20, "excellent", "fit for everything, step pulses made in software included"),
+    (50, "good", "fit for loops of 1 kHz and faster"),
+    (500, "usable", "fit for 1 kHz where single ticks may come late by half a period"),
+)
+"""Largest late wake-up in µs, a word, what it is fit for; bands as in LinuxCNC's latency test."""
+WORST = (
+    "poor",
+    "single ticks come late by half a millisecond and more: docs/real_time.md says what to change",
+)
+LOAD = (
+    "The worst case shows only under load. While this runs, use the computer as hard as the machine's user "
+    "ever will: copy large files, compile something, move windows, load the network. Minutes say more than "
+    "seconds."
+)
+_BLOCK_S = 0.25
+_PATIENCE_S = 2.0
+
+
+class LatencyError(Exception):
+    """The measurement could not be made; the text says why."""
+
+
+@dataclass
+class LatencyReport:
+    """What was measured. Durations are in ns; the blocks are `sleep`, `exchange` and `bare` (see
+    latency_probe).
+
+    late: how late each block woke from its sleep to the deadlines. trips: how long a round trip took, for
+    `exchange` (the device link) and `bare`. skipped: periods left out per block. medians: per quantity, one
+    median a round.
+    realtime: what was asked of the system and obtained. warnings: the shortfalls with their remedies.
+    """
+
+    period_s: float
+    realtime: str = ""
+    warnings: list[str] = field(default_factory=list)
+    rounds: int = 0
+    late: dict[str, Histogram] = field(default_factory=lambda: {block: Histogram() for block in BLOCKS})
+    trips: dict[str, Histogram] = field(default_factory=lambda: {block: Histogram() for block in BLOCKS[1:]})
+    skipped: dict[str, int] = field(default_factory=lambda: dict.fromkeys(BLOCKS, 0))
+    medians: dict[str, list[float]] = field(default_factory=dict)
+
+    def add_round(self, found: dict[str, Any]) -> None:
+        """Counts one round as `latency_probe` printed it."""
+        self.rounds += 1
+        for block, values in found.items():
+            self.skipped[block] += values["skipped"]
+            for kind, histograms in (("late", self.late), ("trips", self.trips)):
+                if values[kind]:
+                    self.medians.setdefault(f"{kind}_{block}", []).append(median(values[kind]))
+                    for duration in values[kind]:
+                        histograms[block].add(duration)
+
+    @property
+    def jitter_us(self) -> float:
+        """The latest wake-up of the loop that exchanged over the link, µs."""
+        return self.late["exchange"].max_ns / 1e3
+
+    @property
+    def verdict(self) -> tuple[str, str]:
+        """The word for the jitter, and what such a computer is fit for."""
+        for limit_us, word, meaning in BANDS:
+            if self.jitter_us <= limit_us:
+                return word, meaning
+        return WORST
+
+    def ratio(self, kind: str, block: str, beside: str) -> dict[str, float]:
+        """One block over another of the same rounds.
+
+        Median of the rounds' ratios, its quartiles, and p99 over p99.
+        """
+        above, below = self.medians[f"{kind}_{block}"], self.medians[f"{kind}_{beside}"]
+        each = [a / b for a, b in zip(above, below, strict=True)]
+        low, middle, high = quantiles(each, n=4) if len(each) > 1 else each * 3
+        histograms = self.late if kind == "late" else self.trips
+        tails = [histograms[name].quantile(0.99) for name in (block, beside)]
+        names = ("p50", "p50_low_quartile", "p50_high_quartile", "p99")
+        return dict(zip(names, (round(x, 3) for x in (middle, low, high, tails[0] / tails[1])), strict=True))
+
+    def as_dict(self) -> dict[str, Any]:
+        """For `--json`: every duration in µs, and its unit in its name."""
+        word, meaning = self.verdict
+        return {
+            "period_us": self.period_s * 1e6,
+            "rounds": self.rounds,
+            "realtime": self.realtime,
+            "warnings": self.warnings,
+            "late": {block: histogram.summary().in_microseconds() for block, histogram in self.late.items()},
+            "round_trip": {
+                block: histogram.summary().in_microseconds() for block, histogram in self.trips.items()
+            },
+            "skipped_periods": self.skipped,
+            "ratios": {
+                "loop_late_to_bare_sleep": self.ratio("late", "exchange", "sleep"),
+                "exchange_to_bare_echo": self.ratio("trips", "exchange", "bare"),
+            },
+            "verdict": {"word": word, "meaning": meaning, "max_jitter_us": round(self.jitter_us, 3)},
+        }
+
+
+def run_latency(
+    seconds: float,
+    *,
+    period_s: float = 0.001,
+    realtime: Policy = "warn",
+    fifo: bool = True,
+    progress: Callable[[float], None] | None = None,
+) -> LatencyReport:
+    """Measures for about so many seconds. An interrupt (Ctrl-C) ends the run early and reports what is there.
+
+    period_s: period of the loop, s. realtime: what to do when real-time set-up is refused. fifo: ask for a
+    real-time priority, one processor and locked memory, as the daemons do. progress: called with the share
+    done, 0 to 1.
+    Raises LatencyError when a process failed, or refused under `enforce`, or was interrupted before its
+    first round.
+    """
+    if not (seconds > 0 and 1e-4 <= period_s <= 1):
+        raise LatencyError(f"seconds {seconds}, period_s {period_s}: allowed are > 0 and 0.0001 to 1")
+    ticks = max(round(_BLOCK_S / period_s), 10)
+    rounds = max(round(seconds / (len(BLOCKS) * ticks * period_s)), 1)
+    report = LatencyReport(period_s)
+    with tempfile.TemporaryDirectory(prefix="latency-", dir=runtime_dir()) as folder:
+        plan = Run(folder, round(period_s * 1e9), rounds, ticks, realtime, fifo)
+        with suppress(KeyboardInterrupt), closing(_lines(plan)) as lines:
+            for line in lines:
+                _take(report, line)
+                if progress is not None and report.rounds:
+                    progress(report.rounds / rounds)
+    if not report.rounds:
+        raise LatencyError("interrupted before the first round was over")
+    return report
+
+
+def _take(report: LatencyReport, said: dict[str, Any]) -> None:
+    if "failed" in said:
+        raise LatencyError(said["failed"])
+    if "round" in said:
+        report.add_round(said["round"])
+    else:
+        report.realtime, report.warnings = said["realtime"], said["warnings"]
+
+
+def _lines(plan: Run) -> Generator[dict[str, Any], None, None]:
+    errors = Path(plan.folder) / "errors"
+    children: list[Child] = []
+    try:
+        with errors.open("wb") as stderr:
+            for role, stdout in (("measure", subprocess.PIPE), ("answer", stderr)):
+                children.append(
+                    Child.start(plan.argv(role), env=BLAS_ENVIRONMENT, stdout=stdout, stderr=stderr)
+                )
+        said = children[0].stdout
+        assert said is not None
+        for _ in range(plan.rounds + 1):
+            line = said.readline()
+            if not line:
+                raise LatencyError(f"a measuring process failed: {errors.read_text().strip()[-500:]}")
+            yield json.loads(line)
+    finally:
+        for child in children:
+            child.let_go()
+        for child in children:
+            child.stop(_PATIENCE_S)
+            child.close()

@@ -1,0 +1,245 @@
+"""The two processes behind `linkwork latency`: one measures, the other answers.
+
+    python -m linkwork.diagnostics.latency_probe measure|answer FOLDER PERIOD_NS ROUNDS TICKS POLICY FIFO
+
+The run is cut into rounds; in each round come three blocks of `ticks` periods, in an order that changes
+every round:
+
+    sleep      nothing but absolute sleeps to the deadlines
+    exchange   linkwork's ticker; each tick packs a state, sends it, and reads the command that answers
+    bare       the same bytes over bare ZeroMQ, nothing packed and nothing read
+
+`measure` prints its real-time line and then one JSON object a round, with every duration in ns.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from linkwork.protocol.codes import Mode
+from linkwork.protocol.link import CommandCodec, StateCodec
+from linkwork.protocol.sockets import DeviceClient, DeviceServer, bare_pair
+from linkwork.timing.children import Lifeline, ignore_interrupts
+from linkwork.timing.clock import MonotonicClock, Ticker, now_ns
+from linkwork.timing.realtime import POLICIES, RealTimeRefused, set_up
+from linkwork.timing.scheduling import share_processors
+
+SENSORS = MOTORS = 4
+BLOCKS = ("sleep", "exchange", "bare")
+FIFO_PRIORITY = 50
+_PATIENCE_MS = 5000
+_SESSION = 2**52
+
+
+@dataclass(frozen=True)
+class Run:
+    """What both processes must agree on."""
+
+    folder: str
+    period_ns: int
+    rounds: int
+    ticks: int
+    policy: str
+    fifo: bool
+
+    def argv(self, role: str) -> list[str]:
+        """The command line of one of the two processes."""
+        numbers = (self.period_ns, self.rounds, self.ticks)
+        return [
+            sys.executable, "-m", "linkwork.diagnostics.latency_probe",
+            role, self.folder, *map(str, numbers), self.policy, str(int(self.fifo)),
+        ]  # fmt: skip
+
+    @classmethod
+    def from_argv(cls, words: list[str]) -> Run:
+        """What `argv` wrote."""
+        folder, period_ns, rounds, ticks, policy, fifo = words
+        return cls(folder, int(period_ns), int(rounds), int(ticks), policy, fifo == "1")
+
+    def order(self, number: int) -> tuple[str, ...]:
+        """The blocks of this round, in the order they come."""
+        first = number % len(BLOCKS)
+        return BLOCKS[first:] + BLOCKS[:first]
+
+
+class Measurer:
+    """The process that keeps time: the plant's end of the link."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._states, self._commands = StateCodec(SENSORS, MOTORS), CommandCodec(MOTORS)
+        self._command = self._commands.message()
+        self._numbers = np.linspace(-1.0, 1.0, SENSORS) * np.pi / 3
+        self._server = DeviceServer(f"ipc://{run.folder}/link.ipc")
+        self._pair = bare_pair(f"ipc://{run.folder}/bare.ipc", bind=True)
+        self._state = self._pack(0)
+        self._peer = b""
+        self._late = [0] * run.ticks
+        self._trips = [0] * run.ticks
+
+    def meet(self) -> None:
+        """Waits for the other process on both links."""
+        hello = self._server.receive(_PATIENCE_MS * 4)
+        if hello is None:
+            raise TimeoutError("the answering process did not come")
+        self._peer = hello[0]
+        self._pair.recv()
+
+    def close(self) -> None:
+        """Closes both links."""
+        self._server.close()
+        self._pair.close()
+
+    def round(self, number: int) -> dict[str, dict[str, object]]:
+        """One round: for each block its late wake-ups, round trips and skipped periods."""
+        found: dict[str, dict[str, object]] = {}
+        work: dict[str, Callable[[int], None]] = {
+            "sleep": lambda _: None,
+            "exchange": self._exchange,
+            "bare": self._echo,
+        }
+        for block in self._run.order(number):
+            skipped = self._sleep() if block == "sleep" else self._tick(work[block])
+            trips = [] if block == "sleep" else list(self._trips)
+            found[block] = {"late": list(self._late), "trips": trips, "skipped": skipped}
+        return found
+
+    def _sleep(self) -> int:
+        clock, late, period = MonotonicClock(), self._late, self._run.period_ns
+        deadline = now_ns()
+        skipped = 0
+        for index in range(self._run.ticks):
+            deadline += period
+            clock.sleep_until_ns(deadline)
+            late[index] = now_ns() - deadline
+            if late[index] >= period:
+                skipped += late[index] // period
+                deadline += late[index] // period * period
+        return skipped
+
+    def _tick(self, work: Callable[[int], None]) -> int:
+        ticker, late, trips = Ticker(self._run.period_ns), self._late, self._trips
+        work(0)
+        ticker.start()
+        for index in range(self._run.ticks):
+            ticker.wait()
+            late[index] = ticker.late_ns
+            begin = now_ns()
+            work(index)
+            trips[index] = now_ns() - begin
+        return ticker.skipped
+
+    def _pack(self, number: int) -> bytes:
+        numbers = self._numbers
+        time_s = number * self._run.period_ns * 1e-9
+        return self._states.pack(
+            _SESSION, number, time_s, numbers, numbers, numbers, Mode.EFFORT, 1, 0, number - 1
+        )
+
+    def _exchange(self, number: int) -> None:
+        self._server.send(self._peer, self._pack(number))
+        answer = self._server.receive(_PATIENCE_MS)
+        if answer is None:
+            raise TimeoutError("the answering process fell silent")
+        self._commands.unpack(answer[1], self._command)
+
+    def _echo(self, _number: int) -> None:
+        self._pair.send(self._state)
+        self._pair.recv()
+
+
+class Answerer:
+    """The process that answers: the controller's end of the link."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._states, self._commands = StateCodec(SENSORS, MOTORS), CommandCodec(MOTORS)
+        self._state = self._states.message()
+        self._effort = np.linspace(-1.0, 1.0, MOTORS) * np.e
+        self._client = DeviceClient(f"ipc://{run.folder}/link.ipc")
+        self._pair = bare_pair(f"ipc://{run.folder}/bare.ipc", bind=False)
+
+    def meet(self) -> None:
+        """Says hello on both links."""
+        if not self._client.writable(_PATIENCE_MS * 4):
+            raise TimeoutError("the measuring process did not come")
+        self._client.send(b"hello")
+        self._pair.send(b"hello")
+
+    def close(self) -> None:
+        """Closes both links."""
+        self._client.close()
+        self._pair.close()
+
+    def round(self, number: int) -> None:
+        """Answers everything of one round."""
+        for block in self._run.order(number):
+            if block == "exchange":
+                self._exchange()
+            elif block == "bare":
+                self._echo()
+
+    def _exchange(self) -> None:
+        client, states, state, commands = self._client, self._states, self._state, self._commands
+        for _ in range(self._run.ticks + 1):
+            message = client.receive_until(now_ns() + _PATIENCE_MS * 1_000_000)
+            if message is None:
+                raise TimeoutError("the measuring process fell silent")
+            states.unpack(message, state)
+            client.send(commands.pack(state.session, state.seq, Mode.EFFORT, self._effort))
+
+    def _echo(self) -> None:
+        pair = self._pair
+        answer = self._commands.pack(_SESSION, 1, Mode.EFFORT, self._effort)
+        for _ in range(self._run.ticks + 1):
+            pair.recv()
+            pair.send(answer)
+
+
+def main(words: list[str]) -> int:
+    """One of the two processes, until its rounds are over or its parent is gone."""
+    role, run = words[0], Run.from_argv(words[1:])
+    ignore_interrupts()
+    lifeline = Lifeline.from_stdin()
+    try:
+        _probe(role, run, lifeline)
+    except (RealTimeRefused, TimeoutError) as error:
+        _say(failed=str(error))
+        return 2
+    return 0
+
+
+def _probe(role: str, run: Run, lifeline: Lifeline) -> None:
+    obtained = set_up(
+        next(policy for policy in POLICIES if policy == run.policy),
+        cpus=share_processors()[0] if run.fifo else None,
+        fifo_priority=FIFO_PRIORITY if run.fifo else None,
+        lock_memory=run.fifo,
+    )
+    probe = Measurer(run) if role == "measure" else Answerer(run)
+    watcher = threading.Thread(target=lambda: (lifeline.wait(), os._exit(0)), daemon=True)
+    watcher.start()
+    try:
+        probe.meet()
+        obtained.freeze_garbage()
+        _say(realtime=obtained.line, warnings=obtained.warnings)
+        for number in range(run.rounds):
+            _say(round=probe.round(number))
+        watcher.join()  # leaving at once could take the last message along
+    finally:
+        probe.close()
+
+
+def _say(**content: object) -> None:
+    print(json.dumps(content), flush=True)  # noqa: T201 - the parent reads it
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

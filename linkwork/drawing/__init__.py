@@ -1,0 +1,1 @@
+"""Draw a machine as lines between the joints, closures and points of its bodies."""

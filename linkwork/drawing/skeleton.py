@@ -1,0 +1,48 @@
+"""A machine as lines: what lies on each body, at any pose."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.machine import Machine
+from linkwork.multibody.constraints import Closure
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.model import WORLD, Point
+from linkwork.multibody.tree.kinematics import kinematics
+
+Floats = NDArray[np.float64]
+
+
+class Skeleton:
+    """The places on the bodies of a machine; `at` tells where they are."""
+
+    def __init__(self, machine: Machine) -> None:
+        """Collect joints, closures and named points, or the centre of mass of a body without any."""
+        mechanism = machine.mechanism
+        on: dict[str, list[Floats]] = {body.name: [np.zeros(3)] for body in mechanism.bodies} | {WORLD: []}
+        for joint in mechanism.joints:
+            on[joint.parent].append(np.asarray(joint.at_m))
+        for constraint in mechanism.constraints:
+            if isinstance(constraint, Closure):
+                for frame in (constraint.a, constraint.b):
+                    on[frame.body].append(np.asarray(frame.at_m))
+        for point in mechanism.points:
+            on[point.body].append(np.asarray(point.at_m))
+        for body in mechanism.bodies:
+            if len(on[body.name]) == 1:
+                on[body.name].append(np.asarray(body.com_m))
+        points = [Point(f"{body} {k}", body, at) for body, ats in on.items() for k, at in enumerate(ats)]
+        drawn = Mechanism.build(mechanism.bodies, mechanism.joints, mechanism.gravity_m_s2, points)
+        self._counts = {body: len(ats) for body, ats in on.items() if ats}
+        self._work = drawn.workspace()
+
+    def at(self, q: Floats) -> dict[str, Floats]:
+        """For each body (and the world) the places on it in the world, its own origin first, n × 3."""
+        self._work.q[:] = q
+        kinematics(*self._work.arguments)
+        found, begin = {}, 0
+        for body, count in self._counts.items():
+            found[body] = self._work.point_position[begin : begin + count].copy()
+            begin += count
+        return found

@@ -1,0 +1,1 @@
+"""Start plant and controller processes, compile their kernels first, and end them."""

@@ -1,0 +1,183 @@
+"""A plant and a controller of one's own: started, waited for, and ended with nothing left behind.
+
+They sit in a private runtime folder, so that any number of rigs run side by side.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from linkwork.protocol.endpoints import MachineEndpoints, runtime_dir
+from linkwork.protocol.errors import NobodyThere
+from linkwork.protocol.request_client import RequestClient
+from linkwork.timing.children import Child
+
+START_S = 120.0
+"""A first start compiles the kernels."""
+_STOP_S = 20.0
+_BRAKE_S = 3.0
+_LOOK_S = 0.05
+
+
+class RigFailed(Exception):
+    """A daemon did not start; the text holds what it said last."""
+
+
+class Rig:
+    """Use it as a context manager. `requests` is the controller's endpoint once `wait_ready` has returned.
+
+    name: the machine's. plant, controller: their arguments, the machine file first; None: not started.
+    runtime: the runtime folder to use; none: a private one that goes with the rig.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        plant: Sequence[str] | None,
+        controller: Sequence[str] | None,
+        runtime: Path | None = None,
+    ) -> None:
+        self.name = name
+        given = {"plant": plant, "controller": controller}
+        self._arguments = {role: list(words) for role, words in given.items() if words is not None}
+        self._given = runtime
+        self.runtime = Path()
+        self.children: dict[str, Child] = {}
+        self._outputs: list[IO[bytes]] = []
+
+    def __enter__(self) -> Self:
+        self.runtime = self._given or Path(tempfile.mkdtemp(prefix="rig-", dir=runtime_dir()))
+        try:
+            for role, arguments in self._arguments.items():
+                self.start(role, arguments)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def start(self, role: str, arguments: Sequence[str]) -> Child:
+        """Starts a daemon, instead of one that was there. What it says goes to files in the runtime."""
+        if role in self.children:
+            before = self.children.pop(role)
+            before.stop(_STOP_S)
+            before.close()
+        # -P: a file of the user's, plant.py or controller.py, must not stand in for ours
+        argv = [sys.executable, "-m", f"linkwork.{role}", *arguments, "--lifeline", "--json"]
+        stdout, stderr = (self._output(f"{role}.{stream}") for stream in ("out", "err"))
+        child = Child.start(
+            argv, env={"LINKWORK_RUNTIME_DIR": str(self.runtime)}, stdout=stdout, stderr=stderr
+        )
+        self.children[role] = child
+        return child
+
+    def _output(self, name: str) -> IO[bytes]:
+        stream = (self.runtime / name).open("ab")
+        self._outputs.append(stream)
+        return stream
+
+    @property
+    def seat(self) -> MachineEndpoints:
+        """Where the daemons listen."""
+        return MachineEndpoints(self.runtime / self.name)
+
+    @property
+    def requests(self) -> str:
+        """Endpoint of the controller's requests."""
+        return self.seat.requests
+
+    def said(self, role: str) -> list[dict[str, Any]]:
+        """The events that a daemon has told so far."""
+        path = self.runtime / f"{role}.out"
+        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+        return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
+
+    def wait_ready(self, on_event: Callable[[str], None], timeout_s: float = START_S) -> None:
+        """Waits until the controller has the plant and can plan. `on_event` gets what the plant says.
+
+        Raises RigFailed when a daemon ends or nothing comes of it.
+        """
+        deadline = time.monotonic() + timeout_s
+        told = 0
+        with RequestClient(self.requests) as client:
+            while time.monotonic() < deadline:
+                events = self.said("plant")
+                for event in events[told:]:
+                    on_event(str(event.get("text", "")))
+                told = len(events)
+                self._check_alive()
+                if client.connected(_LOOK_S) and self._is_ready(client):
+                    return
+                time.sleep(_LOOK_S)
+        raise RigFailed(f"the controller had no plant after {timeout_s:g} s\n{self._last_words()}")
+
+    @staticmethod
+    def _is_ready(client: RequestClient) -> bool:
+        try:
+            status = client.request("status", timeout_s=2.0)
+            return status["state"] != "unconfigured" and bool(status["planner_ready"])
+        except NobodyThere:
+            return False
+
+    def _check_alive(self) -> None:
+        for role, child in self.children.items():
+            if not child.alive:
+                raise RigFailed(f"the {role} ended before it was ready\n{self._last_words()}")
+
+    def _last_words(self) -> str:
+        lines = []
+        for role in self.children:
+            path = self.runtime / f"{role}.err"
+            lines += [f"{role}: {line}" for line in path.read_text(errors="replace").splitlines()[-5:]]
+        return "\n".join(lines)
+
+    def close(self) -> None:
+        """Ends the controller (it stops the machine on its path first), then the plant, then the folder.
+
+        An interrupt meanwhile brakes and ends at once.
+        """
+        try:
+            for role in ("controller", "plant"):
+                if role in self.children:
+                    self.children[role].stop(_STOP_S)
+        except KeyboardInterrupt:
+            self._end_at_once()
+        finally:
+            for child in self.children.values():
+                child.close()
+            for stream in self._outputs:
+                stream.close()
+            self.children, self._outputs = {}, []
+            if self._given is None and self.runtime != Path():
+                shutil.rmtree(self.runtime, ignore_errors=True)
+
+    def _end_at_once(self) -> None:
+        """Two signals: brake and leave. Whoever does not is killed."""
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            for child in self.children.values():
+                child.send_signal(signal.SIGTERM)
+                child.send_signal(signal.SIGTERM)
+            for child in self.children.values():
+                child.stop(_BRAKE_S)
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+def stamp() -> str:
+    """A name for a run: date, time and process."""
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"

@@ -1,0 +1,57 @@
+"""Compiles every kernel that some daemon needs, before any daemon starts."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from linkwork.multibody.kernels.compiling import WarmReport
+
+_HOMES = (
+    "linkwork.plant.plant_daemon",
+    "linkwork.plant.offline.run",
+    "linkwork.plant.constrained_stepping",
+    "linkwork.plant.compliant_stepping",
+    "linkwork.plant.simulated_force_sensors",
+    "linkwork.plant.load_cells",
+    "linkwork.controller.loop.loop_process",
+    "linkwork.controller.estimation.closed_chain_model",
+    "linkwork.controller.estimation.force_sources",
+    "linkwork.controller.laws.hybrid",
+    "linkwork.controller.planning.planner_process",
+    "linkwork.controller.planning.closed_chain_walk",
+    "linkwork.controller.planning.contact_check",
+)
+"""Modules whose import declares all kernels of a process."""
+
+
+def have_kernels(console: Console) -> None:
+    """Compiles the kernels unless all of them are in the cache already."""
+    from linkwork.multibody.kernels.compiling import cached
+
+    for home in _HOMES:
+        import_module(home)
+    if not cached():
+        warm_kernels(console)
+
+
+def warm_kernels(console: Console) -> WarmReport:
+    """Compiles, or loads from the cache, every kernel; says so on the console when it has to compile."""
+    from linkwork.multibody.kernels.compiling import COMPILING, cached, warm
+
+    for home in _HOMES:
+        import_module(home)
+    if cached():
+        return warm()
+    line = f"compiling the kernels, {COMPILING}"
+    with console.status(line) as status:
+        if not console.is_terminal:
+            console.print(line)
+
+        def show(done: int, total: int, name: str) -> None:
+            status.update(f"{line}: {done} of {total}, {name}")
+
+        return warm(show)

@@ -1,0 +1,1 @@
+"""From checked sections to the mechanism and to the frozen values that the daemons use."""

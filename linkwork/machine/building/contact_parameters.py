@@ -1,0 +1,228 @@
+"""Stops and contacts of a file: their numbers where it gives none, and whether a step can follow them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.machine.building.dof_names import joint_limits, owned
+from linkwork.machine.checks.unknown_names import unknown
+from linkwork.machine.problems import MachineError, Problem
+from linkwork.machine.sections.contacts import ContactSpec
+from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.sections.joints import FixedSpec, PrismaticSpec, RevoluteSpec, ScrewSpec
+from linkwork.machine.sections.stops import AngleStopSpec, LengthStopSpec
+from linkwork.machine.yaml import Document
+from linkwork.multibody.contact.compliance import DAMPER, RUBBING, SPRING, JointStop
+from linkwork.multibody.mechanism import Mechanism
+
+Vector = NDArray[np.float64]
+SWING_RAD_S, STEPS_PER_RAD, DAMPING_RATIO = 200.0, 5.0, 0.7
+"""Of stops whose stiffness and damping the file does not give."""
+_LOCKED = 1e-14
+"""Share of its mobility below which the constraints hold a freedom fast."""
+MOST_PARTS = 200
+"""Into so many parts may a step of the plant be cut so that stops and contacts are followed."""
+
+
+def stop_of(file: MachineFile, name: str) -> AngleStopSpec | LengthStopSpec | None:
+    """Return the stop that the file gives a freedom."""
+    owner, _, freedom = name.partition(".")
+    spec = file.joints[owner]
+    if isinstance(spec, (RevoluteSpec, PrismaticSpec, ScrewSpec)):
+        return spec.stop
+    return None if isinstance(spec, FixedSpec) else spec.stop.get(freedom)
+
+
+def check_contacts(file: MachineFile, document: Document) -> Iterator[Problem]:
+    """Return the problems of the section `contacts`."""
+    for name, contact in file.contacts.items():
+        if contact.point not in file.points:
+            yield unknown(document, ("contacts", name, "point"), contact.point, "point", file.points)
+        elif file.points[contact.point].body == "world":
+            message, remedy = "this point is fixed in the world", "name a point of a body that moves"
+            place = ("contacts", name, "point")
+            yield document.problem(place, message, found=contact.point, remedy=remedy)
+
+
+def with_compliance(
+    file: MachineFile, mechanism: Mechanism, q: Vector, like: Mechanism | None = None
+) -> Mechanism:
+    """Return the mechanism with the file's stops and contacts; itself where there are none.
+
+    What the file leaves open follows from the inertia at q: its own, or that of the mechanism `like`.
+    """
+    found = _stops(file, mechanism, q) if like is None else like.stops
+    contacts = [
+        spec.make(name, _weight_at(spec, like or mechanism, q)) for name, spec in file.contacts.items()
+    ]
+    if not found and not contacts:
+        return mechanism
+    return Mechanism.build(
+        mechanism.bodies,
+        mechanism.joints,
+        mechanism.gravity_m_s2,
+        mechanism.points,
+        mechanism.coordinates,
+        mechanism.constraints,
+        found,
+        contacts,
+        mechanism.rank_tolerance,
+    )
+
+
+def _stops(file: MachineFile, mechanism: Mechanism, q: Vector) -> tuple[JointStop, ...]:
+    made: list[JointStop] = []
+    inverse: Vector | None = None
+    for name in owned(file):
+        spec, limits = stop_of(file, name), joint_limits(file, name)
+        if spec is None or limits is None:
+            continue
+        stiffness, damping = spec.values()
+        if stiffness is None or damping is None:
+            if inverse is None:
+                inverse = _of_freedoms(mechanism, q)
+            inertia = 1.0 / float(inverse[mechanism.joint_index(name)])
+            if stiffness is None:
+                step = file.plant.period_s / file.plant.substeps
+                stiffness = inertia * min(SWING_RAD_S, 1.0 / (STEPS_PER_RAD * step)) ** 2
+            if damping is None:
+                damping = 2.0 * DAMPING_RATIO * math.sqrt(stiffness * inertia)
+        made.append(JointStop(name, *limits.position(), stiffness, damping))
+    return tuple(made)
+
+
+def _weight_at(spec: ContactSpec, mechanism: Mechanism, q: Vector) -> float:
+    """Return the mass (kg) that a contact's point moves along the normal; 1 where the file does not ask."""
+    if spec.damping_ratio is None:
+        return 1.0
+    from linkwork.multibody.functions import point_jacobian  # the compiler, where it is needed alone
+
+    row = spec.normal_at(mechanism, q) @ point_jacobian(mechanism, spec.point, q)[3:]
+    return 1.0 / max(float(row @ mobility(mechanism, q) @ row), 1e-300)
+
+
+def _of_freedoms(mechanism: Mechanism, q: Vector) -> Vector:
+    """Return the mobility (nv) of each freedom; of one that the constraints lock, that without them."""
+    from linkwork.multibody.functions import (
+        mass_matrix,  # the compiler is loaded for machines that need it alone
+    )
+
+    felt, alone = np.diag(mobility(mechanism, q)), np.diag(np.linalg.inv(mass_matrix(mechanism, q)))
+    return np.where(felt > _LOCKED * alone, felt, alone)
+
+
+def mobility(mechanism: Mechanism, q: Vector) -> Vector:
+    """Return the accelerations at q (nv × nv) for unit efforts: M⁻¹, under constraints Λ (Λ' M Λ)⁻¹ Λ'.
+
+    Λ is a basis of the velocities that the constraints admit; so what is coupled moves with its whole load.
+    """
+    from linkwork.multibody.functions import (
+        mass_matrix,  # the compiler is loaded for machines that need it alone
+    )
+
+    mass = mass_matrix(mechanism, q)
+    if not mechanism.constraints:
+        return np.asarray(np.linalg.inv(mass))
+    from linkwork.machine.building.initial_assembly import admitted_velocities
+
+    basis = admitted_velocities(mechanism, q)
+    return np.asarray(basis @ np.linalg.solve(basis.T @ mass @ basis, basis.T))
+
+
+def check_steps(file: MachineFile, mechanism: Mechanism, q: Vector, document: Document) -> None:
+    """Raise MachineError where a step of the plant would have to be cut into more than MOST_PARTS parts.
+
+    Also where the plant's integrator cannot see touch. Friction is judged under the machine's weight.
+    """
+    step = file.plant.period_s / file.plant.substeps
+    bounds = tuple(MOST_PARTS * bound / step for bound in (SPRING, DAMPER, RUBBING))
+    problems = list(_too_quick(mechanism, q, bounds, step, document))
+    if file.plant.integrator == "gauss":
+        blind = document.problem(
+            ("plant", "integrator"),
+            "this integrator does not see where stops and contacts touch",
+            found="gauss",
+            allowed="adaptive_rk4, rk4, semi_implicit, where there are stops or contacts",
+            remedy="write adaptive_rk4",
+        )
+        problems.append(blind)
+    if problems:
+        raise MachineError(problems)
+
+
+def _too_quick(
+    mechanism: Mechanism, q: Vector, bounds: tuple[float, ...], step: float, document: Document
+) -> Iterator[Problem]:
+    """Return what is quicker than the bounds of springs, dampers and friction (1/s) at q."""
+    for place, moved, (stiffness, damping, slip_speed), rubbing in sides(mechanism, q):
+        steps = f"for steps of {step:g} s"
+        for key, value, most in (
+            (stiffness, stiffness[1], bounds[0] ** 2 / moved),
+            (damping, damping[1], bounds[1] / moved),
+        ):
+            if value > most:
+                yield document.problem(
+                    (*place, key[0]),
+                    f"this is too much for the inertia there, {steps}",
+                    found=f"{value:.6g}",
+                    allowed=f"{_digits(most, math.floor)} or less",
+                    remedy="make it less, or shorten the step: plant.period_s, plant.substeps",
+                )
+        if rubbing * moved > bounds[2] * slip_speed[1]:
+            yield document.problem(
+                (*place, slip_speed[0]),
+                f"friction rises too steeply under the machine's weight, {steps}",
+                found=f"{slip_speed[1]:g}",
+                allowed=f"{_digits(rubbing * moved / bounds[2], math.ceil)} or more",
+                remedy="make it more, or shorten the step: plant.period_s, plant.substeps",
+            )
+
+
+def _digits(value: float, towards: Callable[[float], int]) -> str:
+    """Write a bound with three digits, rounded to the safe side."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return f"{towards(value / unit) * unit:.3g}"
+
+
+Key = tuple[str, float]
+
+
+def sides(
+    mechanism: Mechanism, q: Vector
+) -> Iterator[tuple[tuple[str, ...], float, tuple[Key, Key, Key], float]]:
+    """Of each stop and contact: place in the file, mobility at q, its numbers by key, friction in N."""
+    from linkwork.multibody.functions import point_jacobian, point_position  # the compiler, here alone
+
+    inverse = mobility(mechanism, q)
+    weight = float(np.linalg.norm(mechanism.gravity_m_s2)) * sum(body.mass_kg for body in mechanism.bodies)
+    for stop in mechanism.stops:
+        owner, _, freedom = stop.freedom.partition(".")
+        place = ("joints", owner, "stop", *([freedom] if freedom else []))
+        k = mechanism.joint_index(stop.freedom)
+        angle = mechanism.joint_is_angle[k]
+        first, second = (
+            ("stiffness_N_m_rad", "damping_N_m_s") if angle else ("stiffness_N_m", "damping_N_s_m")
+        )
+        keys = (first, stop.stiffness), (second, stop.damping), ("", 1.0)
+        yield place, max(float(inverse[k, k]), 1e-300), keys, 0.0
+    for c in mechanism.contacts:
+        turning, jacobian = np.split(point_jacobian(mechanism, c.point, q), 2)
+        if c.ball_m:
+            jacobian = (
+                jacobian + np.cross(c.ball_m * c.normal(point_position(mechanism, c.point, q)), turning.T).T
+            )
+        most = max(float(np.linalg.eigvalsh(jacobian @ inverse @ jacobian.T)[-1]), 1e-300)
+        yield (
+            ("contacts", c.name),
+            most,
+            (
+                ("stiffness_N_m", c.stiffness_N_m),
+                ("damping_N_s_m", c.damping_N_s_m),
+                ("slip_speed_m_s", c.slip_speed_m_s),
+            ),
+            c.friction * weight,
+        )

@@ -1,0 +1,102 @@
+"""The freedoms of a file's joints and its coordinates, by name and in order."""
+
+from __future__ import annotations
+
+from linkwork.machine.sections.constraints import coordinates_in_formulas, named_coordinates
+from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.sections.joints import FixedSpec, PrismaticSpec, RevoluteSpec, ScrewSpec
+from linkwork.machine.sections.limits import AngleLimits, LengthLimits
+from linkwork.machine.sections.multi_dof_joints import ColumnsSpec, FreeSpec, SphericalSpec
+from linkwork.machine.sections.tasks import ANGLES
+from linkwork.machine.units import Quantity, keys_of
+
+_TURNS = ("roll", "pitch", "yaw")
+
+
+def freedoms(file: MachineFile) -> dict[str, bool]:
+    """Return every freedom, in the order of v: name -> whether it is an angle."""
+    return {
+        _named(joint, name): is_angle
+        for joint, spec in file.joints.items()
+        for name, is_angle in spec.freedoms().items()
+    }
+
+
+def owned(file: MachineFile) -> dict[str, bool]:
+    """Return the freedoms that have a coordinate of their own: all but those of quaternions."""
+    quaternions = {f"{joint}.{name}" for joint in balls(file) for name in ("rx", "ry", "rz", "1", "2", "3")}
+    return {name: is_angle for name, is_angle in freedoms(file).items() if name not in quaternions}
+
+
+def of_orientation(file: MachineFile, joint: str) -> tuple[str, ...]:
+    """Return the three freedoms of a joint's quaternion: the rates about its child's axes."""
+    own = owned(file)
+    return tuple(name for name in freedoms(file) if name.startswith(f"{joint}.") and name not in own)
+
+
+def balls(file: MachineFile) -> list[str]:
+    """Return the joints whose orientation has a unit quaternion as coordinates."""
+    several = (SphericalSpec, FreeSpec, ColumnsSpec)
+    return [name for name, spec in file.joints.items() if isinstance(spec, several) and spec.has_ball()]
+
+
+def unnamed_coordinates(file: MachineFile) -> dict[str, str]:
+    """Return the coordinates of points that only constraints name: "tip.y" -> what it is called.
+
+    That is its own text, or the name of the task coordinate that says the same.
+    """
+    known = owned(file)
+    tasks = {task.coordinate: name for name, task in file.task.items()}
+    found: dict[str, str] = {}
+    for constraint in file.constraints.values():
+        named = [name for _, name in named_coordinates(constraint)]
+        for name in [*named, *(name for _, name, _ in coordinates_in_formulas(constraint))]:
+            if "." in name and name not in known:
+                found[name] = tasks.get(name, name)
+    return found
+
+
+def coordinates(file: MachineFile) -> dict[str, bool]:
+    """Return all coordinates of interest in the order of the mechanism: name -> whether it is an angle."""
+    tasks = {name: task.axis() in ANGLES for name, task in file.task.items()}
+    extra = {
+        name: text.rpartition(".")[2] in ANGLES
+        for text, name in unnamed_coordinates(file).items()
+        if text == name
+    }
+    gaps = {gap_of(name): False for name in file.contacts}
+    return owned(file) | tasks | extra | gaps
+
+
+def gap_of(contact: str) -> str:
+    """Return the name of the coordinate that tells how far a contact's point is from its surface (m)."""
+    return f"{contact}.gap"
+
+
+def initial_keys(file: MachineFile) -> dict[str, Quantity]:
+    """Return every name with a unit that `initial` may have."""
+    keys = keys_of(owned(file), speeds=True)
+    for joint in balls(file):
+        turns = {f"{joint}.{turn}": True for turn in _TURNS}
+        keys |= keys_of(turns, speeds=False)
+        rates = dict.fromkeys(of_orientation(file, joint), True)
+        keys |= {key: quantity for key, quantity in keys_of(rates, speeds=True).items() if quantity.is_speed}
+    return keys
+
+
+def initial_names(file: MachineFile) -> dict[str, bool]:
+    """Return the names that `initial` may have, without their units."""
+    return {q.name: key.endswith(("rad", "deg", "deg_s", "rad_s")) for key, q in initial_keys(file).items()}
+
+
+def _named(joint: str, freedom: str) -> str:
+    return f"{joint}.{freedom}" if freedom else joint
+
+
+def joint_limits(file: MachineFile, name: str) -> AngleLimits | LengthLimits | None:
+    """Return the limits that the file gives a freedom; None where it gives none."""
+    owner, _, freedom = name.partition(".")
+    spec = file.joints[owner]
+    if isinstance(spec, (RevoluteSpec, PrismaticSpec, ScrewSpec)):
+        return spec.limits
+    return None if isinstance(spec, FixedSpec) else spec.limits.get(freedom)

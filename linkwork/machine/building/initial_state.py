@@ -1,0 +1,278 @@
+"""Where a machine starts: what the file gives, brought onto the manifold of the constraints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.machine.building.dof_names import balls, freedoms, initial_keys, joint_limits
+from linkwork.machine.description import Assembly, Unkept
+from linkwork.machine.problems import MachineError, Problem
+from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.sections.joints import rotation_of
+from linkwork.machine.units import Quantity
+from linkwork.machine.yaml import Document
+from linkwork.multibody.kernels.layout import COLUMN_SCALE
+from linkwork.multibody.mechanism import Mechanism
+
+if TYPE_CHECKING:
+    from linkwork.machine.building.initial_assembly import SpeedsOfNoBranch, ValueNotKept
+
+Vector = NDArray[np.float64]
+_NOTICED = 0.02
+"""Difference of a value from the given one that is worth a warning, rad or m."""
+_ROUNDED = 0.05
+"""Difference of a speed from the given one, as a share of the largest given, that rounding may explain."""
+
+
+def given_state(file: MachineFile, mechanism: Mechanism) -> tuple[Vector, Vector]:
+    """Return q and v as the file has them, zero where it says nothing."""
+    q, v = np.zeros(mechanism.nq), np.zeros(mechanism.nv)
+    order, known = list(freedoms(file)), initial_keys(file)
+    turns: dict[str, float] = {}
+    for key, value in file.initial.items():
+        quantity = known[key]
+        if quantity.name not in order:
+            turns[quantity.name] = value * quantity.factor
+        else:
+            (v if quantity.is_speed else q)[order.index(quantity.name)] = value * quantity.factor
+    for joint in balls(file):
+        roll, pitch, yaw = (turns.get(f"{joint}.{turn}", 0.0) for turn in ("roll", "pitch", "yaw"))
+        first = "1" if f"{joint}.1" in order else "rx"
+        place = order.index(f"{joint}.{first}")
+        scalar = mechanism.position_names.index(f"{joint}.quaternion")
+        q[scalar], q[place : place + 3] = quaternion_of(rotation_of(roll, pitch, yaw))
+    return q, v
+
+
+def quaternion_of(rotation: Vector) -> tuple[float, Vector]:
+    """Return scalar (not negative) and vector part of the unit quaternion of a rotation matrix."""
+    size = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) @ np.diag(rotation)
+    largest = int(np.argmax(size))
+    r = rotation
+    skew = np.array([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]])
+    if largest == 0:
+        parts = np.concatenate([[1.0 + size[0]], skew])
+    else:
+        i = largest - 1
+        column = r[:, i] + r[i, :]
+        column[i] = 1.0 + size[largest]
+        parts = np.concatenate([[skew[i]], column])
+    parts = parts / np.linalg.norm(parts)
+    parts = -parts if parts[0] < 0.0 else parts
+    return float(parts[0]), parts[1:]
+
+
+def initial_state(
+    file: MachineFile, mechanism: Mechanism, document: Document
+) -> tuple[Vector, Vector, Assembly]:
+    """Return the initial q and v, read-only, and how they were found. Raises MachineError."""
+    given_q, given_v = given_state(file, mechanism)
+    q, v = given_q.copy(), given_v.copy()
+    if not mechanism.constraints:
+        found = Assembly(mechanism.nv, 0, 0, 0, 0.0, 0, tuple(_given(file, speeds=False)), ())
+    else:
+        q, v, found = _assembled(file, mechanism, document, q, v)
+        problems = [*_changed_speeds(file, mechanism, document, given_v, v)]
+        if problems:
+            raise MachineError(problems)
+        _check_limits(file, document, q)
+        found = replace(found, unkept=tuple(_unkept(file, mechanism, given_q, q, found.kept)))
+    q.setflags(write=False)
+    v.setflags(write=False)
+    return q, v, found
+
+
+def unkept_warnings(document: Document, file: MachineFile, assembly: Assembly) -> Iterator[Problem]:
+    """Return a warning for each given value that is not kept and differs noticeably from what was found."""
+    known = initial_keys(file)
+    for value in assembly.unkept:
+        key = next(k for k in file.initial if known[k].name == value.name and not known[k].is_speed)
+        if abs(value.found - value.given) > _NOTICED:
+            yield document.problem(
+                ("initial", key),
+                "this value only chooses the branch: what was kept before it determines it",
+                of_key=True,
+                found=f"{_in_units(key, known[key], value.given)}, put together at "
+                f"{_in_units(key, known[key], value.found)}",
+                remedy="write the value found if it is meant; name the value earlier in `initial` to keep it",
+                severity="warning",
+            )
+
+
+def _in_units(key: str, quantity: Quantity, value: float) -> str:
+    unit = key.removeprefix(f"{quantity.name}_").replace("_s", "/s")
+    return f"{value / quantity.factor:.6g} {unit}"
+
+
+def _unkept(
+    file: MachineFile, mechanism: Mechanism, given: Vector, q: Vector, kept: tuple[str, ...]
+) -> Iterator[Unkept]:
+    """Return the given values that were not kept, as they were given and found."""
+    from linkwork.machine.building.kept_values import (  # for machines with constraints alone
+        values_of,
+        way_between,
+    )
+
+    before, after = values_of(mechanism, given), values_of(mechanism, q)
+    way = way_between(mechanism, before, after)
+    for name in _given(file, speeds=False):
+        if name not in kept:
+            yield Unkept(name, before[name], before[name] + way[name])
+
+
+def _changed_speeds(
+    file: MachineFile, mechanism: Mechanism, document: Document, given: Vector, v: Vector
+) -> Iterator[Problem]:
+    """Return a problem for each given speed that the constraints and the speeds before it do not allow."""
+    known, t = initial_keys(file), mechanism.topology
+    size = mechanism.parameters[t[COLUMN_SCALE] : t[COLUMN_SCALE + 1]]
+    keys = [key for key in file.initial if known[key].is_speed]
+    places = [mechanism.joint_index(known[key].name) for key in keys]
+    largest = float(np.abs(given / size)[places].max(initial=0.0))
+    for key, place in zip(keys, places, strict=True):
+        if abs(given[place] - v[place]) > _ROUNDED * largest * size[place]:
+            quantity = known[key]
+            yield document.problem(
+                ("initial", key),
+                "this speed cannot be kept: the constraints and the speeds before it determine it",
+                of_key=True,
+                found=f"{_in_units(key, quantity, given[place])}, which is off by "
+                f"{_in_units(key, quantity, abs(given[place] - v[place]))}",
+                allowed=_in_units(key, quantity, v[place]),
+                remedy="give this speed, leave it out, or name it before the others",
+            )
+
+
+def _given(file: MachineFile, *, speeds: bool) -> list[str]:
+    """Return the coordinates whose position or speed the file gives, in its order."""
+    known = initial_keys(file)
+    return [known[key].name for key in file.initial if known[key].is_speed == speeds]
+
+
+def _assembled(
+    file: MachineFile, mechanism: Mechanism, document: Document, q: Vector, v: Vector
+) -> tuple[Vector, Vector, Assembly]:
+    from linkwork.machine.building.initial_assembly import (  # loads the compiler
+        SpeedsOfNoBranch,
+        ValueNotKept,
+        assembled,
+    )
+    from linkwork.multibody.formulations.assembly import AssemblyError
+
+    first = [*_given(file, speeds=False), *file.motors]
+    try:
+        return assembled(mechanism, q, v, first, _given(file, speeds=True))
+    except SpeedsOfNoBranch as error:
+        raise MachineError([_of_no_branch(file, document, error)]) from None
+    except ValueNotKept as error:
+        raise MachineError([_unreachable(file, document, error)]) from None
+    except AssemblyError as error:
+        named = {row.partition(".")[0] for row in error.rows}
+        tell = _contradicted if error.of_velocity else _open
+        problems = [tell(document, name, error.residual) for name in file.constraints if name in named]
+        raise MachineError(problems) from None
+
+
+def branch_warnings(document: Document, assembly: Assembly) -> Iterator[Problem]:
+    """Return a warning where the initial speeds that are given belong to several branches of the motion."""
+    if assembly.branches:
+        chosen, *others = assembly.branches
+        yield document.problem(
+            ("initial",),
+            "branches of the motion meet where the machine starts, and several have the speeds that are "
+            "given; it starts on the one whose velocity is nearest to them in kinetic energy",
+            of_key=True,
+            found=chosen,
+            allowed="also " + "; or ".join(others[:3]),
+            remedy="give as many of these speeds as tell the branches apart",
+            severity="warning",
+        )
+
+
+def _of_no_branch(file: MachineFile, document: Document, error: SpeedsOfNoBranch) -> Problem:
+    """Return the problem at the speed that fits no branch together with those before it."""
+    known = initial_keys(file)
+    keys = [key for key in file.initial if known[key].is_speed and known[key].name in error.held]
+    given = ", ".join(_in_units(key, known[key], file.initial[key] * known[key].factor) for key in keys)
+    return document.problem(
+        ("initial", *keys[-1:]),
+        "branches of the motion meet where the machine starts, and these speeds belong to none of them",
+        of_key=True,
+        found=f"{', '.join(error.held)}: {given or 'at rest'}",
+        allowed="; or ".join(error.choices[:4]) or "no branch was found with the first of these speeds",
+        remedy="give the speeds of one branch, fewer speeds, or another initial pose",
+    )
+
+
+def _unreachable(file: MachineFile, document: Document, error: ValueNotKept) -> Problem:
+    known = initial_keys(file)
+    keys = [key for key, quantity in known.items() if quantity.name == error.name and not quantity.is_speed]
+    given = [key for key in file.initial if key in keys]
+    path = ("initial", *given)
+    name = "this value" if given else f"{error.name}, which is kept at 0 as it is not given,"
+    key = given[0] if given else keys[0]
+    quantity = known[key]
+    open_rows = ", ".join(error.rows)
+    return document.problem(
+        path,
+        f"{name} cannot be kept under the constraints and the values before it in `initial`",
+        of_key=True,
+        found=f"{_in_units(key, quantity, error.wanted)}, which is off by "
+        f"{_in_units(key, quantity, abs(error.wanted - error.reached))}"
+        + (f" (beyond, {open_rows} cannot be met)" if open_rows else ""),
+        allowed=f"{_in_units(key, quantity, error.reached)} at most, on the way from the nearest pose",
+        remedy="give a value that can be reached, or initial values of another branch, or name it after "
+        "those that may change instead",
+    )
+
+
+def _contradicted(document: Document, name: str, residual: float) -> Problem:
+    return document.problem(
+        ("constraints", name),
+        "no velocity meets this constraint and the others where the machine starts",
+        of_key=True,
+        found=f"open by {residual:.3g} typical lengths (or rad) per second",
+        allowed="constraints that do not contradict each other",
+        remedy="prescribe no more speeds than the machine has freedoms, or give another initial pose",
+    )
+
+
+def _open(document: Document, name: str, residual: float) -> Problem:
+    return document.problem(
+        ("constraints", name),
+        "this constraint cannot be met near where the machine starts",
+        of_key=True,
+        found=f"open by {residual:.3g} typical lengths (or rad)"
+        if math.isfinite(residual)
+        else "not a number at this pose",
+        allowed="a machine that can be put together",
+        remedy="check lengths and frames, or give initial values nearer to the pose that you mean",
+    )
+
+
+def _check_limits(file: MachineFile, document: Document, q: Vector) -> None:
+    problems = []
+    for index, (name, is_angle) in enumerate(freedoms(file).items()):
+        own = joint_limits(file, name)
+        low, high = (-math.inf, math.inf) if own is None else own.position()
+        slack = 1e-9 * max(1.0, abs(q[index]))
+        if not low - slack <= q[index] <= high + slack:
+            f, unit = (math.degrees(1.0), "deg") if is_angle else (1.0, "m")
+            problems.append(
+                document.problem(
+                    ("joints", name.partition(".")[0], "limits"),
+                    "the machine, put together, would start outside the limits of this joint",
+                    of_key=True,
+                    found=f"{q[index] * f:g} {unit}",
+                    allowed=f"{low * f:g} to {high * f:g} {unit}",
+                    remedy=f"give initial values of another branch, say, for {name}, or move the limits",
+                )
+            )
+    if problems:
+        raise MachineError(problems)

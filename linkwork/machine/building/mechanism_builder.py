@@ -1,0 +1,267 @@
+"""From checked sections to the mechanism and the frozen values that the daemons use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any, cast
+
+import numpy as np
+
+from linkwork.machine.building.bound_sections import payload_bounds
+from linkwork.machine.building.contact_parameters import stop_of
+from linkwork.machine.building.dof_names import (
+    coordinates,
+    freedoms,
+    gap_of,
+    joint_limits,
+    owned,
+    unnamed_coordinates,
+)
+from linkwork.machine.description import (
+    ControllerSettings,
+    Limits,
+    Motor,
+    PlantSettings,
+    PreloadLimit,
+    Sensor,
+)
+from linkwork.machine.problems import Problem
+from linkwork.machine.sections.bounds import gain_bounds
+from linkwork.machine.sections.constraints import Constraint as ConstraintOfFile
+from linkwork.machine.sections.constraints import coordinates_in_formulas, named_coordinates
+from linkwork.machine.sections.estimation import estimator_settings
+from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.sections.formulas import with_names
+from linkwork.machine.sections.joint_types import friction
+from linkwork.machine.sections.joints import AxisSpec, JointSpec, ScrewSpec
+from linkwork.machine.sections.limits import AngleLimits, LengthLimits
+from linkwork.machine.sections.multi_dof_joints import ColumnsSpec, FreeSpec, SphericalSpec, UniversalSpec
+from linkwork.machine.yaml import Document
+from linkwork.multibody.constraints import Constraint
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.model import Body, Coordinate, CoordinateKind, Joint, ModelError, Point
+
+_SECTION = {"coordinates": "task"}
+
+
+def build_mechanism(file: MachineFile) -> Mechanism:
+    """Build the mechanism that a file describes. Raises multibody.ModelError."""
+    bodies = [
+        Body(name, spec.mass_kg, np.array(spec.com_m, dtype=np.float64), spec.inertia_kg_m2.matrix())
+        for name, spec in file.bodies.items()
+    ]
+    points = [
+        Point(name, spec.body, np.array(spec.at_m, dtype=np.float64)) for name, spec in file.points.items()
+    ]
+    return Mechanism.build(
+        bodies,
+        [_joint(file, name) for name in file.joints],
+        np.array(file.gravity_m_s2, dtype=np.float64),
+        points=points,
+        coordinates=[
+            *(task.make(name) for name, task in file.task.items()),
+            *_unnamed(file),
+            *_gaps(file),
+        ],
+        constraints=_constraints(file),
+        rank_tolerance=file.rank_tolerance,
+    )
+
+
+def _unnamed(file: MachineFile) -> list[Coordinate]:
+    """The coordinates of points that only constraints name."""
+    texts = [text for text, name in unnamed_coordinates(file).items() if text == name]
+    return [
+        Coordinate(text, cast(CoordinateKind, text.rpartition(".")[2]), text.partition(".")[0])
+        for text in texts
+    ]
+
+
+def _gaps(file: MachineFile) -> list[Coordinate]:
+    """How far the point of each contact is from its surface: CONTACT.gap."""
+    return [spec.distance(gap_of(name)) for name, spec in file.contacts.items()]
+
+
+def _constraints(file: MachineFile) -> list[Constraint]:
+    called = unnamed_coordinates(file)
+    return [replace(_renamed(spec, called).make(name), on=spec.on) for name, spec in file.constraints.items()]
+
+
+def _renamed(spec: ConstraintOfFile, called: dict[str, str]) -> ConstraintOfFile:
+    """A constraint that calls all coordinates as the mechanism does."""
+    if not named_coordinates(spec) and not coordinates_in_formulas(spec):
+        return spec
+    return with_names(spec, called)
+
+
+def _joint(file: MachineFile, name: str) -> Joint:
+    spec = file.joints[name]
+    place: dict[str, Any] = {
+        "name": name,
+        "kind": "fixed" if spec.type == "weld" else spec.type,
+        "parent": spec.parent,
+        "child": spec.child,
+        "at_m": np.array(spec.at_m, dtype=np.float64),
+        "rotation": spec.rotation(),
+    }
+    armature, viscous, coulomb, coulomb_speed = friction(spec)
+    if name in file.motors:
+        motor = file.motors[name].values()
+        armature, viscous, coulomb = (
+            armature + motor.armature,
+            viscous + motor.viscous,
+            coulomb + motor.coulomb,
+        )
+    return Joint(
+        **place,
+        **_geometry(spec),
+        armature=armature,
+        viscous=viscous,
+        coulomb=coulomb,
+        coulomb_speed=coulomb_speed,
+    )
+
+
+def _geometry(spec: JointSpec) -> dict[str, Any]:
+    """What a joint's type adds: axes, pitch, columns, the choice of coordinates."""
+    own: dict[str, Any] = {}
+    if isinstance(spec, AxisSpec):
+        own["axis"] = spec.direction()
+    if isinstance(spec, ScrewSpec):
+        own["pitch_m_per_rad"] = spec.pitch()
+    if isinstance(spec, UniversalSpec):
+        own["second_axis"] = spec.second_direction()
+    if isinstance(spec, ColumnsSpec):
+        own["columns"] = np.array(spec.columns, dtype=np.float64)
+    if isinstance(spec, (SphericalSpec, FreeSpec)):
+        own["coordinates"] = spec.coordinates
+    return own
+
+
+def model_problem(error: ModelError, document: Document) -> Problem:
+    """Place what the mechanism says about a file."""
+    section, *rest = error.where or ("",)
+    place = (_SECTION.get(section, section), *rest) if section else ()
+    return document.problem(place, error.text, of_key=True, remedy=error.remedy)
+
+
+def physics(file: MachineFile) -> dict[str, Any]:
+    """Return what the motion depends on, in SI units, for the hash of the model."""
+    joints = {name: asdict(_joint(file, name)) for name in file.joints}
+    return {
+        "gravity_m_s2": file.gravity_m_s2,
+        "bodies": {
+            name: {"mass_kg": spec.mass_kg, "com_m": spec.com_m, "inertia_kg_m2": spec.inertia_kg_m2.matrix()}
+            for name, spec in file.bodies.items()
+        },
+        "joints": joints,
+        "points": {name: {"body": spec.body, "at_m": spec.at_m} for name, spec in file.points.items()},
+        "task": {
+            name: [spec.coordinate, spec.place()] if spec.place() else spec.coordinate
+            for name, spec in file.task.items()
+        },
+        **({"constraints": _demands(file)} if file.constraints else {}),
+        **_touch(file),
+    }
+
+
+def _touch(file: MachineFile) -> dict[str, Any]:
+    """Stops and contacts, where there are any."""
+    found = {name: stop_of(file, name) for name in owned(file)}
+    stops = {
+        name: [*spec.values(), limits.position()]
+        for name, spec in found.items()
+        if spec is not None and (limits := joint_limits(file, name)) is not None
+    }
+    contacts = {name: spec.make(name) for name, spec in file.contacts.items()}
+    return {key: rows for key, rows in (("stops", stops), ("contacts", contacts)) if rows}
+
+
+def _demands(file: MachineFile) -> list[Any]:
+    return [
+        [spec.type, made] for spec, made in zip(file.constraints.values(), _constraints(file), strict=True)
+    ]
+
+
+def everything(file: MachineFile) -> dict[str, Any]:
+    """Return all that a file says, defaults filled in and order kept where it counts."""
+    order = [list(file.joints), list(file.task), list(file.motors), list(file.sensors)]
+    order += [list(rows) for rows in (file.constraints, file.contacts, file.force_sensors) if rows]
+    return {"file": file.model_dump(), "order": order}
+
+
+def limits_of(file: MachineFile) -> tuple[Limits, ...]:
+    """Return the limits of every coordinate, in the order of the mechanism's."""
+    return tuple(_limits(file, name, is_angle) for name, is_angle in coordinates(file).items())
+
+
+def joint_limits_of(file: MachineFile) -> tuple[Limits, ...]:
+    """Return the limits of every freedom, in the order of v."""
+    return tuple(_limits(file, name, is_angle) for name, is_angle in freedoms(file).items())
+
+
+def _limits(file: MachineFile, name: str, is_angle: bool) -> Limits:
+    task = file.task.get(name)
+    if task is not None:
+        own: AngleLimits | LengthLimits | None = task.limits
+    else:
+        own = joint_limits(file, name) if name in freedoms(file) else None
+    own = AngleLimits() if own is None else own
+    return Limits(name, is_angle, own.position(), *own.rates())
+
+
+def motors_of(file: MachineFile) -> tuple[Motor, ...]:
+    """Return the motors in the order of the file."""
+    angles = freedoms(file)
+    order = list(angles)
+    return tuple(
+        Motor(name, order.index(name), angles[name], **asdict(spec.values()))
+        for name, spec in file.motors.items()
+    )
+
+
+def sensors_of(file: MachineFile) -> tuple[Sensor, ...]:
+    """Return the sensors in the order of the file."""
+    angles = freedoms(file)
+    order = list(angles)
+    return tuple(
+        Sensor(name, order.index(name), angles[name], **asdict(spec.values()))
+        for name, spec in file.sensors.items()
+    )
+
+
+def plant_settings(file: MachineFile) -> PlantSettings:
+    """Return the settings of the plant daemon."""
+    return PlantSettings(**file.plant.model_dump(exclude={"set"}))
+
+
+_NOT_AS_THEY_ARE = {
+    *("period_s", "goal_coordinates", "tolerances", "log_cap_MB", "estimator", "disturbance_observer"),
+    *("preload", "effort_scale", "force", "gain_bounds", "payloads", "publish"),
+}
+
+
+def controller_settings(
+    file: MachineFile,
+    goals: Sequence[str],
+    preload: tuple[PreloadLimit, ...],
+    effort_scale: tuple[float, ...],
+) -> ControllerSettings:
+    """Return the settings of the controller daemon; `goals` are its coordinates where the file names none."""
+    spec, tolerances = file.controller, file.controller.tolerances
+    return ControllerSettings(
+        **spec.model_dump(exclude=_NOT_AS_THEY_ARE),
+        estimator=estimator_settings(spec.estimator, spec.disturbance_observer, spec.bandwidth_rad_s),
+        force=spec.force.make(),
+        gain_bounds=gain_bounds(spec.gain_bounds, spec.bandwidth_rad_s, spec.damping_ratio),
+        payloads=payload_bounds(file),
+        period_s=file.plant.period_s,
+        publish=tuple(spec.publish),
+        goal_coordinates=tuple(spec.goal_coordinates or goals),
+        tolerances=tuple(tolerances.of(name) for name in coordinates(file)),
+        goal_time_s=tolerances.goal_time_s,
+        preload=preload,
+        effort_scale=effort_scale,
+        log_cap_bytes=round(spec.log_cap_MB * 1e6),
+    )

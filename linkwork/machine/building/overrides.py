@@ -1,0 +1,228 @@
+"""Values in which the simulated plant differs from the model, from `plant.set` or the command line.
+
+An entry names a place, "upper_arm.mass_kg" or in full "bodies.upper_arm.mass_kg", and gives a value in the
+unit of the key, or a percentage of the model's value: "+20%". Only physics can be set: bodies, the joints'
+geometry and friction, the motors' rotors and friction, contacts, gravity.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork.machine.nearest_name import nearest
+from linkwork.machine.problems import MachineError, Place, Problem, dotted, shown
+from linkwork.machine.sections.fields import Section
+from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.yaml import Document, parse_scalar
+
+ON_COMMAND_LINE = "plant setting"
+
+_PHYSICS = {
+    "bodies": ("mass_kg", "com_m", "inertia_kg_m2"),
+    "joints": (
+        *("at_m", "rpy_rad", "rpy_deg", "axis", "pitch_m_per_rad", "pitch_m_per_turn"),
+        *("armature_kg_m2", "viscous_N_m_s", "coulomb_N_m", "coulomb_speed_rad_s"),
+        *("armature_kg", "viscous_N_s_m", "coulomb_N", "coulomb_speed_m_s"),
+    ),
+    "motors": (
+        *("gear", "gear_rad_m", "rotor_inertia_kg_m2"),
+        *("viscous_N_m_s", "coulomb_N_m", "viscous_N_s_m", "coulomb_N"),
+    ),
+    "contacts": ("stiffness_N_m", "damping_N_s_m", "friction", "slip_speed_m_s"),
+}
+_ELEMENTS = {"com_m": 3, "at_m": 3, "axis": 3, "rpy_rad": 3, "rpy_deg": 3, "gravity_m_s2": 3}
+_SAME_THING = ({"rpy_rad", "rpy_deg"}, {"pitch_m_per_rad", "pitch_m_per_turn"})
+_PERCENT = re.compile(r"([+-]\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*%")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One entry: its key as written, its value, and its path in the file (none: from the command line)."""
+
+    key: str
+    value: Any
+    path: Place | None
+
+    def problem(self, document: Document, message: str, *, of_key: bool = False, **rest: Any) -> Problem:
+        """Make a problem about this entry."""
+        if self.path is not None:
+            return document.problem(self.path, message, of_key=of_key, **rest)
+        return Problem(ON_COMMAND_LINE, None, None, self.key, message, **rest)
+
+
+def settings_of(file: MachineFile, plant_set: Sequence[str]) -> list[Setting]:
+    """Return the entries of the file, then those of the command line. Raises MachineError."""
+    settings = [Setting(key, value, ("plant", "set", key)) for key, value in file.plant.set.items()]
+    problems = []
+    for text in plant_set:
+        key, sign, value = (part.strip() for part in text.partition("="))
+        if not (key and sign and value):
+            example = "write, say, upper_arm.mass_kg=+20%"
+            problems.append(
+                Problem(ON_COMMAND_LINE, None, None, "", "this is not a setting", text, "KEY=VALUE", example)
+            )
+            continue
+        try:
+            settings.append(Setting(key, value if _PERCENT.fullmatch(value) else parse_scalar(value), None))
+        except MachineError:
+            problems.append(
+                Problem(ON_COMMAND_LINE, None, None, key, "this value cannot be read", shown(value))
+            )
+    if problems:
+        raise MachineError(problems)
+    return settings
+
+
+def apply_settings(file: MachineFile, settings: Sequence[Setting], document: Document) -> dict[str, Any]:
+    """Return the file's data with the settings applied; percentages are of the file's own values.
+
+    Raises MachineError with all problems.
+    """
+    data = file.model_dump(exclude_none=True)
+    model, places = copy.deepcopy(data), settable(file)
+    problems: list[Problem] = []
+    for setting in settings:
+        place = places.get(setting.key)
+        if place is None:
+            problems.append(_unknown(setting, places, document))
+            continue
+        value = _new_value(_get(model, place), setting, document, problems)
+        if value is not None:
+            _put(data, place, value)
+    if problems:
+        raise MachineError(problems)
+    return data
+
+
+def settable(file: MachineFile) -> dict[str, Place]:
+    """Return every name that a setting may use, and the place it stands for.
+
+    Joints and motors share the names of friction. A short name means the one that the file gives, and the
+    joint's where it gives neither; where it gives both, only full names are understood.
+    """
+    places = _with_parts("gravity_m_s2", ("gravity_m_s2",))
+    short: dict[str, list[tuple[bool, Place]]] = {}
+    for section, keys in _PHYSICS.items():
+        for name, row in getattr(file, section).items():
+            for key in _keys(row, keys):
+                for text, place in _with_parts(f"{name}.{key}", (section, name, key)).items():
+                    places[f"{section}.{text}"] = place
+                    short.setdefault(text, []).append((key in row.model_fields_set, place))
+    for text, candidates in short.items():
+        given = [place for is_given, place in candidates if is_given]
+        if len(given) < 2:
+            places[text] = given[0] if given else candidates[0][1]
+    return places
+
+
+def blame(problem: Problem, file: MachineFile, settings: Sequence[Setting], document: Document) -> Problem:
+    """Move a problem of the plant's data to the setting that caused it: the last one that concerns it."""
+    places = settable(file)
+    for setting in reversed(settings):
+        place = dotted(places[setting.key])
+        if problem.key and (place.startswith(problem.key) or problem.key.startswith(place)):
+            found, allowed, remedy = problem.found, problem.allowed, problem.remedy
+            return setting.problem(document, problem.message, found=found, allowed=allowed, remedy=remedy)
+    return problem
+
+
+def _keys(row: Section, keys: tuple[str, ...]) -> list[str]:
+    """Return the keys that this entry may have and that can be set."""
+    return [key for key in keys if key in type(row).model_fields]
+
+
+def _with_parts(text: str, place: Place) -> dict[str, Place]:
+    key = str(place[-1])
+    parts: dict[str, Place] = {text: place}
+    if key == "inertia_kg_m2":
+        parts.update({f"{text}.{part}": (*place, part) for part in ("xx", "yy", "zz", "xy", "xz", "yz")})
+    parts.update({f"{text}[{index}]": (*place, index) for index in range(_ELEMENTS.get(key, 0))})
+    return parts
+
+
+def _unknown(setting: Setting, places: dict[str, Place], document: Document) -> Problem:
+    matching = [text for text in places if text.split(".", 1)[-1] == setting.key]
+    if len(matching) > 1:
+        message, allowed = "this name fits more than one", ", ".join(matching)
+        return setting.problem(
+            document, message, of_key=True, found=setting.key, allowed=allowed, remedy=f"write {matching[0]}"
+        )
+    owner = setting.key.partition(".")[0]
+    own = [text for text in places if text.split(".", 1)[0] == owner and "[" not in text]
+    meant = nearest(setting.key, places)
+    return setting.problem(
+        document,
+        "no value with this name can be set",
+        of_key=True,
+        found=setting.key,
+        allowed=", ".join(own) or "NAME.KEY of a body, joint, motor or contact",
+        remedy=f"write {meant}" if meant else "",
+    )
+
+
+def _new_value(old: Any, setting: Setting, document: Document, problems: list[Problem]) -> Any:
+    """Return the value to write, or None after noting the problem."""
+    if not isinstance(setting.value, str):
+        return setting.value
+    percent = _PERCENT.fullmatch(setting.value.strip())
+    if percent is None:
+        allowed, remedy = "a number, or a percentage with its sign", 'write, say, "+20%"'
+        problems.append(
+            setting.problem(
+                document, "this is not a value", found=shown(setting.value), allowed=allowed, remedy=remedy
+            )
+        )
+        return None
+    factor = 1.0 + float(percent.group(1)) / 100.0
+    if not math.isfinite(factor):
+        problems.append(setting.problem(document, "this percentage is out of range", found=setting.value))
+        return None
+    if not any(_numbers(old)):
+        remedy = "give the value itself"
+        problems.append(
+            setting.problem(document, "a percentage of 0 changes nothing", found=setting.value, remedy=remedy)
+        )
+        return None
+    return _scaled(old, factor)
+
+
+def _numbers(value: Any) -> list[float]:
+    if isinstance(value, dict):
+        return [float(part) for part in value.values()]
+    return (
+        [float(part) for part in value]
+        if isinstance(value, list)
+        else [0.0 if value is None else float(value)]
+    )
+
+
+def _scaled(value: Any, factor: float) -> Any:
+    if isinstance(value, dict):
+        return {key: part * factor for key, part in value.items()}
+    return [part * factor for part in value] if isinstance(value, list) else value * factor
+
+
+def _get(data: Any, place: Place) -> Any:
+    for step in place:
+        if isinstance(data, dict):
+            data = data.get(str(step))
+        else:
+            data = data[int(step)] if isinstance(data, list) else None
+    return data
+
+
+def _put(data: Any, place: Place, value: Any) -> None:
+    *way, last = place
+    for step in way:
+        if isinstance(data, dict) and step in ("rpy_rad", "rpy_deg") and step not in data:
+            data[step] = [0.0, 0.0, 0.0]
+        data = data[step]
+    for group in _SAME_THING:
+        for other in group - {last} if last in group else ():
+            data.pop(other, None)
+    data[last] = value

@@ -1,0 +1,86 @@
+"""From the section `force_sensors` to the sensors of a machine: what each of them measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from linkwork.machine.checks.unknown_names import unknown
+from linkwork.machine.problems import MachineError, Problem
+from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.sections.force_sensors import AXES, ForceSensor, ForceSensorSpec
+from linkwork.machine.sections.force_settings import bears, row_unit
+from linkwork.machine.yaml import Document
+from linkwork.multibody.mechanism import Mechanism
+
+
+def check_force_sensors(file: MachineFile, document: Document) -> Iterator[Problem]:
+    """Return the problems of the names in the section."""
+    for name, sensor in file.force_sensors.items():
+        for key, word, known in (
+            ("contact", "contact", file.contacts),
+            ("constraint", "constraint", file.constraints),
+        ):
+            given = getattr(sensor, key)
+            if given is not None and given not in known:
+                yield unknown(document, ("force_sensors", name, key), given, word, known)
+
+
+def force_sensors(file: MachineFile, mechanism: Mechanism, document: Document) -> tuple[ForceSensor, ...]:
+    """Return the sensors in the order of the file. Raises MachineError where there is nothing to measure."""
+    made: list[ForceSensor] = []
+    problems: list[Problem] = []
+    first = 0
+    for name, spec in file.force_sensors.items():
+        components: tuple[str, ...] = AXES
+        rows: tuple[int, ...] = ()
+        problem = None
+        if spec.constraint is not None:
+            components, rows = _rows(mechanism, spec)
+            problem = None if rows else _nothing(file, document, name, spec)
+        if problem is not None:
+            problems.append(problem)
+        made.append(
+            ForceSensor(
+                name,
+                -1 if spec.contact is None else list(file.contacts).index(spec.contact),
+                -1 if spec.constraint is None else mechanism.constraint_names.index(spec.constraint),
+                "constraint" if spec.contact is None else spec.frame or "world",
+                spec.unit(),
+                components,
+                rows,
+                first,
+                spec.resolution(),
+                spec.noise(),
+            )
+        )
+        first += len(components)
+    if problems:
+        raise MachineError(problems)
+    return tuple(made)
+
+
+def _rows(mechanism: Mechanism, spec: ForceSensorSpec) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Names and places of the rows of a constraint that have the sensor's unit; none where none has."""
+    first = 0
+    for constraint in mechanism.constraints:
+        if constraint.name == spec.constraint and bears(constraint):
+            own = [
+                (row.name, first + place)
+                for place, row in enumerate(constraint.rows)
+                if row_unit(mechanism, constraint, row) == spec.unit()
+            ]
+            return tuple(name for name, _ in own), tuple(place for _, place in own)
+        first += len(constraint.rows)
+    return (), ()
+
+
+def _nothing(file: MachineFile, document: Document, name: str, spec: ForceSensorSpec) -> Problem:
+    word, other = ("torque", "force") if spec.measures == "torque" else ("force", "torque")
+    assert spec.constraint is not None
+    kind = file.constraints[spec.constraint].type
+    return document.problem(
+        ("force_sensors", name, "constraint"),
+        f"a constraint of type {kind} bears no {word} of its own",
+        found=spec.constraint,
+        remedy=f"write measures: {other}, or leave the sensor out",
+    )

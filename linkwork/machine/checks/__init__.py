@@ -1,0 +1,1 @@
+"""Checks of a machine file beyond its schema: references, controllability, stability, warnings."""

@@ -1,0 +1,107 @@
+"""Other assemblies of a closed machine: poses that its sensors cannot tell from the initial one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.machine.building.initial_assembly import admitted, independent
+from linkwork.machine.description import Machine
+from linkwork.machine.problems import Problem
+from linkwork.machine.yaml import parse_yaml
+from linkwork.multibody.constraints import CoordinateConstraint
+from linkwork.multibody.formulations.assembly import AssemblyError, assemble_workspace
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.tree.rotations import move_by
+
+Vector = NDArray[np.float64]
+SEEDS = 24
+"""Places from which other assemblies are sought."""
+_SAME, _TOLERANCE = 1e-4, 1e-9
+
+
+def other_assemblies(machine: Machine) -> list[Vector]:
+    """Return poses (nq) with the sensors' joints where the initial pose has them, within all joints' limits.
+
+    Newton's method is begun in the initial pose with the joints without sensors turned about at random, the
+    same each time. So what is found exists, but not everything need be found.
+    """
+    mechanism = machine.mechanism
+    if not mechanism.constraints:
+        return []
+    held = independent(
+        mechanism, admitted(mechanism, machine.initial_q), [sensor.joint for sensor in machine.sensors]
+    )
+    wider = Mechanism.build(
+        mechanism.bodies,
+        mechanism.joints,
+        mechanism.gravity_m_s2,
+        mechanism.points,
+        mechanism.coordinates,
+        [*mechanism.constraints, *(CoordinateConstraint(f"held {name}", of=name) for name in held)],
+        rank_tolerance=mechanism.rank_tolerance,
+    )
+    places = [mechanism.joint_index(name) for name in held]
+    measured = {sensor.index for sensor in machine.sensors}
+    free = [joint for joint in range(mechanism.nv) if joint not in measured]
+    angles = np.array(mechanism.joint_is_angle)
+    rng, found = np.random.default_rng(0), list[Vector]()
+    for _ in range(SEEDS):
+        work = wider.workspace()
+        work.q[:] = machine.initial_q
+        for name, place in zip(held, places, strict=True):
+            work.target[wider.target_index(f"held {name}"), 0] = machine.initial_q[place]
+        turn = np.zeros(mechanism.nv)
+        turn[free] = rng.uniform(-math.pi, math.pi, len(free)) * np.where(angles[free], 1.0, 0.1)
+        move_by(wider.topology, work.q, turn, 1.0)
+        with suppress(AssemblyError):
+            q = assemble_workspace(wider, work, _TOLERANCE).q.copy()
+            if _differ(machine, q, machine.initial_q, sorted(measured)) or not _allowed(machine, q):
+                continue
+            if all(_differ(machine, q, other) for other in (machine.initial_q, *found)):
+                found.append(q)
+    return found
+
+
+def assembly_warnings(machine: Machine) -> Iterator[Problem]:
+    """Return a warning where the sensors fit other assemblies and the file does not say which may be."""
+    if not (machine.is_constrained and machine.motors and machine.sensors):
+        return
+    document = parse_yaml(machine.source_text, machine.path)
+    controller = document.data.get("controller") or {}
+    if "assemblies" in (controller.get("estimator") or {}):
+        return
+    count = len(other_assemblies(machine))
+    if count:
+        yield document.problem(
+            ("controller", "estimator", "assemblies"),
+            "the sensors fit other assemblies too, within the limits of the joints; `enable` takes that of "
+            "the initial pose",
+            found=f"{count} others at least",
+            remedy="say `assemblies: one` if it is always switched on in that of `initial`, or `several`: "
+            "then enabling asks for confirm_branch first",
+            severity="warning",
+        )
+
+
+def _allowed(machine: Machine, q: Vector) -> bool:
+    """Tell whether all joints are, or can be a whole turn away, within their limits."""
+    for index, joint in enumerate(machine.joints):
+        low, high = joint.position
+        turns = math.ceil((low - q[index] - 1e-9) / math.tau) if joint.is_angle and math.isfinite(low) else 0
+        q[index] += turns * math.tau
+        if not low - 1e-9 <= q[index] <= high + 1e-9:
+            return False
+    return True
+
+
+def _differ(machine: Machine, a: Vector, b: Vector, joints: Sequence[int] | None = None) -> bool:
+    """Tell whether two poses are not the same, whole turns aside; only some joints where they are given."""
+    chosen = list(range(machine.mechanism.nv)) if joints is None else list(joints)
+    way = a[chosen] - b[chosen]
+    way = np.where(np.array(machine.mechanism.joint_is_angle)[chosen], np.sin(0.5 * way), way)
+    return bool(np.abs(way).max(initial=0.0) > _SAME)

@@ -1,0 +1,179 @@
+"""Which machines the controller runs, and why not the others: said when the file is loaded, not in motion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from linkwork.machine.description import Machine
+from linkwork.machine.problems import MachineError, Problem
+from linkwork.machine.yaml import parse_yaml
+from linkwork.multibody.constraints import RollingConstraint, VelocityConstraint
+
+_HELD = 1e-6
+"""Of the largest singular value: a smaller one means a motion that nothing determines."""
+WEAK_LEVERAGE = 0.05
+"""Smallest singular value of the motors' share in the admitted motions (orthonormal, scaled) below which
+their hold is called weak."""
+LEAST_LEVERAGE = 0.01
+"""The same, where a machine may not start and a path may not lead."""
+
+
+def for_controller(machine: Machine) -> Machine:
+    """Return the machine if the controller can run it. Raises MachineError with what can be done."""
+    found = _reason(machine)
+    if found is None:
+        return machine
+    path, message, remedy = found
+    document = parse_yaml(machine.source_text, machine.path)
+    raise MachineError([document.problem(path, message, of_key=True, remedy=remedy)])
+
+
+def _reason(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
+    from linkwork.machine.building.initial_assembly import admitted_velocities  # loads the compiler
+
+    mechanism = machine.mechanism
+    alone = f"Its plant runs alone, and linkwork simulate {machine.name} --duration 10 simulates it"
+    for constraint in mechanism.constraints:
+        if isinstance(constraint, RollingConstraint | VelocityConstraint):
+            where, why = ("constraints", constraint.name), "the controller does not run rolling contacts yet"
+            return where, why, alone
+    moving = _moving_with_time(machine)
+    if moving:
+        message = f"{moving} moves with time by itself, and the controller's model stands still"
+        return ("constraints", moving), message, f"Make it a goal of the controller instead. {alone}"
+    if machine.freedoms == 0:
+        return ("constraints",), "the constraints leave no motion to control", alone
+    basis = admitted_velocities(mechanism, machine.initial_q)
+    basis = basis / np.linalg.norm(basis, axis=0)
+    measured = sorted({sensor.index for sensor in machine.sensors})
+    unseen = _undetermined(machine, basis, measured)
+    if unseen:
+        message = f"the sensors do not determine {', '.join(unseen)} in the initial pose"
+        remedy = "Measure one of them, or begin away from the branch pose"
+        return ("sensors",), message, remedy if machine.is_constrained else f"Measure each of them. {alone}"
+    driven = sorted({motor.index for motor in machine.motors})
+    loop = _unstable_force(machine)
+    if loop:
+        return loop
+    if machine.is_constrained:
+        undriven = _undetermined(machine, basis, driven)
+        if undriven:
+            message = f"the motors do not hold {', '.join(undriven)} in the initial pose"
+            return ("motors",), message, f"Drive one of them, or begin in another pose. {alone}"
+        held = leverage(machine)
+        if held < LEAST_LEVERAGE:
+            message = (
+                f"the motors hardly hold the machine in the initial pose: leverage {held:.2g}, at least"
+                f" {LEAST_LEVERAGE:g} is needed"
+            )
+            return ("motors",), message, f"Begin in another pose, or drive another joint. {alone}"
+        if machine.controller.law == "servo":
+            message = "the law servo needs a motor on every joint, and no closures"
+            return ("controller", "law"), message, "Take pidc"
+        return None
+    passive = [name for index, name in enumerate(mechanism.joint_names) if index not in driven]
+    if passive:
+        message = f"no motor drives {', '.join(passive)}, and no closure holds it"
+        return ("motors",), message, f"Drive every joint of a machine without closures. {alone}"
+    return _without_goal_coordinates(machine)
+
+
+def _without_goal_coordinates(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
+    """Return what to say where the goal coordinates leave the orientation of a joint open."""
+    goals = machine.controller.goal_coordinates
+    if len(goals) == machine.freedoms:
+        return None
+    mechanism = machine.mechanism
+    joints = ", ".join(name.partition(".")[0] for name in mechanism.position_names[mechanism.nv :])
+    message = f"the orientation of {joints} is a quaternion, which goals cannot name"
+    remedy = (
+        "Put roll, pitch and yaw of a point that it carries under `task`, and name one coordinate for each"
+        f" of the {machine.freedoms} freedoms in controller.goal_coordinates; or write coordinates: angles"
+        " at a spherical or free joint, type: compound at one with columns"
+    )
+    return ("joints", joints.partition(",")[0]), message, remedy
+
+
+def _unstable_force(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
+    """Return what to say where the loop of a force is unstable with its delay and hold."""
+    if not machine.force_rows:
+        return None
+    from linkwork.machine.checks.force_stability import unstable
+
+    found = unstable(machine)
+    if found is None:
+        return None
+    row, key, value, most = found
+    message = (
+        f"the force on {row.name} would swing up: {key} is {value:g}, and with the delay of "
+        f"{machine.controller.period_s:g} s periods the loop is stable below {most:.3g}"
+    )
+    remedy = "Make it less, add damping (controller.force.added_damping_ratio), or shorten the period"
+    if most == 0.0:
+        message = (
+            f"the force on {row.name} would swing whatever the gains: the contact is too stiff for periods "
+            f"of {machine.controller.period_s:g} s"
+        )
+        remedy = "Shorten the period, or make the contact softer or more damped"
+    return ("controller", "force", key), message, remedy
+
+
+def leverage(machine: Machine) -> float:
+    """Return the smallest singular value of the motors' share in the admitted motions, where it starts.
+
+    The motions are orthonormal in scaled units; 0 where one of them is out of reach of all motors.
+    """
+    from linkwork.machine.building.initial_assembly import admitted  # loads the compiler
+
+    ways = admitted(machine.mechanism, machine.initial_q)
+    driven = sorted({motor.index for motor in machine.motors})
+    if len(driven) < ways.shape[1] or not ways.shape[1]:
+        return 0.0
+    return float(np.linalg.svd(ways[driven], compute_uv=False)[-1])
+
+
+def leverage_warnings(machine: Machine) -> Iterator[Problem]:
+    """Return a warning where the motors of a closed machine hold it weakly in the initial pose."""
+    if not (machine.is_constrained and machine.motors and machine.sensors and machine.freedoms):
+        return
+    held = leverage(machine)
+    if LEAST_LEVERAGE <= held < WEAK_LEVERAGE:
+        document = parse_yaml(machine.source_text, machine.path)
+        yield document.problem(
+            ("motors",),
+            "the motors hold one of the machine's motions only weakly in the initial pose",
+            of_key=True,
+            found=f"leverage {held:.2g}",
+            allowed=f"{WEAK_LEVERAGE:g} or more",
+            remedy="begin in another pose, or drive another joint",
+            severity="warning",
+        )
+
+
+def _moving_with_time(machine: Machine) -> str:
+    """Return the name of a constraint whose residual changes with time alone, else ''."""
+    from linkwork.multibody.constraints.rows import constraint_rows
+    from linkwork.multibody.tree.kinematics import kinematics
+
+    work = machine.workspace()
+    residuals = []
+    for clock_s in (0.0, 0.37, 1.7):
+        work.clock[0] = clock_s
+        kinematics(*work.arguments)
+        constraint_rows(*work.arguments)
+        residuals.append(work.phi.copy())
+    changes = np.ptp(np.array(residuals), axis=0)
+    rows = zip(machine.mechanism.row_names, changes, strict=True)
+    return next((name.partition(".")[0] for name, change in rows if change > 0.0), "")
+
+
+def _undetermined(machine: Machine, basis: np.ndarray, known: list[int]) -> list[str]:
+    """Return the joints that move in the motions in which the known ones stand still."""
+    if not known:
+        return list(machine.mechanism.joint_names)
+    _, sizes, motions = np.linalg.svd(basis[known])
+    rank = int(np.count_nonzero(sizes > _HELD * max(sizes.max(), _HELD)))
+    left = np.abs(basis @ motions[rank:].T).max(axis=1, initial=0.0)
+    return [name for name, size in zip(machine.mechanism.joint_names, left, strict=True) if size > _HELD]

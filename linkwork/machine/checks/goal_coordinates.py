@@ -1,0 +1,70 @@
+"""The coordinates in which motion is controlled, and whether they are as many as the machine has freedoms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.machine.building.dof_names import owned
+from linkwork.machine.problems import MachineError
+from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.yaml import Document
+from linkwork.multibody.mechanism import Mechanism
+
+_SMALL = 1e-6
+
+
+def goal_coordinates(
+    file: MachineFile, mechanism: Mechanism, document: Document, q: NDArray[np.float64], freedoms: int
+) -> tuple[str, ...]:
+    """Return those of the file or, where it names none, independent joints, those with motors first.
+
+    Raises MachineError where a constrained machine's are too few or too many; of others, `references` tells.
+    """
+    given = file.controller.goal_coordinates
+    if not mechanism.constraints:
+        return tuple(given or owned(file))
+    if given is None:
+        return _default(file, mechanism, q)
+    if len(given) != freedoms:
+        problem = document.problem(
+            ("controller", "goal_coordinates"),
+            "these coordinates do not fix the motion",
+            found=f"{len(given)} coordinates",
+            allowed=f"{freedoms}, one for each freedom of the machine under its constraints",
+        )
+        raise MachineError([problem])
+    if not _independent(mechanism, q, given, freedoms):
+        problem = document.problem(
+            ("controller", "goal_coordinates"),
+            "these coordinates depend on each other under the constraints",
+            found=", ".join(given),
+            allowed=f"independent ones, for example {', '.join(_default(file, mechanism, q))}",
+        )
+        raise MachineError([problem])
+    return tuple(given)
+
+
+def _independent(mechanism: Mechanism, q: NDArray[np.float64], names: Sequence[str], freedoms: int) -> bool:
+    """Tell whether coordinates have independent rates at the pose, or at some pose near it."""
+    from linkwork.machine.building.initial_assembly import admitted_velocities, neighbours
+    from linkwork.multibody.functions import coordinate_jacobian
+
+    rows = [mechanism.coordinate_index(name) for name in names]
+    for pose in neighbours(mechanism, q):
+        rates = coordinate_jacobian(mechanism, pose)[rows] @ admitted_velocities(mechanism, pose)
+        sizes = np.linalg.norm(rates, axis=1, keepdims=True)
+        if np.linalg.matrix_rank(rates / np.maximum(sizes, _SMALL), tol=_SMALL) >= freedoms:
+            return True
+    return False
+
+
+def _default(file: MachineFile, mechanism: Mechanism, q: NDArray[np.float64]) -> tuple[str, ...]:
+    from linkwork.machine.building.initial_assembly import (  # the compiler is loaded under constraints alone
+        admitted,
+        independent,
+    )
+
+    return tuple(independent(mechanism, admitted(mechanism, q), [*file.motors, *owned(file)]))

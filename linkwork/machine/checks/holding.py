@@ -1,0 +1,145 @@
+"""Whether the brakes hold the machine against gravity where it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.machine.description import Machine, Motor
+from linkwork.machine.problems import Problem
+from linkwork.machine.yaml import parse_yaml
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.model import WORLD, Body, Joint
+
+_STEP = 1e-5
+_NOTHING = 1e-6
+_WEAK = 1e-6
+"""Effort (N m or N) that a motor without a brake counts with when the load is shared."""
+
+Vector = NDArray[np.float64]
+Pose = tuple[Vector, Vector]  # axes (columns) and origin in the world
+
+
+def holding_warnings(machine: Machine) -> Iterator[Problem]:
+    """Return warnings about brakes that do not hold the machine where it starts, unless it damps instead."""
+    if machine.plant.on_timeout == "damp":
+        return
+    document = parse_yaml(machine.source_text, machine.path)
+    for motor, needed in _needed(machine):
+        if needed <= motor.brake_effort * (1.0 + _NOTHING) or needed < _NOTHING:
+            continue
+        unit, key = ("N m", "brake_torque_N_m") if motor.is_angle else ("N", "brake_force_N")
+        yield document.problem(
+            ("motors", motor.joint, key),
+            "the brake does not hold this joint against gravity where the machine starts",
+            of_key=True,
+            found=f"{motor.brake_effort:g} {unit}",
+            allowed=f"{needed:.4g} {unit} or more",
+            remedy="give it a stronger brake, or say on_timeout: damp",
+            severity="warning",
+        )
+
+
+def _needed(machine: Machine) -> list[tuple[Motor, float]]:
+    """Return what the brake of each motor must hold (N m or N) where the machine starts.
+
+    Under constraints the brakes share the load; then it is the share of each in the way of sharing that asks
+    the least part of what any brake has.
+    """
+    mechanism, motors = machine.mechanism, machine.motors
+    if len(mechanism.joints) == len(mechanism.joint_names) == mechanism.nq and not mechanism.constraints:
+        loads = gravity_load(mechanism, machine.initial_q)
+        return [(motor, abs(float(loads[motor.index]))) for motor in motors]
+    from linkwork.machine.building.initial_assembly import (
+        admitted_velocities,  # the compiler is loaded for such machines alone
+    )
+    from linkwork.multibody.functions import bias
+
+    loads = bias(mechanism, machine.initial_q, np.zeros(mechanism.nv))
+    if not mechanism.constraints:
+        return [(motor, abs(float(loads[motor.index]))) for motor in motors]
+    ways = admitted_velocities(mechanism, machine.initial_q)
+    strengths = np.array([motor.brake_effort for motor in motors])
+    return list(zip(motors, _shares(ways, loads, [m.index for m in motors], strengths).tolist(), strict=True))
+
+
+def _shares(ways: Vector, loads: Vector, places: list[int], strengths: Vector) -> Vector:
+    """Return |τ| with ways' (loads - τ) = 0 for which the largest |τ| / strength is least."""
+    from scipy.optimize import linprog
+
+    n, scale = len(places), np.where(strengths > 0.0, strengths, _WEAK)
+    if n == 0:
+        return np.zeros(0)
+    bounds = np.hstack([np.vstack([np.eye(n), -np.eye(n)]), -np.ones((2 * n, 1))])
+    equal = np.hstack([ways[places].T * scale, np.zeros((ways.shape[1], 1))])
+    found = linprog(
+        np.append(np.zeros(n), 1.0),
+        bounds,
+        np.zeros(2 * n),
+        equal,
+        ways.T @ loads,
+        bounds=[(None, None)] * (n + 1),
+    )
+    if not found.success:  # some motion is out of the reach of all motors: gravity moves it where it can
+        return np.zeros(n)
+    share: Vector = np.abs(np.asarray(found.x)[:n] * scale)
+    return share
+
+
+def gravity_load(mechanism: Mechanism, q: Vector) -> Vector:
+    """Return the effort (nv; N m or N) that each joint needs to stand still at q: the slope of the potential.
+
+    This is done by central differences, so that a file can be checked without compiling any kernel.
+    """
+    steps = _STEP * np.eye(len(q))
+    slopes = [
+        (_potential(mechanism, q + step) - _potential(mechanism, q - step)) / (2 * _STEP) for step in steps
+    ]
+    return np.array(slopes)
+
+
+def _potential(mechanism: Mechanism, q: Vector) -> float:
+    """Return −Σ m g·c in J."""
+    values = dict(zip(mechanism.joint_names, q.tolist(), strict=True))
+    carriers = {joint.child: joint for joint in mechanism.joints}
+    poses: dict[str, Pose] = {WORLD: (np.eye(3), np.zeros(3))}
+    return -sum(
+        body.mass_kg * float(mechanism.gravity_m_s2 @ _centre(body, carriers, values, poses))
+        for body in mechanism.bodies
+    )
+
+
+def _centre(
+    body: Body, carriers: dict[str, Joint], values: dict[str, float], poses: dict[str, Pose]
+) -> Vector:
+    axes, origin = _pose(body.name, carriers, values, poses)
+    centre: Vector = origin + axes @ np.asarray(body.com_m)
+    return centre
+
+
+def _pose(name: str, carriers: dict[str, Joint], values: dict[str, float], poses: dict[str, Pose]) -> Pose:
+    """Return a body's axes and origin in the world, noting all poses on the way."""
+    way = []
+    while name not in poses:
+        way.append(carriers[name])
+        name = carriers[name].parent
+    for joint in reversed(way):
+        axes, origin = poses[joint.parent]
+        origin = origin + axes @ np.asarray(joint.at_m)
+        axes = axes @ np.asarray(joint.rotation)
+        axis, value = np.asarray(joint.axis), values.get(joint.name, 0.0)
+        travel = value if joint.kind == "prismatic" else value * joint.pitch_m_per_rad
+        angle = value if joint.is_angle else 0.0
+        poses[joint.child] = (axes @ _turn(axis, angle), origin + axes @ axis * travel)
+        name = joint.child
+    return poses[name]
+
+
+def _turn(axis: Vector, angle: float) -> Vector:
+    """Rodrigues' formula."""
+    x, y, z = axis
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    turn: Vector = np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * (cross @ cross)
+    return turn

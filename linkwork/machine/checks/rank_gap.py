@@ -1,0 +1,42 @@
+"""Whether the rank of the constraints is plain in the initial pose, or a matter of the tolerance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from linkwork.machine.description import Machine
+from linkwork.machine.problems import Problem
+from linkwork.machine.yaml import parse_yaml
+
+NEARLY_SINGULAR = 1e-3
+"""Singular value of the scaled rows below which small errors in dimensions become large ones in posture."""
+_ABOVE, _BELOW = 10.0, 1.0 / 30.0
+"""Times the limit, between which no singular value should lie."""
+
+
+def gap_is_narrow(machine: Machine) -> bool:
+    """Tell whether a singular value lies close to the limit of the rank, or near zero."""
+    found = machine.assembly
+    least = max(NEARLY_SINGULAR, _ABOVE * found.limit)
+    return found.smallest < least or found.largest_dropped > _BELOW * found.limit
+
+
+def rank_warnings(machine: Machine) -> Iterator[Problem]:
+    """Return a warning where the rank of the constraints depends on the tolerance in the initial pose."""
+    if not machine.is_constrained or not gap_is_narrow(machine):
+        return
+    found = machine.assembly
+    least = max(NEARLY_SINGULAR, _ABOVE * found.limit)
+    yield parse_yaml(machine.source_text, machine.path).problem(
+        ("constraints",),
+        "the constraints are nearly singular in the initial pose: whether the machine can move there is a "
+        "matter of rounding or of small errors in its dimensions",
+        of_key=True,
+        found=f"singular values {found.smallest:.2g} (counts) and {found.largest_dropped:.2g} (does not) of "
+        f"the scaled rows, with the limit {found.limit:.2g} between them; rank {found.rank} of {found.rows} "
+        f"rows, {machine.freedoms} degrees of freedom",
+        allowed=f"{least:.2g} or more, and {_BELOW * found.limit:.2g} or less",
+        remedy="begin in another pose, give dimensions with more digits, or set `rank_tolerance` between "
+        "the values that you mean",
+        severity="warning",
+    )

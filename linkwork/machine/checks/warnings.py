@@ -1,0 +1,46 @@
+"""Warnings: what a file may say, but a person should know before the machine moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from linkwork.machine.building.dof_names import owned
+from linkwork.machine.problems import Problem
+from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.yaml import Document
+
+
+def warnings_of(file: MachineFile, document: Document, freedoms: int) -> Iterator[Problem]:
+    """Return warnings that follow from the file and its number of freedoms.
+
+    A machine with neither motors nor sensors is there to be simulated; nothing is missing. Under constraints
+    not every joint needs a motor, but there must be as many as freedoms.
+    """
+    if not file.motors and not file.sensors:
+        return
+    sections = (("motors", file.motors, "motor"), ("sensors", file.sensors, "sensor"))
+    if file.constraints:
+        for section, rows, lack in sections:
+            if len(rows) < freedoms:
+                message = f"fewer {lack}s than freedoms: the machine can be simulated, but not controlled"
+                yield document.problem(
+                    (section,),
+                    message,
+                    of_key=True,
+                    found=str(len(rows)),
+                    allowed=f"{freedoms} or more",
+                    severity="warning",
+                )
+        return
+    for name in owned(file):
+        for section, rows, lack in sections:
+            if name not in rows:
+                message = f"this joint has no {lack}: the machine can be simulated, but not controlled"
+                remedy = f"add {section}.{name}"
+                yield document.problem(
+                    ("joints", name.partition(".")[0]),
+                    message,
+                    of_key=True,
+                    remedy=remedy,
+                    severity="warning",
+                )

@@ -1,0 +1,357 @@
+"""The machine as the daemons see it: frozen values in SI units and radians, built from a checked file."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.machine.problems import Problem
+from linkwork.machine.sections.bounds import GainBounds, PayloadBounds, Region
+from linkwork.machine.sections.drivers import DriverSettings
+from linkwork.machine.sections.estimation import EstimatorSettings
+from linkwork.machine.sections.force_sensors import ForceSensor
+from linkwork.machine.sections.force_settings import ForceRow, ForceSettings, force_rows
+from linkwork.machine.sections.tolerances import Tolerance
+from linkwork.machine.twin_settings import ShadowSettings
+from linkwork.multibody.kernels.layout import ORDINARY, ROUNDING
+from linkwork.multibody.mechanism import Mechanism
+
+if TYPE_CHECKING:
+    from linkwork.multibody.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a coordinate in rad or m and seconds; infinite where the file gives none.
+
+    `position` is (lowest, highest); velocity, acceleration and jerk hold in both directions.
+    """
+
+    name: str
+    is_angle: bool
+    position: tuple[float, float]
+    velocity: float
+    acceleration: float
+    jerk: float
+
+
+@dataclass(frozen=True)
+class Motor:
+    """A motor at joint `joint`, whose coordinate and speed are q[index] and v[index].
+
+    Efforts, friction and damping are those at the joint: N m and rad, or N and m. `max_effort_rate` is
+    infinite where not limited; `brake_effort` is 0 without a brake; `damping` is the effort per speed of
+    the damp action. `gear` is the rotor's turns per joint turn (rad of the rotor per m), `rotor_inertia`
+    that of the rotor itself in kg m². `bandwidth` (rad/s) is that of the lag with which the effort follows
+    its command, infinite without one.
+    """
+
+    joint: str
+    index: int
+    is_angle: bool
+    max_effort: float
+    max_speed: float
+    max_effort_rate: float
+    brake_effort: float
+    brake_release_s: float
+    damping: float
+    gear: float
+    rotor_inertia: float
+    viscous: float
+    coulomb: float
+    bandwidth: float
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """A sensor at joint `joint`: q[index], and v[index] where `velocity`.
+
+    `resolution` (rad or m) is the smallest step, 0 for an ideal sensor; `counts_per_turn` is 0 where the
+    file gives none. The noises are standard deviations in rad or m, rad/s or m/s.
+    """
+
+    joint: str
+    index: int
+    is_angle: bool
+    counts_per_turn: int
+    resolution: float
+    noise: float
+    velocity: bool
+    velocity_noise: float
+
+
+@dataclass(frozen=True)
+class LoadLimit:
+    """What a constraint may bear: the norm of the multipliers of these `rows` (of all the machine's).
+
+    `most` in N where `is_force`, else in N m. `faults`: beyond it, in motion, there is a fault; else the goal
+    is slowed down.
+    """
+
+    constraint: str
+    rows: tuple[int, ...]
+    is_force: bool
+    most: float
+    faults: bool
+
+
+@dataclass(frozen=True)
+class PlantSettings:
+    """How the plant daemon runs."""
+
+    period_s: float
+    integrator: Literal["adaptive_rk4", "rk4", "semi_implicit", "gauss"]
+    formulation: Literal["projected", "minimal"]
+    substeps: int
+    command_timeout_periods: int
+    on_timeout: Literal["brake", "damp", "zero"]
+    peer_timeout_s: float
+    on_overrun: Literal["slip", "advance"]
+
+
+@dataclass(frozen=True)
+class PreloadLimit:
+    """A motor's pre-load from the start, and the largest that may be asked for (N m or N)."""
+
+    effort: float
+    most: float
+
+
+@dataclass(frozen=True)
+class ControllerSettings:
+    """How the controller daemon runs.
+
+    `tolerances` has one entry for each of the mechanism's coordinates, in their order, `preload` one for each
+    motor, `effort_scale` too (N m or N): the unit in which its effort counts when efforts are allocated.
+    """
+
+    period_s: float
+    law: Literal["pidc", "servo"]
+    goal_coordinates: tuple[str, ...]
+    bandwidth_rad_s: float
+    damping_ratio: float
+    gain_bounds: GainBounds
+    payloads: tuple[PayloadBounds, ...]
+    effort_filter_hz: float
+    preload: tuple[PreloadLimit, ...]
+    effort_scale: tuple[float, ...]
+    estimator: EstimatorSettings
+    tolerances: tuple[Tolerance, ...]
+    goal_time_s: float
+    loss_limit: int
+    loss_ratio_per_s: float
+    lease_s: float
+    orphan_timeout_s: float
+    publish: tuple[Literal["reactions"], ...]
+    telemetry_hz: float
+    log_cap_bytes: int
+    force: ForceSettings
+
+
+@dataclass(frozen=True)
+class Unkept:
+    """An initial value that was not kept: what was `given` and what was `found`, rad or m."""
+
+    name: str
+    given: float
+    found: float
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """How the initial state was found.
+
+    `freedoms` of the motion near it, the `rank` of the constraints' rows at the very pose and the
+    `ordinary_rank` beside it (larger at a branch pose), their `rows`; `residual`, the largest |Φ| left, in
+    typical lengths or rad, and the `iterations`; `kept`, the values that were kept, in their order, and
+    `unkept`, given ones that were not.
+    `branches`: where several meet at the pose and have the initial speeds that are given, the speeds of each
+    as text, that of v first.
+    Of the decision on the rank: the `limit` between directions of the scaled rows (1: ordinary) that count
+    and those that are round-off, the `smallest` singular value that counts (inf: no rows) and the
+    `largest_dropped` one.
+    """
+
+    freedoms: int
+    rows: int
+    rank: int
+    ordinary_rank: int
+    residual: float
+    iterations: int
+    kept: tuple[str, ...]
+    unkept: tuple[Unkept, ...] = ()
+    branches: tuple[str, ...] = ()
+    limit: float = ROUNDING
+    smallest: float = math.inf
+    largest_dropped: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """A machine file, checked and built.
+
+    `mechanism` is the controller's model; `plant_mechanism` is what the simulated plant really is
+    (`plant.set`, command line). `coordinates` has the limits of every coordinate in the mechanism's order,
+    `joints` those of its nv freedoms. `initial_q` (nq) and `initial_v` (nv) are read-only and obey the
+    constraints; `assembly` tells how they were found. The
+    `plant_set` are the settings of the plant that were given beside the file.
+    `closed_form` names the explicit solution of the plant's closures that the file asks for. `switchable`
+    names the constraints that may be switched while the machine runs, in the order of the file. The
+    hashes are hex SHA-256 texts: of what both ends of the device link must agree on, of the two models'
+    physics, and of everything.
+    """
+
+    name: str
+    about: str
+    path: str
+    source_text: str
+    mechanism: Mechanism
+    plant_mechanism: Mechanism
+    joints: tuple[Limits, ...]
+    coordinates: tuple[Limits, ...]
+    motors: tuple[Motor, ...]
+    sensors: tuple[Sensor, ...]
+    load_limits: tuple[LoadLimit, ...]
+    force_sensors: tuple[ForceSensor, ...]
+    initial_q: NDArray[np.float64]
+    initial_v: NDArray[np.float64]
+    plant: PlantSettings
+    controller: ControllerSettings
+    driver: DriverSettings
+    shadow: ShadowSettings
+    interface_hash: str
+    model_hash: str
+    plant_model_hash: str
+    config_hash: str
+    warnings: tuple[Problem, ...]
+    assembly: Assembly
+    closed_form: str | None = None
+    regions: tuple[Region, ...] = ()
+    plant_set: tuple[str, ...] = ()
+    switchable: tuple[str, ...] = ()
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether there are constraints beyond the joints."""
+        return bool(self.mechanism.constraints)
+
+    @property
+    def freedoms(self) -> int:
+        """How many independent coordinates the machine has: its joints' freedoms, less what constraints
+        take.
+        """
+        return self.assembly.freedoms
+
+    @property
+    def effort_weights(self) -> NDArray[np.float64]:
+        """Diagonal of the metric W of allocated efforts, one per motor: their scales squared."""
+        return np.square(self.controller.effort_scale)
+
+    def workspace(self) -> Workspace:
+        """Return a new workspace of the controller's model in the initial state, put together."""
+        work = self.mechanism.workspace()
+        work.q[:], work.v[:] = self.initial_q, self.initial_v
+        work.ranking[ORDINARY] = self.assembly.ordinary_rank
+        return work
+
+    def interface(self) -> dict[str, Any]:
+        """Return what both ends of the device link must agree on, see `interface_of`."""
+        return interface_of(
+            self.joints,
+            self.motors,
+            self.sensors,
+            self.plant.period_s,
+            self.force_sensors,
+            self.switchable,
+        )
+
+    @property
+    def closed_at_start(self) -> int:
+        """Bit i is set where the i-th switchable constraint holds from the start; -1 without any."""
+        if not self.switchable:
+            return -1
+        on = {each.name: each.on for each in self.mechanism.constraints}
+        return sum(1 << i for i, name in enumerate(self.switchable) if on[name])
+
+    @property
+    def joint_coordinates(self) -> int:
+        """How many of the mechanism's first coordinates are those of joints; the others are of points.
+
+        Freedoms of a quaternion have no coordinate, so that these may be fewer than all freedoms of joints.
+        """
+        return sum(name in self.mechanism.joint_names for name in self.mechanism.coordinate_names)
+
+    @property
+    def home_coordinates(self) -> tuple[int, ...]:
+        """The independent coordinates to which joints that are named in a goal or a jog are completed.
+
+        All joints; where closures or quaternions leave fewer of them independent, the goal coordinates.
+        """
+        names = self.mechanism.coordinate_names
+        if self.is_constrained or self.joint_coordinates < self.mechanism.nv:
+            return tuple(names.index(name) for name in self.controller.goal_coordinates)
+        return tuple(range(self.mechanism.nv))
+
+    @property
+    def force_numbers(self) -> int:
+        """How many numbers the force sensors give together."""
+        return sum(len(sensor.components) for sensor in self.force_sensors)
+
+    def gauge_of(self, row: int) -> int:
+        """Place of the number, among those of all force sensors, that measures a row of the constraints.
+
+        -1: none does, or the controller is to go by the model.
+        """
+        if self.controller.force.source == "sensor":
+            for sensor in self.force_sensors:
+                if row in sensor.rows:
+                    return sensor.first + sensor.rows.index(row)
+        return -1
+
+    @property
+    def force_rows(self) -> tuple[ForceRow, ...]:
+        """The forces that goals may name."""
+        return force_rows(self.mechanism, components=len(self.motors) > self.freedoms)
+
+    def coordinate_index(self, name: str) -> int | None:
+        """Return the place of a coordinate (joint or task) in the mechanism's order, or None."""
+        names = self.mechanism.coordinate_names
+        return names.index(name) if name in names else None
+
+
+def interface_of(
+    joints: tuple[Limits, ...],
+    motors: tuple[Motor, ...],
+    sensors: tuple[Sensor, ...],
+    period_s: float,
+    force_sensors: tuple[ForceSensor, ...] = (),
+    switchable: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """Return the interface as plain data: joints, motors, sensors in order with units, and the period.
+
+    `force_sensors`, and the names of `switchable` constraints, are there where the machine has some.
+    """
+    forces = [
+        {
+            "name": sensor.name,
+            "unit": sensor.unit,
+            "frame": sensor.frame,
+            "components": list(sensor.components),
+        }
+        for sensor in force_sensors
+    ]
+    return {
+        "joints": [{"name": joint.name, "unit": "rad" if joint.is_angle else "m"} for joint in joints],
+        "motors": [{"joint": motor.joint, "unit": "N m" if motor.is_angle else "N"} for motor in motors],
+        "sensors": [
+            {"joint": sensor.joint, "unit": "rad" if sensor.is_angle else "m", "velocity": sensor.velocity}
+            for sensor in sensors
+        ],
+        "period_s": period_s,
+        **({"force_sensors": forces} if forces else {}),
+        **({"switchable": list(switchable)} if switchable else {}),
+    }

@@ -1,0 +1,235 @@
+"""`load` and `check`: from the name of a machine or of its file to the machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.machine.building import mechanism_builder as building
+from linkwork.machine.building.bound_sections import regions
+from linkwork.machine.building.contact_parameters import check_steps, with_compliance
+from linkwork.machine.building.driver_settings import driver_settings
+from linkwork.machine.building.effort_scale import effort_scales
+from linkwork.machine.building.initial_state import (
+    branch_warnings,
+    given_state,
+    initial_state,
+    unkept_warnings,
+)
+from linkwork.machine.building.load_limits import load_limits
+from linkwork.machine.building.overrides import apply_settings, blame, settings_of
+from linkwork.machine.building.preload_settings import preloads
+from linkwork.machine.building.sensed_forces import force_sensors
+from linkwork.machine.catalogue import shipped, shipped_path
+from linkwork.machine.checks.controllability import leverage_warnings
+from linkwork.machine.checks.goal_coordinates import goal_coordinates
+from linkwork.machine.checks.holding import holding_warnings
+from linkwork.machine.checks.rank_gap import rank_warnings
+from linkwork.machine.checks.references import check_references
+from linkwork.machine.checks.schema_validation import validate
+from linkwork.machine.checks.warnings import warnings_of
+from linkwork.machine.description import Machine, interface_of
+from linkwork.machine.hashes import fingerprint
+from linkwork.machine.nearest_name import nearest
+from linkwork.machine.problems import MachineError, Problem
+from linkwork.machine.sections.angle_or_length import mark_kinds
+from linkwork.machine.sections.fields import NAME_PATTERN
+from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.sections.twin_section import shadow_settings
+from linkwork.machine.yaml import Document, parse_yaml, read_yaml
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.model import ModelError
+
+Floats = NDArray[np.float64]
+
+
+def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
+    """Read a machine: the path of a file, or the name of a machine that ships ("scara").
+
+    `plant_set` are settings of the simulated plant, as `plant.set` in the file has them:
+    "upper_arm.mass_kg=+20%". Raises MachineError with every problem found.
+    """
+    document = read_machine_text(source)
+    file = _checked(document.data, document)
+    mechanism = _built(file, document)
+    plant_file, plant_mechanism = _plant(file, mechanism, document, plant_set)
+    q, v, assembly = initial_state(file, mechanism, document)
+    mechanism, plant_mechanism = _touching(file, plant_file, mechanism, plant_mechanism, q)
+    if plant_mechanism.stops or plant_mechanism.contacts:
+        check_steps(plant_file, plant_mechanism, q, document)
+    feeling = force_sensors(file, mechanism, document)
+    joints, motors, sensors = (
+        building.joint_limits_of(file),
+        building.motors_of(file),
+        building.sensors_of(file),
+    )
+    switchable = tuple(name for name, spec in file.constraints.items() if spec.switchable)
+    goals = goal_coordinates(file, mechanism, document, q, assembly.freedoms)
+    plant = building.plant_settings(file)
+    controller = building.controller_settings(
+        file,
+        goals,
+        preloads(file, document, assembly.freedoms),
+        effort_scales(file, document, assembly.freedoms),
+    )
+    return Machine(
+        name=file.name,
+        about=file.about,
+        path=document.file,
+        source_text=document.text,
+        mechanism=mechanism,
+        plant_mechanism=plant_mechanism,
+        joints=joints,
+        coordinates=building.limits_of(file),
+        motors=motors,
+        sensors=sensors,
+        load_limits=load_limits(file, mechanism, document),
+        force_sensors=feeling,
+        initial_q=q,
+        initial_v=v,
+        plant=plant,
+        controller=controller,
+        driver=driver_settings(file.driver, motors, sensors),
+        shadow=shadow_settings(file.shadow, motors, controller.goal_coordinates, document),
+        interface_hash=fingerprint(
+            interface_of(joints, motors, sensors, plant.period_s, feeling, switchable)
+        ),
+        model_hash=fingerprint(building.physics(file)),
+        plant_model_hash=fingerprint(building.physics(plant_file)),
+        config_hash=fingerprint([building.everything(file), building.everything(plant_file)]),
+        warnings=(
+            *warnings_of(file, document, assembly.freedoms),
+            *unkept_warnings(document, file, assembly),
+            *branch_warnings(document, assembly),
+        ),
+        assembly=assembly,
+        closed_form=file.closed_form,
+        regions=regions(file),
+        plant_set=tuple(plant_set),
+        switchable=switchable,
+    )
+
+
+def plant_mechanism_with(machine: Machine, plant_set: Sequence[str]) -> Mechanism:
+    """Build a loaded machine's plant mechanism once more, with settings beyond its own; see `load`.
+
+    Raises MachineError with every problem found.
+    """
+    document = parse_yaml(machine.source_text, machine.path)
+    file = _checked(document.data, document)
+    mechanism = _built(file, document)
+    settings = [*machine.plant_set, *plant_set]
+    plant_file, plant_mechanism = _plant(file, mechanism, document, settings)
+    return _touching(file, plant_file, mechanism, plant_mechanism, machine.initial_q)[1]
+
+
+def given_state_of(machine: Machine) -> tuple[Floats, Floats]:
+    """Return the initial q (nq) and v (nv) exactly as the file of a machine gives them."""
+    document = parse_yaml(machine.source_text, machine.path)
+    return given_state(_checked(document.data, document), machine.mechanism)
+
+
+def check(source: str | Path, plant_set: Sequence[str] = ()) -> tuple[Problem, ...]:
+    """Return every problem of a machine file: the errors or, where there are none, the warnings."""
+    try:
+        machine = load(source, plant_set)
+    except MachineError as error:
+        return error.problems
+    more = [*holding_warnings(machine), *leverage_warnings(machine), *rank_warnings(machine)]
+    if machine.is_constrained:
+        from linkwork.machine.checks.assembly_modes import (
+            assembly_warnings,  # the compiler is loaded for such machines alone
+        )
+
+        more += assembly_warnings(machine)
+    return (*machine.warnings, *more)
+
+
+def name_in(source: str | Path) -> str | None:
+    """The name of the machine in a file, without looking at the rest; None where `load` will complain."""
+    try:
+        data = read_machine_text(source).data
+    except MachineError:
+        return None
+    name = data.get("name") if isinstance(data, dict) else None
+    return name if isinstance(name, str) and re.fullmatch(NAME_PATTERN, name) else None
+
+
+def read_machine_text(source: str | Path) -> Document:
+    """Read the file that a source means; a name that ships wins over a file of that name here."""
+    if isinstance(source, str) and source in shipped():
+        return read_yaml(shipped_path(source))
+    try:
+        return read_yaml(source)
+    except MachineError as error:
+        if Path(source).exists():
+            raise
+        raise MachineError([_with_neighbours(problem, Path(source)) for problem in error.problems]) from None
+
+
+def _with_neighbours(problem: Problem, path: Path) -> Problem:
+    """Complete "no such file" by the files beside it and the machines that ship."""
+    try:
+        beside = sorted(
+            str(path.parent / item.name) for item in path.parent.iterdir() if item.suffix == ".yaml"
+        )
+    except (OSError, ValueError):
+        beside = []
+    meant = nearest(path.name, [Path(name).name for name in beside]) or nearest(path.stem, shipped())
+    allowed = "the path of a file, or a machine that ships: " + ", ".join(shipped())
+    return replace(problem, allowed=allowed, remedy=f"write {meant}" if meant else problem.remedy)
+
+
+def _checked(data: Any, document: Document) -> MachineFile:
+    file = validate(MachineFile, mark_kinds(data), document)
+    problems = file if isinstance(file, list) else check_references(file, document)
+    if problems or isinstance(file, list):
+        raise MachineError(problems)
+    return file
+
+
+def _built(file: MachineFile, document: Document) -> Mechanism:
+    try:
+        mechanism = building.build_mechanism(file)
+        if file.closed_form is not None:
+            from linkwork.multibody.formulations.closed_form_search import (
+                CLOSED_FORMS,  # its kernels are for machines that name one
+            )
+
+            CLOSED_FORMS[file.closed_form](mechanism)
+        return mechanism
+    except ModelError as error:
+        raise MachineError([building.model_problem(error, document)]) from None
+
+
+def _touching(
+    file: MachineFile, plant_file: MachineFile, mechanism: Mechanism, plant_mechanism: Mechanism, q: Floats
+) -> tuple[Mechanism, Mechanism]:
+    """Return both mechanisms with their stops and contacts; one where nothing is set."""
+    touching = with_compliance(file, mechanism, q)
+    if plant_mechanism is mechanism:
+        return touching, touching
+    return touching, with_compliance(plant_file, plant_mechanism, q, touching)
+
+
+def _plant(
+    file: MachineFile, mechanism: Mechanism, document: Document, plant_set: Sequence[str]
+) -> tuple[MachineFile, Mechanism]:
+    """Return the file and the mechanism as the plant has them; the controller's own where nothing is set."""
+    settings = settings_of(file, plant_set)
+    if not settings:
+        return file, mechanism
+    data = apply_settings(file, settings, document)
+    plant_file = validate(MachineFile, mark_kinds(data), document)
+    if isinstance(plant_file, list):
+        raise MachineError([blame(problem, file, settings, document) for problem in plant_file])
+    try:
+        return plant_file, _built(plant_file, document)
+    except MachineError as error:
+        raise MachineError([blame(problem, file, settings, document) for problem in error.problems]) from None

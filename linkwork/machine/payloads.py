@@ -1,0 +1,118 @@
+"""What the machine carries at its points, in the controller's model.
+
+A load at a point of link i adds to that link's mass m, first moment m c and moment of inertia about the
+link's origin J_O = J_c + m (c² 1 − c c'); all of them add up, and a share of a load adds its share. Of the
+sums follow the link's own entries: c = (m c) / m and J_c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.machine.description import Machine
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.mechanism import Mechanism
+
+Floats = NDArray[np.float64]
+_UPPER = np.triu_indices(3)
+
+
+def load_vector(mass: float, com: Sequence[float], inertia: Sequence[float]) -> Floats:
+    """mass (1), centre of mass (3), moments of inertia about it (xx, xy, xz, yy, yz, zz) as one vector; what
+    has no mass is nothing.
+    """
+    if mass == 0.0:
+        return np.zeros(10)
+    return np.array([mass, *com, *inertia], dtype=np.float64)
+
+
+def own_parameters(machine: Machine) -> tuple[Machine, Floats]:
+    """The machine with a model of its own that may be changed through the array that comes with it."""
+    parameters = machine.mechanism.parameters.copy()
+    view = parameters.view()
+    view.flags.writeable = False
+    return replace(machine, mechanism=replace(machine.mechanism, parameters=view)), parameters
+
+
+def loaded(machine: Machine, payloads: Mapping[str, Sequence[float]]) -> Machine:
+    """The machine as it is while it carries these, by point: mass, centre of mass, moments of inertia."""
+    if not payloads:
+        return machine
+    heavier, parameters = own_parameters(machine)
+    loads = Loads(machine.mechanism, parameters)
+    for name, numbers in payloads.items():
+        loads.aim(machine.mechanism.point_index(name), load_vector(numbers[0], numbers[1:4], numbers[4:10]))
+    loads.apply(1.0)
+    return heavier
+
+
+class Loads:
+    """Loads of a model, and the parameters that they are written to.
+
+    `mechanism` is the model without any.
+    """
+
+    def __init__(self, mechanism: Mechanism, parameters: Floats) -> None:
+        t, p = mechanism.topology, mechanism.parameters
+
+        def field(values: Floats, number: int, width: int) -> Floats:
+            return values[t[number] : t[number + 1]].reshape(-1, width)
+
+        points = len(mechanism.point_names)
+        self._link = t[t[layout.POINTS] : t[layout.POINTS] + points]
+        self._at = field(p, layout.POINT_AT, 3)
+        self._axes = field(p, layout.POINT_AXES, 3).reshape(-1, 3, 3)
+        self._own = [field(p, number, width) for number, width in _FIELDS]
+        self._out = [field(parameters, number, width) for number, width in _FIELDS]
+        self._sums = np.zeros((points, 10))
+        self._from, self._to = np.zeros((points, 10)), np.zeros((points, 10))
+
+    def aim(self, point: int, load: Floats) -> None:
+        """The load at a point is to become this one (`load_vector`); the others stay as they are."""
+        self._from[:] = self._sums
+        axes, at = self._axes[point].T, self._at[point]
+        centre = at + axes @ load[1:4]
+        about = np.zeros((3, 3))
+        about[_UPPER] = load[4:10]
+        about = axes @ (about + np.triu(about, 1).T) @ axes.T
+        about += load[0] * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+        self._to[point] = np.concatenate([load[:1], load[0] * centre, about[_UPPER]])
+
+    def apply(self, share: float) -> None:
+        """Writes the parameters: this share of the way from the loads before to those aimed at."""
+        self._sums[:] = self._from + share * (self._to - self._from)
+        mass, com, inertia = self._out
+        for link in set(self._link[self._link >= 0].tolist()):
+            load = self._sums[self._link == link].sum(axis=0)
+            (own,), centre, moments = (part[link] for part in self._own)
+            mass[link], com[link], inertia[link] = carrying(own, centre, moments, load)
+
+    def at(self, points: Sequence[int]) -> Floats:
+        """Sum of the loads at these points of one link: mass, first and second moments about its origin."""
+        return np.asarray(self._sums[list(points)].sum(axis=0))
+
+
+def carrying(mass: float, centre: Floats, moments: Floats, load: Floats) -> tuple[float, Floats, Floats]:
+    """Mass, centre of mass and moments of inertia about it (xx, xy, xz, yy, yz, zz) of a body with a load.
+
+    All in the axes of the body's link; `load` (10) holds mass, first and second moments about the link's
+    origin.
+    """
+    total = mass + float(load[0])
+    if total <= 0.0:
+        return mass, centre, moments
+    middle = (mass * centre + load[1:4]) / total
+    about = _origin(mass, centre, moments) + load[4:10] - _origin(total, middle, np.zeros(6))
+    return total, middle, about
+
+
+_FIELDS = ((layout.MASS, 1), (layout.COM, 3), (layout.INERTIA, 6))
+
+
+def _origin(mass: float, com: Floats, inertia: Floats) -> Floats:
+    """Moments of inertia about the link's origin, from those about the centre of mass."""
+    return np.asarray(inertia + mass * (com @ com * np.eye(3) - np.outer(com, com))[_UPPER])

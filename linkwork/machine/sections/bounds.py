@@ -1,0 +1,95 @@
+"""What may be changed while the machine runs, and where its points may go: bounds that a file gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import model_validator
+
+from linkwork.machine.sections.fields import Number, Range, Section, entry, wrong
+
+
+class GainBoundsSpec(Section):
+    """How far the gains of the error dynamics may be changed while the controller runs."""
+
+    bandwidth_rad_s: Range | None = entry("Smallest and largest bandwidth", "rad/s", None)
+    damping_ratio: Range | None = entry("Smallest and largest damping ratio", "1", None)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> GainBoundsSpec:
+        for name in ("bandwidth_rad_s", "damping_ratio"):
+            _in_order(self, name)
+            values = getattr(self, name)
+            if values is not None and values[0] <= 0.0:
+                raise wrong("a gain is above 0", f"{values[0]:g}", "above 0", at=(name, 0))
+        return self
+
+
+class PayloadSpec(Section):
+    """The most that may be carried at a point."""
+
+    max_mass_kg: Number = entry("Largest mass", "kg", gt=0)
+    max_com_m: Number = entry("Largest distance of its centre of mass from the point", "m", 0.0, ge=0)
+    max_inertia_kg_m2: Number = entry("Largest moment of inertia about its centre", "kg m²", 0.0, ge=0)
+
+
+class RegionSpec(Section):
+    """Where a point may be, in the world's frame, and how fast. What is not given is not limited."""
+
+    x_m: Range | None = entry("Lowest and highest x", "m", None)
+    y_m: Range | None = entry("Lowest and highest y", "m", None)
+    z_m: Range | None = entry("Lowest and highest z", "m", None)
+    speed_m_s: Number | None = entry("Largest speed", "m/s", None, gt=0)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> RegionSpec:
+        for name in ("x_m", "y_m", "z_m"):
+            _in_order(self, name)
+        return self
+
+
+def _in_order(section: Section, name: str) -> None:
+    values = getattr(section, name)
+    if values is not None and not values[0] <= values[1]:
+        found = f"{values[0]:g}, {values[1]:g}"
+        raise wrong("the first of a range is the lower one", found, "[lowest, highest]", at=(name,))
+
+
+@dataclass(frozen=True)
+class GainBounds:
+    """Between these bandwidth (rad/s) and damping ratio may be set; the file's own where it gives none."""
+
+    bandwidth_rad_s: tuple[float, float]
+    damping_ratio: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class PayloadBounds:
+    """The most that may be carried at `point`, the `index`-th of the mechanism's points."""
+
+    point: str
+    index: int
+    max_mass_kg: float
+    max_com_m: float
+    max_inertia_kg_m2: float
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where `point`, the `index`-th of the mechanism's, may be: lowest and highest x, y, z (m), and its
+    largest speed (m/s); infinite where the file gives none.
+    """
+
+    point: str
+    index: int
+    low: tuple[float, float, float]
+    high: tuple[float, float, float]
+    speed: float
+
+
+def gain_bounds(spec: GainBoundsSpec | None, bandwidth: float, damping: float) -> GainBounds:
+    """Return the bounds of a file."""
+    own = spec or GainBoundsSpec()
+    low, high = own.bandwidth_rad_s or (bandwidth, bandwidth)
+    least, most = own.damping_ratio or (damping, damping)
+    return GainBounds((low, high), (least, most))

@@ -1,0 +1,46 @@
+"""What all constraints in the machine file share, and the names by which they call coordinates."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from linkwork.machine.sections.fields import Number, Section, Switch, entry
+
+COORDINATE_PATTERN = r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9]+)?$"
+CoordinateName = Annotated[str, Field(pattern=COORDINATE_PATTERN, max_length=60)]
+OF = "A coordinate: a joint, JOINT.FREEDOM, a task coordinate, or POINT.x, .y, .z, .roll, .pitch, .yaw"
+
+
+class ConstraintSpec(Section):
+    """What all constraints share."""
+
+    on: Switch = entry("Whether it holds from the start, or waits to be switched on", default=True)
+    switchable: Switch = entry(
+        "Whether it may be switched on and off while the machine runs: a grasp, a guide that ends",
+        default=False,
+    )
+    about: str = entry("What this constraint is, for people", default="")
+    alpha_1_s: Number = entry("Baumgarte: damping of the residual", "1/s", 0.0, ge=0)
+    beta_1_s2: Number = entry("Baumgarte: stiffness of the residual", "1/s²", 0.0, ge=0)
+
+    max_force_N: Number | None = entry(
+        "Largest force that it may bear; none: any. Of closures, and of coordinates that are lengths",
+        "N",
+        None,
+        gt=0,
+    )
+    max_torque_N_m: Number | None = entry(
+        "Largest torque that it may bear; none: any. Of closures, and of coordinates that are angles",
+        "N m",
+        None,
+        gt=0,
+    )
+    on_exceed: Literal["fault", "limited"] = entry(
+        "In motion, above a limit: stop with a fault, or go on more slowly and say so", default="fault"
+    )
+
+    def baumgarte(self) -> tuple[float, float]:
+        """Return α and β."""
+        return self.alpha_1_s, self.beta_1_s2

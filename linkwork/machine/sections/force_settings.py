@@ -1,0 +1,130 @@
+"""The section `controller.force`: how forces are controlled, and which forces of a machine can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from linkwork.machine.sections.fields import Number, Section, entry
+from linkwork.multibody.constraints import Closure, Constraint, CoordinateConstraint
+from linkwork.multibody.constraints.constraint import Row
+from linkwork.multibody.mechanism import Mechanism
+
+
+class ForceSpec(Section):
+    """Control of forces: contacts that are pressed, constraints whose force is wanted."""
+
+    proportional: Number = entry("Gain on the error of force", "1", 0.0, ge=0, le=100)
+    integral_per_s: Number = entry("Gain on the integral of the error of force", "1/s", 20.0, ge=0, le=10_000)
+    added_damping_ratio: Number = entry(
+        "Damping ratio that the motors add to the point on the contact's spring, along the normal",
+        "1",
+        0.5,
+        ge=0,
+        le=10,
+    )
+    most_correction_N: Number = entry(
+        "Most that the gains may add to or take from a wanted force (of a turning constraint: N m)",
+        "N",
+        50.0,
+        gt=0,
+    )
+    rate_N_s: Number = entry("How fast a wanted force may change; steps become ramps", "N/s", 100.0, gt=0)
+    tolerance_N: Number = entry("Largest error of force of goals that bring no tolerance", "N", 5.0, gt=0)
+    settle_s: Number = entry(
+        "Time from the beginning of a goal, and of a touch, in which the tolerances of force rest",
+        "s",
+        0.5,
+        ge=0,
+        le=60,
+    )
+    touch_N: Number = entry(
+        "Force from which on a contact counts as made, and below which as lost", "N", 1.0, gt=0
+    )
+    lost_s: Number = entry("Time without force after which contact counts as lost", "s", 0.02, gt=0, le=10)
+    source: Literal["sensor", "model"] = entry(
+        "Where forces of contacts and constraints come from: the force sensor where there is one, or always "
+        "the model",
+        default="sensor",
+    )
+    estimate_Hz: Number = entry(
+        "Cut-off of the low-pass filter on forces that are estimated, where no sensor measures them",
+        "Hz",
+        50.0,
+        gt=0,
+    )
+
+    def make(self) -> ForceSettings:
+        """Return it as the controller has it."""
+        return ForceSettings(**self.model_dump())
+
+
+@dataclass(frozen=True)
+class ForceSettings:
+    """How forces are controlled, see `ForceSpec`; N, s and Hz as the names say."""
+
+    proportional: float
+    integral_per_s: float
+    added_damping_ratio: float
+    most_correction_N: float
+    rate_N_s: float
+    tolerance_N: float
+    settle_s: float
+    touch_N: float
+    lost_s: float
+    source: Literal["sensor", "model"]
+    estimate_Hz: float
+
+
+@dataclass(frozen=True)
+class ForceRow:
+    """A force that goals may name: of a contact, or of a constraint's row.
+
+    A row of several is named with its component, `tip.x`; `whole`: it is the constraint's only one. `index`
+    counts the mechanism's contacts, or its constraints; `row` is the constraint's row, -1 for a
+    contact, and `gap` the coordinate of a contact's gap, -1 for a constraint. `unit` is N or N m.
+    """
+
+    name: str
+    kind: Literal["contact", "constraint"]
+    index: int
+    row: int
+    gap: int
+    unit: Literal["N", "N m"]
+    whole: bool = True
+
+
+def force_rows(mechanism: Mechanism, *, components: bool = False) -> tuple[ForceRow, ...]:
+    """Return the forces that goals may name: contacts first, then constraints, in their order.
+
+    components: those of constraints of several rows too, which take a motor more than the machine has
+    freedoms.
+    """
+    rows: list[ForceRow] = []
+    for index, contact in enumerate(mechanism.contacts):
+        gap = mechanism.coordinate_index(f"{contact.name}.gap")
+        rows.append(ForceRow(contact.name, "contact", index, -1, gap, "N"))
+    at = 0
+    for index, constraint in enumerate(mechanism.constraints):
+        if len(constraint.rows) == 1:
+            unit = row_unit(mechanism, constraint, constraint.rows[0])
+            rows.append(ForceRow(constraint.name, "constraint", index, at, -1, unit))
+        elif components:
+            for place, row in enumerate(constraint.rows):
+                name, unit = f"{constraint.name}.{row.name}", row_unit(mechanism, constraint, row)
+                rows.append(ForceRow(name, "constraint", index, at + place, -1, unit, whole=False))
+        at += len(constraint.rows)
+    return tuple(rows)
+
+
+def row_unit(mechanism: Mechanism, constraint: Constraint, row: Row) -> Literal["N", "N m"]:
+    """Return the unit of the multiplier of a constraint's row."""
+    turns = not row.is_length
+    if isinstance(constraint, CoordinateConstraint):
+        turns = mechanism.coordinate_is_angle[mechanism.coordinate_index(constraint.of)]
+    return "N m" if turns else "N"
+
+
+def bears(constraint: Constraint) -> bool:
+    """Tell whether a constraint's multipliers are forces or torques somewhere, as of a bearing."""
+    return isinstance(constraint, Closure | CoordinateConstraint)

@@ -1,0 +1,170 @@
+"""Joints of one freedom and none, of the section `joints`: one class for each `type`."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import model_validator
+
+from linkwork.machine.sections.fields import Name, Number, Section, Vector3, entry, one_of, wrong
+from linkwork.machine.sections.limits import AngleLimits, LengthLimits
+from linkwork.machine.sections.stops import ABOUT, AngleStopSpec, LengthStopSpec, refuse_without_limits
+
+_SHORTEST_AXIS = 1e-6
+
+
+class Orientation(Section):
+    """A rotation, given by three angles."""
+
+    rpy_rad: Vector3 | None = entry(
+        "Roll, pitch, yaw of the frame in that of its parent: Rz(yaw) Ry(pitch) Rx(roll)", "rad", None
+    )
+    rpy_deg: Vector3 | None = entry("The same in degrees", "deg", None)
+
+    @model_validator(mode="after")
+    def _one_orientation(self) -> Orientation:
+        one_of(self, "rpy_rad", "rpy_deg")
+        return self
+
+    def rotation(self) -> NDArray[np.float64]:
+        """Return the rotation matrix: its columns are the frame's axes, in those of the parent."""
+        if self.rpy_deg is not None:
+            roll, pitch, yaw = (math.radians(angle) for angle in self.rpy_deg)
+        else:
+            roll, pitch, yaw = self.rpy_rad or (0.0, 0.0, 0.0)
+        return rotation_of(roll, pitch, yaw)
+
+
+def rotation_of(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
+    """Return Rz(yaw) Ry(pitch) Rx(roll), angles in rad."""
+    cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
+    cy, sy = math.cos(yaw), math.sin(yaw)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def unit_vector(section: Section, key: str) -> NDArray[np.float64]:
+    """Return the direction that a key gives, of length 1. Raises the error of a section for a zero vector."""
+    given = getattr(section, key)
+    if math.hypot(*given) < _SHORTEST_AXIS:
+        raise wrong("an axis needs a direction", f"{given}", "a vector that is not zero", "", (key,))
+    axis: NDArray[np.float64] = np.array(given, dtype=np.float64)
+    return axis / np.linalg.norm(axis)
+
+
+class JointSpec(Orientation):
+    """What all joints share: which bodies they join, and where."""
+
+    about: str = entry("What this joint is, for people", default="")
+    parent: Name = entry("The body, or `world` for the ground, that carries the joint")
+    child: Name = entry("The body that the joint carries")
+    at_m: Vector3 = entry("Place of the child's frame, in the parent's frame", "m", [0.0, 0.0, 0.0])
+
+    def freedoms(self) -> dict[str, bool]:
+        """Return the freedoms: the name that follows the joint's own and a dot; whether it is an angle."""
+        return {}
+
+
+class AxisSpec(JointSpec):
+    """A joint with an axis."""
+
+    axis: Vector3 = entry("Direction of the axis, in the child's frame; its length does not matter")
+
+    @model_validator(mode="after")
+    def _has_direction(self) -> AxisSpec:
+        unit_vector(self, "axis")
+        return self
+
+    def direction(self) -> NDArray[np.float64]:
+        """Return the unit vector of the axis."""
+        return unit_vector(self, "axis")
+
+
+class RevoluteSpec(AxisSpec):
+    """A hinge. Its coordinate is an angle in rad."""
+
+    type: Literal["revolute"] = entry("A hinge: one rotation about an axis")
+    limits: AngleLimits = entry("Limits of the angle and its rates", default=AngleLimits())
+    stop: AngleStopSpec | None = entry(ABOUT, default=None)
+    armature_kg_m2: Number = entry("Inertia added to the joint, beside that of rotors", "kg m²", 0.0, ge=0)
+    viscous_N_m_s: Number = entry("Viscous friction", "N m s/rad", 0.0, ge=0)
+    coulomb_N_m: Number = entry("Dry friction", "N m", 0.0, ge=0)
+    coulomb_speed_rad_s: Number = entry("Speed at which dry friction is nearly full", "rad/s", 1e-3, gt=0)
+
+    @model_validator(mode="after")
+    def _stop_stands_somewhere(self) -> RevoluteSpec:
+        refuse_without_limits(self.stop, self.limits, ("stop",))
+        return self
+
+    def freedoms(self) -> dict[str, bool]:
+        """Return the one freedom, which bears the joint's own name: an angle."""
+        return {"": True}
+
+
+class PrismaticSpec(AxisSpec):
+    """A slide. Its coordinate is a length in m."""
+
+    type: Literal["prismatic"] = entry("A slide: one translation along an axis")
+    limits: LengthLimits = entry("Limits of the position and its rates", default=LengthLimits())
+    stop: LengthStopSpec | None = entry(ABOUT, default=None)
+    armature_kg: Number = entry("Mass added to the joint, beside that of rotors", "kg", 0.0, ge=0)
+    viscous_N_s_m: Number = entry("Viscous friction", "N s/m", 0.0, ge=0)
+    coulomb_N: Number = entry("Dry friction", "N", 0.0, ge=0)
+    coulomb_speed_m_s: Number = entry("Speed at which dry friction is nearly full", "m/s", 1e-3, gt=0)
+
+    @model_validator(mode="after")
+    def _stop_stands_somewhere(self) -> PrismaticSpec:
+        refuse_without_limits(self.stop, self.limits, ("stop",))
+        return self
+
+    def freedoms(self) -> dict[str, bool]:
+        """Return the one freedom, which bears the joint's own name: a length."""
+        return {"": False}
+
+
+class ScrewSpec(AxisSpec):
+    """A screw: it moves along its axis as it turns. Its coordinate is the angle in rad."""
+
+    type: Literal["screw"] = entry("A screw: rotation about an axis with translation along it")
+    pitch_m_per_rad: Number | None = entry("Translation for each radian", "m/rad", None)
+    pitch_m_per_turn: Number | None = entry("Translation for each turn", "m/turn", None)
+    limits: AngleLimits = entry("Limits of the angle and its rates", default=AngleLimits())
+    stop: AngleStopSpec | None = entry(ABOUT, default=None)
+    armature_kg_m2: Number = entry("Inertia added to the joint, beside that of rotors", "kg m²", 0.0, ge=0)
+    viscous_N_m_s: Number = entry("Viscous friction", "N m s/rad", 0.0, ge=0)
+    coulomb_N_m: Number = entry("Dry friction", "N m", 0.0, ge=0)
+    coulomb_speed_rad_s: Number = entry("Speed at which dry friction is nearly full", "rad/s", 1e-3, gt=0)
+
+    @model_validator(mode="after")
+    def _one_pitch(self) -> ScrewSpec:
+        one_of(self, "pitch_m_per_rad", "pitch_m_per_turn", needed=True)
+        return self
+
+    @model_validator(mode="after")
+    def _stop_stands_somewhere(self) -> ScrewSpec:
+        refuse_without_limits(self.stop, self.limits, ("stop",))
+        return self
+
+    def freedoms(self) -> dict[str, bool]:
+        """Return the one freedom, which bears the joint's own name: an angle."""
+        return {"": True}
+
+    def pitch(self) -> float:
+        """Return the pitch in m/rad."""
+        if self.pitch_m_per_turn is not None:
+            return self.pitch_m_per_turn / math.tau
+        return self.pitch_m_per_rad or 0.0
+
+
+class FixedSpec(JointSpec):
+    """A weld: no freedom, no coordinate."""
+
+    type: Literal["fixed", "weld"] = entry("A weld: the child does not move in the parent")

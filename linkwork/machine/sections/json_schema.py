@@ -1,0 +1,32 @@
+"""The JSON schema of the machine file, by which editors complete and check it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linkwork.machine.sections.file import MachineFile
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema (draft 2020-12): each key with a description and, as `unit`, its unit."""
+    data = for_editors(MachineFile.model_json_schema(mode="validation"))
+    data["properties"]["initial"]["propertyNames"] = {"pattern": "_(rad|deg|m)(_s)?$"}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A linkwork machine", **data}
+
+
+def for_editors(node: Any) -> Any:
+    """Return a part of the schema without what only confuses editors.
+
+    Titles made from keys hide the descriptions; a sensor that says only `velocity: true` fits both its forms,
+    so that forms must be any of, not one of; a name that is no name must not pass as an unknown pattern.
+    """
+    if isinstance(node, list):
+        return [for_editors(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    clean = {
+        "anyOf" if key == "oneOf" else key: for_editors(value)
+        for key, value in node.items()
+        if key not in ("title", "discriminator")
+    }
+    return {**clean, "additionalProperties": False} if "patternProperties" in clean else clean

@@ -1,0 +1,169 @@
+"""Joints of several freedoms, of the section `joints`: one class for each `type`.
+
+Their freedoms bear the joint's name and one of their own: `ankle.turn`, `ankle.slide`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from linkwork.machine.sections.angle_or_length import ANGLE, LENGTH, angle_or_length
+from linkwork.machine.sections.fields import Number, Section, Vector3, entry, wrong
+from linkwork.machine.sections.joints import AxisSpec, JointSpec, unit_vector
+from linkwork.machine.sections.limits import AngleLimits, LengthLimits
+from linkwork.machine.sections.stops import ABOUT, FreedomStop, refuse_without_limits
+
+FreedomLimits = Annotated[
+    Annotated[AngleLimits, Tag(ANGLE)] | Annotated[LengthLimits, Tag(LENGTH)], Discriminator(angle_or_length)
+]
+Column = Annotated[list[Number], Field(min_length=6, max_length=6)]
+_LIMITS = "Limits of the freedoms, by their own names (see the joint's type)"
+_PARALLEL = 1e-6
+
+
+class _SeveralSpec(JointSpec):
+    """What joints of several freedoms share."""
+
+    limits: dict[str, FreedomLimits] = entry(_LIMITS, default={})
+    stop: dict[str, FreedomStop] = entry(f"{ABOUT}; by the names of the freedoms", default={})
+
+    @model_validator(mode="after")
+    def _limits_fit(self) -> _SeveralSpec:
+        ball = self.has_ball()
+        own = {name: is_angle for name, is_angle in self.freedoms().items() if not (ball and is_angle)}
+        for name, limits in self.limits.items():
+            if name not in own:
+                allowed = ", ".join(own) or "none: a quaternion has no limits"
+                raise wrong("no freedom of this joint has this name", name, allowed, "", ("limits", name))
+            if isinstance(limits, AngleLimits) != own[name]:
+                found, allowed = ("rad", "m") if not own[name] else ("m", "rad or deg")
+                raise wrong("these limits have the wrong unit", found, allowed, "", ("limits", name))
+        return self
+
+    @model_validator(mode="after")
+    def _stops_stand_somewhere(self) -> _SeveralSpec:
+        for name, stop in self.stop.items():
+            refuse_without_limits(stop, self.limits.get(name), ("stop", name))
+        return self
+
+    def has_ball(self) -> bool:
+        """Return whether the orientation's coordinates are a unit quaternion."""
+        return False
+
+
+class _TurningFriction(Section):
+    """Inertia and friction of joints that only turn, the same for each of their freedoms."""
+
+    armature_kg_m2: Number = entry("Inertia added to each freedom", "kg m²", 0.0, ge=0)
+    viscous_N_m_s: Number = entry("Viscous friction of each freedom", "N m s/rad", 0.0, ge=0)
+    coulomb_N_m: Number = entry("Dry friction of each freedom", "N m", 0.0, ge=0)
+    coulomb_speed_rad_s: Number = entry("Speed at which dry friction is nearly full", "rad/s", 1e-3, gt=0)
+
+
+class CylindricalSpec(_SeveralSpec, AxisSpec):
+    """A sleeve on a shaft: it turns and slides."""
+
+    type: Literal["cylindrical"] = entry("A sleeve on a shaft; freedoms turn and slide")
+
+    def freedoms(self) -> dict[str, bool]:
+        """Return turn and slide."""
+        return {"turn": True, "slide": False}
+
+
+class UniversalSpec(_SeveralSpec, AxisSpec, _TurningFriction):
+    """A cardan joint."""
+
+    type: Literal["universal"] = entry("A cardan joint; freedoms 1 (about axis) and 2 (about second_axis)")
+    second_axis: Vector3 = entry("Axis that is fixed in the parent, in the child's frame at zero")
+
+    @model_validator(mode="after")
+    def _two_axes(self) -> UniversalSpec:
+        if np.linalg.norm(np.cross(self.direction(), self.second_direction())) < _PARALLEL:
+            remedy = "take two axes across each other"
+            raise wrong("the two axes are parallel", f"{self.second_axis}", "", remedy, ("second_axis",))
+        return self
+
+    def second_direction(self) -> NDArray[np.float64]:
+        """Return the unit vector of the second axis."""
+        return unit_vector(self, "second_axis")
+
+    def freedoms(self) -> dict[str, bool]:
+        """Return 1 and 2."""
+        return {"1": True, "2": True}
+
+
+class PlanarSpec(_SeveralSpec, AxisSpec):
+    """A body that keeps to a plane."""
+
+    type: Literal["planar"] = entry("A plane normal to axis; freedoms x, y and turn")
+
+    def freedoms(self) -> dict[str, bool]:
+        """Return x, y and turn."""
+        return {"x": False, "y": False, "turn": True}
+
+
+_COORDINATES = "Coordinates of the orientation: a unit quaternion, or angles rx, ry, rz with R = Rz Ry Rx"
+
+
+class SphericalSpec(_SeveralSpec, _TurningFriction):
+    """A ball joint."""
+
+    type: Literal["spherical"] = entry("A ball joint; freedoms rx, ry, rz")
+    coordinates: Literal["quaternion", "angles"] = entry(_COORDINATES, default="quaternion")
+
+    def freedoms(self) -> dict[str, bool]:
+        """Return rx, ry and rz: rates about the child's axes or, with angles, of the angles."""
+        return {"rx": True, "ry": True, "rz": True}
+
+    def has_ball(self) -> bool:
+        """Return whether the orientation's coordinates are a unit quaternion."""
+        return self.coordinates == "quaternion"
+
+
+class FreeSpec(_SeveralSpec):
+    """A body that moves at will."""
+
+    type: Literal["free"] = entry("No constraint at all; freedoms x, y, z, rx, ry, rz")
+    coordinates: Literal["quaternion", "angles"] = entry(_COORDINATES, default="quaternion")
+
+    def freedoms(self) -> dict[str, bool]:
+        """Return x, y, z in the parent's axes (turned by rpy), then rx, ry, rz as of a ball joint."""
+        return {"x": False, "y": False, "z": False, "rx": True, "ry": True, "rz": True}
+
+    def has_ball(self) -> bool:
+        """Return whether the orientation's coordinates are a unit quaternion."""
+        return self.coordinates == "quaternion"
+
+
+class ColumnsSpec(_SeveralSpec):
+    """A joint that is given by the columns of its joint map matrix."""
+
+    type: Literal["compound", "simple"] = entry(
+        "compound: one elementary joint after the other, the first column next to the child; "
+        "simple: the columns, constant in the child's axes, are those of the velocities"
+    )
+    columns: Annotated[list[Column], Field(min_length=1, max_length=6)] = entry(
+        "Columns [w1, w2, w3, u1, u2, u3] of the joint map matrix: rotation in rad, then translation in m, "
+        "for each unit of the freedom"
+    )
+
+    @model_validator(mode="after")
+    def _independent(self) -> ColumnsSpec:
+        rank = int(np.linalg.matrix_rank(np.array(self.columns), tol=1e-9))
+        if rank < len(self.columns):
+            found, allowed = f"{len(self.columns)} columns of rank {rank}", "independent columns, none zero"
+            raise wrong("the columns depend on each other", found, allowed, "", ("columns",))
+        return self
+
+    def freedoms(self) -> dict[str, bool]:
+        """Return 1, 2, … in the order of the columns; a single freedom bears the joint's own name."""
+        angles = [any(column[:3]) for column in self.columns]
+        return {"": angles[0]} if len(angles) == 1 else {str(k + 1): a for k, a in enumerate(angles)}
+
+    def has_ball(self) -> bool:
+        """Return whether the orientation's coordinates are a unit quaternion."""
+        return self.type == "simple" and np.array_equal(np.array(self.columns), np.eye(6)[:3])

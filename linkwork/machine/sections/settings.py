@@ -1,0 +1,136 @@
+"""The sections `plant` and `controller`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from linkwork.machine.sections.bounds import GainBoundsSpec, PayloadSpec
+from linkwork.machine.sections.constraint_base import CoordinateName
+from linkwork.machine.sections.estimation import DisturbanceSpec, EstimatorSpec
+from linkwork.machine.sections.fields import Count, Name, Number, Section, entry, wrong
+from linkwork.machine.sections.force_settings import ForceSpec
+from linkwork.machine.sections.tolerances import TolerancesSpec
+
+
+class PlantSpec(Section):
+    """The plant daemon: how it integrates, and what it does when its controller falls silent."""
+
+    period_s: Number = entry("Time between two states", "s", 0.001, gt=0, le=1)
+    integrator: Literal["adaptive_rk4", "rk4", "semi_implicit", "gauss"] = entry(
+        "Method of integration; adaptive_rk4 divides its steps, into 64 parts at most, where motion is fast; "
+        "gauss is implicit and loses no energy",
+        default="adaptive_rk4",
+    )
+    formulation: Literal["projected", "minimal"] = entry(
+        "Equations of a simulated plant with constraints: projected onto the admitted motion, or minimal: "
+        "only independent coordinates are integrated, and switched where they become singular; not by gauss",
+        default="projected",
+    )
+    substeps: Count = entry("Steps of integration in a period", default=1, ge=1, le=1000)
+    command_timeout_periods: Count = entry(
+        "Periods without a fresh command until on_timeout acts", "periods", 20, ge=1, le=1_000_000
+    )
+    on_timeout: Literal["brake", "damp", "zero"] = entry(
+        "What the plant does without commands: close the brakes, let the motors damp, or give no effort",
+        default="brake",
+    )
+    peer_timeout_s: Number = entry(
+        "Wall-clock time without a command until lockstep is left", "s", 5.0, gt=0, le=3600
+    )
+    on_overrun: Literal["slip", "advance"] = entry(
+        "After a late period: let the plant's time slip, or advance it by the missed periods", default="slip"
+    )
+    set: dict[str, Any] = entry(
+        "Values in which the simulated plant differs from the model: "
+        '{"upper_arm.mass_kg": "+20%", "elbow.coulomb_N_m": 0.5}',
+        default={},
+    )
+
+    @model_validator(mode="after")
+    def _formulation_takes_the_integrator(self) -> PlantSpec:
+        if self.formulation == "minimal" and self.integrator == "gauss":
+            raise wrong(
+                "the method of Gauss cannot integrate minimal coordinates",
+                "minimal, with integrator gauss",
+                "with gauss: projected; with minimal: adaptive_rk4, rk4, semi_implicit",
+                "write formulation: projected, or integrator: adaptive_rk4",
+                ("formulation",),
+            )
+        return self
+
+
+class PreloadSpec(Section):
+    """The pre-load of one motor, at the joint."""
+
+    effort: Number = entry("Effort that the motor is drawn to from the start", "N m or N", 0.0)
+    most: Number = entry("Largest pre-load that may be asked for in operation", "N m or N", gt=0)
+
+
+class ControllerSpec(Section):
+    """The controller daemon: its law, its tolerances, and how long it waits for whom."""
+
+    period_s: Number | None = entry(
+        "Time between two ticks; the plant's period, which is also the default", "s", None, gt=0, le=1
+    )
+    law: Literal["pidc", "servo"] = entry(
+        "Law of motion: projected inverse dynamics, or the trajectory as a constraint (Udwadia-Kalaba)",
+        default="pidc",
+    )
+    goal_coordinates: Annotated[list[CoordinateName], Field(min_length=1, max_length=100)] | None = entry(
+        "Coordinates in which motion is controlled where a goal names none, "
+        "as many as the machine has freedoms; none: the joints, under constraints those with motors first",
+        default=None,
+    )
+    bandwidth_rad_s: Number = entry("Bandwidth of the error dynamics", "rad/s", 20.0, gt=0, le=10_000)
+    damping_ratio: Number = entry("Damping ratio of the error dynamics", "1", 1.0, gt=0, le=100)
+    estimator: EstimatorSpec = entry("What it makes of its sensors", default=EstimatorSpec())
+    disturbance_observer: DisturbanceSpec | None = entry(
+        "Estimate of what the model does not know; none: off", default=None
+    )
+    preload: dict[CoordinateName, PreloadSpec] = entry(
+        "Of machines with more motors than freedoms: the internal force, by the names of motors", default={}
+    )
+    effort_scale: dict[CoordinateName, Annotated[Number, Field(gt=0, le=1e9)]] = entry(
+        "Of machines with more motors than freedoms: the unit in which each motor's effort counts, by the "
+        "names of motors; the sum of squares of efforts in these units is smallest. None: the largest effort",
+        "N m or N",
+        default={},
+    )
+    gain_bounds: GainBoundsSpec | None = entry(
+        "How far bandwidth and damping may be changed while the controller runs; none: not at all",
+        default=None,
+    )
+    payloads: dict[Name, PayloadSpec] = entry(
+        "The most that may be carried, by the points in `points` where it is carried", default={}
+    )
+    effort_filter_hz: Number = entry("Cut-off of the low-pass filter on efforts; 0: none", "Hz", 0.0, ge=0)
+    tolerances: TolerancesSpec = entry("Tolerances of goals", default=TolerancesSpec())
+    force: ForceSpec = entry("Control of forces, where goals name some", default=ForceSpec())
+    loss_limit: Count = entry(
+        "States lost in a row until the link counts as broken", "periods", 20, ge=1, le=1_000_000
+    )
+    loss_ratio_per_s: Number = entry(
+        "Part of the states that may be lost in any one second", "1", 0.2, gt=0, le=1
+    )
+    lease_s: Number = entry(
+        "Time without a sign of life until a client's lease is lost", "s", 2.0, gt=0, le=3600
+    )
+    orphan_timeout_s: Number = entry(
+        "Time a loop without gateway holds the machine before it brakes and leaves",
+        "s",
+        30.0,
+        gt=0,
+        le=86_400,
+    )
+    publish: list[Literal["reactions"]] = entry(
+        "What each tick publishes beside its usual record: reactions, the forces and moments in all "
+        "joints and constraints",
+        default=[],
+        max_length=1,
+    )
+    telemetry_hz: Number = entry("Rate of telemetry", "Hz", 100.0, gt=0, le=100_000)
+    log_cap_MB: Number = entry(
+        "Size at which the oldest segments of the log are dropped", "MB", 2000.0, ge=1, le=1_000_000
+    )

@@ -1,0 +1,106 @@
+"""The section `task`: scalar coordinates of named points that goals may name beside the joints."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, cast
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from linkwork.machine.sections.angle_or_length import ANGLE, LENGTH, angle_or_length
+from linkwork.machine.sections.fields import Number, Section, Vector3, entry, wrong
+from linkwork.machine.sections.joints import unit_vector
+from linkwork.machine.sections.limits import AngleLimits, LengthLimits
+from linkwork.multibody.model import Coordinate, CoordinateKind
+
+ANGLES = ("roll", "pitch", "yaw")
+
+_NAME = r"^[A-Za-z][A-Za-z0-9_]*"
+_CHOICE = (
+    "A point and what of it: POINT.x, POINT.y, POINT.z, its place in the world's frame [m], "
+    "POINT.along, its way from `from_m` along `direction` [m], "
+    "POINT.distance, how far it is from `from_m`, less `radius_m` [m], "
+    "or POINT.roll, POINT.pitch, POINT.yaw, the angles of its body in the world [rad]"
+)
+LengthCoordinate = Annotated[str, Field(pattern=_NAME + r"\.(x|y|z|along|distance)$")]
+AngleCoordinate = Annotated[str, Field(pattern=_NAME + r"\.(roll|pitch|yaw)$")]
+_PLACED = {"direction": ("along",), "from_m": ("along", "distance"), "radius_m": ("distance",)}
+
+
+class _TaskSpec(Section):
+    """What all task coordinates share."""
+
+    coordinate: str
+
+    def point(self) -> str:
+        """Return the name of the point."""
+        return self.coordinate.partition(".")[0]
+
+    def axis(self) -> CoordinateKind:
+        """Return x, y, z, along, distance, roll, pitch or yaw."""
+        return cast(CoordinateKind, self.coordinate.partition(".")[2])
+
+    def place(self) -> dict[str, Any]:
+        """Return the line or the place from which the coordinate is measured; nothing for others."""
+        return {}
+
+    def make(self, name: str) -> Coordinate:
+        """Return what multibody calls it."""
+        return Coordinate(name, self.axis(), self.point(), **self.place())
+
+
+class LengthTaskSpec(_TaskSpec):
+    """A place of a point along an axis of the world or a direction of one's own, or its distance, in m."""
+
+    kind: ClassVar[str] = LENGTH
+    coordinate: LengthCoordinate = entry(_CHOICE)
+    direction: Vector3 | None = entry(
+        "Of POINT.along: the direction, in the world; its length does not matter", default=None
+    )
+    from_m: Vector3 | None = entry(
+        "Of POINT.along: the place where the coordinate is 0; of POINT.distance: the place from which it is "
+        "measured; none: the world's origin",
+        "m",
+        None,
+    )
+    radius_m: Number | None = entry(
+        "Of POINT.distance: what is taken off, so that the coordinate is 0 on a sphere; none: 0",
+        "m",
+        None,
+        ge=0,
+    )
+    limits: LengthLimits = entry("Limits of the coordinate and its rates", default=LengthLimits())
+
+    @model_validator(mode="after")
+    def _has_place(self) -> LengthTaskSpec:
+        axis = self.axis()
+        if axis == "along" and self.direction is None:
+            raise wrong("the direction is missing", "nothing", "three numbers", "add direction: [0, 0, 1]")
+        if axis == "along":
+            unit_vector(self, "direction")
+        for key, axes in _PLACED.items():
+            if axis not in axes and getattr(self, key) is not None:
+                owners = " and ".join(f"POINT.{each}" for each in axes)
+                remedy = f"write {self.point()}.{axes[-1]}, or leave {key} out"
+                raise wrong(f"{key} belongs to {owners}", key, "", remedy, (key,))
+        return self
+
+    def place(self) -> dict[str, Any]:
+        """See `_TaskSpec.place`."""
+        origin = self.from_m or (0.0, 0.0, 0.0)
+        if self.axis() == "along":
+            return {"direction": self.direction, "from_m": origin}
+        return {"from_m": origin, "less_m": self.radius_m or 0.0} if self.axis() == "distance" else {}
+
+
+class AngleTaskSpec(_TaskSpec):
+    """An angle of the body that carries a point (3-2-1: Rz(yaw) Ry(pitch) Rx(roll)), in rad."""
+
+    kind: ClassVar[str] = ANGLE
+    coordinate: AngleCoordinate = entry(_CHOICE)
+    limits: AngleLimits = entry("Limits of the coordinate and its rates", default=AngleLimits())
+
+
+Task = Annotated[
+    Annotated[LengthTaskSpec, Tag(LENGTH)] | Annotated[AngleTaskSpec, Tag(ANGLE)],
+    Discriminator(angle_or_length),
+]

@@ -1,0 +1,80 @@
+"""How far a coordinate may be from where it should be: on the way, at the end, at the start, and ever."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from linkwork.machine.problems import Problem
+from linkwork.machine.sections.constraint_base import CoordinateName
+from linkwork.machine.sections.fields import Number, Section, entry
+from linkwork.machine.yaml import Document
+
+FOLLOWING_PER_PATH = 10.0
+"""The largest following error, in path tolerances, where a file gives none."""
+
+
+class CoordinateTolerances(Section):
+    """Tolerances of one coordinate, in its own unit."""
+
+    path: Number | None = entry("Largest error on the way", "rad or m", None, gt=0)
+    goal: Number | None = entry("Largest error at the end", "rad or m", None, gt=0)
+    start: Number | None = entry(
+        "Largest distance of a goal's first sample from where the machine is", "rad or m", None, gt=0
+    )
+    following: Number | None = entry(
+        "Largest error before the machine is braked, whatever it does", "rad or m", None, gt=0
+    )
+
+
+class TolerancesSpec(Section):
+    """Tolerances of goals that bring none of their own; of each coordinate in its own unit."""
+
+    path: Number = entry("Largest error on the way", "rad or m", 0.01, gt=0)
+    goal: Number = entry("Largest error at the end", "rad or m", 0.001, gt=0)
+    start: Number = entry(
+        "Largest distance of a goal's first sample from where the machine is", "rad or m", 0.001, gt=0
+    )
+    following: Number | None = entry(
+        "Largest error before the machine is braked, whatever it does; where none is given, ten times `path`",
+        "rad or m", None, gt=0,
+    )  # fmt: skip
+    goal_time_s: Number = entry(
+        "Time after the end within which the goal tolerances must be met", "s", 1.0, gt=0, le=3600
+    )
+    coordinates: dict[CoordinateName, CoordinateTolerances] = entry(
+        "Other values for single coordinates, by name", default={}
+    )
+
+    def of(self, name: str) -> Tolerance:
+        """Return what holds for this coordinate."""
+        own = self.coordinates.get(name, CoordinateTolerances())
+        path = own.path or self.path
+        following = own.following or self.following or FOLLOWING_PER_PATH * path
+        return Tolerance(path, own.goal or self.goal, own.start or self.start, following)
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Tolerances of one coordinate, in rad or m."""
+
+    path: float
+    goal: float
+    start: float
+    following: float
+
+
+def check_tolerances(spec: TolerancesSpec, known: Collection[str], document: Document) -> Iterator[Problem]:
+    """Yield what would brake a machine that is within its path tolerance."""
+    place = ("controller", "tolerances")
+    for name in (None, *(name for name in spec.coordinates if name in known)):
+        own = spec if name is None else spec.coordinates[name]
+        here = place if name is None else (*place, "coordinates", name)
+        tolerance = spec.of(name or "")
+        if (own.path or own.following) and tolerance.following < tolerance.path:
+            key, other = ("following", "above") if own.following else ("path", "below")
+            bound = tolerance.path if own.following else tolerance.following
+            yield document.problem(
+                (*here, key), "the machine would be braked while it is within its path tolerance",
+                found=f"{getattr(own, key):g}", allowed=f"{bound:g} or {other}",
+            )  # fmt: skip

@@ -1,0 +1,68 @@
+"""The section `shadow`: the simulator beside the machine, and how far the two may differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from linkwork.machine.checks.unknown_names import unknown
+from linkwork.machine.description import Motor
+from linkwork.machine.problems import MachineError
+from linkwork.machine.sections.constraint_base import CoordinateName
+from linkwork.machine.sections.fields import Number, Section, Switch, entry
+from linkwork.machine.twin_settings import OnExceeded, ShadowSettings
+from linkwork.machine.yaml import Document
+
+
+class ShadowSpec(Section):
+    """The simulator that runs beside the machine, and what happens where the two differ."""
+
+    on: Switch = entry("Whether it runs without being asked for by `--shadow`", default=False)
+    bandwidth_rad_s: Number = entry(
+        "Bandwidth of the difference in effort; what is slower than this is seen whole", "rad/s", 60.0,
+        gt=0, le=10_000,
+    )  # fmt: skip
+    effort_share: Number | None = entry(
+        "Largest difference, as a share of each motor's largest effort; none: motors are not judged",
+        default=0.1,
+        gt=0,
+        le=10,
+    )
+    efforts: dict[CoordinateName, Annotated[Number, Field(gt=0)]] = entry(
+        "Largest difference along goal coordinates, by their names", "N m or N", default={}
+    )
+    energy_threshold_J: Number | None = entry(
+        "Largest difference in energy over `window_s`; none: energy is not judged", "J", None, gt=0
+    )
+    window_s: Number = entry("Time over which the difference in energy adds up", "s", 0.5, gt=0, le=60)
+    on_exceeded: OnExceeded = entry(
+        "Tell it, stop the machine on its path as well, or brake it with the fault MODEL_DIFFERENCE",
+        default="tell",
+    )
+
+
+def shadow_settings(
+    spec: ShadowSpec, motors: Sequence[Motor], goals: Sequence[str], document: Document
+) -> ShadowSettings:
+    """Return the settings of a file. Raises MachineError where a threshold is of no goal coordinate."""
+    problems = [
+        unknown(document, ("shadow", "efforts", name), name, "goal coordinate", goals, of_key=True)
+        for name in spec.efforts
+        if name not in goals
+    ]
+    if problems:
+        raise MachineError(problems)
+    share = math.inf if spec.effort_share is None else spec.effort_share
+    energy = math.inf if spec.energy_threshold_J is None else spec.energy_threshold_J
+    return ShadowSettings(
+        spec.on,
+        spec.bandwidth_rad_s,
+        tuple(share * motor.max_effort for motor in motors),
+        tuple(spec.efforts.get(name, math.inf) for name in goals),
+        energy,
+        spec.window_s,
+        spec.on_exceeded,
+    )

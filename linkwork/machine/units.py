@@ -1,0 +1,115 @@
+"""Units as the endings of names: "shoulder_deg", "lift_m", "shoulder_rad_s"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from linkwork.machine.nearest_name import nearest
+from linkwork.machine.problems import MachineError, Problem
+
+if TYPE_CHECKING:
+    from linkwork.machine.description import Machine
+
+_DEGREE = math.pi / 180.0
+_POSITION: dict[bool, dict[str, float]] = {True: {"deg": _DEGREE, "rad": 1.0}, False: {"m": 1.0}}
+_SPEED: dict[bool, dict[str, float]] = {True: {"deg_s": _DEGREE, "rad_s": 1.0}, False: {"m_s": 1.0}}
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a name with a unit says: the coordinate, position or speed, the factor to rad, m and s."""
+
+    name: str
+    is_speed: bool
+    factor: float
+
+
+def keys_of(coordinates: Mapping[str, bool], *, speeds: bool) -> dict[str, Quantity]:
+    """Return every name with a unit that may be written for coordinates (name: is it an angle)."""
+    keys: dict[str, Quantity] = {}
+    for name, is_angle in coordinates.items():
+        for unit, factor in _POSITION[is_angle].items():
+            keys[f"{name}_{unit}"] = Quantity(name, False, factor)
+        for unit, factor in _SPEED[is_angle].items() if speeds else ():
+            keys[f"{name}_{unit}"] = Quantity(name, True, factor)
+    return keys
+
+
+def choices(word: str, coordinates: Mapping[str, bool], *, speeds: bool) -> tuple[str, str]:
+    """Return what may be written instead of an unknown name with a unit, and the likeliest."""
+    whole = keys_of(coordinates, speeds=speeds)
+    owner = max(
+        (name for name in coordinates if word == name or word.startswith(name + "_")), key=len, default=None
+    )
+    if owner is not None:
+        own = list(keys_of({owner: coordinates[owner]}, speeds=speeds))
+        return ", ".join(own), f"write {own[0]}"
+    meant = nearest(word, whole)
+    return ", ".join(whole), f"write {meant}" if meant else ""
+
+
+def parse_assignment(text: str, machine: Machine) -> tuple[int, float]:
+    """Read "shoulder_deg=30": return the coordinate's place in the mechanism's order, and rad or m.
+
+    A name without a unit ("shoulder=0.5") takes rad or m. Joints and task coordinates are understood; the
+    joints come first, so that the place of a joint is its place in q too. Raises MachineError with one
+    Problem.
+    """
+    names = machine.mechanism.coordinate_names
+    angles = dict(zip(names, map(bool, machine.mechanism.coordinate_is_angle), strict=True))
+    name, value = _parsed(text, angles, keys_of(angles, speeds=False), _example(angles))
+    return names.index(name), value
+
+
+def parse_speed(text: str, machine: Machine) -> tuple[str, float]:
+    """Read "shoulder_deg_s=30": return the name of a joint's freedom, and its speed in rad/s or m/s.
+
+    A name without a unit ("shoulder=0.5") takes rad/s or m/s. Raises MachineError with one Problem.
+    """
+    mechanism = machine.mechanism
+    angles = dict(zip(mechanism.joint_names, map(bool, mechanism.joint_is_angle), strict=True))
+    keys = {key: each for key, each in keys_of(angles, speeds=True).items() if each.is_speed}
+    first, is_angle = next(iter(angles.items()))
+    return _parsed(text, angles, keys, f"{first}_deg_s=30" if is_angle else f"{first}_m_s=0.1")
+
+
+def _parsed(
+    text: str, angles: Mapping[str, bool], keys: Mapping[str, Quantity], example: str
+) -> tuple[str, float]:
+    """Read NAME_UNIT=VALUE or NAME=VALUE with one of the keys: the name, and the value in rad, m and s."""
+    key, sign, number = (part.strip() for part in text.partition("="))
+    if not sign or not key or not number:
+        raise _refusal(text, "this is not an assignment", text, "NAME_UNIT=VALUE", f"write, say, {example}")
+    quantity = keys.get(key) or (Quantity(key, False, 1.0) if key in angles else None)
+    if quantity is None:
+        raise _refusal(text, "no coordinate has this name and unit", key, *_allowed(key, angles, keys))
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or "_" in number:
+        raise _refusal(text, "this is not a finite number", number, "a number", f"write, say, {example}")
+    return quantity.name, value * quantity.factor
+
+
+def _allowed(word: str, angles: Mapping[str, bool], keys: Mapping[str, Quantity]) -> tuple[str, str]:
+    """What may be written instead of an unknown key, and the likeliest of the keys."""
+    owners = [name for name in angles if word == name or word.startswith(name + "_")]
+    if owners:
+        owner = max(owners, key=len)
+        own = [key for key, each in keys.items() if each.name == owner]
+        return ", ".join(own), f"write {own[0]}"
+    likely = nearest(word, keys)
+    return ", ".join(keys), f"write {likely}" if likely else ""
+
+
+def _example(angles: Mapping[str, bool]) -> str:
+    name, is_angle = next(iter(angles.items()), ("shoulder", True))
+    return f"{name}_deg=30" if is_angle else f"{name}_m=0.1"
+
+
+def _refusal(text: str, message: str, found: str, allowed: str, remedy: str) -> MachineError:
+    return MachineError([Problem(text, None, None, "", message, found, allowed, remedy)])

@@ -1,0 +1,107 @@
+"""The entries of constraints in a table of reactions: what acts on which body, and where its size comes from.
+
+| constraint | entries |
+| --- | --- |
+| closure | one: force and moment on the body of frame b, at frame b's origin |
+| row on coordinates | one for each coordinate that it names: effort, and the wrench that it is |
+
+A coordinate of a point is driven from the world, at the point; a joint's coordinate from the joint's parent,
+at the child's origin and along the joint's freedom. The entry of a constraint with one row and one
+coordinate bears the constraint's name. Where it has several rows, .ROW is added, and where a row has several
+coordinates, .COORDINATE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from linkwork.multibody.constraints import Closure
+from linkwork.multibody.expressions.program import COORDINATE
+from linkwork.multibody.formulations.reaction_layout import ADJOINT, CLOSURE, FACTOR, TERM
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.model import WORLD, Integers
+from linkwork.multibody.tree.link_tree import Link
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Of a constraint: a name, the bodies, the unit of its effort ("" of closures), and the kernel's row.
+
+    `numbers` are the columns of `reaction_layout.ENTRIES` after the two bodies, the form first.
+    """
+
+    name: str
+    on_body: str
+    from_body: str
+    unit: str
+    form: int
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Where one coordinate's share of a row comes from."""
+
+    coordinate: int
+    form: int
+    source: int
+    start: int = 0
+    length: int = 0
+
+
+def constraint_entries(mechanism: Mechanism, links: Sequence[Link]) -> list[Entry]:
+    """Return the entries of all constraints, in their order; `links` are those of the mechanism's tree."""
+    found: list[Entry] = []
+    spans = _table(mechanism.topology, layout.CONSTRAINTS, 4)
+    for k, constraint in enumerate(mechanism.constraints):
+        if isinstance(constraint, Closure):
+            numbers = (k, 0, 0, 0, 0, 0, 0, 0)
+            found.append(Entry(constraint.name, constraint.b.body, constraint.a.body, "", CLOSURE, numbers))
+            continue
+        first, count = spans[k, :2].tolist()
+        for row in range(first, first + count):
+            whose = constraint.name if count == 1 else mechanism.row_names[row]
+            sources = list(_sources(mechanism, row))
+            for source in sources:
+                coordinate = mechanism.coordinate_names[source.coordinate]
+                name = whose if len(sources) == 1 else f"{whose}.{coordinate}"
+                found.append(_coordinate_entry(mechanism, links, name, k, row, source))
+    return found
+
+
+def _sources(mechanism: Mechanism, row: int) -> Iterator[_Source]:
+    """The coordinates of a row."""
+    t = mechanism.topology
+    kind, first, count, _ = _table(t, layout.ROWS, 4)[row].tolist()
+    if kind == layout.LINEAR_ROW:
+        for term in range(first, first + count):
+            yield _Source(int(_table(t, layout.TERMS, 1)[term, 0]), TERM, term)
+    elif kind == layout.EXPRESSION:
+        for k, (operation, a, _) in enumerate(_table(t, layout.PROGRAM, 3)[first : first + count].tolist()):
+            if operation == COORDINATE:
+                yield _Source(a, ADJOINT, k, first, count)
+    elif kind == layout.VELOCITY:
+        for coordinate, start, length in _table(t, layout.FACTORS, 3)[first : first + count].tolist():
+            if coordinate >= 0:
+                yield _Source(coordinate, FACTOR, length - 1, start, length)
+
+
+def _coordinate_entry(
+    mechanism: Mechanism, links: Sequence[Link], name: str, constraint: int, row: int, source: _Source
+) -> Entry:
+    kind, index = _table(mechanism.topology, layout.COORDINATES, 2)[source.coordinate].tolist()
+    unit = "N_m" if mechanism.coordinate_is_angle[source.coordinate] else "N"
+    if kind == layout.ON_JOINT:
+        link = next(i for i, each in enumerate(links) if each.place == index)
+        joint = links[link].joint
+        on, by, seat, with_ = joint.child, joint.parent, mechanism.joints.index(joint), link
+    else:
+        on, by, seat, with_ = mechanism.points[index].body, WORLD, index, source.coordinate
+    numbers = (constraint, row, source.source, source.start, source.length, kind, seat, with_)
+    return Entry(name, on, by, unit, source.form, numbers)
+
+
+def _table(t: Integers, field: int, columns: int) -> Integers:
+    return t[t[field] : t[field + 1]].reshape(-1, columns)

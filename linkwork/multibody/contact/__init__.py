@@ -1,0 +1,1 @@
+"""Compliant forces: joint stops, and contacts of points with planes and spheres."""

@@ -1,0 +1,208 @@
+"""Programs of expressions with their derivatives: forwards along the motion, backwards for the gradient.
+
+Along the motion with v̇ = 0, so that θ˙ = J v and θ¨ = J̇ v, each entry of the tape carries its value and two
+derivatives of time (a Taylor series of second order). Afterwards the adjoint of each entry, from the last one
+back, gives the gradient: dΦ = Σ adjoint dθ.
+"""
+
+import math
+
+from linkwork.multibody.expressions.program import (
+    ACOS,
+    ADD,
+    ASIN,
+    ATAN,
+    ATAN2,
+    CLOCK_TIME,
+    CONSTANT,
+    COORDINATE,
+    COS,
+    DIVIDE,
+    EXP,
+    LOG,
+    MULTIPLY,
+    NEGATIVE,
+    SIN,
+    SQRT,
+    SUBTRACT,
+    TAN,
+    TANH,
+)
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    int64,
+    kernel,
+    part,
+    void,
+)
+from linkwork.multibody.kernels.layout import (
+    CLOCK,
+    FACTORS,
+    JDV,
+    NV,
+    PROGRAM,
+    PROGRAM_CONSTANT,
+    TAPE,
+    THETA,
+    J,
+    V,
+)
+from linkwork.multibody.kernels.views import matrix, table, vector
+from linkwork.multibody.linalg.vectors import Rows
+from linkwork.multibody.model import Integers
+
+_ON_PROGRAM = void(PARAMETERS, TOPOLOGY, BUFFER, int64, int64)
+
+
+@part
+def _function(operation: int, x: float, exponent: float) -> tuple[float, float, float]:
+    """f(x), f'(x), f''(x)."""
+    if operation == SIN:
+        s, c = math.sin(x), math.cos(x)
+        return s, c, -s
+    if operation == COS:
+        s, c = math.sin(x), math.cos(x)
+        return c, -s, -c
+    if operation == TAN:
+        y = math.tan(x)
+        return y, 1.0 + y * y, 2.0 * y * (1.0 + y * y)
+    if operation in (ASIN, ACOS):
+        d = 1.0 / math.sqrt(1.0 - x * x) if abs(x) < 1.0 else math.nan
+        if operation == ACOS:
+            return (math.acos(x) if abs(x) <= 1.0 else math.nan), -d, -x * d * d * d
+        return (math.asin(x) if abs(x) <= 1.0 else math.nan), d, x * d * d * d
+    if operation == ATAN:
+        d = 1.0 / (1.0 + x * x)
+        return math.atan(x), d, -2.0 * x * d * d
+    if operation == SQRT:
+        y = math.sqrt(x) if x > 0.0 else math.nan
+        return y, 0.5 / y, -0.25 / (x * y)
+    if operation == EXP:
+        y = math.exp(x)
+        return y, y, y
+    if operation == LOG:
+        return (math.log(x) if x > 0.0 else math.nan), 1.0 / x, -1.0 / (x * x)
+    if operation == TANH:
+        y = math.tanh(x)
+        d = 1.0 - y * y
+        return y, d, -2.0 * y * d
+    d2 = exponent * (exponent - 1.0) * x ** (exponent - 2.0)
+    return x**exponent, exponent * x ** (exponent - 1.0), d2
+
+
+@kernel(_ON_PROGRAM)
+def run_program(p: Rows, t: Integers, w: Rows, first: int, count: int) -> None:
+    """After `coordinates`: the first three columns of `TAPE` for a program, values and derivatives."""
+    program, constant, tape = table(t, PROGRAM, 3), vector(t, p, PROGRAM_CONSTANT), matrix(t, w, TAPE, 4)
+    theta, jacobian, bias, v = vector(t, w, THETA), matrix(t, w, J, t[NV]), vector(t, w, JDV), vector(t, w, V)
+    for k in range(count):
+        operation, a, b = program[first + k, 0], program[first + k, 1], program[first + k, 2]
+        value = rate = second = 0.0
+        if operation == CONSTANT:
+            value = constant[first + k]
+        elif operation == CLOCK_TIME:
+            value, rate = vector(t, w, CLOCK)[0], 1.0
+        elif operation == COORDINATE:
+            value, second = theta[a], bias[a]
+            for j in range(t[NV]):
+                rate += jacobian[a, j] * v[j]
+        else:
+            x, xd, xdd = tape[a, 0], tape[a, 1], tape[a, 2]
+            y = yd = ydd = 0.0
+            if b >= 0:
+                y, yd, ydd = tape[b, 0], tape[b, 1], tape[b, 2]
+            if operation == ADD:
+                value, rate, second = x + y, xd + yd, xdd + ydd
+            elif operation == SUBTRACT:
+                value, rate, second = x - y, xd - yd, xdd - ydd
+            elif operation == NEGATIVE:
+                value, rate, second = -x, -xd, -xdd
+            elif operation == MULTIPLY:
+                value, rate, second = x * y, xd * y + x * yd, xdd * y + 2.0 * xd * yd + x * ydd
+            elif operation == DIVIDE:
+                value = x / y
+                rate = (xd - value * yd) / y
+                second = (xdd - 2.0 * rate * yd - value * ydd) / y
+            elif operation == ATAN2:
+                square = x * x + y * y
+                value = math.atan2(x, y)
+                rate = (y * xd - x * yd) / square
+                second = (y * xdd - x * ydd - 2.0 * rate * (x * xd + y * yd)) / square
+            else:
+                value, d, dd = _function(operation, x, constant[first + k])
+                rate, second = d * xd, dd * xd * xd + d * xdd
+        tape[k, 0], tape[k, 1], tape[k, 2] = value, rate, second
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, int64, VECTOR))
+def add_gradient(p: Rows, t: Integers, w: Rows, first: int, count: int, row: Rows) -> None:
+    """After `run_program`: add the program's gradient with respect to velocities to a row of A."""
+    program, constant, tape = table(t, PROGRAM, 3), vector(t, p, PROGRAM_CONSTANT), matrix(t, w, TAPE, 4)
+    jacobian = matrix(t, w, J, t[NV])
+    for k in range(count):
+        tape[k, 3] = 0.0
+    tape[count - 1, 3] = 1.0
+    for k in range(count - 1, -1, -1):
+        operation, a, b = program[first + k, 0], program[first + k, 1], program[first + k, 2]
+        adjoint = tape[k, 3]
+        if operation == COORDINATE:
+            for j in range(t[NV]):
+                row[j] += adjoint * jacobian[a, j]
+        elif operation == ADD:
+            tape[a, 3] += adjoint
+            tape[b, 3] += adjoint
+        elif operation == SUBTRACT:
+            tape[a, 3] += adjoint
+            tape[b, 3] -= adjoint
+        elif operation == NEGATIVE:
+            tape[a, 3] -= adjoint
+        elif operation == MULTIPLY:
+            tape[a, 3] += adjoint * tape[b, 0]
+            tape[b, 3] += adjoint * tape[a, 0]
+        elif operation == DIVIDE:
+            tape[a, 3] += adjoint / tape[b, 0]
+            tape[b, 3] -= adjoint * tape[k, 0] / tape[b, 0]
+        elif operation == ATAN2:
+            x, y = tape[a, 0], tape[b, 0]
+            tape[a, 3] += adjoint * y / (x * x + y * y)
+            tape[b, 3] -= adjoint * x / (x * x + y * y)
+        elif operation != CONSTANT and operation != CLOCK_TIME:
+            _, d, _ = _function(operation, tape[a, 0], constant[first + k])
+            tape[a, 3] += adjoint * d
+
+
+@part
+def expression_row(
+    t: Integers, p: Rows, w: Rows, first: int, count: int, row: Rows
+) -> tuple[float, float, float]:
+    """Φ, its rate with that of time, its second derivative for v̇ = 0; adds the gradient to the row."""
+    run_program(p, t, w, first, count)
+    add_gradient(p, t, w, first, count, row)
+    tape = matrix(t, w, TAPE, 4)
+    return tape[count - 1, 0], tape[count - 1, 1], tape[count - 1, 2]
+
+
+@part
+def velocity_row(t: Integers, p: Rows, w: Rows, first: int, count: int, row: Rows) -> tuple[float, float]:
+    """Σ f θ˙ + f₀, and its rate for v̇ = 0; adds Σ f J to the row. The factors f are programs."""
+    factors, tape = table(t, FACTORS, 3), matrix(t, w, TAPE, 4)
+    jacobian, bias, v = matrix(t, w, J, t[NV]), vector(t, w, JDV), vector(t, w, V)
+    speed = rate = 0.0
+    for k in range(first, first + count):
+        coordinate = factors[k, 0]
+        run_program(p, t, w, factors[k, 1], factors[k, 2])
+        value, change = tape[factors[k, 2] - 1, 0], tape[factors[k, 2] - 1, 1]
+        if coordinate < 0:
+            speed += value
+            rate += change
+            continue
+        moving = 0.0
+        for j in range(t[NV]):
+            moving += jacobian[coordinate, j] * v[j]
+            row[j] += value * jacobian[coordinate, j]
+        speed += value * moving
+        rate += change * moving + value * bias[coordinate]
+    return speed, rate

@@ -1,0 +1,1 @@
+"""Constrained dynamics: rank decision, constrained acceleration, projections, assembly and reactions."""

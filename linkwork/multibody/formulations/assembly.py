@@ -1,0 +1,275 @@
+"""Finding a consistent state: q on the manifold of all constraints near a given one, v admitted by them.
+
+Rows on the level of velocities (rolling) have no say in the position, and all of it in the velocity.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.formulations.constrained_dynamics import least_motion
+from linkwork.multibody.formulations.projection import correct_velocity, position_residual
+from linkwork.multibody.formulations.rank import (
+    ENTERED,
+    NOISE,
+    admitted,
+    factor,
+    factor_scaled,
+    scaled_right_side_of,
+)
+from linkwork.multibody.functions import _set
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.model import Array
+from linkwork.multibody.tree.dynamics import dynamics
+from linkwork.multibody.tree.rotations import move_by
+from linkwork.multibody.workspace import Workspace
+
+LONGEST = 0.5
+"""Longest correction at once, in scaled velocities (about half a radian)."""
+_STALLED = 0.5
+"""Share of a residual that an iteration leaves where it has stalled, and that short directions then hold."""
+_FINER = 0.1
+_POLISHING = 4
+
+
+class AssemblyError(ValueError):
+    """The constraints cannot be met near the given q.
+
+    `residual` is the largest scaled |Φ| reached (not a number where Φ or A is none), `rows` the names of the
+    rows that remain open. With `of_velocity`, it is the largest scaled |A v + Φ_t| that any v leaves.
+    """
+
+    def __init__(self, residual: float, rows: tuple[str, ...], *, of_velocity: bool = False) -> None:
+        """Say what remains open."""
+        self.of_velocity = of_velocity
+        gap = f"remain open, by up to {residual:.3g} (in typical lengths, or radians)"
+        if not math.isfinite(residual):
+            gap = "are not defined here"
+        text = f"the constraints cannot be met near this pose: {', '.join(rows)} {gap}. "
+        text += "Check lengths and frames, or start nearer"
+        if of_velocity:
+            text = f"no velocity meets all constraints at this pose: {', '.join(rows)} {gap} per second"
+        super().__init__(text)
+        self.residual, self.rows = residual, rows
+
+
+@dataclass(frozen=True)
+class AssembledState:
+    """A consistent state.
+
+    `q` (nq), `v` (nv), the largest scaled |Φ| left, Newton's iterations, the rank here, and the rank in the
+    neighbourhood, which is larger at a branch pose.
+    """
+
+    q: Array
+    v: Array
+    residual: float
+    iterations: int
+    rank: int
+    ordinary_rank: int
+
+
+@dataclass(frozen=True)
+class RankDecision:
+    """The decision of rank.py in one pose.
+
+    `rank` of the rows that are kept, `ordinary_rank` of the poses around (larger at a branch pose), and the
+    `basis` of the admitted velocities (nv × freedoms, orthonormal in scaled units). Singular values of the
+    scaled rows over the reference size: `smallest` of those that count, `largest_dropped` of those that are
+    round-off or redundant (0 where there are none), with the `limit` between them.
+    """
+
+    rank: int
+    ordinary_rank: int
+    basis: Array
+    smallest: float
+    largest_dropped: float
+    limit: float
+
+
+def assemble(
+    mechanism: Mechanism,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike | None = None,
+    tolerance: float = 1e-12,
+    most: int = 100,
+) -> AssembledState:
+    """The consistent state near (q, v), by Newton's method with the pseudo-inverse in the mass metric.
+
+    Raises AssemblyError where the largest scaled |Φ| is above `tolerance` after `most` iterations, ValueError
+    for wrong lengths.
+    """
+    w = mechanism.workspace()
+    _set("q", w.q, q)
+    if v is not None:
+        _set("v", w.v, v)
+    return assemble_workspace(mechanism, w, tolerance, most)
+
+
+def assemble_workspace(
+    mechanism: Mechanism, w: Workspace, tolerance: float = 1e-12, most: int = 100
+) -> AssembledState:
+    """The same in place, for the state, targets and switches of a workspace, whose ordinary rank is set."""
+    w.ranking[:] = 0.0
+    iterations = _close(mechanism, w, tolerance, most)
+    w.ranking[:] = 0.0
+    _prepare(w)
+    rank = int(w.ranking[layout.RANK])
+    ordinary = max(int(w.ranking[layout.ORDINARY]), _ordinary_rank(mechanism, w, tolerance, most))
+    w.ranking[:] = 0.0
+    _prepare(w)
+    w.ranking[layout.ORDINARY] = ordinary
+    if math.isnan(_prepare(w)):
+        raise _not_closed(mechanism, w, math.nan, tolerance)
+    correct_velocity(*w.arguments)
+    constraint_rows(*w.arguments)
+    return AssembledState(w.q.copy(), w.v.copy(), position_residual(*w.arguments), iterations, rank, ordinary)
+
+
+def _prepare(w: Workspace) -> float:
+    dynamics(*w.arguments)
+    constraint_rows(*w.arguments)
+    if not np.isfinite(w.A).all():
+        return math.nan
+    factor(*w.arguments)
+    return float(position_residual(*w.arguments))
+
+
+def _not_closed(mechanism: Mechanism, w: Workspace, residual: float, tolerance: float) -> AssemblyError:
+    """The error that names the worst rows: those that are not defined, else the most open ones."""
+    phi = np.where(np.isfinite(w.A).all(axis=1), np.abs(w.phi), np.nan)
+    worst = np.argsort(-np.where(np.isfinite(phi), phi, np.inf))[:3]
+    if not math.isfinite(residual):
+        worst = np.flatnonzero(~np.isfinite(phi))[:3]
+    return AssemblyError(
+        residual, tuple(mechanism.row_names[i] for i in sorted(worst) if not phi[i] <= tolerance)
+    )
+
+
+def _close(mechanism: Mechanism, w: Workspace, tolerance: float, most: int) -> int:
+    """Newton's method with limited steps and a line search on the residual; returns the iterations."""
+    w.level[0] = 1.0
+    try:
+        return _close_positions(mechanism, w, tolerance, most)
+    finally:
+        w.level[0] = 0.0
+
+
+def _close_positions(mechanism: Mechanism, w: Workspace, tolerance: float, most: int) -> int:
+    """Newton's method, at first without the short directions.
+
+    Beside the manifold, dependent rows look independent in directions as short as their residual. So short
+    ones join only where the iteration stalls and they hold what remains open.
+    """
+    limit, residual = ENTERED, _evaluate(w)
+    for iteration in range(most):
+        if residual <= tolerance:
+            return iteration + _polish(mechanism, w, residual)
+        if not math.isfinite(residual):
+            raise _not_closed(mechanism, w, residual, tolerance)
+        before = residual
+        residual = _correct(mechanism, w, limit, before)
+        beyond = w.ranking[layout.INCONSISTENCY] > _STALLED * before
+        if residual > _STALLED * before and beyond and limit > mechanism.rank_tolerance:
+            limit = max(mechanism.rank_tolerance, _FINER * limit)
+    raise _not_closed(mechanism, w, residual, tolerance)
+
+
+def _correct(mechanism: Mechanism, w: Workspace, limit: float, residual: float) -> float:
+    """One step of Newton, shortened until the residual falls; returns the residual then."""
+    columns = field_of(w, layout.COLUMN_SCALE)
+    shift, zero = np.zeros(mechanism.nv), np.zeros(mechanism.nv)
+    w.ranking[layout.RANK] = factor_scaled(*w.arguments, limit, mechanism.nv)
+    scaled_right_side_of(*w.arguments, -1.0, layout.PHI)
+    least_motion(*w.arguments, zero, shift)
+    start, reach = w.q.copy(), min(1.0, LONGEST / max(1e-300, float(np.abs(shift / columns).max())))
+    while True:
+        w.q[:] = start
+        move_by(w.topology, w.q, shift, reach)
+        now = _evaluate(w)
+        if now < residual or reach < 1e-3:
+            return now
+        reach *= 0.5
+
+
+def _polish(mechanism: Mechanism, w: Workspace, residual: float) -> int:
+    """Go on to round-off, in short directions too; returns the iterations."""
+    for iteration in range(_POLISHING):
+        before, limit = w.q.copy(), min(ENTERED, max(mechanism.rank_tolerance, NOISE * residual))
+        now = _correct(mechanism, w, limit, residual) if residual > 0.0 else residual
+        if not now < _STALLED * residual:
+            w.q[:] = before
+            _evaluate(w)
+            return iteration
+        residual = now
+    return _POLISHING
+
+
+def field_of(w: Workspace, field: int) -> Array:
+    """A field of the parameters (read-only)."""
+    return w.parameters[w.topology[field] : w.topology[field + 1]]
+
+
+def _evaluate(w: Workspace) -> float:
+    """Renew M and the rows; returns the largest scaled |Φ|, not a number where the rows are none."""
+    dynamics(*w.arguments)
+    constraint_rows(*w.arguments)
+    return float(position_residual(*w.arguments)) if np.isfinite(w.A).all() else math.nan
+
+
+def decide_rank(
+    mechanism: Mechanism, q: npt.ArrayLike, ordinary_rank: int = 0, *, positions: bool = False
+) -> RankDecision:
+    """The decision on the rank in a pose q (nq) that obeys the constraints.
+
+    An `ordinary_rank` that is not known (0) is decided here. For `positions`, rows on the level of velocities
+    (rolling) are left out: they admit any displacement.
+    """
+    w = mechanism.workspace()
+    _set("q", w.q, q)
+    w.level[0], w.ranking[layout.ORDINARY] = float(positions), ordinary_rank
+    _prepare(w)
+    admitted(*w.arguments)
+    rank, ordinary = int(w.ranking[layout.RANK]), int(w.ranking[layout.ORDINARY])
+    columns, rows = field_of(w, layout.COLUMN_SCALE), field_of(w, layout.ROW_SCALE)
+    basis = np.linalg.qr((w.basis[: mechanism.nv - rank] / columns).T)[0]
+    values = np.append(np.linalg.svd(rows[:, None] * w.A * columns, compute_uv=False), 0.0)
+    values /= field_of(w, layout.REFERENCE_SIZE)[0]
+    limit = max(mechanism.rank_tolerance, min(ENTERED, NOISE * float(position_residual(*w.arguments))))
+    dropped = float(values[min(ordinary, len(values) - 1)])
+    return RankDecision(rank, ordinary, basis, float(values[rank - 1]) if rank else math.inf, dropped, limit)
+
+
+def _ordinary_rank(mechanism: Mechanism, w: Workspace, tolerance: float, most: int) -> int:
+    """The largest rank at a few poses of the manifold close by."""
+    rng, best = np.random.default_rng(0), 0
+    columns = field_of(w, layout.COLUMN_SCALE)
+    near = mechanism.workspace()
+    for _ in range(4):
+        near.buffer[:] = w.buffer
+        move_by(w.topology, near.q, columns * rng.normal(size=mechanism.nv), 0.02)
+        try:
+            _close(mechanism, near, max(tolerance, 1e-10), most)
+        except AssemblyError:
+            continue
+        near.ranking[:] = 0.0
+        _prepare(near)
+        best = max(best, int(near.ranking[layout.ORDINARY]))
+    return best
+
+
+def switch(mechanism: Mechanism, w: Workspace, name: str, on: bool) -> float:
+    """Switch a constraint on or off in a running workspace; returns the energy (J) lost to the impulse.
+
+    Switching on makes v jump, v⁺ = v⁻ - M⁻¹ A' (A M⁻¹ A')⁺ (A v⁻ + Φ_t), and closes the gap in position, if
+    any. Raises ModelError for an unknown name, AssemblyError where the gap cannot be closed.
+    """
+    w.on[mechanism.constraint_index(name)] = float(on)
+    _close(mechanism, w, 1e-12, 50)
+    w.ranking[[layout.ORDINARY, layout.LOST, layout.EXAMINED, layout.MEETING]] = 0.0
+    _prepare(w)
+    return float(correct_velocity(*w.arguments))

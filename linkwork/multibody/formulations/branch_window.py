@@ -1,0 +1,297 @@
+"""Which short directions of the rows are lost because branches of the closure meet close by.
+
+Let u be a combination of the scaled rows, |u| = 1, with |u'A| = σ small, and let the orthonormal rows of S
+span the velocities that all longer directions admit. To second order the closure u'Φ is, for a displacement
+x along S,
+
+    f(x) = u'Φ + B x + ½ x'H x,      B = u'A S',      H = u'D²Φ[S', S']
+
+Branches meet at a saddle of f at height zero: H has eigenvalues of both signs, B + x'H = 0 is solved by some
+x within `REACH`, and there f(x) = u'Φ + ½ B x is zero up to `GAP`. Then motions that the kept row admits take
+σ through zero. A stiff structure, whose f has no such point, keeps its row: if it admits no motion at all
+nothing need be examined, and if it moves as a part of something else, H has one sign or B is not within its
+range.
+
+Where prescribed values move, time is one more dimension: x then has a last component along the motion that
+they ask of the longer directions, and B and H their derivatives with it.
+
+H is found by central differences of u'A along S (error about 1e-6); only the few states that enter the
+window are examined.
+"""
+
+import math
+
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    boolean,
+    float64,
+    int64,
+    kernel,
+    part,
+    void,
+)
+from linkwork.multibody.kernels.layout import (
+    CLOCK,
+    COLUMN_SCALE,
+    EXCHANGES,
+    EXPLICIT,
+    FACTORED,
+    N_ROWS,
+    NQ,
+    NV,
+    PHI,
+    REFLECTED,
+    ROW_SCALE,
+    WINDOW,
+    A,
+    Q,
+)
+from linkwork.multibody.kernels.views import block, copy, fill, vector
+from linkwork.multibody.linalg.reflections import back_substitute, exchange_back, reflect, reflect_back
+from linkwork.multibody.linalg.symmetric import symmetric_eigen
+from linkwork.multibody.linalg.vectors import Rows
+from linkwork.multibody.model import Integers
+from linkwork.multibody.tree.kinematics import kinematics
+from linkwork.multibody.tree.rotations import move
+
+STEP = 1e-3
+SLOWEST = 1e-6
+REACH = 0.05
+"""Farthest meeting of branches that a short direction is taken to, in scaled velocities (about radians)."""
+GAP = 1e-9
+"""Opening of the closure, scaled, up to which two branches meet; what corners it rounds are 5e-5 wide."""
+FLATTEST = 1e-3
+"""Eigenvalue of H, above its error and what a shift of 1e-3 changes, that has a sign."""
+BESIDE = 0.1
+"""Share of B outside the range of H that third derivatives may explain."""
+
+
+@part
+def span_start(t: Integers) -> int:
+    """Where in w `span_admitted` leaves its rows."""
+    start: int = t[WINDOW] + t[N_ROWS] * (t[N_ROWS] + t[NV] + 1)
+    return start
+
+
+@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, int64))
+def lost_directions(p: Rows, t: Integers, w: Rows, rank: int, first: int) -> int:
+    """After a QR of `rank` directions, those from `first` on short: how many are lost, held in `WINDOW`.
+
+    Their combinations of rows (each nr) lie at its beginning. The factors and the state stay.
+    """
+    m, n, short, size = t[N_ROWS], t[NV], rank - first, t[NV] - first
+    span_admitted(t, w, rank, first)
+    pace = 0.0
+    if constraints_move(p, t, w):
+        pace = _span_time(p, t, w, rank, first)
+        size += 1
+    combinations = block(w, t[WINDOW], short, m)
+    images = block(w, t[WINDOW] + m * m, short, size)
+    factored, reflected = block(w, t[FACTORED], m, n), vector(t, w, REFLECTED)
+    for i in range(short):
+        fill(combinations[i], 0.0)
+        combinations[i, first + i] = 1.0
+        reflect_back(factored, reflected, rank, combinations[i])
+        _image(p, t, w, combinations[i], pace, images[i])
+    _separate(combinations, images)
+    lost = 0
+    for i in range(short):
+        if _branches_meet(p, t, w, combinations[i], pace, images[i]):
+            copy(combinations[i], combinations[lost])
+            lost += 1
+    return lost
+
+
+@kernel(void(TOPOLOGY, BUFFER, int64, int64))
+def span_admitted(t: Integers, w: Rows, rank: int, first: int) -> None:
+    """Orthonormal rows that span what the first directions of the QR admit, in scaled velocities.
+
+    They are left at `span_start`. `rank` is that of the QR, with as many exchanges of columns.
+    """
+    m, n = t[N_ROWS], t[NV]
+    factored, exchanges, span = (
+        block(w, t[FACTORED], m, n),
+        vector(t, w, EXCHANGES),
+        block(w, span_start(t), n + 1, n),
+    )
+    for j in range(n - first):
+        row = span[j]
+        fill(row, 0.0)
+        for i in range(first):
+            row[i] = -factored[i, first + j]
+        back_substitute(factored, first, row)
+        row[first + j] = 1.0
+        exchange_back(exchanges, rank, row)
+        for _ in range(2):  # once more against round-off
+            for other in range(j):
+                share = 0.0
+                for k in range(n):
+                    share += span[other, k] * row[k]
+                for k in range(n):
+                    row[k] -= share * span[other, k]
+            square = 0.0
+            for k in range(n):
+                square += row[k] * row[k]
+            for k in range(n):
+                row[k] /= math.sqrt(square)
+
+
+@part
+def constraints_move(p: Rows, t: Integers, w: Rows) -> bool:
+    """Whether prescribed values move now."""
+    explicit, rows = vector(t, w, EXPLICIT), vector(t, p, ROW_SCALE)
+    moves = False
+    for i in range(t[N_ROWS]):
+        moves = moves or abs(rows[i] * explicit[i]) > SLOWEST
+    return moves
+
+
+@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, int64, int64))
+def _span_time(p: Rows, t: Integers, w: Rows, rank: int, first: int) -> float:
+    """Add the motion that prescribed values ask for as the last row; returns the time (s) of its unit."""
+    m, n = t[N_ROWS], t[NV]
+    factored, explicit, rows = (
+        block(w, t[FACTORED], m, n),
+        vector(t, w, EXPLICIT),
+        vector(t, p, ROW_SCALE),
+    )
+    span = block(w, span_start(t), n + 1, n)
+    row, right = span[n - first], block(w, t[WINDOW], 1, m)[0]
+    for i in range(m):
+        right[i] = -rows[i] * explicit[i]
+    reflect(factored, vector(t, w, REFLECTED), first, right)
+    fill(row, 0.0)
+    for i in range(first):
+        row[i] = right[i]
+    back_substitute(factored, first, row)
+    exchange_back(vector(t, w, EXCHANGES), rank, row)
+    square = 0.0
+    for k in range(n):
+        square += row[k] * row[k]
+    speed = max(1.0, math.sqrt(square))  # no long way in time for a short one in space
+    for k in range(n):
+        row[k] /= speed
+    return 1.0 / speed
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, float64, VECTOR))
+def _image(p: Rows, t: Integers, w: Rows, u: Rows, pace: float, image: Rows) -> None:
+    """u'Â S', one number a row of S, as many as `image` holds; with u'Φ_t in the last where time goes too."""
+    m, n = t[N_ROWS], t[NV]
+    a, rows, columns = block(w, t[A], m, n), vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
+    span, explicit = block(w, span_start(t), n + 1, n), vector(t, w, EXPLICIT)
+    fill(image, 0.0)
+    for k in range(n):
+        entry = 0.0
+        for i in range(m):
+            entry += u[i] * rows[i] * a[i, k]
+        entry *= columns[k]
+        for j in range(len(image)):
+            image[j] += entry * span[j, k]
+    if pace > 0.0:
+        for i in range(m):
+            image[len(image) - 1] += pace * u[i] * rows[i] * explicit[i]
+
+
+@part
+def _separate(combinations: Rows, images: Rows) -> None:
+    """Turn the combinations so that their images are orthogonal (one-sided Jacobi): singular directions."""
+    count = images.shape[0]
+    for _ in range(12):
+        largest = 0.0
+        for i in range(count):
+            for j in range(i + 1, count):
+                a = b = c = 0.0
+                for k in range(images.shape[1]):
+                    a += images[i, k] * images[i, k]
+                    b += images[j, k] * images[j, k]
+                    c += images[i, k] * images[j, k]
+                if not abs(c) > 1e-14 * math.sqrt(a * b):
+                    continue
+                largest = max(largest, abs(c) / math.sqrt(a * b))
+                ratio = (b - a) / (2.0 * c)
+                tangent = math.copysign(1.0, ratio) / (abs(ratio) + math.sqrt(1.0 + ratio * ratio))
+                cosine = 1.0 / math.sqrt(1.0 + tangent * tangent)
+                _turn(images, i, j, cosine, tangent * cosine)
+                _turn(combinations, i, j, cosine, tangent * cosine)
+        if largest < 1e-9:
+            break
+
+
+@part
+def _turn(rows: Rows, i: int, j: int, cosine: float, sine: float) -> None:
+    for k in range(rows.shape[1]):
+        x, y = rows[i, k], rows[j, k]
+        rows[i, k], rows[j, k] = cosine * x - sine * y, sine * x + cosine * y
+
+
+@kernel(boolean(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, float64, VECTOR))
+def _branches_meet(p: Rows, t: Integers, w: Rows, u: Rows, pace: float, image: Rows) -> bool:
+    """Whether f has a saddle at height zero close by; `image` is B."""
+    n, size = t[NV], len(image)
+    phi, rows = vector(t, w, PHI), vector(t, p, ROW_SCALE)
+    height = sigma = 0.0
+    for i in range(t[N_ROWS]):
+        height += u[i] * rows[i] * phi[i]
+    for k in range(size):
+        sigma += image[k] * image[k]
+    sigma = math.sqrt(sigma)
+    step = (n + 1) * (n + 1)
+    hessian = block(w, span_start(t) + step, size, size)
+    vectors = block(w, span_start(t) + 2 * step, size, size)
+    _second_derivatives(p, t, w, u, pace, hessian)
+    symmetric_eigen(hessian, vectors)
+    flattest = max(FLATTEST, sigma / REACH)
+    up = down = False
+    beside = 0.0
+    for j in range(size):
+        share = 0.0
+        for k in range(size):
+            share += vectors[j, k] * image[k]
+        bend = hessian[j, j]
+        if abs(bend) > flattest:
+            up, down = up or bend > 0.0, down or bend < 0.0
+            height -= 0.5 * share * share / bend
+        else:
+            beside += share * share
+    return up and down and math.sqrt(beside) <= BESIDE * sigma and abs(height) <= GAP
+
+
+@part
+def _second_derivatives(p: Rows, t: Integers, w: Rows, u: Rows, pace: float, hessian: Rows) -> None:
+    """H, symmetric, by central differences of u'Â S' along the rows of S; the state stays."""
+    n, size, columns, q = t[NV], hessian.shape[0], vector(t, p, COLUMN_SCALE), vector(t, w, Q)
+    span, end, clock = block(w, span_start(t), n + 1, n), t[WINDOW + 1], vector(t, w, CLOCK)
+    kept, shift, image = (
+        block(w, end - t[NQ], 1, t[NQ])[0],
+        block(w, end - t[NQ] - n, 1, n)[0],
+        block(w, end - t[NQ] - n - size, 1, size)[0],
+    )
+    copy(q, kept)
+    now = clock[0]
+    for j in range(size):
+        for k in range(n):
+            shift[k] = span[j, k] * columns[k]
+        fill(hessian[j], 0.0)
+        for side in range(2):
+            reach = STEP * (1.0 - 2.0 * side)
+            copy(kept, q)
+            move(t, q, shift, reach)
+            if pace > 0.0 and j == size - 1:
+                clock[0] = now + pace * reach
+            kinematics(p, t, w)
+            constraint_rows(p, t, w)
+            _image(p, t, w, u, pace, image)
+            for k in range(size):
+                hessian[j, k] += image[k] / (2.0 * reach)
+    copy(kept, q)
+    clock[0] = now
+    kinematics(p, t, w)
+    constraint_rows(p, t, w)
+    for j in range(size):
+        for k in range(j):
+            hessian[j, k] = hessian[k, j] = 0.5 * (hessian[j, k] + hessian[k, j])

@@ -1,0 +1,211 @@
+"""Constrained acceleration: M v̇ = r + Fc, A v̇ = b, r = effort + friction + compliant - h, Fc = A'λ.
+
+Each formulation is a kernel with the same results in the workspace: `VDOT`, `CONSTRAINT_FORCE`, `MULTIPLIERS`
+(the shortest, in scaled rows, where they are not unique) and `RANKING`. All share the decision on the rank
+(rank.py).
+
+`projected` is the fast one. Its equations are those of Aghili 2005, (I - P) v̇ = A⁺ b and P M v̇ = P r, written
+with a basis Λ of the range of P instead of P itself:
+    v̇ = x + Λ z,   A x = b,   Λ' M Λ z = Λ' (r - M x)
+"""
+
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.formulations.branches import replace_lost_rows
+from linkwork.multibody.formulations.rank import (
+    admitted,
+    factor,
+    factor_again,
+    factor_rows,
+    particular,
+    scaled_right_side,
+)
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    ON_MECHANISM,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    kernel,
+    part,
+    void,
+)
+from linkwork.multibody.kernels.layout import (
+    BASIS,
+    COLUMN_SCALE,
+    COMPLIANT,
+    CONSTRAINT_FORCE,
+    EFFORT,
+    EXCHANGES,
+    FACTORED,
+    FREE_MOTION,
+    FRICTION,
+    LOST,
+    MOMENTA,
+    MULTIPLIERS,
+    N_ROWS,
+    NV,
+    RANK,
+    RANKING,
+    REDUCED,
+    REFLECTED,
+    REPLACED,
+    RIGHT_SIDE,
+    ROW_SCALE,
+    SHIFT,
+    STICKING,
+    STUCK_COUNT,
+    VDOT,
+    B,
+    H,
+    M,
+)
+from linkwork.multibody.kernels.views import block, fill, matrix, vector
+from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
+from linkwork.multibody.linalg.reflections import exchange, forward_substitute, reflect_back
+from linkwork.multibody.linalg.vectors import Rows
+from linkwork.multibody.model import Integers
+from linkwork.multibody.steps.sticking import hold_stuck, sticking_forces
+from linkwork.multibody.tree.dynamics import dynamics
+
+
+@part
+def _right_side(p: Rows, t: Integers, w: Rows) -> None:
+    """The right side b, with the lost rows replaced."""
+    scaled_right_side(t, p, w, 1.0, B)
+    if vector(t, w, RANKING)[LOST] > 0.0:
+        replace_lost_rows(p, t, w)
+
+
+@kernel(ON_MECHANISM)
+def constrained_terms(p: Rows, t: Integers, w: Rows) -> None:
+    """From q, v and effort: M, h, friction, the rows and their factors, lost ones replaced."""
+    dynamics(p, t, w)
+    constraint_rows(p, t, w)
+    factor(p, t, w)
+    _right_side(p, t, w)
+
+
+@kernel(ON_MECHANISM)
+def motion_terms(p: Rows, t: Integers, w: Rows) -> None:
+    """`constrained_terms` without looking how near other ranks are."""
+    dynamics(p, t, w)
+    constraint_rows(p, t, w)
+    factor_rows(p, t, w)
+    _right_side(p, t, w)
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, VECTOR))
+def least_motion(p: Rows, t: Integers, w: Rows, r: Rows, x: Rows) -> None:
+    """After `factor`, with `RIGHT_SIDE` = scaled b: the x (nv) with A x = b and Λ' M x = Λ' r.
+
+    Stuck velocities are left out of x. Leaves the basis in `BASIS`. For r = 0 it is the x with A x = b that
+    is shortest in the mass metric.
+    """
+    particular(p, t, w, vector(t, w, RIGHT_SIDE), x)
+    admitted(p, t, w)
+    free = t[NV] - int(vector(t, w, RANKING)[RANK])
+    if vector(t, w, STUCK_COUNT)[0] > 0.0:
+        free = hold_stuck(p, t, w, free, x)
+    motion_in_basis(t, w, free, r, x)
+
+
+@part
+def reduce_mass(t: Integers, w: Rows, free: int) -> None:
+    """`MOMENTA` := Λ' M and `REDUCED` := Cholesky factor of Λ' M Λ; Λ are the first rows of `BASIS`."""
+    nv = t[NV]
+    mass, basis = matrix(t, w, M, nv), matrix(t, w, BASIS, nv)
+    reduced, momenta = block(w, t[REDUCED], free, free), matrix(t, w, MOMENTA, nv)
+    for i in range(free):
+        for k in range(nv):
+            total = 0.0
+            for j in range(nv):
+                total += mass[k, j] * basis[i, j]
+            momenta[i, k] = total
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(nv):
+                total += momenta[i, k] * basis[j, k]
+            reduced[i, j] = total
+    cholesky(reduced, reduced)
+
+
+@part
+def motion_in_basis(t: Integers, w: Rows, free: int, r: Rows, x: Rows) -> None:
+    """x := x + Λ z with Λ' M x = Λ' r; Λ are the first `free` rows of `BASIS`."""
+    nv = t[NV]
+    reduce_mass(t, w, free)
+    basis, momenta = matrix(t, w, BASIS, nv), matrix(t, w, MOMENTA, nv)
+    reduced, z = block(w, t[REDUCED], free, free), vector(t, w, FREE_MOTION)
+    for i in range(free):
+        total = 0.0
+        for k in range(nv):
+            total += basis[i, k] * r[k] - momenta[i, k] * x[k]
+        z[i] = total
+    cholesky_solve(reduced, z[:free])
+    for i in range(free):
+        for k in range(nv):
+            x[k] += basis[i, k] * z[i]
+
+
+@part
+def free_forces(t: Integers, w: Rows, r: Rows) -> None:
+    """r = effort + friction + compliant - h."""
+    effort, friction, h = vector(t, w, EFFORT), vector(t, w, FRICTION), vector(t, w, H)
+    compliant = vector(t, w, COMPLIANT)
+    for k in range(t[NV]):
+        r[k] = effort[k] + friction[k] + compliant[k] - h[k]
+
+
+@kernel(ON_MECHANISM)
+def forces_of_constraint(p: Rows, t: Integers, w: Rows) -> None:
+    """After v̇ is known: Fc = M v̇ - r - (what holds stuck velocities), and the shortest λ with A'λ = Fc."""
+    nv = t[NV]
+    mass, vdot, force, r = (
+        matrix(t, w, M, nv),
+        vector(t, w, VDOT),
+        vector(t, w, CONSTRAINT_FORCE),
+        vector(t, w, SHIFT),
+    )
+    free_forces(t, w, r)
+    for i in range(nv):
+        force[i] = -r[i]
+        for k in range(nv):
+            force[i] += mass[i, k] * vdot[k]
+    if vector(t, w, STUCK_COUNT)[0] > 0.0:
+        sticking_forces(p, t, w)
+        sticking = vector(t, w, STICKING)
+        for k in range(nv):
+            force[k] -= sticking[k]
+    if vector(t, w, RANKING)[REPLACED] > 0.0:
+        factor_again(p, t, w)
+    multipliers_of(p, t, w)
+
+
+@kernel(ON_MECHANISM)
+def multipliers_of(p: Rows, t: Integers, w: Rows) -> None:
+    """The shortest multipliers (in scaled rows) with A'λ = Fc, from the factors of the rows."""
+    nv, m = t[NV], t[N_ROWS]
+    force, x, multipliers = vector(t, w, CONSTRAINT_FORCE), vector(t, w, SHIFT), vector(t, w, MULTIPLIERS)
+    factored, columns, rows = matrix(t, w, FACTORED, nv), vector(t, p, COLUMN_SCALE), vector(t, p, ROW_SCALE)
+    ranking = vector(t, w, RANKING)
+    rank = int(ranking[RANK] - ranking[REPLACED])
+    for k in range(nv):
+        x[k] = columns[k] * force[k]
+    exchange(vector(t, w, EXCHANGES), rank, x)
+    forward_substitute(factored, rank, x)
+    fill(multipliers, 0.0)
+    for i in range(rank):
+        multipliers[i] = x[i]
+    reflect_back(factored, vector(t, w, REFLECTED), rank, multipliers)
+    for i in range(m):
+        multipliers[i] *= rows[i]
+
+
+@kernel(ON_MECHANISM)
+def projected(p: Rows, t: Integers, w: Rows) -> None:
+    """From q, v and effort: v̇, Fc, λ and the rank, by the basis of the admitted velocities."""
+    constrained_terms(p, t, w)
+    r = vector(t, w, SHIFT)
+    free_forces(t, w, r)
+    least_motion(p, t, w, r, vector(t, w, VDOT))
+    forces_of_constraint(p, t, w)

@@ -1,0 +1,112 @@
+"""The constraints of a state for people: residuals, rows and their rate, singular values, P and C.
+
+Everything that compares sizes is in scaled rows and velocities (`row_scale`, `velocity_scale`), where a
+typical length of the machine stands beside one radian: v = velocity_scale · v^, Φ^ = row_scale · Φ.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from linkwork.multibody.formulations.constrained_dynamics import constrained_terms
+from linkwork.multibody.formulations.projector import Way, projector, projector_rate, pseudo_inverse
+from linkwork.multibody.functions import _at
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.model import Array
+from linkwork.multibody.tree.rotations import move_by
+from linkwork.multibody.workspace import Workspace
+
+_STEP = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Φ (`phi`, nr), A v + Φ_t (`phi_rate`, nr), `A` (nr × nv) and `b` (nr) of A v̇ = b, in SI units.
+
+    `rank` is that of the one decision that all formulations share, `singular_values` (largest first) are of
+    the scaled rows, `row_scale` (nr) · A · `velocity_scale` (nv).
+    """
+
+    phi: Array
+    phi_rate: Array
+    A: Array
+    b: Array
+    rank: int
+    singular_values: Array
+    row_scale: Array
+    velocity_scale: Array
+
+    @property
+    def scaled_rows(self) -> Array:
+        """The rows in which the rank was decided, nr × nv."""
+        scaled: Array = self.row_scale[:, None] * self.A * self.velocity_scale
+        return scaled
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Of scaled velocities: `P` (nv × nv) onto the admitted ones, `C` = dP/dt, and c = A⁺ b (nv).
+
+    (1 - P) v̇ = c, and C v = c where nothing is prescribed in time; `velocity_scale` (nv) as in `Evaluation`.
+    """
+
+    P: Array
+    C: Array
+    c: Array
+    rank: int
+    velocity_scale: Array
+
+
+def constraint_evaluation(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Evaluation:
+    """Φ, A v + Φ_t, A, b and rank at a state. Raises ValueError for wrong lengths."""
+    return _evaluated(_at(mechanism, q, v))
+
+
+def _evaluated(w: Workspace) -> Evaluation:
+    t, p = w.topology, w.parameters
+    constrained_terms(*w.arguments)
+    rows = p[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1]]
+    columns = p[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+    values = np.linalg.svd(rows[:, None] * w.A * columns, compute_uv=False)
+    return Evaluation(
+        w.phi.copy(),
+        w.phi_rate.copy(),
+        w.A.copy(),
+        w.b.copy(),
+        int(w.ranking[layout.RANK] - w.ranking[layout.REPLACED]),
+        np.asarray(values, dtype=np.float64),
+        rows,
+        columns,
+    )
+
+
+def row_rates(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+    """Ȧ (nr × nv) along v, by differences of A at five points, whose error is about 1e-11 of A."""
+    w = _at(mechanism, q, v)
+    start, speed = w.q.copy(), float(np.linalg.norm(w.v))
+    rate = np.zeros_like(w.A)
+    if speed == 0.0:
+        return rate
+    direction = w.v / speed
+    for reach, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
+        w.q[:] = start
+        move_by(w.topology, w.q, direction, reach * _STEP)
+        constrained_terms(*w.arguments)
+        rate += weight * speed / (12.0 * _STEP) * w.A
+    return rate
+
+
+def projection(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike, by: Way = "svd") -> Projection:
+    """P, C and c at a state, by "svd" or "pseudo_inverse". Raises ValueError for wrong lengths and names."""
+    found = _evaluated(_at(mechanism, q, v))
+    a, rank = found.scaled_rows, found.rank
+    a_rate = found.row_scale[:, None] * row_rates(mechanism, q, v) * found.velocity_scale
+    return Projection(
+        projector(a, rank, by),
+        projector_rate(a, a_rate, rank, by),
+        pseudo_inverse(a, rank, by) @ (found.row_scale * found.b),
+        rank,
+        found.velocity_scale,
+    )

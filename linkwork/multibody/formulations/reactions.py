@@ -1,0 +1,212 @@
+"""Reactions of joints and constraints, by the recursion of Newton and Euler on solved accelerations.
+
+A joint transmits what the bodies beyond it need and do not get from constraints and contacts. The *reaction*
+is the part of this wrench that belongs to the joint's structure: what motors, friction, stops, rotors and
+constraints on the joint's own coordinates do along its freedoms is left out, so that it has no power in any
+motion of the joint. (A screw keeps its force along the axis.) The reaction of a closure is the wrench that
+its multipliers stand for. A constraint on coordinates has an entry for each of them: the effort that the
+constraint exerts on the coordinate, and the wrench that this effort is.
+
+Where rows depend on others, only their sum is determined; the shortest multipliers (in scaled rows) then
+share it out, and the reactions of the joints within the loop follow from these. `taylor` (multibody/taylor)
+finds the same reactions from its own unknowns, where nothing is redundant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from linkwork.multibody.constraints.constraint_entries import Entry, constraint_entries
+from linkwork.multibody.formulations import reaction_layout as own
+from linkwork.multibody.formulations.acceleration import Formulation, accelerate
+from linkwork.multibody.formulations.reaction_kernels import reactions
+from linkwork.multibody.functions import _set
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.model import WORLD, Array, Integers
+from linkwork.multibody.tree.link_tree import BodyPlacement, Link, links_of
+from linkwork.multibody.workspace import Workspace
+
+
+@dataclass(frozen=True, eq=False)
+class Reaction:
+    """What a joint or a constraint does to `on_body`, and in opposition to `from_body`.
+
+    World axes; `force_N` (3) acts at `at_m` (3, world) and `moment_N_m` (3) is about it: of a joint the
+    origin of its child's frame, of a closure that of frame b, of a constraint on coordinates the point or the
+    joint that the coordinate belongs to. `effort`: of a constraint on a coordinate, its generalized force on
+    it, in `effort_unit` ("N m" or "N"); None of joints and closures.
+    """
+
+    joint: str
+    on_body: str
+    from_body: str
+    at_m: Array
+    force_N: Array
+    moment_N_m: Array
+    effort: float | None = None
+    effort_unit: str = ""
+
+
+def joint_reactions(
+    mechanism: Mechanism,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike,
+    effort: npt.ArrayLike | None = None,
+    formulation: Formulation = "projected",
+    ordinary_rank: int = 0,
+) -> tuple[Reaction, ...]:
+    """Of all joints, in their order, then of all constraints, in theirs; arguments of `acceleration`.
+
+    Raises RedundantRows for `lagrange` and `kkt` where rows depend on others, ValueError for wrong lengths.
+    """
+    w = mechanism.workspace()
+    _set("q", w.q, q)
+    _set("v", w.v, v)
+    if effort is not None:
+        _set("effort", w.effort, effort)
+    w.ranking[layout.ORDINARY] = ordinary_rank
+    accelerate(mechanism, w, formulation)
+    return ReactionTable(mechanism).reactions(w)
+
+
+class ReactionTable:
+    """Plan and memory for the reactions of one mechanism; an update allocates nothing.
+
+    `names`, `on_bodies`, `from_bodies`, `effort_units` ("" where there is no effort): of all entries, joints
+    first. A constraint that has the name of a joint is `constraints.NAME`. `values` (entries × 10): place,
+    force, moment about it and effort, as the last `update` found them; `plan` and `memory` are the arguments
+    r and c of `reaction_kernels.reactions`. Of the bodies, in the axes of their links: `seats` (bodies × 7:
+    mass, centre of mass, origin) and `moments` (bodies × 6, about the centre of mass), which may be changed.
+    """
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        """Look up where bodies sit, what joints carry, and on what the constraints act."""
+        links, seats, _ = links_of(mechanism.bodies, mechanism.joints)
+        entries = constraint_entries(mechanism, links)
+        joints = [joint.name for joint in mechanism.joints]
+        self.names = (
+            *joints,
+            *(f"constraints.{each.name}" if each.name in joints else each.name for each in entries),
+        )
+        self.on_bodies = (*(j.child for j in mechanism.joints), *(each.on_body for each in entries))
+        self.from_bodies = (*(j.parent for j in mechanism.joints), *(each.from_body for each in entries))
+        self.effort_units = (*("" for _ in joints), *(each.unit for each in entries))
+        header = np.zeros(own.END_OF_HEADER, dtype=np.int64)
+        tables = _tables(mechanism, links, seats, entries)
+        _place(header, {field: each.size for field, each in tables.items()}, own.END_OF_HEADER)
+        sizes = _sizes(len(mechanism.bodies), len(links), len(joints), len(self.names))
+        _place(header, sizes, 0)
+        self.plan: Integers = np.concatenate([header, *(each.ravel() for each in tables.values())])
+        self.plan.flags.writeable = False
+        self.memory: Array = np.zeros(sum(sizes.values()))
+        self.values = self._field(own.RESULTS, own.COLUMNS)
+        self._transmitted = self._field(own.TRANSMITTED, 9)
+        self.seats = self._field(own.SEATS, own.SEAT_COLUMNS)
+        self.seats[:] = _seats(mechanism, seats)
+        self.moments = self._field(own.MOMENTS, 6)
+        self.moments[:] = _moments(mechanism, seats)
+
+    def _field(self, field: int, columns: int) -> Array:
+        return self.memory[self.plan[field] : self.plan[field + 1]].reshape(-1, columns)
+
+    def update(self, w: Workspace) -> None:
+        """Renew `values` from a workspace whose acceleration is that of its state; allocates nothing."""
+        reactions(w.parameters, w.topology, w.buffer, self.plan, self.memory)
+
+    def reactions(self, w: Workspace) -> tuple[Reaction, ...]:
+        """Of the state, the v̇ and the multipliers in a workspace, whose kinematics are those of its state."""
+        self.update(w)
+        kept = zip(
+            self.names, self.on_bodies, self.from_bodies, self.effort_units, self.values.copy(), strict=True
+        )
+        return tuple(
+            Reaction(name, on, by, row[:3], row[3:6], row[6:9], *effort_of(unit, row[9]))
+            for name, on, by, unit, row in kept
+        )
+
+    def transmitted(self, w: Workspace) -> Array:
+        """Place, and all force and moment that passes through each joint (9), motors and friction included.
+
+        Along the joint's freedoms it is effort + friction + what constraints exert on the joint's
+        coordinates - armature times acceleration.
+        """
+        self.update(w)
+        return self._transmitted.copy()
+
+
+def effort_of(unit: str, value: float) -> tuple[float | None, str]:
+    """The effort of an entry and its unit as people write it; None and "" where there is none."""
+    return (float(value), unit.replace("_", " ")) if unit else (None, "")
+
+
+def _place(header: Integers, sizes: dict[int, int], start: int) -> None:
+    for field, size in sizes.items():
+        header[field : field + 2] = start, start + size
+        start += size
+
+
+def _sizes(bodies: int, links: int, joints: int, entries: int) -> dict[int, int]:
+    return {
+        own.SEATS: own.SEAT_COLUMNS * bodies,
+        own.MOMENTS: 6 * bodies,
+        own.RATES: 6 * links,
+        own.CARRIED: 6 * bodies,
+        own.BASIS: 36,
+        own.TRANSMITTED: 9 * joints,
+        own.RESULTS: own.COLUMNS * entries,
+    }
+
+
+def _tables(
+    mechanism: Mechanism, links: Sequence[Link], seats: dict[str, BodyPlacement], entries: Sequence[Entry]
+) -> dict[int, Integers]:
+    index = {WORLD: -1} | {name: k for k, name in enumerate(mechanism.body_names)}
+    parents = {joint.child: joint.parent for joint in mechanism.joints}
+    joints = []
+    for joint in mechanism.joints:
+        chain = [i for i, link in enumerate(links) if link.joint is joint]
+        joints.append([index[joint.child], min(chain, default=0), len(chain), int(joint.kind == "screw")])
+    touched = [index[mechanism.points[mechanism.point_index(each.point)].body] for each in mechanism.contacts]
+    rows = [[each.form, index[each.on_body], index[each.from_body], *each.numbers] for each in entries]
+    return {
+        own.BODIES: _integers([[seats[name].link, index[parents[name]]] for name in mechanism.body_names]),
+        own.OUTWARD: _integers([index[name] for name in _outward(mechanism)]),
+        own.JOINTS: _integers(joints),
+        own.ENTRIES: _integers(rows),
+        own.TOUCHED: _integers(touched),
+    }
+
+
+def _integers(rows: Sequence[object]) -> Integers:
+    return np.array(rows, dtype=np.int64)
+
+
+def _outward(mechanism: Mechanism) -> list[str]:
+    """The bodies, each after the one that carries it."""
+    carried: dict[str, list[str]] = {}
+    for joint in mechanism.joints:
+        carried.setdefault(joint.parent, []).append(joint.child)
+    found = list(carried.get(WORLD, []))
+    for name in found:  # grows as it is read
+        found.extend(carried.get(name, []))
+    return found
+
+
+def _seats(mechanism: Mechanism, seats: dict[str, BodyPlacement]) -> Array:
+    rows = []
+    for body in mechanism.bodies:
+        seat = seats[body.name]
+        rows.append([body.mass_kg, *(seat.origin + seat.axes @ np.asarray(body.com_m)), *seat.origin])
+    return np.array(rows)
+
+
+def _moments(mechanism: Mechanism, seats: dict[str, BodyPlacement]) -> Array:
+    upper = np.triu_indices(3)
+    axes = [seats[body.name].axes for body in mechanism.bodies]
+    bodies = zip(axes, mechanism.bodies, strict=True)
+    return np.array([(a @ np.asarray(body.inertia_kg_m2) @ a.T)[upper] for a, body in bodies])

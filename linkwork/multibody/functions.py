@@ -1,0 +1,145 @@
+"""The mathematics of a mechanism as plain functions of q and v, for people and tests; loops call the kernels.
+
+All quantities in SI units and radians, vectors in world axes; q (nq) and v (nv) in the order of
+`mechanism.joint_names`. Every function raises ValueError where an argument has the wrong length.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.model import Array
+from linkwork.multibody.tree import coordinates as _coordinates
+from linkwork.multibody.tree import dynamics as _dynamics
+from linkwork.multibody.tree import kinematics as _kinematics
+from linkwork.multibody.workspace import Workspace
+
+
+def _at(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Workspace:
+    workspace = mechanism.workspace()
+    _set("q", workspace.q, q)
+    if v is not None:
+        _set("v", workspace.v, v)
+    return workspace
+
+
+def _set(name: str, place: Array, values: npt.ArrayLike) -> None:
+    given = np.asarray(values, dtype=np.float64)
+    if given.shape != place.shape:
+        raise ValueError(f"{name} has shape {given.shape}, but this mechanism needs {place.shape}")
+    place[:] = given
+
+
+def _dynamics_at(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Workspace:
+    workspace = _at(mechanism, q, v)
+    _dynamics.dynamics(*workspace.arguments)
+    return workspace
+
+
+def mass_matrix(mechanism: Mechanism, q: npt.ArrayLike) -> Array:
+    """M(q), nv × nv, armature included."""
+    return _dynamics_at(mechanism, q).M
+
+
+def bias(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+    """h(q, v), nv: Coriolis, centrifugal and gravity terms, without friction."""
+    return _dynamics_at(mechanism, q, v).h
+
+
+def friction(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+    """Generalized force of friction, nv; it opposes v."""
+    return _dynamics_at(mechanism, q, v).friction
+
+
+def forward_dynamics(
+    mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike, effort: npt.ArrayLike
+) -> Array:
+    """v̇ (nv) with M v̇ + h = effort + friction + compliant (the force of stops and contacts)."""
+    workspace = _at(mechanism, q, v)
+    _set("effort", workspace.effort, effort)
+    _dynamics.forward_dynamics(*workspace.arguments)
+    return workspace.vdot
+
+
+def inverse_dynamics(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike, vdot: npt.ArrayLike) -> Array:
+    """The effort (nv) that gives the acceleration v̇: M v̇ + h - friction - compliant."""
+    workspace = _dynamics_at(mechanism, q, v)
+    _set("vdot", workspace.vdot, vdot)
+    applied = workspace.friction + workspace.compliant
+    effort: Array = workspace.M @ workspace.vdot + workspace.h - applied
+    return effort
+
+
+def point_position(mechanism: Mechanism, name: str, q: npt.ArrayLike) -> Array:
+    """Position of a named point, 3. Raises ModelError for an unknown name, as do all functions of points."""
+    k = mechanism.point_index(name)
+    workspace = _at(mechanism, q)
+    _kinematics.kinematics(*workspace.arguments)
+    position: Array = workspace.point_position[k]
+    return position
+
+
+def point_velocity(mechanism: Mechanism, name: str, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+    """Velocity of a named point, 3."""
+    k = mechanism.point_index(name)
+    workspace = _at(mechanism, q, v)
+    _kinematics.kinematics(*workspace.arguments)
+    velocity: Array = workspace.point_velocity[k]
+    return velocity
+
+
+def point_jacobian(mechanism: Mechanism, name: str, q: npt.ArrayLike) -> Array:
+    """Jacobian (6 × nv) of the twist at a point: its body's angular velocity, then the point's velocity."""
+    return _point_jacobian(mechanism, name, _at(mechanism, q))[0]
+
+
+def point_jacobian_rate(mechanism: Mechanism, name: str, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+    """J̇ v (6) of that Jacobian: the accelerations of body and point for v̇ = 0."""
+    return _point_jacobian(mechanism, name, _at(mechanism, q, v))[1]
+
+
+def _point_jacobian(mechanism: Mechanism, name: str, workspace: Workspace) -> tuple[Array, Array]:
+    jacobian, rate = np.empty((6, mechanism.nv)), np.empty(6)
+    k = mechanism.point_index(name)
+    _kinematics.kinematics(*workspace.arguments)
+    _kinematics.point_jacobian(*workspace.arguments, k, jacobian, rate)
+    return jacobian, rate
+
+
+def _coordinates_at(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Workspace:
+    workspace = _at(mechanism, q, v)
+    _kinematics.kinematics(*workspace.arguments)
+    _coordinates.coordinates(*workspace.arguments)
+    return workspace
+
+
+def coordinate_values(mechanism: Mechanism, q: npt.ArrayLike) -> Array:
+    """θ(q), one value for each of `mechanism.coordinate_names`."""
+    return _coordinates_at(mechanism, q).theta
+
+
+def coordinate_jacobian(mechanism: Mechanism, q: npt.ArrayLike) -> Array:
+    """J = dθ/dq, nc × nv. Rows of roll, pitch and yaw are NaN where the pitch is ±90°."""
+    return _coordinates_at(mechanism, q).J
+
+
+def coordinate_rate(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+    """J̇ v, nc, so that θ¨ = J v̇ + J̇ v."""
+    return _coordinates_at(mechanism, q, v).Jdv
+
+
+def kinetic_energy(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> float:
+    """v' M v / 2 in joules, armature included."""
+    workspace = _dynamics_at(mechanism, q, v)
+    _dynamics.energy(*workspace.arguments)
+    return float(workspace.energy[0])
+
+
+def potential_energy(mechanism: Mechanism, q: npt.ArrayLike) -> float:
+    """-Σ m g'c and the springs of stops and contacts, in joules.
+
+    Masses at the world's origin have none; bodies fixed to the world are left out.
+    """
+    workspace = _dynamics_at(mechanism, q)
+    _dynamics.energy(*workspace.arguments)
+    return float(workspace.energy[1])

@@ -1,0 +1,1 @@
+"""Dense linear algebra for small matrices inside kernels."""

@@ -1,0 +1,125 @@
+"""Dense linear algebra for small matrices inside kernels: nothing is allocated, the caller gives all arrays.
+
+Sizes follow from the arrays. From about thirty rows LAPACK is faster; below, these are.
+"""
+
+import math
+
+from linkwork.multibody.kernels.compiling import INTEGERS, MATRIX, VECTOR, float64, kernel, void
+from linkwork.multibody.kernels.views import fill, fill_matrix
+from linkwork.multibody.linalg.vectors import Rows
+from linkwork.multibody.model import Integers
+
+
+@kernel(float64(MATRIX, MATRIX))
+def cholesky(a: Rows, factor: Rows) -> float:
+    """Lower triangle L of `factor` with L L' = a, from the lower triangle of a (n × n); may be in place.
+
+    Returns the smallest ratio of a squared pivot to its diagonal entry: 1 for a diagonal matrix, of the size
+    of round-off for a singular one. Where a is not positive definite it returns -1 and L is not a number.
+    """
+    smallest = 1.0
+    n = a.shape[0]
+    for j in range(n):
+        square = a[j, j]
+        diagonal = square
+        for k in range(j):
+            square -= factor[j, k] * factor[j, k]
+        if not square > 0.0:
+            fill_matrix(factor, math.nan)
+            return -1.0
+        smallest = min(smallest, square / diagonal)
+        pivot = math.sqrt(square)
+        factor[j, j] = pivot
+        for i in range(j + 1, n):
+            entry = a[i, j]
+            for k in range(j):
+                entry -= factor[i, k] * factor[j, k]
+            factor[i, j] = entry / pivot
+    return smallest
+
+
+@kernel(void(MATRIX, VECTOR))
+def lower_solve(factor: Rows, x: Rows) -> None:
+    """Solve L x = b in place for the lower triangle L of `factor`: x holds b on entry."""
+    for i in range(factor.shape[0]):
+        for k in range(i):
+            x[i] -= factor[i, k] * x[k]
+        x[i] /= factor[i, i]
+
+
+@kernel(void(MATRIX, VECTOR))
+def upper_solve(factor: Rows, x: Rows) -> None:
+    """Solve L' x = b in place for the lower triangle L of `factor`: x holds b on entry."""
+    n = factor.shape[0]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            x[i] -= factor[k, i] * x[k]
+        x[i] /= factor[i, i]
+
+
+@kernel(void(MATRIX, VECTOR))
+def cholesky_solve(factor: Rows, x: Rows) -> None:
+    """Solve L L' x = b in place: x holds b on entry. Only the lower triangle of `factor` is read."""
+    lower_solve(factor, x)
+    upper_solve(factor, x)
+
+
+@kernel(float64(MATRIX, INTEGERS))
+def lu_factor(a: Rows, pivots: Integers) -> float:
+    """Replace a (n × n) by its factors L (unit diagonal) and U; `pivots` (n) receives the exchanges of rows.
+
+    Returns the ratio of the smallest pivot to the largest: of the size of round-off for a singular matrix,
+    and 0 where a pivot vanishes or is not a number, in which case the factors are of no use.
+    """
+    n = a.shape[0]
+    smallest, largest = math.inf, 0.0
+    for j in range(n):
+        best = j
+        for i in range(j + 1, n):
+            if abs(a[i, j]) > abs(a[best, j]):
+                best = i
+        pivots[j] = best
+        pivot = a[best, j]
+        if not abs(pivot) > 0.0:
+            return 0.0
+        smallest, largest = min(smallest, abs(pivot)), max(largest, abs(pivot))
+        if best != j:
+            for k in range(n):
+                a[j, k], a[best, k] = a[best, k], a[j, k]
+        for i in range(j + 1, n):
+            a[i, j] /= pivot
+            ratio = a[i, j]
+            if ratio != 0.0:
+                for k in range(j + 1, n):
+                    a[i, k] -= ratio * a[j, k]
+    return smallest / largest if n > 0 else 1.0
+
+
+@kernel(void(MATRIX, INTEGERS, VECTOR))
+def lu_apply(factors: Rows, pivots: Integers, x: Rows) -> None:
+    """Solve a x = b in place after `lu_factor`: x holds b on entry."""
+    n = factors.shape[0]
+    for i in range(n):
+        x[i], x[pivots[i]] = x[pivots[i]], x[i]
+    for i in range(n):
+        for k in range(i):
+            x[i] -= factors[i, k] * x[k]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            x[i] -= factors[i, k] * x[k]
+        x[i] /= factors[i, i]
+
+
+@kernel(float64(MATRIX, INTEGERS, VECTOR))
+def lu_solve(a: Rows, pivots: Integers, x: Rows) -> float:
+    """Solve a x = b in place by elimination with row exchanges: x holds b on entry, a receives its factors.
+
+    `pivots` (n) is scratch. Returns the smallest pivot ratio of `lu_factor`; where that is 0, x is NaN.
+    """
+    ratio = lu_factor(a, pivots)
+    if ratio > 0.0:
+        lu_apply(a, pivots, x)
+    else:
+        fill(x, math.nan)
+    return ratio

@@ -1,0 +1,68 @@
+"""The factors of a pivoted QR at work: triangular solves, reflections and exchanges of columns, in place."""
+
+from linkwork.multibody.kernels.compiling import part
+from linkwork.multibody.linalg.vectors import Rows
+
+
+@part
+def back_substitute(factored: Rows, rank: int, x: Rows) -> None:
+    """x := R1⁻¹ x, in place; its first `rank` entries."""
+    for i in range(rank - 1, -1, -1):
+        entry = x[i]
+        for k in range(i + 1, rank):
+            entry -= factored[i, k] * x[k]
+        x[i] = entry / factored[i, i]
+
+
+@part
+def forward_substitute(factored: Rows, rank: int, x: Rows) -> None:
+    """x := R1'⁻¹ x, in place; its first `rank` entries."""
+    for i in range(rank):
+        entry = x[i]
+        for k in range(i):
+            entry -= factored[k, i] * x[k]
+        x[i] = entry / factored[i, i]
+
+
+@part
+def reflect(factored: Rows, reflected: Rows, rank: int, b: Rows) -> None:
+    """b := Q' b."""
+    m = factored.shape[0]
+    for k in range(rank):
+        share = b[k]
+        for i in range(k + 1, m):
+            share += factored[i, k] * b[i]
+        share *= reflected[k]
+        b[k] -= share
+        for i in range(k + 1, m):
+            b[i] -= share * factored[i, k]
+
+
+@part
+def reflect_back(factored: Rows, reflected: Rows, rank: int, b: Rows) -> None:
+    """b := Q b."""
+    m = factored.shape[0]
+    for k in range(rank - 1, -1, -1):
+        share = b[k]
+        for i in range(k + 1, m):
+            share += factored[i, k] * b[i]
+        share *= reflected[k]
+        b[k] -= share
+        for i in range(k + 1, m):
+            b[i] -= share * factored[i, k]
+
+
+@part
+def exchange_back(exchanges: Rows, rank: int, x: Rows) -> None:
+    """x := P x."""
+    for k in range(rank - 1, -1, -1):
+        best = int(exchanges[k])
+        x[k], x[best] = x[best], x[k]
+
+
+@part
+def exchange(exchanges: Rows, rank: int, x: Rows) -> None:
+    """x := P' x."""
+    for k in range(rank):
+        best = int(exchanges[k])
+        x[k], x[best] = x[best], x[k]

@@ -1,0 +1,225 @@
+"""The immutable model of a mechanism, and how it is built from its description."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from linkwork.multibody.constraints import Constraint
+from linkwork.multibody.contact.compliance import Contact, JointStop, compliance_fields
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.kernels.parameters import (
+    constraint_fields,
+    freedoms_with_coordinates,
+    scaling,
+    tree_parameters,
+)
+from linkwork.multibody.model import (
+    ANGLES,
+    Array,
+    Body,
+    Coordinate,
+    Integers,
+    Joint,
+    ModelError,
+    Point,
+    _frozen,
+)
+from linkwork.multibody.tree.link_tree import check_names, links_of, refuse_massless
+from linkwork.multibody.workspace import Workspace, lay_out
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """A tree of rigid bodies under constraints; v follows the joints in the order in which they were given.
+
+    `joint_names` (nv) lists their freedoms: a joint with one bears its own name, of others see freedoms.py.
+    q (nq, `position_names`) follows v, then come the scalar parts of quaternions. `coordinate_names` lists
+    the freedoms that have a coordinate of their own (all but those of quaternions), then the named
+    coordinates. `row_names` and `target_names`: rows of the constraints, and those with a prescribed value.
+
+    `parameters` and `topology` are the read-only arrays p and t of every kernel (see layout.py); the state
+    lives in a `Workspace`.
+    """
+
+    bodies: tuple[Body, ...]
+    joints: tuple[Joint, ...]
+    points: tuple[Point, ...]
+    coordinates: tuple[Coordinate, ...]
+    constraints: tuple[Constraint, ...]
+    stops: tuple[JointStop, ...]
+    contacts: tuple[Contact, ...]
+    gravity_m_s2: Array
+    nq: int
+    nv: int
+    joint_names: tuple[str, ...]
+    position_names: tuple[str, ...]
+    joint_is_angle: tuple[bool, ...]
+    body_names: tuple[str, ...]
+    point_names: tuple[str, ...]
+    coordinate_names: tuple[str, ...]
+    coordinate_is_angle: tuple[bool, ...]
+    coordinate_wraps: tuple[bool, ...]
+    constraint_names: tuple[str, ...]
+    row_names: tuple[str, ...]
+    target_names: tuple[str, ...]
+    parameters: Array
+    topology: Integers
+
+    @staticmethod
+    def build(
+        bodies: Sequence[Body],
+        joints: Sequence[Joint],
+        gravity_m_s2: npt.ArrayLike,
+        points: Sequence[Point] = (),
+        coordinates: Sequence[Coordinate] = (),
+        constraints: Sequence[Constraint] = (),
+        stops: Sequence[JointStop] = (),
+        contacts: Sequence[Contact] = (),
+        rank_tolerance: float = layout.ROUNDING,
+    ) -> "Mechanism":
+        """Check the description and make the model.
+
+        `joints` may come in any order; `gravity_m_s2` is a vector in the world, (0, 0, -9.81). Directions of
+        the scaled constraint rows shorter than `rank_tolerance` count as round-off (see rank.py). Raises
+        ModelError, whose `where` names the culprit.
+        """
+        if not 0.0 < rank_tolerance < 1.0:
+            raise ModelError(
+                f"the tolerance of the rank must lie between 0 and 1, found {rank_tolerance}",
+                ("rank_tolerance",),
+            )
+        gravity = _frozen(gravity_m_s2, (3,), ("gravity_m_s2",))
+        links, seats, places = links_of(bodies, joints)
+        if not links:
+            raise ModelError(
+                "no joint has any freedom, so nothing can move", ("joints",), "make one of them movable"
+            )
+        refuse_massless(links)
+        names = [name for freedoms in places.freedoms.values() for name in freedoms.names]
+        angles = [angle for freedoms in places.freedoms.values() for angle in freedoms.is_angle]
+        check_names("points", [point.name for point in points])
+        for point in points:
+            if point.body not in seats:
+                raise ModelError(
+                    f"there is no body {point.body!r}; known: {', '.join(seats)}",
+                    ("points", point.name, "body"),
+                )
+        scalars = [f"{name}.quaternion" for name in places.scalar]
+        own = {names[k]: k for k in freedoms_with_coordinates(links)}
+        everything = (*(Coordinate(name, "joint", name) for name in own), *coordinates)
+        check_names("coordinates", [c.name for c in everything])
+        rows = _coordinate_rows(everything, own, [point.name for point in points])
+        turning = {c.name for c in everything if c.kind in ANGLES}
+        demanded = constraint_fields(constraints, seats, [c.name for c in everything], turning)
+        coordinate_angles = {
+            c.name: angles[index] if kind == layout.ON_JOINT else c.kind in ANGLES
+            for c, (kind, index) in zip(everything, rows.tolist(), strict=True)
+        }
+        scales = scaling(links, constraints, demanded, angles, coordinate_angles, rank_tolerance)
+        compliant = compliance_fields(stops, contacts, own, [point.name for point in points])
+        parameters, topology = lay_out(
+            tree_parameters(links, points, seats, gravity)
+            | {layout.DIRECTIONS: np.array([_direction(c) for c in everything])}
+            | demanded.parameters
+            | scales
+            | compliant.parameters,
+            {
+                layout.LINKS: np.array([[k.parent, k.coordinate, k.place] for k in links]),
+                layout.POSES: np.array([[k.scalar, k.base] for k in links]),
+                layout.BALLS: np.array(
+                    [[k.coordinate, k.scalar] for k in links if k.scalar >= 0], dtype=np.int64
+                ).reshape(-1, 2),
+                layout.POINTS: np.array([seats[point.body].link for point in points], dtype=np.int64),
+                layout.COORDINATES: rows,
+            }
+            | demanded.tables
+            | compliant.tables,
+            counts=(places.nq, places.nv, len(links), len(points), len(everything), *demanded.counts),
+        )
+        return Mechanism(
+            bodies=tuple(bodies),
+            joints=tuple(joints),
+            points=tuple(points),
+            coordinates=tuple(coordinates),
+            constraints=tuple(constraints),
+            stops=tuple(stops),
+            contacts=tuple(contacts),
+            gravity_m_s2=gravity,
+            nq=places.nq,
+            nv=places.nv,
+            joint_names=tuple(names),
+            position_names=(*names, *scalars),
+            joint_is_angle=tuple(angles),
+            body_names=tuple(body.name for body in bodies),
+            point_names=tuple(point.name for point in points),
+            coordinate_names=tuple(c.name for c in everything),
+            coordinate_is_angle=tuple(coordinate_angles.values()),
+            coordinate_wraps=tuple(c.kind in ANGLES for c in everything),
+            constraint_names=tuple(c.name for c in constraints),
+            row_names=tuple(f"{c.name}.{row.name}" for c in constraints for row in c.rows),
+            target_names=demanded.target_names,
+            parameters=parameters,
+            topology=topology,
+        )
+
+    @property
+    def rank_tolerance(self) -> float:
+        """Length of a direction of the scaled rows (1: ordinary) below which it counts as round-off."""
+        return float(self.parameters[self.topology[layout.RANK_TOLERANCE]])
+
+    def workspace(self) -> Workspace:
+        """A fresh state and scratch memory for the kernels, at q = 0 and at rest."""
+        return Workspace(self.parameters, self.topology)
+
+    def joint_index(self, name: str) -> int:
+        """Place of a freedom in v, and of its coordinate in q. Raises ModelError with the known names."""
+        return _index("joint", name, self.joint_names)
+
+    def point_index(self, name: str) -> int:
+        """Place of a point. Raises ModelError with the known names."""
+        return _index("point", name, self.point_names)
+
+    def coordinate_index(self, name: str) -> int:
+        """Place of a coordinate in θ. Raises ModelError with the known names."""
+        return _index("coordinate", name, self.coordinate_names)
+
+    def constraint_index(self, name: str) -> int:
+        """Place of a constraint. Raises ModelError with the known names."""
+        return _index("constraint", name, self.constraint_names)
+
+    def contact_index(self, name: str) -> int:
+        """Place of a contact. Raises ModelError with the known names."""
+        return _index("contact", name, tuple(contact.name for contact in self.contacts))
+
+    def target_index(self, name: str) -> int:
+        """Place of a constraint's prescribed value in `target`. Raises ModelError with the known names."""
+        return _index("prescribed value", name, self.target_names)
+
+
+def _index(kind: str, name: str, names: tuple[str, ...]) -> int:
+    if name not in names:
+        raise ModelError(f"there is no {kind} {name!r}; known: {', '.join(names)}")
+    return names.index(name)
+
+
+def _direction(c: Coordinate) -> list[float]:
+    if c.kind == "along":
+        return [*c.direction, float(np.dot(c.direction, c.from_m))]
+    return [*c.from_m, c.less_m] if c.kind == "distance" else [0.0] * 4
+
+
+def _coordinate_rows(
+    coordinates: Sequence[Coordinate], own: dict[str, int], point_names: Sequence[str]
+) -> Integers:
+    rows = np.empty((len(coordinates), 2), dtype=np.int64)
+    for row, c in zip(rows, coordinates, strict=True):
+        known = list(own) if c.kind == "joint" else list(point_names)
+        if c.of not in known:
+            what = "joint with a coordinate" if c.kind == "joint" else "point"
+            text = f"there is no {what} {c.of!r}; known: {', '.join(known) or 'none'}"
+            raise ModelError(text, ("coordinates", c.name, "of"))
+        index = own[c.of] if c.kind == "joint" else known.index(c.of)
+        row[:] = layout.COORDINATE_KINDS[c.kind], index
+    return rows

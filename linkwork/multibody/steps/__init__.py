@@ -1,0 +1,1 @@
+"""Numerical integration: single steps of the state, free, constrained and with contacts."""

@@ -1,0 +1,55 @@
+"""Steps of time with stops or contacts: exact where touch begins and ends, short where it is stiff.
+
+A step is taken in parts. During a part what presses is held fixed, so that the motion is smooth and the
+integrator keeps its order; where a side would begin or cease to press within it, the part ends at that very
+time. A part is also so short that springs, dampers and friction are followed: for the mobility μ of what is
+pressed (the trace of J M⁻¹ J'; under constraints of J Λ (Λ' M Λ)⁻¹ Λ' J', Λ a basis of what they admit),
+    h √(stiffness μ) ≤ SPRING,   h damping μ ≤ DAMPER,   h μ friction N / slip_speed ≤ RUBBING
+of which the last keeps the classical step of Runge and Kutta stable up to 2.7. touch_search.py finds the
+lengths.
+"""
+
+from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, int64, kernel, void
+from linkwork.multibody.linalg.vectors import Rows
+from linkwork.multibody.model import Integers
+from linkwork.multibody.steps.constrained_steps import constrained_rk4, constrained_semi_implicit
+from linkwork.multibody.steps.divided_steps import divided_constrained_rk4, divided_rk4
+from linkwork.multibody.steps.integrate import rk4, semi_implicit
+from linkwork.multibody.steps.touch_search import begin_parts, judge_part, next_part
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, float64))
+def compliant_step(p: Rows, t: Integers, w: Rows, classical: int, dt: float) -> None:
+    """One step of dt seconds without constraints; there must be sides.
+
+    `classical` is 0 for the semi-implicit step, 1 for that of Runge and Kutta, 2 where that divides itself.
+    """
+    begin_parts(t, w, dt)
+    while True:
+        h = next_part(p, t, w, dt)
+        if h == 0.0:
+            break
+        if classical == 2:
+            divided_rk4(p, t, w, h)
+        elif classical == 1:
+            rk4(p, t, w, h)
+        else:
+            semi_implicit(p, t, w, h)
+        judge_part(p, t, w, dt, h)
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, float64))
+def compliant_constrained_step(p: Rows, t: Integers, w: Rows, classical: int, dt: float) -> None:
+    """The same under constraints."""
+    begin_parts(t, w, dt)
+    while True:
+        h = next_part(p, t, w, dt)
+        if h == 0.0:
+            break
+        if classical == 2:
+            divided_constrained_rk4(p, t, w, h)
+        elif classical == 1:
+            constrained_rk4(p, t, w, h)
+        else:
+            constrained_semi_implicit(p, t, w, h)
+        judge_part(p, t, w, dt, h)

@@ -1,0 +1,50 @@
+"""Mechanisms in symbols: explicit equations, Poincaré's form, and programs for machines without Python.
+
+`derive` makes the equations of a `Mechanism` by the same recursions as the kernels, every intermediate result
+named at once (tape.py), so that closed machines take seconds. The functions of Kwatny & Blankenship 1995 take
+joints and bodies one by one, numbers or symbols alike, and give SymPy matrices.
+
+Needs SymPy, which nothing else in linkwork does: `pip install 'linkwork[symbolic]'`.
+"""
+
+try:
+    import sympy  # noqa: F401
+except ImportError as error:
+    raise ImportError("linkwork.multibody.symbolic needs SymPy: pip install 'linkwork[symbolic]'") from error
+
+from linkwork.multibody.symbolic.chains import (
+    ChainBody,
+    chain_inertia,
+    end_effector,
+    gravity_potential,
+    velocity_map,
+)
+from linkwork.multibody.symbolic.evaluate import numeric
+from linkwork.multibody.symbolic.joint_expressions import (
+    CompoundJoint,
+    JointKinematics,
+    compound_joint_map,
+    joint_configuration,
+    joint_kinematics,
+)
+from linkwork.multibody.symbolic.poincare import PoincareEquations, poincare_equations
+from linkwork.multibody.symbolic.symbolic_model import NamedResult, SymbolicModel, derive
+
+__all__ = [
+    "derive",
+    "SymbolicModel",
+    "NamedResult",
+    "numeric",
+    "joint_configuration",
+    "joint_kinematics",
+    "JointKinematics",
+    "compound_joint_map",
+    "CompoundJoint",
+    "ChainBody",
+    "chain_inertia",
+    "velocity_map",
+    "end_effector",
+    "gravity_potential",
+    "poincare_equations",
+    "PoincareEquations",
+]

@@ -1,0 +1,112 @@
+"""Expressions as source text of C or Python: only sums, products, quotients and functions of math.h."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import sympy as sp
+
+from linkwork.multibody.symbolic.operation_tape import Expression
+
+_FUNCTIONS = {
+    "sin": "sin", "cos": "cos", "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan",
+    "atan2": "atan2", "exp": "exp", "log": "log", "tanh": "tanh", "floor": "floor", "Abs": "fabs",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Language:
+    """How a language writes numbers and functions. `names` are the texts of symbols."""
+
+    call: str
+    number: str = "{}"
+    names: Mapping[Expression, str] = field(default_factory=dict)
+
+    def function(self, name: str) -> str:
+        """The name of a function of math.h in this language."""
+        return self.call.format(name)
+
+    def text(self, expression: Expression) -> str:
+        """The source text of an expression. Raises TypeError for what no generated code has."""
+        return _text(self, expression, 0)
+
+
+def python(names: Mapping[Expression, str]) -> Language:
+    """Python with `import math`."""
+    return Language("math.{}", names=names)
+
+
+def c(names: Mapping[Expression, str], *, single: bool = False) -> Language:
+    """C with math.h, in doubles or in floats."""
+    return Language("{}f" if single else "{}", "{}F" if single else "{}", names)
+
+
+_SUM, _PRODUCT, _ATOM = 1, 2, 3
+
+
+def _text(language: Language, expression: Expression, inside: int) -> str:
+    if expression.is_Symbol:
+        name = language.names.get(expression)
+        return str(expression) if name is None else name
+    if expression.is_number:
+        value = float(expression)
+        text = language.number.format(repr(value))
+        return f"({text})" if value < 0 and inside else text
+    if expression.is_Add:
+        return _bracket(_sum(language, expression), inside >= _PRODUCT)
+    if expression.is_Mul:
+        return _bracket(_product(language, expression), inside >= _ATOM)
+    if expression.is_Pow:
+        return _bracket(_power(language, expression), inside >= _PRODUCT)
+    name = type(expression).__name__
+    if name not in _FUNCTIONS:
+        raise TypeError(f"no code for {expression}")
+    called = language.function(_FUNCTIONS[name])
+    if called == "math.fabs":
+        called = "abs"
+    return f"{called}({', '.join(_text(language, each, 0) for each in expression.args)})"
+
+
+def _bracket(text: str, needed: bool) -> str:
+    return f"({text})" if needed else text
+
+
+def _sum(language: Language, expression: Expression) -> str:
+    # what is added comes first, so that the text seldom begins with a sign
+    terms = sorted(expression.args, key=lambda each: (bool(each.could_extract_minus_sign()), str(each)))
+    text = ""
+    for term in terms:
+        if term.could_extract_minus_sign():
+            text += (
+                f" - {_text(language, -term, _PRODUCT)}" if text else f"-{_text(language, -term, _PRODUCT)}"
+            )
+        else:
+            text += f" + {_text(language, term, _SUM)}" if text else _text(language, term, _SUM)
+    return text
+
+
+def _product(language: Language, expression: Expression) -> str:
+    if expression.args[0] is sp.S.NegativeOne:
+        return f"-{_text(language, -expression, _PRODUCT)}"
+    above, below = [], []
+    for factor in expression.args:
+        if factor.is_Pow and factor.exp.is_number and factor.exp.is_negative:
+            below.append(_text(language, 1 / factor, _ATOM))
+        else:
+            above.append(_text(language, factor, _ATOM if factor.is_Pow and factor.exp != 2 else _PRODUCT))
+    top = "*".join(above) or language.number.format("1.0")
+    return top + "".join(f"/{each}" for each in below)
+
+
+def _power(language: Language, expression: Expression) -> str:
+    base, exponent = expression.args
+    if exponent == 2 and base.is_Atom:
+        text = _text(language, base, _ATOM)
+        return f"{text}*{text}"
+    if exponent == sp.Rational(1, 2):
+        return f"{language.function('sqrt')}({_text(language, base, 0)})"
+    if exponent.is_number and exponent.is_negative:
+        return f"{language.number.format('1.0')}/{_text(language, 1 / expression, _ATOM)}"
+    arguments = f"{_text(language, base, 0)}, {_text(language, exponent, 0)}"
+    return f"{language.function('pow')}({arguments})"

@@ -1,0 +1,157 @@
+"""A mechanism (tree and closures) as a maximal model, and the model's state in the tree's coordinates."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from linkwork.multibody.constraints import (
+    Closure,
+    Constraint,
+    CylindricalClosure,
+    PinClosure,
+    PointClosure,
+    PrismaticClosure,
+    RevoluteClosure,
+)
+from linkwork.multibody.constraints.independent_closures import without_redundancy
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.model import Array, Joint, ModelError
+from linkwork.multibody.taylor.connections import KINDS, Connection, JointFrame
+from linkwork.multibody.taylor.stepper import TaylorStepper
+from linkwork.multibody.taylor.taylor_model import MaximalModel, refuse_touch
+from linkwork.multibody.tree import quaternions
+
+_CLOSURES: dict[type[Constraint], str] = {
+    PointClosure: "spherical",
+    PinClosure: "pin",
+    RevoluteClosure: "revolute",
+    CylindricalClosure: "cylindrical",
+    PrismaticClosure: "prismatic",
+}
+_REMEDY = 'use formulation "projected", which takes all of them'
+
+
+def maximal_model_of(mechanism: Mechanism, q: npt.ArrayLike | None = None) -> MaximalModel:
+    """The maximal model of a tree and its closures, near the assembled pose q (nq) where it is given.
+
+    With q, rows that repeat others are left out (independent_closures.py): of planar loops of hinges, which
+    the stepper could not solve otherwise.
+
+    Raises ModelError, whose `where` names the culprit, for joints other than spherical, revolute,
+    cylindrical, prismatic and fixed ones, for closures other than point, pin, revolute, cylindrical and
+    prismatic ones, for redundant rows that cannot be left out, for bodies that have no inertia of their own,
+    and for stops and contacts. Constraints that begin switched off are left out.
+    """
+    refuse_touch(mechanism)
+    joints = [_joint(joint) for joint in mechanism.joints]
+    constraints = [constraint for constraint in mechanism.constraints if constraint.on]
+    closures = [_closure(constraint) for constraint in constraints]
+    if q is not None:
+        closures = [_closure(constraint) for constraint in without_redundancy(mechanism, q)]
+    return MaximalModel.build(mechanism.bodies, [*joints, *closures], mechanism.gravity_m_s2)
+
+
+def _joint(joint: Joint) -> Connection:
+    if joint.kind not in KINDS:
+        kinds = ", ".join(KINDS)
+        raise ModelError(
+            f"the Taylor stepper has joints of the kinds {kinds}, but none of kind {joint.kind}: {_REMEDY}",
+            ("joints", joint.name, "kind"),
+        )
+    return Connection.of(joint)
+
+
+def _closure(constraint: Constraint) -> Connection:
+    kind = _CLOSURES.get(type(constraint))
+    if kind is None or not isinstance(constraint, Closure):
+        name = type(constraint).__name__.removesuffix("Closure").removesuffix("Constraint").lower()
+        raise ModelError(
+            "the Taylor stepper has closures of the kinds point, pin, revolute, cylindrical and prismatic, "
+            f"but none of kind {name}: close the loop by one of these, or {_REMEDY}",
+            ("constraints", constraint.name),
+        )
+    if any(constraint.baumgarte):
+        raise ModelError(
+            f"the Taylor stepper has no stabilisation: leave alpha and beta away, or {_REMEDY}",
+            ("constraints", constraint.name),
+        )
+    a, b = (JointFrame(end.body, end.at_m, end.rotation) for end in (constraint.a, constraint.b))
+    return Connection(constraint.name, kind, a, b)
+
+
+class TreeCoordinates:
+    """Reads q and v of a tree from the bodies of a stepper; angles are counted on through whole turns.
+
+    Where closures have opened by the error of the steps, q and v are those of the tree's own joints.
+    """
+
+    def __init__(self, mechanism: Mechanism, stepper: TaylorStepper, q: npt.ArrayLike) -> None:
+        """Begin at a q that fits the stepper's state: it chooses whole turns and signs of quaternions."""
+        self._mechanism, self._stepper = mechanism, stepper
+        self._q = np.array(q, dtype=np.float64)
+        freedoms = stepper.model.freedom_names
+        own = [name for name in mechanism.joint_names if name in freedoms]
+        self._places = [mechanism.joint_index(name) for name in own]
+        self._freedoms = [freedoms.index(name) for name in own]
+        self._balls = [
+            (joint, self._ball_places(joint)) for joint in mechanism.joints if joint.kind == "spherical"
+        ]
+
+    def _ball_places(self, joint: Joint) -> list[int]:
+        names = self._mechanism.position_names
+        suffixes = ["rx", "ry", "rz", *(["quaternion"] if joint.coordinates == "quaternion" else [])]
+        return [names.index(f"{joint.name}.{suffix}") for suffix in suffixes]
+
+    def read(self) -> tuple[Array, Array]:
+        """q (nq) and v (nv) now."""
+        v = np.zeros(self._mechanism.nv)
+        self._q[self._places] = self._stepper.coordinate[self._freedoms]
+        v[self._places] = self._stepper.rate[self._freedoms]
+        for joint, places in self._balls:
+            parent, child = self._stepper.pose(joint.parent), self._stepper.pose(joint.child)
+            turned = (parent.axes @ np.asarray(joint.rotation)).T @ child.axes
+            omega = child.axes.T @ (child.angular_velocity - parent.angular_velocity)
+            if len(places) == 4:
+                now = quaternions.from_matrix(turned)[[1, 2, 3, 0]]
+                self._q[places] = now if now @ self._q[places] >= 0.0 else -now
+                v[places[:3]] = omega
+            else:
+                angles = _angles(turned)
+                near = self._q[places]
+                self._q[places] = angles + 2.0 * np.pi * np.round((near - angles) / (2.0 * np.pi))
+                v[places] = _angle_rates(angles, omega)
+        return self._q.copy(), v
+
+
+def _angles(r: Array) -> Array:
+    """Roll, pitch and yaw of R = Rz Ry Rx."""
+    pitch = np.arctan2(-r[2, 0], np.hypot(r[2, 1], r[2, 2]))
+    return np.array([np.arctan2(r[2, 1], r[2, 2]), pitch, np.arctan2(r[1, 0], r[0, 0])])
+
+
+def _angle_rates(angles: Array, omega: Array) -> Array:
+    """Their rates from the angular velocity in the turned axes. Raises ModelError where pitch is ±90°."""
+    (roll, pitch, _), (x, y, z) = angles, omega
+    across = np.sin(roll) * y + np.cos(roll) * z
+    if abs(np.cos(pitch)) < 1e-9:
+        raise ModelError("the angles of a spherical joint are singular here; give it quaternion coordinates")
+    rates = [x + np.tan(pitch) * across, np.cos(roll) * y - np.sin(roll) * z, across / np.cos(pitch)]
+    return np.array(rates)
+
+
+def efforts_of(model: MaximalModel, mechanism: Mechanism, effort: Sequence[float] | Array) -> Array:
+    """Efforts (nf) along the model's freedoms from those on the tree's (nv).
+
+    Raises ModelError for an effort on a freedom that the model has not (those of spherical joints).
+    """
+    found = np.zeros(len(model.freedom_names))
+    for name, value in zip(mechanism.joint_names, effort, strict=True):
+        if name in model.freedom_names:
+            found[model.freedom_names.index(name)] = value
+        elif value != 0.0:
+            raise ModelError(
+                f"the Taylor stepper has no motor on {name}: leave its effort 0, or {_REMEDY}",
+                ("joints", name),
+            )
+    return found

@@ -1,0 +1,242 @@
+"""The stepper for people: a state of a maximal model, moved on by steps, with its reactions."""
+
+import numpy as np
+import numpy.typing as npt
+
+from linkwork.multibody.formulations.reactions import Reaction
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.model import Array, ModelError
+from linkwork.multibody.taylor import taylor_layout as layout
+from linkwork.multibody.taylor.rigid_motion import locate
+from linkwork.multibody.taylor.start import Pose, poses_of_tree
+from linkwork.multibody.taylor.step import energy, react, run
+from linkwork.multibody.taylor.taylor_model import MaximalModel
+from linkwork.multibody.taylor.taylor_reactions import assemble
+from linkwork.multibody.tree import quaternions
+
+TURN_LIMIT_RAD = 0.3
+"""Of this angle, third-order terms are half a per cent."""
+
+
+class SingularStep(ArithmeticError):
+    """The system for the reactions cannot be solved: joints repeat each other, or a pose has lost a row.
+
+    The state is that of the last good step. `steps` were made; `pivot_ratio` is smallest over largest pivot.
+    """
+
+    def __init__(self, steps: int, pivot_ratio: float) -> None:
+        """Keep the evidence."""
+        super().__init__(
+            f"the reactions are not determined (pivot ratio {pivot_ratio:.3g}, {steps} steps made): closures "
+            "repeat each other, as in planar loops of revolute joints, or the pose is singular at rest; "
+            "leave redundant closures out, use spherical and cylindrical joints, or another formulation"
+        )
+        self.steps = steps
+        self.pivot_ratio = pivot_ratio
+
+
+class StepTooLong(ArithmeticError):
+    """A body would turn too far in one step for a second-order expansion: `turn_rad` over `limit_rad`.
+
+    The state is that of the last good step; `steps` were made.
+    """
+
+    def __init__(self, steps: int, turn_rad: float, limit_rad: float) -> None:
+        """Keep the evidence."""
+        super().__init__(
+            f"without its joints a body turns by {turn_rad:.3g} rad in this step, but no more than "
+            f"{limit_rad:g} can be expanded ({steps} steps made): "
+            "shorten the step, or give the body more inertia"
+        )
+        self.steps = steps
+        self.turn_rad = turn_rad
+        self.limit_rad = limit_rad
+
+
+class TaylorStepper:
+    """Steps of a maximal model by second-order expansion, after Huang et al. 2000.
+
+    State of the rigid bodies (arrays that may be written): `position` (nb × 3, centres of mass, world),
+    `attitude` (nb × 4, unit quaternions w x y z), `velocity` (nb × 3, world), `spin` (nb × 3, angular
+    velocity, body axes). `effort` (nf): motors along the joints' axes, on b, N m or N, held until changed.
+    `coordinate`, `rate` (nf): angles and slides read from the state after each step. Results of the last
+    step: `acceleration`, `angular_acceleration` (nb × 3, world), `pivot_ratio`. Order of freedoms:
+    `model.freedom_names`.
+    """
+
+    def __init__(
+        self, model: MaximalModel, reactions_at: float = 0.5, pivot_ratio_min: float = 2e-15
+    ) -> None:
+        """Set memory aside; all bodies lie at the world's origin until placed.
+
+        `reactions_at`: the part of a step after which the places and directions of the reactions are taken,
+        0 (as the paper has it) to 1. Half way, motion is several times more accurate, and a step may start
+        in a singular pose.
+
+        A step whose pivot ratio is not above `pivot_ratio_min` raises SingularStep; redundant closures give
+        some multiple of round-off, a landing on a singular pose a continuum down to it.
+        """
+        self.model = model
+        self._buffer = np.zeros(model.size)
+        self._pivots = np.zeros(max(model.unknowns, 1), dtype=np.int64)
+        self._energy = np.zeros(2)
+        self.position = self._view(layout.POSITION, 3)
+        self.attitude = self._view(layout.ATTITUDE, 4)
+        self.velocity = self._view(layout.VELOCITY, 3)
+        self.spin = self._view(layout.SPIN, 3)
+        self.force = self._view(layout.FORCE, 3)
+        self.torque = self._view(layout.TORQUE, 3)
+        self.effort = self._view(layout.EFFORT)
+        self.coordinate = self._view(layout.COORDINATE)
+        self.rate = self._view(layout.RATE)
+        self.acceleration = self._view(layout.ACCELERATION, 3)
+        self.angular_acceleration = self._view(layout.ANGULAR_ACCELERATION, 3)
+        self._reaction = self._view(layout.REACTION, 9)
+        self._matrix = self._view(layout.MATRIX, max(model.unknowns, 1))
+        self._ratio = self._view(layout.PIVOT_RATIO)
+        self._turn = self._view(layout.TURN_MAX)
+        self._turn[1] = TURN_LIMIT_RAD
+        self._gap = self._view(layout.GAP)
+        self._right = self._view(layout.UNKNOWNS)
+        self.attitude[:, 0] = 1.0
+        self._ratio[1] = pivot_ratio_min
+        self._view(layout.REACTIONS_AT)[0] = reactions_at
+
+    def _view(self, field: int, columns: int = 0) -> Array:
+        t = self.model.topology
+        values = self._buffer[t[field] : t[field + 1]]
+        return values.reshape(-1, columns) if columns else values
+
+    @property
+    def _arguments(self) -> tuple[Array, npt.NDArray[np.int64], Array]:
+        return self.model.parameters, self.model.topology, self._buffer
+
+    @property
+    def pivot_ratio(self) -> float:
+        """Smallest over largest pivot, the least of the last call's steps: how far from singular."""
+        return float(self._ratio[0])
+
+    def place(self, body: str, pose: Pose) -> None:
+        """Put a body, and all that is fixed to it, where its frame has this pose."""
+        seat = self.model.seat(body)
+        if seat.rigid < 0:
+            raise ModelError("this body is fixed to the world", ("bodies", body))
+        axes = np.asarray(pose.axes) @ seat.axes.T
+        lever = -axes @ seat.origin
+        omega = np.asarray(pose.angular_velocity)
+        self.position[seat.rigid] = pose.origin + lever
+        self.attitude[seat.rigid] = quaternions.from_matrix(axes)
+        self.velocity[seat.rigid] = pose.velocity + np.cross(omega, lever)
+        self.spin[seat.rigid] = axes.T @ omega
+        locate(*self._arguments)
+
+    def stand_as(self, mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> None:
+        """Place all bodies as they are in a tree at q and v; angles are counted as the tree's are."""
+        poses = poses_of_tree(mechanism, q, v)
+        for rigid in self.model.rigids:
+            self.place(rigid.members[0], poses[rigid.members[0]])
+        for k, name in enumerate(self.model.freedom_names):
+            if name in mechanism.joint_names:
+                self.coordinate[k] = np.asarray(q, dtype=np.float64)[mechanism.joint_index(name)]
+        locate(*self._arguments)
+
+    def pose(self, body: str) -> Pose:
+        """Where a body's frame is, and how it moves."""
+        seat = self.model.seat(body)
+        if seat.rigid < 0:
+            return Pose(seat.origin.copy(), seat.axes.copy(), np.zeros(3), np.zeros(3))
+        axes = quaternions.to_matrix(self.attitude[seat.rigid])
+        omega, lever = axes @ self.spin[seat.rigid], axes @ seat.origin
+        velocity = self.velocity[seat.rigid] + np.cross(omega, lever)
+        return Pose(self.position[seat.rigid] + lever, axes @ seat.axes, velocity, omega)
+
+    def apply(
+        self,
+        body: str,
+        force_N: npt.ArrayLike = (0.0, 0.0, 0.0),
+        at_m: npt.ArrayLike = (0.0, 0.0, 0.0),
+        torque_N_m: npt.ArrayLike = (0.0, 0.0, 0.0),
+    ) -> None:
+        """Add a load: force (world axes) at a point of the body (its axes), and torque (world axes).
+
+        It is held, with the lever that it has now, until `release`.
+        """
+        seat, pose = self.model.seat(body), self.pose(body)
+        if seat.rigid < 0:
+            return
+        force = np.asarray(force_N, dtype=np.float64)
+        lever = pose.origin + pose.axes @ np.asarray(at_m, dtype=np.float64) - self.position[seat.rigid]
+        self.force[seat.rigid] += force
+        self.torque[seat.rigid] += np.cross(lever, force) + np.asarray(torque_N_m, dtype=np.float64)
+
+    def release(self) -> None:
+        """Take away all loads that `apply` put on."""
+        self.force[:] = 0.0
+        self.torque[:] = 0.0
+
+    def step(self, dt: float, count: int = 1) -> None:
+        """Move on by `count` steps of dt seconds, with loads held. Raises SingularStep, StepTooLong.
+
+        Raises ValueError for a step that is not positive, and for states or loads that are not finite.
+        """
+        _check_time(dt)
+        done = run(*self._arguments, self._pivots, dt, count)
+        if done < count:
+            self._refuse(done)
+
+    def evaluate(self, dt: float) -> None:
+        """Reactions and accelerations for the state as it is, as a step of dt would find them.
+
+        Raises as `step` does. Much shorter steps than 1e-5 s lose digits: gaps of round-off are divided by
+        dt²/2.
+        """
+        _check_time(dt)
+        if not react(*self._arguments, self._pivots, dt):
+            self._refuse(0)
+
+    def _refuse(self, steps: int) -> None:
+        """Say why the kernel refused a step."""
+        for name in ("position", "attitude", "velocity", "spin", "force", "torque", "effort"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise ValueError(f"{name} is not finite: {getattr(self, name).tolist()}")
+        if not self._turn[0] <= self._turn[1]:
+            raise StepTooLong(steps, float(self._turn[0]), float(self._turn[1]))
+        raise SingularStep(steps, self.pivot_ratio)
+
+    def system(self, dt: float) -> tuple[Array, Array]:
+        """Matrix and right side whose solution are the reactions in a step of dt from here (copies)."""
+        assemble(*self._arguments, dt)
+        n = self.model.unknowns
+        return self._matrix[:n].copy(), self._right.copy()
+
+    def gap(self) -> Array:
+        """Values of all closures as they are now, m or rad; of rotors, 0."""
+        assemble(*self._arguments, 0.0)
+        return self._gap.copy()
+
+    def energy(self) -> tuple[float, float]:
+        """Kinetic energy (rotors included) and potential energy -Σ m g'r, in joules."""
+        locate(*self._arguments)
+        energy(*self._arguments, self._energy)
+        return float(self._energy[0]), float(self._energy[1])
+
+    def reactions(self) -> tuple[Reaction, ...]:
+        """Of all joints, as the last step (at its beginning) or `evaluate` found them."""
+        joined = (c for c in self.model.connections if c.kind != "fixed")
+        return tuple(
+            Reaction(c.name, c.b.body, c.a.body, row[6:].copy(), row[:3].copy(), row[3:6].copy())
+            for c, row in zip(joined, self._reaction, strict=True)
+        )
+
+    def relative_axes(self, joint: str) -> Array:
+        """Rotation (3 × 3) of frame b against frame a: b's axes, as columns, in a's."""
+        name = self.model.joint_names[self.model.joint_index(joint)]
+        c = next(c for c in self.model.connections if c.name == name)
+        axes_a, axes_b = self.pose(c.a.body).axes, self.pose(c.b.body).axes
+        turned: Array = (axes_a @ np.asarray(c.a.rotation)).T @ axes_b @ np.asarray(c.b.rotation)
+        return turned
+
+
+def _check_time(dt: float) -> None:
+    if not 0.0 < dt < np.inf:
+        raise ValueError(f"a step takes a positive time, found {dt} s")

@@ -1,0 +1,1 @@
+"""Joints and rigid-body trees: poses, velocities, rotations, mass matrix and bias force by recursion."""

@@ -1,0 +1,274 @@
+"""From bodies and joints to links: sorted depth first, fixed joints merged, every axis turned onto z.
+
+A link is what one freedom carries: one or several bodies that are fixed to each other, or nothing at all
+between two freedoms of one joint. Its frame's z axis is the freedom's axis, so that the recursion need not
+know other axes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from linkwork.multibody.model import WORLD, Array, Body, Joint, ModelError
+from linkwork.multibody.tree.joint_dof import BALL, Freedoms, freedoms_of, onto_z
+from linkwork.multibody.tree.joint_map import elementary, screw_of
+
+SCREW, FOLLOWS = -1, -2
+"""What gives a link its pose, where it is not a quaternion: its own screw; nothing but the link before."""
+
+
+@dataclass
+class Link:
+    """One freedom and the bodies it carries rigidly, in the link's own frame."""
+
+    joint: Joint
+    parent: int
+    place: int  # of its velocity in v
+    axes: Array  # 3 × 3, columns: axes of the freedom's frame at zero, in the parent link's axes
+    origin: Array  # 3, its origin there
+    turn: float  # rotation about the frame's z axis for unit velocity, rad
+    travel: float  # translation along it, m
+    base: int  # link whose motion carries the freedom's axis along (-1: the world)
+    coordinate: int  # place of its coordinate in q, of a ball's first link: of the quaternion's vector part
+    scalar: int = SCREW  # of a ball's first link: place of the quaternion's scalar part in q
+    mass: float = 0.0
+    first: Array = field(default_factory=lambda: np.zeros(3))  # mass times centre of mass
+    second: Array = field(default_factory=lambda: np.zeros((3, 3)))  # inertia about the link's origin
+
+
+@dataclass(frozen=True)
+class BodyPlacement:
+    """Where a body sits: link (-1: the world), axes in link axes (columns), origin in the link."""
+
+    link: int
+    axes: Array
+    origin: Array
+
+
+def check_names(kind: str, names: Sequence[str]) -> None:
+    """Names must be there, differ, and not be "world"."""
+    seen: set[str] = set()
+    for name in names:
+        if not name:
+            raise ModelError("a name is missing", (kind,))
+        if name in seen:
+            raise ModelError("this name is used twice", (kind, name))
+        if name == WORLD:
+            raise ModelError('"world" is the fixed frame and cannot be used as a name', (kind, name))
+        seen.add(name)
+
+
+def _carriers(bodies: Sequence[Body], joints: Sequence[Joint]) -> dict[str, Joint]:
+    """The one joint that carries each body."""
+    names = [body.name for body in bodies]
+    known = ", ".join([*names, WORLD])
+    carrier: dict[str, Joint] = {}
+    for joint in joints:
+        if joint.parent not in names and joint.parent != WORLD:
+            raise ModelError(
+                f"there is no body {joint.parent!r}; known: {known}", ("joints", joint.name, "parent")
+            )
+        if joint.child not in names:
+            raise ModelError(
+                f"there is no body {joint.child!r}; known: {known}", ("joints", joint.name, "child")
+            )
+        if joint.child in carrier:
+            raise ModelError(
+                f"body {joint.child!r} is already carried by joint {carrier[joint.child].name!r}; "
+                "joints form a tree, a loop is closed by a closure",
+                ("joints", joint.name, "child"),
+            )
+        carrier[joint.child] = joint
+    for name in names:
+        if name not in carrier:
+            raise ModelError("no joint carries this body", ("bodies", name))
+    return carrier
+
+
+def _refuse_rings(names: Sequence[str], carrier: dict[str, Joint]) -> None:
+    """Every body must hang on the world at last."""
+    grounded: set[str] = {WORLD}
+    for name in names:
+        path: list[str] = []
+        while name not in grounded:
+            if name in path:
+                ring = path[path.index(name) :]
+                bodies = " → ".join([*reversed(ring), ring[-1]])
+                raise ModelError(
+                    f"the joints of {bodies} form a ring that hangs on nothing; "
+                    "one of these bodies must be carried by the world or by a body outside",
+                    ("joints", carrier[name].name, "parent"),
+                )
+            path.append(name)
+            name = carrier[name].parent
+        grounded.update(path)
+
+
+def _carry(link: Link, body: Body, seat: BodyPlacement) -> None:
+    """Add a body's mass to its link."""
+    c = seat.origin + seat.axes @ np.asarray(body.com_m)
+    inertia = seat.axes @ np.asarray(body.inertia_kg_m2) @ seat.axes.T
+    link.mass += body.mass_kg
+    link.first += body.mass_kg * c
+    link.second += inertia + body.mass_kg * (float(c @ c) * np.eye(3) - np.outer(c, c))
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where each joint's freedoms begin in v (and q), and where quaternions keep their scalar parts in q."""
+
+    freedoms: dict[str, Freedoms]
+    first: dict[str, int]
+    scalar: dict[str, int]
+    nv: int
+
+    @property
+    def nq(self) -> int:
+        """Length of q."""
+        return self.nv + len(self.scalar)
+
+    @staticmethod
+    def of(joints: Sequence[Joint]) -> "Places":
+        """Freedoms in the order of the joints; scalar parts of quaternions after all else."""
+        freedoms = {joint.name: freedoms_of(joint) for joint in joints}
+        first: dict[str, int] = {}
+        nv = 0
+        for name, freedom in freedoms.items():
+            first[name] = nv
+            nv += len(freedom.names)
+        balls = [name for name, freedom in freedoms.items() if freedom.has_ball]
+        return Places(freedoms, first, {name: nv + k for k, name in enumerate(balls)}, nv)
+
+
+def links_of(
+    bodies: Sequence[Body], joints: Sequence[Joint]
+) -> tuple[list[Link], dict[str, BodyPlacement], Places]:
+    """The links, each after its parent, depth first, and where each body sits. Raises ModelError."""
+    check_names("bodies", [body.name for body in bodies])
+    check_names("joints", [joint.name for joint in joints])
+    carrier = _carriers(bodies, joints)
+    _refuse_rings([body.name for body in bodies], carrier)
+
+    places = Places.of(joints)
+    by_name = {body.name: body for body in bodies}
+    carried: dict[str, list[Joint]] = {}
+    for joint in joints:
+        carried.setdefault(joint.parent, []).append(joint)
+    seats = {WORLD: BodyPlacement(-1, np.eye(3), np.zeros(3))}
+    links: list[Link] = []
+    waiting = list(reversed(carried.get(WORLD, [])))
+    while waiting:
+        joint = waiting.pop()
+        on = seats[joint.parent]
+        seat = BodyPlacement(
+            on.link, on.axes @ np.asarray(joint.rotation), on.origin + on.axes @ np.asarray(joint.at_m)
+        )
+        seat = _grow(links, seat, joint, places)
+        seats[joint.child] = seat
+        if seat.link >= 0:
+            _carry(links[seat.link], by_name[joint.child], seat)
+        waiting.extend(reversed(carried.get(joint.child, [])))
+    return links, seats, places
+
+
+def _grow(links: list[Link], seat: BodyPlacement, joint: Joint, places: Places) -> BodyPlacement:
+    """Append the links of a joint, whose frame is seated on a link; returns the seat of the child."""
+    first = places.first[joint.name]
+    for step in places.freedoms[joint.name].chain:
+        if step.kind == BALL:
+            seat = _grow_ball(links, seat, joint, first + step.place, places.scalar[joint.name])
+            continue
+        direction, point, turn, travel = screw_of(step.column)
+        turned, place = onto_z(direction), first + step.place
+        axes, origin = seat.axes @ turned, seat.origin + seat.axes @ point
+        links.append(Link(joint, seat.link, place, axes, origin, turn, travel, seat.link, place))
+        seat = BodyPlacement(len(links) - 1, turned.T.copy(), -turned.T @ point)
+    return seat
+
+
+def _grow_ball(
+    links: list[Link], seat: BodyPlacement, joint: Joint, place: int, scalar: int
+) -> BodyPlacement:
+    """Three links about z, x and y of the child: the first has the pose, all three axes go with the child.
+
+    The axes are fixed in the child, whose own motion does not change their rates: V × S v summed over the
+    three is (motion of the base) × (their sum). Hence the common base.
+    """
+    cycle = np.eye(3)[:, [1, 2, 0]]  # columns y, z, x: the axis after z, turned onto z
+    base = seat.link
+    links.append(Link(joint, base, place + 2, seat.axes, seat.origin, 1.0, 0.0, base, place, scalar))
+    for k in range(2):
+        links.append(
+            Link(joint, len(links) - 1, place + k, cycle, np.zeros(3), 1.0, 0.0, base, place + k, FOLLOWS)
+        )
+    return BodyPlacement(len(links) - 1, (cycle @ cycle).T, np.zeros(3))
+
+
+def refuse_massless(links: Sequence[Link]) -> None:
+    """Raise ModelError where some motion of the joints moves no mass at all, whatever the pose.
+
+    The mass matrix is formed here in its plainest way, from Jacobians, at two poses without special symmetry.
+    """
+    n = len(links)
+    singular_everywhere = np.ones(n, dtype=bool)
+    for phase in (0.4, 1.7):
+        matrix = _mass_matrix(links, np.array([np.sin(phase * (k + 1)) for k in range(n)]))
+        diagonal = np.diag(matrix)
+        for k in np.flatnonzero(diagonal <= 0.0).tolist():
+            joint = links[k].joint
+            raise ModelError(
+                "this joint moves neither mass nor inertia",
+                ("joints", joint.name),
+                "give the bodies it carries mass (away from its axis), or the joint armature",
+            )
+        size = np.sqrt(diagonal)
+        scaled = matrix / size / size[:, None]
+        values, vectors = np.linalg.eigh(scaled)
+        lost = np.zeros(n, dtype=bool)
+        if values[0] < 1e-13 * n:
+            lost = np.abs(vectors[:, 0]) > 0.1
+        singular_everywhere &= lost
+    if singular_everywhere.any():
+        names = list(dict.fromkeys(links[k].joint.name for k in np.flatnonzero(singular_everywhere).tolist()))
+        whose = f"joints {', '.join(names)} can move against each other"
+        if len(names) == 1:
+            whose = f"joint {names[0]} can move"
+        raise ModelError(
+            f"{whose} without moving any mass",
+            ("joints", names[-1]),
+            "give a body between them mass, or a joint armature",
+        )
+
+
+def _mass_matrix(links: Sequence[Link], angles: Array) -> Array:
+    """M in the order of the links; each turns about its z by angles[i], a ball by three of them."""
+    n = len(links)
+    matrix = np.diag([link.joint.armature for link in links]).astype(np.float64)
+    axes: list[Array] = []
+    origins: list[Array] = []
+    jacobians: list[tuple[Array, Array]] = []  # angular and linear (at the link's origin), 3 × n each
+    for i, link in enumerate(links):
+        base, place = np.eye(3), np.zeros(3)
+        angular, linear = np.zeros((3, n)), np.zeros((3, n))
+        if link.parent >= 0:
+            base, place = axes[link.parent], origins[link.parent]
+            angular, linear = (part.copy() for part in jacobians[link.parent])
+        turn, travel = link.turn, link.travel
+        fixed = base @ link.axes
+        if link.scalar >= 0:
+            for k in range(3):
+                fixed = fixed @ elementary(np.eye(6)[k], float(angles[i + k]))[0]
+        origin = place + base @ link.origin + travel * angles[i] * fixed[:, 2]
+        linear += np.cross(angular, origin - place, axisa=0, axisb=0, axisc=0)
+        angular[:, i], linear[:, i] = turn * fixed[:, 2], travel * fixed[:, 2]
+        rotation = fixed
+        if link.scalar == SCREW:
+            rotation = fixed @ elementary(np.eye(6)[2], float(turn * angles[i]))[0]
+        first, second = rotation @ link.first, rotation @ link.second @ rotation.T
+        coupling = angular.T @ np.cross(first, linear, axisa=0, axisb=0, axisc=0)
+        matrix += angular.T @ second @ angular + link.mass * linear.T @ linear + coupling + coupling.T
+        axes.append(rotation)
+        origins.append(origin)
+        jacobians.append((angular, linear))
+    return matrix

@@ -1,0 +1,57 @@
+"""Coordinates of a step: where a state lies, seen from the state at the step's beginning.
+
+x (nv) takes q0 to q = q0 moved along x (rotations.move). Of ordinary joints x is just q - q0; of a rotation
+by a quaternion it is the rotation vector in the turned axes, R = R0 exp(x^), whose rate is not the angular
+velocity:
+
+    ω = J x˙,   J = 1 - (1 - cos θ)/θ² x^ + (θ - sin θ)/θ³ x^x^,   J⁻¹ = 1 + x^/2 + c x^x^,   θ = |x|
+    c = 1/θ² - (1 + cos θ)/(2 θ sin θ)
+
+Unlike the components of a quaternion these are as many as the freedoms, so that some of them can be taken as
+independent and the others follow.
+"""
+
+import math
+
+from linkwork.multibody.kernels.compiling import part
+from linkwork.multibody.kernels.layout import BALLS
+from linkwork.multibody.kernels.views import copy, table
+from linkwork.multibody.linalg.vectors import Rows, add, cross, dot, times
+from linkwork.multibody.model import Integers
+
+
+@part
+def chart_rates(t: Integers, x: Rows, v: Rows, rates: Rows) -> None:
+    """x˙ from v at x."""
+    copy(v, rates)
+    balls = table(t, BALLS, 2)
+    for i in range(balls.shape[0]):
+        k = balls[i, 0]
+        turn, w = (x[k], x[k + 1], x[k + 2]), (v[k], v[k + 1], v[k + 2])
+        square = dot(turn, turn)
+        c = 1.0 / 12.0 + square / 720.0
+        if square > 1e-4:
+            angle = math.sqrt(square)
+            c = 1.0 / square - (1.0 + math.cos(angle)) / (2.0 * angle * math.sin(angle))
+        once = cross(turn, w)
+        rates[k], rates[k + 1], rates[k + 2] = add(w, add(times(0.5, once), times(c, cross(turn, once))))
+
+
+@part
+def chart_row(t: Integers, x: Rows, row: Rows, turned: Rows) -> None:
+    """The row of a Jacobian against x˙, from the one against v: row' J."""
+    copy(row, turned)
+    balls = table(t, BALLS, 2)
+    for i in range(balls.shape[0]):
+        k = balls[i, 0]
+        turn, a = (x[k], x[k + 1], x[k + 2]), (row[k], row[k + 1], row[k + 2])
+        square = dot(turn, turn)
+        first, second = 0.5 - square / 24.0, 1.0 / 6.0 - square / 120.0
+        if square > 1e-4:
+            angle = math.sqrt(square)
+            first = (1.0 - math.cos(angle)) / square
+            second = (angle - math.sin(angle)) / (square * angle)
+        once = cross(turn, a)
+        turned[k], turned[k + 1], turned[k + 2] = add(
+            a, add(times(first, once), times(second, cross(turn, once)))
+        )

@@ -1,0 +1,175 @@
+"""Unit quaternions (scalar s; vector u), R = (s² - u'u) 1 + 2 u u' + 2 s û, with rates in the body's axes.
+
+    ṡ = -½ u'ω,   u̇ = ½ (s ω + u × ω)            ω: angular velocity, in the turned axes
+
+All kernels accept quaternions that are not quite of unit length, and take their direction.
+"""
+
+import math
+
+from linkwork.multibody.kernels.compiling import INTEGERS, TOPOLOGY, VECTOR, float64, kernel, part, void
+from linkwork.multibody.kernels.layout import BALLS
+from linkwork.multibody.kernels.views import table
+from linkwork.multibody.linalg.vectors import Rows, Vector, add, combine, cross, dot, subtract, times
+from linkwork.multibody.model import Integers
+
+
+@part
+def turned(x: Vector, y: Vector, z: Vector, s: float, u: Vector) -> tuple[Vector, Vector, Vector]:
+    """Axes x, y, z after the rotation that the quaternion gives in these very axes."""
+    square = s * s + dot(u, u)
+    a, b = 2.0 / square, 1.0 - 2.0 * dot(u, u) / square
+    c = a * s
+    first = (b + a * u[0] * u[0], a * u[1] * u[0] + c * u[2], a * u[2] * u[0] - c * u[1])
+    second = (a * u[0] * u[1] - c * u[2], b + a * u[1] * u[1], a * u[2] * u[1] + c * u[0])
+    third = (a * u[0] * u[2] + c * u[1], a * u[1] * u[2] - c * u[0], b + a * u[2] * u[2])
+    return combine(x, y, z, first), combine(x, y, z, second), combine(x, y, z, third)
+
+
+@part
+def coordinate_rates(t: Integers, q: Rows, v: Rows, rates: Rows) -> None:
+    """q̇ from v: equal, except for quaternions."""
+    for k in range(len(v)):
+        rates[k] = v[k]
+    balls = table(t, BALLS, 2)
+    for i in range(balls.shape[0]):
+        k, scalar = balls[i, 0], balls[i, 1]
+        s, u, w = q[scalar], (q[k], q[k + 1], q[k + 2]), (v[k], v[k + 1], v[k + 2])
+        rates[scalar] = -0.5 * dot(u, w)
+        rates[k], rates[k + 1], rates[k + 2] = times(0.5, add(times(s, w), cross(u, w)))
+
+
+@part
+def velocities(t: Integers, q: Rows, rates: Rows, v: Rows) -> None:
+    """v from q̇ (which may have a part along the quaternion, that is ignored)."""
+    for k in range(len(v)):
+        v[k] = rates[k]
+    balls = table(t, BALLS, 2)
+    for i in range(balls.shape[0]):
+        k, scalar = balls[i, 0], balls[i, 1]
+        s, u = q[scalar], (q[k], q[k + 1], q[k + 2])
+        sd, ud = rates[scalar], (rates[k], rates[k + 1], rates[k + 2])
+        v[k], v[k + 1], v[k + 2] = times(
+            2.0 / (s * s + dot(u, u)), subtract(subtract(times(s, ud), times(sd, u)), cross(u, ud))
+        )
+
+
+@part
+def rotation_vector(s: float, u: Vector) -> Vector:
+    """φ (rad, |φ| ≤ π) with R = exp(φ^), of the quaternion s, u of any length but zero."""
+    size = math.sqrt(dot(u, u))
+    if size <= 1e-9 * abs(s):
+        return times(2.0 / s, u)
+    angle = 2.0 * math.atan2(size, abs(s))
+    return times(angle / size if s >= 0.0 else -angle / size, u)
+
+
+@part
+def turn_between(s: float, u: Vector, s2: float, u2: Vector) -> Vector:
+    """Rotation vector, in either's turned axes, that takes the orientation s, u to s2, u2."""
+    between = subtract(subtract(times(s, u2), times(s2, u)), cross(u, u2))
+    return rotation_vector(s * s2 + dot(u, u2), between)
+
+
+@part
+def quaternion_of(turn: Vector) -> tuple[float, Vector]:
+    """Scalar and vector part of the unit quaternion of a rotation vector."""
+    half = 0.5 * math.sqrt(dot(turn, turn))
+    return math.cos(half), times(0.5 * (math.sin(half) / half if half > 1e-9 else 1.0), turn)
+
+
+@part
+def way_between(t: Integers, q: Rows, q2: Rows, way: Rows) -> None:
+    """way (nv) for which `move` takes q to q2: differences of coordinates, and rotation vectors."""
+    for k in range(len(way)):
+        way[k] = q2[k] - q[k]
+    balls = table(t, BALLS, 2)
+    for i in range(balls.shape[0]):
+        k, scalar = balls[i, 0], balls[i, 1]
+        way[k], way[k + 1], way[k + 2] = turn_between(
+            q[scalar], (q[k], q[k + 1], q[k + 2]), q2[scalar], (q2[k], q2[k + 1], q2[k + 2])
+        )
+
+
+@part
+def ball_of(t: Integers, freedom: int) -> int:
+    """The number of the quaternion that a freedom turns, −1 where it has a coordinate."""
+    balls = table(t, BALLS, 2)
+    for i in range(balls.shape[0]):
+        if balls[i, 0] <= freedom < balls[i, 0] + 3:
+            return i
+    return -1
+
+
+@part
+def reading_at(t: Integers, q: Rows, freedom: int) -> float:
+    """What a sensor on a freedom reads at q: its coordinate, or a component of the rotation vector."""
+    i = ball_of(t, freedom)
+    if i < 0:
+        coordinate: float = q[freedom]
+        return coordinate
+    k, scalar = table(t, BALLS, 2)[i, 0], table(t, BALLS, 2)[i, 1]
+    turn = rotation_vector(q[scalar], (q[k], q[k + 1], q[k + 2]))
+    return turn[0] if freedom == k else turn[1] if freedom == k + 1 else turn[2]
+
+
+@kernel(void(TOPOLOGY, VECTOR, INTEGERS, VECTOR))
+def readings_at(t: Integers, q: Rows, freedoms: Integers, readings: Rows) -> None:
+    """Write what sensors on these freedoms read at q."""
+    for i in range(len(freedoms)):
+        readings[i] = reading_at(t, q, freedoms[i])
+
+
+@part
+def normalise(t: Integers, q: Rows) -> None:
+    """Bring every quaternion to unit length."""
+    balls = table(t, BALLS, 2)
+    for i in range(balls.shape[0]):
+        k, scalar = balls[i, 0], balls[i, 1]
+        square = q[scalar] * q[scalar]
+        for j in range(k, k + 3):
+            square += q[j] * q[j]
+        scale = 1.0 / square**0.5
+        q[scalar] *= scale
+        for j in range(k, k + 3):
+            q[j] *= scale
+
+
+@part
+def move(t: Integers, q: Rows, shift: Rows, reach: float) -> None:
+    """q := q moved along the constant v = `shift` for `reach`, exactly."""
+    for k in range(len(shift)):
+        q[k] += reach * shift[k]
+    balls = table(t, BALLS, 2)
+    for i in range(balls.shape[0]):
+        k, scalar = balls[i, 0], balls[i, 1]
+        turn = times(reach, (shift[k], shift[k + 1], shift[k + 2]))
+        u = subtract((q[k], q[k + 1], q[k + 2]), turn)
+        half = 0.5 * math.sqrt(dot(turn, turn))
+        c, ratio = math.cos(half), 0.5 * (math.sin(half) / half if half > 1e-9 else 1.0)
+        a = times(ratio, turn)
+        s = q[scalar]
+        q[scalar] = s * c - dot(u, a)
+        q[k], q[k + 1], q[k + 2] = add(add(times(c, u), times(s, a)), cross(u, a))
+    normalise(t, q)
+
+
+@part
+def go(t: Integers, q: Rows, v: Rows, rate: Rows, mean: Rows, seconds: float) -> None:
+    """q := q after so many seconds at the mean velocity `mean`, which began with v and the acceleration rate.
+
+    Rotations do not commute: to the mean angular velocity belongs seconds²/12 v × v̇. mean is overwritten.
+    """
+    balls = table(t, BALLS, 2)
+    for i in range(balls.shape[0]):
+        k = balls[i, 0]
+        turn = cross((v[k], v[k + 1], v[k + 2]), (rate[k], rate[k + 1], rate[k + 2]))
+        own = (mean[k], mean[k + 1], mean[k + 2])
+        mean[k], mean[k + 1], mean[k + 2] = add(own, times(seconds * seconds / 12.0, turn))
+    move(t, q, mean, seconds)
+
+
+@kernel(void(TOPOLOGY, VECTOR, VECTOR, float64))
+def move_by(t: Integers, q: Rows, shift: Rows, reach: float) -> None:
+    """`move` for callers in Python."""
+    move(t, q, shift, reach)

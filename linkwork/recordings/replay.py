@@ -1,0 +1,223 @@
+"""A recording fed to the controller as it is built today: tick by tick, the first difference told.
+
+The controller's tick is a pure function of what it has been given so far: measured values, device time and
+status, orders. All of that is in the recording, and so is what it answered.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.gateway.records.logged_orders import GoalWords
+from linkwork.controller.loop.loop import tick_of
+from linkwork.controller.orders import NOW, Order, OrderKind, OrderOutcome
+from linkwork.controller.records import CHANNELS, SETTINGS, RecordLayout, field_name, layout_for
+from linkwork.controller.tick_io import Inputs, Outputs
+from linkwork.machine import Machine
+from linkwork.recordings.recording import NoRecording, Recording
+
+PLAIN: Final = (
+    "time_s",
+    "device_tick",
+    "fresh",
+    "connected",
+    "lost_in_a_row",
+    "lost_total",
+    "loss_ratio",
+    "device_status",
+    "device_fault",
+)
+"""Channels that are the inputs of the same name, one number each; then those with one a sensor or motor."""
+ARRAYS: Final = ("q_measured", "v_measured", "device_effort", "temperature", "force_measured")
+
+_REFUSED_ON_ARRIVAL = (
+    OrderOutcome.REFUSED_LATE, OrderOutcome.REFUSED_FAR, OrderOutcome.REFUSED_FULL, OrderOutcome.REVOKED,
+)  # fmt: skip
+"""Outcomes of orders for a later tick that never waited for it."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ReplayDifference:
+    """Where the controller answers otherwise: channel and name in it ("" for a single number)."""
+
+    tick: int
+    time_s: float
+    field: str
+    was: float
+    now: float
+
+    def __str__(self) -> str:
+        """Tell it in one line."""
+        return (
+            f"tick {self.tick} ({self.time_s:g} s): {self.field} was {self.was!r}, is {self.now!r} "
+            f"(by {abs(self.now - self.was):.3g})"
+        )
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What came of it: ticks compared, the first difference, and why it ended before the recording did."""
+
+    ticks: int
+    difference: ReplayDifference | None
+    ended: str
+
+
+def replay(
+    recording: Recording,
+    machine: Machine,
+    tolerance: float | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
+) -> Replayed:
+    """Feed a recording to the controller of a machine, up to the first difference.
+
+    tolerance: how far numbers may differ (none: not at all, to the last bit); what is counted or chosen must
+    be equal anyway. Raises NoRecording where the recording does not begin with the controller's first tick,
+    lacks what the controller is given, or is of a machine with other sensors and motors.
+    """
+    layout = layout_for(machine)
+    table = recording.table
+    compared = _check(recording, layout)
+    slot = np.zeros(1)
+    sound: set[int] = set()
+
+    def words(_: int) -> Floats:
+        return slot
+
+    tick = tick_of(machine, layout, words, sound)
+    answer = tick.record.record()
+    alike = _alike(table.dtype, layout)
+    inputs = Inputs.sized(len(machine.sensors), len(machine.motors), machine.force_numbers)
+    outputs = Outputs.sized(len(machine.motors))
+    before = 0.0
+    for done, row in enumerate(table):
+        if int(row["tick"]) != done:
+            return Replayed(done, None, f"the records of ticks {done} to {int(row['tick']) - 1} are missing")
+        if done % 1000 == 0:
+            progress(done, len(table))
+        _give(inputs, row)
+        order, why = _order(recording, row)
+        if why:
+            return Replayed(done, None, f"tick {done}: {why}")
+        goal = recording.goals.get(order.id) if order is not None else None
+        if order is not None and goal is not None:
+            slot = goal.words
+            if _agrees(order, goal):
+                sound.add(order.id)
+        inputs.order = order
+        tick.step(inputs, outputs, inputs.time_s - before)
+        before = inputs.time_s
+        tick.note(inputs, outputs)
+        if alike and row.tobytes()[:alike] == answer.tobytes()[:alike]:
+            continue
+        found = _compare(row, answer, compared, tolerance)
+        if found is not None:
+            channel, index, was, now = found
+            return Replayed(
+                done, ReplayDifference(done, inputs.time_s, _named(layout, channel, index), was, now), ""
+            )
+    return Replayed(len(table), None, "")
+
+
+def _check(recording: Recording, layout: RecordLayout) -> list[str]:
+    """The channels to compare: what follows from the settings, not these themselves. Raises NoRecording."""
+    table, dtype = recording.table, layout.dtype
+    there = set(table.dtype.names or ())
+    where = recording.paths[0]
+    for name in (*PLAIN, "order_id", "order_outcome"):
+        if name not in there:
+            raise NoRecording(
+                f"{where} was made by a linkwork that did not record {name}: it cannot be replayed"
+            )
+    first = int(table["tick"][0])
+    if first != 0:
+        raise NoRecording(
+            f"{where} begins with tick {first}, but what the controller does then depends on all that it was "
+            "given before: take the run's first segment, or record from the start"
+        )
+    deterministic = [channel for channel in CHANNELS if not channel.wall_clock and channel.name in there]
+    for channel in deterministic:
+        names = layout.names[channel.per] if channel.per else ()
+        recorded = recording.ticks.names.get(channel.name, ())
+        if channel.per and tuple(map(field_name, names)) != tuple(map(field_name, recorded)):
+            raise NoRecording(
+                f"{where} is of another machine: its {channel.name} has {', '.join(recorded) or 'nothing'}, "
+                f"that of the machine here {', '.join(names) or 'nothing'}"
+            )
+    recorded_here = [channel.name for channel in deterministic if dtype[channel.name].itemsize > 0]
+    return [name for name in recorded_here if name not in SETTINGS]
+
+
+def _alike(recorded: np.dtype[Any], layout: RecordLayout) -> int:
+    """How many bytes of a record can be compared at once; 0 where the recorded channels lie elsewhere."""
+    size = layout.deterministic_bytes
+    inside = {name: at for name, (_, at, *_) in (layout.dtype.fields or {}).items() if at < size}
+    there = {name: at for name, (_, at, *_) in (recorded.fields or {}).items() if at < size}
+    wide = {name: at for name, at in inside.items() if layout.dtype[name].itemsize > 0}
+    return size if there == wide else 0
+
+
+def _give(inputs: Inputs, row: np.void) -> None:
+    names = row.dtype.names or ()
+    for name in ARRAYS:
+        if name in names:
+            getattr(inputs, name)[:] = row[name]
+    inputs.time_s, inputs.loss_ratio = float(row["time_s"]), float(row["loss_ratio"])
+    inputs.fresh, inputs.connected = bool(row["fresh"]), bool(row["connected"])
+    inputs.device_tick, inputs.lost_total = int(row["device_tick"]), int(row["lost_total"])
+    inputs.lost_in_a_row = int(row["lost_in_a_row"])
+    inputs.device_status, inputs.device_fault = int(row["device_status"]), int(row["device_fault"])
+
+
+def _order(recording: Recording, row: np.void) -> tuple[Order | None, str]:
+    """The order that took effect with this record, as it takes effect at once; or why it is not known."""
+    number, outcome = int(row["order_id"]), int(row["order_outcome"])
+    if number == 0 and outcome == OrderOutcome.NONE:
+        return None, ""
+    order = recording.orders.get(number)
+    if order is None:
+        return None, f"order {number} took effect, but the recording does not say what it asked for"
+    if order.kind is OrderKind.GOAL and number not in recording.goals:
+        return None, f"order {number} began goal {order.goal_id}, which is not in the recording"
+    if outcome not in _REFUSED_ON_ARRIVAL:
+        order.at_tick = NOW
+    return order, ""
+
+
+def _agrees(order: Order, goal: GoalWords) -> bool:
+    return len(goal.words) == order.length and zlib.crc32(goal.words.tobytes()) == order.checksum
+
+
+def _compare(
+    was: np.void, now: np.void, channels: list[str], tolerance: float | None
+) -> tuple[str, int, float, float] | None:
+    """The first channel that differs: its name, index in it, and both values."""
+    for channel in channels:
+        before, after = np.atleast_1d(was[channel]), np.atleast_1d(now[channel])
+        if before.tobytes() == after.tobytes():
+            continue
+        same = before == after
+        if before.dtype == np.float64:
+            same |= np.isnan(before) & np.isnan(after)
+            if tolerance is None:
+                same = before.view(np.int64) == after.view(np.int64)
+                same |= np.isnan(before) & np.isnan(after)
+            else:
+                same |= np.abs(before - after) <= tolerance
+        if not same.all():
+            index = int(np.argmin(same))
+            return channel, index, before[index].item(), after[index].item()
+    return None
+
+
+def _named(layout: RecordLayout, channel: str, index: int) -> str:
+    per: Any = next(each.per for each in CHANNELS if each.name == channel)
+    return f"{channel}.{layout.names[per][index]}" if per else channel

@@ -1,0 +1,91 @@
+"""How well a goal was followed: errors and efforts over the ticks of its measured part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.recordings.log_file import Ticks
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Tracking:
+    """One goal's ticks, n of them; `measured` marks those in which the error counts.
+
+    `reference`, `actual` and `velocity` (of the reference) are (n, coordinates), metres or radians, and per
+    second; `effort` is (n, motors), N m or N.
+    """
+
+    time_s: Array
+    measured: NDArray[np.bool_]
+    coordinates: tuple[str, ...]
+    reference: Array
+    velocity: Array
+    actual: Array
+    motors: tuple[str, ...]
+    effort: Array
+    rows: NDArray[np.intp]
+    """Where in the log each tick stands (n,)."""
+
+    def error(self, coordinate: str) -> Array:
+        """Reference minus actual in the measured ticks (n,)."""
+        at = self.coordinates.index(coordinate)
+        difference: Array = (self.reference[:, at] - self.actual[:, at])[self.measured]
+        return difference
+
+    def reference_jerk(self) -> float:
+        """Largest jerk of any coordinate's reference between the measured ticks (rad/s³ or m/s³)."""
+        step = float(np.median(np.diff(self.time_s)))
+        inside = self.measured[2:] & self.measured[:-2]
+        jerk = np.diff(self.velocity, 2, axis=0)[inside] / step**2
+        return float(np.abs(jerk).max(initial=0.0))
+
+    def distance(self, coordinates: Sequence[str]) -> Array:
+        """Length of the error over several coordinates, per measured tick (n,)."""
+        length: Array = np.linalg.norm([self.error(name) for name in coordinates], axis=0)
+        return length
+
+    def peak_effort(self) -> dict[str, float]:
+        """Largest magnitude of each motor's effort in the measured ticks, by joint."""
+        peaks = np.abs(self.effort[self.measured]).max(axis=0)
+        return dict(zip(self.motors, peaks.tolist(), strict=True))
+
+
+def follow(ticks: Ticks, goal_id: int, coordinates: Sequence[str], begin_s: float, end_s: float) -> Tracking:
+    """The ticks of one goal; those whose path parameter lies in [begin_s, end_s] are measured.
+
+    Raises ValueError when the log holds no such tick.
+    """
+    table = ticks.table
+    rows = np.flatnonzero((table["goal_id"] == goal_id) & (table["path_length_s"] > 0))
+    mine = table[rows]
+    columns = [ticks.names["coordinate"].index(name) for name in coordinates]
+    reference = mine["reference"][:, columns]
+    given = np.isfinite(reference).all(axis=1)
+    rows, mine, reference = rows[given], mine[given], reference[given]
+    measured = (mine["path_s"] >= begin_s) & (mine["path_s"] <= end_s)
+    if not measured.any():
+        raise ValueError(
+            f"the log holds no tick of goal {goal_id} between {begin_s:g} s and {end_s:g} s of its path"
+        )
+    return Tracking(
+        mine["time_s"] - mine["time_s"][0],
+        measured,
+        tuple(coordinates),
+        reference,
+        mine["reference_velocity"][:, columns],
+        mine["coordinate"][:, columns],
+        ticks.names["effort"],
+        mine["effort"],
+        rows,
+    )
+
+
+def rms(values: Array) -> float:
+    """Root of the mean square."""
+    return float(np.sqrt(np.mean(np.square(values))))

@@ -1,0 +1,1 @@
+"""Parts of HTML reports: charts, histograms, tables of quantities, provenance."""

@@ -1,0 +1,63 @@
+"""Where and with what a report was made: everything in it that may differ between two equal lockstep runs."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+_PARTS = ("linkwork", "numpy", "numba", "pyzmq", "pytest")
+
+
+def provenance(words: Sequence[str], seconds: float) -> dict[str, Any]:
+    """As plain data. words: the command line, of which paths lose their folders. seconds: what it took."""
+    from linkwork.multibody.kernels.compiling import CACHE_FOLDER
+
+    return {
+        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "took_s": round(seconds, 1),
+        "command": " ".join(["linkwork", *map(without_folders, words)]),
+        "versions": {"python": platform.python_version()} | {name: _version(name) for name in _PARTS},
+        "kernels": CACHE_FOLDER.name.removeprefix("kernels-"),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "processor": _processor(),
+    }
+
+
+def without_folders(word: str) -> str:
+    """A word of a command line without a path's folders: "--out=/a/b" is "--out=b"."""
+    name, equals, value = word.partition("=")
+    if equals and name.startswith("-"):
+        return f"{name}={without_folders(value)}"
+    return word if "://" in word or "/" not in word else Path(word).name
+
+
+def without_paths(text: str) -> str:
+    """A failure's text without the folders of this computer, and without addresses of objects."""
+    import re
+
+    folders = [str(Path.cwd()), str(Path(__file__).resolve().parents[2]), sys.prefix, str(Path.home())]
+    for folder in sorted(folders, key=len, reverse=True):
+        if len(folder) > 1:
+            text = text.replace(folder + "/", "")
+    text = re.sub(r"\bat 0x[0-9a-f]+", "at 0x…", text)
+    return re.sub(r"/(?:tmp|run|dev/shm|var/tmp)/[^\s'\"]*/", "…/", text)
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")

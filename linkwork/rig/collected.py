@@ -1,0 +1,116 @@
+"""What the rig tests of a session found, test by test: what a report is made from.
+
+Plain data, filled by the plug-in. `rig.collecting` writes it line by line and reads it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Verdict = Literal["passed", "failed", "error", "skipped", "not run"]
+Relation = Literal["<", "<=", ">", ">=", "=="]
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that was compared with a limit: `value relation limit` held, or did not.
+
+    name: what was measured, in the record's words: "tracking_error(x).max". unit: of both numbers.
+    """
+
+    name: str
+    value: float
+    unit: str
+    relation: Relation
+    limit: float
+    holds: bool
+
+
+@dataclass(frozen=True)
+class FaultSeen:
+    """A fault that was expected, and what became of it. Times count from the beginning of what was injected.
+
+    injected: the words it was injected with. expected: the codes that were asked for. found: the code that
+    was latched, None where none was. delay_ticks, delay_s: until it was latched. allowed_ticks: the limit of
+    the test. reaction: the state that the controller went to. stopping_s: from the fault to rest, None where
+    the record ends before; stopping_distance: how far each joint went meanwhile (rad or m).
+    """
+
+    injected: dict[str, Any]
+    expected: tuple[str, ...]
+    found: str | None
+    text: str
+    delay_ticks: int | None
+    delay_s: float | None
+    allowed_ticks: int | None
+    reaction: str
+    stopping_s: float | None
+    stopping_distance: dict[str, float]
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Tolerated:
+    """What was injected and, by design, is borne without a fault; `because` says why, `bound` proves it."""
+
+    injected: dict[str, Any]
+    because: str
+    bound: Number
+
+
+@dataclass(frozen=True)
+class Span:
+    """Ticks of a log that a test is about; the report draws them.
+
+    log: a segment of the run. first_tick, last_tick: of the channel `tick`, both included. tracked:
+    coordinates whose errors were asked for, with the limit they were held against, or none (rad, m).
+    """
+
+    log: str
+    first_tick: int
+    last_tick: int
+    title: str = ""
+    tracked: Mapping[str, float | None] = field(default_factory=dict)
+
+
+@dataclass
+class TestFindings:
+    """One test. `requirement` is its docstring's first paragraph; `reason` says why it was skipped.
+
+    text: what pytest says of a failure. seconds: wall time. stage: where it failed: setup, call, teardown.
+    """
+
+    __test__ = False
+
+    node: str
+    name: str
+    requirement: str
+    rig: str = ""
+    verdict: Verdict = "not run"
+    reason: str = ""
+    text: str = ""
+    stage: str = ""
+    seconds: float = 0.0
+    numbers: list[Number] = field(default_factory=list)
+    faults: list[FaultSeen] = field(default_factory=list)
+    tolerated: list[Tolerated] = field(default_factory=list)
+    injected: list[dict[str, Any]] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+
+
+@dataclass
+class Collection:
+    """A session: `rigs` tells of every machine under test, by name, what it was and how it ran (provenance).
+
+    Of a rig: config (file), machine, config_hash, interface, model, version, pace, law, seed, period_s,
+    real_time (means asked for and obtained), plant, controller (endpoints of those attached to, or "own").
+    """
+
+    rigs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tests: dict[str, TestFindings] = field(default_factory=dict)
+
+    def test(self, node: str, name: str, requirement: str) -> TestFindings:
+        """The findings of a test, begun where there are none yet."""
+        return self.tests.setdefault(node, TestFindings(node, name, requirement))

@@ -1,0 +1,107 @@
+"""Whether an injected fault was found out: by which code, how soon, and what the machine did then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linkwork.controller.faults import FAULTS, FaultCode
+from linkwork.controller.supervision.state_machine import State
+from linkwork.machine.nearest_name import nearest
+from linkwork.rig.collected import FaultSeen
+from linkwork.rig.happened import VIOLATIONS, Happened
+
+
+class FaultWatch:
+    """Codes of which one is expected after the newest injected fault of a record began.
+
+    Raises KeyError for a code that does not exist.
+    """
+
+    def __init__(self, record: Happened, names: tuple[str, ...]) -> None:
+        known = [*(code.name for code in FaultCode if code), *VIOLATIONS]
+        for name in names:
+            if name not in known:
+                meant = nearest(name, known)
+                hint = f", did you mean {meant}?" if meant else ""
+                raise KeyError(f"there is no fault {name!r}{hint}; there are {', '.join(known)}")
+        self._record, self._names = record, names
+
+    def within(self, ticks: int | None = None, *, seconds: float | None = None) -> FaultSeen:
+        """Raises AssertionError, saying what happened instead, unless the fault was latched so soon.
+
+        Counted from the beginning of the newest injected fault: a fault that is found in the very tick that
+        reads the first wrong state has a delay of 0 ticks.
+        """
+        if ticks is None and seconds is None:
+            raise TypeError("say within how many ticks, or seconds")
+        period_s = self._record.period_s
+        allowed = ticks if ticks is not None else round((seconds or 0.0) / period_s)
+        seen = self._seen(allowed)
+        if self._record.findings is not None:
+            self._record.findings.faults.append(seen)
+        if not seen.holds:
+            raise AssertionError(self._instead(seen, allowed))
+        return seen
+
+    @property
+    def came(self) -> bool:
+        """Whether one of the codes was latched at all."""
+        return any(name in self._names for _, name in self._record.incidents)
+
+    def _begin(self) -> tuple[dict[str, Any], int]:
+        """The newest injected fault, and its first device tick."""
+        begun = [dict(one) for one in self._record.injected if one.get("applied", True)]
+        if not begun:
+            raise AssertionError(
+                "no fault was injected in this record, so that nothing can be counted from it"
+            )
+        newest = max(begun, key=lambda one: int(one["from_tick"]))
+        return newest, int(newest["from_tick"])
+
+    def _seen(self, allowed: int) -> FaultSeen:
+        record = self._record
+        injected, begin = self._begin()
+        found = [(row, name) for row, name in record.incidents if record.device_tick[row] >= begin]
+        if not found:
+            return FaultSeen(injected, self._names, None, "", None, None, allowed, "", None, {}, holds=False)
+        row, name = next((each for each in found if each[1] in self._names), found[0])
+        delay = int(record.device_tick[row]) - begin
+        stopping_s, distance = self._stop(row)
+        return FaultSeen(
+            injected=injected,
+            expected=self._names,
+            found=name,
+            text=FAULTS[FaultCode[name]].text if name in FaultCode.__members__ else self._result_text(),
+            delay_ticks=delay,
+            delay_s=delay * record.period_s,
+            allowed_ticks=allowed,
+            reaction=State(int(record.table["state"][row])).name.lower(),
+            stopping_s=stopping_s,
+            stopping_distance=distance,
+            holds=name in self._names and delay <= allowed,
+        )
+
+    def _result_text(self) -> str:
+        return str(self._record.result["text"]) if self._record.result is not None else ""
+
+    def _stop(self, first: int) -> tuple[float | None, dict[str, float]]:
+        """Time to rest and way of each joint from row `first` on; None where the record ends before."""
+        record = self._record
+        try:
+            part = record.rest_after(first)
+        except AssertionError:
+            return None, {}
+        joints = record.machine.mechanism.joint_names
+        ways = record.ways(part)
+        took = float(record.time_s[part.stop - 1] - record.time_s[part.start])
+        return took, dict(zip(joints, ways.tolist(), strict=True))
+
+    def _instead(self, seen: FaultSeen, allowed: int) -> str:
+        wanted = " or ".join(self._names)
+        injected = ", ".join(f"{key} {value}" for key, value in seen.injected.items() if value is not None)
+        asked = f"after {injected}, {wanted} was expected within {allowed} ticks"
+        if seen.found is None:
+            result = self._record.result
+            ended = f"; the goal ended with {result['name']}" if result is not None else ""
+            return f"{asked}; no fault was latched in {len(self._record)} ticks{ended}"
+        return f"{asked}; {seen.found} ({seen.text}) was latched after {seen.delay_ticks} ticks"

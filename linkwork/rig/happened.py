@@ -1,0 +1,147 @@
+"""What happened in a run: its ticks, and what follows from them and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.faults import FaultCode
+from linkwork.controller.gateway.records.logged_orders import GoalWords
+from linkwork.controller.motion.reference import GoalStatus
+from linkwork.machine import Machine
+from linkwork.recordings.log_file import Ticks
+from linkwork.rig.collected import TestFindings
+from linkwork.rig.plant_truth import PlantTruth
+
+Floats = NDArray[np.float64]
+AT_REST = 2e-3
+"""rad/s or m/s: a joint that is slower counts as at rest."""
+VIOLATIONS = (
+    "PATH_TOLERANCE_VIOLATED",
+    "GOAL_TOLERANCE_VIOLATED",
+    "FORCE_TOLERANCE_VIOLATED",
+    "CONTACT_LOST",
+)
+"""Results of goals by which what was injected may be found out, too."""
+
+
+@dataclass(frozen=True, eq=False)
+class Happened:
+    """The ticks from a run's beginning to its end.
+
+    ticks: as logged, all channels (`log_file.Ticks`). result: how the goal ended, None for a record
+    that is of no goal. events: as logged. injected: what the plant says was injected, newest last.
+    truth: what the simulated machine really did, None where that is not known. `goal`: the goal's block.
+    """
+
+    machine: Machine
+    ticks: Ticks
+    result: Mapping[str, Any] | None = None
+    events: Sequence[Mapping[str, Any]] = ()
+    injected: Sequence[Mapping[str, Any]] = ()
+    truth: PlantTruth | None = None
+    goal: GoalWords | None = None
+    real_time: bool = False
+    findings: TestFindings | None = None
+    tracked: dict[str, float | None] = field(default_factory=dict)
+    """Coordinates whose errors were asked for, with the limits they were held against."""
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def table(self) -> NDArray[Any]:
+        """One row a tick, by channel (docs/log.md)."""
+        return self.ticks.table
+
+    @property
+    def time_s(self) -> Floats:
+        """Device time of each tick (n,)."""
+        times: Floats = self.table["time_s"]
+        return times
+
+    @property
+    def period_s(self) -> float:
+        """The period that was asked for."""
+        return self.machine.controller.period_s
+
+    @cached_property
+    def device_tick(self) -> NDArray[np.int64]:
+        """The device's tick of every row (n,): counted on where its state was lost."""
+        ticks = self.table["device_tick"].copy()
+        for row in np.flatnonzero(self.table["fresh"] == 0):
+            if row:
+                ticks[row] = ticks[row - 1] + 1
+        return ticks
+
+    def rest_after(self, first: int) -> slice:
+        """The rows from `first` to rest. Raises AssertionError when the record ends before."""
+        moving = np.max(np.abs(self._speeds[first:]), axis=1, initial=0.0) > AT_REST
+        at_rest = np.flatnonzero(~moving)
+        if not len(at_rest):
+            raise AssertionError("the record ends before the machine is at rest")
+        return slice(first, first + int(at_rest[0]) + 1)
+
+    def ways(self, part: slice) -> Floats:
+        """How far each joint went in these rows (nv,), rad or m."""
+        steps = np.abs(self._speeds[part][:-1]) * np.diff(self.time_s[part])[:, None]
+        way: Floats = steps.sum(axis=0)
+        return way
+
+    @property
+    def fault_names(self) -> list[str]:
+        """Codes that were latched during the record, in order."""
+        codes = self.table["fault"][self._now]
+        return [FaultCode(int(code)).name for code in dict.fromkeys(codes.tolist()) if code]
+
+    @cached_property
+    def incidents(self) -> list[tuple[int, str]]:
+        """Rows in which a fault was latched, or a tolerance violated, with the code's name, in order."""
+        codes = self.table["fault"]
+        found = [(int(row), FaultCode(int(codes[row])).name) for row in _changes(codes) if codes[row]]
+        name = "" if self.result is None else str(self.result["name"])
+        if name in VIOLATIONS:
+            over = np.isin(self.table["goal_status"], (GoalStatus.STOPPING, GoalStatus.ENDED)) & self._now
+            found.append((int(np.argmax(over)), name))
+        return sorted(found)
+
+    @cached_property
+    def _now(self) -> NDArray[np.bool_]:
+        """The rows that are of this run: not what is left from the goal before."""
+        if self.goal is None:
+            return np.ones(len(self.table), np.bool_)
+        mine: NDArray[np.bool_] = self.table["goal_id"] == self.goal.goal
+        return mine
+
+    @cached_property
+    def _speeds(self) -> Floats:
+        """Velocities of all joints (n, nv): true ones where they are known."""
+        if self.truth is None:
+            speeds: Floats = self.table["v"]
+            return speeds
+        return np.nan_to_num(self._true("v"))
+
+    def _true(self, what: str) -> Floats:
+        """An array of the truth at the times of the ticks; NaN where there is none."""
+        values: Floats = getattr(self._known_truth, what)
+        rows = np.round((self.time_s - self._known_truth.time_s[0]) / self.machine.plant.period_s)
+        there = (rows >= 0) & (rows < len(values))
+        found = np.full((len(self), *values.shape[1:]), np.nan)
+        found[there] = values[rows[there].astype(np.int64)]
+        return found
+
+    @property
+    def _known_truth(self) -> PlantTruth:
+        if self.truth is None:
+            raise AssertionError("what the plant really did is not known here: `rig.can('truth')`")
+        return self.truth
+
+
+def _changes(values: NDArray[Any]) -> NDArray[np.intp]:
+    """Rows whose value differs from that of the row before; the first too."""
+    return np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))

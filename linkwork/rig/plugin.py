@@ -1,0 +1,163 @@
+"""The pytest plug-in: options, markers, the fixture `rig`, and what is kept for reports.
+
+Nothing of linkwork beyond this folder's light files is imported until a test asks for a rig.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from linkwork.rig.collected import Collection, TestFindings
+from linkwork.rig.rig_options import add_options, add_short_names
+
+if TYPE_CHECKING:
+    from linkwork.rig.bench import Bench
+    from linkwork.rig.under_test import RigUnderTest
+
+COLLECTION = pytest.StashKey[Collection]()
+"""Where a session keeps what its rig tests found: `config.stash[COLLECTION]`."""
+COLLECTING = pytest.StashKey[Any]()
+"""What writes it down meanwhile (`Collecting`), where --rig-out names a folder."""
+COLLECTED_FILE = "collected.jsonl"
+MARKER = (
+    "rig(*machines, pace=..., needs=[...], **capabilities): what a rig test needs, else it is skipped with "
+    "the reason: machines by name, paces, and capabilities of the rig: closures=True, force_sensors=False"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The rig's options."""
+    add_options(parser)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_load_initial_conftests(parser: pytest.Parser) -> None:
+    """Short names of the options, after everybody else has had theirs."""
+    add_short_names(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The marker, and an empty collection."""
+    config.addinivalue_line("markers", MARKER)
+    config.stash[COLLECTION] = Collection()
+    folder = config.getoption("rig_out")
+    if folder is not None:
+        from linkwork.rig.collecting import Collecting
+
+        folder.mkdir(parents=True, exist_ok=True)
+        config.stash[COLLECTING] = Collecting(folder / COLLECTED_FILE)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """With several machines, a rig test runs on each."""
+    machines = metafunc.config.getoption("rig")
+    if "rig" in metafunc.fixturenames and len(machines) > 1:
+        metafunc.parametrize("rig", machines, indirect=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Machines one after the other, so that each has to be started only once."""
+    order: dict[str, int] = {}
+    for item in items:
+        order.setdefault(_machine_of(item), len(order))
+    if len(config.getoption("rig")) > 1:
+        items.sort(key=lambda item: order[_machine_of(item)])
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """The plan."""
+    if COLLECTING in session.config.stash:
+        session.config.stash[COLLECTING].plan([item.nodeid for item in session.items if is_rig_test(item)])
+
+
+def _machine_of(item: pytest.Item) -> str:
+    callspec = getattr(item, "callspec", None)
+    return str(callspec.params.get("rig", "")) if callspec is not None else ""
+
+
+def is_rig_test(item: pytest.Item) -> bool:
+    """Whether a test asks for a rig."""
+    return "rig" in getattr(item, "fixturenames", ())
+
+
+@pytest.fixture(scope="session")
+def _bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    """The daemons of the machine that is under test at present."""
+    from linkwork.rig.bench import Bench
+
+    stash = request.config.stash
+    bench = Bench(stash[COLLECTION], stash.get(COLLECTING, None))
+    try:
+        yield bench
+    finally:
+        bench.close()
+
+
+@pytest.fixture
+def rig(request: pytest.FixtureRequest) -> Iterator[RigUnderTest]:
+    """The machine under test: plant and controller, ready, at home, enabled (`RigUnderTest`)."""
+    machines = request.config.getoption("rig")
+    if not machines:
+        pytest.skip("no machine is under test: name one with --rig CONFIG")
+    from linkwork.rig.capabilities import unmet
+    from linkwork.rig.no_rig import told
+    from linkwork.rig.rig_options import options_of
+
+    bench: Bench = request.getfixturevalue("_bench")
+    config = getattr(request, "param", machines[0])
+    findings = findings_of(request.node)
+    stash = request.config.stash
+    with ExitStack() as stack:
+        with told(stash.get(COLLECTING, None), had=bool(stash[COLLECTION].rigs)):
+            machine = bench.take(options_of(request.config, str(config)))
+            findings.rig = machine.name
+            reason = unmet(machine, list(request.node.iter_markers("rig")))
+            if not reason:
+                stack.enter_context(machine.test(findings))
+        if reason:
+            pytest.skip(reason)
+        yield machine
+
+
+def findings_of(item: pytest.Item) -> TestFindings:
+    """The findings of a test, begun when they are first asked for."""
+    from inspect import cleandoc
+
+    words = cleandoc(getattr(getattr(item, "obj", None), "__doc__", None) or "").split("\n\n")[0]
+    requirement = " ".join(words.split()) or item.name
+    return item.config.stash[COLLECTION].test(item.nodeid, item.name, requirement)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """A test's findings are written down as it begins and when it is done."""
+    if not is_rig_test(item) or COLLECTING not in item.config.stash:
+        return (yield)
+    collecting = item.config.stash[COLLECTING]
+    collecting.begin(item.nodeid)
+    done = yield
+    collecting.test(findings_of(item))
+    return done
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """The verdict, kept with what was found."""
+    report = yield
+    if is_rig_test(item):
+        from linkwork.rig.verdicts import note
+
+        note(findings_of(item), report)
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """The end is written down."""
+    if COLLECTING in session.config.stash:
+        session.config.stash[COLLECTING].end(int(exitstatus))
+        session.config.stash[COLLECTING].close()

@@ -1,0 +1,266 @@
+"""A record: every tick of a run, asked in the field's words.
+
+record = rig.run(trajectory)
+assert record.tracking_error("x").max < 0.002
+record.effort("shoulder").never_exceeds(40.0)
+record.no_fault()
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.supervision.state_machine import State
+from linkwork.protocol.codes import ResultCode
+from linkwork.rig.collected import Tolerated
+from linkwork.rig.detection import FaultWatch
+from linkwork.rig.happened import Floats, Happened
+from linkwork.rig.measured import MeasuredValue
+from linkwork.rig.projected_errors import to_first_order
+from linkwork.rig.quantity_names import Names
+from linkwork.rig.series import Series
+
+
+@dataclass(frozen=True, eq=False)
+class RigRecord(Happened):
+    """What happened from a run's beginning to its end, with questions to it."""
+
+    _names: Names = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_names", Names(self.machine))
+
+    # -- motion ------------------------------------------------------------------------------------------
+
+    def position(self, coordinate: str) -> Series:
+        """A coordinate as the controller knows it: a joint's, a task coordinate's, or "tool.x" of a point."""
+        at = self._names.coordinate(coordinate)
+        return self._series(f"position({coordinate})", at, self.table["coordinate"][:, at])
+
+    def velocity(self, joint: str) -> Series:
+        """A joint's velocity as the controller knows it."""
+        at = self._names.joint(joint)
+        return self._series(f"velocity({joint})", at, self.table["v"][:, at], "/s")
+
+    def reference(self, coordinate: str) -> Series:
+        """What the controller was after, where this coordinate has a reference of its own."""
+        at = self._names.coordinate(coordinate)
+        return self._series(f"reference({coordinate})", at, self.table["reference"][:, at])
+
+    def tracking_error(self, coordinate: str) -> Series:
+        """Reference minus position, in the ticks in which there is a reference (known to the controller).
+
+        Of a coordinate that the goal does not name, the error that follows from those of the goal's own, to
+        the first order.
+        """
+        error = self._error(coordinate, "tracking_error", self.table["coordinate"])
+        self.tracked.setdefault(coordinate, None)
+        return replace(error, tracked=(self.tracked, coordinate))
+
+    def true_error(self, coordinate: str) -> Series:
+        """Reference minus the true position of a simulated machine, whatever its sensors say."""
+        return self._error(coordinate, "true_error", self._true("coordinates"))
+
+    @cached_property
+    def worst_error(self) -> Series:
+        """The largest tracking error of the coordinates that have a reference, over their path tolerances."""
+        return self._relative(self.table["coordinate"], "tracking_error over tolerance")
+
+    @cached_property
+    def worst_true_error(self) -> Series:
+        """The same with the true positions of a simulated machine."""
+        return self._relative(self._true("coordinates"), "true_error over tolerance")
+
+    def effort(self, motor: str) -> Series:
+        """The effort sent to a motor."""
+        at, unit = self._names.motor(motor)
+        return Series(f"effort({motor})", unit, self.time_s, self.table["effort"][:, at], self.findings)
+
+    @cached_property
+    def closure_residual(self) -> Series:
+        """How far closures are open at the controller's estimate: typical lengths, or rad."""
+        values = self.table["closure_residual"]
+        return Series("closure_residual", "1", self.time_s, values, self.findings)
+
+    @cached_property
+    def true_closure_residual(self) -> Series:
+        """How far the simulated machine's closures really were open."""
+        return Series(
+            "true_closure_residual", "1", self.time_s, self._true("closure_residual"), self.findings
+        )
+
+    @cached_property
+    def energy(self) -> Series:
+        """Kinetic and potential energy of the simulated machine, J."""
+        return self._energies("energy", self._known_truth.energy.sum(axis=1))
+
+    @cached_property
+    def energy_gain(self) -> Series:
+        """Energy that the simulated machine has beyond what motors brought since the record began, J."""
+        return self._energies("energy_gain", self._known_truth.gain)
+
+    # -- stops -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def stopping(self) -> slice:
+        """The rows from the first tick of a stop (whatever caused it) to rest.
+
+        Raises AssertionError when nothing stopped, or the record ends before the machine is at rest.
+        """
+        table = self.table
+        stopping = np.isin(table["state"], (State.STOPPING, State.FAULT, State.ESTOP))
+        stopping |= np.isin(table["goal_status"], (GoalStatus.STOPPING, GoalStatus.PAUSED))
+        where = np.flatnonzero(stopping & self._now)
+        if not len(where):
+            raise AssertionError("nothing stopped in this record")
+        return self.rest_after(int(where[0]))
+
+    @property
+    def stopping_time(self) -> MeasuredValue:
+        """From the first tick of the stop to rest, s."""
+        part = self.stopping
+        return self._measured("stopping_time", self.time_s[part.stop - 1] - self.time_s[part.start], "s")
+
+    def stopping_distance(self, coordinate: str) -> MeasuredValue:
+        """How far a coordinate went from the first tick of the stop to rest."""
+        at = self._names.coordinate(coordinate)
+        values = self.table["coordinate"] if self.truth is None else self._true("coordinates")
+        known = values[self.stopping, at]
+        way = float(np.nansum(np.abs(np.diff(known))))
+        return self._measured(f"stopping_distance({coordinate})", way, self._names.unit(at))
+
+    def stopped_within(self, seconds: float) -> None:
+        """Raises AssertionError unless a stop came to rest within so long."""
+        took = self.stopping_time
+        if not took <= seconds:
+            raise AssertionError(f"the stop took {float(took):.4g} s; {seconds:g} s are allowed")
+
+    def stays_on_path(self, tolerance: float = 1.0) -> None:
+        """Raises AssertionError where the error to the path is ever larger than so many path tolerances."""
+        self.worst_error.never_exceeds(tolerance)
+
+    # -- results and faults ------------------------------------------------------------------------------
+
+    def succeeded(self) -> None:
+        """Raises AssertionError unless the goal ended with SUCCESSFUL."""
+        self.ended_with("SUCCESSFUL")
+
+    def ended_with(self, name: str) -> None:
+        """Raises AssertionError unless the goal ended with this result code."""
+        if self.result is None:
+            raise AssertionError("this record is of no goal that has ended")
+        if self.result["code"] != ResultCode[name]:
+            raise AssertionError(
+                f"the goal ended with {self.result['name']}: {self.result['text']}; not {name}"
+            )
+
+    def detected_or_tolerated(self, *names: str, because: str, seconds: float | None = None) -> None:
+        """What was injected last was found out by one of these codes, or else borne within tolerances.
+
+        seconds: how soon, None: in the record. because: why it may be borne; the bound is the true error in
+        the goal's coordinates where it is known, else the one that the controller knows, at most the path
+        tolerance. Raises AssertionError.
+        """
+        watch = self.fault(*names)
+        if watch.came or self.fault_names:
+            watch.within(seconds=len(self) * self.period_s if seconds is None else seconds)
+        else:
+            error = self.worst_error if self.truth is None else self.worst_true_error
+            self.tolerates(because, error.max, 1.0)
+
+    def no_fault(self) -> None:
+        """Raises AssertionError where a fault was latched."""
+        if self.fault_names:
+            raise AssertionError(f"there was a fault: {', '.join(self.fault_names)}")
+
+    def fault(self, *names: str) -> FaultWatch:
+        """What became of the newest injected fault: `record.fault("SENSOR_DISAGREES").within(ticks=5)`.
+
+        names: codes of which one is expected.
+        """
+        return FaultWatch(self, names)
+
+    def tolerates(self, because: str, bound: MeasuredValue, limit: float) -> None:
+        """Notes that what was injected is borne by design, because `bound` is at most `limit`.
+
+        Raises AssertionError for a fault, a goal that did not succeed, or a larger number.
+        """
+        self.no_fault()
+        if self.result is not None:
+            self.succeeded()
+        judged = bound.judged("<=", limit)
+        injected = dict(self.injected[-1]) if self.injected else {}
+        if self.findings is not None:
+            self.findings.tolerated.append(Tolerated(injected, because, judged))
+        assert judged.holds, f"{bound!r}, at most {limit:g} would be tolerable"
+
+    def noted(self, name: str, value: float, unit: str) -> MeasuredValue:
+        """A number of a test's own, noted for the report with the limit that it is compared with."""
+        return self._measured(name, value, unit)
+
+    # -- time --------------------------------------------------------------------------------------------
+
+    @property
+    def lost(self) -> MeasuredValue:
+        """States that never came, in this record."""
+        lost = int(self.table["lost_total"][-1] - self.table["lost_total"][0]) if len(self) else 0
+        return self._measured("lost", max(0, lost), "states")
+
+    @property
+    def missed_ticks(self) -> MeasuredValue:
+        """Whole periods that were skipped, in real time."""
+        return self._measured("missed_ticks", int(self._wall("missed").sum()), "ticks")
+
+    @property
+    def period_us(self) -> Series:
+        """Wall time from state to state, µs."""
+        received = self._wall("received_ns")
+        values = np.concatenate([[np.nan], 1e-3 * np.diff(received)])
+        return Series("period_us", "µs", self.time_s, values, self.findings)
+
+    @property
+    def latency_us(self) -> Series:
+        """Wall time from state in hand to command sent, µs."""
+        values = (self._wall("sent_ns") - self._wall("received_ns")).astype(np.float64) * 1e-3
+        return Series("latency_us", "µs", self.time_s, values, self.findings)
+
+    # -- below -------------------------------------------------------------------------------------------
+
+    def _energies(self, name: str, values: Floats) -> Series:
+        return Series(name, "J", self._known_truth.time_s, values, self.findings)
+
+    def _error(self, coordinate: str, name: str, actual: Floats) -> Series:
+        at = self._names.coordinate(coordinate)
+        wraps = np.array(self.machine.mechanism.coordinate_wraps, np.bool_)
+        errors = self.table["reference"] - actual
+        turns = errors[:, wraps]
+        errors[:, wraps] = turns - 2.0 * np.pi * np.round(turns / (2.0 * np.pi))
+        values = errors[:, at]
+        if not np.isfinite(values).any():
+            values = to_first_order(self.machine, self.table["q"], errors, at)
+        return self._series(f"{name}({coordinate})", at, values)
+
+    def _relative(self, actual: Floats, name: str) -> Series:
+        worst = np.full(len(self), np.nan)
+        for at, coordinate in enumerate(self.machine.mechanism.coordinate_names):
+            if np.isfinite(self.table["reference"][:, at]).any():
+                error = self._error(coordinate, name, actual).values
+                worst = np.fmax(worst, np.abs(error) / self._names.path_tolerance(coordinate))
+        return Series(name, "1", self.time_s, worst, self.findings)
+
+    def _series(self, name: str, at: int, values: Floats, per: str = "") -> Series:
+        return Series(name, self._names.unit(at) + per, self.time_s, values, self.findings)
+
+    def _measured(self, name: str, value: float, unit: str) -> MeasuredValue:
+        return MeasuredValue(float(value), name, unit, self.findings)
+
+    def _wall(self, channel: str) -> NDArray[np.int64]:
+        if channel not in (self.table.dtype.names or ()):
+            raise AssertionError("lockstep has no clock: ask for this in real time (--pace device)")
+        values: NDArray[np.int64] = self.table[channel]
+        return values

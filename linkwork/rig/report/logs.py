@@ -1,0 +1,62 @@
+"""The logs behind the spans of rig tests: each read once, ticks picked out by number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.recordings.log_file import Ticks
+from linkwork.recordings.recording import NoRecording, read_recording
+from linkwork.rig.collected import Span
+
+Floats = NDArray[np.float64]
+
+
+class Logs:
+    """Logs below one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[str, Ticks | None] = {}
+
+    def whole(self, log: str) -> Ticks | None:
+        """All ticks of a run, from this segment on; None where the log is gone or holds none."""
+        if log not in self._read:
+            try:
+                self._read[log] = read_recording(self._folder / log).ticks
+            except (OSError, NoRecording):
+                self._read[log] = None
+        return self._read[log]
+
+    def span(self, span: Span) -> Ticks | None:
+        """The ticks of a span; None where there are none."""
+        ticks = self.whole(span.log)
+        if ticks is None:
+            return None
+        numbers = ticks.table["tick"]
+        first, last = np.searchsorted(numbers, [span.first_tick, span.last_tick + 1])
+        return Ticks(ticks.table[first:last], ticks.names) if last > first else None
+
+
+def has_clock(ticks: Ticks) -> bool:
+    """Whether the log tells when things happened: not in lockstep."""
+    return "received_ns" in (ticks.table.dtype.names or ())
+
+
+def periods_us(ticks: Ticks) -> Floats:
+    """Microseconds between the arrivals of states that followed one another, each in its own tick."""
+    table = ticks.table
+    fresh = (table["fresh"] == 1) & (table["connected"] == 1)
+    follows = fresh[1:] & fresh[:-1] & (np.diff(table["tick"]) == 1) & (np.diff(table["device_tick"]) == 1)
+    apart: Floats = np.diff(table["received_ns"])[follows] * 1e-3
+    return apart
+
+
+def latencies_us(ticks: Ticks) -> Floats:
+    """Microseconds from a state in hand to its command handed to the socket."""
+    table = ticks.table
+    fresh = (table["fresh"] == 1) & (table["connected"] == 1) & (table["sent_ns"] > table["received_ns"])
+    taken: Floats = (table["sent_ns"] - table["received_ns"])[fresh] * 1e-3
+    return taken

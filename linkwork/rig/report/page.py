@@ -1,0 +1,122 @@
+"""The report as one HTML file that needs nothing else: no scripts, no fonts, no pictures from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from linkwork.reports.markup import Markup, element, join
+from linkwork.rig.report.machine_section import section
+from linkwork.rig.report.report_data import BAD, VERDICTS, Counts, MachineReport, RigReport
+
+
+def page(report: RigReport) -> str:
+    """The whole file."""
+    names = ", ".join(each.name for each in report.machines)
+    style = files("linkwork.reports").joinpath("style.css").read_text(encoding="utf-8")
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="generator", content="linkwork"),
+        element("title", f"{'Passed' if report.passed else 'Not passed'}: {names}"),
+        element("style", Markup(style)),
+    )
+    body = element(
+        "body",
+        _summary(report),
+        element("main", *(section(each) for each in report.machines)),
+        _provenance(report),
+    )
+    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _summary(report: RigReport) -> Markup:
+    machines = report.machines
+    title = machines[0].name if len(machines) == 1 else f"{len(machines)} machines"
+    verdict = element(
+        "b",
+        "✓ passed" if report.passed else "✕ not passed",
+        class_="good" if report.passed else "bad",
+    )
+    counts = [
+        element("span", f"{number} {name}")
+        for name, number in report.counts.items()
+        if number or name == "passed"
+    ]
+    return element(
+        "header",
+        element("h1", f"Rig test, {title}"),
+        element("p", report.provenance["made"], class_="lead"),
+        element("p", verdict, *counts, class_="verdict"),
+        _strip(report),
+        _machines(report) if len(machines) > 1 else None,
+    )
+
+
+def _strip(report: RigReport) -> Markup:
+    """One piece a test, in their order."""
+    hues = {"passed": None, "skipped": "skip"}
+    pieces = [
+        element(
+            "i", class_=hues.get(test.verdict, "bad"), title=f"{machine.name}: {test.name}, {test.verdict}"
+        )
+        for machine in report.machines
+        for test in machine.tests
+    ]
+    return element("div", *pieces, class_="strip")
+
+
+def _machines(report: RigReport) -> Markup:
+    shown = [name for name in VERDICTS if name == "passed" or report.counts[name]]
+    titles = [element("th", "machine"), *(element("th", name, class_="n") for name in shown), element("th")]
+    rows = [_machine(each, each.counts, shown) for each in report.machines]
+    return element(
+        "div",
+        element("h3", "Machines"),
+        element("table", element("thead", element("tr", *titles)), element("tbody", *rows)),
+    )
+
+
+def _machine(machine: MachineReport, counts: Counts, shown: list[Any]) -> Markup:
+    link = element("a", machine.name, href=f"#machine-{machine.name}")
+    cells = [
+        element("td", str(counts[name]), class_="n bad" if name in BAD and counts[name] else "n")
+        for name in shown
+    ]
+    verdict = ("✓ passed", "good") if machine.passed else ("✕ not passed", "bad")
+    return element("tr", element("td", link), *cells, element("td", verdict[0], class_=f"mark {verdict[1]}"))
+
+
+def _provenance(report: RigReport) -> Markup:
+    told = report.provenance
+    rows: list[tuple[str, str]] = [
+        ("command", str(told["command"])),
+        ("made", f"{told['made']}, in {told['took_s']} s"),
+        ("versions", ", ".join(f"{name} {number}" for name, number in told["versions"].items())),
+        ("kernels", str(told["kernels"])),
+        ("system", ", ".join(filter(None, (told["system"], told["processor"])))),
+    ]
+    parts: list[Markup] = [_list(rows)]
+    for each in report.machines:
+        rows = list(_rig(each.facts))
+        if rows:
+            parts += [element("h3", each.name), _list(rows)]
+    return element("section", element("h2", "Provenance"), join(*parts))
+
+
+def _rig(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    rows = []
+    for key, value in facts.items():
+        if isinstance(value, Mapping):
+            rows += [(f"{key.replace('_', ' ')}, {part}", str(told)) for part, told in value.items()]
+        elif value not in (None, "", [], ()):
+            rows.append((key.replace("_", " "), str(value)))
+    return rows
+
+
+def _list(rows: list[tuple[str, str]]) -> Markup:
+    return element(
+        "dl", *(part for name, value in rows for part in (element("dt", name), element("dd", value)))
+    )

@@ -1,0 +1,146 @@
+"""A report as data: of each machine its tests and what the logs show, and where it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
+
+from linkwork.machine import Machine
+from linkwork.reports.provenance import without_paths
+from linkwork.rig.collected import TestFindings, Verdict
+from linkwork.rig.collecting import Collected
+from linkwork.rig.report.evidence import Evidence
+
+FORMAT: Final = "linkwork rig report 1"
+VERDICTS: Final[tuple[Verdict, ...]] = ("passed", "failed", "error", "skipped", "not run")
+BAD: Final[tuple[Verdict, ...]] = ("failed", "error", "not run")
+HOST_FACTS: Final = ("real_time", "plant", "controller", "version", "config", "python", "system")
+"""Of what is told of a rig: what depends on this computer or on where its files lie."""
+
+Counts = dict[Verdict, int]
+
+
+@dataclass
+class MachineReport:
+    """One machine. problem: why not all its tests were run, empty where they were.
+
+    facts: what the plug-in tells of the rig; see `Collection`.
+    """
+
+    name: str
+    facts: dict[str, Any]
+    tests: list[TestFindings]
+    evidence: Evidence = field(default_factory=Evidence)
+    problem: str = ""
+    machine: Machine | None = None
+
+    @property
+    def counts(self) -> Counts:
+        """Tests by verdict."""
+        return count(self.tests)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing stands against it."""
+        return not self.problem and not any(self.counts[verdict] for verdict in BAD)
+
+
+@dataclass
+class RigReport:
+    """All machines, and where it was made."""
+
+    machines: list[MachineReport]
+    provenance: dict[str, Any]
+
+    @property
+    def counts(self) -> Counts:
+        """Tests of all machines by verdict."""
+        return count([test for machine in self.machines for test in machine.tests])
+
+    @property
+    def passed(self) -> bool:
+        """Whether every machine did, and at least one test was passed."""
+        return all(machine.passed for machine in self.machines) and self.counts["passed"] > 0
+
+
+def count(tests: Sequence[TestFindings]) -> Counts:
+    """Tests by verdict, every verdict there."""
+    return {verdict: sum(test.verdict == verdict for test in tests) for verdict in VERDICTS}
+
+
+def machine_report(machine: Machine, label: str, collected: Collected, problem: str = "") -> MachineReport:
+    """What a session with one machine comes to, without evidence from its logs.
+
+    Tests that were chosen but not done are `not run`.
+    """
+    problem = without_paths(problem)
+    done = {test.node for test in collected.tests}
+    tests = [replace(test, text=without_paths(test.text)) for test in collected.tests]
+    for node in collected.planned:
+        if node not in done:
+            reason = "under way when the session broke off" if node == collected.begun else problem
+            name = node.rpartition("::")[2]
+            words = name.removeprefix("test_").replace("_", " ")
+            tests.append(TestFindings(node, name, words, machine.name, reason=reason))
+    facts = next(iter(collected.rigs.values()), {})
+    return MachineReport(label, facts, tests, problem=problem, machine=machine)
+
+
+def as_data(report: RigReport) -> dict[str, Any]:
+    """The report's numbers as plain data. Wall-clock and host facts stand under `provenance` alone."""
+    host = {
+        each.name: {
+            "rig": {key: each.facts[key] for key in HOST_FACTS if key in each.facts},
+            "seconds": {test.node: round(test.seconds, 3) for test in each.tests},
+        }
+        for each in report.machines
+    }
+    return {
+        "format": FORMAT,
+        "passed": report.passed,
+        "counts": report.counts,
+        "machines": [_machine(each) for each in report.machines],
+        "provenance": {**report.provenance, "machines": host},
+    }
+
+
+def _machine(report: MachineReport) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "name": report.name,
+        "passed": report.passed,
+        "problem": report.problem,
+        "rig": {key: value for key, value in report.facts.items() if key not in HOST_FACTS},
+        "counts": report.counts,
+        "tests": [_test(test) for test in report.tests],
+        "figures": report.evidence.figures(),
+    }
+    timing = report.evidence.timing
+    if timing is not None:
+        told["timing"] = {
+            "ticks": timing.ticks,
+            "lost": timing.lost,
+            "missed": timing.missed,
+            "period_us": quantiles(timing.period_us),
+            "latency_us": quantiles(timing.latency_us),
+        }
+    return told
+
+
+def quantiles(values: Any) -> Mapping[str, float]:
+    """Median, 99th percentile and maximum; empty without values."""
+    import numpy as np
+
+    if not len(values):
+        return {}
+    half, most, top = np.quantile(values, [0.5, 0.99, 1.0])
+    return {"p50": float(half), "p99": float(most), "max": float(top)}
+
+
+def _test(test: TestFindings) -> dict[str, Any]:
+    told = asdict(test)
+    del told["seconds"]
+    told["spans"] = [
+        {"ticks": span.last_tick - span.first_tick + 1, "title": span.title} for span in test.spans
+    ]
+    return told

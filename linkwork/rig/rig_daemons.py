@@ -1,0 +1,160 @@
+"""The daemons behind a rig under test: started here, or running already; and what can be done to them."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Final, Literal
+
+from linkwork.launch.daemons import Rig
+from linkwork.machine import Machine
+from linkwork.protocol.endpoints import MachineEndpoints, runtime_dir
+from linkwork.protocol.errors import NobodyThere
+from linkwork.protocol.sockets import DeviceClient
+from linkwork.rig.rig_options import NONE, RigOptions
+from linkwork.timing.children import Process
+
+PATIENCE_S: Final = 600.0
+"""On a computer that is new to it, and busy, kernels are compiled first."""
+_ANSWER_S: Final = 5.0
+"""Within which whoever listens at an endpoint takes a connection."""
+Role = Literal["plant", "controller", "gateway", "loop"]
+
+
+class NotOurs(RuntimeError):
+    """A daemon that these tests did not start cannot be killed or restarted by them."""
+
+
+class Daemons:
+    """Plant and controller of one machine. `start` starts what the options do not attach to.
+
+    requests, plant: endpoints, None where there is none. truth: file of the plant's own record, None where
+    the plant is not ours.
+    """
+
+    def __init__(self, machine: Machine, options: RigOptions) -> None:
+        self.machine, self.options = machine, options
+        self.requests: str | None = None
+        self.plant: str | None = options.plant
+        self.truth: Path | None = None
+        self._rig: Rig | None = None
+        self._folder: Path | None = None
+        self._truths = 0
+
+    @property
+    def owns_plant(self) -> bool:
+        """Whether the plant is started here."""
+        return self.options.plant is None and self.options.controller in (None, NONE)
+
+    @property
+    def owns_controller(self) -> bool:
+        """Whether the controller is started here."""
+        return self.options.controller is None
+
+    @property
+    def logs(self) -> Path:
+        """Folder of our controller's logs."""
+        assert self._folder is not None
+        out = self.options.out
+        return self._folder / "log" if out is None else out.absolute() / "logs" / self.machine.name
+
+    @property
+    def started(self) -> bool:
+        """Whether `start` has been called."""
+        return self._folder is not None
+
+    def start(self) -> None:
+        """Starts what is ours, and waits until it is ready. Raises RigFailed, NobodyThere."""
+        if self.options.plant is not None:
+            _reach(self.options.plant)
+        self._folder = Path(tempfile.mkdtemp(prefix="rig-", dir=runtime_dir()))
+        plant = self._plant_words() if self.owns_plant else None
+        controller = self._controller_words() if self.owns_controller else None
+        self._rig = Rig(self.machine.name, plant, controller, self._folder)
+        self._rig.__enter__()
+        if self.owns_plant:
+            self.plant = self._rig.seat.plant
+        if self.owns_controller:
+            self.requests = self._rig.requests
+            self._rig.wait_ready(lambda _: None, PATIENCE_S)
+        elif self.options.controller != NONE:
+            self.requests = self.options.controller
+
+    def _plant_words(self) -> list[str]:
+        """A plant's command line; every start has a record of its own."""
+        assert self._folder is not None
+        self._truths += 1
+        self.truth = self._folder / f"truth-{self._truths}.plant"
+        words = [self.options.config, *self._realtime(), "--seed", str(self.options.seed)]
+        return [*words, "--inject", "--truth", str(self.truth)]
+
+    def _controller_words(self) -> list[str]:
+        assert self._folder is not None
+        words = [self.options.config, *self._realtime(), "--pace", self.options.pace]
+        words += ["--log", str(self.logs)]
+        if self.options.plant is not None:
+            words += ["--plant", self.options.plant]
+        return words if self.options.law is None else [*words, "--law", self.options.law]
+
+    def _realtime(self) -> list[str]:
+        return ["--realtime", "ignore"] if self.options.pace == "lockstep" else []
+
+    def kill(self, role: Role, pid: int | None = None) -> None:
+        """Ends a daemon without asking it. pid: of the loop, for role "loop". Raises NotOurs."""
+        rig = self._ours(role)
+        if role == "loop":
+            if pid is None:
+                raise NotOurs("there is no loop to be killed: the controller says that none runs")
+            process = Process(pid)
+            process.kill()
+            process.wait(10.0)
+            process.close()
+            return
+        child = rig.children["plant" if role == "plant" else "controller"]
+        child.kill()
+        child.wait(10.0)
+
+    def restart(self, role: Role) -> None:
+        """Starts a daemon anew, after ending it where it still runs. Raises NotOurs, RigFailed."""
+        rig = self._ours(role)
+        if role == "plant":
+            rig.start("plant", self._plant_words())
+        else:
+            rig.start("controller", self._controller_words())
+            rig.wait_ready(lambda _: None, PATIENCE_S)
+
+    def _ours(self, role: Role) -> Rig:
+        ours = self.owns_plant if role == "plant" else self.owns_controller
+        if not ours or self._rig is None:
+            raise NotOurs(f"the {role} was not started by these tests, which therefore leave it alone")
+        return self._rig
+
+    @property
+    def alive(self) -> bool:
+        """Whether everything that was started here still runs."""
+        return self._rig is not None and all(child.alive for child in self._rig.children.values())
+
+    def seat(self) -> MachineEndpoints:
+        """Where our daemons sit."""
+        assert self._rig is not None
+        return self._rig.seat
+
+    def close(self) -> None:
+        """Ends what was started, and removes its folder."""
+        if self._rig is not None:
+            self._rig.close()
+            self._rig = None
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+
+def _reach(plant: str) -> None:
+    """Raises NobodyThere where no plant listens."""
+    client = DeviceClient(plant)
+    try:
+        if not client.writable(round(1e3 * _ANSWER_S)):
+            raise NobodyThere(f"nobody answers at {plant}; is the plant running there?")
+    finally:
+        client.close()

@@ -1,0 +1,93 @@
+"""How a session of rig tests was asked for, on pytest's command line."""
+
+from __future__ import annotations
+
+from argparse import ArgumentError
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
+
+PACES = ("lockstep", "device", "host")
+NONE = "none"
+"""As endpoint of the controller: the tests bring one of their own, or do without."""
+
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "plant": {
+        "metavar": "ENDPOINT",
+        "help": "Plant that runs already, also hardware behind `linkwork plant --driver`; none: start one.",
+    },
+    "controller": {
+        "metavar": "ENDPOINT",
+        "help": "Controller that runs already (endpoint of its requests); `none`: the tests need none.",
+    },
+    "pace": {
+        "choices": PACES,
+        "default": "lockstep",
+        "help": "Clock of our own controller: lockstep (no clock; the default), device or host (real time).",
+    },
+    "law": {"metavar": "LAW", "help": "Law of motion of our own controller; none: the machine file's."},
+    "seed": {
+        "type": int,
+        "default": 0,
+        "help": "Seed of the sensors' noise and of injected faults (default 0).",
+    },
+}
+
+
+@dataclass(frozen=True)
+class RigOptions:
+    """One machine under test.
+
+    config: its file, or the name of one that ships. plant, controller: endpoints of daemons that run already;
+    None: daemons of our own are started. `controller` may be "none". pace: of our own controller. law: None:
+    the machine file's. seed: of the sensors' noise and of what is injected. out: folder where logs are kept.
+    """
+
+    config: str
+    plant: str | None = None
+    controller: str | None = None
+    pace: str = "lockstep"
+    law: str | None = None
+    seed: int = 0
+    out: Path | None = None
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Rig options under names that no other plug-in has: --rig, --rig-plant, --rig-seed …"""
+    group = parser.getgroup("linkwork", "rig tests (linkwork)")
+    group.addoption(
+        "--rig",
+        action="append",
+        default=[],
+        metavar="CONFIG",
+        help="Machine under test: a machine file, or the name of one that ships. May be given several times.",
+    )
+    group.addoption(
+        "--rig-out",
+        type=Path,
+        default=None,
+        metavar="DIR",
+        help="Folder where what is found (collected.jsonl) and the logs are kept; none: nothing is.",
+    )
+    for name, option in _OPTIONS.items():
+        group.addoption(f"--rig-{name}", dest=f"rig_{name}", **option)
+
+
+def add_short_names(parser: pytest.Parser) -> None:
+    """The same as --plant, --seed …, where nobody else has taken these names by now."""
+    group = parser.getgroup("linkwork")
+    for name, option in _OPTIONS.items():
+        with suppress(ValueError, ArgumentError):
+            group.addoption(
+                f"--{name}", dest=f"rig_{name}", **{**option, "help": f"The same as --rig-{name}."}
+            )
+
+
+def options_of(config: pytest.Config, machine: str) -> RigOptions:
+    """The options for one machine."""
+    given = {name: config.getoption(f"rig_{name}") for name in (*_OPTIONS, "out")}
+    return RigOptions(machine, **given)

@@ -1,0 +1,191 @@
+"""Takes in what a rig does, and makes records of it; lets the machine's time pass."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from linkwork.controller.gateway.records.log_segment import CHUNK_BYTES
+from linkwork.controller.records import layout_for
+from linkwork.plant.truth import BUFFER_BYTES
+from linkwork.protocol.errors import NobodyThere
+from linkwork.protocol.results import StateResult
+from linkwork.rig.attached import AttachedRig
+from linkwork.rig.collected import Span
+from linkwork.rig.record import RigRecord
+from linkwork.rig.tap import LogTap, TruthTap
+
+_STEP_S: Final = 0.01
+"""Of the machine's time, between two looks at its state."""
+_LOOK_S: Final = 0.01
+_REST_S: Final = 10.0
+"""Wall-clock time in which lockstep time comes to stand."""
+_RECONNECT_S: Final = 3.0
+"""Wall-clock time in which a link comes back that is not cut for good."""
+
+
+class Recorder:
+    """The ticks, events and truth of one rig, from where its controller's log lies."""
+
+    def __init__(self, rig: AttachedRig) -> None:
+        """Open what there is. Raises FileNotFoundError when the controller keeps no log on this computer."""
+        self._rig = rig
+        self._log: LogTap | None = None
+        self._truth: TruthTap | None = None
+        self._first = 0
+        layout = layout_for(rig.machine)
+        columns = 1 + len(rig.machine.mechanism.position_names) + 2 * len(rig.machine.mechanism.joint_names)
+        self._flush_ticks = 2 + max(CHUNK_BYTES // layout.deterministic_bytes, BUFFER_BYTES // (8 * columns))
+        self.reopen()
+
+    def reopen(self) -> None:
+        """Opens the files of daemons that were started anew."""
+        self.close()
+        path = self._rig.robot.status["log"]
+        if path is None or not Path(path).exists():
+            text = f"the controller's log {path or '(none)'} cannot be read here: records are made from it"
+            raise FileNotFoundError(f"{text}; start the controller on this computer, without --no-log")
+        self._log = LogTap(Path(path))
+        if self._rig.daemons.truth is not None:
+            self._truth = TruthTap(self._rig.daemons.truth)
+
+    @property
+    def _open_log(self) -> LogTap:
+        assert self._log is not None, "the recorder was closed"
+        return self._log
+
+    @property
+    def lockstep(self) -> bool:
+        """Whether time runs only when it is told to."""
+        return self._rig.pace == "lockstep"
+
+    def begin(self) -> StateResult:
+        """The record begins with the next tick. Returns the state before it."""
+        self._open_log.forget()
+        if self._truth is not None:
+            self._truth.forget()
+        now = self._rig.state
+        self._first = now["tick"] + 1
+        return now
+
+    def end(self, title: str, result: Mapping[str, Any] | None = None, last: int | None = None) -> RigRecord:
+        """The record up to tick `last`; None: up to now."""
+        rig, log = self._rig, self._open_log
+        if last is None:
+            last = rig.state["tick"]
+        self._pass_until(last)
+        if self.lockstep:
+            self.come_to_rest()
+            rig.robot.advance(self._flush_ticks)
+        log.wait_until(last, lambda: rig.daemons.alive)
+        ticks = log.ticks(self._first, last)
+        truth = None
+        if self._truth is not None:
+            period_s = rig.machine.plant.period_s
+            from_tick, to_tick = (round(float(ticks.table["time_s"][at]) / period_s) for at in (0, -1))
+            if self._truth.wait_until(to_tick, lambda: rig.daemons.alive):
+                truth = self._truth.truth(rig.machine, from_tick, to_tick)
+        tracked: dict[str, float | None] = {}
+        span = Span(str(log.path), self._first, last, title or "run", tracked)
+        record = RigRecord(
+            machine=rig.machine,
+            ticks=ticks,
+            result=result,
+            events=[event for event in log.events if self._first <= int(event.get("tick", -1)) <= last],
+            injected=tuple(rig.injected),
+            truth=truth,
+            goal=None if result is None else log.goals.get(int(result["goal"])),
+            real_time=not self.lockstep,
+            findings=rig.findings,
+            tracked=tracked,
+        )
+        if rig.findings is not None:
+            rig.findings.spans.append(span)
+            rig.findings.injected += [dict(one) for one in record.injected]
+        return record
+
+    def true_positions(self) -> dict[str, float]:
+        """Where every joint of one freedom really is (rad or m); nothing where only hardware knows."""
+        rig, tap = self._rig, self._truth
+        if tap is None:
+            return {}
+        tick = round(rig.state["time_s"] / rig.machine.plant.period_s)
+        if self.lockstep:
+            self.come_to_rest()
+            rig.robot.advance(self._flush_ticks)
+        if not tap.wait_until(tick, lambda: rig.daemons.alive):
+            return {}
+        truth = tap.truth(rig.machine, tick, tick)
+        if truth is None:
+            return {}
+        names = rig.machine.mechanism.position_names
+        return {name: float(truth.q[-1, at]) for at, name in enumerate(names)}
+
+    def pass_time(self, seconds: float) -> None:
+        """Lets so much of the machine's time pass; in lockstep after what it runs for by itself."""
+        ticks = max(1, round(seconds / self._rig.period_s))
+        if self.lockstep:
+            if self._rig.state["goal"] is None:
+                self.come_to_rest()
+            self._rig.robot.advance(ticks)
+        else:
+            self._pass_until(self._rig.state["tick"] + ticks)
+
+    def _pass_until(self, tick: int) -> None:
+        """Until this tick has been."""
+        if self.lockstep:
+            self.come_to_rest()
+            now = self._rig.state["tick"]
+            if now < tick:
+                self._rig.robot.advance(tick - now)
+            return
+        while self._rig.state["tick"] < tick:
+            time.sleep(_LOOK_S)
+
+    def wait_for(self, state: str, within_s: float) -> StateResult:
+        """Waits for a state, so much of the machine's time. Raises AssertionError with what came instead."""
+        periods = round(within_s / self._rig.period_s)
+        now = self._rig.state
+        end = now["tick"] + periods
+        deadline = time.monotonic() + within_s + 30.0
+        while now["state"] != state:
+            if now["tick"] >= end or time.monotonic() > deadline:
+                fault = now["fault"]
+                why = f" ({fault['name']}: {fault['text']})" if fault is not None else ""
+                text = f"the controller is {now['state']}{why} after {within_s:g} s, not {state}"
+                raise AssertionError(text)
+            self._pass_a_little(now)
+            now = self._rig.state
+        return now
+
+    def _pass_a_little(self, now: StateResult) -> None:
+        if self.lockstep and now["device"]["connected"]:
+            self.pass_time(_STEP_S)
+        else:
+            time.sleep(_LOOK_S)
+
+    def come_to_rest(self) -> None:
+        """In lockstep: until time stands, so that what is asked for next takes effect at the next tick.
+
+        A link that was lost is waited for, too.
+        """
+        now = time.monotonic()
+        deadline, reconnected_by = now + _REST_S, now + _RECONNECT_S
+        while self.lockstep and now < deadline:
+            try:
+                state = self._rig.state
+            except NobodyThere:
+                return
+            if state["time_stands"] or (not state["device"]["connected"] and now > reconnected_by):
+                return
+            time.sleep(_LOOK_S)
+            now = time.monotonic()
+
+    def close(self) -> None:
+        """Close what is open."""
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+        self._truth = None

@@ -1,0 +1,126 @@
+"""Rig tests on machines one after another, with progress; then the report of what was done."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from linkwork.launch.warm import have_kernels
+from linkwork.machine import Machine
+from linkwork.reports.provenance import provenance
+from linkwork.rig.collecting import Collected
+from linkwork.rig.report.evidence import evidence
+from linkwork.rig.report.logs import Logs
+from linkwork.rig.report.report_data import MachineReport, RigReport, machine_report
+from linkwork.rig.report.report_files import Written, write_report
+from linkwork.rig.report.tables import MARKS
+from linkwork.rig.running import Done, RigRun, run_tests
+
+INTERRUPTED = 128 + signal.SIGINT
+_FAILED = 1
+
+
+@dataclass(frozen=True)
+class RigTests:
+    """What is run, on which machines (each with its configuration's name), and where the report goes."""
+
+    run: RigRun
+    machines: Sequence[tuple[str, Machine]]
+    folder: Path
+
+
+@dataclass(frozen=True)
+class AllDone:
+    """The report, its files, and the command's exit status."""
+
+    report: RigReport
+    written: Written
+    status: int
+
+
+def run_all(tests: RigTests, console: Console, words: Sequence[str], seconds: Callable[[], float]) -> AllDone:
+    """Runs all, and writes the report. After an interrupt the report holds what was done until then.
+
+    words: the command line. seconds: since the beginning. Raises OSError.
+    """
+    tests.folder.mkdir(parents=True, exist_ok=True)
+    if tests.run.controller is None:
+        have_kernels(console)
+    reports: list[MachineReport] = []
+    statuses: list[int] = []
+    with _interruptible():
+        try:
+            for (config, machine), label in zip(tests.machines, _labels(tests.machines), strict=True):
+                folder = tests.folder / label
+                with _progress(console, label) as show:
+                    done = run_tests(tests.run, config, folder, show)
+                made = machine_report(machine, label, done.collected, done.problem)
+                reports.append(made)
+                statuses.append(_status(done, made))
+                with console.status("reading the logs"):
+                    made.evidence = evidence(machine, made.tests, Logs(folder))
+                if statuses[-1] == INTERRUPTED:
+                    break
+        except KeyboardInterrupt:  # between two machines, or while logs are read: what is known is reported
+            statuses.append(INTERRUPTED)
+        report = RigReport(reports, provenance(words, seconds()))
+        written = write_report(report, tests.folder)
+    return AllDone(report, written, max(statuses) if any(statuses) or report.passed else _FAILED)
+
+
+def _status(done: Done, made: MachineReport) -> int:
+    """That of the session; where tests of a session that seems well are not done, they count as failed."""
+    return done.status or (0 if made.passed else _FAILED)
+
+
+def _labels(machines: Sequence[tuple[str, Machine]]) -> list[str]:
+    """The machines' names; of two with one name, the second is told by its number."""
+    labels: list[str] = []
+    for _, machine in machines:
+        label, number = machine.name, 2
+        while label in labels:
+            label, number = f"{machine.name}-{number}", number + 1
+        labels.append(label)
+    return labels
+
+
+@contextmanager
+def _progress(console: Console, label: str) -> Iterator[Callable[[Collected], None]]:
+    """A bar over a machine's tests; where there is no terminal, a line for each."""
+    told = 0
+    columns = (TextColumn("{task.description:<44}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task(f"{label}: starting", total=None)
+
+        def show(collected: Collected) -> None:
+            nonlocal told
+            name = collected.begun.rpartition("::")[2]
+            bar.update(
+                task,
+                description=f"{label}: {name}"[:44],
+                total=len(collected.planned) or None,
+                completed=len(collected.tests),
+            )
+            for test in collected.tests[told:]:
+                if not console.is_terminal or MARKS[test.verdict][1] == "bad":
+                    line = f"{label}: {MARKS[test.verdict][0]} {test.node}"
+                    console.print(line + (f" ({test.reason})" if test.reason else ""), markup=False)
+            told = len(collected.tests)
+
+        yield show
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM is an interrupt too."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

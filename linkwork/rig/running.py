@@ -1,0 +1,161 @@
+"""Rig tests of one machine in a process of their own: started, followed, interrupted, and what came of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from linkwork.rig.collecting import Collected
+from linkwork.timing.children import Child
+
+COLLECTED_FILE: Final = "collected.jsonl"
+PYTEST_FILE: Final = "pytest.txt"
+SUITES: Final = Path(__file__).resolve().parent / "suites"
+_LOOK_S = 0.1
+_END_S = 90.0
+_LAST_LINES = 12
+_NO_TESTS, _FINE = 5, (0, 1)
+"""Exit statuses of pytest's: nothing was chosen; all that was chosen was done."""
+
+
+@dataclass(frozen=True)
+class RigRun:
+    """What is to be run, on every machine. paths: files, folders and pytest's FILE::TEST.
+
+    plant, controller: endpoints of daemons that run already. keyword: pytest's -k.
+    """
+
+    paths: tuple[str, ...]
+    suite: str | None = None
+    pace: str = "lockstep"
+    seed: int = 0
+    law: str | None = None
+    plant: str | None = None
+    controller: str | None = None
+    keyword: str | None = None
+
+    def words(self, config: str, folder: Path) -> list[str]:
+        """Pytest's command line for one machine."""
+        words = ["-p", "linkwork.rig.plugin", "-p", "no:cacheprovider", "-p", "no:randomly"]
+        words += ["--color=no", "--rig", config, "--rig-out", str(folder)]
+        words += ["--rig-pace", self.pace, "--rig-seed", str(self.seed)]
+        for name in ("law", "plant", "controller"):
+            value = getattr(self, name)
+            words += [] if value is None else [f"--rig-{name}", value]
+        words += [] if self.keyword is None else ["-k", self.keyword]
+        suite = [] if self.suite is None else [str(SUITES / self.suite)]
+        if suite and not self.paths:
+            words += ["--rootdir", suite[0], "-c", str(SUITES / "pytest.ini")]
+        return [*words, *self.paths, *suite]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of one machine's tests. problem: why not all of them were done; status: for the command."""
+
+    collected: Collected
+    problem: str
+    status: int
+
+
+def suites() -> list[str]:
+    """The suites that ship."""
+    found = SUITES.iterdir() if SUITES.is_dir() else ()
+    return sorted(each.name for each in found if each.is_dir() and any(each.glob("test_*.py")))
+
+
+def run_tests(run: RigRun, config: str, folder: Path, show: Callable[[Collected], None]) -> Done:
+    """Runs them; `show` gets what was found so far whenever something was. What lay in `folder` goes.
+
+    KeyboardInterrupt ends the tests and their daemons in order, and is then raised no further: the problem
+    of what is returned says so. A second one kills them; their daemons brake and end by themselves.
+    """
+    if (folder / COLLECTED_FILE).exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    # -P: a file of the user's, plant.py or controller.py, must not stand in for ours
+    argv = [sys.executable, "-m", "linkwork.rig.child", *run.words(config, folder)]
+    collected, interrupted = Collected(), False
+    with (folder / PYTEST_FILE).open("wb") as said:
+        child = Child.start(argv, stdout=said, stderr=subprocess.STDOUT, env={"COLUMNS": "110"})
+        try:
+            with _Following(folder / COLLECTED_FILE, collected, show) as look:
+                try:
+                    _until_done(child, look)
+                except KeyboardInterrupt:
+                    interrupted = True
+                    _end(child, look)
+        finally:
+            status = child.stop(_END_S)
+            child.close()
+    if interrupted:
+        return Done(collected, "interrupted", 128 + signal.SIGINT)
+    return Done(collected, *_judged(collected, status, folder / PYTEST_FILE))
+
+
+class _Following:
+    """The collected file as it grows."""
+
+    def __init__(self, path: Path, collected: Collected, show: Callable[[Collected], None]) -> None:
+        self._path, self._collected, self._show = path, collected, show
+        self._at = 0
+
+    def __enter__(self) -> Callable[[], None]:
+        return self.look
+
+    def __exit__(self, *_: object) -> None:
+        self.look()
+
+    def look(self) -> None:
+        """Takes in the whole lines that are new."""
+        if not self._path.exists():
+            return
+        with self._path.open("rb") as file:
+            file.seek(self._at)
+            whole = file.read().rpartition(b"\n")[0]
+        if not whole:
+            return
+        self._at += len(whole) + 1
+        for line in whole.decode().split("\n"):
+            self._collected.take(line)
+            self._show(self._collected)
+
+
+def _until_done(child: Child, look: Callable[[], None]) -> None:
+    while not child.wait(_LOOK_S):
+        look()
+
+
+def _end(child: Child, look: Callable[[], None]) -> None:
+    """As Ctrl-C does in pytest: what is under way is left, the daemons are ended."""
+    child.send_signal(signal.SIGINT)
+    deadline = time.monotonic() + _END_S
+    try:
+        while not child.wait(_LOOK_S) and time.monotonic() < deadline:
+            look()
+    except KeyboardInterrupt:
+        child.kill()
+
+
+def _judged(collected: Collected, status: int, said: Path) -> tuple[str, int]:
+    """The problem, and the command's exit status."""
+    if collected.no_rig is not None:
+        return collected.no_rig[1], collected.no_rig[0]
+    if status in _FINE:
+        return "", status
+    if status == _NO_TESTS:
+        return "no test was chosen: nothing in what was named is a test, or none fits -k", 2
+    if status < 0:
+        under_way = f" in {collected.begun}" if collected.begun else ""
+        return f"pytest was ended by signal {signal.Signals(-status).name}{under_way}", 1
+    lines = said.read_text(errors="replace").splitlines()[-_LAST_LINES:]
+    told = os.linesep.join(line for line in lines if line.strip())
+    return f"pytest ended with status {status} before the tests were done:\n{told}", 2

@@ -1,0 +1,87 @@
+"""A quantity over the ticks of a record, with the figures that people ask of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.rig.collected import TestFindings
+from linkwork.rig.measured import MeasuredValue
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """`values` (n,) at the device times `time_s` (n,). NaN marks ticks in which the quantity is not known.
+
+    name: as in the report: "tracking_error(x)". unit: of the values.
+    """
+
+    name: str
+    unit: str
+    time_s: Floats
+    values: Floats
+    findings: TestFindings | None = None
+    tracked: tuple[dict[str, float | None], str] | None = None
+    """As in `MeasuredValue`: for the figures that bound the whole, max."""
+
+    @property
+    def series(self) -> Floats:
+        """The values (n,)."""
+        return self.values
+
+    @property
+    def max(self) -> MeasuredValue:
+        """The largest magnitude."""
+        largest = float(np.max(np.abs(self._known())))
+        return MeasuredValue(largest, f"{self.name}.max", self.unit, self.findings, self.tracked)
+
+    @property
+    def rms(self) -> MeasuredValue:
+        """The root of the mean square."""
+        return self._measured("rms", float(np.sqrt(np.mean(np.square(self._known())))))
+
+    @property
+    def last(self) -> MeasuredValue:
+        """The value of the last tick in which it is known."""
+        return self._measured("last", float(self._known()[-1]))
+
+    @property
+    def range(self) -> MeasuredValue:
+        """The largest value less the smallest."""
+        return self._measured("range", float(np.ptp(self._known())))
+
+    @property
+    def step(self) -> MeasuredValue:
+        """The largest change from one tick to the next."""
+        known = self._known()
+        return self._measured("step", float(np.max(np.abs(np.diff(known)), initial=0.0)))
+
+    def after(self, time_s: float) -> Series:
+        """The part from this device time on."""
+        there = self.time_s >= time_s
+        return Series(self.name, self.unit, self.time_s[there], self.values[there], self.findings)
+
+    def never_exceeds(self, limit: float) -> None:
+        """Raises AssertionError where the magnitude is ever larger, saying when and by how much."""
+        worst = self.max
+        if not worst <= limit:
+            at = int(np.nanargmax(np.abs(self.values)))
+            raise AssertionError(
+                f"{self.name} was {self.values[at]:.6g} {self.unit} at {self.time_s[at]:.4f} s; "
+                f"{limit:g} {self.unit} is allowed"
+            )
+
+    def _known(self) -> Floats:
+        known = self.values[np.isfinite(self.values)]
+        if not len(known):
+            raise AssertionError(
+                f"{self.name} is known in none of the {len(self.values)} ticks of the record"
+            )
+        return known
+
+    def _measured(self, figure: str, value: float) -> MeasuredValue:
+        return MeasuredValue(value, f"{self.name}.{figure}", self.unit, self.findings)

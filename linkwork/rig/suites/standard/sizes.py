@@ -1,0 +1,60 @@
+"""How large the faults of the suite are: measured by the machine's own tolerances and limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linkwork.machine import Motor, Sensor
+from linkwork.rig.motions import duration_s
+from linkwork.rig.record import RigRecord
+from linkwork.rig.under_test import RigUnderTest
+
+DETECTED_BY_MOTION = (
+    "PATH_TOLERANCE_VIOLATED",
+    "GOAL_TOLERANCE_VIOLATED",
+    "VELOCITY_LIMIT",
+    "POSITION_LIMIT",
+    "SENSOR_DISAGREES",
+    "SENSORS_DISAGREE",
+    "CLOSURE_RESIDUAL",
+    "BRANCH_FLIP",
+    "SINGULAR_POSE",
+    "CONSTRAINT_FORCE",
+    "FOLLOWING_ERROR",
+)
+"""By which the motion itself gives a fault away: it is not where it should be, or contradicts itself."""
+BEGINS_AT = 0.3
+"""Of the motion's length: when the suite's faults begin."""
+
+
+def struck(rig: RigUnderTest, entry: dict[str, Any], settle_s: float = 0.3) -> RigRecord:
+    """The machine's fast motion, with a fault from BEGINS_AT of it on."""
+    motion = rig.motions.fast
+    begin_s = BEGINS_AT * duration_s(motion)
+    return rig.run(motion, inject={**entry, "after_s": begin_s}, settle_s=settle_s)
+
+
+def sensor_of(rig: RigUnderTest) -> Sensor:
+    """The first sensor: it measures a joint."""
+    return rig.machine.sensors[0]
+
+
+def motor_of(rig: RigUnderTest) -> Motor:
+    """The first motor."""
+    return rig.machine.motors[0]
+
+
+def unit_of(part: Sensor | Motor) -> str:
+    """The unit of a joint's position, as in the keys of a time line."""
+    return "rad" if part.is_angle else "m"
+
+
+def effort_unit(motor: Motor) -> str:
+    """The unit of a motor's effort, as in the keys of a time line."""
+    return "N_m" if motor.is_angle else "N"
+
+
+def tolerance(rig: RigUnderTest, sensor: Sensor) -> float:
+    """The path tolerance of the joint that a sensor measures, rad or m."""
+    at = rig.machine.mechanism.coordinate_names.index(sensor.joint)
+    return rig.machine.controller.tolerances[at].path

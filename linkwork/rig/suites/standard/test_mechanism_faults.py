@@ -1,0 +1,30 @@
+"""Faults of the mechanism: it is not what the model says."""
+
+from __future__ import annotations
+
+import pytest
+
+from linkwork.rig.suites.standard.sizes import DETECTED_BY_MOTION, struck
+from linkwork.rig.under_test import RigUnderTest
+
+pytestmark = pytest.mark.rig(controller=True, needs=["inject:mechanism"])
+
+
+def test_a_heavier_body(rig: RigUnderTest) -> None:
+    """A last body that is a tenth heavier than the model says is borne, or found out."""
+    body = rig.machine.mechanism.body_names[-1]
+    record = struck(rig, {"mechanism": "change", "set": [f"{body}.mass_kg=+10%"]})
+    record.detected_or_tolerated(*DETECTED_BY_MOTION, because="feedback makes up for the weight")
+
+
+@pytest.mark.rig(closures=True)
+def test_a_closure_that_breaks(rig: RigUnderTest) -> None:
+    """A closure that opens in motion is found out, unless no sensor sees it and the motors go on."""
+    constraint = rig.machine.mechanism.constraint_names[-1]
+    record = struck(rig, {"mechanism": "open", "of": constraint}, settle_s=0.5)
+    because = "no sensor sees the parts that came apart, and those with motors go on"
+    watch = record.fault(*DETECTED_BY_MOTION)
+    if watch.came or record.fault_names:
+        watch.within(seconds=rig.motions.fast_s + 0.5)
+    else:
+        record.tolerates(because, record.worst_error.max, 1.0)

@@ -1,0 +1,79 @@
+"""Faults of the link: messages lost, late, twice, in the wrong order, unreadable, and none at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from linkwork.rig.suites.standard.sizes import struck
+from linkwork.rig.under_test import RigUnderTest
+
+pytestmark = pytest.mark.rig(controller=True, needs=["inject:wire"])
+LINK = ("LINK_LOST", "LINK_LOSS_RATIO", "DEVICE_WATCHDOG")
+
+
+def test_bears_a_few_lost_states(rig: RigUnderTest) -> None:
+    """A few states lost now and then are bridged by the model, and the motion goes on."""
+    record = struck(rig, {"wire": "drop", "direction": "states", "probability": 0.05, "for_s": 0.2})
+    assert record.lost > 0
+    record.tolerates("a lost state is replaced by the model's prediction", record.worst_error.max, 1.0)
+
+
+def test_detects_a_dead_link(rig: RigUnderTest) -> None:
+    """When no state comes any more the machine is braked within the allowed number of losses."""
+    record = struck(rig, {"wire": "drop", "direction": "states"})
+    record.fault("LINK_LOST").within(ticks=rig.machine.controller.loss_limit)
+
+
+def test_detects_lost_commands(rig: RigUnderTest) -> None:
+    """When no command arrives any more the plant brakes by itself within its time-out, and we hear of it."""
+    record = struck(rig, {"wire": "drop", "direction": "commands"})
+    record.fault("DEVICE_WATCHDOG").within(ticks=rig.machine.plant.command_timeout_periods + 2)
+
+
+def test_detects_a_pulled_cable(rig: RigUnderTest) -> None:
+    """A link that is cut is found out within the allowed number of losses; then the machine can go on."""
+    record = struck(rig, {"wire": "disconnect", "for_s": 0.1})
+    record.fault("LINK_LOST").within(ticks=rig.machine.controller.loss_limit)
+    rig.ready()
+    rig.run(rig.motions.slow, title="afterwards").succeeded()
+
+
+def test_bears_short_delays(rig: RigUnderTest) -> None:
+    """Messages that come a tick late are used, or found out."""
+    record = struck(rig, {"wire": "delay", "by_ticks": 1})
+    because = "loops this slow bear a tick of delay"
+    record.detected_or_tolerated(*LINK, "PATH_TOLERANCE_VIOLATED", because=because)
+
+
+def test_detects_long_delays(rig: RigUnderTest) -> None:
+    """Messages that come as late as the losses allowed are found out, and the machine is braked."""
+    late = rig.machine.controller.loss_limit + 10
+    record = struck(rig, {"wire": "delay", "by_ticks": late})
+    record.fault(*LINK).within(ticks=late)
+
+
+def test_bears_jitter_or_says_so(rig: RigUnderTest) -> None:
+    """Messages up to two ticks late, by chance, are borne; where too many are missed, it is said."""
+    record = struck(rig, {"wire": "jitter", "up_to_ticks": 2})
+    because = "a late state counts as lost, and the model replaces it"
+    record.detected_or_tolerated(*LINK, "PATH_TOLERANCE_VIOLATED", because=because)
+
+
+def test_bears_duplicates(rig: RigUnderTest) -> None:
+    """A message that comes twice changes nothing."""
+    record = struck(rig, {"wire": "duplicate"})
+    record.tolerates("a number that was taken already is not taken again", record.worst_error.max, 1.0)
+
+
+def test_bears_reordering(rig: RigUnderTest) -> None:
+    """A message that is overtaken is dropped, as if it were lost."""
+    record = struck(rig, {"wire": "reorder", "probability": 0.1, "for_s": 0.2})
+    because = "an older number than the newest is dropped, and the model replaces it"
+    record.detected_or_tolerated(*LINK, because=because)
+
+
+def test_bears_corrupted_messages(rig: RigUnderTest) -> None:
+    """A message that cannot be read counts as lost; nothing of it is used."""
+    record = struck(rig, {"wire": "corrupt", "probability": 0.05, "for_s": 0.2})
+    because = "what cannot be read is not used, and the model replaces it"
+    record.detected_or_tolerated(*LINK, because=because)

@@ -1,0 +1,120 @@
+"""The machine under test: what the fixture `rig` gives to a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from linkwork.protocol.results import RequestEffect
+from linkwork.rig.capabilities import Can, can
+from linkwork.rig.collected import TestFindings
+from linkwork.rig.readied import ReadyRig
+from linkwork.rig.record import RigRecord
+from linkwork.rig.rig_daemons import Role
+from linkwork.rig.rig_faults import Entries
+from linkwork.rig.runs import During, run
+
+JOG_EVERY_S = 0.1
+"""How often a jog is renewed: a dead man's comes to rest after 0.2 s."""
+
+
+class RigUnderTest(ReadyRig):
+    """Plant and controller of one machine. A test gets it ready: no fault, at home, enabled."""
+
+    # -- what it can do ----------------------------------------------------------------------------------
+
+    def can(self, name: str) -> Can:
+        """Whether the rig can do something: `rig.can("inject:sensor")`; with the reason, `.why`, if not."""
+        return can(self, name)
+
+    def needs(self, *names: str) -> None:
+        """Skips the test, with the reason, unless the rig can do all this."""
+        import pytest
+
+        for name in names:
+            answer = self.can(name)
+            if not answer:
+                pytest.skip(answer.why)
+
+    # -- motion ------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        trajectory: Mapping[str, Any] | str | Path | None = None,
+        *,
+        during: During | None = None,
+        inject: Entries = (),
+        settle_s: float = 0.1,
+        title: str = "",
+    ) -> RigRecord:
+        """Follows a trajectory to its end, whatever that is, and returns the record of every tick.
+
+        trajectory: plain data, the path of a file, or None: the machine's own slow motion. during: requests
+        at times since its beginning (s): {0.4: "pause", 0.8: "resume", 1.0: ("speed", {"fraction": 0.5})}.
+        inject: faults (docs/faults.md), whose `after_s` (default 0) counts from there. settle_s: how long the
+        record goes on after the end. Raises RequestError when the trajectory is refused, InjectionRefused.
+        """
+        self.record = run(self, trajectory, during or {}, inject, settle_s, title)
+        return self.record
+
+    def move(self, target: Mapping[str, float], /, **request: Any) -> RigRecord:
+        """A jerk-limited move to rest, by coordinate (rad or m), recorded as `run` does."""
+        self.record = run(self, {"target": dict(target), **request}, {}, (), 0.1, "move")
+        return self.record
+
+    def jog(self, velocity: Mapping[str, float], seconds: float) -> RigRecord:
+        """Jogs at these velocities (rad/s or m/s) for so long, then lets it slow to rest; recorded."""
+        recorder, times = self.recorder, max(1, round(seconds / JOG_EVERY_S))
+        recorder.come_to_rest()
+        begin = recorder.begin()["tick"] + 2
+        for number in range(times):
+            if recorder.lockstep:
+                tick = begin + round(number * JOG_EVERY_S / self.period_s)
+                self.robot.jog(velocity, at_tick=tick)
+            else:
+                self.robot.jog(velocity)
+                self.pass_time(JOG_EVERY_S)
+        self.pass_time((times * JOG_EVERY_S if recorder.lockstep else 0.0) + 0.5)
+        self.record = self.recorder.end("jog")
+        return self.record
+
+    def stop(self) -> RequestEffect:
+        """Stops on the path, then holds."""
+        return self.robot.stop()
+
+    def estop(self) -> RequestEffect:
+        """Brakes at once and latches."""
+        return self.robot.estop()
+
+    # -- daemons -----------------------------------------------------------------------------------------
+
+    def kill(self, role: Role) -> None:
+        """Ends a daemon as a power cut would: "plant", "loop", "gateway", or "controller": both of those."""
+        if role in ("loop", "controller"):
+            pid = self.robot.status["loop_pid"]
+            if role == "controller":
+                self.daemons.kill("gateway")
+            self.daemons.kill("loop", pid)
+        else:
+            self.daemons.kill(role)
+
+    def restart(self, role: Role) -> None:
+        """Starts a daemon anew ("plant", or "controller") and waits until it is ready."""
+        if role != "plant":
+            self.disconnect()
+        self.daemons.restart(role)
+        self.start()
+        self.recorder.reopen()
+
+    @contextmanager
+    def test(self, findings: TestFindings) -> Iterator[None]:
+        """A test with this rig, made ready before."""
+        self.record = None
+        self.ready()
+        self.findings = findings
+        try:
+            yield
+        finally:
+            self.findings = None

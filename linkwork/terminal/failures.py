@@ -1,0 +1,72 @@
+"""From whatever went wrong to one message and an exit status; never a traceback for a user's mistake."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from linkwork.terminal.output import complain, emit
+
+INTERRUPTED = 128 + signal.SIGINT
+DONE, GOAL_FAILED, USAGE, REFUSED, NOBODY_THERE = range(5)
+"""Exit statuses; the same numbers as protocol.codes.ExitCode, without loading the protocol."""
+
+
+class Misuse(Exception):
+    """The command line makes no sense; the text says what would."""
+
+
+def run(main: Callable[[], Any], *, as_json: bool) -> int:
+    """Runs a command and returns its exit status.
+
+    With `as_json` an error is also written to standard output, as {"error": {…}}, so that there is always
+    exactly one object.
+    """
+    try:
+        status = main()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has left
+        sys.stderr.close()
+        return DONE
+    except Exception as error:
+        status, content = explain(error)
+        complain(content["message"])
+        if as_json:
+            emit({"error": content})
+    return int(status or DONE)
+
+
+def explain(error: Exception) -> tuple[int, dict[str, Any]]:
+    """The exit status of an error and its message as plain data. Raises what it does not know: a defect."""
+    from linkwork.client.goal import GoalFailed
+    from linkwork.client.injector import InjectionRefused
+    from linkwork.launch.daemons import RigFailed
+    from linkwork.machine.problems import MachineError
+    from linkwork.protocol.errors import EndpointError, NobodyThere, RequestError, Taken
+
+    match error:
+        case Misuse():
+            return USAGE, {"name": "USAGE", "message": str(error)}
+        case MachineError():
+            problems = [vars(problem) for problem in error.problems]
+            return USAGE, {"name": "INVALID_FILE", "message": str(error), "problems": problems}
+        case InjectionRefused():
+            status = USAGE if error.code.name == "INVALID" else REFUSED
+            problems = [problem.model_dump(exclude={"type"}) for problem in error.problems]
+            return status, {"name": error.code.name, "message": str(error), "problems": problems}
+        case RequestError():
+            return REFUSED, error.as_map() | {"message": f"{error.name}: {error.message}"}
+        case GoalFailed():
+            return GOAL_FAILED, {**error.result, "message": f"{error.name}: {error.result['text']}"}
+        case NobodyThere():
+            return NOBODY_THERE, {"name": "NOBODY_THERE", "message": str(error)}
+        case Taken():
+            return REFUSED, {"name": "TAKEN", "message": str(error)}
+        case RigFailed():
+            return NOBODY_THERE, {"name": "NOT_STARTED", "message": str(error)}
+        case EndpointError():
+            return USAGE, {"name": "ENDPOINT", "message": str(error)}
+    raise error

@@ -1,0 +1,124 @@
+"""The clock of a fixed-rate loop: absolute deadlines on CLOCK_MONOTONIC that keep their phase.
+
+The deadlines are start + k * period and nothing else. Where a tick takes too long, whole periods are left
+out and counted; they are never made up for in a burst, and the phase never drifts by the lateness of a
+wake-up.
+
+The sleep is `clock_nanosleep` with TIMER_ABSTIME. `time.sleep` until the deadline wakes as early at the
+median, but it turns the deadline into a duration first: being preempted in between makes it sleep too long,
+which shows as a longer tail.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from typing import Protocol
+
+from linkwork.timing.system import LIBC, raise_errno
+
+_CLOCK_MONOTONIC = 1
+_TIMER_ABSTIME = 1
+_EINTR = 4
+_SECOND_NS = 1_000_000_000
+
+
+class Clock(Protocol):
+    """What a ticker asks of a clock; tests give it one that they move by hand."""
+
+    def now_ns(self) -> int:
+        """Nanoseconds since some fixed instant; never goes back."""
+        ...
+
+    def sleep_until_ns(self, deadline_ns: int) -> None:
+        """Returns at `deadline_ns` or later; at once when it has passed."""
+        ...
+
+
+class _Timespec(ctypes.Structure):
+    _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
+
+
+class MonotonicClock:
+    """CLOCK_MONOTONIC of the computer, in nanoseconds. One object a thread: the sleep reuses its buffer."""
+
+    now_ns = staticmethod(time.monotonic_ns)
+
+    def __init__(self) -> None:
+        self._timespec = _Timespec()
+        self._address = ctypes.byref(self._timespec)
+        self._nanosleep = LIBC.clock_nanosleep
+
+    def sleep_until_ns(self, deadline_ns: int) -> None:
+        """Sleeps until the absolute instant, also when signals arrive meanwhile (their handlers run).
+
+        deadline_ns: ns on CLOCK_MONOTONIC. Raises OSError when the kernel refuses the call.
+        """
+        timespec = self._timespec
+        timespec.seconds, timespec.nanoseconds = divmod(deadline_ns, _SECOND_NS)
+        while error := self._nanosleep(_CLOCK_MONOTONIC, _TIMER_ABSTIME, self._address, None):
+            if error != _EINTR:
+                raise_errno("clock_nanosleep", error)
+
+
+def now_ns() -> int:
+    """Nanoseconds on CLOCK_MONOTONIC, which every process of this computer reads alike."""
+    return time.monotonic_ns()
+
+
+class Ticker:
+    """Releases a loop once a period.
+
+    After `start` the first `wait` returns one period later. Every `wait` leaves:
+
+    deadline_ns: the instant this tick was due, ns; start + a whole number of periods, always.
+    late_ns: how long after the instant it slept for the loop woke; more than a period where the computer
+    was late by more than one.
+    slack_ns: what was left of the previous period when `wait` was called, negative after an overrun.
+    skipped: periods left out since `start`.
+    """
+
+    __slots__ = ("_clock", "deadline_ns", "late_ns", "period_ns", "skipped", "slack_ns")
+
+    def __init__(self, period_ns: int, clock: Clock | None = None) -> None:
+        if period_ns <= 0:
+            raise ValueError(f"period_ns is {period_ns}; a period is longer than nothing")
+        self.period_ns = int(period_ns)
+        self._clock: Clock = clock if clock is not None else MonotonicClock()
+        self.deadline_ns = self.late_ns = self.slack_ns = self.skipped = 0
+
+    def start(self, at_ns: int | None = None) -> None:
+        """Sets the phase. at_ns: the instant of the tick before the first, ns; now when not given."""
+        self.deadline_ns = self._clock.now_ns() if at_ns is None else int(at_ns)
+        self.late_ns = self.slack_ns = self.skipped = 0
+
+    @property
+    def next_ns(self) -> int:
+        """When the next tick is due, ns."""
+        return self.deadline_ns + self.period_ns
+
+    def wait(self) -> int:
+        """Sleeps until the next deadline that is still to come. Returns how many periods were missed (0 as
+        a rule).
+
+        A period counts as missed when its deadline had passed before `wait` was called, or when the
+        computer woke this thread a whole period or more too late.
+        """
+        period = self.period_ns
+        target = self.deadline_ns + period
+        slack = target - self._clock.now_ns()
+        missed = 0
+        if slack < 0:
+            missed = -(slack // period)
+            target += missed * period
+        self._clock.sleep_until_ns(target)
+        late = self._clock.now_ns() - target
+        if late >= period:
+            overslept = late // period
+            missed += overslept
+            target += overslept * period
+        self.deadline_ns = target
+        self.late_ns = late
+        self.slack_ns = slack
+        self.skipped += missed
+        return missed

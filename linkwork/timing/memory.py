@@ -1,0 +1,85 @@
+"""Keeping a process in memory, so that no tick waits for a page."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+from pathlib import Path
+
+from linkwork.timing.setup_steps import SetupStep
+from linkwork.timing.system import LIBC
+
+_MCL_CURRENT = 1
+_MCL_FUTURE = 2
+_M_TRIM_THRESHOLD = -1
+_M_MMAP_MAX = -4
+_CAP_IPC_LOCK = 14
+_HEAP_RESERVE_BYTES = 16 * 1024 * 1024
+_REMEDY = (
+    "Allow it with a line '@realtime - memlock unlimited' in /etc/security/limits.d/realtime.conf and the "
+    "group realtime, with LimitMEMLOCK=infinity in a systemd unit, or run as root; without it a page may "
+    "have to be fetched from disk during a tick."
+)
+
+
+def lock() -> SetupStep:
+    """Locks all memory of this process, now and later, keeps freed memory, and touches a reserve of heap.
+
+    Where the limit of locked memory is finite and this process may not exceed it, nothing is locked: a lock
+    on the future under such a limit would make an allocation in the middle of the motion fail. exec keeps
+    no locks.
+    """
+    limit = _raise_limit()
+    if limit != resource.RLIM_INFINITY and not _may_exceed_limit():
+        return SetupStep("memory", "locked", f"not locked (limit {limit // 1024} KiB)", _REMEDY)
+    LIBC.mallopt(_M_TRIM_THRESHOLD, -1)
+    LIBC.mallopt(_M_MMAP_MAX, 0)
+    if LIBC.mlockall(_MCL_CURRENT | _MCL_FUTURE) != 0:
+        why = os.strerror(ctypes.get_errno())
+        return SetupStep("memory", "locked", "not locked", f"mlockall: {why}. {_REMEDY}")
+    reserve_heap(_HEAP_RESERVE_BYTES)
+    return SetupStep("memory", "locked", "locked")
+
+
+def reserve_heap(size: int) -> None:
+    """Takes and gives back so many bytes of heap.
+
+    With trimming off they stay with the process, already paged in.
+    """
+    bytearray(size)
+
+
+def give_back() -> None:
+    """Returns to the system what was freed and lies between blocks in use; a few milliseconds.
+
+    For a process that lives for months and may be late by that much: its size follows what it holds, not
+    the most it ever held.
+    """
+    LIBC.malloc_trim(0)
+
+
+def resident_bytes(pid: int | None = None) -> int:
+    """Resident memory of a process (this one when not given), in bytes.
+
+    Raises ProcessLookupError when it is gone.
+    """
+    try:
+        fields = Path(f"/proc/{pid or 'self'}/statm").read_text().split()
+    except FileNotFoundError:
+        raise ProcessLookupError(f"there is no process {pid}") from None
+    return int(fields[1]) * resource.getpagesize()
+
+
+def _raise_limit() -> int:
+    soft, hard = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (hard, hard))
+    return hard
+
+
+def _may_exceed_limit() -> bool:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("CapEff:"):
+            return bool(int(line.split()[1], 16) >> _CAP_IPC_LOCK & 1)
+    return False

@@ -1,0 +1,140 @@
+"""Way-points captured from the machine, led by hand or jogged; written as a trajectory for `send`."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+SAME_PLACE = 1e-6
+"""rad or m between two captures below which the second one is none."""
+LEAST_LEG_S = 0.5
+_LEAD_S = 1.0
+
+
+class TeachableRobot(Protocol):
+    """What teaching needs of a robot."""
+
+    @property
+    def state(self) -> Any:
+        """What the machine does now."""
+
+    def check(self, trajectory: Mapping[str, Any], /) -> Any:
+        """Whether a trajectory would be accepted."""
+
+
+@dataclass
+class Lesson:
+    """Way-points in the machine's goal coordinates, each as many numbers as it has freedoms.
+
+    `limits`: largest velocity, acceleration and jerk of each coordinate, None where there is none.
+    """
+
+    coordinates: Sequence[str]
+    limits: Sequence[tuple[float | None, float | None, float | None]]
+    points: list[list[float]] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, described: Mapping[str, Any]) -> Lesson:
+        """An empty lesson for the machine of this description."""
+        known = {each["name"]: each["limits"] for each in described["coordinates"]}
+        names = list(described["goal_coordinates"])
+        rates = ("velocity", "acceleration", "jerk")
+        return cls(names, [tuple(known[name].get(rate) for rate in rates) for name in names])
+
+    def capture(self, state: Mapping[str, Any], now: float) -> bool:
+        """Takes the machine's place at this time (s); False when it is where it was at the last capture."""
+        places = {**state["q"], **state["coordinates"]}
+        point = [float(places[name]) for name in self.coordinates]
+        if self.points and max(abs(a - b) for a, b in zip(point, self.points[-1], strict=True)) < SAME_PLACE:
+            return False
+        self.points.append(point)
+        self.times.append(now)
+        return True
+
+    def trajectory(self, *, as_shown: bool) -> dict[str, Any]:
+        """The way-points with times: those at which they were captured, or as quick as the limits suggest.
+
+        The first one is reached after as long as the way from the last one would take.
+        """
+        legs = [self._leg(self.points[-1], self.points[0]) + _LEAD_S]
+        pairs = list(zip(self.points, self.points[1:], strict=False))
+        if as_shown:
+            legs += [after - before for before, after in zip(self.times, self.times[1:], strict=False)]
+        else:
+            legs += [self._leg(before, after) for before, after in pairs]
+        times, at = [], 0.0
+        for leg in legs:
+            at += leg
+            times.append(round(at, 4))
+        points = [
+            {"time_from_start_s": at, "positions": [round(value, 9) for value in point]}
+            for at, point in zip(times, self.points, strict=True)
+        ]
+        return {"coordinates": list(self.coordinates), "points": points}
+
+    def _leg(self, before: Sequence[float], after: Sequence[float]) -> float:
+        """Seconds from one way-point to the next: a spline's peaks stay well within the limits."""
+        longest = LEAST_LEG_S
+        for start, end, (velocity, acceleration, jerk) in zip(before, after, self.limits, strict=True):
+            way = abs(end - start)
+            longest = max(longest, 3.0 * way / (velocity or 1.0))
+            if acceleration:
+                longest = max(longest, math.sqrt(12.0 * way / acceleration))
+            if jerk:
+                longest = max(longest, (60.0 * way / jerk) ** (1.0 / 3.0))
+        return longest
+
+
+def finished(robot: TeachableRobot, lesson: Lesson, *, as_shown: bool) -> tuple[dict[str, Any], float]:
+    """The trajectory as the machine can follow it from where it is, and by how much it was slowed down.
+
+    Times as shown that swing a spline out of the limits, however slow, give way to those that the limits
+    suggest.
+    """
+    made = lesson.trajectory(as_shown=as_shown)
+    found = robot.check(made)
+    stretch = found["min_time_stretch"]
+    if found["feasible"]:
+        return made, 1.0
+    if stretch is None and as_shown:
+        calm, slower = finished(robot, lesson, as_shown=False)
+        return calm, max(slower, _duration(calm) / _duration(made))
+    for point in made["points"] if stretch is not None else ():
+        point["time_from_start_s"] = math.ceil(1e4 * stretch * point["time_from_start_s"]) / 1e4
+    return made, float(stretch or 1.0)
+
+
+def _duration(trajectory: Mapping[str, Any]) -> float:
+    return float(trajectory["points"][-1]["time_from_start_s"])
+
+
+def write_lesson(path: Path, trajectory: Mapping[str, Any], machine: str) -> None:
+    """Writes a trajectory file that `linkwork send` takes as it is."""
+    lines = [f"# {len(trajectory['points'])} way-points taught on {machine}"]
+    lines += [f"coordinates: [{', '.join(trajectory['coordinates'])}]", "points:"]
+    for point in trajectory["points"]:
+        positions = ", ".join(f"{value:.9g}" for value in point["positions"])
+        at = f"{point['time_from_start_s']:.4f}"
+        lines.append(f"  - {{time_from_start_s: {at}, positions: [{positions}]}}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def capture_every(
+    robot: TeachableRobot,
+    lesson: Lesson,
+    every_s: float,
+    ended: Callable[[float], bool],
+    said: Callable[[str], None],
+) -> None:
+    """Captures each so many seconds until `ended(seconds to wait)`, which waits, says so."""
+    begun = time.monotonic()
+    while True:
+        if lesson.capture(robot.state, time.monotonic() - begun):
+            said(f"point {len(lesson.points)}")
+        if ended(every_s):
+            return

@@ -1,0 +1,182 @@
+"""Faults of motors: what becomes of an effort on its way to its motor. Efforts are at the joint."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.plant.faults.actuator_entries import (
+    ActuatorEntry,
+    Friction,
+    HeldEffort,
+    Lag,
+    Lose,
+    Reverse,
+    Saturate,
+    Stick,
+)
+from linkwork.plant.faults.effects import Site
+
+Floats = NDArray[np.float64]
+CREEP = 1e-2
+"""rad/s or m/s: speed at which a real machine's motor makes three quarters of an added dry friction."""
+
+
+class ActuatorEffect:
+    """A fault of one motor."""
+
+    def __init__(self, entry: ActuatorEntry, site: Site, random: np.random.Generator) -> None:  # noqa: ARG002
+        self.entry, self.site = entry, site
+        self.machinery = site.machinery
+        self.motor = site.motor(entry.of)
+
+    def begin(self, tick: int) -> str:  # noqa: ARG002
+        """Changes efforts from this tick on."""
+        self.machinery.driving.append(self)
+        return ""
+
+    def tick(self, tick: int) -> None:
+        """Nothing is left to do."""
+
+    def end(self) -> str:
+        """Changes efforts no more."""
+        self.machinery.stop_driving(self)
+        return ""
+
+    def drive(self, effort: Floats) -> None:
+        """Changes what this motor is given, in place, once a tick."""
+
+
+class Saturated(ActuatorEffect):
+    """Cut off at a smaller limit."""
+
+    entry: Saturate
+
+    def drive(self, effort: Floats) -> None:
+        """Cuts."""
+        most = self.entry.at_N_m if self.entry.at_N_m is not None else self.entry.at_N
+        assert most is not None
+        effort[self.motor] = min(max(effort[self.motor], -most), most)
+
+
+class Lost(ActuatorEffect):
+    """None."""
+
+    entry: Lose
+
+    def drive(self, effort: Floats) -> None:
+        """Nothing."""
+        effort[self.motor] = 0.0
+
+
+class Reversed(ActuatorEffect):
+    """The other way."""
+
+    entry: Reverse
+
+    def drive(self, effort: Floats) -> None:
+        """Turns the sign."""
+        effort[self.motor] = -effort[self.motor]
+
+
+class Held(ActuatorEffect):
+    """What it was."""
+
+    entry: HeldEffort
+
+    def begin(self, tick: int) -> str:
+        """Keeps what the motor is given now."""
+        self._effort = float(self.machinery.driven[self.motor])
+        return super().begin(tick)
+
+    def drive(self, effort: Floats) -> None:
+        """The same again."""
+        effort[self.motor] = self._effort
+
+
+class Lagging(ActuatorEffect):
+    """y + (1 - exp(-Δt / τ)) (u - y)."""
+
+    entry: Lag
+
+    def begin(self, tick: int) -> str:
+        """From what the motor is given now."""
+        self._level = float(self.machinery.driven[self.motor])
+        self._share = 1.0 - math.exp(-self.site.period_s / self.entry.time_constant_s)
+        return super().begin(tick)
+
+    def drive(self, effort: Floats) -> None:
+        """A step towards what is commanded."""
+        self._level += self._share * (effort[self.motor] - self._level)
+        effort[self.motor] = self._level
+
+
+class Stuck(ActuatorEffect):
+    """A brake that is on: friction that sticks, of a simulated joint."""
+
+    entry: Stick
+
+    def begin(self, tick: int) -> str:  # noqa: ARG002
+        """The brake closes."""
+        entry, motor = self.entry, self.site.machine.motors[self.motor]
+        simulated = self.machinery.simulated
+        assert simulated is not None
+        simulated.drags[self] = (self.motor, entry.with_N_m or entry.with_N or motor.brake_effort)
+        return ""
+
+    def end(self) -> str:
+        """The brake opens."""
+        simulated = self.machinery.simulated
+        assert simulated is not None
+        simulated.release(self)
+        return ""
+
+
+class Rubbing(ActuatorEffect):
+    """More friction: in the simulated joint; on a real machine the motor makes it, from what it measures."""
+
+    entry: Friction
+
+    def begin(self, tick: int) -> str:
+        """The joint begins to rub."""
+        entry, simulated = self.entry, self.machinery.simulated
+        self._dry = entry.coulomb_N_m or entry.coulomb_N or 0.0
+        self._viscous = entry.viscous_N_m_s or entry.viscous_N_s_m or 0.0
+        if simulated is None:
+            self._sensor = self.site.sensor(entry.of)
+            self._before = float(self.machinery.inner.measured_q[self._sensor])
+            return super().begin(tick) or "made by the motor itself"
+        if self._dry:
+            simulated.drags[self] = (self.motor, self._dry)
+        if self._viscous:
+            simulated.rub(self, self.site.machine.motors[self.motor].index, self._viscous)
+        return ""
+
+    def end(self) -> str:
+        """It rubs no more."""
+        if self.machinery.simulated is None:
+            return super().end()
+        self.machinery.simulated.release(self)
+        return ""
+
+    def drive(self, effort: Floats) -> None:
+        """Against the motion of the last period."""
+        inner, place = self.machinery.inner, self._sensor
+        speed = float(inner.measured_v[place])
+        if not self.site.machine.sensors[place].velocity:
+            q = float(inner.measured_q[place])
+            speed, self._before = (q - self._before) / self.site.period_s, q
+        effort[self.motor] -= self._dry * math.tanh(speed / CREEP) + self._viscous * speed
+
+
+ACTUATOR_EFFECTS: dict[str, type[ActuatorEffect]] = {
+    Saturate.kind: Saturated,
+    Lose.kind: Lost,
+    Reverse.kind: Reversed,
+    HeldEffort.kind: Held,
+    Stick.kind: Stuck,
+    Lag.kind: Lagging,
+    Friction.kind: Rubbing,
+}

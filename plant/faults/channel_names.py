@@ -1,0 +1,161 @@
+"""Whether the names and units of a time line are those of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linkwork.machine import Machine
+from linkwork.machine.checks.unknown_names import unknown
+from linkwork.machine.description import Sensor
+from linkwork.machine.loading import plant_mechanism_with
+from linkwork.machine.problems import MachineError, Problem
+from linkwork.machine.yaml import Document
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.plant.faults.actuator_entries import ActuatorEntry, Friction, Stick
+from linkwork.plant.faults.conditions import parse_condition
+from linkwork.plant.faults.entries import FaultEntry
+from linkwork.plant.faults.mechanism_entries import Change, Open, Payload
+from linkwork.plant.faults.sensor_entries import Noise, SensorEntry, Swap
+
+_ANGLE, _LENGTH, _FORCE, _TORQUE = ("rad", "deg"), ("m",), ("N",), ("N_m",)
+
+
+class Naming:
+    """Checks entries one by one and collects their problems."""
+
+    def __init__(self, machine: Machine, document: Document, *, hardware: bool) -> None:
+        self.machine, self._document, self._hardware = machine, document, hardware
+        self.problems: list[Problem] = []
+        self.built: dict[int, Mechanism] = {}
+        """The mechanisms that entries ask for, by their places in the list."""
+        self._sensors = {sensor.joint: sensor for sensor in machine.sensors}
+        self._motors = {motor.joint: motor for motor in machine.motors}
+        self._force_sensors = {sensor.name: sensor for sensor in machine.force_sensors}
+
+    def note(
+        self, index: int, key: str, message: str, found: str = "", allowed: str = "", remedy: str = ""
+    ) -> None:
+        """Something is wrong with a key of an entry."""
+        self.problems.append(
+            self._document.problem(
+                ("faults", index, key), message, found=found, allowed=allowed, remedy=remedy
+            )
+        )
+
+    def unknown(self, index: int, key: str, name: str, what: str, known: Sequence[str]) -> None:
+        """A key of an entry names what there is not."""
+        self.problems.append(unknown(self._document, ("faults", index, key), name, what, known))
+
+    def check(self, index: int, entry: FaultEntry) -> None:
+        """One entry."""
+        if entry.when is not None:
+            self._condition(index, entry.when)
+        if isinstance(entry, SensorEntry):
+            self._sensor(index, entry)
+        elif isinstance(entry, ActuatorEntry):
+            self._motor(index, entry)
+        elif isinstance(entry, Open):
+            names = self.machine.plant_mechanism.constraint_names
+            if entry.of not in names:
+                self.unknown(index, "of", entry.of, "constraint", names)
+        elif isinstance(entry, Payload):
+            bodies = {body.name: body for body in self.machine.plant_mechanism.bodies}
+            if entry.of in bodies:
+                self._build(index, "mass_kg", entry.settings(bodies[entry.of]))
+            else:
+                self.unknown(index, "of", entry.of, "body", list(bodies))
+        elif isinstance(entry, Change):
+            self._build(index, "set", entry.set)
+
+    def _condition(self, index: int, text: str) -> None:
+        known = names_of(self.machine)
+        for name in parse_condition(text).names:
+            if name not in known:
+                self.unknown(index, "when", name, "measured quantity", known)
+
+    def _sensor(self, index: int, entry: SensorEntry) -> None:
+        is_force = entry.is_of_force(self._sensors)
+        known = list(self._force_sensors if is_force else self._sensors)
+        if entry.of not in known:
+            names = [*self._sensors, *self._force_sensors] if entry.measures is None else known
+            self.unknown(index, "of", entry.of, "sensor", names)
+            return
+        sensor = None if is_force else self._sensors[entry.of]
+        if is_force and not entry.forces:
+            self.note(index, "of", "a force sensor cannot have this fault", entry.of)
+        if not is_force and entry.axis is not None:
+            self.note(index, "axis", "only a force sensor has axes", entry.axis, remedy="remove axis")
+        if sensor is not None:
+            right = _ANGLE if sensor.is_angle else _LENGTH
+        else:
+            gauge = self._force_sensors[entry.of]
+            right = _FORCE if gauge.unit == "N" else _TORQUE
+            if entry.axis is not None and entry.axis not in gauge.components:
+                self.unknown(index, "axis", entry.axis, "component", gauge.components)
+        given = [key for key in entry.number_keys() if getattr(entry, key) is not None]
+        allowed = [f"{entry.quantity}_{unit}{entry.suffix}" for unit in right]
+        if given and given[0] not in allowed:
+            self.note(index, given[0], f"{entry.of} is not measured in this unit", given[0],
+                      ", ".join(allowed), f"write {allowed[0]}")  # fmt: skip
+        if isinstance(entry, Noise):
+            self._velocity_noise(index, entry, sensor)
+        if isinstance(entry, Swap):
+            self._partner(index, entry, is_force=is_force)
+
+    def _velocity_noise(self, index: int, entry: Noise, sensor: Sensor | None) -> None:
+        for key, angle in (("velocity_std_rad_s", True), ("velocity_std_m_s", False)):
+            if getattr(entry, key) is None:
+                continue
+            if sensor is None or not sensor.velocity:
+                self.note(index, key, f"{entry.of} measures no velocity", key, remedy=f"remove {key}")
+            elif sensor.is_angle is not angle:
+                self.note(index, key, f"the velocity of {entry.of} has another unit", key)
+
+    def _partner(self, index: int, entry: Swap, *, is_force: bool) -> None:
+        if is_force:
+            own = self._force_sensors[entry.of]
+            kin = [
+                name
+                for name, sensor in self._force_sensors.items()
+                if (sensor.unit, len(sensor.components)) == (own.unit, len(own.components))
+            ]
+        else:
+            angle = self._sensors[entry.of].is_angle
+            kin = [name for name, sensor in self._sensors.items() if sensor.is_angle is angle]
+        if entry.other not in kin:
+            self.unknown(
+                index, "other", entry.other, f"sensor like {entry.of}", [n for n in kin if n != entry.of]
+            )
+
+    def _motor(self, index: int, entry: ActuatorEntry) -> None:
+        motor = self._motors.get(entry.of)
+        if motor is None:
+            self.unknown(index, "of", entry.of, "motor", list(self._motors))
+            return
+        for key in type(entry).model_fields:
+            of_angle, of_length = key.endswith(("_N_m", "_N_m_s")), key.endswith(("_N", "_N_s_m"))
+            if getattr(entry, key) is not None and (of_length if motor.is_angle else of_angle):
+                moves = "turns" if motor.is_angle else "slides"
+                self.note(index, key, f"{entry.of} {moves}, so this unit is not its own", key)
+        if isinstance(entry, Stick) and not (entry.with_N_m or entry.with_N or motor.brake_effort):
+            key = "with_N_m" if motor.is_angle else "with_N"
+            self.note(index, "of", f"{entry.of} has no brake", entry.of, remedy=f"give {key}")
+        if self._hardware and isinstance(entry, Friction) and entry.of not in self._sensors:
+            self.note(index, "of", f"the speed of {entry.of} is not measured", entry.of)
+
+    def _build(self, index: int, key: str, settings: Sequence[str]) -> None:
+        """The mechanism as the entry wants it."""
+        try:
+            self.built[index] = plant_mechanism_with(self.machine, settings)
+        except MachineError as error:
+            for each in error.problems:
+                found = each.found or ", ".join(settings)
+                self.note(index, key, f"{each.key}: {each.message}", found, each.allowed, each.remedy)
+
+
+def names_of(machine: Machine) -> list[str]:
+    """What a condition may look at."""
+    names = ["time_s", "tick"]
+    for sensor in machine.sensors:
+        names += [f"{sensor.joint}.position", f"{sensor.joint}.velocity"]
+    return [*names, *(f"{motor.joint}.effort" for motor in machine.motors)]

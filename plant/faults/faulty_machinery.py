@@ -1,0 +1,182 @@
+"""A machine with faults in its sensors and motors, simulated or real: a wrapper around its machinery."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.plant.machinery import Machinery
+
+if TYPE_CHECKING:
+    from linkwork.plant.faults.simulated import Simulated
+
+Floats = NDArray[np.float64]
+
+
+class Falsifying(Protocol):
+    """What changes what a sensor tells (`plant.faults.sensor_effects`)."""
+
+    def falsify(self) -> None:
+        """Changes it, once a tick."""
+        ...
+
+
+class Driving(Protocol):
+    """What changes an effort on its way to its motor (`plant.faults.actuator_effects`)."""
+
+    def drive(self, effort: Floats) -> None:
+        """Changes it, in place, once a tick."""
+        ...
+
+
+class FaultyMachinery:
+    """`plant.machinery.Machinery` around another one, `inner`.
+
+    What the sensors tell is copied and falsified by `sensing`, efforts on their way to the motors by
+    `driving`, both in the order in which they began. `simulated` is what can be changed of a simulated
+    mechanism, None for a real machine. `awake` keeps time going on though the machine rests.
+    """
+
+    def __init__(self, inner: Machinery, simulated: Simulated | None = None) -> None:
+        self.inner, self.simulated = inner, simulated
+        self.runs_by_itself = inner.runs_by_itself
+        self.measured_q, self.measured_v = inner.measured_q.copy(), inner.measured_v.copy()
+        self.measured_force = inner.measured_force.copy()
+        self.effort, self.temperature, self.travel = inner.effort, inner.temperature, inner.travel
+        self.sensing: list[Falsifying] = []
+        self.driving: list[Driving] = []
+        self.driven = np.zeros(len(inner.effort))
+        """Efforts that the motors are given now."""
+        self.awake = False
+        self._wanted = np.zeros(len(inner.effort))
+        self._mode = inner.mode
+        self._commanded = self._ended = False
+
+    @property
+    def tick(self) -> int:
+        """Periods since the plant started."""
+        return self.inner.tick
+
+    @tick.setter
+    def tick(self, tick: int) -> None:
+        self.inner.tick = tick
+
+    @property
+    def joints(self) -> Sequence[str]:
+        """Names of what `travel` counts."""
+        return self.inner.joints
+
+    @property
+    def mode(self) -> int:
+        """What acts."""
+        return self.inner.mode
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the measurements are of this tick."""
+        return self.inner.sampled
+
+    @property
+    def status(self) -> int:
+        """Bits of protocol.codes.DeviceStatus."""
+        return self.inner.status
+
+    @property
+    def homing(self) -> dict[str, Any] | None:
+        """How the machine found its zeros."""
+        return self.inner.homing
+
+    @property
+    def simulation(self) -> dict[str, str] | None:
+        """How a simulated machine computes its motion."""
+        return self.inner.simulation
+
+    @property
+    def closed(self) -> int:
+        """Which switchable constraints hold."""
+        return self.inner.closed
+
+    def switch(self, closed: int) -> list[dict[str, Any]]:
+        """Switches constraints of the machine within."""
+        return self.inner.switch(closed)
+
+    @property
+    def fault(self) -> int:
+        """The machine's own fault."""
+        return self.inner.fault
+
+    @property
+    def resting(self) -> bool:
+        """Whether time may stand still."""
+        return self.inner.resting and not self.awake
+
+    @property
+    def standing(self) -> bool:
+        """Whether nothing moves."""
+        return self.inner.standing
+
+    def latch(self, mode: int, effort: Floats) -> None:
+        """Takes a fresh command; what faulty motors make of it is decided at `sense`."""
+        self._wanted[:] = effort
+        self._mode, self._commanded = mode, True
+        self.inner.latch(mode, effort)
+
+    def act(self, action: str) -> None:
+        """The watchdog's action: no fault of a motor changes that no effort acts."""
+        self._commanded = False
+        self.inner.act(action)
+
+    def sense(self) -> None:
+        """Gives the machine what its motors make of the command, and measures; then the sensors lie."""
+        inner = self.inner
+        if self._commanded and (self.driving or self._ended):
+            self._drive()
+        else:
+            self.driven[:] = self._wanted
+        inner.sense()
+        self.measured_q[:], self.measured_v[:] = inner.measured_q, inner.measured_v
+        self.measured_force[:] = inner.measured_force
+        for effect in self.sensing:
+            effect.falsify()
+
+    def integrate(self) -> None:
+        """Goes on to the next tick."""
+        if self.simulated is not None and self.simulated.drags:
+            self.simulated.integrate()
+        else:
+            self.inner.integrate()
+
+    def close(self) -> None:
+        """Leaves the machine braked."""
+        self.inner.close()
+
+    def stop_driving(self, effect: Driving) -> None:
+        """A fault of a motor ends: at the next `sense` its command counts again."""
+        self.driving.remove(effect)
+        self._ended = True
+
+    def _drive(self) -> None:
+        """Gives what the motors make of the command; the count of the way since it came goes on."""
+        driven, travel = self.driven, self.travel.copy()
+        driven[:] = self._wanted
+        for effect in self.driving:
+            effect.drive(driven)
+        self._ended = False
+        self.inner.latch(self._mode, driven)
+        self.travel[:] = travel
+
+
+def faulty(machinery: Machinery) -> FaultyMachinery:
+    """The machinery with faults; of a simulated one the mechanism can be changed too."""
+    if machinery.runs_by_itself:
+        return FaultyMachinery(machinery)
+    from linkwork.plant.faults.simulated import (
+        Simulated,  # knows the simulator, which a driver's plant never loads
+    )
+    from linkwork.plant.simulator import Simulator
+
+    assert isinstance(machinery, Simulator)
+    return FaultyMachinery(machinery, Simulated(machinery))

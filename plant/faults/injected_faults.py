@@ -1,0 +1,180 @@
+"""The faults of a running plant: each begins and ends at its tick, and all are remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from linkwork.plant.faults.effects import CannotBegin, Site, stream
+from linkwork.plant.faults.entries import Clear
+from linkwork.plant.faults.fault import ACTING, CLEARED, ENDED, WAITING, InjectedFault, State
+from linkwork.plant.faults.kinds import make_effect
+from linkwork.plant.faults.timeline import TimeLine
+from linkwork.plant.faults.wire_effects import Cut
+from linkwork.protocol.injection import FaultReport
+
+REMEMBERED: Final = 1000
+"""Faults that are over, of which one can still be told."""
+
+
+class Faults:
+    """A plant's faults. `say(event, text, **data)` tells people of each beginning and end.
+
+    A tick is `begin`, then what the plant does, and `look` once it has measured: a condition that holds for
+    what is measured at a tick begins its fault at the next one.
+    """
+
+    def __init__(self, site: Site, say: Callable[..., None]) -> None:
+        self.site, self._say = site, say
+        self.first: int | None = None
+        """Tick of the plant at which the present session began; None: there is none."""
+        self._all: list[InjectedFault] = []
+        self._waiting: list[InjectedFault] = []
+        self._acting: list[InjectedFault] = []
+        self._begun = -1
+
+    def give(self, line: TimeLine, *, from_file: bool = False) -> None:
+        """Takes a checked time line; what is to begin at once begins with the next tick."""
+        now = None if from_file else self.site.machinery.tick
+        for number, (entry, name) in enumerate(zip(line.entries, line.names, strict=True)):
+            effect = None
+            if not isinstance(entry, Clear):
+                random = stream(line.seed, number)
+                effect = make_effect(entry, self.site, random, line.built.get(number))
+            fault = InjectedFault(entry, name, self.site.period_s, effect, now)
+            self._all.append(fault)
+            self._waiting.append(fault)
+        self._wake()
+        over = [fault for fault in self._all if fault.state in (ENDED, CLEARED)]
+        for fault in over[: max(0, len(self._all) - REMEMBERED)]:
+            self._all.remove(fault)
+
+    @property
+    def taken(self) -> set[str]:
+        """Names of faults that wait or act, but for those that the next tick will clear."""
+        found: set[str] = set()
+        for fault in self._all:
+            if fault.state not in (WAITING, ACTING):
+                continue
+            if not isinstance(fault.entry, Clear):
+                found.add(fault.name)
+            elif fault.entry.at_once:
+                fault.entry.frees(found)
+        return found
+
+    @property
+    def names(self) -> set[str]:
+        """Names of all faults that are remembered."""
+        return {fault.name for fault in self._all if fault.effect is not None}
+
+    @property
+    def mends(self) -> bool:
+        """Whether the link is cut and time alone makes it whole: a fault's own end, or a `clear` to come."""
+        if not self.site.wire.cuts:
+            return False
+        ends = any(each.to_tick is not None and isinstance(each.effect, Cut) for each in self._acting)
+        return ends or any(
+            isinstance(each.entry, Clear) and each.condition is None and each.due_tick(self.first) is not None
+            for each in self._waiting
+        )
+
+    def _wake(self) -> None:
+        """Time goes on while the link is cut; where nobody keeps a clock, if that makes it whole."""
+        wire = self.site.wire
+        self.site.machinery.awake = wire.cuts > 0 and (not wire.lockstep or self.mends)
+
+    def enter(self, tick: int) -> None:
+        """A session begins at this tick."""
+        self.first = tick
+        for fault in self._waiting:
+            if fault.given_tick is None:
+                fault.given_tick = tick
+
+    def begin(self, tick: int) -> None:
+        """A tick begins: what is over ends, what is due begins."""
+        if tick == self._begun or not (self._waiting or self._acting):
+            return
+        self._begun = tick
+        for fault in [each for each in self._acting if each.to_tick is not None and tick >= each.to_tick]:
+            self._end(fault, tick, ENDED)
+        for fault in [each for each in self._waiting if each.due(tick, self.first)]:
+            if fault.state == WAITING:  # another one, due before it, may have cleared it
+                self._start(fault, tick)
+        for fault in self._acting:
+            if fault.effect is not None:
+                fault.effect.tick(tick)
+        self._wake()
+
+    def look(self) -> None:
+        """The plant has measured: conditions are looked at."""
+        values = None
+        for fault in self._waiting:
+            if fault.condition is None or fault.met:
+                continue
+            due = fault.due_tick(self.first)
+            if due is None or self.site.machinery.tick < due:
+                continue
+            values = values or self._values()
+            fault.met = fault.condition.met(values)
+
+    def reports(self) -> list[FaultReport]:
+        """All faults that are remembered, in the order in which they were given."""
+        return [fault.report(self.first) for fault in self._all if fault.effect is not None]
+
+    def _start(self, fault: InjectedFault, tick: int) -> None:
+        fault.from_tick, fault.first = tick, self.first or 0
+        self._waiting.remove(fault)
+        if fault.effect is None:
+            fault.state = ENDED
+            self._clear(fault, tick)
+            return
+        try:
+            fault.text = fault.effect.begin(tick)
+        except CannotBegin as why:
+            fault.from_tick, fault.state, fault.text = None, ENDED, str(why)
+            self._tell(fault, "refused", tick)
+            return
+        fault.state = ACTING
+        fault.to_tick = None if fault.ticks is None else tick + fault.ticks
+        self._acting.append(fault)
+        self._tell(fault, "begins", tick)
+
+    def _end(self, fault: InjectedFault, tick: int, state: State) -> None:
+        assert fault.effect is not None
+        self._acting.remove(fault)
+        fault.text = fault.effect.end() or fault.text
+        fault.state, fault.to_tick = state, tick
+        self._tell(fault, "ends", tick)
+
+    def _clear(self, clear: InjectedFault, tick: int) -> None:
+        """Ends what was given before this one."""
+        assert isinstance(clear.entry, Clear)
+        wanted = clear.entry.clear
+        for fault in self._all[: self._all.index(clear)]:
+            if wanted not in ("all", fault.name):
+                continue
+            if fault.state == ACTING:
+                self._end(fault, tick, CLEARED)
+            elif fault.state == WAITING:
+                self._waiting.remove(fault)
+                fault.state = CLEARED
+
+    def _tell(self, fault: InjectedFault, what: str, tick: int) -> None:
+        report = fault.report(self.first)
+        of = f" of {report.of}" if report.of else ""
+        seq = tick - (self.first or 0)
+        text = f"fault {fault.name} ({report.kind}{of}) {what} at tick {seq} ({tick * fault.period_s:.6g} s)"
+        note = f": {fault.text}" if fault.text else ""
+        self._say("fault", text + note, what=what, **report.model_dump(exclude={"text"}))
+
+    def _values(self) -> dict[str, float]:
+        """What conditions look at: what the machine measures, without faults of its sensors."""
+        site, machinery = self.site, self.site.machinery.inner
+        tick = machinery.tick
+        values = {"time_s": tick * site.period_s, "tick": float(tick - (self.first or 0))}
+        for place, sensor in enumerate(site.machine.sensors):
+            values[f"{sensor.joint}.position"] = float(machinery.measured_q[place])
+            values[f"{sensor.joint}.velocity"] = float(machinery.measured_v[place])
+        for place, motor in enumerate(site.machine.motors):
+            values[f"{motor.joint}.effort"] = float(machinery.effort[place])
+        return values

@@ -1,0 +1,125 @@
+"""Efforts of motors in an offline simulation: numbers, or functions of time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwork.machine import Machine
+from linkwork.machine.nearest_name import meant
+from linkwork.multibody.expressions import ExpressionError, parse
+from linkwork.multibody.expressions.program import CLOCK_TIME, Program, program_of
+from linkwork.multibody.expressions.text import TIME, names_in
+from linkwork.multibody.workspace import Workspace
+from linkwork.plant.offline.run_kernels import FIGURES, MOTOR_EARLIER
+
+Floats = NDArray[np.float64]
+
+
+class MotorEfforts:
+    """One effort for each motor, in N m or N at its joint.
+
+    given: one number per motor in their order, or numbers and texts by the motor's joint ("10", or a function
+    of time: "10*sin(2*pi*t)", t in s); motors that are not named give nothing. Functions are held over each
+    step at their value in its middle, which is of second order in the step.
+
+    Raises ValueError for unknown motors, texts that are no expression of time, and numbers that are not
+    finite.
+    """
+
+    def __init__(self, machine: Machine, given: ArrayLike | Mapping[str, float | str] | None) -> None:
+        """Read what is given."""
+        self._places = [motor.index for motor in machine.motors]
+        self._names = [motor.joint for motor in machine.motors]
+        if given is None or isinstance(given, Mapping):
+            texts = {} if given is None else _known(given, self._names)
+        else:
+            texts = dict(zip(self._names, _numbers(given, len(self._names)), strict=True))
+        self._programs = [_program(name, texts.get(name, 0.0)) for name in self._names]
+
+    @property
+    def vary(self) -> bool:
+        """Whether some effort is a function of time."""
+        return any(step[0] == CLOCK_TIME for each in self._programs for step in each.instructions)
+
+    def values(self, time_s: float) -> Floats:
+        """Efforts of all motors at a time. Raises ValueError where one is not finite."""
+        found = np.array([_value(each, time_s) for each in self._programs])
+        for name, value in zip(self._names, found, strict=True):
+            if not math.isfinite(value):
+                raise ValueError(f"the effort of {name} is not a finite number at {time_s:g} s")
+        return found
+
+    def apply(self, work: Workspace, time_s: float) -> None:
+        """Replace the motors' efforts in a workspace by those at a time."""
+        work.effort[self._places] = 0.0
+        np.add.at(work.effort, self._places, self.values(time_s))
+
+    def hold(self, work: Workspace, figures: Floats, time_s: float) -> None:
+        """Do the same between two steps, closing the account of the work of the efforts that ended."""
+        nv = len(work.v)
+        start = figures[FIGURES : FIGURES + nv]
+        figures[MOTOR_EARLIER] += float(work.effort @ (work.q[:nv] - start))
+        start[:] = work.q[:nv]
+        self.apply(work, time_s)
+
+
+def parse_effort(text: str, machine: Machine) -> tuple[str, str]:
+    """Read "shoulder=10", "shoulder_N_m=10" or "shoulder=10*sin(t)": the motor's joint, and what it gives.
+
+    Raises ValueError for unknown motors, other units, and texts that are no assignment.
+    """
+    key, sign, value = (part.strip() for part in text.partition("="))
+    units = {motor.joint: "N_m" if motor.is_angle else "N" for motor in machine.motors}
+    keys = {f"{name}_{unit}": name for name, unit in units.items()}
+    if not (key and sign and value):
+        example = next(iter(keys), "shoulder_N_m")
+        raise ValueError(f"{text}: this is no effort; write MOTOR=VALUE, say {example}=10")
+    if key not in units and key not in keys:
+        remedy = meant(key, [*units, *keys])
+        raise ValueError(
+            f"{text}: there is no motor {key!r}; there are {', '.join(units) or 'none'}, with a unit "
+            f"{', '.join(keys) or 'none'}" + (f"; {remedy}" if remedy else "")
+        )
+    return keys.get(key, key), value
+
+
+def _known(given: Mapping[str, float | str], names: Sequence[str]) -> dict[str, float | str]:
+    for name in given:
+        if name not in names:
+            remedy = meant(name, names)
+            raise ValueError(
+                f"there is no motor {name!r}; there are {', '.join(names) or 'none'}"
+                + (f"; {remedy}" if remedy else "")
+            )
+    return dict(given)
+
+
+def _numbers(given: ArrayLike, count: int) -> list[float]:
+    values = np.asarray(given, np.float64)
+    if values.shape != (count,) or not np.all(np.isfinite(values)):
+        raise ValueError(f"`effort` must be {count} finite numbers, one per motor")
+    return [float(value) for value in values]
+
+
+def _program(name: str, given: float | str) -> Program:
+    text = given if isinstance(given, str) else repr(float(given))
+    try:
+        tree = parse(text)
+        other = next(iter(names_in(tree)), None)
+        if other is not None:
+            allowed = f"numbers, {TIME} (time, s), pi, deg and functions of them"
+            raise ExpressionError("an effort depends on time alone", names_in(tree)[other], other, allowed)
+        return program_of(tree, {})
+    except ExpressionError as error:
+        raise ValueError(f"effort {name}={text}: {error}") from None
+
+
+def _value(program: Program, time_s: float) -> float:
+    try:
+        return program.value([], time_s)
+    except (ArithmeticError, ValueError):
+        return math.nan

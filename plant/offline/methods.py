@@ -1,0 +1,180 @@
+"""Ways to move the machine on offline: the steps of a formulation and an integrator, what they refuse."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.machine import Machine
+from linkwork.multibody.formulations import other_formulations as formulations
+from linkwork.multibody.model import Integers
+from linkwork.multibody.workspace import Workspace, touches
+from linkwork.plant.offline import run_kernels as kernels
+from linkwork.plant.plant_layout import METHODS
+
+Floats = NDArray[np.float64]
+
+OWN_STEPS: Final = ("minimal", "taylor")
+FORMULATIONS: Final = (*formulations.FORMULATIONS, *OWN_STEPS)
+ADAPTIVE: Final = ("dop853", "lsoda")
+MINIMAL: Final = tuple(name for name in METHODS if name != "gauss")
+"""Integrators that make the steps of `minimal`."""
+REFERENCE: Final = {"dop853": (1e-15, 1e-17), "lsoda": (3e-14, 1e-15)}
+"""Tolerances of a step without others: relative, and absolute in rad, m, rad/s and m/s."""
+LEAST_RELATIVE: Final = {"dop853": 1e-16, "lsoda": 100.0 * float(np.finfo(np.float64).eps)}
+"""Least relative tolerances: round-off, and what LSODA accepts."""
+Tolerances = tuple[float, float]
+"""Relative and absolute tolerance of a step of an adaptive integrator."""
+INTEGRATORS: Final = (*METHODS, *ADAPTIVE)
+
+
+class Steps(Protocol):
+    """What advances a workspace by `count` steps of dt, with the state after each in a row; returns how many.
+
+    `method` is that of `plant.plant_layout`, `figures` those of offline_kernels.py. `switches`: changes of
+    independent coordinates, None where there are none to choose. `stopped`: why fewer steps were made, if
+    that is known.
+    """
+
+    @property
+    def switches(self) -> int | None:
+        """Changes of independent coordinates so far."""
+
+    @property
+    def stopped(self) -> str:
+        """Why fewer steps were made than asked for."""
+
+    def __call__(
+        self,
+        p: Floats,
+        t: Integers,
+        w: Floats,
+        method: int,
+        dt: float,
+        count: int,
+        rows: Floats,
+        figures: Floats,
+    ) -> int:
+        """Advance."""
+
+
+class KernelSteps:
+    """Steps by one compiled call."""
+
+    switches: int | None = None
+    stopped: str = ""
+
+    def __init__(self, run: Callable[..., int]) -> None:
+        """Take the kernel."""
+        self._run = run
+
+    def __call__(
+        self,
+        p: Floats,
+        t: Integers,
+        w: Floats,
+        method: int,
+        dt: float,
+        count: int,
+        rows: Floats,
+        figures: Floats,
+    ) -> int:
+        """Advance by `count` steps of dt; returns how many came out finite."""
+        return int(self._run(p, t, w, method, dt, count, rows, figures))
+
+
+def integrator_of(machine: Machine, formulation: str, asked: str | None) -> str:
+    """The integrator asked for, else the file's, or adaptive_rk4 where the formulation cannot use that.
+
+    Raises ValueError where one is asked for and the formulation takes none.
+    """
+    if asked is not None and formulation == "taylor":
+        raise ValueError(
+            f"taylor has steps of its own, which no integrator makes: leave {asked} out, or take formulation "
+            "projected"
+        )
+    if asked is not None:
+        return asked
+    own = formulation in OWN_STEPS and machine.plant.integrator == "gauss"
+    return "adaptive_rk4" if own else machine.plant.integrator
+
+
+def tolerances_of(method: str, relative: float | None, absolute: float | None) -> Tolerances:
+    """The tolerances asked for, else those of a reference. Raises ValueError where they cannot hold."""
+    if method not in ADAPTIVE:
+        if relative is not None or absolute is not None:
+            raise ValueError(
+                f"{method} takes fixed steps and no tolerance: give a shorter step (dt), or take integrator "
+                f"{' or '.join(ADAPTIVE)}"
+            )
+        return 0.0, 0.0
+    usual, least = REFERENCE[method], LEAST_RELATIVE[method]
+    found = usual[0] if relative is None else relative, usual[1] if absolute is None else absolute
+    if not least <= found[0] < 1.0:
+        raise ValueError(
+            f"the relative tolerance of {method} must lie between {least:.2g} and 1, not {found[0]}"
+        )
+    if not 0.0 < found[1] < math.inf:
+        raise ValueError(f"the absolute tolerance must be positive and finite, not {found[1]}")
+    return found
+
+
+def steps_by(
+    machine: Machine,
+    work: Workspace,
+    formulation: str,
+    method: str,
+    stabilisation: str,
+    switched: bool,
+    tolerances: Tolerances,
+    reactions_at: float = 0.5,
+) -> Steps:
+    """The steps that these names ask for, from a workspace that holds the start.
+
+    `switched`: whether constraints are switched on the way. `reactions_at`: the part of a step after which
+    `taylor` takes its reactions. Raises ValueError where they do not go together,
+    and for machines that `taylor` cannot take.
+    """
+    if formulation in OWN_STEPS and stabilisation == "baumgarte":
+        raise ValueError(f"{formulation} has no stabilisation by Baumgarte: take projection (or none)")
+    if formulation == "minimal" and method not in MINIMAL:
+        raise ValueError(
+            f"minimal has steps of its own, which {method} cannot make: take integrator "
+            f"{' or '.join(MINIMAL)}, or formulation projected"
+        )
+    if formulation == "taylor":
+        from linkwork.plant.offline.taylor_run import TaylorSteps
+
+        return TaylorSteps(machine, work, reactions_at)
+    if method in ADAPTIVE:
+        from linkwork.plant.offline.reference_run import AdaptiveSteps
+
+        return AdaptiveSteps(work, method, *tolerances)
+    if formulation == "minimal" and machine.closed_form and not switched and not touches(work):
+        from linkwork.plant.offline.closed_form_run import ClosedFormSteps
+
+        return ClosedFormSteps(machine.plant_mechanism, work, machine.closed_form)
+    if formulation == "minimal":
+        from linkwork.plant.offline.minimal_run import MinimalSteps
+
+        return MinimalSteps(work)
+    if method == "gauss":
+        if touches(work):
+            raise ValueError("gauss does not see stops and contacts touch: take integrator adaptive_rk4")
+        from linkwork.plant.offline.gauss_run import gauss_steps
+
+        return KernelSteps(gauss_steps)
+    constrained = len(work.phi) > 0
+    if touches(work):
+        from linkwork.plant import (
+            compliant_kernels as compliant,  # compiled for machines that touch something alone
+        )
+
+        return KernelSteps(
+            compliant.constrained_compliant_steps if constrained else compliant.free_compliant_steps
+        )
+    return KernelSteps(kernels.constrained_steps if constrained else kernels.free_steps)

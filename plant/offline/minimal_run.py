@@ -1,0 +1,105 @@
+"""Many steps in minimal coordinates as one compiled call, and the partition that goes with them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.multibody.formulations.minimal import divided_minimal_rk4, minimal_rk4, minimal_semi_implicit
+from linkwork.multibody.formulations.partition import (
+    COUNT,
+    LISTS,
+    SWITCHES,
+    UNDECIDED,
+    partition_size,
+    scratch_size,
+)
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    INTEGERS,
+    MATRIX,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    float64,
+    int64,
+    kernel,
+)
+from linkwork.multibody.linalg.vectors import Rows
+from linkwork.multibody.model import Integers
+from linkwork.multibody.workspace import Workspace, touches
+from linkwork.plant.offline.run_kernels import look, recorded
+from linkwork.plant.plant_layout import ADAPTIVE_RK4, SEMI_IMPLICIT
+
+Floats = NDArray[np.float64]
+
+
+@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR, INTEGERS, VECTOR))
+def minimal_steps(
+    p: Rows,
+    t: Integers,
+    w: Rows,
+    method: int,
+    dt: float,
+    count: int,
+    rows: Rows,
+    figures: Rows,
+    partition: Integers,
+    z: Rows,
+) -> int:
+    """So many steps of dt, the state after each in a row [q, v]; returns how many came out finite."""
+    for step in range(count):
+        if method == SEMI_IMPLICIT:
+            minimal_semi_implicit(p, t, w, dt, partition, z)
+        elif method == ADAPTIVE_RK4:
+            divided_minimal_rk4(p, t, w, dt, partition, z)
+        else:
+            minimal_rk4(p, t, w, dt, partition, z)
+        if not recorded(t, w, rows[step]):
+            return step
+        look(p, t, w, dt, figures)
+    return count
+
+
+class MinimalSteps:
+    """Steps of a workspace in minimal coordinates, called as the kernels of offline_kernels.py are."""
+
+    stopped: str = ""
+
+    def __init__(self, work: Workspace) -> None:
+        """Set the partition and scratch memory aside; the first step chooses."""
+        nv = len(work.v)
+        self.partition: Integers = np.zeros(partition_size(nv), dtype=np.int64)
+        self.partition[COUNT:LISTS] = UNDECIDED
+        self._scratch = np.zeros(scratch_size(len(work.q), nv, len(work.phi)))
+        self._run = minimal_steps
+        if touches(work):
+            from linkwork.plant.compliant_minimal import (
+                compliant_minimal_steps,  # compiled where something touches
+            )
+
+            self._run = compliant_minimal_steps
+
+    def restart(self) -> None:
+        """Choose the independent coordinates anew: constraints have been switched."""
+        self.partition[COUNT:LISTS] = UNDECIDED
+
+    def __call__(
+        self,
+        p: Floats,
+        t: Integers,
+        w: Floats,
+        method: int,
+        dt: float,
+        count: int,
+        rows: Floats,
+        figures: Floats,
+    ) -> int:
+        """Advance by `count` steps of dt; returns how many came out finite."""
+        done = self._run(p, t, w, method, dt, count, rows, figures, self.partition, self._scratch)
+        return int(done)
+
+    @property
+    def switches(self) -> int:
+        """How many times the independent coordinates changed."""
+        return int(self.partition[SWITCHES])

@@ -1,0 +1,248 @@
+"""Reference integration with adaptive steps, by scipy: DOP853 and LSODA with tight tolerances.
+
+dt is the distance of samples, not the step: samples are taken from the method's own interpolation. Under
+constraints (where projection is asked for) each sample is brought back onto the manifold. The integration
+itself continues until its state is off the manifold by more than `APART` allows, and then restarts from the
+projected state. Neither short samples nor constraints shorten the steps.
+
+Where a stop or contact begins or ceases to press, the time is found on the method's own interpolation, and
+the integration restarts there and at each sample; until then what presses is held, as in
+compliant_steps.py. The methods assume a smooth right side: friction that changes sign within a step, or a
+pose where branches meet, costs them many steps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.contact.compliant_forces import compliant_forces
+from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
+from linkwork.multibody.formulations.projection import onto_manifold
+from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, VECTOR, float64, kernel, void
+from linkwork.multibody.kernels.layout import N_ROWS, PHI, PHI_RATE, ROW_SCALE
+from linkwork.multibody.kernels.views import vector
+from linkwork.multibody.model import Integers
+from linkwork.multibody.steps.touch_search import MOST_PARTS, beyond_touch
+from linkwork.multibody.tree.dynamics import dynamics, forward_dynamics
+from linkwork.multibody.tree.kinematics import kinematics
+from linkwork.multibody.tree.rotations import coordinate_rates, normalise
+from linkwork.multibody.workspace import Workspace, touches
+from linkwork.plant.offline.run_kernels import look
+
+Floats = NDArray[np.float64]
+APART, LEAST_APART = 10.0, 1e-13
+"""Largest scaled residual of position (typical lengths or rad) and per second before a restart, in relative
+tolerances and at least."""
+SCIPY_LEAST = 100.0 * float(np.finfo(np.float64).eps)
+"""Least relative tolerance that scipy's constructors accept."""
+_LOOKS = 8
+"""Times within a step of the method at which the sides are looked at."""
+_HALVINGS = 50
+_SHORTEST = 1e-6
+"""Part of a sample that integration goes on at least before it begins anew."""
+
+
+@kernel(void(TOPOLOGY, VECTOR, VECTOR, VECTOR))
+def _rates_of(t: Integers, q: Floats, v: Floats, rates: Floats) -> None:
+    coordinate_rates(t, q, v, rates)
+
+
+@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER))
+def _beyond(p: Floats, t: Integers, w: Floats) -> float:
+    """How far the first side is beyond the end of what is held, N or N m."""
+    kinematics(p, t, w)
+    compliant_forces(p, t, w)
+    beyond: float = beyond_touch(t, w)
+    return beyond
+
+
+@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER))
+def _apart(p: Floats, t: Integers, w: Floats) -> float:
+    """Largest scaled residual of position or velocity."""
+    kinematics(p, t, w)
+    constraint_rows(p, t, w)
+    phi, phi_rate, rows = vector(t, w, PHI), vector(t, w, PHI_RATE), vector(t, p, ROW_SCALE)
+    worst = 0.0
+    for i in range(t[N_ROWS]):
+        worst = max(worst, abs(rows[i] * phi[i]), abs(rows[i] * phi_rate[i]))
+    return worst
+
+
+@kernel(void(TOPOLOGY, VECTOR))
+def _normalise(t: Integers, q: Floats) -> None:
+    normalise(t, q)
+
+
+class AdaptiveSteps:
+    """Samples of a workspace's motion by scipy, called as the kernels of offline_kernels.py are."""
+
+    switches: int | None = None
+    stopped: str = ""
+
+    def __init__(self, work: Workspace, method: str, relative: float, absolute: float) -> None:
+        """Take state, formulation and corrections from `work`; relative and absolute tolerance of a step."""
+        self._work, self._method, self._first = work, method, 0.0
+        self._relative, self._absolute = relative, absolute
+        self._run = constrained_forward_dynamics if len(work.phi) else forward_dynamics
+        self._rates = np.zeros(len(work.q))
+        self._touches = touches(work)
+
+    def _put(self, time_s: float, state: Floats, *, accounts: bool = False) -> None:
+        work, nq, nv = self._work, len(self._work.q), len(self._work.v)
+        work.q[:], work.v[:], work.clock[0] = state[:nq], state[nq : nq + nv], time_s
+        if accounts:
+            work.driven_work[0], work.losses[2] = state[-2:]
+            _normalise(work.topology, work.q)
+
+    def _solver(self, end_s: float) -> Any:
+        """A solver from the workspace's state to a time."""
+        import scipy.integrate
+
+        work = self._work
+        options = {"rtol": max(self._relative, SCIPY_LEAST), "atol": self._absolute}
+        begin_s = float(work.clock[0])
+        if 0.0 < self._first < end_s - begin_s:
+            options["first_step"] = self._first
+        kind = scipy.integrate.DOP853 if self._method == "dop853" else scipy.integrate.LSODA
+        begin = np.concatenate([work.q, work.v, work.driven_work, [work.losses[2]]])
+        solver: Any = kind(self._right_side, begin_s, begin, end_s, **options)
+        if self._method == "dop853":  # its estimate of the error holds below what scipy accepts
+            solver.rtol = self._relative
+        return solver
+
+    def _right_side(self, time_s: float, state: Floats) -> Floats:
+        """Rates of q, v, the work of constraints that move with time, and of what is lost."""
+        work = self._work
+        self._put(time_s, state)
+        self._run(*work.arguments)
+        _rates_of(work.topology, work.q, work.v, self._rates)
+        power = -float(work.multipliers @ work.explicit)
+        return np.concatenate([self._rates, work.vdot, [power, work.losses[0]]])
+
+    def __call__(
+        self,
+        p: Floats,  # noqa: ARG002  those of the workspace
+        t: Integers,  # noqa: ARG002
+        w: Floats,  # noqa: ARG002
+        method: int,  # noqa: ARG002  of fixed steps
+        dt: float,
+        count: int,
+        rows: Floats,
+        figures: Floats,
+    ) -> int:
+        """Advance by `count` samples dt apart; returns how many were reached."""
+        if not self._touches:
+            return self._samples(dt, count, rows, figures)
+        work = self._work
+        for sample in range(count):
+            if not self._reach(work.clock[0] + dt):
+                return sample
+            self._record(dt, rows[sample], figures)
+        return count
+
+    @property
+    def _projects(self) -> bool:
+        return bool(len(self._work.phi)) and self._work.choice[1] != 0.0
+
+    def _record(self, dt: float, row: Floats, figures: Floats) -> None:
+        """Write the workspace's state, brought back onto the manifold, as a sample."""
+        work = self._work
+        if self._projects:
+            onto_manifold(*work.arguments)
+        row[:] = np.concatenate([work.q, work.v])
+        look(*work.arguments, dt, figures)
+
+    def _samples(self, dt: float, count: int, rows: Floats, figures: Floats) -> int:
+        """Samples of a motion that touches nothing; returns how many were reached."""
+        begin_s = float(self._work.clock[0])
+        end_s, done = begin_s + count * dt, 0
+        solver = self._solver(end_s)
+        while done < count:
+            solver.step()
+            if solver.status == "failed" or not np.isfinite(solver.y).all():
+                return done
+            if solver.status == "running" and self._method == "dop853":
+                self._first = float(solver.step_size)
+            along = solver.dense_output() if solver.t > begin_s + (done + 1) * dt else None
+            while done < count and (begin_s + (done + 1) * dt <= solver.t or solver.status == "finished"):
+                ends = done + 1 == count
+                time_s = end_s if ends else begin_s + (done + 1) * dt
+                self._put(time_s, solver.y if ends or along is None else along(time_s), accounts=True)
+                self._record(dt, rows[done], figures)
+                done += 1
+            solver = self._back_to_manifold(solver, end_s)
+        return count
+
+    def _back_to_manifold(self, solver: Any, end_s: float) -> Any:
+        """This solver, or a new one from the manifold where its state is too far off."""
+        work = self._work
+        if not self._projects or solver.status != "running":
+            return solver
+        self._put(solver.t, solver.y, accounts=True)
+        if _apart(*work.arguments) <= max(LEAST_APART, APART * self._relative):
+            return solver
+        onto_manifold(*work.arguments)
+        return self._solver(end_s)
+
+    def _reach(self, end_s: float) -> bool:
+        """Integrate to a time; returns whether it was reached."""
+        work, pieces = self._work, 0
+        least = _SHORTEST * (end_s - float(work.clock[0]))
+        while work.clock[0] < end_s:
+            pieces += 1
+            if not self._piece(end_s, least, looks=pieces < MOST_PARTS):
+                return False
+        return True
+
+    def _piece(self, end_s: float, least: float, *, looks: bool) -> bool:
+        """Integrate to a time or, where it `looks`, to the next change of touch; returns whether it went."""
+        work = self._work
+        begin_s = float(work.clock[0])
+        dynamics(*work.arguments)
+        waiting = float(work.losses[3])
+        work.held[0] = float(looks)
+        solver, reached = self._solver(end_s), None
+        while solver.status == "running" and reached is None:
+            solver.step()
+            if not np.isfinite(solver.y).all():
+                return False
+            if solver.status == "running" and self._method == "dop853":
+                self._first = float(solver.step_size)
+            if looks and solver.status != "failed":
+                reached = self._change(solver, begin_s + least)
+        if solver.status == "failed":
+            return False
+        time_s, state = (solver.t, solver.y) if reached is None else reached
+        self._put(time_s, state, accounts=True)
+        if looks:
+            _beyond(*work.arguments)
+            work.losses[2] += waiting - work.losses[3]
+        work.held[0] = 0.0
+        return True
+
+    def _change(self, solver: Any, earliest_s: float) -> tuple[float, Floats] | None:
+        """Within the solver's last step: when touch begins or ends first, just after it, and the state there.
+
+        None where it does not, as far as looking at a few times tells.
+        """
+        along = solver.dense_output()
+
+        def changed(time_s: float) -> bool:
+            self._put(time_s, along(time_s))
+            return bool(_beyond(*self._work.arguments) > 0.0)
+
+        low = solver.t_old
+        for high in np.linspace(solver.t_old, solver.t, _LOOKS + 1)[1:].tolist():
+            if not changed(high):
+                low = high
+                continue
+            for _ in range(_HALVINGS):
+                middle = 0.5 * (low + high)
+                low, high = (low, middle) if changed(middle) else (middle, high)
+            high = min(max(high, earliest_s), solver.t)
+            return high, along(high)
+        return None

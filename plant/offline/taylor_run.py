@@ -1,0 +1,76 @@
+"""The machine alone by the maximal-coordinate stepper of Huang et al. 2000, in the shape of other steps."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.machine import Machine
+from linkwork.multibody.formulations.reactions import Reaction
+from linkwork.multibody.model import Integers, ModelError
+from linkwork.multibody.taylor import SingularStep, StepTooLong, TaylorStepper
+from linkwork.multibody.taylor.conversion import TreeCoordinates, efforts_of, maximal_model_of
+from linkwork.multibody.workspace import Workspace
+from linkwork.plant.offline.run_kernels import POSITION, look
+
+Floats = NDArray[np.float64]
+
+
+class TaylorSteps:
+    """Steps of a maximal model that stand for those of a workspace, whose q and v follow the bodies.
+
+    `stopped`: why a step could not be made. `reactions`: of each step, for the state at its beginning, with
+    places and directions taken after the part `reactions_at` of it.
+    """
+
+    switches: int | None = None
+
+    def __init__(self, machine: Machine, work: Workspace, reactions_at: float = 0.5) -> None:
+        """Convert the plant's mechanism and place its bodies as the workspace stands.
+
+        Raises ValueError, which names the culprit and what to do, for what the stepper does not have.
+        """
+        mechanism = machine.plant_mechanism
+        try:
+            self._stepper = TaylorStepper(maximal_model_of(mechanism, work.q), reactions_at)
+            efforts_of(self._stepper.model, mechanism, work.effort)
+        except ModelError as error:
+            text = f"taylor cannot take {machine.name}: {error}. The formulation projected takes it"
+            raise ValueError(text) from None
+        self._stepper.stand_as(mechanism, work.q, work.v)
+        self._coordinates = TreeCoordinates(mechanism, self._stepper, work.q)
+        self._work, self._mechanism, self.stopped = work, mechanism, ""
+        self.reactions: list[tuple[Reaction, ...]] = []
+
+    def __call__(
+        self,
+        p: Floats,
+        t: Integers,
+        w: Floats,
+        method: int,  # noqa: ARG002  the stepper has its own
+        dt: float,
+        count: int,
+        rows: Floats,
+        figures: Floats,
+    ) -> int:
+        """Advance by `count` steps of dt; returns how many could be made."""
+        work = self._work
+        self._stepper.effort[:] = efforts_of(self._stepper.model, self._mechanism, work.effort)
+        for step in range(count):
+            try:
+                self._stepper.step(dt)
+            except (SingularStep, StepTooLong, ValueError) as error:
+                self.stopped = str(error)
+                return step
+            self.reactions.append(self._stepper.reactions())
+            work.q[:], work.v[:] = self._coordinates.read()
+            work.clock[0] += dt
+            rows[step] = np.concatenate([work.q, work.v])
+            look(p, t, w, dt, figures)
+            figures[POSITION] = max(figures[POSITION], float(np.abs(self._stepper.gap()).max(initial=0.0)))
+        return count
+
+    def last_reactions(self, dt: float) -> tuple[Reaction, ...]:
+        """Reactions where the bodies are now, as a step of dt would find them."""
+        self._stepper.evaluate(dt)
+        return self._stepper.reactions()

@@ -1,0 +1,259 @@
+"""The plant daemon: set-up, socket, kernels, then one pace after another until somebody asks it to end."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linkwork.machine import Machine
+from linkwork.plant.drivers.driver import Driver, DriverFailed
+from linkwork.plant.drivers.finding import make_driver
+from linkwork.plant.events import Events
+from linkwork.plant.hardware import Hardware
+from linkwork.plant.homing import find_home
+from linkwork.plant.machinery import Machinery, MachineryFailed
+from linkwork.plant.plant_device import PlantDevice
+from linkwork.plant.plant_pacing import PACES, alone
+from linkwork.protocol.codes import ExitCode, Pace
+from linkwork.protocol.endpoints import MachineEndpoints, claim
+from linkwork.protocol.keys import ServerKeys
+from linkwork.protocol.sockets import DeviceServer
+from linkwork.timing.children import Lifeline, ignore_interrupts
+from linkwork.timing.realtime import Obtained, Policy, set_up
+from linkwork.timing.scheduling import set_policy, share_processors
+from linkwork.timing.signals import Interrupts
+
+if TYPE_CHECKING:
+    from linkwork.plant.faults.timeline import TimeLine
+
+FIFO_PRIORITY = 49
+"""Below the controller's loop, which shares the processor: it answers a state before we integrate."""
+
+
+@dataclass(frozen=True)
+class PlantOptions:
+    """How a plant daemon runs. endpoint None: the machine's seat; cpu None: the one that `timing` picks.
+
+    `driver` names the driver of hardware (`plant.drivers.finding`), None: the machine is simulated;
+    `driver_options` win over those of the file.
+    """
+
+    endpoint: str | None = None
+    paces: tuple[Pace, ...] = tuple(Pace)
+    realtime: Policy = "warn"
+    cpu: int | None = None
+    seed: int = 0
+    keys: ServerKeys | None = None
+    lifeline: bool = False
+    driver: str | None = None
+    driver_options: dict[str, Any] = field(default_factory=dict)
+    truth: Path | None = None
+    """Where the simulator's own record goes; None: nowhere."""
+    faults: Path | None = None
+    """A time line of faults; None: none."""
+    inject: bool = False
+    """Whether anybody may inject faults while the plant runs."""
+
+
+class DaemonEnd:
+    """SIGINT, SIGTERM, or the end of the parent: any of them ends the daemon."""
+
+    def __init__(self, interrupts: Interrupts, lifeline: Lifeline | None) -> None:
+        self._interrupts, self._lifeline = interrupts, lifeline
+
+    @property
+    def asked(self) -> bool:
+        """Whether a signal has come."""
+        return self._interrupts.count > 0
+
+    def looked(self) -> bool:
+        """Whether a signal has come or the parent has gone."""
+        return self.asked or (self._lifeline is not None and self._lifeline.ended())
+
+
+def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
+    """The life of the daemon.
+
+    Raises RealTimeRefused, EndpointError (Taken), NoDriver, MachineError (of the time line too) or
+    PaceNotOffered before it begins.
+    """
+    driver = None
+    if options.driver is not None:
+        driver = make_driver(options.driver, machine, options.driver_options)
+        options = replace(options, paces=_paces_of(driver, options.paces))
+    line = _time_line(machine, options)
+    lifeline = Lifeline.from_stdin() if options.lifeline else None
+    with _seated(machine, options), Interrupts() as interrupts:
+        if lifeline is not None:
+            ignore_interrupts()
+        ending = DaemonEnd(interrupts, lifeline)
+        # Before the real-time priority: compiling at it would starve whatever else runs on this processor.
+        if driver is None and not _warm(machine, ending, events, faulty=_faulty(options)):
+            return ExitCode.DONE
+        obtained = _real_time(options)
+        try:
+            endpoint = options.endpoint or MachineEndpoints.named(machine.name).plant
+            with (
+                DeviceServer(endpoint, options.keys) as server,
+                closing(_machinery(machine, driver, options, events)) as machinery,
+            ):
+                if isinstance(machinery, Hardware) and not _started(machinery, ending, events):
+                    return ExitCode.DONE
+                device = _device(machine, machinery, server, events, options, line)
+                obtained.freeze_garbage()
+                _introduce(device, obtained, events)
+                return _serve(device, ending, events)
+        except DriverFailed as failed:
+            events.say("failed", str(failed))
+            return ExitCode.NOBODY_THERE
+        finally:
+            obtained.close()
+            events.close()
+
+
+class PaceNotOffered(ValueError):
+    """The driver's device cannot run at the pace asked for."""
+
+
+def _paces_of(driver: Driver, asked: tuple[Pace, ...]) -> tuple[Pace, ...]:
+    description = driver.describe()
+    both = tuple(pace for pace in asked if pace in description.paces)
+    if not both:
+        raise PaceNotOffered(
+            f"{description.name} runs at pace {', '.join(description.paces)}, not {', '.join(asked)}"
+        )
+    return both
+
+
+def _machinery(machine: Machine, driver: Driver | None, options: PlantOptions, events: Events) -> Machinery:
+    """The machine, simulated, or behind its driver."""
+    if driver is not None:
+        return Hardware(machine, driver, events.say)
+    from linkwork.plant.simulator import Simulator  # its kernels are for those who simulate
+    from linkwork.plant.truth import RecordedSimulator
+
+    if options.truth is not None:
+        return RecordedSimulator(machine, options.seed, options.truth)
+    return Simulator(machine, options.seed)
+
+
+def _faulty(options: PlantOptions) -> bool:
+    return options.inject or options.faults is not None
+
+
+def _time_line(machine: Machine, options: PlantOptions) -> TimeLine | None:
+    """The faults that are to come, checked."""
+    if options.faults is None:
+        return None
+    from linkwork.plant.faults.timeline import read_timeline
+
+    return read_timeline(options.faults, machine, hardware=options.driver is not None)
+
+
+def _device(
+    machine: Machine,
+    machinery: Machinery,
+    server: DeviceServer,
+    events: Events,
+    options: PlantOptions,
+    line: TimeLine | None,
+) -> PlantDevice:
+    """The machine behind its link; with faults in both where they are asked for."""
+    if not _faulty(options):
+        return PlantDevice(machine, machinery, server, events, options.paces)
+    from linkwork.plant.faults.device import FaultyDevice
+    from linkwork.plant.faults.faulty_machinery import faulty
+
+    return FaultyDevice(
+        machine, faulty(machinery), server, events, options.paces, line, open_to_all=options.inject
+    )
+
+
+def _started(hardware: Hardware, ending: DaemonEnd, events: Events) -> bool:
+    """Connects to the device and lets it find its zero; False when the daemon is to end meanwhile."""
+    hardware.start()
+    if hardware.machine.driver.homing == "procedure" and not hardware.homed:
+        return find_home(hardware, ending, events)
+    return True
+
+
+def _seated(machine: Machine, options: PlantOptions) -> AbstractContextManager[object]:
+    """The machine's seat, held; an endpoint of the user's own is held by its socket alone."""
+    if options.endpoint is not None:
+        return nullcontext()
+    seat = MachineEndpoints.named(machine.name)
+    return claim(seat.folder, "plant", f"plant of {machine.name} at {seat.plant}")
+
+
+def _real_time(options: PlantOptions) -> Obtained:
+    cpus = None if options.cpu is None else frozenset({options.cpu})
+    if options.paces == (Pace.LOCKSTEP,):
+        return set_up("ignore", cpus=cpus, lock_memory=False, cpu_dma_latency_us=None)
+    return set_up(options.realtime, cpus=cpus or share_processors()[0], fifo_priority=FIFO_PRIORITY)
+
+
+def _warm(machine: Machine, ending: DaemonEnd, events: Events, *, faulty: bool) -> bool:
+    """Compiles or loads the simulator's kernels; False when somebody asked to end meanwhile."""
+    from linkwork.multibody.kernels.compiling import warm
+    from linkwork.plant.simulator import period_of
+
+    period_of(machine)
+    if faulty and machine.is_constrained:
+        import_module("linkwork.plant.faults.mechanism_faults")
+
+    def progress(_done: int, _total: int, _name: str) -> None:
+        if ending.looked():
+            raise KeyboardInterrupt
+
+    try:
+        report = warm(progress)
+    except KeyboardInterrupt:
+        return False
+    if not report.from_cache:
+        text = f"{report.compiled} kernels compiled in {report.seconds:.1f} s and kept for the next start"
+        events.say("warm", text, compiled=report.compiled)
+    return True
+
+
+def _introduce(device: PlantDevice, obtained: Obtained, events: Events) -> None:
+    machine, server, machinery = device.machine, device.server, device.machinery
+    machinery = getattr(machinery, "inner", machinery)
+    for warning in (*map(str, machine.warnings), *obtained.warnings):
+        events.say("warning", warning)
+    events.say("realtime", obtained.line)
+    paces = ", ".join(device.seat.terms.paces)
+    what = (
+        f"{machine.name} ({machinery.description.name})" if isinstance(machinery, Hardware) else machine.name
+    )
+    simulation = machinery.simulation
+    how = f", {simulation['formulation']} {simulation['integrator']}" if simulation else ""
+    text = f"{what} braked at {server.endpoint}, {1e3 * device.period_s:g} ms periods, pace {paces}{how}"
+    told = {"endpoint": server.endpoint, "name": machine.name, "period_s": device.period_s}
+    events.say("ready", text, **told, **(simulation or {}))
+    events.flush()
+
+
+def _serve(device: PlantDevice, ending: DaemonEnd, events: Events) -> ExitCode:
+    paces = device.seat.terms.paces
+    try:
+        while not ending.looked():
+            owner = device.seat.owner
+            if owner is None or not owner.alive:
+                alone(device, ending)
+                continue
+            if len(paces) > 1:  # in lockstep a real-time priority would starve the neighbours
+                set_policy(None if owner.pace is Pace.LOCKSTEP else FIFO_PRIORITY)
+            PACES[owner.pace](device, ending)
+    except MachineryFailed as ended:
+        failed = isinstance(ended, DriverFailed)
+        events.say("failed" if failed else "diverged", str(ended))
+        device.leave(str(ended))
+        device.server.close(flush_ms=100)
+        return ExitCode.GOAL_FAILED
+    device.leave("the plant was stopped")
+    events.say("end", f"ended, braked, at tick {device.machinery.tick}")
+    device.server.close(flush_ms=100)
+    return ExitCode.DONE

@@ -1,0 +1,388 @@
+"""The plant behind the device link: what is heard takes effect on the machine, what it measures is said.
+
+A tick is four calls, in every pace: `take` (the fresh command takes effect, or the watchdog counts), `sense`
+(the machine is given it, and measured), `speak` (the state is sent), `step` (one period of motion with what
+is latched). The paces (`plant.plant_pacing`) decide when.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+from linkwork.machine import Machine
+from linkwork.plant.events import Events
+from linkwork.plant.machinery import Machinery, MachineryFailed
+from linkwork.plant.plant_layout import DAMP
+from linkwork.plant.session import Counts, Greeting, Hearing, Owner, PlantOwnership, SessionTerms
+from linkwork.plant.watchdog import Watchdog
+from linkwork.protocol.codes import PROTOCOL_VERSION, DeviceFault, DeviceStatus, Mode, Pace
+from linkwork.protocol.decoding import cut
+from linkwork.protocol.errors import ProtocolError
+from linkwork.protocol.handshake import (
+    Bye,
+    Handshake,
+    Hello,
+    Homing,
+    Refuse,
+    Simulation,
+    Welcome,
+    peer_version,
+    read_handshake,
+)
+from linkwork.protocol.injection import InjectRefusal, InjectRefused, inject_id
+from linkwork.protocol.link import CommandCodec, StateCodec, kind_of
+from linkwork.protocol.sockets import DeviceServer
+
+TEMPERATURE_EVERY_S: Final = 0.1
+_ENABLED: Final = int(DeviceStatus.ENABLED)
+_FAULT: Final = int(DeviceStatus.FAULT)
+
+
+class PlantDevice:
+    """One machine, simulated or real, at one end of a device link.
+
+    `missed` counts the ticks at which no command for them had come, `slipped` the periods that the clock
+    skipped; both begin anew with each session.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        machinery: Machinery,
+        server: DeviceServer,
+        events: Events,
+        paces: tuple[Pace, ...],
+    ) -> None:
+        settings = machine.plant
+        self.machine, self.server, self.events = machine, server, events
+        self.period_s = settings.period_s
+        self.machinery = machinery
+        allowed = settings.command_timeout_periods
+        self.watchdog = Watchdog(allowed, settings.on_timeout, self.period_s, machinery.joints)
+        self.seat = PlantOwnership(
+            SessionTerms(machine.interface_hash, machine.interface(), self.period_s, paces)
+        )
+        self.missed = self.slipped = 0
+        self.fresh = False
+        """Whether a command waits for `take`."""
+        self._grace = math.ceil(settings.peer_timeout_s / self.period_s)
+        switches = len(machine.switchable)
+        self._commands = CommandCodec(len(machine.motors), switches)
+        self._incoming, self._newest = self._commands.message(), self._commands.message()
+        forces = machine.force_numbers
+        sensors, motors = len(machine.sensors), len(machine.motors)
+        self._pack = StateCodec(sensors, motors, forces, switches=switches).pack
+        self._switched: list[dict[str, Any]] | None = None
+        self._between_temperatures = max(1, round(TEMPERATURE_EVERY_S / self.period_s))
+        self._settling = False
+        self._told: object = None
+        self._show(fault=0)
+
+    # -- a tick ------------------------------------------------------------------------------------------
+
+    def take(self) -> None:
+        """At a tick: the newest fresh command takes effect; without one the watchdog counts, and may trip."""
+        machinery, watchdog = self.machinery, self.watchdog
+        if self.fresh:
+            self.fresh = False
+            command, before = self._newest, machinery.mode
+            machinery.latch(command.mode, command.effort)
+            if command.closed >= 0:
+                self._switch(command.closed)
+            watchdog.fresh(machinery.tick)
+            self._settling = False
+            if command.mode != before:
+                self._show(fault=0)
+        elif watchdog.due(machinery.tick) and self.seat.taken:
+            periods = machinery.tick - watchdog.last_fresh_tick
+            self.trip(f"no fresh command for {periods} periods")
+
+    def _switch(self, closed: int) -> None:
+        """Switch constraints at this tick, before the state is sampled; the state says what became of it."""
+        reports = self.machinery.switch(closed)
+        self._switched = reports or None
+        for report in reports:
+            name, tick = report["name"], self.machinery.tick
+            if "refused" in report:
+                self.events.say("switch_refused", f"tick {tick}: {report['refused']}", tick=tick, **report)
+                continue
+            took = f", which took {report['energy_loss_J']:.3g} J" if report["on"] else ""
+            text = f"{name} switched {'on' if report['on'] else 'off'} at tick {tick}{took}"
+            self.events.say("switched", text, tick=tick, **report)
+
+    def speak(self) -> None:
+        """Sends the state of this tick to the owner and keeps its bytes."""
+        owner, machinery = self.seat.owner, self.machinery
+        if owner is None or not machinery.sampled:
+            return
+        tick = machinery.tick
+        status, fault = machinery.status, self._fault or machinery.fault
+        if fault:
+            status = (status & ~_ENABLED if self._fault else status) | _FAULT
+        owner.sent_seq = seq = tick - owner.first_tick
+        owner.unanswered += 1
+        state = self._pack(
+            owner.session,
+            seq,
+            tick * self.period_s,
+            machinery.measured_q,
+            machinery.measured_v,
+            machinery.effort,
+            self._mode,
+            status,
+            fault,
+            owner.taken_seq,
+            machinery.temperature if seq % self._between_temperatures == 0 else None,
+            machinery.measured_force,
+            machinery.closed,
+            self._switched,
+        )
+        self._switched = None
+        owner.reply = self._send_state(owner, state)
+
+    def _send_state(self, owner: Owner, state: bytes) -> bytes:
+        """Sends a state; returns what answers a repeated command."""
+        self.server.send(owner.peer, state)
+        return state
+
+    def sense(self) -> None:
+        """What is latched reaches the machine, and its sensors are read. Raises MachineryFailed."""
+        self.machinery.sense()
+
+    def step(self) -> None:
+        """One period of motion. Raises MachineryFailed."""
+        self.machinery.integrate()
+        if self._settling:
+            self._settle()
+
+    def unsettled(self, went: int) -> bool:
+        """In lockstep, `went` ticks after its controller moved it last: whether it shall go on by itself.
+
+        So a simulated machine does until the watchdog has tripped and it rests, at most for `peer_timeout_s`.
+        """
+        machinery = self.machinery
+        if machinery.runs_by_itself:
+            return False
+        return self.seat.taken or not (machinery.resting or went >= self._grace)
+
+    def trip(self, cause: str) -> None:
+        """The watchdog's action takes over at this tick; the session is over, its owner still answered."""
+        owner, tick = self.seat.owner, self.machinery.tick
+        name = owner.name if owner else ""
+        trip = self.watchdog.trip(tick, cause, name)
+        self.machinery.act(trip.action)
+        self.fresh = False
+        if owner is not None:
+            owner.alive = False
+        self._show(fault=DeviceFault.COMMAND_TIMEOUT)
+        verb = {"brake": "braking", "damp": "damping", "zero": "without effort"}[trip.action]
+        last = f"last fresh command at tick {trip.last_fresh_tick}, of {name}"
+        text = f"{verb} since tick {tick} ({last}): {cause}; waiting for a new handshake"
+        self.events.say("watchdog", text, **trip.as_map())
+        self._settling = True
+        self._settle()
+
+    def leave(self, text: str) -> None:
+        """Brakes and says bye: the plant's own end."""
+        self._brake()
+        owner = self.seat.owner
+        if owner is not None:
+            self.server.send(owner.peer, Bye(session=owner.session, text=text).pack())
+            self.seat.owner = None
+
+    # -- hearing -----------------------------------------------------------------------------------------
+
+    def hear(self, peer: bytes, message: bytes) -> Hearing | Greeting | None:
+        """Takes in one message; a handshake is answered at once. Returns None for what is not the owner's.
+
+        Whatever a message holds, it ends nothing: what cannot be dealt with is counted and dropped.
+        """
+        return self._guarded(self._hear, peer, message)
+
+    def _guarded(
+        self, hear: Callable[[bytes, bytes], Hearing | Greeting | None], peer: bytes, message: bytes
+    ) -> Hearing | Greeting | None:
+        try:
+            return hear(peer, message)
+        except MachineryFailed:
+            raise
+        except Exception as error:  # a defect of ours, found by a stranger's message
+            self.seat.counts.unreadable += 1
+            self._tell_rarely("unreadable", f"a message, by {type(error).__name__}: {cut(str(error), 200)}")
+            return None
+
+    def _hear(self, peer: bytes, message: bytes) -> Hearing | Greeting | None:
+        incoming = self._incoming
+        try:
+            self._commands.unpack(message, incoming)
+        except ProtocolError as error:
+            return self._hear_rare(peer, message, str(error))
+        seat = self.seat
+        hearing = seat.judge_command(incoming.session, incoming.seq)
+        if hearing is Hearing.FRESH:
+            owner = seat.owner
+            assert owner is not None
+            owner.peer, owner.taken_seq, owner.unanswered = peer, incoming.seq, 0
+            self._incoming, self._newest, self.fresh = self._newest, incoming, True
+            return hearing
+        seat.counts.count(hearing)
+        if hearing is Hearing.FOREIGN:
+            self._tell_rarely(
+                "foreign", f"a command of session {incoming.session}, which does not own the plant"
+            )
+            return None
+        if seat.owner is not None:
+            seat.owner.peer, seat.owner.unanswered = peer, 0
+            if hearing is Hearing.LATCHED:
+                seat.owner.latched_seq = max(incoming.seq, seat.owner.latched_seq)
+        return hearing
+
+    def _hear_rare(self, peer: bytes, message: bytes, why: str) -> Hearing | Greeting | None:
+        """What is no command; `why` it is none.
+
+        Only texts of exceptions are kept: an exception in a local variable of a frame in its own traceback is
+        a cycle, which nothing frees where garbage collection is off.
+        """
+        try:
+            kind = kind_of(message)
+            if kind == "hello":
+                return self._hear_hello(peer, message)
+            if kind == "bye":
+                self._hear_bye(read_handshake(message))
+                return None
+            other = self._hear_other(peer, kind, message)
+            if other is not False:
+                return None if other is True else other
+        except ProtocolError as error:
+            why = str(error)
+        self.seat.counts.unreadable += 1
+        self._tell_rarely("unreadable", f"a message: {why}")
+        return None
+
+    def _hear_other(self, peer: bytes, kind: str, message: bytes) -> Hearing | bool:
+        """A message that is no part of a session: what it is to the plant, or whether it is any at all."""
+        if kind != "inject":
+            return False
+        self._refuse_inject(peer, inject_id(message))
+        return True
+
+    def _refuse_inject(self, peer: bytes, number: int) -> None:
+        text = "this plant takes no faults: start it with --inject"
+        self.server.send(peer, InjectRefused(id=number, code=InjectRefusal.NOT_OFFERED, text=text).pack())
+
+    def _hear_hello(self, peer: bytes, message: bytes) -> Greeting | None:
+        hello, verdict = self._judge(message)
+        if isinstance(verdict, Refuse):
+            self.server.send(peer, verdict.pack())
+            if self._told != (verdict.session, verdict.code):
+                self._told = (verdict.session, verdict.code)
+                self.events.say("refused", f"refused a controller: {verdict.text}", code=verdict.code.name)
+            return None
+        owner = self.seat.owner
+        if verdict is Greeting.ENTER and hello is not None:
+            self._enter(hello, peer)
+        elif owner is not None:
+            owner.peer = peer
+            self.server.send(peer, owner.welcome)
+            if not owner.alive:
+                self.speak()
+            elif owner.reply:
+                self.server.send(peer, owner.reply)
+        return verdict
+
+    def _judge(self, message: bytes) -> tuple[Hello | None, Greeting | Refuse]:
+        version, session = peer_version(message)
+        if version != PROTOCOL_VERSION:
+            return None, self.seat.refuse_version(version, session)
+        try:
+            hello = read_handshake(message)
+        except ProtocolError as error:
+            return None, self.seat.refuse_unreadable(str(error), session)
+        assert isinstance(hello, Hello)
+        return hello, self.seat.judge_hello(hello)
+
+    def _enter(self, hello: Hello, peer: bytes) -> None:
+        machinery, machine = self.machinery, self.machine
+        owner = self.seat.enter(hello, peer, machinery.tick)
+        report = self.watchdog.last_trip
+        owner.welcome = Welcome(
+            session=hello.session,
+            name=machine.name,
+            interface=machine.interface_hash,
+            model=machine.plant_model_hash,
+            pace=hello.pace,
+            period_s=self.period_s,
+            tick=machinery.tick,
+            command_timeout_periods=machine.plant.command_timeout_periods,
+            layout=machine.interface(),
+            watchdog=report.as_map() if report else None,
+            homing=Homing(**machinery.homing) if machinery.homing else None,
+            simulation=Simulation(**machinery.simulation) if machinery.simulation else None,
+        ).pack()
+        self.watchdog.handshake(machinery.tick, self._grace)
+        machinery.travel[:] = 0.0
+        self.fresh = False
+        self.missed = self.slipped = 0
+        self._show(fault=0)
+        self.server.send(peer, owner.welcome)
+        differs = bool(hello.model) and hello.model != machine.plant_model_hash
+        text = (
+            f"connected: {owner.name}, {owner.pace} pace, session {owner.session}, from tick {machinery.tick}"
+        )
+        note = "; its model differs from this plant's inertia or geometry" if differs else ""
+        self.events.say(
+            "connected", text + note, owner=owner.name, pace=str(owner.pace), model_differs=differs
+        )
+
+    def _hear_bye(self, bye: Handshake) -> None:
+        owner = self.seat.owner
+        if not isinstance(bye, Bye) or owner is None or owner.session != bye.session:
+            self.seat.counts.foreign += 1
+            return
+        was_alive = owner.alive
+        self.seat.owner = None
+        self.fresh = False
+        if was_alive:
+            self._brake()
+        self.events.say(
+            "left", f"{owner.name} left{': ' + bye.text if bye.text else ''}; {self._summary(owner)}"
+        )
+
+    # -- the rest ----------------------------------------------------------------------------------------
+
+    def _brake(self) -> None:
+        self.machinery.act("brake")
+        self._show(fault=0)
+
+    def _settle(self) -> None:
+        machinery = self.machinery
+        if not machinery.standing:
+            return
+        self._settling = False
+        trip = self.watchdog.standstill(machinery.tick, machinery.travel.tolist())
+        ways = ", ".join(f"{name} {way:.6g}" for name, way in trip.travel.items())
+        text = (
+            f"standstill at tick {machinery.tick}, {machinery.tick - trip.last_fresh_tick} periods after it"
+        )
+        self.events.say("standstill", f"{text}; travelled since then (rad or m): {ways}", **trip.as_map())
+
+    def _show(self, fault: int) -> None:
+        mode = self.machinery.mode
+        self._fault = int(fault)
+        self._mode = int(Mode.ZERO if mode == DAMP else mode)
+
+    def _summary(self, owner: Owner) -> str:
+        ticks = self.machinery.tick - owner.first_tick
+        return f"{ticks} ticks, {self.missed} without their command, {self.slipped} periods slipped"
+
+    def _tell_rarely(self, name: str, what: str) -> None:
+        count = getattr(self.seat.counts, name)
+        if count in (1, 10, 100) or count % 1000 == 0:
+            self.events.say("dropped", f"dropped {what} ({count} {name} so far)", kind=name, count=count)
+
+    @property
+    def counts(self) -> Counts:
+        """What was dropped since the plant started."""
+        return self.seat.counts

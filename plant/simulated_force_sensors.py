@@ -1,0 +1,103 @@
+"""Force sensors of the simulated plant: forces of contacts, and what constraints bear, as they give them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.machine import Machine
+from linkwork.machine.sections.force_sensors import ForceSensor
+from linkwork.multibody.contact.compliant_forces import compliant_forces
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    INTEGERS,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    kernel,
+    void,
+)
+from linkwork.multibody.kernels.layout import AXES, CONTACT_FORCE, CONTACTS, POINT_AXES, POINTS
+from linkwork.multibody.kernels.views import matrix, table
+from linkwork.multibody.linalg.vectors import combine, dot, load
+from linkwork.multibody.tree.kinematics import kinematics
+from linkwork.plant.plant_layout import PlantArrays
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, INTEGERS, INTEGERS, VECTOR))
+def sense_forces(
+    p: Floats, t: Integers, w: Floats, contact: Integers, in_body: Integers, first: Integers, measured: Floats
+) -> None:
+    """From q and v: three components (N) a contact, along the world's axes or those of the point's body.
+
+    Those of contact[i] are written from measured[first[i]] on.
+    """
+    kinematics(p, t, w)
+    compliant_forces(p, t, w)
+    forces, own, axes = matrix(t, w, CONTACT_FORCE, 3), matrix(t, p, POINT_AXES, 3), matrix(t, w, AXES, 3)
+    for i in range(len(contact)):
+        force = load(forces, contact[i])
+        point = table(t, CONTACTS, 1)[contact[i], 0]
+        link = table(t, POINTS, 1)[point, 0]
+        if in_body[i] != 0 and link >= 0:
+            x, y, z = load(axes, 3 * link), load(axes, 3 * link + 1), load(axes, 3 * link + 2)
+            force = (
+                dot(combine(x, y, z, load(own, 3 * point)), force),
+                dot(combine(x, y, z, load(own, 3 * point + 1)), force),
+                dot(combine(x, y, z, load(own, 3 * point + 2)), force),
+            )
+        at = first[i]
+        measured[at], measured[at + 1], measured[at + 2] = force
+
+
+class Touch:
+    """The force sensors of contacts."""
+
+    def __init__(self, sensors: Sequence[ForceSensor]) -> None:
+        self._contact = np.array([sensor.contact for sensor in sensors], np.int64)
+        self._in_body = np.array([sensor.frame == "body" for sensor in sensors], np.int64)
+        self._first = np.array([sensor.first for sensor in sensors], np.int64)
+
+    def look(self, plant: PlantArrays, measured: Floats) -> None:
+        """Writes what they measure of the plant's state."""
+        p, t, w, _, _ = plant
+        sense_forces(p, t, w, self._contact, self._in_body, self._first, measured)
+
+
+class ForceSensing:
+    """The force sensors of one machine; `measured` has the components (N or N m) of each."""
+
+    def __init__(self, machine: Machine, noise: np.random.Generator) -> None:
+        sensors = machine.force_sensors
+        self.measured = np.zeros(machine.force_numbers)
+        self._generator = noise
+        self._drawn = np.zeros(machine.force_numbers)
+        parts = [len(sensor.components) for sensor in sensors]
+        self._noise = np.repeat([sensor.noise for sensor in sensors], parts)
+        self._step = np.repeat([sensor.resolution for sensor in sensors], parts)
+        self._stepped = np.flatnonzero(self._step)
+        self._step = self._step[self._stepped]
+        self._touch = Touch(touching) if (touching := [one for one in sensors if one.contact >= 0]) else None
+        self._cells = None
+        if bearing := [one for one in sensors if one.constraint >= 0]:
+            from linkwork.plant.load_cells import LoadCells
+
+            self._cells = LoadCells(machine, bearing)
+
+    def look(self, plant: PlantArrays) -> None:
+        """Samples the sensors at the plant's state."""
+        measured = self.measured
+        if self._touch is not None:
+            self._touch.look(plant, measured)
+        if self._cells is not None:
+            self._cells.look(plant, measured)
+        if np.any(self._noise):
+            self._generator.standard_normal(out=self._drawn)
+            measured += self._noise * self._drawn
+        if len(self._stepped):
+            measured[self._stepped] = self._step * np.round(measured[self._stepped] / self._step)

@@ -1,0 +1,84 @@
+"""The residual of a machine whose joints close on each other: what is evaluated, and how it is spread."""
+
+from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    INTEGERS,
+    ON_MECHANISM,
+    TOPOLOGY,
+    VECTOR,
+    kernel,
+    part,
+    void,
+)
+from linkwork.multibody.kernels.layout import BASIS, NV, RANK, RANKING, J
+from linkwork.multibody.kernels.views import block, matrix, vector
+from linkwork.multibody.linalg.orthogonal import least_squares
+from linkwork.multibody.model import Array, Integers
+from linkwork.multibody.tree.coordinates import coordinates
+
+NOTHING = 1e-6
+"""Share of the largest entry below which a direction is given up: there θ, or the motors, do not tell all."""
+
+
+@kernel(ON_MECHANISM)
+def evaluate_closed(p: Array, t: Integers, w: Array) -> None:
+    """Mass matrix, admitted velocities and coordinates at the workspace's state."""
+    constrained_forward_dynamics(p, t, w)
+    coordinates(p, t, w)
+
+
+def scratch_words(nv: int, wide: int) -> int:
+    """Numbers of scratch that `spread` needs; wide: goal coordinates or motors, whichever are more."""
+    return nv * wide + 4 * nv
+
+
+@part
+def _share(basis: Array, force: Array, needed: Array) -> None:
+    """needed := Λ' r."""
+    for j in range(basis.shape[0]):
+        needed[j] = 0.0
+        for c in range(basis.shape[1]):
+            needed[j] += basis[j, c] * force[c]
+
+
+@part
+def _solve(rows: Array, needed: Array, scratch: Array, x: Array) -> None:
+    """x := rows⁺ needed; all but x are destroyed."""
+    largest = 0.0
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            largest = max(largest, abs(rows[i, j]))
+    least_squares(rows, needed, NOTHING * largest, scratch, x)
+
+
+@kernel(void(TOPOLOGY, BUFFER, VECTOR, INTEGERS, INTEGERS, VECTOR, VECTOR, VECTOR, VECTOR))
+def spread(
+    t: Integers, w: Array, force: Array, goals: Integers, motors: Integers, most: Array,
+    scratch: Array, effort: Array, motor_effort: Array,
+) -> None:  # fmt: skip
+    """After `evaluate_closed`: efforts along goal coordinates and of motors that do what force (nv) does.
+
+    most (motors): their largest efforts, by which the least are weighed. scratch: `scratch_words`.
+    """
+    nv = t[NV]
+    free = nv - int(vector(t, w, RANKING)[RANK])
+    basis, jacobian = block(w, t[BASIS], free, nv), matrix(t, w, J, nv)
+    wide = max(len(goals), len(motors))
+    needed, rest = block(scratch, nv * wide, 1, free)[0], block(scratch, nv * wide + nv, 1, 3 * nv)[0]
+    rows = block(scratch, 0, free, len(goals))
+    for j in range(free):
+        for i in range(len(goals)):
+            rows[j, i] = 0.0
+            for c in range(nv):
+                rows[j, i] += basis[j, c] * jacobian[goals[i], c]
+    _share(basis, force, needed)
+    _solve(rows, needed, rest, effort)
+    rows = block(scratch, 0, free, len(motors))
+    for j in range(free):
+        for i in range(len(motors)):
+            rows[j, i] = basis[j, motors[i]] * most[i]
+    _share(basis, force, needed)
+    _solve(rows, needed, rest, motor_effort)
+    for i in range(len(motors)):
+        motor_effort[i] *= most[i]

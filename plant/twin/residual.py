@@ -1,0 +1,115 @@
+"""What effort, and what energy, the machine shows that its model does not.
+
+Over a period T the model, begun in the estimated state and driven by what acts, arrives at v⁻ where the
+machine is found to have v. With the mass matrix M there,
+
+    f = M (v - v⁻) / T
+
+is the generalized force that the model lacked. It is filtered as the observer of the generalized momentum
+does (De Luca & Mattone 2005), of bandwidth ω:
+
+    r := r + (1 - exp(-ω T)) (f - r)
+
+so that a constant force F shows as F (1 - exp(-ω t)), and an error δ of one velocity as no more than ω M δ:
+in the sum over the ticks the errors of the velocities in between cancel.
+
+r lies in the space of all joints. Where closures tie joints together only its share along the admitted
+motions Λ counts. From it follow the efforts along goal coordinates θ (θ˙ = J v), and the least efforts of the
+motors (columns B, weights W: their largest efforts, squared) that would do the same:
+
+    (J Λ)' r_θ = Λ' r,        Λ' B u = Λ' r,  u' W⁻¹ u least.
+
+Its work is that of f over the way, with v₀ the velocity at the period's beginning, added over a window:
+
+    E = Σ T f' (v₀ + v) / 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.machine import Machine
+from linkwork.multibody.workspace import Workspace
+
+Floats = NDArray[np.float64]
+
+_NOTHING = 1e-6
+"""Share of the largest singular value below which a direction is given up: θ does not tell all there."""
+
+
+class Residual:
+    """The differences of one machine. After `add` or `forget` all of them are current.
+
+    `effort` (goal coordinates) and `motor_effort` (motors): r_θ and u, N m or N. `power` (W): of the period
+    compared last; `energy` (J): of the window.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        settings, self._period_s = machine.shadow, machine.controller.period_s
+        self._gain = -math.expm1(-settings.bandwidth * self._period_s)
+        goals = [machine.coordinate_index(name) for name in machine.controller.goal_coordinates]
+        self._goals = np.array(goals, np.int64)
+        self._plain = all(index < machine.mechanism.nv for index in self._goals)
+        """Whether every goal coordinate is a joint."""
+        self._motors = np.array([motor.index for motor in machine.motors], np.int64)
+        self._most = np.array([motor.max_effort for motor in machine.motors])
+        self._force = np.zeros(machine.mechanism.nv)
+        self._spread_closed: Callable[..., None] | None = None
+        if machine.is_constrained:
+            from linkwork.plant.twin.closed_chain_residual import (  # kernels for those who need them
+                scratch_words,
+                spread,
+            )
+
+            wide = max(len(self._goals), len(self._motors))
+            self._spread_closed = spread
+            self._scratch = np.zeros(scratch_words(machine.mechanism.nv, wide))
+        self._works = np.zeros(max(1, round(settings.window_s / self._period_s)))
+        self._at = 0
+        self.effort, self.motor_effort = np.zeros(len(self._goals)), np.zeros(len(self._motors))
+        self.power = self.energy = 0.0
+
+    def add(self, work: Workspace, before: Floats, predicted: Floats) -> None:
+        """A period is over. `work`: evaluated at the state found; `before`, `predicted` (nv): v₀ and v⁻."""
+        force = work.M @ (work.v - predicted)
+        force /= self._period_s
+        self.power = 0.5 * float(force @ (before + work.v))
+        self._add_up(self.power * self._period_s)
+        force -= self._force
+        force *= self._gain
+        self._force += force
+        self._spread(work)
+
+    def skip(self) -> None:
+        """A period is over in which nothing could be compared: what is known stands, and no work is added."""
+        self.power = 0.0
+        self._add_up(0.0)
+
+    def forget(self) -> None:
+        """Knows nothing."""
+        self._force[:] = self.effort[:] = self.motor_effort[:] = self._works[:] = 0.0
+        self.power = self.energy = 0.0
+
+    def _add_up(self, work: float) -> None:
+        self._works[self._at] = work
+        self._at = (self._at + 1) % len(self._works)
+        self.energy = float(self._works.sum())
+
+    def _spread(self, work: Workspace) -> None:
+        """From the force on all joints to goal coordinates and motors."""
+        force = self._force
+        if self._spread_closed is not None:
+            self._spread_closed(
+                *work.arguments[1:], force, self._goals, self._motors, self._most, self._scratch,
+                self.effort, self.motor_effort,
+            )  # fmt: skip
+            return
+        np.take(force, self._motors, out=self.motor_effort)
+        if self._plain:
+            np.take(force, self._goals, out=self.effort)
+        else:
+            self.effort[:] = np.linalg.lstsq(work.J[self._goals].T, force, rcond=_NOTHING)[0]

@@ -1,0 +1,68 @@
+"""The shadow's process: the gateway of a controller starts it, sends it ticks, and reads its answers."""
+
+from __future__ import annotations
+
+import select
+import socket
+from contextlib import suppress
+
+import numpy as np
+
+from linkwork.machine import Machine, load
+from linkwork.multibody.kernels.compiling import warm
+from linkwork.plant.simulator import period_of
+from linkwork.plant.twin.twin_comparison import TwinComparison
+from linkwork.protocol.shadowing import LOAD, Kind, Words, kind_of, pack, rows_of
+from linkwork.timing.children import Lifeline, ignore_interrupts
+
+
+def words_of(machine: Machine) -> Words:
+    """The rows of a machine."""
+    mechanism, goals = machine.mechanism, machine.controller.goal_coordinates
+    return Words(len(mechanism.position_names), mechanism.nv, len(machine.motors), len(goals))
+
+
+def run(config: str, descriptor: int) -> int:
+    """The life of the process, until the gateway's end of the socket or of the lifeline closes.
+
+    Raises MachineError. Returns the exit status.
+    """
+    ignore_interrupts()
+    lifeline = Lifeline.from_stdin()
+    with socket.socket(fileno=descriptor) as gateway:
+        machine = load(config)
+        period_of(machine)
+        if machine.is_constrained:
+            import linkwork.plant.twin.closed_chain_residual  # noqa: F401  (declares its kernel before `warm`)
+        warm()
+        comparison, words = TwinComparison(machine), words_of(machine)
+        try:
+            gateway.sendall(pack(Kind.READY))
+            while _heard(gateway, lifeline):
+                message = gateway.recv(words.most_bytes)
+                if not message:
+                    break
+                with suppress(ValueError, IndexError):  # no message of the gateway's: dropped
+                    _obey(message, gateway, comparison, words)
+        except (BrokenPipeError, ConnectionResetError):
+            return 0
+    return 0
+
+
+def _heard(gateway: socket.socket, lifeline: Lifeline) -> bool:
+    """Waits for a message; False where the gateway is gone."""
+    poll = select.poll()
+    poll.register(gateway, select.POLLIN)
+    poll.register(lifeline.fd, 0)
+    return all(descriptor != lifeline.fd for descriptor, _ in poll.poll())
+
+
+def _obey(message: bytes, gateway: socket.socket, comparison: TwinComparison, words: Words) -> None:
+    if kind_of(message) is Kind.LOAD:
+        for load in rows_of(message, LOAD)[:1]:
+            comparison.carry(load)
+        return
+    asked = rows_of(message, words.asked)
+    answered = np.zeros(len(asked), words.answered)
+    comparison.compare(asked, answered)
+    gateway.sendall(pack(Kind.ANSWER, answered))

@@ -1,0 +1,44 @@
+"""What `linkwork watch` shows of a closed machine."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from benchmarks.in_process import InProcess
+from linkwork.cli.live_table import view
+from linkwork.machine import load
+
+
+def shown(name: str) -> str:
+    """The live table of a machine that holds, as text."""
+    rig = InProcess(load(name))
+    rig.tick()
+    sample = rig.controller.record.layout.as_map(rig.record) | {"timestamp": 0.0}
+    page = io.StringIO()
+    Console(width=200, file=page).print(view(sample))
+    return page.getvalue()
+
+
+def test_a_closed_machine_shows_its_closures() -> None:
+    text = shown("five_bar")
+    assert "rank 2; smallest singular values" in text
+    assert "branch +1" in text
+    assert "tip.x" in text
+
+
+def test_a_shadow_shows_the_difference_of_every_motor() -> None:
+    rig = InProcess(load("scara"))
+    rig.tick()
+    sample = rig.controller.record.layout.as_map(rig.record) | {"timestamp": 0.0}
+    efforts = {"shoulder": 1.25, "elbow": 0.0, "wrist": 0.0, "lift": 0.0}
+    sample["shadow"] = {"compared": 1, "share": 0.21, "energy": 0.5, "motor_effort": efforts}
+    page = io.StringIO()
+    Console(width=200, file=page).print(view(sample))
+    assert "differs from its model by 0.21 of the nearest threshold" in page.getvalue()
+    assert "1.25" in page.getvalue()
+
+
+def test_a_tree_shows_none() -> None:
+    assert "closures" not in shown("scara")

@@ -1,0 +1,34 @@
+"""What `linkwork model` tells and draws."""
+
+from pathlib import Path
+
+import pytest
+
+from linkwork.convert.model_report import report
+from linkwork.drawing.model_drawing import draw
+from linkwork.machine import load, shipped
+
+
+def test_a_delta_is_understood() -> None:
+    found = report(load("delta"))
+    assert (found["degrees_of_freedom"], found["rank"], found["rows"], found["redundancy"]) == (3, 13, 25, 12)
+    assert found["actuated"] == ["motor_1", "motor_2", "motor_3"]
+    assert len(found["passive"]) == 13
+    assert found["controllable"] is True
+    assert [each["type"] for each in found["closures"]] == ["revolute"] * 5
+
+
+def test_a_slider_crank_at_its_branch_pose_has_more_mobility(tmp_path: Path) -> None:
+    path = tmp_path / "upright.yaml"
+    text = Path(load("slider_crank").path).read_text(encoding="utf-8")
+    path.write_text(text.replace("{crank_deg: 30}", "{crank_deg: 90, knee_deg: 180}"), encoding="utf-8")
+    found = report(load(path))
+    assert (found["degrees_of_freedom"], found["mobility"]) == (1, 2)
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_every_machine_can_be_reported_and_drawn(name: str, tmp_path: Path) -> None:
+    machine = load(name)
+    assert report(machine)["name"] == name
+    draw(machine, tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,146 @@
+"""Orders from the desk through a real datagram socket and back as records."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from linkwork.controller.gateway.order_queue import MOST_WAITING, OrderEffect, OrderQueue
+from linkwork.controller.orders import Order, OrderInbox, OrderKind, OrderOutbox, OrderOutcome
+from linkwork.controller.records import RecordLayout
+from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.errors import RequestError
+
+SECOND = 1_000_000_000
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Iterator[OrderInbox]:
+    inbox = OrderInbox(tmp_path / "orders")
+    yield inbox
+    inbox.close()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, inbox: OrderInbox) -> Iterator[OrderQueue]:
+    desk = OrderQueue()
+    desk.connect(OrderOutbox(tmp_path / "orders"), 1)
+    yield desk
+    desk.disconnect(RequestError(RequestCode.NO_LOOP, "the test is over"))
+
+
+@pytest.fixture
+def effect_of(layout: RecordLayout, records: Callable[..., NDArray[np.float64]]) -> Callable[..., np.void]:
+    def make(number: int, outcome: OrderOutcome = OrderOutcome.DONE, **fields: Any) -> np.void:
+        words = records(1, order_id=number, order_outcome=outcome, **fields)
+        record: np.void = words.view(layout.dtype)[0, 0]
+        return record
+
+    return make
+
+
+def drained(inbox: OrderInbox, desk: OrderQueue) -> list[Order]:
+    """What arrives, the desk being asked to send on as room comes."""
+    found = []
+    while True:
+        order = inbox.take()
+        if order is None:
+            desk.send()
+            order = inbox.take()
+        if order is None:
+            return found
+        found.append(order)
+
+
+def test_an_order_comes_back_as_its_effect(desk: OrderQueue, inbox: OrderInbox, effect_of: Any) -> None:
+    told: list[Any] = []
+    number = desk.place(OrderKind.SPEED, told.append, now_ns=0, arguments=(0.5,), leased=True)
+    (order,) = drained(inbox, desk)
+    assert (order.id, order.kind, order.arguments[0]) == (number, OrderKind.SPEED, 0.5)
+    assert desk.in_use
+    desk.settle(effect_of(number + 1))
+    assert told == []
+    desk.settle(effect_of(number, OrderOutcome.NOTHING_TO_DO))
+    desk.settle(effect_of(number))
+    assert [effect.outcome for effect in told] == [OrderOutcome.NOTHING_TO_DO]
+    assert not desk.in_use
+
+
+def test_more_orders_than_the_socket_holds_arrive_in_order_with_the_urgent_ahead(
+    desk: OrderQueue, inbox: OrderInbox
+) -> None:
+    numbers = [desk.place(OrderKind.JOG, lambda _: None, now_ns=0) for _ in range(MOST_WAITING)]
+    with pytest.raises(RequestError) as caught:
+        numbers.extend(desk.place(OrderKind.JOG, lambda _: None, now_ns=0) for _ in range(5000))
+    assert caught.value.code == RequestCode.BUSY
+    stop = desk.place(OrderKind.STOP, lambda _: None, now_ns=0, urgent=True)
+    arrived = [order.id for order in drained(inbox, desk)]
+    assert [number for number in arrived if number != stop] == numbers
+    assert len(arrived) - arrived.index(stop) > MOST_WAITING // 2
+
+
+def test_stops_that_wait_for_room_are_one(desk: OrderQueue, inbox: OrderInbox, effect_of: Any) -> None:
+    told: list[Any] = []
+
+    def stop_at(tick: int) -> int:
+        return desk.place(OrderKind.STOP, lambda _: None, now_ns=0, urgent=True, at_tick=tick)
+
+    with pytest.raises(RequestError, match="orders wait"):
+        list(map(stop_at, range(5000)))  # until neither socket nor desk has room for more
+    numbers = {desk.place(OrderKind.ESTOP, told.append, now_ns=0, urgent=True) for _ in range(500)}
+    (number,) = numbers
+    assert [order.id for order in drained(inbox, desk)].count(number) == 1
+    desk.settle(effect_of(number))
+    assert [effect.outcome for effect in told] == [OrderOutcome.DONE] * 500
+
+
+def test_an_order_without_effect_fails_when_its_time_is_over(desk: OrderQueue, effect_of: Any) -> None:
+    told: list[Any] = []
+    number = desk.place(OrderKind.ENABLE, told.append, now_ns=0, timeout_s=2.0)
+    desk.expire(2 * SECOND - 1)
+    assert told == []
+    desk.expire(2 * SECOND)
+    desk.settle(effect_of(number))
+    assert [error.code for error in told] == [RequestCode.NO_LOOP]
+
+
+def test_a_wait_ends_with_the_first_record_that_meets_it(desk: OrderQueue, effect_of: Any) -> None:
+    told: list[Any] = []
+    late = RequestError(RequestCode.BUSY, "late")
+    for _ in range(2):
+        desk.wait(lambda record: record["state"] == 2, told.append, now_ns=0, timeout_s=1.0, late=late)
+    desk.settle(effect_of(0, state=1))
+    assert told == []
+    desk.settle(effect_of(0, state=2))
+    assert [type(one) for one in told] == [OrderEffect, OrderEffect]
+    desk.wait(lambda record: False, told.append, now_ns=0, timeout_s=1.0, late=late)
+    desk.expire(SECOND)
+    assert told[2] is late
+    assert not desk.busy
+
+
+def test_when_the_loop_is_gone_everybody_is_told_once(desk: OrderQueue) -> None:
+    told: list[Any] = []
+    late = RequestError(RequestCode.BUSY, "late")
+    desk.place(OrderKind.ENABLE, told.append, now_ns=0)
+    desk.wait(lambda record: True, told.append, now_ns=0, timeout_s=None, late=late)
+    gone = RequestError(RequestCode.NO_LOOP, "gone")
+    desk.disconnect(gone)
+    desk.disconnect(gone)
+    assert told == [gone, gone]
+    with pytest.raises(RequestError, match="not running yet"):
+        desk.place(OrderKind.ENABLE, told.append, now_ns=0)
+
+
+def test_a_callback_may_place_the_next_order(desk: OrderQueue, inbox: OrderInbox, effect_of: Any) -> None:
+    told: list[Any] = []
+    first = desk.place(
+        OrderKind.ENABLE, lambda _: told.append(desk.place(OrderKind.STOP, told.append, now_ns=0)), now_ns=0
+    )
+    desk.settle(effect_of(first))
+    desk.settle(effect_of(told[0]))
+    assert told[1].outcome is OrderOutcome.DONE
+    assert [order.kind for order in drained(inbox, desk)] == [OrderKind.ENABLE, OrderKind.STOP]

@@ -1,0 +1,177 @@
+"""Machines whose joints close on each other, in closed loop with the simulated plant.
+
+Motors alone drive, and they alone are measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks.in_process import with_encoders
+from linkwork.controller.laws import LawKind, laws_of
+from linkwork.controller.laws.closed_chain import Motors, evaluate_closed
+from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.orders import NOW, Order, OrderKind, OrderOutcome
+from linkwork.controller.planning.planner import plan
+from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.supervision.state_machine import State
+from linkwork.machine import load
+from linkwork.multibody.formulations.constrained_dynamics import projected
+from linkwork.plant.offline.run import simulate
+from linkwork.protocol.codes import ResultCode
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.requests import MoveParams
+from tests.controller.loop.in_process import InProcess, Sample
+
+MOVES = {
+    "five_bar": {"left": 1.9, "right": 1.2},
+    "slider_crank": {"crank": 1.2},
+    "delta": {"x": 0.05, "y": -0.03, "z": -0.42},
+    "four_bar": {"a1": 2.2},
+    "platform_3rrs": {"motor_1": 0.1, "motor_2": 0.05, "motor_3": -0.05},
+    "platform_huang": {"motor_1": 0.1, "motor_2": 0.05, "motor_3": -0.05},
+}
+
+
+def move(rig: InProcess, target: dict[str, float]) -> Sample:
+    """A planned move from where the machine holds."""
+    start = Start.at(rig.machine, rig.controller._now.q)
+    made = plan("move", MoveParams.model_validate({"target": target}), rig.machine, start)
+    rig.slot[: len(made.words)] = made.words
+    rig._orders += 1
+    rig.sound.add(rig._orders)
+    order = Order(rig._orders, OrderKind.GOAL, NOW, 0, len(made.words), 1, made.checksum, 1, arguments=(1.0,))
+    return rig.tick(order)
+
+
+@pytest.fixture(params=list(MOVES))
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_enabling_and_holding_move_nothing(name: str) -> None:
+    rig = InProcess(load(name))
+    before = rig.simulator.q.copy()
+    rig.enable()
+    rig.run(0.3)
+    np.testing.assert_allclose(rig.simulator.q, before, atol=1e-5)
+
+
+def test_after_an_emergency_stop_lockstep_time_stands_once_the_machine_rests() -> None:
+    """Its observer's speeds fade for ever, to the smallest numbers there are, but not to zero."""
+    rig = InProcess(load("delta"))
+    rig.enable()
+    move(rig, MOVES["delta"])
+    rig.run(0.15)
+    rig.order(OrderKind.ESTOP)
+    assert rig.supervisor.busy
+    rig.until(lambda _: not rig.supervisor.busy, most_s=0.5)
+    assert np.all(rig.simulator.v == 0.0)
+
+
+def test_lockstep_time_stands_in_the_end_though_the_readings_never_do() -> None:
+    machine = load("delta")
+    noisy = tuple(replace(sensor, noise=1e-4) for sensor in machine.sensors)
+    rig = InProcess(replace(machine, sensors=noisy))
+    rig.enable()
+    rig.order(OrderKind.ESTOP)
+    last = rig.until(lambda _: not rig.supervisor.busy, most_s=6.0)[-1]
+    assert np.any(np.abs(last["v"]) > 1e-4)
+
+
+def test_a_move_is_followed_and_the_joints_without_sensors_are_known(name: str) -> None:
+    rig = InProcess(load(name))
+    rig.enable()
+    assert move(rig, MOVES[name])["order_outcome"] == OrderOutcome.DONE
+    worst = 0.0
+    for _ in range(8000):
+        before = rig.simulator.q.copy()
+        sample = rig.tick()
+        worst = max(worst, float(np.abs(sample["q"] - before).max()))
+        if sample["goal_status"] == GoalStatus.SUCCEEDED:
+            break
+        moving = np.isfinite(sample["reference"])
+        errors = (sample["reference"] - sample["coordinate"])[moving]
+        assert np.abs(errors).max() < 1e-4
+        assert sample["state"] == State.ACTIVE
+    assert sample["goal_code"] == ResultCode.SUCCESSFUL
+    assert worst < 2e-5
+
+
+def test_exact_positions_of_the_motors_tell_the_joints_without_sensors_exactly(name: str) -> None:
+    rig = InProcess(with_encoders(load(name), 0))
+    rig.enable()
+    move(rig, MOVES[name])
+    for _ in range(300):
+        before = rig.simulator.q.copy(), rig.simulator.v.copy()
+        sample = rig.tick()
+        np.testing.assert_allclose(sample["q"], before[0], atol=1e-10)
+        np.testing.assert_allclose(sample["v"], before[1], atol=1e-8)
+
+
+def test_the_slider_crank_goes_through_its_branch_pose() -> None:
+    rig = InProcess(load("slider_crank"))
+    rig.enable()
+    move(rig, {"crank": np.radians(150.0)})
+    sample = rig.until(lambda sample: sample["goal_status"] == GoalStatus.SUCCEEDED)[-1]
+    assert sample["goal_code"] == ResultCode.SUCCESSFUL
+    crank, knee = rig.simulator.q
+    assert crank == pytest.approx(np.radians(150.0), abs=1e-5)
+    assert knee == pytest.approx(-2.0 * crank, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", [LawKind.FLOAT, LawKind.DAMP])
+def test_floating_holds_against_gravity_and_damping_takes_speed(name: str, kind: LawKind) -> None:
+    rig = InProcess(load(name))
+    rig.enable()
+    before = rig.simulator.q.copy()
+    assert rig.order(OrderKind.LAW, length=int(kind))["order_outcome"] == OrderOutcome.DONE
+    rig.run(0.3)
+    np.testing.assert_allclose(rig.simulator.q, before, atol=1e-6)
+
+
+def test_a_stop_keeps_the_closures_and_the_path(name: str) -> None:
+    rig = InProcess(load(name))
+    rig.enable()
+    move(rig, MOVES[name])
+    rig.run(0.05)
+    assert rig.order(OrderKind.STOP)["state"] == State.STOPPING
+    samples = rig.until(lambda sample: sample["state"] == State.ACTIVE)
+    assert samples[-1]["goal_code"] == ResultCode.CANCELLED
+    for sample in samples:
+        moving = np.isfinite(sample["reference"])
+        np.testing.assert_allclose(sample["coordinate"][moving], sample["reference"][moving], atol=1e-4)
+
+
+def test_the_motors_alone_make_the_acceleration_that_all_joints_would_make(name: str) -> None:
+    machine = load(name)
+    pose = simulate(machine, 0.05)
+    work, full, passive = machine.workspace(), machine.workspace(), machine.workspace()
+    motors, force = Motors(machine), np.zeros(machine.mechanism.nv)
+    rng = np.random.default_rng(7)
+    for workspace in (work, full, passive):
+        workspace.q[:], workspace.v[:] = pose.q[-1], pose.v[-1]
+    full.effort[:] = rng.normal(size=machine.mechanism.nv)
+    projected(*full.arguments)
+    evaluate_closed(*work.arguments)
+    motors.drive(work, full.vdot, full.vdot, force)
+    assert motors.report.leverage > 0.05
+    without = np.delete(force, motors.index)
+    assert not np.any(without)
+    passive.effort[:] = force
+    projected(*passive.arguments)
+    np.testing.assert_allclose(passive.vdot, full.vdot, rtol=1e-9, atol=1e-9 * np.abs(full.vdot).max())
+
+
+def test_a_move_that_would_end_where_branches_meet_is_refused() -> None:
+    rig = InProcess(load("slider_crank"))
+    rig.enable()
+    with pytest.raises(RequestError, match="branches of the closures meet"):
+        move(rig, {"crank": np.pi / 2})
+
+
+def test_servo_is_not_among_the_laws_of_closed_machines() -> None:
+    assert LawKind.SERVO not in laws_of(load("five_bar"))

@@ -1,0 +1,159 @@
+"""Redundant motors in the loop: the pre-load, motors too weak for the path, motors on every joint."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from linkwork.controller.laws import LawKind, Reference, laws_of
+from linkwork.controller.laws.closed_chain import evaluate_closed
+from linkwork.controller.motion.effort_limits import Limited
+from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.orders import OrderKind, OrderOutcome
+from linkwork.controller.planning.planner import plan
+from linkwork.controller.planning.planner_start import Start
+from linkwork.machine import Machine, MachineError, load
+from linkwork.machine.catalogue import shipped_path
+from linkwork.multibody.formulations.constrained_dynamics import projected
+from linkwork.protocol.codes import ResultCode
+from linkwork.protocol.requests import MoveParams
+from tests.controller.loop.in_process import InProcess, Sample
+from tests.controller.loop.test_closed_chains import move
+
+TARGET = {"left": 1.9, "right": 1.2}
+
+
+@pytest.fixture(scope="module")
+def redundant() -> Machine:
+    return load("five_bar_redundant")
+
+
+def motion(rig: InProcess) -> list[Sample]:
+    move(rig, TARGET)
+    ends = (GoalStatus.SUCCEEDED, GoalStatus.ENDED)
+    return rig.until(lambda sample: sample["goal_status"] in ends)
+
+
+def test_a_pre_load_is_set_within_its_bounds_and_moves_nothing(redundant: Machine) -> None:
+    rig = InProcess(redundant)
+    rig.enable()
+    rig.run(0.3)
+    before = rig.simulator.q.copy()
+    assert rig.order(OrderKind.PRELOAD, length=1, arguments=(2.0, 9.0))["order_outcome"] == -8
+    assert rig.order(OrderKind.PRELOAD, length=1, arguments=(0.0, 0.1))["order_outcome"] == -8
+    assert rig.order(OrderKind.PRELOAD, length=1, arguments=(2.0, 2.0))["order_outcome"] == OrderOutcome.DONE
+    samples = rig.run(1.0)
+    efforts = np.array([sample["effort"] for sample in samples])
+    assert np.abs(np.diff(efforts, axis=0)).max() < 0.1  # no step
+    assert 0.2 < efforts[-1][2] <= 2.0
+    np.testing.assert_allclose(rig.simulator.q, before, atol=1e-5)
+
+
+def test_a_pre_load_that_cannot_be_is_refused_when_the_file_is_loaded(tmp_path: object) -> None:
+    text = shipped_path("five_bar").read_text()
+    file = tmp_path / "one.yaml"  # type: ignore[operator]
+    file.write_text(text.replace("controller:\n", "controller:\n  preload: {left: {effort: 5, most: 20}}\n"))
+    with pytest.raises(MachineError) as caught:
+        load(file)
+    said = str(caught.value)
+    assert "the motor cannot give so much" in said
+    assert "no more motors than freedoms" in said
+
+
+@pytest.mark.parametrize("name", ["five_bar", "five_bar_redundant"])
+def test_motors_that_cannot_follow_slow_the_goal_down_on_its_path(name: str) -> None:
+    """Planned for the motors of the file; those that are there give less than the plan's peak."""
+    strong = load(name)
+    start = Start.at(strong, strong.initial_q)
+    report = plan("move", MoveParams.model_validate({"target": TARGET}), strong, start).report
+    share = 0.8 * max(peak["used"] for peak in report["effort_peaks"].values())
+    weak = replace(
+        strong, motors=tuple(replace(one, max_effort=share * one.max_effort) for one in strong.motors)
+    )
+    rig = InProcess(weak)
+    rig.enable()
+    rig.machine = strong
+    samples = motion(rig)
+    assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL
+    efforts = np.array([sample["effort"] for sample in samples])
+    assert np.all(np.abs(efforts) <= [one.max_effort for one in weak.motors])
+    seen = np.bitwise_or.reduce([int(sample["limited"]) for sample in samples])
+    assert seen & Limited.EFFORT
+    assert seen & Limited.PATH_RATE
+    assert min(float(sample["path_rate"]) for sample in samples[5:-5]) < 0.98
+
+
+def with_motors_everywhere(machine: Machine) -> Machine:
+    names = enumerate(machine.mechanism.joint_names)
+    every = tuple(replace(machine.motors[0], joint=name, index=index) for index, name in names)
+    settings = replace(
+        machine.controller,
+        preload=machine.controller.preload[:1] * len(every),
+        effort_scale=machine.controller.effort_scale[:1] * len(every),
+    )
+    return replace(machine, motors=every, controller=settings)
+
+
+def followed_without_a_hold(machine: Machine) -> np.ndarray:
+    """Half a second with the law evaluated at every stage of the integration: q and v at its end."""
+    law, work, force = laws_of(machine)[LawKind.PIDC], machine.workspace(), np.zeros(4)
+    passive = np.setdiff1d(np.arange(4), [motor.index for motor in machine.motors])
+    index = np.array([0, 1])
+    home = work.q[index].copy()
+
+    def rates(state: np.ndarray, time_s: float) -> np.ndarray:
+        work.q[:], work.v[:] = state[:4], state[4:]
+        evaluate_closed(*work.arguments)
+        phase = 6.0 * time_s
+        swing = 0.2 * np.array([1 - np.cos(phase), 6 * np.sin(phase), 36 * np.cos(phase)])
+        law(work, Reference(index, home + swing[0], *np.outer(swing[1:], [1.0, 1.0])), force)
+        assert not np.any(force[passive])
+        work.effort[:] = force
+        projected(*work.arguments)
+        return np.concatenate([state[4:], work.vdot])
+
+    state, dt = np.concatenate([work.q, np.zeros(4)]), 1e-3
+    for step in range(500):
+        first = rates(state, step * dt)
+        second = rates(state + 0.5 * dt * first, (step + 0.5) * dt)
+        third = rates(state + 0.5 * dt * second, (step + 0.5) * dt)
+        last = rates(state + dt * third, (step + 1) * dt)
+        state = state + dt / 6 * (first + 2 * second + 2 * third + last)
+    return state
+
+
+def test_passive_joints_get_nothing_and_the_motion_is_that_of_motors_everywhere() -> None:
+    five_bar = load("five_bar")
+    few, many = (followed_without_a_hold(machine) for machine in (five_bar, with_motors_everywhere(five_bar)))
+    assert np.abs(few[:4] - five_bar.initial_q).max() > 0.1
+    np.testing.assert_allclose(few, many, rtol=0.0, atol=1e-9)
+
+
+def test_in_the_loop_the_hold_is_all_that_tells_few_motors_from_many() -> None:
+    five_bar = load("five_bar")  # without the encoders' steps, at whose edges round-off would decide
+    ideal = tuple(replace(sensor, resolution=0.0, counts_per_turn=0) for sensor in five_bar.sensors)
+    five_bar = replace(five_bar, sensors=ideal)
+    moves = []
+    for machine in (five_bar, with_motors_everywhere(five_bar)):
+        rig = InProcess(machine)
+        rig.enable()
+        moves.append(np.array([sample["q"] for sample in motion(rig)]))
+    np.testing.assert_allclose(moves[0], moves[1], rtol=0.0, atol=1e-6)
+
+
+def test_near_a_pose_without_leverage_the_law_says_so_and_stays_finite() -> None:
+    five_bar = load("five_bar")
+    reach = np.arccos(0.75)
+    near = np.array([np.pi - reach - 0.004, reach + 0.004, 0.0, 0.0])
+    from linkwork.multibody.formulations.assembly import assemble
+
+    near[2], near[3] = -near[0], np.pi - near[1]
+    q = assemble(five_bar.mechanism, near).q
+    rig = InProcess(replace(five_bar, initial_q=q))
+    rig.enable()
+    samples = rig.run(0.2)
+    assert np.all(np.isfinite([sample["effort"] for sample in samples]))
+    assert all(sample["fault"] == 0 for sample in samples)
+    weak = [sample for sample in samples if float(sample["sigma_motors"]) < 0.05]
+    assert weak
+    assert all(int(sample["limited"]) & Limited.LEVERAGE for sample in weak[1:])

@@ -1,0 +1,54 @@
+"""The examples in docs/trajectories.md are accepted by the machine that ships."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linkwork.controller.goal_block import GoalBlock
+from linkwork.controller.planning.planner import plan
+from linkwork.controller.planning.planner_start import Start
+from linkwork.machine.yaml import read_yaml
+from linkwork.protocol.errors import RequestError
+from linkwork.trajectories.trajectory_file import read_trajectory_file
+from tests.controller.planning.conftest import joints_at
+
+PAGE = Path(__file__).parents[3] / "docs" / "trajectories.md"
+
+
+def examples(language):
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+
+
+@pytest.fixture
+def example(tmp_path):
+    def written(content, name):
+        path = tmp_path / name
+        path.write_text(content, "utf-8")
+        return path
+
+    return written
+
+
+def test_the_way_points_are_followed_from_yaml_and_csv_alike(scara, start, example):
+    as_yaml = read_yaml(example(examples("yaml")[0], "wave.yaml")).data
+    done = plan("send", {"trajectory": as_yaml}, scara, start)
+    assert done.duration_s == 4.0
+    (table,) = (text for text in examples("text") if text.startswith("time_from_start_s"))
+    as_csv = read_trajectory_file(example(table, "wave.csv")).trajectory
+    again = plan("send", {"trajectory": as_csv.model_dump(exclude_none=True)}, scara, start)
+    found = np.empty((2, 3, 4))
+    for s in np.linspace(0.0, 4.0, 41):
+        GoalBlock(done.words).evaluate(s, *found[0])
+        GoalBlock(again.words).evaluate(s, *found[1])
+        np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_the_curve_is_followed_from_where_its_refusal_says(scara, start, example):
+    trajectory = read_yaml(example(examples("yaml")[1], "helix.yaml")).data
+    with pytest.raises(RequestError) as caught:
+        plan("send", {"trajectory": trajectory}, scara, start)
+    begin = caught.value.data["begin"]
+    there = Start.at(scara, joints_at(scara, list(begin), list(begin.values()), start.q))
+    assert plan("send", {"trajectory": trajectory}, scara, there).duration_s == 7.0

@@ -1,0 +1,48 @@
+"""The trajectories in docs/examples are those of the demos, and the machines accept them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from linkwork.controller.planning.path import Path as Way
+from linkwork.controller.planning.planner import judge, plan
+from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.planning.walk_choice import walk
+from linkwork.demos import DEMOS, demo_named
+from linkwork.demos.demo_files import files_of
+from linkwork.machine import load
+from linkwork.trajectories.trajectory_file import read_trajectory_file
+
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
+FILES = [(name, file) for name in DEMOS for file in files_of(name, demo_named(name))]
+
+
+@pytest.mark.parametrize("name", DEMOS)
+def test_the_files_are_the_demos(name: str) -> None:
+    """Made anew by: linkwork demo NAME --write docs/examples."""
+    for file, text in files_of(name, demo_named(name)).items():
+        assert (EXAMPLES / file).read_text(encoding="utf-8") == text, file
+
+
+def test_no_file_is_left_over() -> None:
+    lying_there = {path.name for path in EXAMPLES.glob("*.yaml")} - {"udp_motor.yaml"}
+    assert lying_there == {file for _, file in FILES}
+
+
+@pytest.mark.parametrize(("name", "file"), FILES)
+def test_an_example_is_feasible_from_where_it_says(name: str, file: str) -> None:
+    made, path = load(demo_named(name).machine), EXAMPLES / file
+    start = Start.at(made, made.initial_q)
+    for told in re.findall(r"linkwork move (.*)", path.read_text()):
+        target, _, options = told.partition(" --")
+        asked = {
+            "target": {key: float(value) for key, _, value in (one.partition("=") for one in target.split())}
+        }
+        if options.startswith("until-force"):
+            asked["until_force"] = {"table": float(options.split()[1])}
+        move = plan("move", asked, made, start)
+        start = Start.at(made, walk(made, Way.of_block(move.words), start.q).q[-1])
+    trajectory = read_trajectory_file(path).trajectory.model_dump(exclude_none=True)
+    found = judge({"trajectory": trajectory}, made, start)
+    assert found["feasible"], found["violations"]

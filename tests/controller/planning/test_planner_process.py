@@ -1,0 +1,234 @@
+"""The planner as a process of its own, over real pipes and real shared memory."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+import zlib
+
+import msgpack
+import numpy as np
+import pytest
+
+from linkwork.controller.goal_block import GoalBlock
+from linkwork.controller.planning.pipe_frames import BadFrame, FrameReader, pack_frame
+from linkwork.controller.planning.planner_client import PlannerClient
+from linkwork.controller.records import layout_for
+from linkwork.controller.shared_memory import Shared
+from linkwork.protocol.codes import RequestCode, ResultCode
+
+SERVE = """
+import sys
+from pathlib import Path
+from linkwork.controller.planning.planner_process import run
+from linkwork.machine import load
+run(load("scara"), Path(sys.argv[1]))
+"""
+PATIENCE_S = 100.0
+
+
+@pytest.fixture(scope="module")
+def shared(scara, tmp_path_factory):
+    path = tmp_path_factory.mktemp("seat") / "memory"
+    memory = Shared.create(path, layout_for(scara), scara.config_hash, lockstep=False)
+    yield memory
+    memory.close()
+
+
+@pytest.fixture(scope="module")
+def common(shared):
+    """A planner for the tests that leave it alive."""
+    planner = PlannerClient.start(arguments(shared.path))
+    yield planner
+    planner.close()
+
+
+def arguments(path):
+    return [sys.executable, "-c", SERVE, str(path)]
+
+
+@pytest.fixture
+def client(shared):
+    planner = PlannerClient.start(arguments(shared.path))
+    yield planner
+    planner.close()
+
+
+@pytest.fixture
+def raw(shared):
+    """The process with bare pipes."""
+    process = subprocess.Popen(arguments(shared.path), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert read_frame(process.stdout) == {"ready": True}
+    yield process
+    process.kill()
+    process.wait()
+    process.stdin.close()
+    process.stdout.close()
+
+
+def answers(client, count):
+    """Waits for this many answers, or for the end of the planner."""
+    found, deadline = [], time.monotonic() + PATIENCE_S
+    while len(found) < count and client.alive:
+        assert select.select([client.fileno()], [], [], max(0.0, deadline - time.monotonic()))[0], "no answer"
+        found += client.receive()
+    return found
+
+
+def job(number, scara, method="move", slot=0, **params):
+    params = params or {"target": {"elbow": -1.2}}
+    start = {"q": scara.initial_q.tolist(), "v": [0.0] * 4, "coordinates": [], "theta": []}
+    return {"id": number, "method": method, "params": msgpack.packb(params), "start": start, "slot": slot}
+
+
+def test_a_goal_crosses_into_its_slot(common, shared, scara):
+    common.submit(job(7, scara, slot=2))
+    (answer,) = answers(common, 1)
+    goal = answer["goal"]
+    assert (answer["id"], goal["slot"]) == (7, 2)
+    assert goal["coordinates"] == ["shoulder", "elbow", "wrist", "lift"]
+    words = shared.slot(2)[: goal["length"]]
+    assert zlib.crc32(words.tobytes()) == goal["checksum"]
+    block = GoalBlock(words)
+    assert block.duration_s == goal["duration_s"]
+    found = np.empty((3, 4))
+    block.evaluate(block.duration_s, *found)
+    assert found[0, 1] == pytest.approx(-1.2, abs=1e-12)
+    assert goal["report"]["limits"]["velocity"]["elbow"]["used"] <= 1.0 + 1e-6
+
+
+def test_a_check_writes_nothing(common, shared, scara):
+    shared.slot(0)[:64] = 0.0
+    points = [{"time_from_start_s": 2.0, "positions": [-1.2]}]
+    common.submit(job(1, scara, "check", -1, trajectory={"coordinates": ["elbow"], "points": points}))
+    (answer,) = answers(common, 1)
+    assert answer["goal"]["feasible"]
+    assert not shared.slot(0)[:64].any()
+
+
+def test_jobs_are_answered_in_order_and_bad_ones_cost_only_themselves(common, scara):
+    common.submit(job(1, scara, target={"elbow": 9.0}))
+    common.submit(job(2, scara))
+    common.submit({**job(3, scara), "params": b"\xc1 garbage"})
+    common.submit({**job(4, scara), "start": {"q": "nowhere"}})
+    common.submit({**job(5, scara), "slot": 99})
+    common.submit(job(6, scara, "jog"))
+    common.submit({"id": 7})
+    common.submit(job(8, scara, target={"nobody": 1.0}))
+    common.submit(job(9, scara, target={"elbow": float("nan")}))
+    common.submit(job(10, scara))
+    found = answers(common, 10)
+    assert [one["id"] for one in found] == [1, 2, 3, 4, None, 6, None, 8, 9, 10]
+    codes = [one.get("error", {}).get("code") for one in found]
+    assert codes == [
+        ResultCode.INFEASIBLE,
+        None,
+        RequestCode.MALFORMED,
+        RequestCode.INTERNAL,
+        RequestCode.MALFORMED,
+        RequestCode.UNSUPPORTED,
+        RequestCode.MALFORMED,
+        ResultCode.INVALID_COORDINATES,
+        RequestCode.INVALID_PARAMS,
+        None,
+    ]
+    assert found[0]["error"]["data"]["coordinate"] == "elbow"
+
+
+def test_a_job_larger_than_the_pipe_is_handed_over_without_waiting(common, scara):
+    count = 20_000
+    times = (np.linspace(0.0, 21.0, count + 1)[1:]).tolist()
+    points = [{"time_from_start_s": t, "positions": [-0.95993109]} for t in times]
+    common.submit(job(1, scara, "check", -1, trajectory={"coordinates": ["elbow"], "points": points}))
+    common.submit(job(2, scara))
+    found = answers(common, 2)
+    assert [one["id"] for one in found] == [1, 2]
+    assert "goal" in found[1]
+
+
+def test_the_end_of_the_pipe_ends_it(client):
+    pid = client.pid
+    handle = os.pidfd_open(pid)
+    client.close()
+    assert select.select([handle], [], [], PATIENCE_S)[0]
+    os.close(handle)
+    assert not client.alive
+
+
+def test_an_interrupt_does_not(common, scara):
+    common.submit(job(1, scara))
+    answers(common, 1)
+    os.kill(common.pid, signal.SIGINT)
+    common.submit(job(2, scara))
+    assert answers(common, 1)[0]["id"] == 2
+
+
+def test_the_client_tells_when_the_planner_has_died(client, scara):
+    client.submit(job(1, scara))
+    answers(client, 1)
+    os.kill(client.pid, signal.SIGKILL)
+    assert answers(client, 1) == []
+    assert not client.alive
+    client.submit(job(2, scara))
+    assert client.receive() == []
+
+
+def test_the_loops_memory_may_vanish_and_be_made_anew(scara, tmp_path):
+    path = tmp_path / "memory"
+    client = PlannerClient.start(arguments(path))
+    client.submit(job(1, scara, "move", -1))
+    client.submit(job(2, scara))
+    found = answers(client, 2)
+    assert "goal" in found[0]
+    assert found[1]["error"]["code"] == RequestCode.NO_LOOP
+    for number in (3, 4):
+        new = Shared.create(path, layout_for(scara), scara.config_hash, lockstep=False)
+        client.submit(job(number, scara, slot=3))
+        length = answers(client, 1)[0]["goal"]["length"]
+        assert GoalBlock(new.slot(3)[:length]).duration_s > 0.0
+        new.close()
+    client.close()
+
+
+def read_frame(stream):
+    length = int.from_bytes(stream.read(4), "little")
+    return msgpack.unpackb(stream.read(length))
+
+
+def test_frames_may_arrive_in_pieces(raw, scara):
+    frames = pack_frame(job(1, scara)) + pack_frame(job(2, scara))
+    for at in range(0, len(frames), 37):
+        raw.stdin.write(frames[at : at + 37])
+        raw.stdin.flush()
+    assert [read_frame(raw.stdout)["id"] for _ in range(2)] == [1, 2]
+
+
+def test_a_frame_that_is_no_messagepack_is_answered(raw, scara):
+    raw.stdin.write(b"\x03\x00\x00\x00\xc1\xc1\xc1" + pack_frame(job(2, scara)))
+    raw.stdin.flush()
+    first, second = read_frame(raw.stdout), read_frame(raw.stdout)
+    assert (first["id"], first["error"]["code"]) == (None, RequestCode.MALFORMED)
+    assert "goal" in second
+
+
+def test_an_impossible_length_ends_it_with_an_answer(raw):
+    raw.stdin.write(b"\xff\xff\xff\xff" + b"x" * 100)
+    raw.stdin.flush()
+    assert read_frame(raw.stdout)["error"]["code"] == RequestCode.MALFORMED
+    assert raw.wait(PATIENCE_S) == 0
+
+
+def test_the_reader_cuts_frames_wherever_they_break():
+    frames = [pack_frame({"n": n, "data": b"x" * n}) for n in range(40)]
+    stream = b"".join(frames)
+    reader, found = FrameReader(), []
+    for at in range(0, len(stream), 11):
+        reader.feed(stream[at : at + 11])
+        while (body := reader.next()) is not None:
+            found.append(msgpack.unpackb(body)["n"])
+    assert found == list(range(40))
+    reader.feed(b"\xff\xff\xff\x7f")
+    with pytest.raises(BadFrame):
+        reader.next()

@@ -1,0 +1,109 @@
+"""`check`: every limit that stands in the way is told, with what would mend it."""
+
+import numpy as np
+import pytest
+
+from linkwork.controller.planning.planner import judge, plan
+from linkwork.controller.planning.planner_start import Start
+from linkwork.machine import load
+from linkwork.protocol.errors import RequestError
+from tests.controller.planning.conftest import limited
+
+
+def swing(machine, names, way, seconds):
+    """There in the named coordinates, in so much time."""
+    start = Start.at(machine, machine.initial_q)
+    here = [start.theta[machine.coordinate_index(name)] for name in names]
+    points = [{"time_from_start_s": seconds, "positions": [a + b for a, b in zip(here, way, strict=True)]}]
+    return {"trajectory": {"coordinates": names, "points": points}}
+
+
+def judged(machine, params):
+    return judge(params, machine, Start.at(machine, machine.initial_q))
+
+
+def test_a_feasible_trajectory_has_peaks_and_a_largest_speed(scara):
+    found = judged(scara, swing(scara, ["shoulder", "elbow"], [0.2, -0.2], 2.0))
+    assert found["feasible"]
+    assert found["violations"] == []
+    assert found["min_time_stretch"] == 1.0
+    assert 1.0 < found["largest_speed"] <= 2.0
+    assert found["report"]["limits"]["effort"]["shoulder"]["limit"] == 60.0
+
+
+def test_every_violation_is_told_and_the_stretch_mends_all_of_them(scara):
+    machine = limited(limited(scara, "elbow", velocity=0.3), "shoulder", acceleration=0.5)
+    params = swing(machine, ["shoulder", "elbow"], [0.4, -0.4], 1.0)
+    found = judged(machine, params)
+    assert not found["feasible"]
+    told = {(one["coordinate"], one["quantity"]) for one in found["violations"]}
+    assert told >= {("elbow", "velocity"), ("shoulder", "acceleration")}
+    for one in found["violations"]:
+        assert one["from_s"] <= one["time_s"] <= one["to_s"]
+        assert one["point"] == 0
+        assert abs(one["value"]) > abs(one["limit"])
+    stretched = swing(machine, ["shoulder", "elbow"], [0.4, -0.4], found["min_time_stretch"])
+    assert judged(machine, stretched)["feasible"]
+
+
+def test_the_stretch_of_a_much_too_hasty_motion_mends_it():
+    """Some milliseconds long, it is sampled as finely as when it is slowed down."""
+    machine = load("five_bar")
+
+    def out_and_back(seconds):
+        start = Start.at(machine, machine.initial_q)
+        back = [start.theta[machine.coordinate_index(name)] for name in ("left", "right")]
+        there = [back[0] + 0.3, back[1] - 0.3]
+        rest = {"velocities": [0.0, 0.0], "accelerations": [0.0, 0.0]}
+        places = ((0.0, back), (0.5 * seconds, there), (seconds, back))
+        points = [{"time_from_start_s": at, "positions": place, **rest} for at, place in places]
+        return {"trajectory": {"coordinates": ["left", "right"], "points": points}}
+
+    found = judged(machine, out_and_back(0.02))
+    assert not found["feasible"]
+    assert judged(machine, out_and_back(0.02 * found["min_time_stretch"]))["feasible"]
+
+
+@pytest.mark.parametrize(
+    ("name", "named", "way"),
+    [
+        ("scara", ["shoulder", "elbow"], [0.3, 0.2]),
+        ("five_bar", ["left", "right_elbow"], [0.2, 0.1]),
+        ("five_bar", ["x", "left"], [0.02, 0.1]),
+        ("four_bar", ["a2"], [0.2]),
+        ("delta", ["motor_1", "x", "y"], [0.1, 0.02, 0.01]),
+    ],
+)
+def test_the_largest_speed_is_feasible_and_a_little_more_is_not(name, named, way):
+    machine = load(name)
+    slow = judged(machine, swing(machine, named, way, 0.8))
+    speed = slow["largest_speed"]
+    assert slow["feasible"]
+    assert judged(machine, swing(machine, named, way, 0.8 / speed))["feasible"]
+    if speed < 2.0:
+        assert not judged(machine, swing(machine, named, way, 0.8 / (1.02 * speed)))["feasible"]
+
+
+def test_what_cannot_be_reached_is_a_violation_too(scara):
+    found = judged(scara, swing(scara, ["x", "y", "z", "angle"], [0.0, 0.5, 0.0, 0.0], 4.0))
+    (violation,) = found["violations"]
+    assert (found["feasible"], violation["quantity"], found["min_time_stretch"]) == (False, "reach", None)
+
+
+def test_what_is_no_trajectory_is_refused(scara):
+    point = {"time_from_start_s": 1.0, "positions": [0.0]}
+    with pytest.raises(RequestError, match="there is no coordinate 'nobody'"):
+        judged(scara, {"trajectory": {"coordinates": ["nobody"], "points": [point]}})
+
+
+def test_check_agrees_with_send(scara):
+    start = Start.at(scara, scara.initial_q)
+    rng = np.random.default_rng(3)
+    for seconds in rng.uniform(0.2, 1.0, 12):
+        params = swing(scara, ["shoulder", "elbow"], [0.3, -0.3], float(seconds))
+        feasible = judge(params, scara, start)["feasible"]
+        if feasible:
+            plan("send", params, scara, start)
+        else:
+            with pytest.raises(RequestError):
+                plan("send", params, scara, start)

@@ -1,0 +1,187 @@
+"""Generated programs: no warnings, clean under the sanitizers, right to round-off."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from linkwork.__main__ import main
+from linkwork.controller.laws.closed_chain import evaluate_closed
+from linkwork.controller.laws.law import LawKind, Reference
+from linkwork.controller.laws.law_table import laws_of
+from linkwork.convert.codegen import commented, generate, identifier, program_for
+from linkwork.convert.codegen_vectors import vectors_for
+from linkwork.machine import load
+
+WARNINGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
+SANITIZERS = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+
+
+def compiled(files, folder, *options):
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    sources = [str(folder / name) for name in files if name.endswith(".c")]
+    program = folder / "test"
+    subprocess.run(["cc", *WARNINGS, *options, *sources, "-o", program, "-lm"], check=True, timeout=100)
+    return program
+
+
+@compiler
+@pytest.mark.parametrize(
+    ("name", "single"), [("platform_3rrs", False), ("scara", True), ("thin_disk", False)]
+)
+def test_c_is_clean_and_agrees(name, single, tmp_path):
+    files = generate(load(name), "c", single=single)
+    assert "#include <math.h>" in files[f"{name}.c"]
+    assert files[f"{name}.c"].count("#include") == 2
+    assert not any(word in files[f"{name}.c"] for word in ("malloc", "alloca", "printf"))
+    run = subprocess.run([compiled(files, tmp_path)], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stdout
+    assert "TOO LARGE" not in run.stdout
+    assert ("effort" in run.stdout) == (name != "thin_disk")
+
+
+@compiler
+def test_sanitizers_find_nothing(tmp_path):
+    program = compiled(generate(load("four_bar"), "c"), tmp_path, *SANITIZERS)
+    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
+    run = subprocess.run([program], capture_output=True, text=True, timeout=60, env=environment)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert not run.stderr
+
+
+@compiler
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+def test_valgrind_finds_nothing(tmp_path):
+    program = compiled(generate(load("slider_crank"), "c"), tmp_path, "-g")
+    command = ["valgrind", "-q", "--error-exitcode=9", str(program)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_what_a_file_says_of_a_machine_ends_no_comment():
+    about = commented('An arm */ of "two" \\ \n links')
+    assert about == "An arm * / of 'two' / links"
+    assert not any(mark in commented("/*/ ??/ /**/") for mark in ("/*", "*/", "??"))
+
+
+AWKWARD = """
+name: While
+about: "{about}"
+bodies:
+  a: {{mass_kg: 2, inertia_kg_m2: {{xx: 0.1, yy: 0.1, zz: 0.1}}}}
+  b: {{mass_kg: 2, com_m: [0.1, 0, 0], inertia_kg_m2: {{xx: 0.1, yy: 0.1, zz: 0.1}}}}
+joints:
+  double: {{type: prismatic, parent: world, child: a, axis: [1, 0, 0]}}
+  x1: {{type: screw, parent: a, child: b, axis: [0, 0, 1], pitch_m_per_rad: 0.02, coulomb_N_m: 0.2}}
+motors:
+  double: {{max_force_N: 100, max_speed_m_s: 1}}
+  x1: {{max_torque_N_m: 10, max_speed_rad_s: 10}}
+"""
+
+
+@compiler
+@pytest.mark.parametrize("about", ["", "a /* comment */ of C ??/"])
+def test_words_of_c_as_names_and_comments(about, tmp_path):
+    """Keywords and names of intermediate results as joints; no description, or one that looks like C."""
+    path = tmp_path / "machine.yaml"
+    path.write_text(AWKWARD.format(about=about))
+    program = compiled(generate(load(path), "c", single=True), tmp_path)
+    run = subprocess.run([program], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stdout
+
+
+@compiler
+def test_the_test_program_finds_a_wrong_number(tmp_path):
+    files = generate(load("slider_crank"), "c")
+    right = "    M[0] = "
+    assert right in files["slider_crank.c"]
+    files["slider_crank.c"] = files["slider_crank.c"].replace(right, "    M[0] = 1e-9 + ", 1)
+    run = subprocess.run([compiled(files, tmp_path)], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 1
+    assert "TOO LARGE" in run.stdout
+
+
+def test_python_module_agrees(tmp_path, monkeypatch):
+    """As plain Python: what numba compiles is this text."""
+    import numba
+
+    monkeypatch.setattr(numba, "njit", lambda **_: lambda function: function)
+    machine = load("platform_3rrs")
+    ((name, text),) = generate(machine, "python").items()
+    path = tmp_path / name
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location("generated", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    program = program_for(machine)
+    vectors = vectors_for(machine, program, single=False, states=2)
+    drive = program.drive
+    for s in range(2):
+        for function in program.functions:
+            found = [np.empty(part.shape) for part in function.parts]
+            getattr(module, function.name)(*(vectors.inputs[key][s] for key in function.inputs), *found)
+            for part, value in zip(function.parts, found, strict=True):
+                expected = vectors.expected[part.name][s]
+                size = max(np.abs(expected).max(), 1e-3)
+                assert np.abs(value.ravel() - expected).max() < 1e-11 * size
+        effort = np.empty(module.MOTORS)
+        given = [values[s] for values in vectors.inputs.values()]
+        quality = module.inverse_dynamics(*given, drive.bandwidth_rad_s, drive.damping_ratio, effort)
+        assert 0.0 < quality <= 1.0
+        assert np.abs(effort - vectors.effort[s]).max() < 1e-11 * np.abs(vectors.effort[s]).max()
+
+
+def test_vectors_are_those_of_the_controllers_law():
+    """With limits far away, all in the same ratio."""
+    given = load("platform_3rrs")
+    far = tuple(replace(motor, max_effort=1e3 * motor.max_effort) for motor in given.motors)
+    machine = replace(given, motors=far)
+    program = program_for(machine)
+    vectors = vectors_for(machine, program, single=False, states=2)
+    law = laws_of(machine)[LawKind.PIDC]
+    for s in range(2):
+        w = machine.workspace()
+        w.q[:], w.v[:] = vectors.inputs["q"][s], vectors.inputs["v"][s]
+        evaluate_closed(*w.arguments)
+        wanted = [vectors.inputs[key][s].copy() for key in ("goal", "goal_rate", "goal_acceleration")]
+        force = np.zeros(machine.mechanism.nv)
+        law(w, Reference(np.array(program.drive.goals, np.int64), *wanted), force)
+        gap = np.abs(force[list(program.drive.motors)] - vectors.effort[s]).max()
+        assert gap < 1e-11 * np.abs(force).max()
+
+
+def test_names_are_identifiers():
+    assert identifier("platform_3rrs") == "platform_3rrs"
+    assert identifier("3-RRS Übung").isascii()
+    assert identifier("3-RRS Übung").isidentifier()
+
+
+def run_command(monkeypatch, *words):
+    monkeypatch.setattr("sys.argv", ["linkwork", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return ended.value.code
+
+
+def test_command_writes_the_files(tmp_path, monkeypatch, capsys):
+    out = tmp_path / "generated"
+    assert run_command(monkeypatch, "codegen", "slider_crank", "--float", "--out", str(out)) == 0
+    names = {path.name for path in out.iterdir()}
+    assert names == {"slider_crank.h", "slider_crank.c", "slider_crank_test.c"}
+    assert "typedef float slider_crank_real;" in (out / "slider_crank.h").read_text()
+    assert "lines" in capsys.readouterr().out
+
+
+def test_command_refuses_what_makes_no_sense(tmp_path, monkeypatch, capsys):
+    words = ("codegen", "scara", "--language", "python", "--float", "--out", str(tmp_path))
+    assert run_command(monkeypatch, *words) == 2
+    assert "--float is for C" in capsys.readouterr().err
+    (tmp_path / "file").write_text("")
+    assert run_command(monkeypatch, "codegen", "slider_crank", "--out", str(tmp_path / "file" / "x")) == 2
+    assert "cannot be written" in capsys.readouterr().err

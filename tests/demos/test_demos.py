@@ -1,0 +1,129 @@
+"""The demos of closed machines without daemons: only motors driven and measured, and how closely they follow.
+
+Errors are the plant's own, in the goals' independent coordinates, with the exact model at 1 kHz.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.in_process import with_encoders
+from linkwork.demos import DEMOS, demo_named
+from linkwork.demos.demo_figures import tracking_figures
+from linkwork.demos.demo_picture import draw_recording
+from linkwork.demos.simulated_error import read_truth
+from linkwork.demos.waypoints import along, begin
+from linkwork.machine import load
+from linkwork.plant.truth import RecordedSimulator
+from linkwork.protocol.trajectory import read_trajectory
+from tests.client.in_process_robot import perform
+
+CLOSED = ("five_bar", "delta", "platform_3rrs", "slider_crank", "four_bar")
+SECONDS = {"slider_crank": 3.0, "platform_3rrs": 2.0}
+SLOWLY = {"five_bar": 0.45, "delta": 0.3, "platform_3rrs": 0.7, "slider_crank": 0.55, "four_bar": 0.6}
+"""Shares of the speed at which the reference's jerk stays below 5 per s³."""
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_with_encoders_on_the_motors_alone_the_path_is_followed(name: str, tmp_path: Path) -> None:
+    machine, demo = load(name), demo_named(name)
+    assert {sensor.joint for sensor in machine.sensors} == {motor.joint for motor in machine.motors}
+    assert all(sensor.counts_per_turn == 1 << 20 and not sensor.velocity for sensor in machine.sensors)
+    recording = perform(demo, machine, SECONDS.get(name, 1.5))
+    figures = tracking_figures(recording)
+    assert 5.0 < figures["reference_jerk_max"] <= 200.0
+    assert figures["tracking_error_max"] <= 1e-4
+    assert set(figures["peak_effort"]) == {motor.joint for motor in machine.motors}
+    assert min(figures["peak_effort"].values()) > 0.0
+    plant = figures["plant"]
+    assert set(plant["passive_effort_max"]) == set(machine.mechanism.joint_names) - set(
+        figures["peak_effort"]
+    )
+    assert set(plant["passive_effort_max"].values()) == {0.0}
+    assert plant["closure_residual_max"] <= 1e-9
+    draw_recording(recording, tmp_path / "picture.png", demo.title)
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_slowly_and_with_exact_positions_to_a_millionth(name: str) -> None:
+    machine = with_encoders(load(name), 0)
+    figures = tracking_figures(perform(demo_named(name), machine, SECONDS.get(name, 1.5), SLOWLY[name]))
+    assert figures["reference_jerk_max"] <= 5.0
+    assert figures["tracking_error_max"] <= 1e-6
+
+
+def test_the_crank_passes_branch_poses_and_the_slider_moves_as_a_sine() -> None:
+    recording = perform(demo_named("slider_crank"), load("slider_crank"), 5.0)
+    swings, turns = (part.tracking for part in recording.parts)
+    for tracking, stroke in ((swings, 1.6), (turns, 2.0)):
+        inside = tracking.measured
+        time_s = tracking.time_s[inside] - tracking.time_s[inside][0]
+        slider = 2.0 * np.cos(tracking.actual[inside, 0])
+        waves = np.stack([np.sin(0.8 * np.pi * time_s), np.cos(0.8 * np.pi * time_s)], axis=1)
+        found, *_ = np.linalg.lstsq(waves, slider, rcond=None)
+        np.testing.assert_allclose(slider, waves @ found, atol=1e-5)
+        assert np.hypot(*found) == pytest.approx(stroke, abs=1e-5)
+        passed = np.diff(np.floor(tracking.actual[inside, 0] / np.pi - 0.5))
+        assert np.count_nonzero(passed) == 2, "odd multiples of a right angle"
+
+
+@pytest.mark.parametrize("name", DEMOS)
+def test_every_demo_says_what_it_does_in_trajectories_that_files_may_hold(name: str) -> None:
+    sent: list[Any] = []
+
+    class Robot:
+        def move(self, target: Any, **_: Any) -> None:
+            assert all(isinstance(value, float) for value in target.values())
+
+        def send(self, trajectory: Any) -> None:
+            sent.append(read_trajectory(json.loads(json.dumps(trajectory))))
+
+    stage = type("Stage", (), {"robot": Robot(), "home": {"left": 0.0}})()
+    steps = demo_named(name).steps(1.0, 1.0)
+    measured = []
+    for step in steps:
+        step.begin(stage)
+        measured += [] if step.measured is None else [step.measured]
+    assert measured
+    for part in measured:
+        assert any(set(part.coordinates) == set(trajectory.coordinates) for trajectory in sent)
+
+
+def test_a_demo_that_does_not_exist_is_named_with_those_that_do() -> None:
+    with pytest.raises(KeyError, match="five_bar"):
+        demo_named("nothing")
+
+
+def test_way_points_begin_and_end_at_rest_and_keep_their_pace_between() -> None:
+    path = along(lambda u: {"x": (2.0 * u, 2.0, 0.0)}, 1.0, 0.4)
+    points = path["points"]
+    assert points[0]["velocities"] == points[-1]["velocities"] == [0.0]
+    assert begin(path) == {"x": pytest.approx(-0.4)}
+    assert points[-1]["positions"] == [pytest.approx(2.4)]
+    between = [point for point in points if 0.4 <= point["time_from_start_s"] <= 1.4]
+    assert {point["velocities"][0] for point in between} == {2.0}
+    times = [point["time_from_start_s"] for point in points]
+    assert max(np.diff(times)) <= 0.02 + 1e-12
+
+
+def test_the_plant_s_record_is_read_back_bit_for_bit(tmp_path: Path) -> None:
+    simulator, q = RecordedSimulator(load("four_bar"), 0, tmp_path / "record"), []
+    for _ in range(5):
+        q.append(simulator.q.copy())
+        simulator.integrate()
+    simulator.close()
+    with (tmp_path / "record").open("ab") as cut_off:
+        cut_off.write(b"\0" * 21)
+    truth = read_truth(tmp_path / "record")
+    np.testing.assert_array_equal(truth.q, q)
+    np.testing.assert_array_equal(truth.tick, range(5))
+    assert truth.effort.shape == (5, 3)
+    np.testing.assert_array_equal(truth.at(np.array([0.003, 0.001])), [3, 1])
+    with pytest.raises(ValueError, match="does not hold"):
+        truth.at(np.array([0.007]))

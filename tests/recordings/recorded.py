@@ -1,0 +1,55 @@
+"""Runs of tick and simulator in one process, written to a real log as the gateway writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linkwork.controller.gateway.records.log import Event, Log
+from linkwork.controller.gateway.records.log_segment import LogSource
+from linkwork.controller.gateway.records.logged_orders import GoalWords, order_event
+from linkwork.controller.orders import Order, OrderKind
+from linkwork.machine import Machine
+from tests.controller.loop.in_process import InProcess, Sample
+
+
+class Recorder(InProcess):
+    """Every tick goes to a log; orders that take effect go with it."""
+
+    def __init__(self, machine: Machine, folder: Path, *, wall_clock: bool = False) -> None:
+        super().__init__(machine)
+        metadata = {"machine": machine.name, "law": machine.controller.law, "config": machine.config_hash}
+        source = LogSource(self.layout, wall_clock, machine.source_text, metadata)
+        self.log = Log(folder, machine.name, "20260101-120000", source, 2_000_000_000)
+        self._before = 0.0
+        self._placed: dict[int, Order] = {}
+
+    @property
+    def path(self) -> Path:
+        return self.log.first
+
+    def tick(self, order: Order | None = None) -> Sample:
+        if order is not None:
+            self._placed[order.id] = order
+        sample = super().tick(order)
+        record = sample.record
+        events: list[Event] = []
+        done = self._placed.pop(int(record["order_id"]), None)
+        if done is not None:
+            events.append((0, "order", order_event(done, record)))
+            if done.kind is OrderKind.GOAL:
+                events.append((0, "goal", GoalWords(done.id, done.goal_id, self.slot[: done.length])))
+        words: Any = np.frombuffer(record.tobytes(), np.float64).reshape(1, -1)
+        self.log.write(words, events)
+        return sample
+
+    def elapsed(self) -> float:
+        """As the loop has it, by the device's stamps."""
+        before, self._before = self._before, self.inputs.time_s
+        return self.inputs.time_s - before
+
+    def close(self) -> Path:
+        self.log.close()
+        return self.path
