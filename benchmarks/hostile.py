@@ -2,8 +2,8 @@
 
     python benchmarks/hostile.py [--frames 60000] [--connections 31] [--json]
 
-A plant of its own is flooded with random bytes, with values nested 100 to 1,000 deep, and with messages of
-the protocol of which some bytes were changed. The first tenth of the frames is not counted: buffers fill.
+Flood a private plant with random bytes, with values nested 100 to 1,000 deep, and with protocol messages in
+which some bytes were changed. The first tenth of the frames is not counted: buffers fill.
 Growth is the last reading minus the first; it stays within a few MiB however many frames there are.
 """
 

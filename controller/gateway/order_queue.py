@@ -150,10 +150,10 @@ class OrderQueue:
         """Places an order; returns its id.
 
         `timeout_s`: how long to wait for the effect (None: as long as it takes). `urgent` orders go first,
-        and two of the same kind that wait are one. `leased`: an order that somebody holds the lease for.
+        and two of the same kind that wait are one. `leased`: the order needs the lease.
         `authority`: that under which its request was accepted, None: the present one.
-        Raises RequestError when there is no loop or too many orders wait; an urgent order for now always has
-        room.
+        Raises RequestError when there is no loop or too many orders wait; an urgent order without
+        `at_tick` always has room.
         """
         if self._outbox is None:
             raise no_loop()
@@ -238,7 +238,7 @@ class OrderQueue:
         return self._under_way.pop(number, None)
 
     def settle(self, record: np.void) -> None:
-        """A record that matters: its order's effect is told, and those who wait look at it."""
+        """Report the effect of the record's order, and check the record against every pending wait."""
         placed = self._placed.pop(int(record["order_id"]), None)
         if placed is not None:
             outcome = OrderOutcome(int(record["order_outcome"]))
@@ -255,7 +255,7 @@ class OrderQueue:
                 wait.then(OrderEffect(OrderOutcome.DONE, record))
 
     def _revoke(self, authority: int, record: np.void) -> None:
-        """Orders that were accepted under an earlier authority have no effect: those who wait are told."""
+        """Take back orders that were accepted under an earlier authority, and report them as revoked."""
         over = [number for number, one in self._placed.items() if 0 < one.order.authority < authority]
         over = [number for number in over if self._placed[number].bound]
         self._take_back(over, OrderEffect(OrderOutcome.REVOKED, record))
@@ -322,7 +322,7 @@ class OrderQueue:
 
     @property
     def in_use(self) -> bool:
-        """Whether somebody waits for the effect of an order that needs the lease, any moment."""
+        """Whether an order that needs the lease is about to take effect."""
         at_once = any(one.leased and not one.waits for one in self._placed.values())
         return at_once or any(one.leased for one in self._waits)
 

@@ -106,7 +106,7 @@ class Lease:
         """To be called often: ends a lease whose time is over, or a borrowed one that nothing uses now.
 
         `in_use`: a request of the owner waits for its answer. `in_motion`: something moves. While nothing
-        moves, whoever waits for an answer cannot be asked for more signs of life. `pending`: orders of the
+        moves, a client that waits for an answer need not renew the lease. `pending`: orders of the
         owner wait for a later tick; they keep a borrowed lease from being given back, but do not renew it.
         """
         if self.owner is None:
