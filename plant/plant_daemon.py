@@ -96,16 +96,17 @@ def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
         obtained = _real_time(options)
         try:
             endpoint = options.endpoint or MachineEndpoints.named(machine.name).plant
-            with (
-                DeviceServer(endpoint, options.keys) as server,
-                closing(_machinery(machine, driver, options, events)) as machinery,
-            ):
-                if isinstance(machinery, Hardware) and not _started(machinery, ending, events):
-                    return ExitCode.DONE
-                device = _device(machine, machinery, server, events, options, line)
-                obtained.freeze_garbage()
-                _introduce(device, obtained, events)
-                return _serve(device, ending, events)
+            with DeviceServer(endpoint, options.keys) as server:
+                with closing(_machinery(machine, driver, options, events)) as machinery:
+                    if isinstance(machinery, Hardware) and not _started(machinery, ending, events):
+                        return ExitCode.DONE
+                    device = _device(machine, machinery, server, events, options, line)
+                    obtained.freeze_garbage()
+                    _introduce(device, obtained, events)
+                    status = _serve(device, ending, events)
+                device.part()  # now the brakes of a real machine are on, too
+                server.close(flush_ms=100)
+                return status
         except DriverFailed as failed:
             events.say("failed", str(failed))
             return ExitCode.NOBODY_THERE
@@ -251,9 +252,7 @@ def _serve(device: PlantDevice, ending: DaemonEnd, events: Events) -> ExitCode:
         failed = isinstance(ended, DriverFailed)
         events.say("failed" if failed else "diverged", str(ended))
         device.leave(str(ended))
-        device.server.close(flush_ms=100)
         return ExitCode.GOAL_FAILED
     device.leave("the plant was stopped")
     events.say("end", f"ended, braked, at tick {device.machinery.tick}")
-    device.server.close(flush_ms=100)
     return ExitCode.DONE

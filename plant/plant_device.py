@@ -8,6 +8,7 @@ is latched). The paces (`plant.plant_pacing`) decide when.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -36,6 +37,8 @@ from linkwork.protocol.link import CommandCodec, StateCodec, kind_of
 from linkwork.protocol.sockets import DeviceServer
 
 TEMPERATURE_EVERY_S: Final = 0.1
+PARTING_S: Final = 1.0
+"""Longest wait of a plant that ends for the bye of its controller."""
 _ENABLED: Final = int(DeviceStatus.ENABLED)
 _FAULT: Final = int(DeviceStatus.FAULT)
 
@@ -78,6 +81,8 @@ class PlantDevice:
         self._between_temperatures = max(1, round(TEMPERATURE_EVERY_S / self.period_s))
         self._settling = False
         self._told: object = None
+        self._left: bytes | None = None
+        """Who was told bye and has not yet answered it."""
         self._show(fault=0)
 
     # -- a tick ------------------------------------------------------------------------------------------
@@ -190,7 +195,19 @@ class PlantDevice:
         owner = self.seat.owner
         if owner is not None:
             self.server.send(owner.peer, Bye(session=owner.session, text=text).pack())
-            self.seat.owner = None
+            self._left, self.seat.owner = owner.peer, None
+
+    def part(self) -> None:
+        """After `leave`: waits until the owner has answered with its own bye, at most PARTING_S.
+
+        A ZeroMQ client that queues nothing for an absent peer (ZMQ_IMMEDIATE) drops what it has not read when
+        the connection closes, and with it the reason why the plant ends.
+        """
+        deadline_ns = time.monotonic_ns() + round(1e9 * PARTING_S)
+        while self._left is not None and time.monotonic_ns() < deadline_ns:
+            received = self.server.receive_until(deadline_ns)
+            if received is not None and received[0] == self._left and _is_bye(received[1]):
+                self._left = None
 
     # -- hearing -----------------------------------------------------------------------------------------
 
@@ -386,3 +403,10 @@ class PlantDevice:
     def counts(self) -> Counts:
         """What was dropped since the plant started."""
         return self.seat.counts
+
+
+def _is_bye(message: bytes) -> bool:
+    try:
+        return kind_of(message) == "bye"
+    except ProtocolError:
+        return False

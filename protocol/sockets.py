@@ -117,7 +117,6 @@ class _Socket:
             raise
 
     def _connect(self, endpoint: str) -> None:
-        self.socket.set(zmq.IMMEDIATE, 1)
         self._allow_ipv6(endpoint)
         if not endpoint.startswith("ipc://"):
             self.socket.set(zmq.HEARTBEAT_IVL, 1000)
@@ -249,6 +248,9 @@ class _Dealer(_Socket):
     def __init__(self, endpoint: str, keys: ClientKeys | None = None) -> None:
         super().__init__(keys)
         self.malformed = 0
+        # What is sent to an absent peer is refused, not kept for whoever comes next. The price: what was received
+        # but not yet read is lost when the peer closes.
+        self.socket.set(zmq.IMMEDIATE, 1)
         self._connect(endpoint)
 
     def receive(self, timeout_ms: int = 0) -> bytes | None:

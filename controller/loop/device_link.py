@@ -126,7 +126,7 @@ class DeviceLink:
             case Refuse():
                 self.text = f"refused by the plant: {answer.text}"
             case Bye():
-                self.lose("the plant said bye")
+                self.lose(f"the plant said bye: {answer.text}" if answer.text else "the plant said bye")
 
     def prepare(self, outputs: Outputs) -> None:
         """Packs the command computed from the newest state."""

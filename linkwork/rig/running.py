@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from linkwork.rig.collecting import Collected
+from linkwork.rig.collecting import Collected, read_collected
 from linkwork.timing.children import Child
 
 COLLECTED_FILE: Final = "collected.jsonl"
@@ -83,36 +83,33 @@ def run_tests(run: RigRun, config: str, folder: Path, show: Callable[[Collected]
     folder.mkdir(parents=True, exist_ok=True)
     # -P: a file of the user's, plant.py or controller.py, must not stand in for ours
     argv = [sys.executable, "-m", "linkwork.rig.child", *run.words(config, folder)]
-    collected, interrupted = Collected(), False
+    file, interrupted = folder / COLLECTED_FILE, False
     with (folder / PYTEST_FILE).open("wb") as said:
         child = Child.start(argv, stdout=said, stderr=subprocess.STDOUT, env={"COLUMNS": "110"})
         try:
-            with _Following(folder / COLLECTED_FILE, collected, show) as look:
-                try:
-                    _until_done(child, look)
-                except KeyboardInterrupt:
-                    interrupted = True
-                    _end(child, look)
+            look = _Following(file, show).look
+            try:
+                _until_done(child, look)
+            except KeyboardInterrupt:
+                interrupted = True
+                _end(child)
         finally:
             status = child.stop(_END_S)
             child.close()
+    # Read anew: an interrupt may have come while what is shown was being read.
+    collected = read_collected(file) if file.exists() else Collected()
+    show(collected)
     if interrupted:
         return Done(collected, "interrupted", 128 + signal.SIGINT)
     return Done(collected, *_judged(collected, status, folder / PYTEST_FILE))
 
 
 class _Following:
-    """The collected file as it grows."""
+    """The collected file as it grows, shown."""
 
-    def __init__(self, path: Path, collected: Collected, show: Callable[[Collected], None]) -> None:
-        self._path, self._collected, self._show = path, collected, show
+    def __init__(self, path: Path, show: Callable[[Collected], None]) -> None:
+        self._path, self._collected, self._show = path, Collected(), show
         self._at = 0
-
-    def __enter__(self) -> Callable[[], None]:
-        return self.look
-
-    def __exit__(self, *_: object) -> None:
-        self.look()
 
     def look(self) -> None:
         """Takes in the whole lines that are new."""
@@ -134,13 +131,13 @@ def _until_done(child: Child, look: Callable[[], None]) -> None:
         look()
 
 
-def _end(child: Child, look: Callable[[], None]) -> None:
+def _end(child: Child) -> None:
     """As Ctrl-C does in pytest: what is under way is left, the daemons are ended."""
     child.send_signal(signal.SIGINT)
     deadline = time.monotonic() + _END_S
     try:
         while not child.wait(_LOOK_S) and time.monotonic() < deadline:
-            look()
+            pass
     except KeyboardInterrupt:
         child.kill()
 

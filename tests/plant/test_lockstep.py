@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -183,5 +185,21 @@ def test_divergence_ends_the_daemon_and_says_so(scara, start_plant, controller) 
     said = read_handshake(message)
     assert isinstance(said, Bye)
     assert "diverged" in said.text
+    me.bye()
     assert plant.process.wait(60) == 1
     assert plant.wait_for("diverged")["text"] == said.text
+
+
+def test_a_plant_that_ends_waits_for_the_answer_to_its_bye(scara, start_plant, controller) -> None:
+    plant = start_plant(scara(PATIENT), "--pace", "lockstep")
+    me = controller(plant)
+    me.connect(Pace.LOCKSTEP)
+    plant.process.send_signal(signal.SIGTERM)
+    plant.wait_for("end")
+    with pytest.raises(subprocess.TimeoutExpired):
+        plant.process.wait(0.1)  # nobody has read the bye yet
+    said = me.answer()
+    assert isinstance(said, Bye)
+    assert said.text == "the plant was stopped"
+    me.bye()
+    assert plant.process.wait(60) == 0

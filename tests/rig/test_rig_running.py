@@ -101,6 +101,19 @@ def test_ctrl_c_ends_the_test_under_way_and_keeps_what_was_done(tests: Path) -> 
     assert [test.name for test in done.collected.tests] == ["test_first"]
 
 
+def test_ctrl_c_while_verdicts_are_shown_loses_none_of_them(tests: Path) -> None:
+    def press(so_far: Collected) -> None:
+        if so_far.tests and not pressed:  # what was written together with this verdict is not yet taken in
+            pressed.append(True)
+            raise KeyboardInterrupt
+
+    pressed: list[bool] = []
+    done = run(tests, "first or waits or last", press)
+    assert (done.problem, done.status) == ("interrupted", 130)
+    assert [test.name for test in done.collected.tests] == ["test_first"]
+    assert done.collected.begun.endswith("test_waits")
+
+
 def test_an_interrupt_while_logs_are_read_costs_the_pictures_alone(
     tests: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
