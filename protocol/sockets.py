@@ -248,8 +248,8 @@ class _Dealer(_Socket):
     def __init__(self, endpoint: str, keys: ClientKeys | None = None) -> None:
         super().__init__(keys)
         self.malformed = 0
-        # What is sent to an absent peer is refused, not kept for whoever comes next. The price: what was received
-        # but not yet read is lost when the peer closes.
+        # What is sent to an absent peer is refused, not kept for whoever comes next. The price: what was
+        # received but not yet read is lost when the peer closes.
         self.socket.set(zmq.IMMEDIATE, 1)
         self._connect(endpoint)
 
