@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linkwork.protocol.laws import MotionLawName
+
 if TYPE_CHECKING:
     from linkwork.protocol.keys import ClientKeys
 
@@ -26,13 +28,6 @@ class PaceChoice(StrEnum):
     LOCKSTEP = "lockstep"
 
 
-class LawChoice(StrEnum):
-    """Laws of motion."""
-
-    PIDC = "pidc"
-    SERVO = "servo"
-
-
 class RealtimeChoice(StrEnum):
     """What happens when real-time set-up falls short."""
 
@@ -42,7 +37,7 @@ class RealtimeChoice(StrEnum):
 
 
 Config = Annotated[str, typer.Argument(help="Machine file, or the name of a machine that ships.")]
-Law = Annotated[LawChoice | None, typer.Option(help="Law of motion; none: the machine file's.")]
+Law = Annotated[MotionLawName | None, typer.Option(help="Law of motion; none: the machine file's.")]
 Realtime = Annotated[
     RealtimeChoice, typer.Option(help="Refuse to start, warn, or stay silent when real time is not granted.")
 ]
@@ -106,7 +101,7 @@ def controller(
         endpoint=endpoint,
         telemetry=telemetry,
         pace=Pace.LOCKSTEP if lockstep else Pace(pace.value),
-        law=None if law is None else law.value,
+        law=law,
         log=None if no_log else log or default_log_folder(),
         realtime=realtime.value,
         cpu=cpu,
@@ -164,7 +159,7 @@ def loop(
         plant=plant,
         pace=Pace(pace.value),
         owner=owner,
-        law=None if law is None else law.value,
+        law=law,
         realtime=realtime.value,
         cpu=cpu,
         keys=_client_keys(keys, plant_key),
@@ -186,7 +181,7 @@ def planner(config: Config, seat: Annotated[Path, typer.Option()], law: Law = No
     from linkwork.controller.planning.planner_process import run
     from linkwork.protocol.endpoints import MachineEndpoints
 
-    run(configured(config, None if law is None else law.value), MachineEndpoints(seat).shared_path)
+    run(configured(config, law), MachineEndpoints(seat).shared_path)
 
 
 def _client_keys(keys: Path | None, plant_key: Path | None) -> ClientKeys | None:

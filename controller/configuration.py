@@ -6,21 +6,20 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from typing import Literal
 
 from linkwork.machine import Machine, for_controller, load
+from linkwork.protocol.laws import law_named
 
-LawName = Literal["pidc", "servo"]
 
-
-def configured(config: str, law: LawName | None = None) -> Machine:
+def configured(config: str, law: str | None = None) -> Machine:
     """The machine of this file (or shipped name), with another law where one is given.
 
     Its `config_hash` covers the change, so that a gateway adopts a loop only when both run the same. Raises
-    MachineError, for machines too that the daemons do not run.
+    MachineError, for machines too that the daemons do not run, and ValueError for an unknown law.
     """
     machine = for_controller(load(config))
     if law is None or law == machine.controller.law:
         return machine
+    law_named(law)
     changed = hashlib.sha256(f"{machine.config_hash} law={law}".encode()).hexdigest()
     return replace(machine, controller=replace(machine.controller, law=law), config_hash=changed)

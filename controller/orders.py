@@ -53,7 +53,7 @@ class OrderKind(IntEnum):
     ADVANCE = 13
     """length: ticks of lockstep time to run."""
     LAW = 14
-    """length: the law's number (controller.laws.LawKind)."""
+    """length: the law's number (protocol.laws.LawKind)."""
     ADOPT = 15
     """A new gateway has taken over; its lifeline comes with the datagram."""
     SHUTDOWN = 16

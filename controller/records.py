@@ -54,7 +54,7 @@ CHANNELS: tuple[Channel, ...] = (
     _int("state", "state machine: linkwork.controller.supervision.state_machine.State"),
     _int("phase", "brake sequence: linkwork.controller.supervision.brakes.Phase"),
     _int("mode", "mode of the command sent: 0 brake, 1 zero, 2 effort"),
-    _int("law", "law that computed the effort: linkwork.controller.laws.LawKind"),
+    _int("law", "law that computed the effort: linkwork.protocol.laws.LawKind"),
     _int("goal_id", "goal under way or last ended; 0 before the first"),
     _int("goal_status", "linkwork.controller.motion.reference.GoalStatus"),
     _int("goal_code", "result code of the goal that ended last"),

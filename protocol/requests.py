@@ -20,6 +20,7 @@ from pydantic import Field
 from linkwork.protocol.codes import NAME_LENGTH, REQUEST_BYTES, TRAJECTORY_POINTS, RequestCode
 from linkwork.protocol.decoding import NotDecodable, decode
 from linkwork.protocol.errors import ProtocolError, RequestError
+from linkwork.protocol.laws import REST_LAW_NAMES
 from linkwork.protocol.trajectory import Name, Number, Positive, Trajectory, read_trajectory
 from linkwork.protocol.validation import RequestModel, validated
 
@@ -160,7 +161,7 @@ class LawParams(TimedParams):
     """Chooses what the machine does at rest."""
 
     name: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)]
-    """hold, float or damp."""
+    """One of `protocol.laws.REST_LAW_NAMES`."""
 
 
 class FaultsParams(RequestModel):
@@ -201,7 +202,7 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "cancel": Request(CancelParams, True, "end the goal by a stop on its path"),
     "jog": Request(JogParams, True, "velocities while a key is held"),
     "preload": Request(PreloadParams, True, "internal force of redundant motors"),
-    "law": Request(LawParams, True, "what the machine does at rest: hold, float, damp"),
+    "law": Request(LawParams, True, f"what the machine does at rest: {', '.join(REST_LAW_NAMES)}"),
     "set_gain": Request(GainParams, True, "bandwidth and damping of the error dynamics"),
     "payload": Request(PayloadParams, True, "what the machine carries at a point"),
     "advance": Request(AdvanceParams, True, "run lockstep time"),

@@ -19,13 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.controller.estimation.loop_model import LoopModel
-from linkwork.controller.laws import LawKind
 from linkwork.machine import Machine
+from linkwork.protocol.laws import POSITION_LAWS, LawKind
 
 Floats = NDArray[np.float64]
-
-LAWS = (LawKind.HOLD, LawKind.PIDC, LawKind.SERVO)
-"""Laws under which it acts."""
 
 
 class DisturbanceObserver:
@@ -51,7 +48,7 @@ class DisturbanceObserver:
 
     def update(self, law: LawKind, v: Floats, dt: float) -> None:
         """After the estimate v (nv) of a tick that was predicted, dt seconds after the last one."""
-        if law not in LAWS:
+        if law not in POSITION_LAWS:
             self.reset()
         elif dt > 0.0:
             np.subtract(v, self._predicted, out=self._acceleration)

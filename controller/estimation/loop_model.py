@@ -19,6 +19,7 @@ from linkwork.controller.estimation.sensor_estimate import (
     read_sensors,
     take_positions,
 )
+from linkwork.controller.laws.law_table import declare_laws
 from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
@@ -125,8 +126,8 @@ def declare(machine: Machine) -> None:
     if machine.is_constrained:
         import_module("linkwork.controller.estimation.closed_chain_model")
         import_module("linkwork.controller.supervision.closure_loads")
+    declare_laws(machine)
     if machine.mechanism.contacts and machine.force_rows:
-        import_module("linkwork.controller.laws.hybrid")
         import_module("linkwork.controller.estimation.force_sources")
     if machine.controller.publish:
         import_module("linkwork.controller.loop.publishing")

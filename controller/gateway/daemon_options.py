@@ -6,7 +6,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from linkwork.controller.configuration import LawName
 from linkwork.protocol.codes import Pace
 from linkwork.timing.realtime import Policy
 
@@ -27,7 +26,7 @@ class GatewayOptions:
     endpoint: str | None = None
     telemetry: str | None = None
     pace: Pace = Pace.DEVICE
-    law: LawName | None = None
+    law: str | None = None
     log: Path | None = None
     realtime: Policy = "warn"
     cpu: int | None = None

@@ -4,7 +4,7 @@ A law reads a workspace in which kinematics, dynamics and coordinates have been 
 the goal coordinates in use, and writes one generalized force per joint. It keeps no state.
 """
 
-from linkwork.controller.laws.law import Law, LawKind, LawReport, Reference, Tunable
+from linkwork.controller.laws.law import Law, LawReport, Reference, Tunable
 from linkwork.controller.laws.law_table import law_of, laws_of
 
-__all__ = ["Law", "LawKind", "LawReport", "Reference", "Tunable", "law_of", "laws_of"]
+__all__ = ["Law", "LawReport", "Reference", "Tunable", "law_of", "laws_of"]

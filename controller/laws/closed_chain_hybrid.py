@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.controller.laws.closed_chain import closed_acceleration, evaluate_closed
+from linkwork.controller.laws.closed_chain import Motors, closed_acceleration, evaluate_closed
 from linkwork.controller.laws.contact_forces import contact_effort
 from linkwork.controller.laws.feedback import lag, wanted_acceleration
 from linkwork.controller.laws.force_reference import Grip
@@ -81,14 +81,13 @@ def force_controllability(machine: Machine, row: ForceRow) -> str:
 class OpenedHybrid:
     """The law for a machine with constraints."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, motors: Motors) -> None:
         nv, k = machine.mechanism.nv, machine.freedoms
         self._rows = machine.force_rows
         self._omega = machine.controller.bandwidth_rad_s
         self._zeta = machine.controller.damping_ratio
         self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
-        self._motor = np.array([motor.index for motor in machine.motors], np.int64)
-        self._weight = machine.effort_weights
+        self._motor, self._weight = motors.index, motors.weight
         self._open = machine.workspace()
         self._on = self._open.on.copy()
         self._task, self._z = np.zeros(k), np.zeros(k)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.controller.laws.law import Floats, Reference
+from linkwork.controller.laws.law import Floats, LawReport, Reference
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 
@@ -15,7 +15,7 @@ RATE_PER_S = 10.0
 class Damp:
     """f = h − friction − c M v: v̇ = −c v, with the motors' limits behind it."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, report: LawReport) -> None:  # noqa: ARG002 - it limits nothing
         self._work = np.zeros(machine.mechanism.nv)
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:  # noqa: ARG002 - damping has no reference

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkwork.controller.laws.law import Floats, Reference
+from linkwork.controller.laws.law import Floats, LawReport, Reference
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.tree.dynamics import dynamics
@@ -11,7 +11,7 @@ from linkwork.multibody.tree.dynamics import dynamics
 class Float:
     """f = h(q, 0): the force that holds the pose against gravity, whatever the speed."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, report: LawReport) -> None:  # noqa: ARG002 - it limits nothing
         self._mechanism = machine.mechanism
         self._still = machine.mechanism.workspace()
 

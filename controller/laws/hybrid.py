@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from linkwork.controller.laws.contact_forces import contact_effort
 from linkwork.controller.laws.feedback import lag, wanted_acceleration
-from linkwork.controller.laws.law import Floats, Reference
+from linkwork.controller.laws.law import Floats, LawReport, Reference
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.kernels.compiling import (
@@ -113,7 +113,7 @@ def press_and_move(
 class Hybrid:
     """The law for a machine without closures that touches surfaces."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, report: LawReport) -> None:  # noqa: ARG002 - it limits nothing
         nv = machine.mechanism.nv
         self._omega = machine.controller.bandwidth_rad_s
         self._zeta = machine.controller.damping_ratio

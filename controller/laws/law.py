@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -13,18 +12,6 @@ from linkwork.controller.laws.force_reference import ForceReference
 from linkwork.multibody import Workspace
 
 Floats = NDArray[np.float64]
-
-
-class LawKind(IntEnum):
-    """The laws by number, as they stand in records and orders."""
-
-    NONE = 0
-    HOLD = 1
-    PIDC = 2
-    SERVO = 3
-    FLOAT = 4
-    DAMP = 5
-    HYBRID = 6
 
 
 @dataclass(slots=True)

@@ -1,13 +1,14 @@
-"""Which class serves which law, and which machines a law refuses."""
+"""Make the laws of a machine from their table (protocol/laws.py), or refuse the machine."""
 
 from __future__ import annotations
 
-from linkwork.controller.laws.damp import Damp
-from linkwork.controller.laws.float import Float
-from linkwork.controller.laws.law import Floats, Law, LawKind, LawReport
-from linkwork.controller.laws.pidc import ProjectedInverseDynamics
-from linkwork.controller.laws.servo import Servo
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+from linkwork.controller.laws.law import Floats, Law, LawReport
 from linkwork.machine import Machine
+from linkwork.protocol.laws import LawKind
 
 
 class LawRefused(Exception):
@@ -19,36 +20,61 @@ def laws_of(
 ) -> dict[LawKind, Law]:
     """The laws that serve this kind of machine. The first call for a kind declares their kernels.
 
-    report: what all of them write to; preload (motors): what redundant motors' efforts stay near.
+    report: what all of them write to; preload (motors): what redundant motors' efforts stay near. Laws of one
+    factory share one object. Raises LawRefused for a machine without closures where joints carry no motor.
     """
     report = LawReport() if report is None else report
-    if not machine.is_constrained:
-        kinds = [kind for kind in LawKind if kind is not LawKind.HYBRID or machine.force_rows]
-        return {kind: law_of(kind, machine, report) for kind in kinds}
-    from linkwork.controller.laws.closed_chain import ClosedDamp, ClosedFloat, ClosedInverseDynamics, Motors
-
-    motors = Motors(machine, report, preload)
-    motion, damp = ClosedInverseDynamics(machine, motors), ClosedDamp(machine, motors)
-    return {
-        LawKind.NONE: damp,
-        LawKind.DAMP: damp,
-        LawKind.HOLD: motion,
-        LawKind.PIDC: motion,
-        LawKind.FLOAT: ClosedFloat(machine, motors),
-        **_pressing(machine),
-    }
+    shared = _motors(machine, report, preload) if machine.is_constrained else _report(machine, report)
+    made: dict[str, Law] = {}
+    found: dict[LawKind, Law] = {}
+    for kind, factory in _factories(machine):
+        if factory not in made:
+            made[factory] = _loaded(factory)(machine, shared)
+        found[kind] = made[factory]
+    return found
 
 
-def _pressing(machine: Machine) -> dict[LawKind, Law]:
-    if not machine.force_rows:
-        return {}
-    from linkwork.controller.laws.closed_chain_hybrid import OpenedHybrid
+def law_of(kind: LawKind, machine: Machine) -> Law:
+    """One law of a machine. Raises LawRefused as `laws_of`, and where the machine has no such law."""
+    laws = laws_of(machine)
+    if kind not in laws:
+        there = ", ".join(each.label for each in laws)
+        raise LawRefused(f"{machine.name}: the law {kind.label} does not serve it; it has {there}")
+    return laws[kind]
 
-    return {LawKind.HYBRID: OpenedHybrid(machine)}
+
+def declare_laws(machine: Machine) -> None:
+    """Imports the modules of the laws that `laws_of` makes, and so declares their kernels: before `warm`."""
+    for _, factory in _factories(machine):
+        import_module(factory.partition(":")[0])
 
 
-def law_of(kind: LawKind, machine: Machine, report: LawReport | None = None) -> Law:
-    """The law for a machine without closures. Raises LawRefused where joints carry no motor."""
+def law_modules() -> list[str]:
+    """The modules of all laws, for every kind of machine."""
+    specs = [kind.spec for kind in LawKind]
+    factories = [factory for spec in specs for factory in (spec.open_chain, spec.closed_chain) if factory]
+    return sorted({factory.partition(":")[0] for factory in factories})
+
+
+def _factories(machine: Machine) -> Iterator[tuple[LawKind, str]]:
+    for kind in LawKind:
+        factory = kind.spec.closed_chain if machine.is_constrained else kind.spec.open_chain
+        if factory and (kind.spec.follows != "force" or machine.force_rows):
+            yield kind, factory
+
+
+def _loaded(factory: str) -> Any:
+    module, _, name = factory.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _motors(machine: Machine, report: LawReport, preload: Floats | None) -> object:
+    from linkwork.controller.laws.closed_chain import Motors  # declares kernels that open chains do not need
+
+    return Motors(machine, report, preload)
+
+
+def _report(machine: Machine, report: LawReport) -> object:
     driven = {motor.index for motor in machine.motors}
     passive = [name for index, name in enumerate(machine.mechanism.joint_names) if index not in driven]
     if passive:
@@ -56,16 +82,4 @@ def law_of(kind: LawKind, machine: Machine, report: LawReport | None = None) -> 
             f"{machine.name}: no motor drives {', '.join(passive)}; a machine without closures needs a motor "
             "on every joint (add it to `motors`)"
         )
-    match kind:
-        case LawKind.PIDC | LawKind.HOLD:
-            return ProjectedInverseDynamics(machine, report)
-        case LawKind.SERVO:
-            return Servo(machine)
-        case LawKind.FLOAT:
-            return Float(machine)
-        case LawKind.HYBRID:
-            from linkwork.controller.laws.hybrid import Hybrid
-
-            return Hybrid(machine)
-        case LawKind.DAMP | LawKind.NONE:
-            return Damp(machine)
+    return report

@@ -81,14 +81,14 @@ def inverse_dynamics(
 class ProjectedInverseDynamics:
     """The law for one machine; also what `hold` uses, with a reference that stands still."""
 
-    def __init__(self, machine: Machine, report: LawReport | None = None) -> None:
+    def __init__(self, machine: Machine, report: LawReport) -> None:
         joints = machine.mechanism.nv
         self._omega = machine.controller.bandwidth_rad_s
         self._zeta = machine.controller.damping_ratio
         self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
         motor = np.array([motor.index for motor in machine.motors], np.int64)
         most = np.array([motor.max_effort for motor in machine.motors])
-        self._report = LawReport() if report is None else report
+        self._report = report
         self._share = np.ones(1)
         pivots, room = np.zeros(joints, np.int64), np.zeros(joints * (joints + 3))
         self._bundle = Bundle(motor, most, pivots, room, self._share)

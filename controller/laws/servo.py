@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.controller.laws.feedback import lag, wanted_acceleration
-from linkwork.controller.laws.law import Floats, Reference
+from linkwork.controller.laws.law import Floats, LawReport, Reference
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.formulations.udwadia_kalaba import ConstrainedAcceleration
@@ -24,7 +24,7 @@ RANK_TOLERANCE = 1e-9
 class Servo:
     """The law for one machine. Refused where joints are passive."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, report: LawReport) -> None:  # noqa: ARG002 - it limits nothing
         mechanism = machine.mechanism
         joints = mechanism.nv
         self._omega = machine.controller.bandwidth_rad_s

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from linkwork.controller.configuration import LawName, configured
+from linkwork.controller.configuration import configured
 from linkwork.controller.estimation.loop_model import declare
 from linkwork.controller.first_start import say_when_compiling
 from linkwork.controller.loop.device_link import DeviceLink
@@ -36,7 +36,7 @@ class LoopOptions:
     plant: str
     pace: Pace
     owner: str
-    law: LawName | None = None
+    law: str | None = None
     realtime: Policy = "warn"
     cpu: int | None = None
     keys: ClientKeys | None = None

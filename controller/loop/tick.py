@@ -17,7 +17,7 @@ from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.estimation.loop_model import model_of
 from linkwork.controller.estimation.sensor_estimate import Estimator
 from linkwork.controller.faults import FaultCode
-from linkwork.controller.laws import LawKind, LawReport, Reference, laws_of
+from linkwork.controller.laws import LawReport, Reference, laws_of
 from linkwork.controller.loop.motor_lag import Drives
 from linkwork.controller.motion.effort_limits import Limited, filter_share, limit_effort
 from linkwork.controller.motion.reference import Follow
@@ -31,6 +31,7 @@ from linkwork.machine.checks.controllability import WEAK_LEVERAGE
 from linkwork.machine.payloads import Loads, own_parameters
 from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reals
 from linkwork.multibody.kernels.compiling import INTEGERS, VECTOR, boolean, kernel, part, void
+from linkwork.protocol.laws import LawKind
 
 if TYPE_CHECKING:
     from linkwork.controller.supervision.closure_loads import BearingLoads

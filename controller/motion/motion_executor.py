@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from linkwork.controller.estimation.limit_monitor import Watch
 from linkwork.controller.goal_block import BlockError, GoalBlock
 from linkwork.controller.goal_force_part import ForcePart
-from linkwork.controller.laws import LawKind, Reference
+from linkwork.controller.laws import Reference
 from linkwork.controller.motion.effort_limits import Limited
 from linkwork.controller.motion.goal_splices import GoalSplice
 from linkwork.controller.motion.jogging import Jogging
@@ -20,6 +20,7 @@ from linkwork.controller.orders import GoalBegin, Order, OrderKind, OrderOutcome
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.protocol.codes import ResultCode
+from linkwork.protocol.laws import FREE_LAWS, REST_LAWS, LawKind, law_named
 
 Floats = NDArray[np.float64]
 JOG_DEAD_MAN_S = 0.25
@@ -39,7 +40,7 @@ class MotionExecutor:
         settings = machine.controller
         names = list(machine.mechanism.coordinate_names)
         self._home = np.array([names.index(name) for name in settings.goal_coordinates], np.int64)
-        self._motion_law = LawKind.SERVO if settings.law == "servo" else LawKind.PIDC
+        self._motion_law = law_named(settings.law)
         self._start_tolerance = np.array([tolerance.start for tolerance in settings.tolerances])
         self._watch, self._slot = watch, slot
         self._theta, self._v = estimate.theta, estimate.v
@@ -73,7 +74,7 @@ class MotionExecutor:
     @property
     def under_way(self) -> bool:
         """Whether a goal, a jog, or a law without a reference moves the machine."""
-        return isinstance(self.motion, Follow | Jog) or self.law in (LawKind.FLOAT, LawKind.DAMP)
+        return isinstance(self.motion, Follow | Jog) or self.law in FREE_LAWS
 
     @property
     def busy(self) -> bool:
@@ -204,7 +205,7 @@ class MotionExecutor:
         """While stopping: whether the machine is at rest. Damping ends in a hold."""
         if isinstance(self.motion, Follow | Jog):
             return False
-        if self.law in (LawKind.FLOAT, LawKind.DAMP):
+        if self.law in FREE_LAWS:
             if float(np.max(np.abs(self._v))) > AT_REST_VELOCITY:
                 return False
             self.hold_here()
@@ -220,7 +221,7 @@ class MotionExecutor:
             self._stop_goal(self.motion, code)
         elif isinstance(self.motion, Jog):
             self.motion.stop()
-        elif self.law is LawKind.FLOAT:
+        elif self.law in FREE_LAWS:
             self.law = LawKind.DAMP
 
     def _stop_goal(self, goal: Follow, code: ResultCode) -> None:
@@ -340,7 +341,7 @@ class MotionExecutor:
         start, rate, change = np.zeros((3, count))
         block.evaluate(0.0, start, rate, change)
         allowed = self._start_tolerance[index]
-        held = self.law in (LawKind.HOLD, LawKind.HYBRID) and np.array_equal(self.now.index, index)
+        held = self.law not in FREE_LAWS and np.array_equal(self.now.index, index)
         here = self.now.theta if held else self._theta[index]
         return bool(np.all(np.abs(rate) <= allowed) and np.all(np.abs(start - here) <= allowed))
 
@@ -390,8 +391,8 @@ class MotionExecutor:
         return OrderOutcome.DONE
 
     def choose(self, order: Order) -> OrderOutcome:
-        """Holds, floats or damps instead of what the machine does at rest."""
-        if order.length not in (LawKind.HOLD, LawKind.FLOAT, LawKind.DAMP):
+        """Takes up another law at rest (`REST_LAWS`)."""
+        if order.length not in REST_LAWS:
             return OrderOutcome.REFUSED_VALUE
         if isinstance(self.motion, Follow | Jog):
             return OrderOutcome.REFUSED_BUSY

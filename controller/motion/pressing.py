@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linkwork.controller.goal_force_part import ForcePart
-from linkwork.controller.laws import LawKind
 from linkwork.controller.laws.force_reference import Grip
 from linkwork.controller.motion.force_control import ForceControl
 from linkwork.controller.motion.reference import Follow, Hold, ReferenceMotion
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.protocol.codes import ResultCode
+from linkwork.protocol.laws import LawKind
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from linkwork.controller.estimation.limit_monitor import Found, Watch
 from linkwork.controller.faults import FaultCode
-from linkwork.controller.laws import LawKind, Reference
+from linkwork.controller.laws import Reference
 from linkwork.controller.motion.reference import Follow, ReferenceMotion
 from linkwork.machine import Machine
+from linkwork.protocol.laws import FREE_LAWS, LawKind
 
 Floats = NDArray[np.float64]
-WITHOUT_REFERENCE = (LawKind.FLOAT, LawKind.DAMP)
 
 
 class FollowingError:
@@ -37,7 +37,7 @@ class FollowingError:
 
         A goal that was begun with path tolerances wider than that comes to rest within them.
         """
-        if law in WITHOUT_REFERENCE or (isinstance(motion, Follow) and motion.on_its_way):
+        if law in FREE_LAWS or (isinstance(motion, Follow) and motion.on_its_way):
             return None
         if motion is not self._motion or motion.index is not self._index:
             self._motion, self._index = motion, motion.index

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linkwork.cli.connected import AsJson, ControllerConnection, connected
-from linkwork.cli.start_commands import DemoLaw
+from linkwork.protocol.laws import MotionLawName
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
 from linkwork.terminal.output import console, emit, say
 
@@ -87,7 +87,7 @@ def replay(
     tolerance: Annotated[
         float | None, typer.Option(min=0.0, help="How far numbers may differ; none: to the last bit.")
     ] = None,
-    law: Annotated[DemoLaw | None, typer.Option(help="Law of motion; none: the recorded one.")] = None,
+    law: Annotated[MotionLawName | None, typer.Option(help="Law of motion; none: the recorded one.")] = None,
     as_json: AsJson = False,
 ) -> int:
     """Feeds recorded states and orders to the controller as it is today; tells the first difference."""
@@ -95,7 +95,7 @@ def replay(
     from linkwork.terminal.progress import goal_bar
 
     recording = _read(file)
-    machine = _machine(recording, against, law.value if law else None)
+    machine = _machine(recording, against, law)
     from linkwork.recordings.recording import NoRecording
 
     try:
@@ -236,13 +236,16 @@ def _machine(recording: Recording, against: str | None, law: str | None) -> Mach
     from linkwork.controller.configuration import configured
 
     if against is not None:
-        return configured(against, law)  # type: ignore[arg-type]
+        return configured(against, law)
     if not recording.machine_file:
         raise Misuse(f"{recording.paths[0]} holds no machine file; name one with --against")
     with tempfile.TemporaryDirectory(prefix="linkwork-") as folder:
         path = Path(folder) / "machine.yaml"
         path.write_text(recording.machine_file, encoding="utf-8")
-        return configured(str(path), law or recording.metadata.get("law"))  # type: ignore[arg-type]
+        try:
+            return configured(str(path), law or recording.metadata.get("law"))
+        except ValueError as error:
+            raise Misuse(f"{recording.paths[0]}: {error}; name another one with --law") from None
 
 
 def _written(target: Path, write: Callable[[], Any]) -> None:

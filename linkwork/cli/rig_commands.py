@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linkwork.cli.connected import AsJson
-from linkwork.cli.start_commands import DemoLaw
+from linkwork.protocol.laws import MotionLawName
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
 from linkwork.terminal.output import console, emit, say, table
 
@@ -57,7 +57,9 @@ def run_rig_tests(
         RigPace, typer.Option(help="Clock: none, the plant's or the controller's.")
     ] = RigPace.LOCKSTEP,
     seed: Annotated[int, typer.Option(min=0, help="Seed of noise and injected faults.")] = 0,
-    law: Annotated[DemoLaw | None, typer.Option(help="Law of motion; none: the machine file's.")] = None,
+    law: Annotated[
+        MotionLawName | None, typer.Option(help="Law of motion; none: the machine file's.")
+    ] = None,
     plant: Annotated[
         str | None, typer.Option(metavar="ENDPOINT", help="A plant that runs already; none: one is started.")
     ] = None,
@@ -86,7 +88,7 @@ def run_rig_tests(
         suite=suite or (None if path else "standard"),
         pace=pace.value,
         seed=seed,
-        law=law.value if law else None,
+        law=law,
         plant=plant,
         controller=controller,
         keyword=keyword,

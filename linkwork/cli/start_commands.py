@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,17 +10,11 @@ import typer
 
 from linkwork.cli.connected import AsJson
 from linkwork.demos import DEMOS
+from linkwork.protocol.laws import MOTION_LAW_NAMES, MotionLawName
 from linkwork.terminal.failures import DONE, GOAL_FAILED
 from linkwork.terminal.output import console, emit, say
 
 demo = typer.Typer(no_args_is_help=True, help="Shows a machine at work, from one command.")
-
-
-class DemoLaw(StrEnum):
-    """Laws of motion."""
-
-    PIDC = "pidc"
-    SERVO = "servo"
 
 
 @demo.callback()
@@ -35,7 +28,7 @@ def _command(name: str, about: str) -> Callable[..., int]:
         lockstep: Annotated[
             bool, typer.Option("--lockstep", help="As fast as this computer can, without a clock.")
         ] = False,
-        law: Annotated[DemoLaw, typer.Option(help="Law of motion.")] = DemoLaw.PIDC,
+        law: Annotated[MotionLawName, typer.Option(help="Law of motion.")] = MOTION_LAW_NAMES[0],
         seconds: Annotated[
             float | None, typer.Option(min=0.01, help="Measured length, s.", show_default="the demo's own")
         ] = None,
@@ -73,7 +66,7 @@ def _command(name: str, about: str) -> Callable[..., int]:
 
         options = DemoOptions(
             lockstep=lockstep,
-            law=law.value,
+            law=law,
             seconds=seconds,
             seed=seed,
             out=out,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from linkwork.cli.connected import ControllerConnection, connected
+from linkwork.protocol.laws import REST_LAW_NAMES
 from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import emit, say
 
@@ -101,9 +102,9 @@ def preload(
 @connected
 def law(
     link: ControllerConnection,
-    name: Annotated[str, typer.Argument(help="As `linkwork describe` lists them.")],
+    name: Annotated[str, typer.Argument(help=f"One of {', '.join(REST_LAW_NAMES)}.")],
 ) -> None:
-    """Chooses what an enabled machine at rest does: hold, float (gravity compensated) or damp."""
+    """Chooses what an enabled machine at rest does."""
     link.effect("law", name=name)
 
 

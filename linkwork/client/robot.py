@@ -162,7 +162,7 @@ class Robot:
         return self._effect("recover")
 
     def law(self, name: str) -> RequestEffect:
-        """Chooses what an enabled machine at rest does: hold, float or damp."""
+        """Chooses what an enabled machine at rest does, by one of `protocol.laws.REST_LAW_NAMES`."""
         return self._effect("law", name=name)
 
     def advance(self, ticks: int) -> RequestEffect:

@@ -9,6 +9,7 @@ from typing import Any
 
 from linkwork.client.goal import Goal
 from linkwork.client.robot import Robot
+from linkwork.protocol.laws import MOTION_LAW_NAMES
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class DemoOptions:
     """
 
     lockstep: bool = False
-    law: str = "pidc"
+    law: str = MOTION_LAW_NAMES[0]
     seconds: float | None = None
     seed: int = 0
     out: Path = Path("linkwork-out")

@@ -20,20 +20,25 @@ _HOMES = (
     "linkwork.controller.loop.loop_process",
     "linkwork.controller.estimation.closed_chain_model",
     "linkwork.controller.estimation.force_sources",
-    "linkwork.controller.laws.hybrid",
     "linkwork.controller.planning.planner_process",
     "linkwork.controller.planning.closed_chain_walk",
     "linkwork.controller.planning.contact_check",
 )
-"""Modules whose import declares all kernels of a process."""
+"""Modules whose import declares all kernels of a process, beside the laws'."""
+
+
+def _declare_all() -> None:
+    from linkwork.controller.laws.law_table import law_modules
+
+    for module in (*_HOMES, *law_modules()):
+        import_module(module)
 
 
 def have_kernels(console: Console) -> None:
     """Compiles the kernels unless all of them are in the cache already."""
     from linkwork.multibody.kernels.compiling import cached
 
-    for home in _HOMES:
-        import_module(home)
+    _declare_all()
     if not cached():
         warm_kernels(console)
 
@@ -42,8 +47,7 @@ def warm_kernels(console: Console) -> WarmReport:
     """Compiles, or loads from the cache, every kernel; says so on the console when it has to compile."""
     from linkwork.multibody.kernels.compiling import COMPILING, cached, warm
 
-    for home in _HOMES:
-        import_module(home)
+    _declare_all()
     if cached():
         return warm()
     line = f"compiling the kernels, {COMPILING}"

@@ -130,7 +130,7 @@ class ControllerSettings:
     """
 
     period_s: float
-    law: Literal["pidc", "servo"]
+    law: str
     goal_coordinates: tuple[str, ...]
     bandwidth_rad_s: float
     damping_ratio: float

@@ -11,11 +11,12 @@ import pytest
 
 from linkwork.__main__ import main
 from linkwork.controller.laws.closed_chain import evaluate_closed
-from linkwork.controller.laws.law import LawKind, Reference
+from linkwork.controller.laws.law import Reference
 from linkwork.controller.laws.law_table import laws_of
 from linkwork.convert.codegen import commented, generate, identifier, program_for
 from linkwork.convert.codegen_vectors import vectors_for
 from linkwork.machine import load
+from linkwork.protocol.laws import LawKind
 
 WARNINGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 SANITIZERS = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")

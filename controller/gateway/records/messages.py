@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from linkwork.controller.faults import FAULTS, FaultCode
-from linkwork.controller.laws import LawKind
 from linkwork.controller.motion.effort_limits import Limited
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
 from linkwork.machine.twin_differences import differences
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, ResultCode
+from linkwork.protocol.laws import FREE_LAWS, MOTION_LAWS, LawKind
 from linkwork.protocol.results import DeviceState, FaultState, GoalProgress, GoalResult
 
 ENDED = (GoalStatus.SUCCEEDED, GoalStatus.ENDED)
 UNDER_WAY = (GoalStatus.RUNNING, GoalStatus.SETTLING, GoalStatus.PAUSED, GoalStatus.STOPPING)
-RECORD_LAWS = (LawKind.PIDC, LawKind.SERVO, LawKind.FLOAT, LawKind.DAMP)
+RECORD_LAWS = (*MOTION_LAWS, *FREE_LAWS)
 """Laws under which the machine is in motion, or may be."""
 
 
@@ -240,7 +240,7 @@ class Wording:
 
     def law(self, record: np.void) -> str:
         """The law at work; while braked, none."""
-        return LawKind(int(record["law"])).name.lower()
+        return LawKind(int(record["law"])).label
 
     def mode(self, record: np.void) -> str:
         """What the last command asked of the motors."""

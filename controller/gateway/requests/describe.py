@@ -8,11 +8,9 @@ from linkwork.controller.estimation.redundant_sensors import told
 from linkwork.controller.gateway.records.messages import finite
 from linkwork.machine import Limits, Machine
 from linkwork.protocol.codes import Pace
+from linkwork.protocol.laws import REST_LAW_NAMES
 from linkwork.protocol.requests import REQUESTS
 from linkwork.protocol.results import Described, DescribeResult
-
-CHOSEN_LAWS = ("hold", "float", "damp")
-"""What `law` may choose; motion itself follows the law of the machine file or the command line."""
 
 
 def describe(machine: Machine, pace: Pace) -> DescribeResult:
@@ -61,7 +59,7 @@ def describe(machine: Machine, pace: Pace) -> DescribeResult:
             }
             for sensor in machine.force_sensors
         ],
-        "laws": [machine.controller.law, *CHOSEN_LAWS],
+        "laws": [machine.controller.law, *REST_LAW_NAMES],
         "law": machine.controller.law,
         "pace": pace.value,
         "period_s": machine.controller.period_s,

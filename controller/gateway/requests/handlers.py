@@ -13,19 +13,19 @@ from linkwork.controller.gateway.goals.goal_requests import faster
 from linkwork.controller.gateway.order_queue import OrderEffect, Then
 from linkwork.controller.gateway.requests import state_answers as answers
 from linkwork.controller.gateway.requests.call import Call
-from linkwork.controller.gateway.requests.describe import CHOSEN_LAWS, describe
+from linkwork.controller.gateway.requests.describe import describe
 from linkwork.controller.gateway.requests.lease import LeaseChange
 from linkwork.controller.gateway.requests.order_outcomes import assumed, effect_map, not_cleared
 from linkwork.controller.gateway.requests.order_requests import ANSWER_WITHIN_S, order
 from linkwork.controller.gateway.requests.preload_requests import preload_pairs
 from linkwork.controller.gateway.requests.tuning_requests import HANDLERS as TUNING_HANDLERS
-from linkwork.controller.laws import LawKind
 from linkwork.controller.orders import OrderKind, OrderOutcome
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine.nearest_name import nearest
 from linkwork.protocol.codes import Pace, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
+from linkwork.protocol.laws import REST_LAW_NAMES, law_named
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway
@@ -236,11 +236,11 @@ def _jog(gateway: Gateway, call: Call) -> None:
 
 def _law(gateway: Gateway, call: Call) -> None:
     name = call.params().name
-    if name not in CHOSEN_LAWS:
-        text = f"name: there is no law {name!r} to choose; there are {', '.join(CHOSEN_LAWS)}"
+    if name not in REST_LAW_NAMES:
+        text = f"name: there is no law {name!r} to choose; there are {', '.join(REST_LAW_NAMES)}"
         raise RequestError(RequestCode.INVALID_PARAMS, text, ["name"])
     gateway.borrow(call)
-    order(gateway, call, OrderKind.LAW, length=int(LawKind[name.upper()]))
+    order(gateway, call, OrderKind.LAW, length=int(law_named(name)))
 
 
 def _speed(gateway: Gateway, call: Call) -> None:

@@ -14,6 +14,7 @@ from linkwork.controller.supervision.state_machine import Event, State, allowed
 from linkwork.machine import Machine
 from linkwork.protocol.codes import ORDER_HORIZON_S, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
+from linkwork.protocol.laws import REST_LAW_NAMES
 
 _NOTHING = {
     "enable": "it was enabled already",
@@ -188,5 +189,5 @@ _VALUES = {
     "speed": "fraction: must lie between 0 and 1, or 2 where the goal under way was admitted for it",
     "jog": "velocity: name joints only, or task coordinates only where they are as many as the joints",
     "preload": "effort: beyond what the machine file allows",
-    "law": "name: must be hold, float or damp",
+    "law": f"name: must be one of {', '.join(REST_LAW_NAMES)}",
 }

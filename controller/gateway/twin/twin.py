@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from linkwork.controller.gateway.twin.twin_channels import ShadowChannels
 from linkwork.controller.gateway.twin.twin_client import ShadowClient
-from linkwork.controller.laws import LawKind
 from linkwork.controller.records import RecordLayout
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.protocol.codes import DeviceStatus, Mode
+from linkwork.protocol.laws import POSITION_LAWS
 from linkwork.protocol.results import Shadow
 from linkwork.protocol.shadowing import LOAD, MOST_ROWS, Kind
 
@@ -35,9 +35,6 @@ RESTART_AFTER_S: Final = (0.0, 0.5, 1.0, 2.0, 5.0)
 STEADY_S: Final = 10.0
 MOST_DEATHS: Final = 3
 """Deaths in a row after which lockstep goes on without."""
-
-_LAWS = (LawKind.HOLD, LawKind.PIDC, LawKind.SERVO)
-"""Under others a person's hand, or a force that is asked for, is no surprise."""
 
 Records = NDArray[np.float64]
 Rows = NDArray[Any]
@@ -195,5 +192,6 @@ def asked_of(records: Records, layout: RecordLayout, row: np.dtype[Any], *, stam
     driven = (table["phase"] == Phase.RELEASED) & (table["mode"] == Mode.EFFORT) & ~braked
     asked["driven"] = driven
     asked["fresh"] = (table["fresh"] != 0) & (table["connected"] != 0)
-    asked["judged"] = driven & np.isin(table["law"], _LAWS)
+    # Under other laws a person's hand, or a force that is asked for, is no surprise.
+    asked["judged"] = driven & np.isin(table["law"], POSITION_LAWS)
     return asked

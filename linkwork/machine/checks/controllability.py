@@ -10,6 +10,7 @@ from linkwork.machine.description import Machine
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.yaml import parse_yaml
 from linkwork.multibody.constraints import RollingConstraint, VelocityConstraint
+from linkwork.protocol.laws import MOTION_LAWS, law_named
 
 _HELD = 1e-6
 """Of the largest singular value: a smaller one means a motion that nothing determines."""
@@ -69,9 +70,10 @@ def _reason(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
                 f" {LEAST_LEVERAGE:g} is needed"
             )
             return ("motors",), message, f"Begin in another pose, or drive another joint. {alone}"
-        if machine.controller.law == "servo":
-            message = "the law servo needs a motor on every joint, and no closures"
-            return ("controller", "law"), message, "Take pidc"
+        if not law_named(machine.controller.law).spec.closed_chain:
+            message = f"the law {machine.controller.law} needs a motor on every joint, and no closures"
+            serving = [law.label for law in MOTION_LAWS if law.spec.closed_chain]
+            return ("controller", "law"), message, f"Take {' or '.join(serving)}"
         return None
     passive = [name for index, name in enumerate(mechanism.joint_names) if index not in driven]
     if passive:

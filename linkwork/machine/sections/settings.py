@@ -12,6 +12,7 @@ from linkwork.machine.sections.estimation import DisturbanceSpec, EstimatorSpec
 from linkwork.machine.sections.fields import Count, Name, Number, Section, entry, wrong
 from linkwork.machine.sections.force_settings import ForceSpec
 from linkwork.machine.sections.tolerances import TolerancesSpec
+from linkwork.protocol.laws import MOTION_LAW_NAMES, MOTION_LAWS, MotionLawName
 
 
 class PlantSpec(Section):
@@ -74,9 +75,9 @@ class ControllerSpec(Section):
     period_s: Number | None = entry(
         "Time between two ticks; the plant's period, which is also the default", "s", None, gt=0, le=1
     )
-    law: Literal["pidc", "servo"] = entry(
-        "Law of motion: projected inverse dynamics, or the trajectory as a constraint (Udwadia-Kalaba)",
-        default="pidc",
+    law: MotionLawName = entry(
+        "Law of motion. " + "; ".join(f"{law.label}: {law.spec.about}" for law in MOTION_LAWS),
+        default=MOTION_LAW_NAMES[0],
     )
     goal_coordinates: Annotated[list[CoordinateName], Field(min_length=1, max_length=100)] | None = entry(
         "Coordinates in which motion is controlled where a goal names none, "

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.controller.laws import LawKind, Reference, laws_of
+from linkwork.controller.laws import Reference, laws_of
 from linkwork.controller.laws.closed_chain_hybrid import force_controllability
 from linkwork.controller.laws.force_reference import ForceReference, Grip
 from linkwork.controller.planning.planner import plan
@@ -18,6 +18,7 @@ from linkwork.multibody.formulations.constrained_dynamics import projected
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.protocol.errors import RequestError
+from linkwork.protocol.laws import LawKind
 
 WANTED_N = 20.0
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.controller.laws import LawKind
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.orders import NOW, Order, OrderKind
 from linkwork.controller.planning.planner import plan
@@ -17,6 +16,7 @@ from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped_path
 from linkwork.multibody.contact.compliance import Plane
 from linkwork.multibody.kernels import layout
+from linkwork.protocol.laws import LawKind
 from tests.controller.loop.in_process import InProcess, Sample
 
 HEAVIER = [f"{link}_link.mass_kg=+20%" for link in ("shoulder", "elbow", "wrist", "lift")]

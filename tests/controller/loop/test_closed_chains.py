@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks.in_process import with_encoders
-from linkwork.controller.laws import LawKind, laws_of
+from linkwork.controller.laws import laws_of
 from linkwork.controller.laws.closed_chain import Motors, evaluate_closed
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.orders import NOW, Order, OrderKind, OrderOutcome
@@ -23,6 +23,7 @@ from linkwork.multibody.formulations.constrained_dynamics import projected
 from linkwork.plant.offline.run import simulate
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
+from linkwork.protocol.laws import LawKind
 from linkwork.protocol.requests import MoveParams
 from tests.controller.loop.in_process import InProcess, Sample
 

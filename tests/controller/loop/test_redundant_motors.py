@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from linkwork.controller.laws import LawKind, Reference, laws_of
+from linkwork.controller.laws import Reference, laws_of
 from linkwork.controller.laws.closed_chain import evaluate_closed
 from linkwork.controller.motion.effort_limits import Limited
 from linkwork.controller.motion.reference import GoalStatus
@@ -16,6 +16,7 @@ from linkwork.machine import Machine, MachineError, load
 from linkwork.machine.catalogue import shipped_path
 from linkwork.multibody.formulations.constrained_dynamics import projected
 from linkwork.protocol.codes import ResultCode
+from linkwork.protocol.laws import LawKind
 from linkwork.protocol.requests import MoveParams
 from tests.controller.loop.in_process import InProcess, Sample
 from tests.controller.loop.test_closed_chains import move

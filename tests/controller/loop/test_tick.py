@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from linkwork.controller.faults import FaultCode
-from linkwork.controller.laws import LawKind
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.orders import OrderKind, OrderOutcome
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import load
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, ResultCode
+from linkwork.protocol.laws import LawKind
 from tests.controller.loop.in_process import InProcess, with_controller
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.controller.laws import LawKind
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.orders import OrderKind, OrderOutcome
 from linkwork.controller.supervision.state_machine import State
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
+from linkwork.protocol.laws import LawKind
 from tests.controller.loop.pressing_rig import HEAVIER, PressingRig, polisher
 
 

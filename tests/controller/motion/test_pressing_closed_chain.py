@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.controller.laws import LawKind
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.orders import OrderOutcome
 from linkwork.machine import Machine, load
@@ -15,6 +14,7 @@ from linkwork.machine.catalogue import shipped_path
 from linkwork.multibody.formulations.constrained_dynamics import projected
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
+from linkwork.protocol.laws import LawKind
 from tests.controller.loop.goals_in_process import Planned
 from tests.controller.loop.pressing_rig import ENDED, PressingRig
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork.controller.laws import LawKind
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.orders import GoalBegin, OrderKind, OrderOutcome
 from linkwork.controller.planning.planner import Plan
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
+from linkwork.protocol.laws import LawKind
 from tests.controller.loop.goals_in_process import Planned
 from tests.controller.loop.in_process import Sample
 from tests.controller.loop.pressing_rig import ENDED, PressingRig, polisher

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.controller.laws import LawKind
 from linkwork.controller.orders import OrderOutcome
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped_path
 from linkwork.multibody.contact.compliance import Sphere
 from linkwork.protocol.codes import ResultCode
+from linkwork.protocol.laws import LawKind
 from tests.controller.loop.pressing_rig import PressingRig
 
 CENTRE, RADIUS = [0.0, 0.31, -0.188], 0.2

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from linkwork.controller.faults import FaultCode
-from linkwork.controller.laws import LawKind
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.orders import OrderKind, OrderOutcome
 from linkwork.controller.supervision.state_machine import State
 from linkwork.protocol.codes import Mode, ResultCode
+from linkwork.protocol.laws import LawKind
 from tests.controller.loop.in_process import InProcess, Sample
 
 FOLLOWING = 0.1

@@ -1,0 +1,146 @@
+"""Control laws: the one table that everything which lists, names or chooses a law derives from.
+
+The machine file's schema, command lines, `describe`, the request `law`, log and telemetry, the disturbance
+observer, the digital twin and the loop all read `LawKind`. To add a law, write its class (as
+`controller/laws/law.py` describes) and add one member here.
+
+Factories are text, so that command lines can read the table before anything heavy is loaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final, Literal
+
+_LAWS: Final = "linkwork.controller.laws."
+
+
+@dataclass(frozen=True, slots=True)
+class LawSpec:
+    """What a law is, beside its name and number."""
+
+    about: str
+    """One line for people."""
+    open_chain: str = ""
+    """`module:Class` for machines without constraints, called with (Machine, LawReport); empty: none."""
+    closed_chain: str = ""
+    """`module:Class` for machines with constraints, called with (Machine, Motors); empty: none."""
+    follows: Literal["nothing", "position", "force"] = "nothing"
+    """Its reference: none, positions of the goal coordinates, or positions and forces."""
+    chosen: Literal["never", "in the file", "at rest"] = "never"
+    """Where a user chooses it: `controller.law` and `--law` (how goals and jogs are followed), or the request
+    `law` (what the machine does at rest). The loop itself chooses the others."""
+
+
+_BARE: Final = LawSpec("")
+
+
+class LawKind(IntEnum):
+    """The control laws by number, as records, orders and logs hold them."""
+
+    spec: LawSpec
+    """The rest of the law's entry."""
+
+    def __new__(cls, number: int, spec: LawSpec = _BARE) -> LawKind:
+        """A member from its entry below."""
+        kind = int.__new__(cls, number)
+        kind._value_ = number
+        kind.spec = spec
+        return kind
+
+    NONE = (
+        0,
+        LawSpec(
+            "no law: the motors give nothing",
+            open_chain=_LAWS + "damp:Damp",
+            closed_chain=_LAWS + "closed_chain:ClosedDamp",
+        ),
+    )
+    HOLD = (
+        1,
+        LawSpec(
+            "hold the position",
+            open_chain=_LAWS + "pidc:ProjectedInverseDynamics",
+            closed_chain=_LAWS + "closed_chain:ClosedInverseDynamics",
+            follows="position",
+            chosen="at rest",
+        ),
+    )
+    PIDC = (
+        2,
+        LawSpec(
+            "projected inverse dynamics",
+            open_chain=_LAWS + "pidc:ProjectedInverseDynamics",
+            closed_chain=_LAWS + "closed_chain:ClosedInverseDynamics",
+            follows="position",
+            chosen="in the file",
+        ),
+    )
+    SERVO = (
+        3,
+        LawSpec(
+            "the trajectory as a constraint (Udwadia-Kalaba)",
+            open_chain=_LAWS + "servo:Servo",
+            follows="position",
+            chosen="in the file",
+        ),
+    )
+    FLOAT = (
+        4,
+        LawSpec(
+            "gravity compensation: the machine can be led by hand",
+            open_chain=_LAWS + "float:Float",
+            closed_chain=_LAWS + "closed_chain:ClosedFloat",
+            chosen="at rest",
+        ),
+    )
+    DAMP = (
+        5,
+        LawSpec(
+            "damping: speeds decay, no position is held",
+            open_chain=_LAWS + "damp:Damp",
+            closed_chain=_LAWS + "closed_chain:ClosedDamp",
+            chosen="at rest",
+        ),
+    )
+    HYBRID = (
+        6,
+        LawSpec(
+            "motion where the machine is free, force where it presses",
+            open_chain=_LAWS + "hybrid:Hybrid",
+            closed_chain=_LAWS + "closed_chain_hybrid:OpenedHybrid",
+            follows="force",
+        ),
+    )
+
+    @property
+    def label(self) -> str:
+        """Its name in files, requests and logs."""
+        return self.name.lower()
+
+
+def law_named(name: str) -> LawKind:
+    """The law of this name. Raises ValueError with the names there are."""
+    for kind in LawKind:
+        if kind.label == name:
+            return kind
+    raise ValueError(f"there is no law {name!r}; there are {', '.join(kind.label for kind in LawKind)}")
+
+
+MOTION_LAWS: Final = tuple(kind for kind in LawKind if kind.spec.chosen == "in the file")
+"""Laws of motion: how goals and jogs are followed. The first is the default."""
+REST_LAWS: Final = tuple(kind for kind in LawKind if kind.spec.chosen == "at rest")
+"""What the machine may do at rest."""
+POSITION_LAWS: Final = tuple(kind for kind in LawKind if kind.spec.follows == "position")
+"""Laws that control positions alone: what moves the machine beside them is a disturbance."""
+FREE_LAWS: Final = tuple(kind for kind in LawKind if kind and kind.spec.follows == "nothing")
+"""Laws without a reference: nothing can be off it."""
+
+MOTION_LAW_NAMES: Final = tuple(kind.label for kind in MOTION_LAWS)
+REST_LAW_NAMES: Final = tuple(kind.label for kind in REST_LAWS)
+if TYPE_CHECKING:
+    MotionLawName = str
+else:
+    MotionLawName = Literal[MOTION_LAW_NAMES]
+"""Type of a law of motion's name, for what checks types at run time: the machine file and command lines."""
