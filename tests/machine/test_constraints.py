@@ -157,7 +157,9 @@ joints:
 
 
 def test_the_branch_follows_the_guess(write):
-    other = machine.load(write(SLIDER.replace("{crank_deg: 30}", "{crank_deg: 30, knee_deg: 150}")))
+    other = machine.load(
+        write(SLIDER.replace("{crank_deg: 30}", "{crank_deg: 30}\ninitial_guess: {knee_deg: 150}"))
+    )
     assert np.degrees(other.initial_q) == pytest.approx([30, 180])
 
 

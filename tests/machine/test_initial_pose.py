@@ -52,23 +52,32 @@ def test_a_plate_held_by_a_ball_keeps_its_orientation_and_speed(write, turns):
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0), (2, 0, 1), (0, 2, 1), (1, 2, 0)])
 def test_two_rotations_are_kept_in_the_order_of_the_keys_as_with_angles(write, order):
     values = [15.0, 25.0, -40.0]
-    turned = ", ".join(f"pose.{TURNS[k]}_deg: {values[k]}" for k in order)
-    angled = ", ".join(f"pose.r{'xyz'[k]}_deg: {values[k]}" for k in order)
-    loaded = machine.load(write(TILTED + f"initial: {{{turned}}}\n"))
+    turned = [f"pose.{TURNS[k]}_deg: {values[k]}" for k in order]
+    angled = [f"pose.r{'xyz'[k]}_deg: {values[k]}" for k in order]
+
+    def start(keys):
+        return f"initial: {{{keys[0]}, {keys[1]}}}\ninitial_guess: {{{keys[2]}}}\n"
+
+    loaded = machine.load(write(TILTED + start(turned)))
     other = machine.load(
-        write(
-            TILTED.replace("child: plate,", "child: plate, coordinates: angles,") + f"initial: {{{angled}}}\n"
-        )
+        write(TILTED.replace("child: plate,", "child: plate, coordinates: angles,") + start(angled))
     )
     kept = [TURNS[k] for k in order[:2]]
     assert loaded.assembly.kept == tuple(f"pose.{name}" for name in kept)
     for k in order[:2]:
         assert degrees(loaded)[k] == pytest.approx(values[k], abs=1e-7)
     assert degrees(loaded) == pytest.approx(np.degrees(other.initial_q[3:]).tolist(), abs=1e-6)
-    (value,) = loaded.assembly.unkept
-    assert value.name == f"pose.{TURNS[order[2]]}"
-    assert value.given == pytest.approx(math.radians(values[order[2]]))
-    assert math.degrees(value.found) == pytest.approx(degrees(loaded)[order[2]], abs=1e-7)
+    assert loaded.assembly.unkept == ()
+    (problem,) = machine.check(write(TILTED + f"initial: {{{', '.join(turned)}}}\n"))
+    found, left = degrees(loaded)[order[2]], values[order[2]]
+    assert (problem.key, problem.severity) == (f"initial.pose.{TURNS[order[2]]}", "error")
+    assert float(problem.allowed.split()[0]) == pytest.approx(found, abs=1e-3)
+    assert float(problem.found.split()[-2]) == pytest.approx(abs(found - left), abs=1e-3)
+    agreeing = [*turned[:2], f"pose.{TURNS[order[2]]}_deg: {found + 0.25}"]
+    (value,) = machine.load(write(TILTED + f"initial: {{{', '.join(agreeing)}}}\n")).assembly.unkept
+    assert (value.name, math.degrees(value.found)) == (
+        f"pose.{TURNS[order[2]]}", pytest.approx(found, abs=1e-7),
+    )  # fmt: skip
 
 
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -117,8 +126,8 @@ def test_inverse_kinematics_of_a_platform_by_its_pose(write, turns):
     place = np.array([0.05, -0.1, 0.7])
     keys = [f"pose.{axis}_m: {value}" for axis, value in zip("xyz", place, strict=True)]
     keys += [f"pose.{turn}_deg: {value}" for turn, value in zip(TURNS, turns, strict=True)]
-    keys += [f"leg{i}_m: 0.7" for i in range(6)]
-    loaded = machine.load(write(text + f"initial: {{{', '.join(keys)}}}\n"))
+    guess = ", ".join(f"leg{i}_m: 0.7" for i in range(6))
+    loaded = machine.load(write(text + f"initial: {{{', '.join(keys)}}}\ninitial_guess: {{{guess}}}\n"))
     assert loaded.assembly.freedoms == 6
     assert loaded.assembly.kept == tuple(f"pose.{name}" for name in ("x", "y", "z", *TURNS))
     lengths = np.linalg.norm(place + top @ rotation_of(*np.radians(turns)).T - base, axis=1)
@@ -162,12 +171,41 @@ def test_a_speed_that_contradicts_those_before_it_is_an_error(problems_of, write
     assert loaded.initial_v[[1, 3, 4, 5]] == pytest.approx([-2, 1, 0.5, 2])
 
 
-def test_check_warns_of_a_value_that_only_chose_the_branch(write):
-    path = write(LEVEL + "initial: {pose.y_m: 0.1, pose.z_m: 0.1, pose.roll_deg: 5, pose.pitch_deg: 20}\n")
-    (warning,) = machine.check(path)
-    assert (warning.key, warning.severity) == ("initial.pose.pitch_deg", "warning")
+HELD = "initial: {pose.y_m: 0.1, pose.z_m: 0.1, pose.roll_deg: 5"
+
+
+def test_a_value_that_those_before_it_determine_is_an_error_with_the_value_allowed(write, problems_of):
+    (problem,) = problems_of(LEVEL + HELD + ", pose.pitch_deg: 20}\n")
     sine = math.degrees(math.asin(0.1))
-    assert warning.found == f"20 deg, put together at {sine:.6g} deg"
+    assert (problem.key, problem.severity) == ("initial.pose.pitch_deg", "error")
+    assert problem.found == f"20 deg, which is off by {20 - sine:.6g} deg"
+    assert problem.allowed == f"{sine:.6g} deg"
+    assert "initial_guess" in problem.remedy
+    guessed = machine.load(write(LEVEL + HELD + "}\ninitial_guess: {pose.pitch_deg: 20}\n"))
+    assert degrees(guessed)[1] == pytest.approx(sine)
+    assert (
+        guessed.warnings == machine.load(write(LEVEL + HELD + f", pose.pitch_deg: {sine:.1f}}}\n")).warnings
+    )
+
+
+@pytest.mark.parametrize(
+    ("initial", "guess", "key", "says"),
+    [
+        ("pose.yaw_deg: 3", "pose.yaw_rad: 1", "initial_guess.pose.yaw_rad", "same value twice"),
+        ("pose.yaw_deg: 3", "pose.rx_rad_s: 1", "initial_guess.pose.rx_rad_s", "a guess is a position"),
+        ("pose.yaw_deg: 3", "pose.yow_deg: 1", "initial_guess.pose.yow_deg", "no joint has this name"),
+    ],
+)
+def test_a_guess_is_a_position_given_nowhere_else(problems_of, initial, guess, key, says):
+    (problem,) = problems_of(LEVEL + f"initial: {{{initial}}}\ninitial_guess: {{{guess}}}\n")
+    assert problem.key == key
+    assert says in problem.message
+
+
+def test_a_guess_without_constraints_is_an_error(problems_of):
+    text = LEVEL[: LEVEL.index("constraints:")]
+    (problem,) = problems_of(text + "initial_guess: {pose.yaw_deg: 3}\n")
+    assert problem.key == "initial_guess"
 
 
 @given(st.tuples(*[st.floats(-3.1, 3.1), st.floats(-1.57, 1.57), st.floats(-3.1, 3.1)]))

@@ -9,8 +9,8 @@ from linkwork.rig.rig_options import RigOptions
 from linkwork.rig.under_test import RigUnderTest
 from tests.waiting import wait_for
 
-BEGINS = "initial: {a1_deg: 120, a2_deg: -25, a3_deg: -135}"
-ELSEWHERE = "initial: {a1_deg: 120, a2_deg: -139.5, a3_deg: 135}"
+BEGINS = "initial_guess: {a2_deg: -25, a3_deg: -135}"
+ELSEWHERE = "initial_guess: {a2_deg: -139.5, a3_deg: 135}"
 """The same crank, the coupler and the rocker on the other side of the line between their ends."""
 WEIGHTLESS = ("[0, -9.81, 0]", "[0, 0, 0]")
 """So that it holds in the other assembly, too, where its model is wrong."""

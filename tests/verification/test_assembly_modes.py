@@ -127,7 +127,8 @@ def planar_machine() -> str:
         f"{joints}  pose: {{type: planar, parent: world, child: plate, axis: [0, 0, 1]}}\n"
         f"constraints:\n{pins}motors:\n{motors}"
         f"initial: {{leg0_m: {PLANAR_LEGS[0]}, leg1_m: {PLANAR_LEGS[1]}, "
-        f"leg2_m: {PLANAR_LEGS[2]}, pose.x_m: 0.5, pose.y_m: 1, pose.turn_rad: {planar_turns()[-1]}}}\n"
+        f"leg2_m: {PLANAR_LEGS[2]}}}\n"
+        f"initial_guess: {{pose.x_m: 0.5, pose.y_m: 1, pose.turn_rad: {planar_turns()[-1]}}}\n"
     )
 
 
@@ -155,7 +156,7 @@ def spatial_machine() -> str:
     return (
         f"name: spatial\nbodies:\n  plate: {{mass_kg: 3, {thin}}}\n{bodies}joints:\n"
         f"  pose: {{type: free, parent: world, child: plate}}\n{joints}constraints:\n{closures}"
-        f"motors:\n{motors}initial: {{{legs}, pose.z_m: 0.6}}\n"
+        f"motors:\n{motors}initial: {{{legs}}}\ninitial_guess: {{pose.z_m: 0.6}}\n"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from linkwork.machine.building.initial_assembly import SpeedsOfNoBranch, ValueNotKept
 
 Vector = NDArray[np.float64]
-_NOTICED = 0.02
-"""Difference of a value from the given one that is worth a warning, rad or m."""
+_AGREES = 0.005
+"""Largest error of a given value that others determine, rad or typical lengths: rounded to half a degree."""
 _ROUNDED = 0.05
 """Difference of a speed from the given one, as a share of the largest given, that rounding may explain."""
 
@@ -35,7 +35,7 @@ def given_state(file: MachineFile, mechanism: Mechanism) -> tuple[Vector, Vector
     q, v = np.zeros(mechanism.nq), np.zeros(mechanism.nv)
     order, known = list(freedoms(file)), initial_keys(file)
     turns: dict[str, float] = {}
-    for key, value in file.initial.items():
+    for key, value in (file.initial_guess | file.initial).items():
         quantity = known[key]
         if quantity.name not in order:
             turns[quantity.name] = value * quantity.factor
@@ -78,31 +78,17 @@ def initial_state(
         found = Assembly(mechanism.nv, 0, 0, 0, 0.0, 0, tuple(_given(file, speeds=False)), ())
     else:
         q, v, found = _assembled(file, mechanism, document, q, v)
-        problems = [*_changed_speeds(file, mechanism, document, given_v, v)]
+        found = replace(found, unkept=tuple(_unkept(file, mechanism, given_q, q, found.kept)))
+        problems = [
+            *_changed_positions(file, mechanism, document, found.unkept),
+            *_changed_speeds(file, mechanism, document, given_v, v),
+        ]
         if problems:
             raise MachineError(problems)
         _check_limits(file, document, q)
-        found = replace(found, unkept=tuple(_unkept(file, mechanism, given_q, q, found.kept)))
     q.setflags(write=False)
     v.setflags(write=False)
     return q, v, found
-
-
-def unkept_warnings(document: Document, file: MachineFile, assembly: Assembly) -> Iterator[Problem]:
-    """Return a warning for each given value that is not kept and differs noticeably from what was found."""
-    known = initial_keys(file)
-    for value in assembly.unkept:
-        key = next(k for k in file.initial if known[k].name == value.name and not known[k].is_speed)
-        if abs(value.found - value.given) > _NOTICED:
-            yield document.problem(
-                ("initial", key),
-                "this value only chooses the branch: what was kept before it determines it",
-                of_key=True,
-                found=f"{_in_units(key, known[key], value.given)}, put together at "
-                f"{_in_units(key, known[key], value.found)}",
-                remedy="write the value found if it is meant; name the value earlier in `initial` to keep it",
-                severity="warning",
-            )
 
 
 def _in_units(key: str, quantity: Quantity, value: float) -> str:
@@ -124,6 +110,29 @@ def _unkept(
     for name in _given(file, speeds=False):
         if name not in kept:
             yield Unkept(name, before[name], before[name] + way[name])
+
+
+def _changed_positions(
+    file: MachineFile, mechanism: Mechanism, document: Document, unkept: Iterable[Unkept]
+) -> Iterator[Problem]:
+    """Return a problem for each given position that the constraints and the values before it do not allow."""
+    known, t = initial_keys(file), mechanism.topology
+    size = mechanism.parameters[t[COLUMN_SCALE] : t[COLUMN_SCALE + 1]]
+    for value in unkept:
+        typical = size[mechanism.joint_index(value.name)] if value.name in mechanism.joint_names else 1.0
+        if abs(value.found - value.given) <= _AGREES * typical:
+            continue
+        key = next(k for k in file.initial if known[k].name == value.name and not known[k].is_speed)
+        yield document.problem(
+            ("initial", key),
+            "this value cannot be kept: the constraints and the values before it in `initial` determine it",
+            of_key=True,
+            found=f"{_in_units(key, known[key], value.given)}, which is off by "
+            f"{_in_units(key, known[key], abs(value.found - value.given))}",
+            allowed=_in_units(key, known[key], value.found),
+            remedy="give this value, leave it out, name it before the others to keep it, or move it to "
+            "`initial_guess` if it only selects the assembly mode",
+        )
 
 
 def _changed_speeds(
@@ -165,7 +174,8 @@ def _assembled(
     )
     from linkwork.multibody.formulations.assembly import AssemblyError
 
-    first = [*_given(file, speeds=False), *file.motors]
+    guessed = {initial_keys(file)[key].name for key in file.initial_guess}
+    first = [*_given(file, speeds=False), *(name for name in file.motors if name not in guessed)]
     try:
         return assembled(mechanism, q, v, first, _given(file, speeds=True))
     except SpeedsOfNoBranch as error:

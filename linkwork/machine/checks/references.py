@@ -172,19 +172,35 @@ def _names(file: MachineFile, document: Document) -> Iterator[Problem]:
 def _initial(file: MachineFile, document: Document) -> Iterator[Problem]:
     known, said = initial_keys(file), dict[tuple[str, bool], str]()
     for key, value in file.initial.items():
-        quantity = known.get(key)
-        if quantity is None:
-            allowed, remedy = choices(key, initial_names(file), speeds=True)
-            message = "no joint has this name and unit"
-            yield document.problem(
-                ("initial", key), message, of_key=True, found=key, allowed=allowed, remedy=remedy
-            )
-            continue
-        other = said.setdefault((quantity.name, quantity.is_speed), key)
-        if other != key:
-            message, remedy = f"{other} and {key} say the same thing twice", f"keep {other} only"
-            yield document.problem(("initial", key), message, of_key=True, found=key, remedy=remedy)
-        yield from _within_limits(file, document, key, value * quantity.factor)
+        yield from _known_once(file, document, ("initial", key), said)
+        if key in known:
+            yield from _within_limits(file, document, key, value * known[key].factor)
+    for key in file.initial_guess:
+        yield from _known_once(file, document, ("initial_guess", key), said)
+        if key in known and known[key].is_speed:
+            remedy = "give speeds in `initial`"
+            message = "a guess is a position: speeds are not searched for"
+            yield document.problem(("initial_guess", key), message, of_key=True, found=key, remedy=remedy)
+    if file.initial_guess and not file.constraints:
+        message, remedy = "without constraints no pose is searched for", "give these values in `initial`"
+        yield document.problem(("initial_guess",), message, of_key=True, remedy=remedy)
+
+
+def _known_once(
+    file: MachineFile, document: Document, at: tuple[str, str], said: dict[tuple[str, bool], str]
+) -> Iterator[Problem]:
+    """Return a problem where a key names no position or speed, or one that is given already."""
+    key = at[1]
+    quantity = initial_keys(file).get(key)
+    if quantity is None:
+        allowed, remedy = choices(key, initial_names(file), speeds=at[0] == "initial")
+        message = "no joint has this name and unit"
+        yield document.problem(at, message, of_key=True, found=key, allowed=allowed, remedy=remedy)
+        return
+    other = said.setdefault((quantity.name, quantity.is_speed), ".".join(at))
+    if other != ".".join(at):
+        message, remedy = f"{other} and {'.'.join(at)} give the same value twice", f"keep {other} only"
+        yield document.problem(at, message, of_key=True, found=key, remedy=remedy)
 
 
 def _within_limits(file: MachineFile, document: Document, key: str, value: float) -> Iterator[Problem]:

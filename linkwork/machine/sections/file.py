@@ -70,7 +70,12 @@ class MachineFile(Section):
     initial: dict[str, Number] = entry(
         "Where the plant starts: `JOINT_deg`, `JOINT_rad` or `JOINT_m`, "
         "and its speed: `JOINT_deg_s`, `JOINT_rad_s` or `JOINT_m_s`; 0 where not given. Under constraints "
-        "as many as the machine has freedoms are kept, in this order; the others are guesses",
+        "as many as the machine has freedoms are kept, in the order of the keys; the others must agree",
+        default={},
+    )
+    initial_guess: dict[str, Number] = entry(
+        "Under constraints: where the search for the initial pose begins, for positions that are not in "
+        "`initial`. It selects the assembly mode and is not kept; 0 where not given",
         default={},
     )
     plant: PlantSpec = entry("The plant daemon", default=PlantSpec())

@@ -11,6 +11,7 @@ def schema() -> dict[str, Any]:
     """Return the JSON schema (draft 2020-12): each key with a description and, as `unit`, its unit."""
     data = for_editors(MachineFile.model_json_schema(mode="validation"))
     data["properties"]["initial"]["propertyNames"] = {"pattern": "_(rad|deg|m)(_s)?$"}
+    data["properties"]["initial_guess"]["propertyNames"] = {"pattern": "_(rad|deg|m)$"}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A linkwork machine", **data}
 
 

@@ -68,7 +68,8 @@ points:
   tip: {{body: last, at_m: [{links[2]}, 0, 0]}}
 task:
   last: {{coordinate: tip.yaw}}
-initial: {{a1_rad: {start[0]}, a2_rad: {start[1]}, a3_rad: {start[2]}}}
+initial: {{a1_rad: {start[0]}}}
+initial_guess: {{a2_rad: {start[1]}, a3_rad: {start[2]}}}
 controller: {{goal_coordinates: [a1]}}
 motors:""")
     text += [

@@ -28,7 +28,8 @@ constraints:
 closed_form: four_bar
 motors:
   first: {max_torque_N_m: 20, max_speed_rad_s: 10}
-initial: {first_deg: -93, second_deg: 9, third_deg: -87}
+initial: {first_deg: -93}
+initial_guess: {second_deg: 9, third_deg: -87}
 """  # noqa: E501
 
 
