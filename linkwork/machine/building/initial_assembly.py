@@ -2,7 +2,7 @@
 
 As many values are kept as the machine has freedoms, the first independent ones of those that are named:
 coordinates of joints, and roll, pitch and yaw of quaternion joints (kept_values.py). All other values are
-where the search begins, and so choose the branch.
+where the search begins, which selects the assembly mode.
 """
 
 from __future__ import annotations
