@@ -1,24 +1,36 @@
 """What a sample of joint reactions costs in `linkwork simulate`, in steps of the same machine.
 
     python benchmarks/reactions.py [--machine NAME ...] [--steps 4000] [--rounds 15] [--json]
+    python benchmarks/reactions.py --published [--machine NAME ...] [--steps 4000] [--json]
 
 Each round simulates the same motion without reactions and with them, over all the steps and over half of
 them, and counts the processor time of this process. What counts is the least time of each over the rounds,
 which is the least disturbed one. Half the steps are subtracted from all, so that what a run costs once
 (building the model, loading kernels) is left out. The exit status is 1 where a ratio is above 2.
+
+`--published` measures instead what `controller.publish: [reactions]` adds to a tick of the controller that
+holds the machine: the median time of `Tick.note`, with reactions and without.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the rig belongs to the tests
 
 from linkwork.machine import Machine, load
 from linkwork.plant.offline.run import simulate
+from tests.controller.loop.in_process import InProcess
 
 MACHINES = ("double_pendulum", "slider_crank", "four_bar", "five_bar", "scara", "platform_3rrs", "delta")
+PUBLISHING = ("scara", "five_bar", "platform_3rrs", "delta", "arm_6dof")
 ALLOWED = 2.0
 
 
@@ -51,14 +63,50 @@ def _seconds(machine: Machine, steps: int, reactions: bool) -> float:
     return time.process_time() - began
 
 
+def measure_published(name: str, ticks: int) -> dict[str, Any]:
+    """Median time of `Tick.note` in microseconds, without reactions and with them."""
+    machine = load(name)
+    publishing = replace(machine, controller=replace(machine.controller, publish=("reactions",)))
+    usual, more = _note_us(machine, ticks), _note_us(publishing, ticks)
+    payloads = len(machine.controller.payloads)
+    return {"machine": name, "payloads": payloads, "note_us": usual, "published_note_us": more}
+
+
+def _note_us(machine: Machine, ticks: int) -> float:
+    rig = InProcess(machine)
+    rig.enable()
+    note, times = rig.controller.note, list[int]()
+
+    def clocked(*arguments: Any) -> None:
+        began = time.perf_counter_ns()
+        note(*arguments)
+        times.append(time.perf_counter_ns() - began)
+
+    rig.controller.note = clocked  # type: ignore[method-assign]
+    for _ in range(ticks):
+        rig.tick()
+    return round(median(times) / 1e3, 2)
+
+
 def main() -> int:
     """The command line; ends with 1 where a machine takes more than is allowed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--machine", action="append", help="repeatable; default: " + ", ".join(MACHINES))
     parser.add_argument("--steps", type=int, default=4000)
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--published", action="store_true")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    if options.published:
+        notes = [measure_published(name, options.steps) for name in options.machine or PUBLISHING]
+        if options.json:
+            print(json.dumps(notes, indent=1))
+        else:
+            print(f"{'machine':<16}{'payloads':>9}{'note us':>10}{'with reactions us':>19}")
+            for one in notes:
+                costs = f"{one['note_us']:>10.2f}{one['published_note_us']:>19.2f}"
+                print(f"{one['machine']:<16}{one['payloads']:>9}{costs}")
+        return 0
     found = [measure(name, options.steps, options.rounds) for name in options.machine or MACHINES]
     if options.json:
         print(json.dumps(found, indent=1))

@@ -45,6 +45,7 @@ class PublishedReactions:
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
         self._table = ReactionTable(mechanism)
         self._columns = _columns(self._table.effort_units)
+        self._loads, self._renewed = loads, 0
         self._carried = [] if loads is None else _carriers(mechanism, self._table, loads)
 
     def look(self, effort: Floats, touch: Callable[[Workspace], None] | None, out: Floats) -> None:
@@ -56,8 +57,10 @@ class PublishedReactions:
         self._accelerate(*work.arguments)
         if touch is not None:
             touch(work)
-        for carrier in self._carried:
-            carrier.renew()
+        if self._loads is not None and self._loads.changes != self._renewed:
+            self._renewed = self._loads.changes
+            for carrier in self._carried:
+                carrier.renew()
         self._table.update(work)
         np.take(self._table.values, self._columns, out=out)
 

@@ -70,6 +70,8 @@ class Loads:
         self._out = [field(parameters, number, width) for number, width in _FIELDS]
         self._sums = np.zeros((points, 10))
         self._from, self._to = np.zeros((points, 10)), np.zeros((points, 10))
+        self.changes = 0
+        """How often `apply` has been called: what depends on the loads is renewed when it differs."""
 
     def aim(self, point: int, load: Floats) -> None:
         """The load at a point is to become this one (`load_vector`); the others stay as they are."""
@@ -85,6 +87,7 @@ class Loads:
     def apply(self, share: float) -> None:
         """Writes the parameters: this share of the way from the loads before to those aimed at."""
         self._sums[:] = self._from + share * (self._to - self._from)
+        self.changes += 1
         mass, com, inertia = self._out
         for link in set(self._link[self._link >= 0].tolist()):
             load = self._sums[self._link == link].sum(axis=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from linkwork.controller.orders import OrderKind
 from linkwork.controller.records import layout_for
 from linkwork.controller.supervision.live_tuning import LOAD_RAMP_S, smooth
 from linkwork.machine import Machine, load, shipped_path
-from linkwork.machine.payloads import loaded
+from linkwork.machine.payloads import carrying, loaded
 from linkwork.multibody.formulations.reactions import joint_reactions
 from linkwork.multibody.functions import potential_energy
 from linkwork.multibody.kernels.layout import GRAVITY
@@ -103,6 +104,27 @@ def test_a_payload_is_carried_by_the_joints_below_it() -> None:
         sample = rig.tick()
     weight = 9.81 * (total_mass(machine.mechanism) + carried[0])
     np.testing.assert_allclose(entry(rig, sample, "shoulder")[:3], [0.0, 0.0, weight], atol=0.05)
+
+
+def test_payloads_are_taken_in_only_when_they_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = InProcess(publishing(load("scara")))
+    rig.enable()
+    counted = []
+
+    def counting(*arguments: Any) -> tuple[float, Floats, Floats]:
+        counted.append(arguments)
+        return carrying(*arguments)
+
+    monkeypatch.setattr("linkwork.controller.loop.publishing.carrying", counting)
+    rig.run(0.05)
+    assert counted == []
+    point = rig.machine.controller.payloads[0]
+    rig.order(OrderKind.PAYLOAD, arguments=(float(point.index), 1.0, *(0.0,) * 9))
+    rig.run(LOAD_RAMP_S + 0.01)
+    ramp = len(counted)
+    assert ramp >= LOAD_RAMP_S / rig.period_s - 1
+    rig.run(0.05)
+    assert len(counted) == ramp
 
 
 def test_a_contact_that_is_felt_bears_its_share(tmp_path: Path) -> None:
