@@ -91,7 +91,11 @@ def test_a_start_as_given_drifts_as_the_paper_says(tmp_path: Path) -> None:
     text = machine.shipped_path("scara").read_text(encoding="utf-8")
     path = tmp_path / "scara.yaml"
     path.write_text(
-        text.replace("  goal_coordinates: [shoulder, elbow, wrist, lift]\n", "") + HELIX, encoding="utf-8"
+        text.replace("  goal_coordinates: [shoulder, elbow, wrist, lift]\n", "").replace(
+            "initial:", "initial_guess:"
+        )
+        + HELIX,
+        encoding="utf-8",
     )
     start = [f"--initial={name}" for name in ("shoulder_deg=30", "elbow_deg=-55", "wrist_deg=24", "lift=0")]
     rates = ("shoulder=-0.157", "elbow=0.0001", "wrist=0.157", "lift_m_s=0.0195")

@@ -70,7 +70,7 @@ def test_two_rotations_are_kept_in_the_order_of_the_keys_as_with_angles(write, o
     assert loaded.assembly.unkept == ()
     (problem,) = machine.check(write(TILTED + f"initial: {{{', '.join(turned)}}}\n"))
     found, left = degrees(loaded)[order[2]], values[order[2]]
-    assert (problem.key, problem.severity) == (f"initial.pose.{TURNS[order[2]]}", "error")
+    assert (problem.key, problem.severity) == (f"initial.pose.{TURNS[order[2]]}_deg", "error")
     assert float(problem.allowed.split()[0]) == pytest.approx(found, abs=1e-3)
     assert float(problem.found.split()[-2]) == pytest.approx(abs(found - left), abs=1e-3)
     agreeing = [*turned[:2], f"pose.{TURNS[order[2]]}_deg: {found + 0.25}"]
@@ -154,9 +154,9 @@ def test_an_angle_out_of_reach_is_named_with_the_nearest(problems_of):
 
 def test_a_joint_out_of_reach_is_named_too(problems_of):
     text = machine.shipped_path("five_bar").read_text(encoding="utf-8")
-    start = "left_deg: 120, right_deg: 60,"
+    start = "left_deg: 120, right_deg: 60}"
     assert start in text
-    (problem,) = problems_of(text.replace(start, "left_deg: 180, right_deg: 0,"))
+    (problem,) = problems_of(text.replace(start, "left_deg: 180, right_deg: 0}"))
     assert problem.key == "initial.right_deg"
     assert problem.found.startswith("0 deg, which is off by")
 
@@ -191,6 +191,7 @@ def test_a_value_that_those_before_it_determine_is_an_error_with_the_value_allow
     ("initial", "guess", "key", "says"),
     [
         ("pose.yaw_deg: 3", "pose.yaw_rad: 1", "initial_guess.pose.yaw_rad", "same value twice"),
+        ("pose.yaw_deg: 3", "pose.yaw_deg: 3", "initial_guess.pose.yaw_deg", "same value twice"),
         ("pose.yaw_deg: 3", "pose.rx_rad_s: 1", "initial_guess.pose.rx_rad_s", "a guess is a position"),
         ("pose.yaw_deg: 3", "pose.yow_deg: 1", "initial_guess.pose.yow_deg", "no joint has this name"),
     ],

@@ -197,9 +197,9 @@ def _known_once(
         message = "no joint has this name and unit"
         yield document.problem(at, message, of_key=True, found=key, allowed=allowed, remedy=remedy)
         return
-    other = said.setdefault((quantity.name, quantity.is_speed), ".".join(at))
-    if other != ".".join(at):
-        message, remedy = f"{other} and {'.'.join(at)} give the same value twice", f"keep {other} only"
+    other = said.setdefault((quantity.name, quantity.is_speed), key)
+    if other != key or (at[0] == "initial_guess" and key in file.initial):
+        message, remedy = f"{other} and {key} give the same value twice", f"keep {other} only"
         yield document.problem(at, message, of_key=True, found=key, remedy=remedy)
 
 
