@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from linkwork.controller.planning.goal_in_motion import GoalInMotion, Words
 from linkwork.controller.planning.pipe_frames import BadFrame, FrameReader, pack_frame, read_body
 from linkwork.controller.planning.planner import judge, plan
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.planning.planner_start import REWALK, Start
 from linkwork.controller.shared_memory import GOAL_SLOTS, Shared, SharedMismatch
 from linkwork.machine import Machine
 from linkwork.machine.payloads import loaded
@@ -39,8 +39,6 @@ from linkwork.timing.children import ignore_interrupts
 Floats = NDArray[np.float64]
 Store = Callable[[int, Floats], None]
 PLANNED = ("move", "send", "append", "speed", "check")
-REWALK = "rewalk"
-"""Not asked for by clients: the rest of the goal under way, with what the machine carries now."""
 _READ_BYTES = 1 << 20
 
 

@@ -16,6 +16,8 @@ from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
 
 Floats = NDArray[np.float64]
+REWALK = "rewalk"
+"""Not asked for by clients: the rest of the goal under way, with what the machine carries now."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -25,6 +30,8 @@ _HOMES = (
     "linkwork.controller.planning.contact_check",
 )
 """Modules whose import declares all kernels of a process, beside the laws'."""
+_MOST_PROCESSES = 4
+"""More would mostly wait for kernels that others compile, and each takes some 300 MB."""
 
 
 def _declare_all() -> None:
@@ -58,4 +65,27 @@ def warm_kernels(console: Console) -> WarmReport:
         def show(done: int, total: int, name: str) -> None:
             status.update(f"{line}: {done} of {total}, {name}")
 
-        return warm(show)
+        with _helpers():
+            return warm(show)
+
+
+@contextmanager
+def _helpers() -> Iterator[None]:
+    """Processes that compile beside this one, as many as there are processors, at most four in all."""
+    count = min(len(os.sched_getaffinity(0)), _MOST_PROCESSES) - 1
+    command = [sys.executable, "-m", "linkwork.launch.warm"]
+    none = subprocess.DEVNULL
+    helpers = [subprocess.Popen(command, stdin=none, stdout=none, stderr=none) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for helper in helpers:
+            helper.terminate()
+            helper.wait()
+
+
+if __name__ == "__main__":
+    from linkwork.multibody.kernels.compiling import warm
+
+    _declare_all()
+    warm()

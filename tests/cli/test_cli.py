@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from linkwork.cli.app import build
+from tests import command
+from tests.command import Ran
 
 
 @pytest.fixture(scope="module")
@@ -21,12 +23,15 @@ def runtime() -> Iterator[str]:
         yield folder
 
 
-def linkwork(runtime: str, *words: str) -> "subprocess.CompletedProcess[str]":
+def linkwork(runtime: str, *words: str) -> Ran:
+    return command.linkwork(*words, env={"LINKWORK_RUNTIME_DIR": runtime})
+
+
+def linkwork_process(runtime: str, *words: str) -> "subprocess.CompletedProcess[str]":
+    """The same in a process of its own."""
     env = {**os.environ, "LINKWORK_RUNTIME_DIR": runtime, "COLUMNS": "100"}
-    command = [sys.executable, "-m", "linkwork", *words]
-    ran = subprocess.run(
-        command, capture_output=True, text=True, env=env, check=False, stdin=subprocess.DEVNULL
-    )
+    argv = [sys.executable, "-m", "linkwork", *words]
+    ran = subprocess.run(argv, capture_output=True, text=True, env=env, check=False, stdin=subprocess.DEVNULL)
     assert "Traceback" not in ran.stderr, ran.stderr
     return ran
 
@@ -79,7 +84,7 @@ def test_mistakes(runtime: str, words: list[str], status: int, says: str) -> Non
     [(["bogus", "--json"], 2, "USAGE"), (["status", "--json"], 4, "NOBODY_THERE")],
 )
 def test_with_json_an_error_is_one_object(runtime: str, words: list[str], status: int, name: str) -> None:
-    ran = linkwork(runtime, *words)
+    ran = linkwork_process(runtime, *words)
     assert ran.returncode == status
     assert only_object(ran.stdout)["error"]["name"] == name
 
@@ -89,7 +94,7 @@ def test_check_names_line_key_found_and_allowed(runtime: str, tmp_path: Path) ->
     path.write_text(
         "name: arm\nbodies:\n  rod: {mass_kg: -1, inertia_kg_m2: {xx: 1, yy: 1, zz: 1}}\njoints: {}\n"
     )
-    ran = linkwork(runtime, "check", str(path), "--json")
+    ran = linkwork_process(runtime, "check", str(path), "--json")
     assert ran.returncode == 2
     problem = only_object(ran.stdout)["problems"][0]
     assert (problem["line"], problem["key"]) == (3, "bodies.rod.mass_kg")
@@ -102,7 +107,7 @@ def test_what_ships_is_valid(runtime: str) -> None:
     assert listed["running"] == {"plants": {}, "controllers": {}}
     for robot in listed["robots"]:
         ran = linkwork(runtime, "check", robot["file"], "--json")
-        assert ran.returncode == 0
+        assert ran.returncode == 0, ran.stderr
         assert only_object(ran.stdout)["name"] == robot["name"]
 
 

@@ -4,9 +4,6 @@ import csv
 import io
 import json
 import math
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +11,8 @@ import numpy as np
 import pytest
 
 from linkwork import machine
+from tests import command
+from tests.command import Ran
 
 G = 9.81
 HELIX = """
@@ -35,18 +34,9 @@ constraints:
 """
 
 
-def linkwork(*words: str) -> "subprocess.CompletedProcess[str]":
-    """Run `linkwork simulate`; a mistake is never a traceback."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "linkwork", "simulate", *words],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "200"},
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
-    assert "Traceback" not in ran.stderr, ran.stderr
-    return ran
+def linkwork(*words: str) -> Ran:
+    """Run `linkwork simulate`."""
+    return command.linkwork("simulate", *words, columns=200)
 
 
 def summary_of(*words: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from linkwork.protocol.keys import client_keys
 from linkwork.protocol.sockets import generate_keys
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("pace", [Pace.DEVICE, Pace.LOCKSTEP])
 def test_a_signal_ends_it_with_a_bye(
     number: int, pace: Pace, scara, start_plant, controller, runtime: Path

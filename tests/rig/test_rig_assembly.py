@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from linkwork.machine import shipped_path
 from linkwork.rig.rig_options import RigOptions
 from linkwork.rig.under_test import RigUnderTest
@@ -23,6 +25,7 @@ def starts(rig: RigUnderTest) -> int:
     return sum(event["event"] == "ready" for event in daemons.said("plant"))
 
 
+@pytest.mark.slow
 def test_another_assembly_is_found_out_and_left_by_a_new_start(tmp_path: Path) -> None:
     config = tmp_path / "four_bar.yaml"
     text = shipped_path("four_bar").read_text().replace(*WEIGHTLESS) + "plant: {peer_timeout_s: 1}\n"

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from linkwork.machine import shipped_path
+from tests import command
+from tests.command import Ran
 
 _WIDE = "  loss_limit: 1000\n  loss_ratio_per_s: 1.0\n  lease_s: 3.0\n"
 COMMAND_TIMEOUT_PERIODS = 400
@@ -40,8 +42,13 @@ def environment(runtime: Path) -> dict[str, str]:
     }
 
 
-def linkwork(runtime: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command to its end; no traceback, whatever happens."""
+def linkwork(runtime: Path, *words: str) -> Ran:
+    """Runs a command that starts no daemons to its end."""
+    return command.linkwork(*words, columns=120, env=environment(runtime))
+
+
+def linkwork_process(runtime: Path, *words: str) -> Ran:
+    """Runs a command to its end in a process of its own: one that is a daemon, or starts daemons."""
     ran = subprocess.run(
         command_line(*words),
         capture_output=True,
@@ -51,12 +58,13 @@ def linkwork(runtime: Path, *words: str) -> subprocess.CompletedProcess[str]:
         stdin=subprocess.DEVNULL,
     )
     assert "Traceback" not in ran.stderr, ran.stderr
-    return ran
+    return Ran(ran.returncode, ran.stdout, ran.stderr)
 
 
 def answer(runtime: Path, *words: str, status: int = 0) -> dict[str, Any]:
     """Runs a command with --json; returns its one object."""
-    ran = linkwork(runtime, *words, "--json")
+    run = linkwork_process if words[0] == "rig" else linkwork
+    ran = run(runtime, *words, "--json")
     assert ran.returncode == status, (words, ran.stdout, ran.stderr)
     assert ran.stdout.count("\n") == 1, ran.stdout
     found: dict[str, Any] = json.loads(ran.stdout)

@@ -63,6 +63,7 @@ def test_what_cannot_be_reached_or_is_dependent_is_refused_with_the_reason(five_
         robot.disable()
 
 
+@pytest.mark.slow
 def test_a_demo_runs_from_one_command(tmp_path: Path) -> None:
     command = [
         sys.executable,

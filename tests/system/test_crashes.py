@@ -45,7 +45,9 @@ def told(rig: Rig, event: str) -> Any:
     return found[-1] if found else None
 
 
-@pytest.mark.parametrize("pace", ["lockstep", "device", "host"])
+@pytest.mark.parametrize(
+    "pace", ["lockstep", *(pytest.param(pace, marks=pytest.mark.slow) for pace in ("device", "host"))]
+)
 def test_the_controller_is_killed(pace: str, folder: Path, tmp_path: Path) -> None:
     runtime = folder / pace
     runtime.mkdir()
@@ -116,6 +118,7 @@ def _recovered(robot: Robot) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_the_gateway_is_killed_in_the_middle_of_the_helix(patient: Rig, tmp_path: Path) -> None:
     with suppress(NobodyThere), Robot(endpoint=patient.requests) as robot:
         onto_the_helix(robot)

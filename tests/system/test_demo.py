@@ -137,7 +137,7 @@ def test_nothing_is_left_behind(runs: dict[str, dict[str, Any]], folder: Path) -
     assert left_behind(folder) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_an_interrupt_stops_the_machine_and_leaves_nothing_behind(number: signal.Signals) -> None:
     with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
         folder = Path(made)
@@ -157,6 +157,7 @@ def test_an_interrupt_stops_the_machine_and_leaves_nothing_behind(number: signal
         np.testing.assert_array_equal(table["v"][-1], 0.0)
 
 
+@pytest.mark.slow
 def test_a_killed_demo_takes_its_daemons_with_it() -> None:
     with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
         folder = Path(made)
@@ -167,6 +168,7 @@ def test_a_killed_demo_takes_its_daemons_with_it() -> None:
         wait_for(lambda: not any(name.isdigit() for name in left_behind(folder)), "the end of its daemons")
 
 
+@pytest.mark.slow
 def test_a_goal_the_machine_cannot_do_is_refused_with_the_reason() -> None:
     with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
         status, summary = finish(start(Path(made) / "out", "--seconds", "30"))

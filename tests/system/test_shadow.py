@@ -73,6 +73,7 @@ def test_a_collision_in_lockstep_stops_the_machine_and_can_be_backed_out_of(tmp_
     assert order == ["tick", "shadow"]
 
 
+@pytest.mark.slow
 def test_energy_beyond_its_threshold_is_a_fault_where_the_file_says_so(tmp_path: Path) -> None:
     reacts = "{on_exceeded: fault, effort_share: null, energy_threshold_J: 0.005}"
     with before_a_wall(tmp_path, reacts) as ask:

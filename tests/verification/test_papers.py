@@ -14,6 +14,7 @@ import pytest
 from benchmarks.papers.__main__ import PAPERS, main, reproduce
 from benchmarks.papers.commands import COMMANDS
 from benchmarks.papers.report import Report
+from tests.command import linkwork
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "papers.md"
@@ -191,7 +192,7 @@ def test_commands_of_the_page_print_its_numbers(command):
     assert f"| `{command.words}` | `{command.field}` | {command.value:g} |" in PAGE.read_text(
         encoding="utf-8"
     )
-    found = json.loads(_run("-m", "linkwork", *shlex.split(command.words)))
+    found = json.loads(linkwork(*shlex.split(command.words)).stdout)
     for key in command.field.split("/"):
         found = found[int(key) if isinstance(found, list) else key]
     assert found == pytest.approx(command.value, abs=max(command.within, 1e-12), rel=0)

@@ -16,7 +16,7 @@ from linkwork.controller.gateway.goals.planner_jobs import Job
 from linkwork.controller.gateway.order_queue import Asked, OrderEffect
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.orders import NOW, GoalBegin, OrderKind
-from linkwork.controller.planning.planner_process import REWALK
+from linkwork.controller.planning.planner_start import REWALK
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 

@@ -1,8 +1,8 @@
 """How kernels are compiled: declared lazily, compiled or loaded together by `warm`, then frozen.
 
 A *kernel* is a function that numba compiles for one signature. Declaring it compiles nothing. `warm` compiles
-every kernel declared so far (or loads it from the cache) under a file lock, and then forbids further
-compilation, so that a call with wrong types raises a TypeError instead of compiling in the middle of a tick.
+every kernel declared so far, or loads it from the cache, and then forbids further compilation, so that a call
+with wrong types raises a TypeError instead of compiling in the middle of a tick.
 
 The cache lies in a folder of the user's own, named after a hash of the sources of all rooms with kernels,
 because numba itself does not notice when a function called from another file has changed.
@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from types import CodeType
-from typing import Any, TypeVar, cast
+from typing import Any, TextIO, TypeVar, cast
 
 import numba
 from llvmlite import binding
@@ -157,7 +157,6 @@ class WarmReport:
 _declared: list[tuple[Any, Any]] = []
 _placing: dict[Any, Callable[[], None]] = {}
 _listeners: list[Callable[[], None]] = []
-_holders = 0
 
 
 def kernel(signature: Any, *, allocates: bool = False) -> Callable[[Function], Function]:
@@ -194,11 +193,10 @@ def _apart(dispatcher: Any, signature: Any) -> None:
 
     def fetch_after_called(wanted: Any) -> Any:
         """One cache entry a kernel: numba would keep one for the signature and one for its arguments."""
-        with _alone():
-            for called in _called(function.__code__, function.__globals__):
-                called()
-            with for_small_arrays():
-                return fetch(signature if wanted == signature.args else wanted)
+        for called in _called(function.__code__, function.__globals__):
+            called()
+        with _compiling_alone(dispatcher), for_small_arrays():
+            return fetch(signature if wanted == signature.args else wanted)
 
     def call_from_kernel(types_given: Any, names_given: Any) -> Any:
         """Only the declared signature is called from kernels; numbers are converted to its types."""
@@ -263,21 +261,33 @@ def _tell_of_misses(cache: Any) -> None:
     cache.load_overload = load_or_tell
 
 
+def _name(dispatcher: Any) -> str:
+    """The kernel's name, as numba's cache files begin."""
+    return f"{dispatcher.py_func.__module__.rpartition('.')[2]}.{dispatcher.py_func.__qualname__}"
+
+
 @contextlib.contextmanager
-def _alone() -> Iterator[None]:
-    """While no other process fetches kernels: what it compiles meanwhile is then found in the cache."""
-    global _holders
-    if _holders:
-        yield
-        return
-    CACHE_FOLDER.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with (CACHE_ROOT / "kernels.lock").open("w") as lock:
+def _compiling_alone(dispatcher: Any) -> Iterator[None]:
+    """While no other process compiles this kernel: what it has compiled is then found in the cache."""
+    with _lock(dispatcher) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        _holders = 1
+        yield
+
+
+def _compiled_elsewhere(dispatcher: Any) -> bool:
+    """Whether another process compiles this kernel at the moment."""
+    with _lock(dispatcher) as lock:
         try:
-            yield
-        finally:
-            _holders = 0
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _lock(dispatcher: Any) -> TextIO:
+    folder = CACHE_FOLDER / "locks"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return (folder / _name(dispatcher)).open("w")
 
 
 def part(function: Function) -> Function:
@@ -295,31 +305,36 @@ def part(function: Function) -> Function:
 def cached() -> bool:
     """Whether every kernel declared so far has been compiled on this computer before."""
     kept = {path.name.split("-")[0] for path in CACHE_FOLDER.rglob("*.nbi")}
-    return all(
-        f"{d.py_func.__module__.rpartition('.')[2]}.{d.py_func.__qualname__}" in kept for d, _ in _declared
-    )
+    return all(_name(dispatcher) in kept for dispatcher, _ in _declared)
 
 
 def warm(progress: Callable[[int, int, str], None] | None = None) -> WarmReport:
     """Compile, or load from the cache, every kernel declared so far; afterwards none of them compiles again.
 
-    `progress(done, total, name)` is called before each kernel that is about to be fetched. Processes that
-    warm at the same time wait for each other, so that only one of them compiles.
+    `progress(done, total, name)` is called before each kernel that is about to be fetched. Of processes that
+    warm at the same time each compiles what no other one is compiling, and then loads what the others did.
     """
     waiting = [(d, s) for d, s in _declared if hasattr(d, "disable_compile") and d._can_compile]
     began = os.times().elapsed
-    compiled = 0
-    with _alone():
-        thresholds = gc.get_threshold()
-        gc.set_threshold(100_000, 20, 50)  # looking for garbage among the compiler's objects takes long
-        for done, (dispatcher, signature) in enumerate(waiting):
+    total, done, compiled = len(waiting), 0, 0
+    CACHE_FOLDER.mkdir(parents=True, exist_ok=True, mode=0o700)
+    thresholds = gc.get_threshold()
+    gc.set_threshold(100_000, 20, 50)  # looking for garbage among the compiler's objects takes long
+    for patient in (False, True):
+        left = []
+        for dispatcher, signature in waiting:
+            if not patient and _compiled_elsewhere(dispatcher):
+                left.append((dispatcher, signature))
+                continue
             if progress is not None:
-                progress(done, len(waiting), dispatcher.py_func.__name__)
+                progress(done, total, dispatcher.py_func.__name__)
             misses = sum(dispatcher.stats.cache_misses.values())
             dispatcher.compile(signature)
             compiled += sum(dispatcher.stats.cache_misses.values()) - misses
             dispatcher.disable_compile()
-        gc.set_threshold(*thresholds)
-        os.utime(CACHE_FOLDER)
-        _prune(CACHE_ROOT, CACHE_FOLDER)
+            done += 1
+        waiting = left
+    gc.set_threshold(*thresholds)
+    os.utime(CACHE_FOLDER)
+    _prune(CACHE_ROOT, CACHE_FOLDER)
     return WarmReport(compiled, os.times().elapsed - began, compiled == 0)

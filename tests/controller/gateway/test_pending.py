@@ -67,7 +67,7 @@ def past(rig: Rig, tick: int) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-@pytest.mark.parametrize("pace", LATER)
+@pytest.mark.parametrize("pace", ["lockstep", pytest.param("device", marks=pytest.mark.slow)])
 def test_a_pending_goal_ends_with_what_ends_motion(rigs: Make, pace: str, way: Callable[[Rig], None]) -> None:
     rig = rigs(pace)
     rig.enabled()

@@ -67,6 +67,7 @@ def test_a_dead_loop_is_told_recorded_and_replaced_inactive(rig: Make) -> None:
     assert one.result()["code"] == 0
 
 
+@pytest.mark.slow
 def test_requests_while_there_is_no_loop_say_so(rig: Make) -> None:
     one = rig("lockstep")
     one.enabled()
@@ -100,6 +101,7 @@ def test_a_new_gateway_adopts_the_loop_of_a_dead_one(rig: Make) -> None:
     assert one.ask("state")["q"]["shoulder"] == pytest.approx(held["shoulder"], abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_loop_of_another_configuration_is_told_to_leave(rig: Make) -> None:
     one = rig("lockstep")
     under_way(one)
@@ -127,7 +129,7 @@ def test_a_dead_planner_costs_its_job_and_nothing_else(rigs: Make) -> None:
         assert one.result()["code"] == 0
 
 
-@pytest.mark.parametrize("pace", ["device", "lockstep"])
+@pytest.mark.parametrize("pace", ["lockstep", pytest.param("device", marks=pytest.mark.slow)])
 def test_to_be_ended_stops_on_the_path_disables_and_leaves_nothing(rig: Make, pace: str) -> None:
     one = rig(pace)
     under_way(one)

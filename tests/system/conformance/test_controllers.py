@@ -12,7 +12,7 @@ from linkwork.diagnostics.conformance.exercises import ControllerExamination
 from linkwork.machine import load
 from linkwork.plant.findings import ExerciseVerdict
 from tests.system.conformance.c_controller import SOURCE, built
-from tests.system.running import linkwork, patient_machine
+from tests.system.running import linkwork_process, patient_machine
 
 CARELESS = """
 import signal, sys
@@ -72,7 +72,7 @@ def test_ours_passes(folder: Path, tmp_path: Path) -> None:
     endpoint = f"ipc://{folder}/examiner.ipc"
     ours = [sys.executable, "-m", "linkwork.controller", path, "--plant", "{endpoint}", "--no-log"]
     words = ["conformance", "controller", path, "--endpoint", endpoint, "--json", "--", *ours]
-    ran = linkwork(folder, *words, "--realtime", "ignore", "--json")
+    ran = linkwork_process(folder, *words, "--realtime", "ignore", "--json")
     said = json.loads(ran.stdout.splitlines()[-1])
     failed = [each for each in said["findings"] if each["verdict"] == "failed"]
     assert (failed, said["passed"], len(said["findings"]), ran.returncode) == ([], True, 17, 0)
