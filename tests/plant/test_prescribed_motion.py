@@ -36,7 +36,8 @@ def scara(tmp_path: Path):
     def load(constraints: str) -> machine.Machine:
         path = tmp_path / "scara.yaml"
         text = SCARA.replace("  goal_coordinates: [shoulder, elbow, wrist, lift]\n", "")
-        path.write_text(text + constraints, encoding="utf-8")
+        text = text.replace("initial:", "initial_guess:") + constraints
+        path.write_text(text, encoding="utf-8")
         return machine.load(path)
 
     return load
