@@ -306,6 +306,20 @@ class Shadow(TypedDict):
     """Ticks that were not compared, as it had no room for them."""
 
 
+class RankDecision(TypedDict):
+    """How the rank of the constraints is decided, with the numbers of the initial pose."""
+
+    tolerance: float
+    """The machine file's `rank_tolerance`, which the loop uses too."""
+    limit: float
+    """Singular values of the scaled rows beyond this one count."""
+    smallest: float | None
+    """The smallest that counts; nil without constraints."""
+    largest_dropped: float
+    narrow: bool
+    """Whether a singular value lies close to the limit."""
+
+
 class StatusResult(TypedDict):
     """Answer of status."""
 
@@ -342,6 +356,7 @@ class StatusResult(TypedDict):
     law: str
     config: str
     """Hash of the machine file's content."""
+    rank_decision: RankDecision
     shadow: Shadow | None
     """None: there is none."""
 

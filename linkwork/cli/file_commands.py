@@ -20,6 +20,7 @@ def check(config: Config, as_json: AsJson = False) -> int:
     """Validates a machine file; names line, key, what was found and what was allowed."""
     from linkwork.machine import check as problems_of
     from linkwork.machine import load
+    from linkwork.machine.checks.rank_gap import rank_decision
 
     problems = problems_of(config)
     errors = [problem for problem in problems if problem.severity == "error"]
@@ -33,6 +34,9 @@ def check(config: Config, as_json: AsJson = False) -> int:
             "interface": machine.interface_hash,
             "model": machine.model_hash,
             "config": machine.config_hash,
+            "degrees_of_freedom": machine.freedoms,
+            "rank": machine.assembly.ordinary_rank,
+            "rank_decision": rank_decision(machine),
         }
     for problem in problems:
         complain(str(problem))

@@ -33,11 +33,22 @@ def status(link: ControllerConnection) -> None:
         "lease": lease["owner"] or "nobody",
         "log": found["log"] or "none",
         "telemetry": found["telemetry"],
+        "rank": _rank_decided(found["rank_decision"]),
         "faults": str(found["faults"]),
     }
     width = max(map(len, lines))
     for name, text in lines.items():
         say(f"{name:<{width}}  {text}")
+
+
+def _rank_decided(found: dict[str, Any]) -> str:
+    if found["smallest"] is None:
+        return "–"
+    narrow = "; a narrow gap" if found["narrow"] else ""
+    return (
+        f"tolerance {found['tolerance']:.2g}; singular values from {found['smallest']:.2g} count, "
+        f"up to {found['largest_dropped']:.2g} do not{narrow}"
+    )
 
 
 def _simulated_by(device: dict[str, Any]) -> str:

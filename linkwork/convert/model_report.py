@@ -11,7 +11,7 @@ from linkwork.controller.estimation.redundant_sensors import told
 from linkwork.machine import Machine
 from linkwork.machine.building.initial_assembly import admitted
 from linkwork.machine.checks.assembly_modes import other_assemblies
-from linkwork.machine.checks.rank_gap import gap_is_narrow
+from linkwork.machine.checks.rank_gap import rank_decision
 from linkwork.multibody.contact.compliance import Contact, Plane
 from linkwork.multibody.functions import mass_matrix
 from linkwork.multibody.kernels import layout
@@ -68,13 +68,7 @@ def report(machine: Machine) -> dict[str, Any]:
         "degrees_of_freedom": assembly.freedoms,
         "mobility": mechanism.nv - assembly.rank,
         "redundancy": assembly.rows - assembly.ordinary_rank,
-        "rank_decision": {
-            "tolerance": mechanism.rank_tolerance,
-            "limit": assembly.limit,
-            "smallest": assembly.smallest if assembly.ordinary_rank else None,
-            "largest_dropped": assembly.largest_dropped,
-            "narrow": bool(mechanism.constraints) and gap_is_narrow(machine),
-        },
+        "rank_decision": rank_decision(machine),
         "actuated": driven,
         "passive": [name for name in names if name not in driven],
         **_control(machine),

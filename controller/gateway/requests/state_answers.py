@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from linkwork.controller.gateway.records.messages import finite, limits_named, state_name
+from linkwork.machine.checks.rank_gap import rank_decision
 from linkwork.protocol.codes import PROTOCOL_VERSION
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def status(gateway: Gateway) -> dict[str, Any]:
         "fault": None if record is None else gateway.fault_of(record),
         "law": gateway.machine.controller.law,
         "config": gateway.machine.config_hash,
+        "rank_decision": rank_decision(gateway.machine),
         "loops_started": gateway.loops_started,
         "planner_restarts": gateway.planning.restarts,
         "shadow": None if gateway.shadow is None else gateway.shadow.shadowing.as_map(),

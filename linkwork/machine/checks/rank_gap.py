@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from linkwork.machine.description import Machine
 from linkwork.machine.problems import Problem
@@ -19,6 +20,23 @@ def gap_is_narrow(machine: Machine) -> bool:
     found = machine.assembly
     least = max(NEARLY_SINGULAR, _ABOVE * found.limit)
     return found.smallest < least or found.largest_dropped > _BELOW * found.limit
+
+
+def rank_decision(machine: Machine) -> dict[str, Any]:
+    """Return the decision on the rank in the initial pose, as `model`, `check` and `status` publish it.
+
+    `tolerance` (the file's `rank_tolerance`), the `limit` it gave here, the `smallest` singular value of the
+    scaled rows that counts, the `largest_dropped` one, and whether they lie too close for the rank to be
+    plain (`narrow`).
+    """
+    found = machine.assembly
+    return {
+        "tolerance": machine.mechanism.rank_tolerance,
+        "limit": found.limit,
+        "smallest": found.smallest if found.ordinary_rank else None,
+        "largest_dropped": found.largest_dropped,
+        "narrow": bool(machine.mechanism.constraints) and gap_is_narrow(machine),
+    }
 
 
 def rank_warnings(machine: Machine) -> Iterator[Problem]:
