@@ -2,16 +2,23 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 from linkwork.multibody import Body, Joint, Mechanism, Workspace
 from linkwork.multibody.constraints import CoordinateConstraint, DistanceClosure, Frame, PointClosure
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.assembly import assemble, assemble_workspace, decide_rank
+from linkwork.multibody.formulations.assembly import (
+    AssemblyError,
+    assemble,
+    assemble_workspace,
+    decide_rank,
+)
 from linkwork.multibody.formulations.passages import count_passages
-from linkwork.multibody.formulations.rank import factor
+from linkwork.multibody.formulations.rank import factor, factor_without
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.steps.constrained_steps import constrained_rk4
 from linkwork.multibody.tree.dynamics import dynamics, energy
+from linkwork.multibody.tree.rotations import move_by
 from tests.multibody.machines import Array
 
 
@@ -135,6 +142,118 @@ def test_a_stiff_posture_is_found_from_beside(beside_deg):
     assert state.residual < 1e-13
     assert state.rank == 6
     assert np.abs(state.q - q).max() < 20.0 * np.deg2rad(beside_deg)
+
+
+def searched(mechanism: Mechanism, near: Array, starts: int) -> list[Array]:
+    """Different postures that assembly finds from random starts up to 0.2 m and 0.5 rad away."""
+    rng, found = np.random.default_rng(1), list[Array]()
+    for _ in range(starts):
+        guess = near.copy()
+        move_by(mechanism.topology, guess, rng.uniform(-1.0, 1.0, 6) * ([0.2] * 3 + [0.5] * 3), 1.0)
+        try:
+            state = assemble(mechanism, guess)
+        except AssemblyError:
+            continue
+        assert (state.rank, state.ordinary_rank) == (6, 6)
+        if all(np.abs(state.q - other).max() > 1e-8 for other in found):
+            found.append(state.q)
+    return found
+
+
+def assert_holds_1_s(mechanism: Mechanism, q: Array) -> None:
+    w = mechanism.workspace()
+    w.q[:] = q
+    assemble_workspace(mechanism, w)
+    for _ in range(1000):
+        constrained_rk4(*w.arguments, 1e-3)
+    assert np.abs(w.q - q).max() < 1e-9
+    assert np.abs(w.v).max() < 1e-9
+
+
+def test_a_posture_of_condition_number_1e6_is_found_by_search_and_holds():
+    twist = FOLD + 1e-4
+    mechanism = six_legs(twist)
+    q = posed(mechanism, twist)
+    values = singular_values(mechanism, q)
+    assert values[0] / values[-1] == pytest.approx(1e6, rel=0.02)
+    found = searched(mechanism, q, 10)
+    assert min(np.abs(posture - q).max() for posture in found) < 1e-9
+    assert_holds_1_s(mechanism, q)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beside_deg", [1e-2, 1e-3, 1e-4, 3e-5, -1e-4])
+def test_all_postures_beside_a_fold_are_found_and_hold(beside_deg):
+    """Condition numbers of 1e4 to 3e6: the posture and its neighbour beyond the fold, from 300 starts."""
+    twist = FOLD + beside_deg
+    mechanism = six_legs(twist)
+    q = posed(mechanism, twist)
+    found = searched(mechanism, q, 300)
+    beside = [posture for posture in found if np.abs(posture - q).max() < 20.0 * np.deg2rad(abs(beside_deg))]
+    assert min(np.abs(posture - q).max() for posture in beside) < 1e-9
+    assert len(beside) == 2
+    for posture in found:
+        assert_holds_1_s(mechanism, posture)
+
+
+def stiff_beside_parallelogram(beside_deg: float, angle: float) -> Workspace:
+    """A stiff frame and, apart from it, a moving parallelogram that is nearly flat, in one mechanism."""
+    twist = FOLD + beside_deg
+    frame, rungs = six_legs(twist), ladder(1)
+    mechanism = Mechanism.build(
+        [*frame.bodies, *rungs.bodies],
+        [*frame.joints, *rungs.joints],
+        (0.0, 0.0, 0.0),
+        constraints=[*frame.constraints, *rungs.constraints],
+    )
+    w = mechanism.workspace()
+    w.q[:] = posed(mechanism, twist)
+    for name, sign in (("rod0", 1.0), ("rod1", 1.0), ("coupler0", -1.0)):
+        w.q[mechanism.position_names.index(name)] = sign * angle
+        w.v[mechanism.joint_index(name)] = sign * 3.0
+    w.ranking[layout.ORDINARY] = 8
+    dynamics(*w.arguments)
+    constraint_rows(*w.arguments)
+    return w
+
+
+@pytest.mark.parametrize("angle", [1e-5, 1e-6, 1e-7])
+def test_a_branch_direction_is_lost_and_a_stiff_one_beside_it_is_kept(angle):
+    """Both singular values lie in the window, either one first: only that of the branch goes."""
+    w = stiff_beside_parallelogram(1e-4, angle)
+    factor(*w.arguments)
+    ranking = w.ranking
+    assert (ranking[layout.RANK], ranking[layout.LOST], ranking[layout.MEETING]) == (7, 1, 1)
+    assert ranking[layout.SMALLEST] == pytest.approx(1.8245e-6, rel=1e-3)  # that of the frame
+    p, t = w.parameters, w.topology
+    start, count = int(t[layout.WINDOW]), int(t[layout.N_ROWS])
+    lost = w.buffer[start : start + count]
+    scaled = (
+        p[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1], None]
+        * w.A
+        * p[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+    )
+    assert np.abs(lost[:6]).max() < 1e-6  # of the parallelogram's rows alone
+    left = np.linalg.svd(scaled - np.outer(lost, lost @ scaled), compute_uv=False)
+    assert factor_without(*w.arguments, 1, 8) == 7 == np.count_nonzero(left > 1e-10)
+    factored = w.buffer[t[layout.FACTORED] : t[layout.FACTORED] + count * t[layout.NV]].reshape(count, -1)
+    diagonal = np.abs(np.diag(factored)[:7])
+    assert np.prod(diagonal) == pytest.approx(_volume(scaled, lost), rel=1e-6)
+
+
+def _volume(rows: Array, lost: Array) -> float:
+    """Product of the leading diagonal of a pivoted QR of the rows without a direction, by scipy."""
+    _, upper, _ = scipy.linalg.qr(rows - np.outer(lost, lost @ rows), pivoting=True)
+    return float(np.prod(np.abs(np.diag(upper)[:7])))
+
+
+def test_passing_the_flat_pose_beside_a_stiff_frame_moves_the_parallelogram_alone():
+    w = stiff_beside_parallelogram(1e-4, -0.3)
+    still = w.q.copy()
+    for _ in range(200):
+        constrained_rk4(*w.arguments, 1e-3)
+    moved = np.flatnonzero(np.abs(w.q - still) > 1e-9)
+    assert [w.q[k] for k in moved] == pytest.approx([0.3, 0.3, -0.3], abs=1e-9)
 
 
 def test_the_tolerance_is_settable():
