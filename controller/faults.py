@@ -29,6 +29,7 @@ class FaultCode(IntEnum):
     CONSTRAINT_FORCE = 16
     MODEL_DIFFERENCE = 17
     FOLLOWING_ERROR = 18
+    CONSTRAINT_SWITCHED = 19
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,16 @@ class FaultKind:
 
     text: str
     index: Literal[
-        "", "joint", "coordinate", "motor", "sensor", "sensors", "load", "constraint", "difference"
+        "",
+        "joint",
+        "coordinate",
+        "motor",
+        "sensor",
+        "sensors",
+        "load",
+        "constraint",
+        "difference",
+        "switch",
     ]
     unit: str
     clears_when: str
@@ -87,6 +97,10 @@ FAULTS: dict[FaultCode, FaultKind] = {
     FaultCode.FOLLOWING_ERROR: FaultKind(
         "the machine is too far from where it should be", "coordinate", "rad or m",
         "always: enabling starts from the measured pose",
+    ),
+    FaultCode.CONSTRAINT_SWITCHED: FaultKind(
+        "this constraint was switched without an order of the controller", "switch", "",
+        "the controller can run the machine under the constraints that hold",
     ),
     FaultCode.NOT_HOMED: FaultKind("the device is not homed", "", "", "the device says it is homed"),
     FaultCode.CLOSURE_RESIDUAL: FaultKind(

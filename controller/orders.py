@@ -76,10 +76,14 @@ class OrderKind(IntEnum):
     moments of inertia about it (xx, xy, xz, yy, yz, zz), both in the axes of the point's body.
     """
 
+    SWITCH = 42
+    """arguments: place of a constraint among the switchable ones, 1 to close it and 0 to open it."""
+
 
 MOVING_KINDS = frozenset(
     {
         OrderKind.ENABLE, OrderKind.GOAL, OrderKind.JOG, OrderKind.LAW, OrderKind.RESUME, OrderKind.SPEED,
+        OrderKind.SWITCH,
     }
 )  # fmt: skip
 """Orders that set the machine in motion, or make it able to move."""
@@ -123,6 +127,8 @@ class AuthorityEnd(IntEnum):
     """The machine differed from its shadow and was stopped."""
     INFEASIBLE = 9
     """The rest of a goal became infeasible and it was stopped."""
+    SWITCHED = 10
+    """Other constraints hold: what was planned for those before has no effect."""
 
 
 class GoalBegin(IntEnum):
@@ -173,6 +179,8 @@ class OrderOutcome(IntEnum):
     """The authority to move ended after the order was accepted; `authority_end` says why."""
     CANCELLED = -14
     """A goal that still waited was cancelled by its number."""
+    REFUSED_SET = -15
+    """The controller cannot run the machine under the constraints that would then hold."""
     NOTHING_TO_DO = 2
     """Accepted, but there was nothing to change (a stop at rest, a cancel without a goal)."""
 

@@ -18,7 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 Per = Literal[
-    "", "joint", "position", "coordinate", "motor", "sensor", "row", "force", "component", "reaction"
+    "",
+    "joint",
+    "position",
+    "coordinate",
+    "motor",
+    "sensor",
+    "row",
+    "force",
+    "component",
+    "reaction",
+    "switch",
 ]
 
 
@@ -111,6 +121,11 @@ CHANNELS: tuple[Channel, ...] = (
     _float("force_push", "N or N m", "what the motors press with: wanted and correction; NaN else", "force"),
     _float("force_measured", "N or N m", "components of each force sensor, in its frame", "component"),
     _float("reaction", "N or N m", "of joints and constraints, along world axes; NaN braked", "reaction"),
+    _float("closed", "1", "1 while a switchable constraint holds in the device, 0 while not", "switch"),
+    _float("switched", "1", "1 where the device has just switched it, -1 where it refused to", "switch"),
+    _float("switch_energy_loss", "J", "kinetic energy that the constraint's closing took", "switch"),
+    _float("switch_impulse", "N s or N m s", "norm of the impulse of its rows", "switch"),
+    _float("switch_residual", "1", "how far open it was when it was to close, in lengths or rad", "switch"),
     _wall("received_ns", "int", "ns", "monotonic clock when the state was in hand"),
     _wall("sent_ns", "int", "ns", "monotonic clock when the command was handed to the socket"),
     _wall("missed", "int", "", "whole periods skipped before this tick"),
@@ -148,8 +163,8 @@ class RecordLayout:
 
     `names` gives the joints', coordinates', motors' and sensors' names, in the machine's order, those of the
     positions, which are the joints' unless there are quaternions, those of the constraints' rows, of the
-    forces that goals may name, of the force sensors' components, and of the reactions' where they are
-    published.
+    forces that goals may name, of the force sensors' components, of the reactions' where they are published,
+    and of the constraints that can be switched.
     """
 
     def __init__(
@@ -163,6 +178,7 @@ class RecordLayout:
         forces: Sequence[str] = (),
         components: Sequence[str] = (),
         reactions: Sequence[str] = (),
+        switches: Sequence[str] = (),
     ) -> None:
         self.names: dict[str, tuple[str, ...]] = {
             "joint": tuple(joints),
@@ -174,6 +190,7 @@ class RecordLayout:
             "force": tuple(forces),
             "component": tuple(components),
             "reaction": tuple(reactions),
+            "switch": tuple(switches),
         }
         self._fields = {per: field_names(names) for per, names in self.names.items()}
         self.offsets: dict[str, int] = {}
@@ -295,4 +312,5 @@ def layout_for(machine: Any) -> RecordLayout:
         [row.name for row in machine.force_rows],
         [f"{sensor.name}.{part}" for sensor in machine.force_sensors for part in sensor.components],
         published,
+        machine.switchable,
     )

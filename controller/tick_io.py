@@ -35,6 +35,14 @@ class Inputs:
     device_fault: int = 0
     order: Order | None = None
     force_measured: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    closed: int = -1
+    """Bit i: the i-th switchable constraint holds in the device; -1 of a machine without any."""
+    switched: int = 0
+    """What the device says in this state of a switch: i + 1 of the constraint switched, its negative of one
+    that was refused, 0 of none; and then the energy that it took (J), the norm of the impulse (N s or N m s)
+    and how far open the constraint was (typical lengths or rad).
+    """
+    switch_figures: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     @classmethod
     def sized(cls, sensors: int, motors: int, forces: int = 0) -> Inputs:
@@ -50,6 +58,8 @@ class Outputs:
 
     effort: NDArray[np.float64]
     mode: Mode = field(default=Mode.BRAKE)
+    closed: int = -1
+    """Bit i: the i-th switchable constraint shall hold; -1: all stay as they are."""
 
     @classmethod
     def sized(cls, motors: int) -> Outputs:

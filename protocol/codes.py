@@ -165,6 +165,8 @@ class RequestCode(IntEnum):
     """This machine, law or pace does not offer the method."""
     INTERNAL = 12
     """A defect of linkwork; the text is worth a report."""
+    NOT_SWITCHED = 13
+    """The plant did not switch the constraint: it is too far open, or nothing can switch it."""
 
 
 class ExitCode(IntEnum):

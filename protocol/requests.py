@@ -131,6 +131,14 @@ class PreloadParams(TimedParams):
     """Motor → effort (N m or N), within the bounds of the machine file."""
 
 
+class SwitchParams(TimedParams):
+    """Closes or opens a constraint that the machine file calls `switchable`."""
+
+    constraint: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)]
+    on: Switch
+    """Whether it shall hold."""
+
+
 class GainParams(TimedParams):
     """Gains of the error dynamics, within the bounds of the machine file; those not given stay."""
 
@@ -202,6 +210,7 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "cancel": Request(CancelParams, True, "end the goal by a stop on its path"),
     "jog": Request(JogParams, True, "velocities while a key is held"),
     "preload": Request(PreloadParams, True, "internal force of redundant motors"),
+    "switch": Request(SwitchParams, True, "close or open a constraint: a grasp, a guide, a latch"),
     "law": Request(LawParams, True, f"what the machine does at rest: {', '.join(REST_LAW_NAMES)}"),
     "set_gain": Request(GainParams, True, "bandwidth and damping of the error dynamics"),
     "payload": Request(PayloadParams, True, "what the machine carries at a point"),

@@ -182,6 +182,8 @@ class StateResult(TypedDict):
     """Task coordinates by name."""
     forces: dict[str, dict[str, float | None]]
     """By contact or constraint: `felt` and `wanted` (N or N m); nil where nothing tells it, or it is free."""
+    closed: dict[str, bool]
+    """By switchable constraint: whether it holds."""
     effort: dict[str, float]
     """Effort sent, by motor (the name of its joint)."""
     reactions: dict[str, ReactionState]
@@ -217,6 +219,29 @@ class LimitedEvent(TypedDict):
     """Event `limited`: what limits the command has changed."""
 
     limited: list[str]
+    tick: int
+    time_s: float
+    text: str
+
+
+class SwitchReport(TypedDict):
+    """Event `switched`, and part of the answer of switch: what became of a constraint that was to change.
+
+    Of one that closed: the kinetic energy that its impulse took, and the norm of that impulse.
+    """
+
+    constraint: str
+    on: bool
+    """Whether it holds now."""
+    switched: bool
+    """Whether it changed; else the plant refused, and the text says why."""
+    energy_loss_J: float
+    impulse: float
+    """N s, or N m s of rows that are angles."""
+    residual: float
+    """How far open it was (typical lengths or rad)."""
+    closed: list[str]
+    """The switchable constraints that hold now."""
     tick: int
     time_s: float
     text: str
@@ -387,6 +412,19 @@ class DescribedForceSensor(TypedDict):
     components: list[str]
 
 
+class DescribedSet(TypedDict):
+    """A set of the switchable constraints, and what the machine can do while just these hold."""
+
+    closed: list[str]
+    """The switchable constraints that hold."""
+    freedoms: int | None
+    """None where the controller cannot run the machine."""
+    goal_coordinates: list[str]
+    """In which it holds, and jogs joints."""
+    refused: str | None
+    """Why the controller cannot run it."""
+
+
 class DescribeResult(TypedDict):
     """Answer of describe."""
 
@@ -402,6 +440,10 @@ class DescribeResult(TypedDict):
     """What the sensors can find out about each other, in words."""
     forces: list[DescribedForce]
     force_sensors: list[DescribedForceSensor]
+    switchable: list[str]
+    """Constraints that `switch` may close and open."""
+    constraint_sets: list[DescribedSet]
+    """Every set of them; empty without any."""
     laws: list[str]
     law: str
     pace: str

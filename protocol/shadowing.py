@@ -39,7 +39,7 @@ class Words:
     `asked`: `tick`; `device_tick`, number of the state; `stamp_ns`, returned as it is; `time_s`; `mode` of
     the command that this tick sent (protocol.codes.Mode) with its `effort` (motors, N m or N); `driven`, 1
     where the motors have the machine, and `fresh`, 1 where the state is this tick's; `judged`, 1 where a
-    difference counts; `q`, `v`, the estimate.
+    difference counts; `closed`, the bits of the switchable constraints that hold; `q`, `v`, the estimate.
 
     `answered`: `tick`, `time_s`; `compared`, 1 where the period that ended with this tick was compared;
     `judged`; `worst`, which difference (twin_settings.differences) is the greatest share of its threshold,
@@ -50,7 +50,7 @@ class Words:
     def __init__(self, positions: int, velocities: int, motors: int, coordinates: int) -> None:
         self.differences = motors + coordinates + 1
         """How many differences `worst` counts through: motors, goal coordinates, the energy."""
-        integers = ("tick", "device_tick", "stamp_ns", "mode", "driven", "fresh", "judged")
+        integers = ("tick", "device_tick", "stamp_ns", "mode", "driven", "fresh", "judged", "closed")
         self.asked = np.dtype(
             [
                 *((name, "i8") for name in integers),

@@ -124,7 +124,9 @@ class ClosedChainModel:
             given.first, predicted, inputs.fresh, self._stands, STEPS if self._seen else FIRST_STEPS,
         )  # fmt: skip
         steps, quality.closure_residual, quality.rank, lost, smallest, quality.branch = told.tolist()
-        quality.newton_iterations, quality.sigma_closures = steps, 0.0 if lost else smallest
+        quality.newton_iterations = steps
+        found = smallest if quality.rank else 1.0
+        quality.sigma_closures = 0.0 if lost else found
         self._stands, self._seen = self._stands and steps == 1.0 and not lost, True
         return bad
 
@@ -140,6 +142,11 @@ class ClosedChainModel:
         """See `Model`."""
         self._seen = False
         self._branch.forget()
+
+    def begin_at(self, q: Floats, v: Floats) -> None:
+        """Searches from here for the next estimate: the state of another model of the machine."""
+        self.forget()
+        self.now.q[:], self.now.v[:], self._stands = q, v, False
 
     def compare(self, readings: Floats) -> None:
         """See `Model`."""

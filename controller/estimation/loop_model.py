@@ -96,6 +96,10 @@ class LoopModel(Protocol):
         """The machine is out of sight: where it is seen next may be anywhere."""
         ...
 
+    def begin_at(self, q: Floats, v: Floats) -> None:
+        """Searches from here for the next estimate: the state of another model of the machine."""
+        ...
+
     def compare(self, readings: Floats) -> None:
         """After `observe`: says in `quality` whether the sensors (one reading each) contradict each other."""
         ...
@@ -253,6 +257,10 @@ class OpenChainModel:
 
     def forget(self) -> None:
         """See `LoopModel`: the sensors tell all."""
+
+    def begin_at(self, q: Floats, v: Floats) -> None:
+        """See `LoopModel`."""
+        self.now.q[:], self.now.v[:] = q, v
 
     def compare(self, readings: Floats) -> None:
         """See `LoopModel`: no joint has two sensors."""

@@ -34,6 +34,7 @@ from linkwork.controller.gateway.requests.lease import Lease, LeaseChange, Lease
 from linkwork.controller.orders import OrderKind
 from linkwork.controller.records import RecordLayout
 from linkwork.machine import Machine
+from linkwork.machine.constraint_sets import constraint_sets
 from linkwork.protocol.codes import ORDER_HORIZON_S, Pace, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.requests import pack_notification
@@ -71,6 +72,8 @@ class Gateway:
         flights: FlightRecorder,
     ) -> None:
         self.options, self.machine, self.layout = options, machine, layout
+        self.sets = constraint_sets(machine)
+        """The machine under each set of its switchable constraints, or why it cannot be run there."""
         self.host, self.planning, self.broadcast = host, planning, broadcast
         self.log = log
         self.wording = Wording(machine)
@@ -99,6 +102,19 @@ class Gateway:
         self._asides: deque[Event] = deque(maxlen=1000)
 
     # What handlers ask.
+
+    @property
+    def closed(self) -> int:
+        """The set of the switchable constraints that hold, as a bit mask; -1 without any."""
+        if self.latest is None or not self.machine.switchable:
+            return self.machine.closed_at_start
+        return sum(1 << bit for bit, on in enumerate(self.latest["closed"]) if on)
+
+    @property
+    def held(self) -> Machine:
+        """The machine under the constraints that hold; as it starts, where it cannot be run under these."""
+        found = self.sets[self.closed]
+        return self.machine if isinstance(found, str) else found
 
     @property
     def tick(self) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
 from linkwork.protocol.codes import Pace
@@ -22,8 +25,9 @@ class DeviceLink:
     def __init__(self, client: DeviceClient, machine: Machine, pace: Pace, owner: str) -> None:
         self._client, self._machine, self._pace, self._owner = client, machine, pace, owner
         forces = machine.force_numbers
-        self._states = StateCodec(len(machine.sensors), len(machine.motors), forces, unfit=True)
-        self._commands = CommandCodec(len(machine.motors))
+        switches, motors = len(machine.switchable), len(machine.motors)
+        self._states = StateCodec(len(machine.sensors), motors, forces, unfit=True, switches=switches)
+        self._commands = CommandCodec(motors, switches)
         self._state = self._states.message()
         self._session = new_session()
         self._last = b""
@@ -95,8 +99,25 @@ class DeviceLink:
         inputs.force_measured[:] = state.force
         inputs.time_s, inputs.device_tick = state.time_s, state.seq
         inputs.device_status, inputs.device_fault = state.status, state.fault
+        inputs.closed = state.closed
+        if state.switched:
+            self._read_report(state.switched[0], inputs)
         inputs.lost_total = self.lost_total
         return True
+
+    def _read_report(self, report: dict[str, Any], inputs: Inputs) -> None:
+        """What the plant says of a switch; one of a constraint that is not known says nothing."""
+        names = self._machine.switchable
+        if report["name"] not in names:
+            return
+        number = 1 + names.index(report["name"])
+        inputs.switched = -number if "refused" in report else number
+        impulse = report.get("impulse")
+        inputs.switch_figures = (
+            _finite(report.get("energy_loss_J")),
+            math.hypot(*map(_finite, impulse)) if isinstance(impulse, list) else 0.0,
+            _finite(report.get("residual")),
+        )
 
     def _shake_hands(self, message: bytes) -> None:
         try:
@@ -130,7 +151,9 @@ class DeviceLink:
 
     def prepare(self, outputs: Outputs) -> None:
         """Packs the command computed from the newest state."""
-        self._last = self._commands.pack(self._session, self.seq, outputs.mode, outputs.effort)
+        self._last = self._commands.pack(
+            self._session, self.seq, outputs.mode, outputs.effort, outputs.closed
+        )
 
     def pass_over(self) -> None:
         """In lockstep, in place of a command: the state of this tick is lost, and time goes on."""
@@ -147,3 +170,8 @@ class DeviceLink:
             self._client.send(Bye(session=self._session, text=why[:200]).pack())
         self.connected, self._session = False, new_session()
         self.text = f"{why}; waiting for a plant at {self._client.endpoint}"
+
+
+def _finite(value: object) -> float:
+    """A number of a report, 0 where it is none."""
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.controller.loop.device_link import DeviceLink
+from linkwork.controller.loop.switching_tick import SwitchingTick
 from linkwork.controller.loop.tick import Tick
 from linkwork.controller.motion.goal_loading import OrderSource
 from linkwork.controller.orders import NOW, Order, OrderInbox, OrderKind
 from linkwork.controller.records import RING_FIELDS, RecordLayout, layout_for
 from linkwork.controller.shared_memory import Shared
 from linkwork.controller.supervision.state_machine import State
+from linkwork.controller.supervision.supervisor import Supervisor
 from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
 from linkwork.protocol.codes import Pace
@@ -48,7 +50,6 @@ class Loop:
         self.outputs = Outputs.sized(len(machine.motors))
         self.source = OrderSource(inbox, shared.slot, at_once=pace is Pace.LOCKSTEP)
         self._tick = tick_of(machine, layout, shared.slot, self.source.sound)
-        self.supervisor = self._tick.supervisor
         self._shared, self._lifeline = shared, lifeline
         self._orphan_s = machine.controller.orphan_timeout_s
         self._orphan_since: float | None = None
@@ -135,6 +136,11 @@ class Loop:
             self._orphan_since = None
 
     @property
+    def supervisor(self) -> Supervisor:
+        """That of the tick; another one when other constraints hold."""
+        return self._tick.supervisor
+
+    @property
     def orphan(self) -> bool:
         """Whether the gateway is gone and no other has come."""
         return self._orphan_since is not None
@@ -169,15 +175,18 @@ def tick_of(
     layout: RecordLayout,
     slot: Callable[[int], NDArray[np.float64]],
     sound: set[int],
-) -> Tick:
+) -> Tick | SwitchingTick:
     """The tick of a machine: one that publishes more than usual where the machine file asks for it."""
+    build = Tick
     if machine.controller.publish:
         from linkwork.controller.loop.publishing import (
             PublishingTick,  # its kernels are for such machines alone
         )
 
-        return PublishingTick(machine, layout, slot, sound)
-    return Tick(machine, layout, slot, sound)
+        build = PublishingTick
+    if machine.switchable:
+        return SwitchingTick(machine, layout, build, slot, sound)
+    return build(machine, layout, slot, sound)
 
 
 class LossWindow:

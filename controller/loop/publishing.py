@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from linkwork.controller.estimation.contact_free import without_touch
 from linkwork.controller.estimation.loop_model import LoopModel
 from linkwork.controller.loop.tick import Tick, no_slots
-from linkwork.controller.records import RecordLayout
+from linkwork.controller.records import Record, RecordLayout
 from linkwork.controller.supervision.brakes import RELEASED
 from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
@@ -74,8 +74,9 @@ class PublishingTick(Tick):
         layout: RecordLayout,
         slot: Callable[[int], Floats] = no_slots,
         sound: set[int] | None = None,
+        record: Record | None = None,
     ) -> None:
-        super().__init__(machine, layout, slot, sound)
+        super().__init__(machine, layout, slot, sound, record)
         self._reactions = PublishedReactions(machine, self._model, self._loads)
         self._r_reaction = self.record.view("reaction")
         self._touch = self._force_control.felt_contacts if machine.mechanism.contacts else None

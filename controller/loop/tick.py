@@ -95,7 +95,8 @@ class Tick:
     """The controller of one machine, one call a period.
 
     `slot` gives a goal slot's words and `sound` the ids of goal orders whose block was verified (both from
-    the loop process). A tick is `step`, then `note`; after that its record stands in `record`.
+    the loop process); `record` is where it publishes, a new one by default. A tick is `step`, then `note`;
+    after that its record stands in `record`.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class Tick:
         layout: RecordLayout,
         slot: Callable[[int], Floats] = no_slots,
         sound: set[int] | None = None,
+        record: Record | None = None,
     ) -> None:
         self._period_s = machine.controller.period_s
         loads = None
@@ -138,7 +140,7 @@ class Tick:
 
             self._bearings = BearingLoads(machine)
         self._gauged = self._bearings is not None and self._bearings.gauged
-        self.record = Record(layout)
+        self.record = Record(layout) if record is None else record
         self._bind(self.record)
         self._limits = self._limits_of(machine)
         self.supervisor = Supervisor(
@@ -153,6 +155,8 @@ class Tick:
         self._count = 0
         self._bad_sensor = -1
         self._since_reading_s = 0.0
+        self._adopted = False
+        """Whether the machine was taken over from another tick, and has not been estimated since."""
 
     def _bind(self, record: Record) -> None:
         self._published = record.floats[record.layout.offsets["q_measured"] :]
@@ -184,9 +188,31 @@ class Tick:
             self._tuning.advance(dt)
             self._kind = _NO_LAW
         self._estimate(inputs, dt)
+        if self._adopted:
+            self.supervisor.course.hold_here()
+            self._adopted = False
         self.supervisor.update(inputs, self._count, self._bad_sensor)
         self._law()
         self._limit(outputs)
+
+    def adopt(self, other: Tick) -> None:
+        """Goes on with the machine of another tick, whose constraints were others: at rest, where it is.
+
+        The next step estimates afresh, near the state that the other tick estimated last.
+        """
+        self._model.begin_at(other._now.q, other._now.v)
+        self._estimator.first, self._adopted = True, True
+        self._foreseen = self._clipped = False
+        self._last[:], self._sent[:] = other._last, other._sent
+        if self._drives is not None and other._drives is not None:
+            self._drives.adopt(other._drives)
+        self._acted = self._last if self._drives is None else self._drives.mean
+        self._count, self._bad_sensor = other._count, other._bad_sensor
+        self._since_reading_s = other._since_reading_s
+        self._disturbance.reset()
+        self._kind = _NO_LAW
+        self._tuning.adopt(other._tuning)
+        self.supervisor.adopt(other.supervisor)
 
     def note(self, inputs: Inputs, outputs: Outputs) -> None:
         """Ends the tick: writes what was read and decided to `record`. The loop sends its command before."""
@@ -195,9 +221,8 @@ class Tick:
 
     def _estimate(self, inputs: Inputs, dt: float) -> None:
         estimator, disturbance, model = self._estimator, self._disturbance, self._model
-        predicted = self.supervisor.brakes.phase is RELEASED and (
-            estimator.predicts or disturbance.on or not inputs.fresh
-        )
+        predicted = self.supervisor.brakes.phase is RELEASED and not self._adopted
+        predicted = predicted and (estimator.predicts or disturbance.on or not inputs.fresh)
         if predicted:
             if self._foreseen and abs(dt - self._period_s) < SAME * self._period_s:
                 expected = model.come()

@@ -28,6 +28,13 @@ AT_REST_VELOCITY = 1e-3
 """rad/s or m/s below which damping has brought the machine to rest."""
 
 
+CARRIED = (
+    "_settling_since_s", "_time_s", "goal_code", "goal_coordinate", "goal_id", "goal_limit", "goal_status",
+    "goal_value", "limited", "replaced_code", "replaced_goal", "slots_in_use",
+)  # fmt: skip
+"""What a course takes over as it is from that of another set of constraints."""
+
+
 class MotionExecutor:
     """The motion under way and its goal.
 
@@ -256,6 +263,11 @@ class MotionExecutor:
         self.pressing.control.reset()
         self.motion, self.law = Hold(self._home, self._theta[self._home]), LawKind.HOLD
         self._evaluate()
+
+    def adopt(self, other: MotionExecutor) -> None:
+        """Goes on from the course of another set of constraints; `hold_here` follows."""
+        for name in CARRIED:
+            setattr(self, name, getattr(other, name))
 
     # Orders.
 

@@ -106,7 +106,7 @@ def closed_walk(machine: Machine, path: Path, q: Floats) -> Walk:
         d2=part(goal, 2, k),
         d3=part(goal, 3, k),
         hold=goal[:, 4 * k].copy(),
-        closures=goal[:, 4 * k + 1].copy(),
+        closures=goal[:, 4 * k + 1].copy() if machine.assembly.ordinary_rank else None,
         leverage=goal[:, 4 * k + 2].copy(),
         reached=int(reached),
         motors=maps.reshape(count, nv, nv),
@@ -115,12 +115,16 @@ def closed_walk(machine: Machine, path: Path, q: Floats) -> Walk:
 
 
 def _branches_meet(workspace: Workspace, q: Floats) -> bool:
-    """Whether the closures are so close to losing a row at q that rest would leave the way out open."""
+    """Whether the closures are so close to losing a row at q that rest would leave the way out open.
+
+    Where no constraint holds, there is no row to lose.
+    """
     workspace.q[:], workspace.v[:] = q, 0.0
     kinematics(*workspace.arguments)
     constraint_rows(*workspace.arguments)
     factor(*workspace.arguments)
-    return bool(workspace.ranking[LOST] > 0.0 or workspace.ranking[SMALLEST] < NEAR_A_BRANCH)
+    lost, held, smallest = (workspace.ranking[entry] for entry in (LOST, RANK, SMALLEST))
+    return bool(lost > 0.0 or (held > 0.0 and smallest < NEAR_A_BRANCH))
 
 
 @kernel(

@@ -1,6 +1,7 @@
 """The planner process: takes jobs on standard input, answers them in order on standard output.
 
-    job     {id, method, params: bytes (MessagePack), start: {q, v, coordinates, theta}, slot}
+    job     {id, method, params: bytes (MessagePack), start: {q, v, coordinates, theta, closed}, slot}
+            closed is the set of the switchable constraints that hold (`linkwork.machine.constraint_sets`);
             start has `running` too where there is a goal before it (`controller.planning.goal_in_motion`)
     ready   {ready: true}, once, when the kernels are there; jobs may be sent before
     answer  {id, goal: {slot, length, checksum, duration_s, coordinates, full_speed_s, report}}
@@ -29,6 +30,7 @@ from linkwork.controller.planning.planner import judge, plan
 from linkwork.controller.planning.planner_start import REWALK, Start
 from linkwork.controller.shared_memory import GOAL_SLOTS, Shared, SharedMismatch
 from linkwork.machine import Machine
+from linkwork.machine.constraint_sets import constraint_sets
 from linkwork.machine.payloads import loaded
 from linkwork.multibody.kernels.compiling import warm
 from linkwork.protocol.codes import RequestCode
@@ -38,6 +40,7 @@ from linkwork.timing.children import ignore_interrupts
 
 Floats = NDArray[np.float64]
 Store = Callable[[int, Floats], None]
+Sets = Mapping[int, Machine | str]
 PLANNED = ("move", "send", "append", "speed", "check")
 _READ_BYTES = 1 << 20
 
@@ -59,7 +62,7 @@ def run(machine: Machine, shared: Path) -> None:
     warm()
     _write(answers, pack_frame({"ready": True}))
     serve(
-        machine,
+        constraint_sets(machine),
         jobs,
         answers,
         lambda slot, words: store(shared, slot, words),
@@ -93,14 +96,14 @@ def fetch(shared: Path, slot: int, length: int) -> Floats:
     return words
 
 
-def serve(machine: Machine, jobs: int, answers: int, keep: Store, read: Words) -> None:
+def serve(sets: Sets, jobs: int, answers: int, keep: Store, read: Words) -> None:
     """Answers the jobs read from one descriptor on another, until either is closed."""
     reader = FrameReader()
     while data := os.read(jobs, _READ_BYTES):
         reader.feed(data)
         try:
             while (body := reader.next()) is not None:
-                _write(answers, pack_frame(answer(machine, body, keep, read)))
+                _write(answers, pack_frame(answer(sets, body, keep, read)))
         except BadFrame as error:  # nobody knows where the next frame begins
             wrong = RequestError(RequestCode.MALFORMED, str(error))
             _write(answers, pack_frame({"id": None, "error": wrong.as_map()}))
@@ -109,13 +112,17 @@ def serve(machine: Machine, jobs: int, answers: int, keep: Store, read: Words) -
             return
 
 
-def answer(machine: Machine, body: bytes, keep: Store, read: Words) -> dict[str, Any]:
-    """The answer to one job."""
+def answer(sets: Sets, body: bytes, keep: Store, read: Words) -> dict[str, Any]:
+    """The answer to one job, for the machine under the constraints that hold."""
     number: Any = None
     try:
         job = _read_job(body)
         number = job["id"]
-        machine = loaded(machine, job["start"].get("payloads") or {})
+        under = sets[job["start"].get("closed", next(iter(sets)))]
+        if isinstance(under, str):
+            text = f"the controller cannot run the machine under the constraints that hold: {under}"
+            raise RequestError(RequestCode.UNSUPPORTED, text)
+        machine = loaded(under, job["start"].get("payloads") or {})
         start, slot = Start.from_map(machine, job["start"]), job["slot"]
         params = _params(job)
         if job["method"] == "check":

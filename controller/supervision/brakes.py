@@ -55,6 +55,10 @@ class BrakeSequence:
         """Fraction of the law's effort that is sent."""
         self._since_s = 0.0
 
+    def adopt(self, other: BrakeSequence) -> None:
+        """Goes on where another sequence of the same machine stands."""
+        self.phase, self.share, self._since_s = other.phase, other.share, other._since_s
+
     def engage(self, time_s: float) -> None:
         """Begins to enable; from the middle of a disable it goes on from the share that stands."""
         if self.phase in (Phase.RELEASED, Phase.ENGAGING, Phase.RELEASING):

@@ -32,6 +32,12 @@ class Beliefs:
         """The assembly that the estimate shows is the machine's."""
         self.confirmed = True
 
+    def adopt(self, other: Beliefs) -> None:
+        """Goes on from those of another set of constraints; the assembly that is entered counts as known
+        where the one before it was.
+        """
+        self.confirmed, self._branch = other.confirmed, 1.0
+
     def look(self) -> Found | None:
         """The first doubt: (code, index, value, limit), or None."""
         quality = self._quality

@@ -51,6 +51,16 @@ class Tuning:
         self._load_share, self.changing = 0.0, True
         return OrderOutcome.DONE
 
+    def adopt(self, other: Tuning) -> None:
+        """Goes on with the gains and loads of another set of constraints."""
+        self.gains, self._from, self._to = other.gains, other._from, other._to
+        self._gain_share, self._load_share = other._gain_share, other._load_share
+        self.changing = other.changing
+        for law in self._laws:
+            law.tune(*self.gains)
+        if self._loads is not None and other._loads is not None:
+            self._loads.adopt(other._loads, smooth(self._load_share))
+
     def advance(self, dt: float) -> None:
         """One tick of dt seconds."""
         if self._gain_share < 1.0:

@@ -7,6 +7,7 @@ decides depends on its inputs alone, so that a lockstep run and a replayed run d
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,34 @@ _ENDS = {
     OrderKind.LEASE_LOST: AuthorityEnd.LEASE_LOST,
     OrderKind.DISABLE: AuthorityEnd.DISABLE,
 }
+CARRIED = (
+    "_advance_ticks", "_braked_ticks", "_disabling", "_pending", "_splices", "_tick", "_time_s", "authority",
+    "authority_end", "fault", "handshake_wanted", "leaving", "order_id", "order_outcome", "state",
+    "switching",
+)  # fmt: skip
+"""What a supervisor takes over as it is from that of another set of constraints (`Supervisor.adopt`)."""
+
+
+@dataclass
+class Switching:
+    """The switchable constraints of a machine, `count` of them: which hold, and which shall.
+
+    `closed`, `wanted` and each of `runnable` are bit masks, -1 for none: what holds, what the device is asked
+    for, and what the controller has models for. `unasked`: the constraint that the device has switched by
+    itself, -1 none; `modelled`: whether the controller has a model for what holds.
+    """
+
+    count: int = 0
+    closed: int = -1
+    wanted: int = -1
+    runnable: frozenset[int] = frozenset()
+    unasked: int = -1
+    modelled: bool = True
+
+    @property
+    def common(self) -> int:
+        """What holds, and will still hold after the switch that was asked for."""
+        return self.closed if self.wanted < 0 else self.closed & self.wanted
 
 
 class Supervisor:
@@ -102,6 +131,7 @@ class Supervisor:
         """Number of the present motion authority: orders accepted under an earlier one have no effect."""
         self.authority_end = AuthorityEnd.NONE
         self._splices = WaitingGoals()
+        self.switching = Switching()
         self.tune: Callable[[Order], OrderOutcome] = lambda _: OrderOutcome.REFUSED_VALUE
         """Carries out orders that change gains or loads; the tick sets it."""
 
@@ -111,6 +141,9 @@ class Supervisor:
         self.order_id, self.order_outcome = 0, _NO_OUTCOME
         course, state = self.course, self.state
         moving = state is ACTIVE or state is STOPPING
+        if self.switching.unasked >= 0 and state is not UNCONFIGURED:
+            self._switched_by_itself(moving=moving)
+            moving = self.moving
         self._braked_ticks = 0 if moving else self._braked_ticks + 1
         if self._advance_ticks:
             self._advance_ticks -= 1
@@ -168,6 +201,7 @@ class Supervisor:
         """Whether something is under way that lockstep time must run for."""
         return (
             self._advance_ticks > 0
+            or self.switching.wanted >= 0
             or self.handshake_wanted
             or self.state is State.STOPPING
             or self.brakes.changing
@@ -204,6 +238,7 @@ class Supervisor:
         if event is Event.ESTOP or self.state is not State.ESTOP:
             self._end_authority(AuthorityEnd.ESTOP if event is Event.ESTOP else AuthorityEnd.FAULT)
         self.course.abort()
+        self.switching.wanted = -1
         self._disabling = False
         self.brakes.drop()
         self._move(event)
@@ -315,6 +350,8 @@ class Supervisor:
                 return self.preload.obey(order)
             case OrderKind.GAIN | OrderKind.PAYLOAD:
                 return self.tune(order)
+            case OrderKind.SWITCH:
+                return self._switch(order, inputs)
             case OrderKind.ADVANCE:
                 return self._advance(order.length)
             case OrderKind.ADOPT:
@@ -346,11 +383,55 @@ class Supervisor:
         self._sound.discard(order.id)
         if self.state is not State.ACTIVE or self.brakes.phase is not Phase.RELEASED:
             return OrderOutcome.REFUSED_STATE
+        if self.switching.wanted >= 0:
+            return OrderOutcome.REFUSED_BUSY
         if order.kind is OrderKind.GOAL and not inputs.device_status & int(DeviceStatus.HOMED):
             return OrderOutcome.REFUSED_NOT_HOMED
         if order.kind is OrderKind.GOAL:
             return self.course.accept(order, sound=sound)
         return self.course.jog(order) if order.kind is OrderKind.JOG else self.course.choose(order)
+
+    def _switch(self, order: Order, inputs: Inputs) -> OrderOutcome:
+        """Asks the device for another set of constraints; the machine holds, or is braked."""
+        switching, here = self.switching, self.state is State.ACTIVE or self.state is State.INACTIVE
+        if not inputs.connected or not here or self.brakes.changing:
+            return OrderOutcome.REFUSED_STATE
+        if self.course.under_way or self.course.pressing.control.pressing or switching.wanted >= 0:
+            return OrderOutcome.REFUSED_BUSY
+        bit, on = int(order.arguments[0]), order.arguments[1] != 0.0
+        if not 0 <= bit < switching.count:
+            return OrderOutcome.REFUSED_VALUE
+        wanted = switching.closed | 1 << bit if on else switching.closed & ~(1 << bit)
+        if wanted == switching.closed:
+            return OrderOutcome.NOTHING_TO_DO
+        if wanted not in switching.runnable:
+            return OrderOutcome.REFUSED_SET
+        switching.wanted = wanted
+        return OrderOutcome.DONE
+
+    def switched(self, *, asked: bool) -> None:
+        """Other constraints hold from this tick on: nothing that was planned before has an effect."""
+        if asked:
+            self.switching.wanted = -1
+        if self.state is not UNCONFIGURED:
+            self._end_authority(AuthorityEnd.SWITCHED)
+
+    def _switched_by_itself(self, *, moving: bool) -> None:
+        """A constraint was switched that nobody asked for: a fault in motion, or where no model is for it."""
+        switching = self.switching
+        if moving or not switching.modelled:
+            self.raise_fault(FaultCode.CONSTRAINT_SWITCHED, switching.unasked)
+        if switching.modelled:
+            switching.unasked = -1
+
+    def adopt(self, other: Supervisor) -> None:
+        """Goes on for the machine from the supervisor of another set of constraints, at rest."""
+        for name in CARRIED:
+            setattr(self, name, getattr(other, name))
+        self.brakes.adopt(other.brakes)
+        self.preload.adopt(other.preload)
+        self.course.adopt(other.course)
+        self._beliefs.adopt(other._beliefs)
 
     def _end_motion(self, order: Order) -> OrderOutcome:
         """Stops on the path and ends the authority: for STOP, LEASE_LOST and DISABLE."""
@@ -440,6 +521,8 @@ class Supervisor:
 
     def _still_there(self, inputs: Inputs) -> bool:
         code = self.fault.code
+        if not self.switching.modelled:
+            return True
         return self._watch.still_there(code, inputs, self._v) or self._beliefs.still_there(code)
 
     def _reset(self, inputs: Inputs) -> OrderOutcome:

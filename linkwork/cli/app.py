@@ -66,6 +66,7 @@ _PANELS = {
         states.resume,
         states.speed,
         states.preload,
+        states.switch,
         states.cancel,
         states.stop,
         states.disable,

@@ -5,6 +5,13 @@ from __future__ import annotations
 from enum import StrEnum
 
 
+class OnOff(StrEnum):
+    """Whether something holds."""
+
+    ON = "on"
+    OFF = "off"
+
+
 class FormulationChoice(StrEnum):
     """Ways to move under constraints."""
 

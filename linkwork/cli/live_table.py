@@ -102,6 +102,9 @@ def view(sample: dict[str, Any], homing: str = "") -> Group:
         shown.insert(1, Text(homing))
     elif not int(sample.get("device_status", DeviceStatus.HOMED)) & DeviceStatus.HOMED:
         shown.insert(1, Text("not homed: it only jogs"))
+    if sample.get("closed"):
+        held = "; ".join(f"{name} {'on' if on else 'off'}" for name, on in sample["closed"].items())
+        shown.append(Text(held))
     if sample.get("constraint_force"):
         shown += closures(sample)
     if sample.get("reaction"):

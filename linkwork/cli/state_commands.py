@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from linkwork.cli.choices import OnOff
 from linkwork.cli.connected import ControllerConnection, connected
 from linkwork.protocol.laws import REST_LAW_NAMES
 from linkwork.terminal.failures import Misuse
@@ -97,6 +98,17 @@ def preload(
         except ValueError:
             raise Misuse(f"{text}: write MOTOR=EFFORT, as in left_elbow=1.5") from None
     link.effect("preload", effort=found)
+
+
+@connected
+def switch(
+    link: ControllerConnection,
+    constraint: Annotated[str, typer.Argument(help="One that the machine file calls switchable.")],
+    to: Annotated[OnOff, typer.Argument(metavar="on|off", help="Whether it shall hold.")],
+    at_tick: AtTick = None,
+) -> None:
+    """Closes or opens a constraint of a machine that holds still: a grasp, a guide, a latch."""
+    link.effect("switch", constraint=constraint, on=to is OnOff.ON, at_tick=at_tick)
 
 
 @connected

@@ -86,6 +86,8 @@ def state(link: ControllerConnection) -> None:
     if found["goal"]:
         goal = found["goal"]
         say(f"goal {goal['goal']} {goal['status']}, {goal['fraction']:.0%}")
+    if found.get("closed"):
+        say("; ".join(f"{name} {'on' if on else 'off'}" for name, on in found["closed"].items()))
     for each in found.get("pending", ()):
         say(_pending_told(each))
     console.print(positions(found))

@@ -263,6 +263,14 @@ class Robot:
         """Sets the internal force of redundant motors (N m or N): `preload(left_elbow=1.5)`."""
         return self._effect("preload", effort={name: float(value) for name, value in effort.items()})
 
+    def switch(self, constraint: str, on: bool, *, at_tick: int | None = None) -> RequestEffect:
+        """Closes or opens a constraint that the machine file calls `switchable`; the machine must hold.
+
+        Returns what it took (protocol.results.SwitchReport). Raises RequestError: NOT_SWITCHED where the
+        plant refused, UNSUPPORTED where the controller could not run the machine afterwards, BUSY in motion.
+        """
+        return self._effect("switch", constraint=constraint, on=on, at_tick=at_tick)
+
     def cancel(self, goal: int | None = None, *, at_tick: int | None = None) -> RequestEffect:
         """Ends whatever goal is under way, or only this one, by a stop on its path."""
         return self._effect("cancel", goal=goal, at_tick=at_tick)

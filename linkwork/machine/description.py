@@ -314,8 +314,11 @@ class Machine:
 
     @property
     def force_rows(self) -> tuple[ForceRow, ...]:
-        """The forces that goals may name."""
-        return force_rows(self.mechanism, components=len(self.motors) > self.freedoms)
+        """The forces that goals may name: not those of constraints that can be switched."""
+        components = len(self.motors) > self.freedoms and not self.switchable
+        rows = force_rows(self.mechanism, components=components)
+        names = self.mechanism.constraint_names
+        return tuple(row for row in rows if row.kind == "contact" or names[row.index] not in self.switchable)
 
     def coordinate_index(self, name: str) -> int | None:
         """Return the place of a coordinate (joint or task) in the mechanism's order, or None."""

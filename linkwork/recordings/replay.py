@@ -35,6 +35,8 @@ PLAIN: Final = (
 )
 """Channels that are the inputs of the same name, one number each; then those with one a sensor or motor."""
 ARRAYS: Final = ("q_measured", "v_measured", "device_effort", "temperature", "force_measured")
+SWITCHES: Final = ("closed", "switched", "switch_figures")
+"""Inputs that are made of the channels of switchable constraints."""
 
 _REFUSED_ON_ARRIVAL = (
     OrderOutcome.REFUSED_LATE, OrderOutcome.REFUSED_FAR, OrderOutcome.REFUSED_FULL, OrderOutcome.REVOKED,
@@ -175,6 +177,20 @@ def _give(inputs: Inputs, row: np.void) -> None:
     inputs.device_tick, inputs.lost_total = int(row["device_tick"]), int(row["lost_total"])
     inputs.lost_in_a_row = int(row["lost_in_a_row"])
     inputs.device_status, inputs.device_fault = int(row["device_status"]), int(row["device_fault"])
+    if "closed" in names:
+        _give_switch(inputs, row)
+
+
+def _give_switch(inputs: Inputs, row: np.void) -> None:
+    """Which switchable constraints the device said that held, and what it said of a switch."""
+    inputs.closed = sum(1 << bit for bit, on in enumerate(row["closed"]) if on)
+    inputs.switched, inputs.switch_figures = 0, (0.0, 0.0, 0.0)
+    for bit in np.flatnonzero(row["switched"])[:1].tolist():
+        inputs.switched = (bit + 1) * (1 if row["switched"][bit] > 0.0 else -1)
+        energy, impulse, residual = (
+            float(row[f"switch_{figure}"][bit]) for figure in ("energy_loss", "impulse", "residual")
+        )
+        inputs.switch_figures = (energy, impulse, residual)
 
 
 def _order(recording: Recording, row: np.void) -> tuple[Order | None, str]:

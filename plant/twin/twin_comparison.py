@@ -61,6 +61,9 @@ class TwinComparison:
         self._row = 0
         self._device_tick = -1
         self._to_carry: list[np.void] = []
+        constraints = list(machine.mechanism.constraint_names)
+        self._switches = [constraints.index(name) for name in machine.switchable]
+        self._closed = max(machine.closed_at_start, 0)
 
     def carry(self, load: np.void) -> None:
         """From a tick on the machine carries this (protocol.shadowing.LOAD)."""
@@ -76,6 +79,8 @@ class TwinComparison:
         """One tick: what the period that ends with it shows; then the next one is foreseen."""
         if self._to_carry and self._to_carry[0]["from_tick"] <= given["tick"]:
             self._take_up(self._to_carry.pop(0))
+        if given["closed"] != self._closed:
+            self._switch(int(given["closed"]))
         follows = given["device_tick"] == self._device_tick + 1
         self._device_tick = int(given["device_tick"])
         compared = False
@@ -126,6 +131,13 @@ class TwinComparison:
         values /= self._thresholds
         answer["worst"] = worst = int(values.argmax())
         answer["share"] = values[worst] if math.isfinite(values[worst]) else math.inf
+
+    def _switch(self, closed: int) -> None:
+        """Other constraints hold from this state on: begins again, without the period that ends with it."""
+        self._closed, self._row = closed, 0
+        for bit, place in enumerate(self._switches):
+            self._work.on[place] = float(closed >> bit & 1)
+        self._residual.forget()
 
     def _take_up(self, load: np.void) -> None:
         numbers = load["load"].tolist()

@@ -23,6 +23,7 @@ SHAPES = {  # freedoms, rows, rank
     "arm_6dof_simple": (6, 0, 0),
     "thin_disk": (3, 0, 0),
     "scara_polish": (4, 0, 0),
+    "slot_arm": (2, 0, 0),
 }
 
 

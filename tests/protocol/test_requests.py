@@ -37,6 +37,7 @@ SMALLEST = {
     "advance": {"ticks": 1},
     "law": {"name": "servo"},
     "preload": {"effort": {"left_elbow": 1.5}},
+    "switch": {"constraint": "slot", "on": True},
 }
 
 
@@ -76,6 +77,7 @@ def test_whoever_may_not_move_may_still_stop_and_look():
         ("speed", {"fraction": 2.01}, ("fraction",)),
         ("speed", {"fraction": 0.5, "limit": 1}, ("limit",)), ("append", {}, ("trajectory",)),
         ("set_gain", {"bandwidth_rad_s": 0}, ("bandwidth_rad_s",)),
+        ("switch", {"constraint": "slot", "on": 1}, ("on",)),
         ("payload", {"point": "tool"}, ("mass_kg",)),
         ("payload", {"point": "tool", "mass_kg": 1.0, "com_m": [0.0]}, ("com_m",)),
         ("move", {"target": {"a": 1}, "replace": "yes"}, ("replace",)),

@@ -13,7 +13,7 @@ from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine, load
 from linkwork.recordings.recording import NoRecording, Recording, read_recording
-from linkwork.recordings.replay import ARRAYS, PLAIN, replay
+from linkwork.recordings.replay import ARRAYS, PLAIN, SWITCHES, replay
 from tests.controller.loop.in_process import with_controller
 from tests.recordings.recorded import Recorder
 
@@ -105,7 +105,7 @@ def test_a_closed_machine_too(tmp_path: Path) -> None:
 
 def test_every_input_of_the_tick_is_recorded() -> None:
     """Whoever gives the tick something new must record it too."""
-    assert {field.name for field in dataclasses.fields(Inputs)} == {*PLAIN, *ARRAYS, "order"}
+    assert {field.name for field in dataclasses.fields(Inputs)} == {*PLAIN, *ARRAYS, *SWITCHES, "order"}
 
 
 def test_files_that_are_no_recordings(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 def start_of(gateway: Gateway) -> dict[str, Any]:
     """Where a goal begins: the newest estimate, and the reference that the loop holds."""
     record = gateway.latest
-    load = {"payloads": {name: list(numbers) for name, numbers in gateway.payloads.items()}}
+    load: dict[str, Any] = {"closed": gateway.closed}
+    load["payloads"] = {name: list(numbers) for name, numbers in gateway.payloads.items()}
     if record is None:
         q, v = gateway.machine.initial_q, [0.0] * gateway.machine.mechanism.nv
         return load | {"q": q.tolist(), "v": v, "coordinates": [], "theta": []}

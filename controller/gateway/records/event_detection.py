@@ -1,4 +1,4 @@
-"""What happened, told from successive records: the events state, fault, limited, goal.accepted, goal.result.
+"""Events from successive records: state, fault, limited, switched, goal.accepted, goal.result.
 
 Nothing but the records decides, so that a lockstep run tells the same story each time it is run.
 """
@@ -35,7 +35,14 @@ class Story:
     def __init__(self, layout: RecordLayout, wording: Wording, first: np.void | None = None) -> None:
         self._wording = wording
         self._dtype = layout.dtype
-        self._looked_at = [layout.offsets[name] for name in (*_WATCHED, "order_id", "limited")]
+        switched, switches = layout.offsets["switched"], len(layout.names["switch"])
+        self._looked_at = [
+            *(layout.offsets[name] for name in _WATCHED),
+            *range(switched, switched + switches),  # its bits are zero just where it is
+            *(layout.offsets[name] for name in ("order_id", "limited")),
+        ]
+        self._compared = len(_WATCHED)
+        self._switches = switches > 0
         self._before: NDArray[np.int64] | None = None
         self._state = int(first["state"]) if first is not None else int(State.UNCONFIGURED)
         self._goal = (int(first["goal_id"]), int(first["goal_status"])) if first is not None else (0, 0)
@@ -50,12 +57,13 @@ class Story:
         looked_at = integers[:, self._looked_at]
         if self._before is not None and not self._met and (looked_at == self._before).all():
             return []  # as in most batches
-        watched = looked_at[:, :-2]
-        notable: NDArray[np.bool_] = np.any(looked_at[:, -2:] != 0, axis=1)
+        kept = self._compared
+        watched = looked_at[:, :kept]
+        notable: NDArray[np.bool_] = np.any(looked_at[:, kept:] != 0, axis=1)
         notable[1:] |= (watched[1:] != watched[:-1]).any(axis=1)
-        notable[0] |= self._before is None or bool((watched[0] != self._before[:-2]).any())
+        notable[0] |= self._before is None or bool((watched[0] != self._before[:kept]).any())
         self._before = looked_at[-1].copy()
-        self._before[-2:] = 0  # an order, or a limit that is met, is always worth a look
+        self._before[kept:] = 0  # an order, a switch, or a limit that is met, is always worth a look
         if self._met or looked_at[:, -1].any():
             return range(len(words))
         return np.flatnonzero(notable).tolist()
@@ -74,6 +82,8 @@ class Story:
             if fault >= 0:
                 told.append((row, "fault", dict(self._wording.fault(record))))
             self._fault = fault
+        if self._switches and (switched := self._wording.switch(record)) is not None:
+            told.append((row, "switched", dict(switched)))
         told += self._goals(row, record, tick, time_s)
         if self._met or int(record["limited"]):
             told += self._limits(row, int(record["limited"]), tick, time_s)

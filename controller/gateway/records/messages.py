@@ -16,7 +16,7 @@ from linkwork.machine import Machine
 from linkwork.machine.twin_differences import differences
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, ResultCode
 from linkwork.protocol.laws import FREE_LAWS, MOTION_LAWS, LawKind
-from linkwork.protocol.results import DeviceState, FaultState, GoalProgress, GoalResult
+from linkwork.protocol.results import DeviceState, FaultState, GoalProgress, GoalResult, SwitchReport
 
 ENDED = (GoalStatus.SUCCEEDED, GoalStatus.ENDED)
 UNDER_WAY = (GoalStatus.RUNNING, GoalStatus.SETTLING, GoalStatus.PAUSED, GoalStatus.STOPPING)
@@ -67,9 +67,11 @@ class Wording:
             "constraint": [(name, True) for name in machine.mechanism.constraint_names],
             "load": [(limit.constraint, limit.is_force) for limit in machine.load_limits],
             "difference": [(str(each), each.unit == "N m") for each in differences(machine)],
+            "switch": [(name, True) for name in machine.switchable],
             "force": [(row.name, row.unit == "N m") for row in machine.force_rows],
         }
         self._law = machine.controller.law
+        self._switchable = machine.switchable
         self._reactions = None
         if "reactions" in machine.controller.publish:
             from linkwork.controller.reaction_channels import ReactionWording  # loads the compiler
@@ -111,6 +113,35 @@ class Wording:
             "time_s": float(record["time_s"]),
             "clears_when": kind.clears_when,
             "record": None,
+        }
+
+    def switch(self, record: np.void) -> SwitchReport | None:
+        """What a record says of a switch; None where it says nothing."""
+        told = np.flatnonzero(record["switched"])
+        if not len(told):
+            return None
+        at = int(told[0])
+        name, on, done = self._switchable[at], bool(record["closed"][at]), bool(record["switched"][at] > 0.0)
+        loss, impulse, residual = (
+            float(record[f"switch_{figure}"][at]) for figure in ("energy_loss", "impulse", "residual")
+        )
+        if not done:
+            text = f"{name} stays {'on' if on else 'off'}: {_why_not(residual, on=on)}"
+        elif on:
+            text = f"{name} closed, {residual:.3g} open before; that took {loss:.3g} J"
+        else:
+            text = f"{name} opened"
+        return {
+            "constraint": name,
+            "on": on,
+            "switched": done,
+            "energy_loss_J": loss,
+            "impulse": impulse,
+            "residual": residual,
+            "closed": [each for i, each in enumerate(self._switchable) if record["closed"][i]],
+            "tick": int(record["tick"]),
+            "time_s": float(record["time_s"]),
+            "text": text,
         }
 
     def result(self, record: np.void) -> GoalResult:
@@ -254,6 +285,19 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     return finite(value) if isinstance(value, float) else value
+
+
+def _why_not(residual: float, *, on: bool) -> str:
+    """Why a plant refused to switch a constraint, as far as its figures say it."""
+    if on or residual == 0.0:
+        return "the plant did not switch it"
+    if residual > SWITCH_TOLERANCE:
+        return f"it is open by {residual:.3g} (typical lengths or rad), allowed are {SWITCH_TOLERANCE:g}"
+    return "the plant could not close it together with the other constraints"
+
+
+SWITCH_TOLERANCE = 1e-3
+"""How far open a constraint may be when it is closed (protocol/README.md)."""
 
 
 def _unit(unit: str, *, is_angle: bool) -> str:

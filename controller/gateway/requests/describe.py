@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Final, Literal
 
 from linkwork.controller.estimation.redundant_sensors import told
 from linkwork.controller.gateway.records.messages import finite
 from linkwork.machine import Limits, Machine
+from linkwork.machine.constraint_sets import names_of
 from linkwork.protocol.codes import Pace
 from linkwork.protocol.laws import REST_LAW_NAMES
 from linkwork.protocol.requests import REQUESTS
-from linkwork.protocol.results import Described, DescribeResult
+from linkwork.protocol.results import Described, DescribedSet, DescribeResult
+
+NO_SETS: Final[Mapping[int, Machine | str]] = {}
+"""Of a machine without switchable constraints."""
 
 
-def describe(machine: Machine, pace: Pace) -> DescribeResult:
-    """The answer of `describe`."""
+def describe(machine: Machine, pace: Pace, sets: Mapping[int, Machine | str] = NO_SETS) -> DescribeResult:
+    """The answer of `describe`; `sets` as of `machine.constraint_sets`."""
     joints = set(machine.mechanism.joint_names)
     return {
         "machine": machine.name,
@@ -59,6 +64,8 @@ def describe(machine: Machine, pace: Pace) -> DescribeResult:
             }
             for sensor in machine.force_sensors
         ],
+        "switchable": list(machine.switchable),
+        "constraint_sets": [_set(machine, closed, one) for closed, one in sets.items() if closed >= 0],
         "laws": [machine.controller.law, *REST_LAW_NAMES],
         "law": machine.controller.law,
         "pace": pace.value,
@@ -69,6 +76,15 @@ def describe(machine: Machine, pace: Pace) -> DescribeResult:
         "config": machine.config_hash,
         "methods": {name: request.about for name, request in REQUESTS.items()},  # type: ignore[typeddict-unknown-key]
     }
+
+
+def _set(machine: Machine, closed: int, under: Machine | str) -> DescribedSet:
+    """What the machine can do while just these of its switchable constraints hold."""
+    names = list(names_of(machine, closed))
+    if isinstance(under, str):
+        return {"closed": names, "freedoms": None, "goal_coordinates": [], "refused": under}
+    goals = list(under.controller.goal_coordinates)
+    return {"closed": names, "freedoms": under.freedoms, "goal_coordinates": goals, "refused": None}
 
 
 def _coordinate(limits: Limits, kind: Literal["joint", "task"]) -> Described:

@@ -18,6 +18,7 @@ from linkwork.controller.gateway.requests.lease import LeaseChange
 from linkwork.controller.gateway.requests.order_outcomes import assumed, effect_map, not_cleared
 from linkwork.controller.gateway.requests.order_requests import ANSWER_WITHIN_S, order
 from linkwork.controller.gateway.requests.preload_requests import preload_pairs
+from linkwork.controller.gateway.requests.switch_requests import switch_constraint
 from linkwork.controller.gateway.requests.tuning_requests import HANDLERS as TUNING_HANDLERS
 from linkwork.controller.orders import OrderKind, OrderOutcome
 from linkwork.controller.supervision.brakes import Phase
@@ -45,7 +46,7 @@ def _status(gateway: Gateway, call: Call) -> None:
 
 
 def _describe(gateway: Gateway, call: Call) -> None:
-    call.answer(dict(describe(gateway.machine, gateway.options.pace)))
+    call.answer(dict(describe(gateway.machine, gateway.options.pace, gateway.sets)))
 
 
 def _faults(gateway: Gateway, call: Call) -> None:
@@ -285,6 +286,7 @@ HANDLERS: dict[str, Handler] = {
     "jog": _jog,
     "law": _law,
     "preload": _preload,
+    "switch": switch_constraint,
     "advance": _advance,
     "stop": _stop,
     "estop": _stop,

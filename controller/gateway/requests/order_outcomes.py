@@ -104,6 +104,9 @@ def refusal(method: str, effect: OrderEffect, wording: Wording, link_text: str) 
             return revoked(record)
         case OrderOutcome.CANCELLED:
             return RequestError(effect.code, _cancelled(effect.code))
+        case OrderOutcome.REFUSED_SET:
+            text = "the controller cannot run the machine under the constraints that would then hold"
+            return RequestError(RequestCode.UNSUPPORTED, f"{text}; `describe` says why (constraint_sets)")
         case OrderOutcome.REFUSED_VALUE:
             return RequestError(RequestCode.INVALID_PARAMS, _VALUES.get(method, "a value is out of bounds"))
     return RequestError(RequestCode.INTERNAL, f"the loop refused `{method}`: {effect.outcome.name}")
@@ -169,6 +172,7 @@ _ENDED = {
     AuthorityEnd.SHUTDOWN: "the controller was shut down before it",
     AuthorityEnd.TOLERANCE: "a goal before it violated a tolerance and was stopped",
     AuthorityEnd.DIFFERENCE: "the machine differed from its model and was stopped before it",
+    AuthorityEnd.SWITCHED: "a constraint was switched before it",
     AuthorityEnd.INFEASIBLE: "the goal before it became infeasible and was stopped",
 }
 _HINTS = {

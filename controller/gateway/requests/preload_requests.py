@@ -18,10 +18,11 @@ def preload_pairs(gateway: Gateway, call: Call) -> tuple[OrderKind, tuple[float,
     """The order and its arguments. Raises RequestError: a motor that there is not, or more than the file
     allows.
     """
-    machine = gateway.machine
+    machine = gateway.held
     names = [motor.joint for motor in machine.motors]
     if len(names) <= machine.freedoms:
-        text = "there is no internal force to set: the machine has no more motors than freedoms"
+        now = " under the constraints that hold" if machine.switchable else ""
+        text = f"there is no internal force to set: the machine has no more motors than freedoms{now}"
         raise RequestError(RequestCode.UNSUPPORTED, text)
     pairs: list[float] = []
     for name, effort in call.params().effort.items():

@@ -45,7 +45,7 @@ def state(gateway: Gateway) -> dict[str, Any]:
     if record is None:  # no tick has been counted yet
         return common | {
             "state": "unconfigured", "tick": -1, "device_tick": -1, "time_s": 0.0,
-            "q": {}, "v": {}, "coordinates": {}, "forces": {}, "effort": {}, "reactions": {},
+            "q": {}, "v": {}, "coordinates": {}, "forces": {}, "effort": {}, "reactions": {}, "closed": {},
             "mode": "brake", "law": "none", "goal": None, "fault": None, "limited": [],
         }  # fmt: skip
     table = gateway.layout.as_map(record)
@@ -59,6 +59,7 @@ def state(gateway: Gateway) -> dict[str, Any]:
         "v": table["v"],
         "coordinates": {name: at for name, at in table["coordinate"].items() if name not in joints},
         "forces": _forces(table),
+        "closed": {name: bool(on) for name, on in table["closed"].items()},
         "effort": table["effort"],
         "reactions": gateway.wording.reactions(table),
         "mode": wording.mode(record),
@@ -107,7 +108,7 @@ def status(gateway: Gateway) -> dict[str, Any]:
         "fault": None if record is None else gateway.fault_of(record),
         "law": gateway.machine.controller.law,
         "config": gateway.machine.config_hash,
-        "rank_decision": rank_decision(gateway.machine),
+        "rank_decision": rank_decision(gateway.held),
         "loops_started": gateway.loops_started,
         "planner_restarts": gateway.planning.restarts,
         "shadow": None if gateway.shadow is None else gateway.shadow.shadowing.as_map(),

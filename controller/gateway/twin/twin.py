@@ -191,6 +191,8 @@ def asked_of(records: Records, layout: RecordLayout, row: np.dtype[Any], *, stam
     braked = table["device_status"] & int(DeviceStatus.BRAKE) != 0
     driven = (table["phase"] == Phase.RELEASED) & (table["mode"] == Mode.EFFORT) & ~braked
     asked["driven"] = driven
+    if layout.names["switch"]:
+        asked["closed"] = (table["closed"] != 0.0) @ (1 << np.arange(len(layout.names["switch"])))
     asked["fresh"] = (table["fresh"] != 0) & (table["connected"] != 0)
     # Under other laws a person's hand, or a force that is asked for, is no surprise.
     asked["judged"] = driven & np.isin(table["law"], POSITION_LAWS)

@@ -17,13 +17,15 @@ _HELD = 1e-6
 WEAK_LEVERAGE = 0.05
 """Smallest singular value of the motors' share in the admitted motions (orthonormal, scaled) below which
 their hold is called weak."""
+MOST_SWITCHABLE = 4
+"""Most switchable constraints of a machine that the controller runs."""
 LEAST_LEVERAGE = 0.01
 """The same, where a machine may not start and a path may not lead."""
 
 
 def for_controller(machine: Machine) -> Machine:
     """Return the machine if the controller can run it. Raises MachineError with what can be done."""
-    found = _reason(machine)
+    found = why_not_controllable(machine) or _too_many_switches(machine)
     if found is None:
         return machine
     path, message, remedy = found
@@ -31,7 +33,19 @@ def for_controller(machine: Machine) -> Machine:
     raise MachineError([document.problem(path, message, of_key=True, remedy=remedy)])
 
 
-def _reason(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
+def _too_many_switches(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
+    if len(machine.switchable) <= MOST_SWITCHABLE:
+        return None
+    message = (
+        f"{len(machine.switchable)} constraints are switchable, and the controller runs {MOST_SWITCHABLE} at"
+        f" most: it keeps a model for each set of them"
+    )
+    where = ("constraints", machine.switchable[MOST_SWITCHABLE], "switchable")
+    return where, message, "Leave switchable out of the others; the plant may have any number, alone"
+
+
+def why_not_controllable(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
+    """Return where in the file, why, and what can be done, of a machine that the controller cannot run."""
     from linkwork.machine.building.initial_assembly import admitted_velocities  # loads the compiler
 
     mechanism = machine.mechanism

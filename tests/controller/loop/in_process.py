@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from linkwork.controller.records import layout_for
 from linkwork.controller.shared_memory import GOAL_SLOTS
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
+from linkwork.controller.supervision.supervisor import Supervisor
 from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine, load
 from linkwork.plant.simulator import Simulator
@@ -44,7 +46,6 @@ class InProcess:
         self.further_slots = np.zeros((GOAL_SLOTS - 1, 1 << 16))
         self.sound: set[int] = set()
         self.controller = tick_of(self.machine, self.layout, self.slot_of, self.sound)
-        self.supervisor = self.controller.supervisor
         motors, sensors = len(self.machine.motors), len(self.machine.sensors)
         self.inputs = Inputs.sized(sensors, motors, self.machine.force_numbers)
         self.outputs = Outputs.sized(motors)
@@ -52,7 +53,7 @@ class InProcess:
         self.inputs.device_status = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)
         self.period_s = self.machine.controller.period_s
         self._orders = 0
-        self._mode, self._effort = int(Mode.BRAKE), np.zeros(motors)
+        self._mode, self._effort, self._closed = int(Mode.BRAKE), np.zeros(motors), -1
 
     def slot_of(self, number: int) -> Floats:
         """The words of a goal slot."""
@@ -62,16 +63,33 @@ class InProcess:
         """One period: the plant takes the last command and speaks, we answer, the plant moves on."""
         plant, inputs = self.simulator, self.inputs
         plant.latch(self._mode, self._effort)
+        reports = plant.switch(self._closed) if self._closed >= 0 else []
         if inputs.fresh:
             inputs.q_measured[:], inputs.v_measured[:] = plant.measured_q, plant.measured_v
             inputs.device_effort[:], inputs.force_measured[:] = plant.effort, plant.measured_force
+            inputs.closed = plant.closed
+            for report in reports:
+                self.tell(report)
         inputs.time_s, inputs.device_tick = plant.tick * self.period_s, plant.tick
         inputs.order = order
         self.controller.step(inputs, self.outputs, self.elapsed())
         self.controller.note(inputs, self.outputs)
         self._mode, self._effort = int(self.outputs.mode), self.outputs.effort.copy()
+        self._closed = self.outputs.closed
         plant.integrate()
         return Sample(self.controller.record.record().copy())
+
+    def tell(self, report: dict[str, Any]) -> None:
+        """Says what became of a switch, as the device link does."""
+        number = 1 + self.machine.switchable.index(report["name"])
+        figures = report.get("energy_loss_J", 0.0), report.get("impulse", []), report["residual"]
+        self.inputs.switched = -number if "refused" in report else number
+        self.inputs.switch_figures = (figures[0], float(np.linalg.norm(figures[1])), figures[2])
+
+    @property
+    def supervisor(self) -> Supervisor:
+        """The supervisor at work."""
+        return self.controller.supervisor
 
     def elapsed(self) -> float:
         """Device time since the last tick, s."""

@@ -1,0 +1,96 @@
+"""The request `switch`: a constraint of the running machine closes or opens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkwork.controller.gateway.order_queue import OrderEffect
+from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.gateway.requests.order_outcomes import effect_map
+from linkwork.controller.gateway.requests.order_requests import ANSWER_WITHIN_S, order
+from linkwork.controller.orders import OrderKind, OrderOutcome
+from linkwork.controller.supervision.state_machine import State
+from linkwork.machine.constraint_sets import names_of
+from linkwork.machine.nearest_name import nearest
+from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.errors import RequestError
+
+if TYPE_CHECKING:
+    from linkwork.controller.gateway.gateway import Gateway
+
+
+def switch_constraint(gateway: Gateway, call: Call) -> None:
+    """Handle `switch`: the answer comes with the state in which the device says what became of it."""
+    params = call.params()
+    bit = _place(gateway, params.constraint)
+    if call.envelope.at_tick is None:
+        _refuse_without_model(gateway, bit, on=params.on)
+    gateway.borrow(call)
+
+    def done(effect: OrderEffect) -> None:
+        if effect.outcome is OrderOutcome.NOTHING_TO_DO:
+            text = f"{params.constraint} is {'on' if params.on else 'off'} already"
+            call.answer(effect_map(call.method, effect, text))
+            return
+        late = f"the plant has not said in time whether {params.constraint} was switched"
+        gateway.desk.wait(
+            _answered,
+            finished,
+            now_ns=gateway.now_ns,
+            timeout_s=ANSWER_WITHIN_S,
+            late=RequestError(RequestCode.NO_PLANT, late),
+            leased=True,
+        )
+
+    def finished(effect: OrderEffect | RequestError) -> None:
+        if isinstance(effect, RequestError):
+            call.refuse(effect)
+            return
+        told = gateway.wording.switch(effect.record)
+        if told is None:
+            state = effect_map("", effect)["state"]
+            text = f"nobody knows whether {params.constraint} was switched: the controller is in {state}"
+            call.refuse(RequestError(RequestCode.WRONG_STATE, text, data={"state": state}))
+        elif told["switched"]:
+            call.answer(effect_map(call.method, effect, told["text"]) | told)
+        else:
+            call.refuse(RequestError(RequestCode.NOT_SWITCHED, told["text"], data=dict(told)))
+
+    order(gateway, call, OrderKind.SWITCH, arguments=(float(bit), float(params.on)), done=done)
+
+
+def _answered(record: np.void) -> bool:
+    ended = int(record["state"]) in (State.FAULT, State.ESTOP, State.UNCONFIGURED)
+    return bool(np.any(record["switched"])) or ended or not int(record["connected"])
+
+
+def _place(gateway: Gateway, name: str) -> int:
+    known = gateway.machine.switchable
+    if name in known:
+        return known.index(name)
+    if not known:
+        text = "this machine has no constraint that can be switched; give one `switchable: true` in its file"
+        raise RequestError(RequestCode.UNSUPPORTED, text)
+    meant = nearest(name, list(known))
+    hint = f", did you mean {meant!r}?" if meant else ""
+    text = f"constraint: {name!r} cannot be switched{hint}; there are {', '.join(known)}"
+    raise RequestError(RequestCode.INVALID_PARAMS, text, ["constraint"], {"allowed": list(known)})
+
+
+def _refuse_without_model(gateway: Gateway, bit: int, *, on: bool) -> None:
+    """Refuse a set of constraints under which the controller cannot run the machine."""
+    closed = gateway.closed
+    wanted = closed | 1 << bit if on else closed & ~(1 << bit)
+    found = gateway.sets[wanted]
+    if isinstance(found, str):
+        raise unsupported(names_of(gateway.machine, wanted), found)
+
+
+def unsupported(names: tuple[str, ...], why: str) -> RequestError:
+    """The refusal of a set of constraints, which are named."""
+    held = f"{' and '.join(names)} held" if names else "none of the switchable constraints held"
+    data: dict[str, Any] = {"closed": list(names)}
+    text = f"the controller could not run the machine if {held}: {why}"
+    return RequestError(RequestCode.UNSUPPORTED, text, data=data)

@@ -1,0 +1,100 @@
+"""The machine under each set of its switchable constraints, as the controller's model needs it.
+
+A set is a bit mask: bit i is set while the i-th of `Machine.switchable` holds. All sets share bodies, joints,
+rows and coordinates, and so the sizes of every state. They differ in their freedoms, in the pose from which
+other poses are searched, and in the coordinates that are controlled while the machine holds or jogs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.machine.checks.controllability import why_not_controllable
+from linkwork.machine.description import Assembly, Machine
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.mechanism import Mechanism
+
+Floats = NDArray[np.float64]
+
+
+def constraint_sets(machine: Machine) -> Mapping[int, Machine | str]:
+    """Return the machine under every set of its switchable constraints; a text says why one cannot be run.
+
+    Of a machine without switchable constraints: itself, under -1.
+    """
+    start = machine.closed_at_start
+    if start < 0:
+        return {-1: machine}
+    sets: dict[int, Machine | str] = {start: machine}
+    for closed in range(1 << len(machine.switchable)):
+        if closed != start:
+            sets[closed] = _under(machine, closed)
+    return dict(sorted(sets.items()))
+
+
+def names_of(machine: Machine, closed: int) -> tuple[str, ...]:
+    """Return the switchable constraints that hold in a set."""
+    return tuple(name for i, name in enumerate(machine.switchable) if closed >> i & 1)
+
+
+def _under(machine: Machine, closed: int) -> Machine | str:
+    from linkwork.machine.building.initial_assembly import assembled
+    from linkwork.multibody.formulations.assembly import AssemblyError
+
+    mechanism = _holding(machine.mechanism, machine.switchable, names_of(machine, closed))
+    first = [*machine.assembly.kept, *(motor.joint for motor in machine.motors)]
+    found: tuple[Floats, Floats, Assembly] | None = None
+    rest = np.zeros(mechanism.nv)
+    for kept in (first, []):  # where the initial values cannot be kept, any pose near them will do
+        with suppress(AssemblyError):
+            found = assembled(mechanism, machine.initial_q, rest, kept)
+            break
+    if found is None:
+        return "the constraints cannot be met together near the initial pose"
+    q, v, assembly = found
+    q.setflags(write=False)
+    v.setflags(write=False)
+    under = replace(machine, mechanism=mechanism, initial_q=q, initial_v=v, assembly=assembly)
+    goals = tuple(_goal_coordinates(machine, mechanism, q))
+    under = replace(under, controller=replace(machine.controller, goal_coordinates=goals))
+    wrong = why_not_controllable(under)
+    return under if wrong is None else wrong[1]
+
+
+def _holding(mechanism: Mechanism, switchable: tuple[str, ...], holding: tuple[str, ...]) -> Mechanism:
+    """Return the mechanism in which, of its switchable constraints, just these hold."""
+    constraints = tuple(
+        replace(one, on=one.name in holding) if one.name in switchable else one
+        for one in mechanism.constraints
+    )
+    t, parameters = mechanism.topology, mechanism.parameters.copy()
+    parameters[t[layout.ON_GIVEN] : t[layout.ON_GIVEN + 1]] = [float(one.on) for one in constraints]
+    parameters.setflags(write=False)
+    return replace(mechanism, constraints=constraints, parameters=parameters)
+
+
+def _goal_coordinates(machine: Machine, mechanism: Mechanism, q: Floats) -> Iterator[str]:
+    """Yield independent coordinates: those of the file as far as they go, then motors, then other joints."""
+    from linkwork.machine.building.initial_assembly import admitted_velocities
+    from linkwork.multibody.functions import coordinate_jacobian
+
+    own = [name for name in mechanism.joint_names if name in mechanism.coordinate_names]
+    names = [*machine.controller.goal_coordinates, *(motor.joint for motor in machine.motors), *own]
+    rates = coordinate_jacobian(mechanism, q) @ admitted_velocities(mechanism, q)
+    span = np.zeros((0, rates.shape[1]))
+    for name in dict.fromkeys(name for name in names if name in mechanism.coordinate_names):
+        row = rates[mechanism.coordinate_index(name)]
+        size = float(np.linalg.norm(row))
+        left = row - span.T @ (span @ row)
+        if len(span) < len(row) and np.linalg.norm(left) > _INDEPENDENT * max(size, _INDEPENDENT):
+            span = np.vstack([span, left / np.linalg.norm(left)])
+            yield name
+
+
+_INDEPENDENT: Final = 1e-6

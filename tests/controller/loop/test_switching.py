@@ -1,0 +1,219 @@
+"""Constraints switched while the loop runs: its model, estimate, law and limits are those of what holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linkwork.controller.faults import FaultCode
+from linkwork.controller.loop.switching_tick import PATIENCE
+from linkwork.controller.motion.motion_executor import CARRIED as COURSE_CARRIED
+from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.orders import AuthorityEnd, OrderKind, OrderOutcome
+from linkwork.controller.planning.planner import plan
+from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.supervision.brakes import Phase
+from linkwork.controller.supervision.state_machine import State
+from linkwork.controller.supervision.supervisor import CARRIED as SUPERVISOR_CARRIED
+from linkwork.machine import Machine, load, shipped_path
+from linkwork.machine.constraint_sets import constraint_sets
+from tests.controller.loop.goals_in_process import Planned
+from tests.controller.loop.in_process import InProcess, Sample
+
+SLOT, CARRIAGE = 0, 1
+
+
+class Switched(InProcess):
+    """The arm and its planner, which plans for the constraints that hold."""
+
+    def __init__(self, machine: Machine | None = None) -> None:
+        super().__init__(machine or load("slot_arm"))
+        self.sets = constraint_sets(self.machine)
+        self.goals = Planned(self)
+
+    def switch(self, which: int, *, on: bool) -> Sample:
+        """The tick in which the order arrives."""
+        return self.order(OrderKind.SWITCH, arguments=(float(which), float(on)))
+
+    def move(self, **target: float) -> list[Sample]:
+        """A planned move, to its end."""
+        now, names = self.supervisor.course.now, self.machine.mechanism.coordinate_names
+        held = {names[i]: float(x) for i, x in zip(now.index, now.theta, strict=True)}
+        machine = self.sets[self.simulator.closed]
+        assert isinstance(machine, Machine)
+        start = Start.at(machine, self.controller.now._now.q, None, held)
+        self.goals.order(plan("move", {"target": target}, machine, start))
+        samples = self.until(lambda sample: sample["goal_status"] >= GoalStatus.SUCCEEDED)
+        assert samples[-1]["goal_status"] == GoalStatus.SUCCEEDED, samples[-1].record
+        return samples
+
+
+@pytest.fixture
+def arm() -> Switched:
+    return Switched()
+
+
+def test_the_pin_enters_the_slot_moves_in_it_and_leaves_it(arm: Switched) -> None:
+    arm.enable()
+    arm.move(reach=0.5, height=0.3)
+    arm.run(0.3)
+    told = arm.switch(SLOT, on=True)
+    assert told["order_outcome"] == OrderOutcome.DONE
+    assert told["closed"].tolist() == [0.0, 0.0]
+    entered = arm.tick()
+    assert (entered["closed"].tolist(), entered["switched"].tolist()) == ([1.0, 0.0], [1.0, 0.0])
+    assert 0.0 < entered["switch_residual"][SLOT] < 1e-3
+    assert entered["authority_end"] == AuthorityEnd.SWITCHED
+    assert (entered["rank"], entered["state"]) == (1, State.ACTIVE)
+    after = arm.run(0.3)
+    assert np.isfinite(after[-1]["constraint_force"][SLOT])
+    assert max(float(np.abs(sample["v"]).max()) for sample in after) < 2e-3
+    assert all(sample["switched"].any() == 0 for sample in after)
+
+    moved = arm.move(reach=0.62)
+    assert max(abs(float(sample["coordinate"][3]) - 0.3) for sample in moved) < 1e-6
+    assert moved[-1]["coordinate"][2] == pytest.approx(0.62, abs=1e-3)
+    assert {sample["rank"] for sample in moved} == {1}
+
+    assert arm.switch(CARRIAGE, on=True)["order_outcome"] == OrderOutcome.REFUSED_SET
+    assert arm.switch(SLOT, on=True)["order_outcome"] == OrderOutcome.NOTHING_TO_DO
+    assert arm.switch(SLOT, on=False)["order_outcome"] == OrderOutcome.DONE
+    assert (lets_go := arm.tick())["closed"].tolist() == [1.0, 0.0]
+    assert (lets_go["rank"], lets_go["switched"].tolist()) == (0, [0.0, 0.0])
+    left = arm.tick()
+    assert (left["closed"].tolist(), left["switched"].tolist()) == ([0.0, 0.0], [1.0, 0.0])
+    after = arm.run(0.3)
+    assert max(float(np.abs(sample["v"]).max()) for sample in after) < 2e-2
+    arm.move(reach=0.4, height=0.45)
+    assert arm.supervisor.state is State.ACTIVE
+
+
+def test_the_law_counts_on_what_the_slot_bears(arm: Switched) -> None:
+    """Under gravity the two motors share the load along the one motion left by the least effort."""
+    arm.enable()
+    arm.move(reach=0.5, height=0.3)
+    free = arm.run(0.2)[-1]
+    arm.switch(SLOT, on=True)
+    held = arm.run(0.3)[-1]
+    assert np.linalg.norm(held["effort"]) < 0.9 * np.linalg.norm(free["effort"])
+    work = arm.simulator.work
+    assert held["constraint_force"][SLOT] == pytest.approx(work.multipliers[SLOT], rel=0.02)
+
+
+def test_what_cannot_be_done_is_refused_and_changes_nothing(arm: Switched) -> None:
+    arm.enable()
+    arm.switch(SLOT, on=True)
+    answered = arm.tick()
+    assert (answered["switched"].tolist(), answered["closed"].tolist()) == ([-1.0, 0.0], [0.0, 0.0])
+    assert answered["switch_residual"][SLOT] > 1e-3
+    assert (answered["state"], arm.supervisor.switching.wanted) == (State.ACTIVE, -1)
+    assert arm.switch(7, on=True)["order_outcome"] == OrderOutcome.REFUSED_VALUE
+    arm.send(*_swing(arm))
+    assert arm.switch(SLOT, on=True)["order_outcome"] == OrderOutcome.REFUSED_BUSY
+
+
+def _swing(arm: Switched) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    knots = np.linspace(0.0, 1.0, 51)
+    values = np.zeros((51, 3, 2))
+    values[:, 0, :] = arm.supervisor.course.now.theta
+    values[:, 0, 0] += 0.1 * (10 * knots**3 - 15 * knots**4 + 6 * knots**5)
+    values[:, 1, 0] = 0.1 * (30 * knots**2 - 60 * knots**3 + 30 * knots**4)
+    values[:, 2, 0] = 0.1 * (60 * knots - 180 * knots**2 + 120 * knots**3)
+    return np.arange(2), knots, values
+
+
+def test_it_switches_under_the_brakes_too(arm: Switched) -> None:
+    arm.enable()
+    arm.move(reach=0.5, height=0.3)
+    arm.order(OrderKind.DISABLE)
+    arm.until(lambda sample: sample["phase"] == Phase.BRAKED)
+    arm.switch(SLOT, on=True)
+    assert arm.tick()["closed"][SLOT] == 1.0
+    arm.enable()
+    arm.move(reach=0.55)
+
+
+def test_a_plant_that_does_not_answer_is_not_waited_for_forever(arm: Switched) -> None:
+    arm.enable()
+    arm.simulator.switch = lambda closed: []  # type: ignore[method-assign]
+    arm.switch(SLOT, on=True)
+    assert arm.send(*_swing(arm))["order_outcome"] == OrderOutcome.REFUSED_BUSY
+    last = arm.run((PATIENCE + 2) * arm.period_s)
+    assert [k for k, sample in enumerate(last) if sample["switched"].any()] == [PATIENCE - 1]
+    assert arm.supervisor.switching.wanted == -1
+
+
+def test_a_constraint_that_switches_by_itself_is_a_fault_in_motion(arm: Switched) -> None:
+    arm.enable()
+    arm.move(reach=0.5, height=0.3)
+    arm.switch(SLOT, on=True)
+    arm.run(0.1)
+    arm.simulator.switch(0)
+    found = arm.tick()
+    assert (found["fault"], found["fault_index"]) == (FaultCode.CONSTRAINT_SWITCHED, SLOT)
+    assert (found["state"], found["rank"]) == (State.FAULT, 0)
+    arm.run(0.2)
+    assert arm.order(OrderKind.RECOVER)["order_outcome"] == OrderOutcome.DONE
+    arm.enable()
+    arm.move(reach=0.45, height=0.35)
+
+
+def test_gains_and_loads_go_over_to_the_new_model_and_reactions_are_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "slot_arm.yaml"
+    more = """\
+  payloads: {pin: {max_mass_kg: 2, max_com_m: 0.05, max_inertia_kg_m2: 0.002}}
+  gain_bounds: {bandwidth_rad_s: [10, 60], damping_ratio: [0.5, 1.5]}
+  publish: [reactions]
+"""
+    path.write_text(shipped_path("slot_arm").read_text() + more)
+    arm = Switched(load(path))
+    arm.enable()
+    arm.move(reach=0.5, height=0.3)
+    pin = arm.machine.mechanism.point_index("pin")
+    load_of = (float(pin), 0.01, *[0.0] * 9)
+    assert arm.order(OrderKind.PAYLOAD, arguments=load_of)["order_outcome"] == OrderOutcome.DONE
+    arm.run(0.6)
+    arm.order(OrderKind.GAIN, arguments=(40.0, 1.2))
+    arm.run(0.05)
+    arm.switch(SLOT, on=True)
+    bandwidths = [float(sample["bandwidth"]) for sample in arm.run(0.3)]
+    assert bandwidths[0] < 39.0
+    assert bandwidths[-1] == 40.0
+    assert arm.controller.now._loads is not None
+    assert arm.controller.now._loads.at([pin])[0] == 0.01
+    last = arm.tick()
+    columns = [name for name in arm.layout.columns() if name.startswith("reaction.slot")]
+    assert columns
+    assert np.isfinite(last["reaction"]).all()
+
+
+def test_every_attribute_of_supervisor_and_course_is_carried_over_or_of_the_model(arm: Switched) -> None:
+    """A new attribute has to be put into one of the two lists."""
+    supervisor = arm.supervisor
+    model = {
+        "_beliefs", "_closed", "_following_error", "_horizon_ticks", "_period_s", "_q", "_sound", "_v",
+        "_watch", "brakes", "course", "preload", "tune",
+    }  # fmt: skip
+    assert set(vars(supervisor)) == model | set(SUPERVISOR_CARRIED)
+    model = {
+        "_error", "_home", "_jogging", "_motion_law", "_period_s", "_slot", "_start_tolerance", "_theta",
+        "_v", "_watch", "law", "motion", "now", "on_path", "pressing", "slowed",
+    }  # fmt: skip
+    assert set(vars(supervisor.course)) == model | set(COURSE_CARRIED)
+
+
+def test_constraints_without_a_model_keep_the_machine_braked(arm: Switched) -> None:
+    arm.enable()
+    arm.move(reach=0.5, height=0.3)
+    arm.simulator.switch(0b11)
+    found = arm.tick()
+    assert (found["fault"], found["closed"].tolist()) == (FaultCode.CONSTRAINT_SWITCHED, [1.0, 1.0])
+    arm.run(0.2)
+    assert arm.order(OrderKind.RECOVER)["order_outcome"] == OrderOutcome.NOT_CLEARED
+    arm.simulator.switch(0b01)
+    arm.run(0.01)
+    assert arm.order(OrderKind.RECOVER)["order_outcome"] == OrderOutcome.DONE
+    arm.enable()
+    arm.move(reach=0.55)
