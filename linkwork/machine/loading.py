@@ -20,6 +20,7 @@ from linkwork.machine.building.initial_state import (
     branch_warnings,
     given_state,
     initial_state,
+    unkept_warnings,
 )
 from linkwork.machine.building.load_limits import load_limits
 from linkwork.machine.building.overrides import apply_settings, blame, settings_of
@@ -104,6 +105,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         config_hash=fingerprint([building.everything(file), building.everything(plant_file)]),
         warnings=(
             *warnings_of(file, document, assembly.freedoms),
+            *unkept_warnings(document, file, assembly, mechanism),
             *branch_warnings(document, assembly),
         ),
         assembly=assembly,

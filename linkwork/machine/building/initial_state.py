@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -79,16 +79,37 @@ def initial_state(
     else:
         q, v, found = _assembled(file, mechanism, document, q, v)
         found = replace(found, unkept=tuple(_unkept(file, mechanism, given_q, q, found.kept)))
-        problems = [
-            *_changed_positions(file, mechanism, document, found.unkept),
-            *_changed_speeds(file, mechanism, document, given_v, v),
-        ]
+        problems = list(_changed_speeds(file, mechanism, document, given_v, v))
         if problems:
             raise MachineError(problems)
         _check_limits(file, document, q)
     q.setflags(write=False)
     v.setflags(write=False)
     return q, v, found
+
+
+def unkept_warnings(
+    document: Document, file: MachineFile, assembly: Assembly, mechanism: Mechanism
+) -> Iterator[Problem]:
+    """Return a warning for each given position that the constraints and the values before it do not allow."""
+    known, t = initial_keys(file), mechanism.topology
+    size = mechanism.parameters[t[COLUMN_SCALE] : t[COLUMN_SCALE + 1]]
+    for value in assembly.unkept:
+        typical = size[mechanism.joint_index(value.name)] if value.name in mechanism.joint_names else 1.0
+        if abs(value.found - value.given) <= _AGREES * typical:
+            continue
+        key = next(k for k in file.initial if known[k].name == value.name and not known[k].is_speed)
+        yield document.problem(
+            ("initial", key),
+            "this value is not kept: the constraints and the values before it in `initial` determine it",
+            of_key=True,
+            found=f"{_in_units(key, known[key], value.given)}, which is off by "
+            f"{_in_units(key, known[key], abs(value.found - value.given))}",
+            allowed=_in_units(key, known[key], value.found),
+            remedy="give this value, name it before the others to keep it, or move it to `initial_guess` "
+            "if it only selects the assembly mode",
+            severity="warning",
+        )
 
 
 def _in_units(key: str, quantity: Quantity, value: float) -> str:
@@ -110,29 +131,6 @@ def _unkept(
     for name in _given(file, speeds=False):
         if name not in kept:
             yield Unkept(name, before[name], before[name] + way[name])
-
-
-def _changed_positions(
-    file: MachineFile, mechanism: Mechanism, document: Document, unkept: Iterable[Unkept]
-) -> Iterator[Problem]:
-    """Return a problem for each given position that the constraints and the values before it do not allow."""
-    known, t = initial_keys(file), mechanism.topology
-    size = mechanism.parameters[t[COLUMN_SCALE] : t[COLUMN_SCALE + 1]]
-    for value in unkept:
-        typical = size[mechanism.joint_index(value.name)] if value.name in mechanism.joint_names else 1.0
-        if abs(value.found - value.given) <= _AGREES * typical:
-            continue
-        key = next(k for k in file.initial if known[k].name == value.name and not known[k].is_speed)
-        yield document.problem(
-            ("initial", key),
-            "this value cannot be kept: the constraints and the values before it in `initial` determine it",
-            of_key=True,
-            found=f"{_in_units(key, known[key], value.given)}, which is off by "
-            f"{_in_units(key, known[key], abs(value.found - value.given))}",
-            allowed=_in_units(key, known[key], value.found),
-            remedy="give this value, leave it out, name it before the others to keep it, or move it to "
-            "`initial_guess` if it only selects the assembly mode",
-        )
 
 
 def _changed_speeds(

@@ -70,7 +70,7 @@ class MachineFile(Section):
     initial: dict[str, Number] = entry(
         "Where the plant starts: `JOINT_deg`, `JOINT_rad` or `JOINT_m`, "
         "and its speed: `JOINT_deg_s`, `JOINT_rad_s` or `JOINT_m_s`; 0 where not given. Under constraints "
-        "as many as the machine has freedoms are kept, in the order of the keys; the others must agree",
+        "as many as the machine has freedoms are kept, in the order of the keys; the others are guesses",
         default={},
     )
     initial_guess: dict[str, Number] = entry(
