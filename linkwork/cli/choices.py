@@ -18,6 +18,9 @@ class FormulationChoice(StrEnum):
     PROJECTED = "projected"
     UDWADIA_KALABA = "udwadia_kalaba"
     LAGRANGE = "lagrange"
+    PLAIN = "plain"
+    SYMMETRIC = "symmetric"
+    SCALED = "scaled"
     MINIMAL = "minimal"
     TAYLOR = "taylor"
 

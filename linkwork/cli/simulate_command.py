@@ -52,6 +52,7 @@ class SimulateOptions:
     reactions_at: str | None = None
     rtol: float | None = None
     atol: float | None = None
+    gamma: float | None = None
 
     def run(self, machine: Machine) -> Motion:
         """Simulate a machine. Raises Misuse for what cannot be done, MachineError for unknown assignments."""
@@ -76,6 +77,7 @@ class SimulateOptions:
                 [parse_switch(text) for text in self.switches],
                 self.rtol,
                 self.atol,
+                self.gamma,
             )
         except (ValueError, SimulationDiverged) as error:
             raise Misuse(str(error)) from None
@@ -141,7 +143,7 @@ def simulate(
     ] = None,
     every: Annotated[int, typer.Option(metavar="N", help="Keep the state after every N-th step.")] = 1,
     formulation: Annotated[
-        FormulationChoice, typer.Option(help="Accelerations (the first three), or steps of their own.")
+        FormulationChoice, typer.Option(help="Accelerations (the first six), or steps of their own.")
     ] = FormulationChoice.PROJECTED,
     stabilisation: Annotated[
         StabilisationChoice, typer.Option(help="What keeps the constraints closed.")
@@ -176,6 +178,10 @@ def simulate(
         typer.Option(
             metavar="A", help="Absolute tolerance, rad, m, per second; none: dop853 1e-17, lsoda 1e-15."
         ),
+    ] = None,
+    gamma: Annotated[
+        float | None,
+        typer.Option(metavar="G", help="γ of the formulation scaled, kg m²; none: of the size of M."),
     ] = None,
     plant_set: Annotated[
         Texts, typer.Option("--plant-set", metavar="KEY=VALUE", help="upper_arm.mass_kg=+20%.")
@@ -213,6 +219,7 @@ def simulate(
         reactions_at.value if reactions_at else None,
         rtol,
         atol,
+        gamma,
     ).run(machine)
     if out is not None:
         try:
@@ -240,6 +247,9 @@ def _summary(motion: Motion) -> dict[str, Any]:
         **asdict(motion.balance),
         "switches": motion.switches,
     }
+    if motion.inertia_condition is not None:
+        least, most = motion.inertia_condition
+        summary |= {"inertia_condition_min": least, "inertia_condition_max": most}
     asked = {
         "points": motion.points,
         "reactions": motion.reactions,
@@ -255,6 +265,9 @@ def _say_motion(name: str, motion: Motion) -> None:
     rows = [(each, number(value), number(speeds.get(each))) for each, value in positions]
     console.print(table(f"{name} after {motion.time_s[-1]:g} s", ("", "rad, m", "per second"), rows))
     _say_balance(motion, motion.balance)
+    if motion.inertia_condition is not None:
+        least, most = motion.inertia_condition
+        say(f"condition number of the inertia matrix {least:.4g} to {most:.4g}")
     _say_points_and_reactions(motion)
     for event in motion.balance.switched:
         loss = f": {event.energy_loss_J:.6g} J lost by an impulse of {event.impulse:.6g}" if event.on else ""

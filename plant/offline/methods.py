@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from linkwork.machine import Machine
 from linkwork.multibody.formulations import other_formulations as formulations
+from linkwork.multibody.formulations.projector import ASSEMBLIES
 from linkwork.multibody.model import Integers
 from linkwork.multibody.workspace import Workspace, touches
 from linkwork.plant.offline import run_kernels as kernels
@@ -19,7 +20,7 @@ from linkwork.plant.plant_layout import METHODS
 Floats = NDArray[np.float64]
 
 OWN_STEPS: Final = ("minimal", "taylor")
-FORMULATIONS: Final = (*formulations.FORMULATIONS, *OWN_STEPS)
+FORMULATIONS: Final = (*formulations.FORMULATIONS, *ASSEMBLIES, *OWN_STEPS)
 ADAPTIVE: Final = ("dop853", "lsoda")
 MINIMAL: Final = tuple(name for name in METHODS if name != "gauss")
 """Integrators that make the steps of `minimal`."""
@@ -97,6 +98,8 @@ def integrator_of(machine: Machine, formulation: str, asked: str | None) -> str:
             f"taylor has steps of its own, which no integrator makes: leave {asked} out, or take formulation "
             "projected"
         )
+    if asked is None and formulation in ASSEMBLIES:
+        return "rk4"
     if asked is not None:
         return asked
     own = formulation in OWN_STEPS and machine.plant.integrator == "gauss"
@@ -132,11 +135,12 @@ def steps_by(
     switched: bool,
     tolerances: Tolerances,
     reactions_at: float = 0.5,
+    gamma: float | None = None,
 ) -> Steps:
     """The steps that these names ask for, from a workspace that holds the start.
 
     `switched`: whether constraints are switched on the way. `reactions_at`: the part of a step after which
-    `taylor` takes its reactions. Raises ValueError where they do not go together,
+    `taylor` takes its reactions. `gamma`: that of `scaled`. Raises ValueError where they do not go together,
     and for machines that `taylor` cannot take.
     """
     if formulation in OWN_STEPS and stabilisation == "baumgarte":
@@ -146,6 +150,12 @@ def steps_by(
             f"minimal has steps of its own, which {method} cannot make: take integrator "
             f"{' or '.join(MINIMAL)}, or formulation projected"
         )
+    if gamma is not None and formulation != "scaled":
+        raise ValueError(f"gamma belongs to the formulation scaled, not to {formulation}")
+    if gamma is not None and not (math.isfinite(gamma) and gamma > 0.0):
+        raise ValueError(f"gamma must be positive and finite, not {gamma}")
+    if formulation in ASSEMBLIES:
+        return _assembled_steps(machine, work, formulation, method, gamma)
     if formulation == "taylor":
         from linkwork.plant.offline.taylor_run import TaylorSteps
 
@@ -178,3 +188,21 @@ def steps_by(
             compliant.constrained_compliant_steps if constrained else compliant.free_compliant_steps
         )
     return KernelSteps(kernels.constrained_steps if constrained else kernels.free_steps)
+
+
+def _assembled_steps(
+    machine: Machine, work: Workspace, formulation: str, method: str, gamma: float | None
+) -> Steps:
+    from linkwork.plant.offline.assembled_run import AssembledSteps
+
+    if method != "rk4":
+        raise ValueError(
+            f"{formulation} is stepped in plain numpy by rk4, not by {method}: leave the integrator out, or "
+            "take formulation projected"
+        )
+    if not len(work.phi) or touches(work):
+        raise ValueError(
+            f"{formulation} is for machines with constraints and without stops and contacts: take "
+            "formulation projected"
+        )
+    return AssembledSteps(machine.plant_mechanism, work, formulation, gamma)  # type: ignore[arg-type]  # one of ASSEMBLIES

@@ -86,8 +86,9 @@ class Motion:
 
     The columns of `v` are `joint_names`, those of `q` `position_names`. rad or m, and per second. Energies
     are kinetic plus potential, in joules; `steps_per_s` counts wall time. `switches`: how many times
-    `minimal` changed its independent coordinates. `points`, `reactions` and `constraint_efforts`: where they
-    were asked for.
+    `minimal` changed its independent coordinates. `inertia_condition`: smallest and largest condition number
+    of the inertia matrix that `plain`, `symmetric` or `scaled` solved with. `points`, `reactions` and
+    `constraint_efforts`: where they were asked for.
     """
 
     joint_names: tuple[str, ...]
@@ -104,6 +105,7 @@ class Motion:
     points: Tracks | None = None
     reactions: ReactionHistory | None = None
     constraint_efforts: ConstraintEfforts | None = None
+    inertia_condition: tuple[float, float] | None = None
 
     def columns(self) -> dict[str, Floats]:
         """All that is known of each sample, by the names that files use."""
@@ -132,6 +134,7 @@ def simulate(
     switches: Sequence[Switch] = (),
     rtol: float | None = None,
     atol: float | None = None,
+    gamma: float | None = None,
 ) -> Motion:
     """Let the plant's mechanism move for `duration_s` from its initial state.
 
@@ -143,9 +146,11 @@ def simulate(
     tolerance of a step (rad, m, rad/s, m/s; none: those of a reference). effort: one number per motor (N m or
     N), or numbers and functions of time by motor, see `MotorEfforts`. every: keep each state after so many
     steps, and always the last.
-    formulation: "projected", "udwadia_kalaba" or "lagrange" (of the constrained acceleration), "minimal" or
-    "taylor" (with steps of its own). stabilisation: "projection" of position and velocity after each step,
-    "baumgarte" (with the file's α and β, else 100 and 2500) or "none". track: points whose motion is
+    formulation: "projected", "udwadia_kalaba" or "lagrange" (of the constrained acceleration), "plain",
+    "symmetric" or "scaled" (Aghili's assemblies in numpy, about a hundred times slower; `gamma` is that of
+    "scaled", in kg m²), "minimal" or "taylor" (with steps of its own). stabilisation: "projection" of
+    position and velocity after each step, "baumgarte" (with the file's α and β, else 100 and 2500) or "none".
+    track: points whose motion is
     wanted. reactions: whether those of joints and constraints are, or more exactly what is `ReactionRequest`.
     switches: constraints to be switched on the way (plant/constraint_switching.py).
 
@@ -176,7 +181,9 @@ def simulate(
     if formulation == "lagrange":
         _check_independence(machine, work)
     switcher = _Switcher(machine, work, figures, schedule(mechanism, switches, dt, times.whole))
-    steps_of = steps_by(machine, work, formulation, method, stabilisation, bool(switches), tolerances, place)
+    steps_of = steps_by(
+        machine, work, formulation, method, stabilisation, bool(switches), tolerances, place, gamma
+    )
     switcher.restarts(steps_of, formulation == "lagrange")
     own_reactions = hasattr(steps_of, "reactions")
     recorder = None
@@ -208,6 +215,7 @@ def simulate(
         tracked(mechanism, points, q, v) if points else None,
         found,
         recorder.constraint_efforts() if recorder is not None and wanted.constraint_efforts else None,
+        getattr(steps_of, "conditions", None),
     )
 
 

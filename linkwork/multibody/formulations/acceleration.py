@@ -43,6 +43,8 @@ class Acceleration:
     `vdot` (nv), `constraint_force` (nv, Fc, acting on the mechanism), `multipliers` (nr, the shortest in
     scaled rows), `rank`, `smallest` and `dropped` singular values over the reference size, `lost` and
     `replaced` rows of a branch pose; residuals: largest |A v̇ - b|, and largest |M v̇ - r - A'λ|.
+    `condition`: of the matrix K of an assembly (plain, symmetric, scaled; 2-norm, scaled velocities), else
+    None.
     """
 
     vdot: Array
@@ -55,6 +57,7 @@ class Acceleration:
     replaced: int
     residual_rows: float
     residual_forces: float
+    condition: float | None = None
 
 
 def acceleration(
@@ -64,11 +67,13 @@ def acceleration(
     effort: npt.ArrayLike | None = None,
     formulation: Formulation = "projected",
     ordinary_rank: int = 0,
+    gamma: float | None = None,
 ) -> Acceleration:
     """v̇, Fc and λ at a state.
 
     Reference paths in plain numpy: plain, symmetric and scaled are Aghili's assemblies by SVD, kkt solves the
-    saddle-point system. `ordinary_rank`, the rank away from branch poses, tells them from redundancy. Raises
+    saddle-point system. `ordinary_rank`, the rank away from branch poses, tells them from redundancy. `gamma`
+    is that of `scaled`, in kg m² (scaled velocities); None: of the size of M. Raises
     RedundantRows where `lagrange` or `kkt` is asked for dependent rows, ValueError for wrong lengths and
     names.
     """
@@ -82,18 +87,22 @@ def acceleration(
         _set("effort", w.effort, effort)
     w.ranking[layout.ORDINARY] = ordinary_rank
     w.choice[0] = FORMULATIONS.get(formulation, 0)
-    return accelerate(mechanism, w, formulation)
+    return accelerate(mechanism, w, formulation, gamma)
 
 
-def accelerate(mechanism: Mechanism, w: Workspace, formulation: Formulation = "projected") -> Acceleration:
+def accelerate(
+    mechanism: Mechanism,
+    w: Workspace,
+    formulation: Formulation = "projected",
+    gamma: float | None = None,
+) -> Acceleration:
     """The same for the state, effort, targets and switches in a workspace, whose results are renewed."""
     w.choice[0] = FORMULATIONS.get(formulation, 0)
     constrained_forward_dynamics(*w.arguments)
     if formulation in ("lagrange", "kkt"):
         _refuse_redundancy(mechanism, w, formulation)
     r = w.effort + w.friction + w.compliant - w.h
-    if formulation in REFERENCES:
-        _by_reference(w, r, formulation)
+    condition = _by_reference(w, r, formulation, gamma) if formulation in REFERENCES else None
     ranking = w.ranking
     return Acceleration(
         w.vdot.copy(),
@@ -106,11 +115,12 @@ def accelerate(mechanism: Mechanism, w: Workspace, formulation: Formulation = "p
         int(ranking[layout.REPLACED]),
         float(np.abs(w.A @ w.vdot - w.b).max(initial=0.0)),
         float(np.abs(w.M @ w.vdot - r - w.A.T @ w.multipliers).max()),
+        condition,
     )
 
 
-def _by_reference(w: Workspace, r: Array, formulation: Formulation) -> None:
-    """In scaled rows and velocities, where P is orthogonal."""
+def _by_reference(w: Workspace, r: Array, formulation: Formulation, gamma: float | None) -> float | None:
+    """In scaled rows and velocities, where P is orthogonal. Return the condition number of an assembly."""
     t, p = w.topology, w.parameters
     rows = p[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1]]
     columns = p[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
@@ -123,11 +133,12 @@ def _by_reference(w: Workspace, r: Array, formulation: Formulation) -> None:
         w.multipliers[:] = 0.0
         w.multipliers[active] = rows[active] * multipliers
         w.constraint_force[:] = w.A.T @ w.multipliers
-        return
+        return None
     rank = int(w.ranking[layout.RANK] - w.ranking[layout.REPLACED])
-    found = assembled(mass, columns * r, a, rows * w.b, rank, formulation)  # type: ignore[arg-type]  # checked by the caller
+    found = assembled(mass, columns * r, a, rows * w.b, rank, formulation, gamma)  # type: ignore[arg-type]  # checked by the caller
     w.vdot[:] = columns * found.acceleration
     w.constraint_force[:] = found.constraint_force / columns
+    return float(np.linalg.cond(found.matrix))
 
 
 def _refuse_redundancy(mechanism: Mechanism, w: Workspace, who: str) -> None:

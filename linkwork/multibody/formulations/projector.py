@@ -93,9 +93,18 @@ class Assembled:
 
 
 def assembled(
-    mass: Array, r: Array, a: Array, b: Array, rank: int, assembly: Assembly = "plain"
+    mass: Array,
+    r: Array,
+    a: Array,
+    b: Array,
+    rank: int,
+    assembly: Assembly = "plain",
+    gamma: float | None = None,
 ) -> Assembled:
-    """v̇ and Fc from M (n × n), r (n), A (m × n), b (m) of known rank, by one of the three assemblies."""
+    """v̇ and Fc from M (n × n), r (n), A (m × n), b (m) of known rank, by one of the three assemblies.
+
+    gamma: that of `scaled`, not zero, in the unit of M; None: the root mean square of M's singular values.
+    """
     if assembly not in ASSEMBLIES:
         raise ValueError(f"there is no assembly {assembly!r}; known: {', '.join(ASSEMBLIES)}")
     p, c, one = projector(a, rank), pseudo_inverse(a, rank) @ b, np.eye(len(r))
@@ -105,7 +114,7 @@ def assembled(
     elif assembly == "symmetric":
         k, right = p @ mass @ p + (one - p) @ mass @ (one - p), p @ r + (one - 2.0 * p) @ mass @ c
     else:
-        gamma = float(np.linalg.norm(mass)) / np.sqrt(len(r))
+        gamma = float(np.linalg.norm(mass)) / np.sqrt(len(r)) if gamma is None else gamma
         k, right = p @ mass + gamma * (one - p), p @ r + gamma * c
     mu = (one - p) @ mass @ np.linalg.inv(plain)
     force = -(one - p) @ r + mu @ (p @ r + mass @ c)
