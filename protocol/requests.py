@@ -4,12 +4,14 @@
     response      [1, msgid, error | nil, result]   error is {code, name, message, path, data}
     notification  [2, method, params]
 
-The server first peeks: type, msgid and method, never the parameters. Only whoever acts on them decodes them.
+A frame is read in two steps. The server reads the envelope (`read_request`): type, msgid, method, and of the
+parameters `as`, `at_tick` and `replace`. The rest is skipped, so that a trajectory of many megabytes costs
+milliseconds. The process that acts on the parameters decodes them (`read_params`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
@@ -18,7 +20,7 @@ import numpy as np
 from pydantic import Field
 
 from linkwork.protocol.codes import NAME_LENGTH, REQUEST_BYTES, TRAJECTORY_POINTS, RequestCode
-from linkwork.protocol.decoding import NotDecodable, decode
+from linkwork.protocol.decoding import NotDecodable, cut, decode, excerpt
 from linkwork.protocol.errors import ProtocolError, RequestError
 from linkwork.protocol.laws import REST_LAW_NAMES
 from linkwork.protocol.trajectory import Name, Number, Positive, Trajectory, read_trajectory
@@ -223,12 +225,15 @@ REQUESTS: Final[Mapping[str, Request]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Peeked:
-    """A request as far as its parameters, which stay encoded."""
+class RequestFrame:
+    """A request whose parameters stay encoded, but for `owner` ('': unnamed), `at_tick` and `replace`."""
 
     msgid: int
     method: str
     params: memoryview
+    owner: str = ""
+    at_tick: int | None = None
+    replace: bool = False
 
 
 class UnreadableRequest(RequestError):
@@ -237,8 +242,8 @@ class UnreadableRequest(RequestError):
     `msgid` is the request's number where that could be read, so that it can be answered, else None.
     """
 
-    def __init__(self, code: int, message: str, msgid: int | None) -> None:
-        super().__init__(code, message)
+    def __init__(self, code: int, message: str, msgid: int | None, path: Sequence[str | int] = ()) -> None:
+        super().__init__(code, message, path)
         self.msgid = msgid
 
 
@@ -259,8 +264,8 @@ class Notification:
     params: dict[str, Any]
 
 
-def peek(data: bytes) -> Peeked:
-    """Reads type, msgid and method of a request without decoding its parameters.
+def read_request(data: bytes) -> RequestFrame:
+    """Reads the envelope of a request and leaves the rest of its parameters encoded.
 
     Raises UnreadableRequest, which can be answered: `pack_error(error.msgid, error)`.
     """
@@ -288,7 +293,49 @@ def peek(data: bytes) -> Peeked:
     if method not in REQUESTS:
         text = f"there is no method {method[:NAME_LENGTH]!r}; there are {', '.join(sorted(REQUESTS))}"
         raise UnreadableRequest(RequestCode.UNKNOWN_METHOD, text, msgid)
-    return Peeked(msgid, method, memoryview(data)[start:])
+    params = memoryview(data)[start:]
+    try:
+        return RequestFrame(msgid, method, params, *_read_envelope(params))
+    except RequestError as error:
+        raise UnreadableRequest(error.code, error.message, msgid, error.path) from None
+
+
+def _read_envelope(params: memoryview) -> tuple[str, int | None, bool]:
+    """`as`, `at_tick` and `replace` of encoded parameters. Raises RequestError."""
+    if not len(params) or bytes(params[:1]) == b"\xc0":
+        return "", None, False
+    found: dict[str, object] = {}
+    unpacker = msgpack.Unpacker(max_buffer_size=REQUEST_BYTES, max_str_len=REQUEST_BYTES)
+    try:
+        unpacker.feed(params)
+        for _ in range(unpacker.read_map_header()):
+            key = unpacker.unpack()
+            if key in ("as", "at_tick", "replace"):
+                found[key] = unpacker.unpack()
+            else:
+                unpacker.skip()
+    except Exception as error:
+        text = f"params are not a readable map: {cut(str(error), 200) or type(error).__name__}"
+        raise RequestError(RequestCode.MALFORMED, text) from None
+    return _owner(found.get("as")), _tick(found.get("at_tick")), found.get("replace") is True
+
+
+def _owner(value: object) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str) or len(value) > NAME_LENGTH or not value.isprintable():
+        text = f"as: must be a printable name of at most {NAME_LENGTH} characters, such as user@host"
+        raise RequestError(RequestCode.INVALID_PARAMS, text, ["as"])
+    return value
+
+
+def _tick(value: object) -> int | None:
+    if value is None:
+        return None
+    if type(value) is not int or not 0 <= value < 2**53:
+        text = f"at_tick: must be a tick number, an integer from 0, found {excerpt(value)}"
+        raise RequestError(RequestCode.INVALID_PARAMS, text, ["at_tick"])
+    return value
 
 
 def read_params(method: str, raw: bytes | memoryview) -> Any:

@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from linkwork.controller.gateway.gateway import Gateway
 from linkwork.controller.gateway.loop_host import LoopStatus
 from linkwork.controller.gateway.requests.call import Call
-from linkwork.controller.gateway.requests.envelope import Envelope, read_envelope
 from linkwork.controller.gateway.requests.handlers import HANDLERS
 from linkwork.controller.orders import OrderKind
 from linkwork.protocol.codes import ExitCode, RequestCode
 from linkwork.protocol.endpoints import Claim
 from linkwork.protocol.errors import RequestError
-from linkwork.protocol.requests import UnreadableRequest, pack_error, peek
+from linkwork.protocol.requests import UnreadableRequest, pack_error, read_request
 from linkwork.protocol.sockets import Poller, RequestServer
 from linkwork.timing.children import Lifeline
 from linkwork.timing.signals import Interrupts
@@ -116,19 +115,18 @@ class Server:
     def _serve(self, server: RequestServer, peer: bytes, message: bytes) -> None:
         gateway = self._gateway
         try:
-            request = peek(message)
+            request = read_request(message)
         except UnreadableRequest as error:
             server.send(peer, pack_error(error.msgid, error))
             return
         except Exception as error:
             self._defect("a request", error)
             return
-        call = Call(server, peer, request, Envelope())
+        call = Call(server, peer, request)
         try:
-            call.envelope = read_envelope(request.params)
             if call.owner:
                 gateway.lease.renew(call.owner, gateway.now_ns)
-            gateway.check_tick(call.envelope.at_tick)
+            gateway.check_tick(call.at_tick)
             HANDLERS[call.method](gateway, call)
         except RequestError as error:
             call.refuse(error)

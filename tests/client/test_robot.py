@@ -12,7 +12,7 @@ import pytest
 from linkwork import GoalFailed, Robot
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import NobodyThere, RequestError
-from linkwork.protocol.requests import pack_error, pack_notification, pack_response, peek
+from linkwork.protocol.requests import pack_error, pack_notification, pack_response, read_request
 from linkwork.protocol.sockets import RequestServer
 from tests.waiting import wait_for
 
@@ -56,7 +56,7 @@ class Controller:
             if received is None:
                 continue
             peer, frame = received
-            request = peek(frame)
+            request = read_request(frame)
             params = msgpack.unpackb(request.params)
             self.asked.append((request.method, params))
             answer = self.answers[request.method]

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linkwork.controller.gateway.requests.envelope import read_envelope
 from linkwork.controller.planning.pipe_frames import BadFrame, read_body
 from linkwork.plant.session import Greeting, PlantOwnership, SessionTerms
 from linkwork.protocol.codes import NAME_LENGTH, Pace, RefuseCode
@@ -31,7 +30,7 @@ from linkwork.protocol.handshake import Bye, Hello, Refuse, peer_version, read_h
 from linkwork.protocol.injection import inject_id, read_inject, read_lost
 from linkwork.protocol.injection import read_answer as read_injected
 from linkwork.protocol.link import CommandCodec, StateCodec, kind_of
-from linkwork.protocol.requests import peek, read_answer, read_params
+from linkwork.protocol.requests import pack_request, read_answer, read_params, read_request
 from linkwork.protocol.telemetry import read_telemetry
 from tests.hostile import changed, nested, nested_maps, shapes, with_value
 
@@ -41,11 +40,12 @@ REFUSALS = (ProtocolError, RequestError, BadFrame, NotDecodable)
 
 
 def _request(data: bytes) -> None:
-    request = peek(data)
-    read_envelope(request.params)
+    request = read_request(data)
     read_params(request.method, request.params)
 
 
+_NAMED = msgpack.packb([0, 7, "stop", None])[:-1]
+"""A request up to its parameters."""
 DECODERS: dict[str, Callable[[bytes], Any]] = {
     "state": lambda data: STATES.unpack(data, STATE),
     "unfit state": lambda data: LAX.unpack(data, LAX_STATE),
@@ -58,7 +58,7 @@ DECODERS: dict[str, Callable[[bytes], Any]] = {
     "lost": read_lost,
     "injected": read_injected,
     "request": _request,
-    "envelope": read_envelope,
+    "envelope": lambda data: read_request(_NAMED + data),
     "move": lambda data: read_params("move", data),
     "send": lambda data: read_params("send", data),
     "answer": read_answer,
@@ -240,12 +240,12 @@ def test_a_request_with_a_long_name_is_refused_in_a_short_text() -> None:
     with pytest.raises(RequestError) as caught:
         read_params("move", msgpack.packb({"target": {name: 1.0}}))
     assert len(msgpack.packb(caught.value.as_map())) < 3 * MOST_TEXT
-    assert read_envelope(msgpack.packb({"target": {name: 1.0}, "at_tick": 3})).at_tick == 3
+    assert read_request(pack_request(1, "move", {"target": {name: 1.0}, "at_tick": 3})).at_tick == 3
 
 
 @pytest.mark.parametrize("depth", [100, 900])
 def test_a_deep_tick_or_name_of_a_request_is_refused_by_name(depth: int) -> None:
     for field in ("at_tick", "as"):
         with pytest.raises(RequestError) as caught:
-            read_envelope(with_value({}, field, nested(depth)))
+            read_request(_NAMED + with_value({}, field, nested(depth)))
         assert caught.value.path == (field,)

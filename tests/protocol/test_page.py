@@ -29,8 +29,8 @@ from linkwork.protocol.requests import (
     pack_error,
     pack_notification,
     pack_response,
-    peek,
     read_params,
+    read_request,
 )
 from linkwork.protocol.sockets import RequestServer
 
@@ -142,7 +142,7 @@ def gateway(tmp_path):
                 got = server.receive(20)
                 if got is None:
                     continue
-                peer, request = got[0], peek(got[1])
+                peer, request = got[0], read_request(got[1])
                 params = read_params(request.method, request.params)
                 asked.append((request.method, getattr(params, "owner", None)))
                 if request.method == "move" and "levitate" in params.target:

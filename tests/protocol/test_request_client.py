@@ -14,8 +14,8 @@ from linkwork.protocol.requests import (
     pack_error,
     pack_notification,
     pack_response,
-    peek,
     read_params,
+    read_request,
 )
 from linkwork.protocol.sockets import RequestServer
 
@@ -52,7 +52,7 @@ def serving(endpoint, answer):
 
 def echo(server, peer, data):
     try:
-        request = peek(data)
+        request = read_request(data)
     except RequestError as error:
         server.send(peer, pack_error(error.msgid, error))
         return
@@ -109,7 +109,7 @@ def test_an_answer_after_its_time_is_not_taken_for_the_next_one(endpoint):
     held = []
 
     def late(server, peer, data):
-        held.append(peek(data).msgid)
+        held.append(read_request(data).msgid)
         if len(held) == 2:
             for msgid in held:
                 server.send(peer, pack_response(msgid, {"msgid": msgid}))
@@ -127,7 +127,7 @@ def test_notifications_are_kept_in_order_and_garbage_is_counted(endpoint):
         server.send(peer, pack_notification("goal.accepted", {"goal": 1}))
         server.send(peer, b"\xc1")
         server.send(peer, msgpack.packb([7, 7]))
-        server.send(peer, pack_response(peek(data).msgid, {}))
+        server.send(peer, pack_response(read_request(data).msgid, {}))
         server.send(peer, pack_notification("goal.result", {"goal": 1}))
 
     with serving(endpoint, chatty), RequestClient(endpoint) as client:
@@ -142,7 +142,7 @@ def test_the_queue_of_notifications_is_bounded(endpoint):
     def flood(server, peer, data):
         for number in range(500):
             server.send(peer, pack_notification("goal.progress", {"number": number}))
-        server.send(peer, pack_response(peek(data).msgid, {}))
+        server.send(peer, pack_response(read_request(data).msgid, {}))
 
     with serving(endpoint, flood), RequestClient(endpoint) as client:
         received = 0

@@ -19,9 +19,9 @@ from linkwork.protocol.requests import (
     pack_notification,
     pack_request,
     pack_response,
-    peek,
     read_answer,
     read_params,
+    read_request,
 )
 
 nan, inf = float("nan"), float("inf")
@@ -43,7 +43,7 @@ SMALLEST = {
 
 @pytest.mark.parametrize("method", REQUESTS)
 def test_every_method_takes_its_smallest_parameters(method):
-    request = peek(pack_request(9, method, SMALLEST.get(method, {})))
+    request = read_request(pack_request(9, method, SMALLEST.get(method, {})))
     assert (request.msgid, request.method) == (9, method)
     params = read_params(request.method, request.params)
     assert isinstance(params, REQUESTS[method].params)
@@ -115,7 +115,7 @@ def test_a_wrong_parameter_is_refused_with_its_path(method, params, path):
 )  # fmt: skip
 def test_what_is_no_request_is_refused_and_can_be_answered(content, code, msgid):
     with pytest.raises(UnreadableRequest) as caught:
-        peek(msgpack.packb(content))
+        read_request(msgpack.packb(content))
     assert (caught.value.code, caught.value.msgid) == (code, msgid)
     answer = read_answer(pack_error(caught.value.msgid, caught.value))
     assert (answer.msgid, answer.error.code, answer.error.message) == (msgid, code, caught.value.message)
@@ -124,18 +124,24 @@ def test_what_is_no_request_is_refused_and_can_be_answered(content, code, msgid)
 def test_a_request_over_the_bound_is_refused_by_size_before_it_is_decoded():
     frame = pack_request(3, "send", {"trajectory": bytes(REQUEST_BYTES)})
     with pytest.raises(UnreadableRequest) as caught:
-        peek(frame)
+        read_request(frame)
     assert (caught.value.code, caught.value.msgid) == (RequestCode.TOO_LARGE, 3)
     assert str(REQUEST_BYTES) in caught.value.message
     assert str(len(frame)) in caught.value.message
 
 
-def test_peeking_never_touches_the_parameters():
-    request = peek(pack_request(1, "send", {})[:-1] + b"\xc1garbage")
-    assert bytes(request.params) == b"\xc1garbage"
+def test_parameters_beside_the_envelope_stay_encoded():
+    request = read_request(pack_request(1, "send", {"at_tick": 3, "trajectory": {"points": 5}}))
+    assert (request.at_tick, request.owner) == (3, "")
     with pytest.raises(RequestError) as caught:
         read_params("send", request.params)
-    assert caught.value.code == RequestCode.MALFORMED
+    assert caught.value.path[0] == "trajectory"
+
+
+def test_unreadable_parameters_are_answered_by_number():
+    with pytest.raises(UnreadableRequest) as caught:
+        read_request(pack_request(1, "send", {})[:-1] + b"\xc1garbage")
+    assert (caught.value.code, caught.value.msgid) == (RequestCode.MALFORMED, 1)
 
 
 def test_a_small_request_may_not_carry_long_lists():
@@ -154,7 +160,7 @@ def test_headers_that_promise_far_too_much_are_refused():
 @given(st.binary(max_size=200))
 def test_random_bytes_raise_nothing_but_request_errors(data):
     try:
-        request = peek(data)
+        request = read_request(data)
         read_params(request.method, request.params)
     except RequestError:
         return

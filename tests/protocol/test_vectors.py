@@ -15,7 +15,7 @@ from linkwork.protocol.handshake import read_handshake
 from linkwork.protocol.injection import LostMessage, read_inject, read_lost
 from linkwork.protocol.injection import read_answer as read_injected
 from linkwork.protocol.link import CommandCodec, StateCodec
-from linkwork.protocol.requests import Notification, Response, peek, read_answer, read_params
+from linkwork.protocol.requests import Notification, Response, read_answer, read_params, read_request
 from linkwork.protocol.telemetry import read_telemetry
 
 FOLDER = Path(protocol.__file__).parent / "vectors"
@@ -85,7 +85,7 @@ def read(kind, data):
         return read_injected(data)
     if kind == "lost":
         return read_lost(data)
-    request = peek(data)
+    request = read_request(data)
     return read_params(request.method, request.params)
 
 

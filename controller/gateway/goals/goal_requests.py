@@ -55,14 +55,14 @@ class GoalRequest:
         self.slot = -1
         self._before: Handed | None = None
         self._tries = self._loads = self._authority = 0
-        at_tick = call.envelope.at_tick
+        at_tick = call.at_tick
         self._scheduled = at_tick is not None and at_tick > gateway.tick
-        self._takes_over = call.method in ("append", "speed") or call.envelope.replace
+        self._takes_over = call.method in ("append", "speed") or call.request.replace
 
     def begin(self) -> None:
         """Checks what can be checked at once and submits it to the planner."""
         gateway, call = self.gateway, self.call
-        if call.envelope.at_tick is None:
+        if call.at_tick is None:
             _able(gateway, call, takes_over=self._takes_over)
         gateway.borrow(call)
         if self._scheduled:
@@ -83,7 +83,7 @@ class GoalRequest:
 
     def _start(self) -> dict[str, Any]:
         """Where it begins, as things stand when the planner takes it up."""
-        gateway, at_tick = self.gateway, self.call.envelope.at_tick
+        gateway, at_tick = self.gateway, self.call.at_tick
         self._loads = gateway.loads
         self._before = self.goal_before() if self._takes_over else None
         start = start_of(gateway)
@@ -97,7 +97,7 @@ class GoalRequest:
     def goal_before(self) -> Handed | None:
         """The goal that it takes over from, follows, or speeds up."""
         gateway, record = self.gateway, self.gateway.latest
-        chain, at_tick = gateway.chain, self.call.envelope.at_tick
+        chain, at_tick = gateway.chain, self.call.at_tick
         if self.call.method == "append":
             return chain.last(record)
         waiting = chain.waiting(at_tick) if self._scheduled and at_tick is not None else None
@@ -124,7 +124,7 @@ class GoalRequest:
         kind = GoalBegin(int(plan["begin"]))
         before = self._before.goal if self._before is not None else 0
         goal = before if kind is GoalBegin.RETIME else gateway.next_goal()
-        at_tick = call.envelope.at_tick
+        at_tick = call.at_tick
         if kind is not GoalBegin.RETIME:
             length, duration_s = int(plan["length"]), float(plan["duration_s"])
             begins = self._expected_tick(plan, kind)
@@ -154,7 +154,7 @@ class GoalRequest:
 
     def _expected_tick(self, plan: Mapping[str, Any], kind: GoalBegin) -> int:
         """When a goal that waits is to begin, as far as is known."""
-        record, at_tick = self.gateway.latest, self.call.envelope.at_tick
+        record, at_tick = self.gateway.latest, self.call.at_tick
         if self._scheduled and at_tick is not None:
             return at_tick
         period_s, before = self.gateway.machine.controller.period_s, self._before

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkwork.controller.gateway.requests.envelope import Envelope
 from linkwork.protocol.errors import RequestError
-from linkwork.protocol.requests import Peeked, pack_error, pack_response, read_params
+from linkwork.protocol.requests import RequestFrame, pack_error, pack_response, read_params
 from linkwork.protocol.sockets import RequestServer
 
 
@@ -18,8 +17,7 @@ class Call:
 
     server: RequestServer
     peer: bytes
-    request: Peeked
-    envelope: Envelope
+    request: RequestFrame
     answered: bool = field(default=False, init=False)
 
     @property
@@ -30,7 +28,12 @@ class Call:
     @property
     def owner(self) -> str:
         """In whose name."""
-        return self.envelope.owner
+        return self.request.owner
+
+    @property
+    def at_tick(self) -> int | None:
+        """The tick at which it takes effect; None: at once."""
+        return self.request.at_tick
 
     def params(self) -> Any:
         """The decoded, validated parameters. Raises RequestError with the path of the field."""

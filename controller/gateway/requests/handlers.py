@@ -189,7 +189,7 @@ def _advance(gateway: Gateway, call: Call) -> None:
 def _stop(gateway: Gateway, call: Call) -> None:
     call.params()
     gateway.drop_plans("the machine was told to stop")
-    told = "" if call.envelope.at_tick is not None else _cancelling(len(gateway.desk.pending))
+    told = "" if call.at_tick is not None else _cancelling(len(gateway.desk.pending))
 
     def done(effect: OrderEffect) -> None:
         call.answer(effect_map(call.method, effect, told))

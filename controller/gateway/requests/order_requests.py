@@ -35,7 +35,7 @@ def order(
     `taken` is called when it has taken effect, even at a later tick.
     """
     leased = REQUESTS[call.method].needs_lease
-    scheduled = call.envelope.at_tick is not None and call.envelope.at_tick > gateway.tick
+    scheduled = call.at_tick is not None and call.at_tick > gateway.tick
     if scheduled and leased:
         gateway.desk.refuse_if_full(call.owner, goal=False)
 
@@ -64,14 +64,12 @@ def order(
         timeout_s=None if scheduled else ANSWER_WITHIN_S,
         urgent=not leased,
         leased=leased,
-        at_tick=NOW if call.envelope.at_tick is None else call.envelope.at_tick,
+        at_tick=NOW if call.at_tick is None else call.at_tick,
         length=length,
         goal_id=goal_id,
         arguments=arguments,
         asked=Asked(call.method, call.owner),
     )
     if scheduled:
-        text = f"takes effect at tick {call.envelope.at_tick}"
-        call.answer(
-            {"tick": call.envelope.at_tick, "state": gateway.state_name, "text": text, "order": number}
-        )
+        text = f"takes effect at tick {call.at_tick}"
+        call.answer({"tick": call.at_tick, "state": gateway.state_name, "text": text, "order": number})

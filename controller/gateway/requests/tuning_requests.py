@@ -75,7 +75,7 @@ def _payload(gateway: Gateway, call: Call) -> None:
         raise RequestError(RequestCode.INVALID_PARAMS, text, ["inertia_kg_m2"])
     numbers = (params.mass_kg, *params.com_m, xx, xy, xz, yy, yz, zz)
     gateway.borrow(call)
-    at_tick = call.envelope.at_tick
+    at_tick = call.at_tick
 
     def loads() -> dict[str, tuple[float, ...]]:
         others = {name: load for name, load in gateway.payloads.items() if name != params.point}
