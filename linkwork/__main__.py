@@ -29,7 +29,7 @@ def _command() -> int:
     from linkwork.terminal.failures import Misuse
 
     try:
-        return int(build()(prog_name="linkwork", standalone_mode=False) or 0)
+        return int(build(*sys.argv[1:2])(prog_name="linkwork", standalone_mode=False) or 0)
     except typer.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:

@@ -115,7 +115,7 @@ class SpeedParams(TimedParams):
 class CancelParams(TimedParams):
     """Ends a goal by a stop on its path."""
 
-    goal: Tick | None = None
+    goal: Annotated[Tick | None, Field(description="Number of the goal; none: the one under way.")] = None
     """The goal's number; nil: whichever is under way."""
 
 
@@ -188,8 +188,11 @@ class Request:
     needs_lease: bool
     """Refused with NOT_OWNER unless the one who asks holds the lease, or nobody does (then it is taken)."""
     about: str
+    """One line for people: `describe` lists it, and the command line shows it."""
     bulk: bool = False
     """Parameters may be large: decoded by the planner, never by the gateway."""
+    nothing: str = "there was nothing to do"
+    """Text of the answer when nothing changed."""
 
 
 REQUESTS: Final[Mapping[str, Request]] = {
@@ -199,28 +202,61 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "faults": Request(FaultsParams, False, "the latest faults, newest first"),
     "acquire": Request(AcquireParams, False, "take the lease, or renew it"),
     "release": Request(ReleaseParams, False, "give the lease back"),
-    "enable": Request(TimedParams, True, "inactive → active, without a jump"),
-    "confirm_branch": Request(TimedParams, True, "the machine is in the assembly that `state` shows"),
-    "disable": Request(TimedParams, True, "active → inactive: stop, then brake"),
+    "enable": Request(
+        TimedParams,
+        True,
+        "release the brakes and hold where the machine stands",
+        nothing="it was enabled already",
+    ),
+    "confirm_branch": Request(
+        TimedParams,
+        True,
+        "confirm that the machine is in the assembly that `state` shows",
+        nothing="the assembly was known already",
+    ),
+    "disable": Request(
+        TimedParams, True, "stop where something moves, then brake", nothing="it was disabled already"
+    ),
     "move": Request(MoveParams, True, "jerk-limited move to rest at a target"),
     "send": Request(SendParams, True, "follow a trajectory", bulk=True),
     "append": Request(AppendParams, True, "follow a trajectory after the goal under way", bulk=True),
     "check": Request(CheckParams, False, "would this trajectory be accepted", bulk=True),
-    "pause": Request(TimedParams, True, "slow the goal to rest on its path, keep it"),
-    "resume": Request(TimedParams, True, "go on after a pause"),
-    "speed": Request(SpeedParams, True, "scale the speed of the goal"),
-    "cancel": Request(CancelParams, True, "end the goal by a stop on its path"),
+    "pause": Request(
+        TimedParams,
+        True,
+        "slow the goal to rest on its path and keep it",
+        nothing="there was nothing to pause",
+    ),
+    "resume": Request(TimedParams, True, "continue after a pause", nothing="there was nothing to resume"),
+    "speed": Request(SpeedParams, True, "scale the speed of the goal", nothing="there was no goal under way"),
+    "cancel": Request(
+        CancelParams, True, "end the goal by a stop on its path", nothing="there was no such goal under way"
+    ),
     "jog": Request(JogParams, True, "velocities while a key is held"),
-    "preload": Request(PreloadParams, True, "internal force of redundant motors"),
+    "preload": Request(
+        PreloadParams,
+        True,
+        "set the internal force of redundant motors, within the bounds of the machine file",
+        nothing="it was set to that already",
+    ),
     "switch": Request(SwitchParams, True, "close or open a constraint: a grasp, a guide, a latch"),
     "law": Request(LawParams, True, f"what the machine does at rest: {', '.join(REST_LAW_NAMES)}"),
     "set_gain": Request(GainParams, True, "bandwidth and damping of the error dynamics"),
     "payload": Request(PayloadParams, True, "what the machine carries at a point"),
     "advance": Request(AdvanceParams, True, "run lockstep time"),
-    "stop": Request(TimedParams, False, "stop on the path, then hold; accepted from anyone"),
-    "estop": Request(TimedParams, False, "brake at once and latch; accepted from anyone"),
-    "reset": Request(TimedParams, True, "leave estop"),
-    "recover": Request(TimedParams, True, "leave fault: cleared, or not cleared and why"),
+    "stop": Request(
+        TimedParams,
+        False,
+        "stop on the path, then hold; accepted from anyone",
+        nothing="there was nothing to stop",
+    ),
+    "estop": Request(
+        TimedParams,
+        False,
+        "brake at once and latch; accepted from anyone. A software stop is no safety function",
+    ),
+    "reset": Request(TimedParams, True, "leave the emergency stop", nothing="there was no emergency stop"),
+    "recover": Request(TimedParams, True, "leave a fault, or say why not", nothing="there was no fault"),
 }
 
 

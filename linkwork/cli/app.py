@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import typer
 
 from linkwork.cli import (
@@ -52,30 +55,21 @@ from linkwork.cli import (
 from linkwork.controller.__main__ import controller
 from linkwork.plant.__main__ import plant
 
-_PANELS = {
+_PANELS: dict[str, tuple[Any, ...]] = {
     "Start": (daemons.demo, plant, controller),
     "Look": (looking.status, looking.state, looking.watch, looking.describe, looking.faults),
     "Move": (
-        states.confirm_branch,
-        states.enable,
         motion.move,
         motion.send,
         motion.jog,
         teaching.teach,
-        states.pause,
-        states.resume,
         states.speed,
-        states.preload,
         states.switch,
-        states.cancel,
-        states.stop,
-        states.disable,
-        states.law,
         states.gain,
         states.payload,
         states.advance,
     ),
-    "When something went wrong": (states.recover, states.estop, states.reset),
+    "When something went wrong": (),
     "Let something go wrong": (injecting.inject,),
     "Record and replay": (
         recordings.record,
@@ -107,10 +101,15 @@ _GROUPS = {
     "rig": rig.rig,
 }
 """Commands with commands of their own, by name."""
+_AFTER_FAULTS = ("recover", "estop", "reset")
 
 
-def build() -> typer.Typer:
-    """The application, every command in its panel."""
+def build(first: str = "") -> typer.Typer:
+    """The application, every command in its panel.
+
+    first: the first word on the command line. Where it names another command, those derived from the table of
+    requests, which takes long to load, are left out.
+    """
     app = typer.Typer(
         name="linkwork",
         no_args_is_help=True,
@@ -118,11 +117,28 @@ def build() -> typer.Typer:
         help="Real-time control of machines whose joints are constrained.",
         epilog="Exit status: 0 done, 1 the goal failed, 2 wrong usage or file, 3 refused, 4 nobody there.",
     )
+    derived = {} if first in _names() else _derived()
     for panel, commands in _PANELS.items():
-        for command in commands:
+        for command in (*derived.get(panel, ()), *commands):
             if isinstance(command, typer.Typer):
                 name = next(name for name, group in _GROUPS.items() if group is command)
                 app.add_typer(command, name=name, rich_help_panel=panel)
             else:
                 app.command(rich_help_panel=panel)(command)
     return app
+
+
+def _derived() -> dict[str, list[Callable[..., Any]]]:
+    """The commands that the table of requests gives, by panel."""
+    from linkwork.cli.request_commands import derived_commands
+
+    found: dict[str, list[Callable[..., Any]]] = {}
+    for method, command in derived_commands():
+        panel = "When something went wrong" if method in _AFTER_FAULTS else "Move"
+        found.setdefault(panel, []).append(command)
+    return found
+
+
+def _names() -> set[str]:
+    commands = [command for panel in _PANELS.values() for command in panel]
+    return {*_GROUPS, *(command.__name__ for command in commands if not isinstance(command, typer.Typer))}

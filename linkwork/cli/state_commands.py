@@ -1,4 +1,4 @@
-"""Commands of one request each, which change what the machine does."""
+"""Commands of one request each that the table of requests does not give: see `request_commands`."""
 
 from __future__ import annotations
 
@@ -8,59 +8,11 @@ import typer
 
 from linkwork.cli.choices import OnOff
 from linkwork.cli.connected import ControllerConnection, connected
-from linkwork.protocol.laws import REST_LAW_NAMES
-from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import emit, say
 
 AtTick = Annotated[
     int | None, typer.Option("--at-tick", min=0, help="Device tick at which it takes effect; none: at once.")
 ]
-
-
-@connected
-def enable(link: ControllerConnection, at_tick: AtTick = None) -> None:
-    """Brakes off, holding where the machine stands."""
-    link.effect("enable", at_tick=at_tick)
-
-
-@connected
-def confirm_branch(link: ControllerConnection, at_tick: AtTick = None) -> None:
-    """Says that a closed machine is in the assembly that `linkwork state` shows."""
-    link.effect("confirm_branch", at_tick=at_tick)
-
-
-@connected
-def disable(link: ControllerConnection, at_tick: AtTick = None) -> None:
-    """Stops where something moves, then brakes."""
-    link.effect("disable", at_tick=at_tick)
-
-
-@connected
-def stop(link: ControllerConnection, at_tick: AtTick = None) -> None:
-    """Stops on the path, then holds. Anyone may."""
-    link.effect("stop", at_tick=at_tick)
-
-
-@connected
-def cancel(
-    link: ControllerConnection,
-    goal: Annotated[int | None, typer.Option(min=0, help="Only this goal.")] = None,
-    at_tick: AtTick = None,
-) -> None:
-    """Ends the goal under way by a stop on its path."""
-    link.effect("cancel", goal=goal, at_tick=at_tick)
-
-
-@connected
-def pause(link: ControllerConnection, at_tick: AtTick = None) -> None:
-    """Slows the goal to rest on its path and keeps it."""
-    link.effect("pause", at_tick=at_tick)
-
-
-@connected
-def resume(link: ControllerConnection, at_tick: AtTick = None) -> None:
-    """Goes on after a pause."""
-    link.effect("resume", at_tick=at_tick)
 
 
 @connected
@@ -85,22 +37,6 @@ def speed(
 
 
 @connected
-def preload(
-    link: ControllerConnection,
-    efforts: Annotated[list[str], typer.Argument(metavar="MOTOR=EFFORT…", help="In N m or N.")],
-) -> None:
-    """Sets the internal force of redundant motors, within the bounds of the machine file."""
-    found: dict[str, float] = {}
-    for text in efforts:
-        name, _, value = text.partition("=")
-        try:
-            found[name] = float(value)
-        except ValueError:
-            raise Misuse(f"{text}: write MOTOR=EFFORT, as in left_elbow=1.5") from None
-    link.effect("preload", effort=found)
-
-
-@connected
 def switch(
     link: ControllerConnection,
     constraint: Annotated[str, typer.Argument(help="One that the machine file calls switchable.")],
@@ -109,33 +45,6 @@ def switch(
 ) -> None:
     """Closes or opens a constraint of a machine that holds still: a grasp, a guide, a latch."""
     link.effect("switch", constraint=constraint, on=to is OnOff.ON, at_tick=at_tick)
-
-
-@connected
-def law(
-    link: ControllerConnection,
-    name: Annotated[str, typer.Argument(help=f"One of {', '.join(REST_LAW_NAMES)}.")],
-) -> None:
-    """Chooses what an enabled machine at rest does."""
-    link.effect("law", name=name)
-
-
-@connected
-def recover(link: ControllerConnection) -> None:
-    """Leaves a fault, or says why not."""
-    link.effect("recover")
-
-
-@connected
-def estop(link: ControllerConnection) -> None:
-    """Brakes at once and latches. Anyone may. A software stop is no safety function."""
-    link.effect("estop")
-
-
-@connected
-def reset(link: ControllerConnection) -> None:
-    """Leaves the emergency stop."""
-    link.effect("reset")
 
 
 @connected

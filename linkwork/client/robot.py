@@ -12,6 +12,7 @@ It imports linkwork's protocol and third parties, nothing else of linkwork.
 
 from __future__ import annotations
 
+import inspect
 import secrets
 import threading
 import time
@@ -26,6 +27,7 @@ from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import NobodyThere, RequestError
 from linkwork.protocol.keys import ClientKeys
 from linkwork.protocol.request_client import RequestClient
+from linkwork.protocol.requests import REQUESTS, Request
 from linkwork.protocol.results import (
     Checked,
     DescribeResult,
@@ -133,37 +135,37 @@ class Robot:
 
     # states
 
-    def enable(self) -> RequestEffect:
+    def enable(self, *, at_tick: int | None = None) -> RequestEffect:
         """Brakes off, holding where the machine stands."""
-        return self._effect("enable")
+        return self._effect("enable", at_tick=at_tick)
 
-    def confirm_branch(self) -> RequestEffect:
+    def confirm_branch(self, *, at_tick: int | None = None) -> RequestEffect:
         """Says that the machine is in the assembly that `state` shows, where its sensors cannot tell."""
-        return self._effect("confirm_branch")
+        return self._effect("confirm_branch", at_tick=at_tick)
 
-    def disable(self) -> RequestEffect:
+    def disable(self, *, at_tick: int | None = None) -> RequestEffect:
         """Stops where something moves, then brakes."""
-        return self._effect("disable")
+        return self._effect("disable", at_tick=at_tick)
 
-    def stop(self) -> RequestEffect:
+    def stop(self, *, at_tick: int | None = None) -> RequestEffect:
         """Stops on the path, then holds."""
-        return self._effect("stop")
+        return self._effect("stop", at_tick=at_tick)
 
-    def estop(self) -> RequestEffect:
+    def estop(self, *, at_tick: int | None = None) -> RequestEffect:
         """Brakes at once and latches. A software stop is no safety function."""
-        return self._effect("estop")
+        return self._effect("estop", at_tick=at_tick)
 
-    def reset(self) -> RequestEffect:
+    def reset(self, *, at_tick: int | None = None) -> RequestEffect:
         """Leaves the emergency stop."""
-        return self._effect("reset")
+        return self._effect("reset", at_tick=at_tick)
 
-    def recover(self) -> RequestEffect:
+    def recover(self, *, at_tick: int | None = None) -> RequestEffect:
         """Leaves a fault. Raises RequestError (NOT_CLEARED) with the cause that still stands."""
-        return self._effect("recover")
+        return self._effect("recover", at_tick=at_tick)
 
-    def law(self, name: str) -> RequestEffect:
+    def law(self, name: str, *, at_tick: int | None = None) -> RequestEffect:
         """Chooses what an enabled machine at rest does, by one of `protocol.laws.REST_LAW_NAMES`."""
-        return self._effect("law", name=name)
+        return self._effect("law", name=name, at_tick=at_tick)
 
     def advance(self, ticks: int) -> RequestEffect:
         """Runs lockstep time."""
@@ -259,9 +261,10 @@ class Robot:
         asked = {"fraction": float(fraction), "limit": limit or None, "at_tick": at_tick}
         return cast(Speed, self.request("speed", timeout_s=PLAN_S, **asked))
 
-    def preload(self, **effort: float) -> RequestEffect:
+    def preload(self, *, at_tick: int | None = None, **effort: float) -> RequestEffect:
         """Sets the internal force of redundant motors (N m or N): `preload(left_elbow=1.5)`."""
-        return self._effect("preload", effort={name: float(value) for name, value in effort.items()})
+        efforts = {name: float(value) for name, value in effort.items()}
+        return self._effect("preload", effort=efforts, at_tick=at_tick)
 
     def switch(self, constraint: str, on: bool, *, at_tick: int | None = None) -> RequestEffect:
         """Closes or opens a constraint that the machine file calls `switchable`; the machine must hold.
@@ -374,6 +377,30 @@ class Robot:
         if self._client is not None:
             self._client.close()
             self._client = None
+
+
+def _method(method: str, request: Request) -> Callable[..., Any]:
+    """A method of `Robot` for a request that has none written here, with the parameters of its row."""
+    keyword, missing = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
+    fields = {name: each for name, each in request.params.model_fields.items() if name != "owner"}
+    parameters = [
+        inspect.Parameter(name, keyword, default=missing if field.is_required() else None)
+        for name, field in fields.items()
+    ]
+    signature = inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *parameters])
+
+    def ask(self: Robot, /, **given: Any) -> Any:
+        signature.bind(self, **given)
+        return self.request(method, **given)
+
+    ask.__name__, ask.__doc__ = method, f"{request.about[0].upper()}{request.about[1:]}."
+    ask.__signature__ = signature  # type: ignore[attr-defined]
+    return ask
+
+
+for _name, _request in REQUESTS.items():
+    if not hasattr(Robot, _name) and _name not in ("acquire", "release"):  # entering and leaving do these
+        setattr(Robot, _name, _method(_name, _request))
 
 
 def _plain(trajectory: Trajectory | Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from linkwork.controller.gateway.goals.goal_requests import HANDLERS as GOAL_HANDLERS
 from linkwork.controller.gateway.goals.goal_requests import faster
 from linkwork.controller.gateway.order_queue import OrderEffect, Then
+from linkwork.controller.gateway.records.messages import state_name
 from linkwork.controller.gateway.requests import state_answers as answers
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.describe import describe
@@ -27,6 +28,7 @@ from linkwork.machine.nearest_name import nearest
 from linkwork.protocol.codes import Pace, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.laws import REST_LAW_NAMES, law_named
+from linkwork.protocol.requests import REQUESTS
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway
@@ -108,10 +110,10 @@ def _enable(gateway: Gateway, call: Call) -> None:
         elif int(effect.record["state"]) == State.ACTIVE:
             call.answer(effect_map(call.method, effect, assumed(gateway.machine)))
         else:
-            text = f"enabling ended in {effect_map('', effect)['state']}"
+            state = state_name(effect.record)
+            text = f"enabling ended in {state}"
             if int(effect.record["fault"]):
                 text += f": {gateway.wording.fault(effect.record)['text']}"
-            state = effect_map("", effect)["state"]
             call.refuse(RequestError(RequestCode.WRONG_STATE, text, data={"state": state}))
 
     order(gateway, call, OrderKind.ENABLE, done=done)
@@ -268,7 +270,10 @@ def _simple(kind: OrderKind) -> Handler:
     return handle
 
 
+_PLAIN = {name: OrderKind[name.upper()] for name in REQUESTS if name.upper() in OrderKind.__members__}
+"""Requests that are one order of the same name."""
 HANDLERS: dict[str, Handler] = {
+    **{name: _simple(kind) for name, kind in _PLAIN.items()},
     **TUNING_HANDLERS,
     "state": _state,
     "status": _status,
@@ -277,10 +282,7 @@ HANDLERS: dict[str, Handler] = {
     "acquire": _acquire,
     "release": _release,
     "enable": _enable,
-    "confirm_branch": _simple(OrderKind.CONFIRM_BRANCH),
     "disable": _disable,
-    "pause": _simple(OrderKind.PAUSE),
-    "resume": _simple(OrderKind.RESUME),
     "speed": _speed,
     "cancel": _cancel,
     "jog": _jog,
@@ -290,7 +292,7 @@ HANDLERS: dict[str, Handler] = {
     "advance": _advance,
     "stop": _stop,
     "estop": _stop,
-    "reset": _simple(OrderKind.RESET),
     "recover": _recover,
     **GOAL_HANDLERS,
 }
+"""By method; a request without an entry here is the order of its name, without arguments."""

@@ -15,20 +15,7 @@ from linkwork.machine import Machine
 from linkwork.protocol.codes import ORDER_HORIZON_S, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.laws import REST_LAW_NAMES
-
-_NOTHING = {
-    "enable": "it was enabled already",
-    "confirm_branch": "the assembly was known already",
-    "disable": "it was disabled already",
-    "stop": "there was nothing to stop",
-    "cancel": "there was no such goal under way",
-    "pause": "there was nothing to pause",
-    "resume": "there was nothing to resume",
-    "speed": "there was no goal under way",
-    "preload": "it was set to that already",
-    "recover": "there was no fault",
-    "reset": "there was no emergency stop",
-}
+from linkwork.protocol.requests import REQUESTS
 
 
 def effect_map(method: str, effect: OrderEffect, text: str = "") -> dict[str, Any]:
@@ -37,7 +24,7 @@ def effect_map(method: str, effect: OrderEffect, text: str = "") -> dict[str, An
     return {
         "tick": int(effect.record["tick"]),
         "state": state_name(effect.record),
-        "text": text or (_NOTHING.get(method, "there was nothing to do") if nothing else ""),
+        "text": text or (REQUESTS[method].nothing if nothing else ""),
     }
 
 

@@ -25,7 +25,7 @@ def switch_constraint(gateway: Gateway, call: Call) -> None:
     """Handle `switch`: the answer comes with the state in which the device says what became of it."""
     params = call.params()
     bit = _place(gateway, params.constraint)
-    if call.envelope.at_tick is None:
+    if call.at_tick is None:
         _refuse_without_model(gateway, bit, on=params.on)
     gateway.borrow(call)
 

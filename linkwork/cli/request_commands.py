@@ -1,0 +1,93 @@
+"""Commands of one request each, derived from the table of requests (protocol/requests.py).
+
+Parameters that a request needs become arguments of its command, the others options, and maps NAME=VALUE.
+Requests that show more than state and text, or take units, have commands of their own elsewhere.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+import typer
+from pydantic.fields import FieldInfo
+
+from linkwork.cli.connected import ControllerConnection, connected
+from linkwork.cli.state_commands import AtTick
+from linkwork.protocol.requests import REQUESTS, Request
+from linkwork.terminal.failures import Misuse
+
+WRITTEN = frozenset(
+    {
+        "state", "describe", "status", "faults", "move", "send", "append", "check", "jog", "speed", "advance",
+        "set_gain", "payload", "switch", "acquire", "release",
+    }
+)  # fmt: skip
+"""Requests with a command of their own; commands that need the lease take it and give it back."""
+
+
+def derived_commands() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Every request that is not in `WRITTEN`, by name, as a function for typer."""
+    for method, request in REQUESTS.items():
+        if method not in WRITTEN:
+            yield method, _command(method, request)
+
+
+def _command(method: str, request: Request) -> Callable[..., Any]:
+    fields = {name: field for name, field in request.params.model_fields.items() if name != "owner"}
+    maps = [name for name, field in fields.items() if _bare(field.annotation) is dict]
+
+    def ask(link: ControllerConnection, **given: Any) -> None:
+        link.effect(method, **given | {name: _assigned(given[name]) for name in maps})
+
+    own = [_parameter(name, field) for name, field in fields.items()]
+    own.sort(key=lambda parameter: parameter.default is not inspect.Parameter.empty)
+    link = inspect.Parameter("link", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=ControllerConnection)
+    ask.__name__, ask.__doc__ = method, f"{request.about[0].upper()}{request.about[1:]}."
+    ask.__annotations__ = {parameter.name: parameter.annotation for parameter in (link, *own)}
+    ask.__signature__ = inspect.Signature([link, *own])  # type: ignore[attr-defined]
+    return connected(ask)
+
+
+def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    if name == "at_tick":
+        return inspect.Parameter(name, kind, annotation=AtTick, default=None)
+    bare = _bare(field.annotation)
+    if bare is dict:
+        assigned = Annotated[list[str], typer.Argument(metavar="NAME=VALUE…")]
+        return inspect.Parameter(name, kind, annotation=assigned)
+    if field.is_required():
+        return inspect.Parameter(
+            name, kind, annotation=Annotated[bare, typer.Argument(help=field.description)]
+        )
+    default = field.get_default(call_default_factory=True)
+    if default is None:
+        bare = bare | None
+    option = typer.Option(help=field.description)
+    return inspect.Parameter(name, kind, annotation=Annotated[bare, option], default=default)
+
+
+def _bare(annotation: Any) -> Any:
+    """int, float, str, bool, list[float] or dict from a field's annotation."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _bare(inner[0])
+    if origin in (Union, UnionType):
+        return _bare(next(each for each in inner if each is not NoneType))
+    if origin is list:
+        return list[_bare(inner[0])]  # type: ignore[misc]
+    return dict if origin is dict else annotation
+
+
+def _assigned(texts: list[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise Misuse(f"{text}: write NAME=VALUE, as in left_elbow=1.5") from None
+    return found

@@ -1,0 +1,53 @@
+"""Methods of `Robot` and commands, against the table of requests."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from linkwork.cli.app import build
+from linkwork.cli.request_commands import WRITTEN
+from linkwork.client.robot import Robot
+from linkwork.controller.gateway.requests.handlers import HANDLERS
+from linkwork.protocol.requests import REQUESTS
+
+MAPS = {"move": "target", "jog": "velocity", "preload": "effort"}
+"""Parameters that are given by name: `robot.move(shoulder=0.3)`."""
+LEASE = {"acquire", "release"}
+"""Done by entering and leaving `with Robot()`."""
+NO_COMMAND = LEASE | {"append", "check"}
+"""`linkwork send` has options for these."""
+
+
+@pytest.mark.parametrize("method", sorted(set(REQUESTS) - LEASE))
+def test_each_request_has_a_method_with_its_parameters(method: str) -> None:
+    member = inspect.getattr_static(Robot, method)
+    function = member.fget if isinstance(member, property) else member
+    parameters = inspect.signature(function).parameters
+    for field in REQUESTS[method].params.model_fields:
+        if field == "owner":
+            continue
+        by_name = MAPS.get(method) == field
+        kinds = {parameter.kind for parameter in parameters.values()}
+        assert field in parameters or (by_name and inspect.Parameter.VAR_KEYWORD in kinds), field
+    assert function.__doc__
+
+
+def test_each_request_has_a_command() -> None:
+    app = build()
+    registered = [each.name or each.callback.__name__ for each in app.registered_commands if each.callback]
+    names = {name.replace("-", "_") for name in registered} | {"set_gain"}
+    assert len(registered) == len(set(registered))
+    assert set(REQUESTS) - NO_COMMAND <= names
+    assert set(REQUESTS) >= WRITTEN
+
+
+def test_commands_that_need_no_table_load_none() -> None:
+    quick = {each.callback.__name__ for each in build("status").registered_commands if each.callback}
+    whole = {each.callback.__name__ for each in build("pause").registered_commands if each.callback}
+    assert whole - quick == set(REQUESTS) - WRITTEN
+
+
+def test_each_request_has_a_handler() -> None:
+    assert set(HANDLERS) == set(REQUESTS)

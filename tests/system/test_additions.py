@@ -1,0 +1,195 @@
+"""A control law and two requests, added to a copy of the repository as CONTRIBUTING.md says, and used."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from linkwork.protocol.laws import LawKind
+from linkwork.protocol.requests import REQUESTS
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("controller", "plant", "protocol", "configs", "linkwork")
+LAW = '''
+"""Inverse dynamics with half the bandwidth."""
+
+from linkwork.controller.laws.pidc import ProjectedInverseDynamics
+
+
+class Soft(ProjectedInverseDynamics):
+    """The law for one machine."""
+
+    def __init__(self, machine, report):
+        super().__init__(machine, report)
+        self._omega /= 2.0
+'''
+LAW_ENTRY = """
+    SOFT = 7, LawSpec(
+        "inverse dynamics with half the bandwidth",
+        open_chain=_LAWS + "soft:Soft",
+        follows="position",
+        chosen="in the file",
+    )
+"""
+PARAMS = '''class AddParams(OwnedParams):
+    """Two numbers."""
+
+    first: float
+    second: float = 1.0
+
+
+'''
+ROWS = """    "add": Request(AddParams, False, "the sum of two numbers"),
+    "nod": Request(TimedParams, False, "do nothing, in the loop", nothing="nodded"),
+"""
+HANDLER = """def _add(gateway: Gateway, call: Call) -> None:
+    given = call.params()
+    answer = {"state": gateway.state_name, "text": str(given.first + given.second)}
+    call.answer(answer)
+
+
+"""
+CASE = """            case OrderKind.NOD:
+                return OrderOutcome.NOTHING_TO_DO
+"""
+SESSION = """
+import json, sys
+from pathlib import Path
+from linkwork import Robot
+from linkwork.protocol.errors import RequestError
+with Robot(lease=False) as robot:
+    told = {"add": robot.add(first=2.0)["text"], "nod": robot.nod()["text"], "doc": robot.nod.__doc__}
+    try:
+        robot.add(second=1.0)
+    except TypeError as error:
+        told["wrong"] = str(error)
+print(json.dumps(told))
+"""
+
+
+def insert(path: Path, text: str, before: str) -> None:
+    """Writes text into a file, before the first line that begins with these words."""
+    start, at, end = path.read_text("utf-8").partition(f"\n{before}")
+    assert at, (path, before)
+    path.write_text(f"{start}\n{text}{at[1:]}{end}", encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def copy() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
+        folder = Path(made)
+        for room in ROOMS:
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / room, folder / room, symlinks=True, ignore=ignored)
+        (folder / "controller" / "laws" / "soft.py").write_text(LAW, encoding="utf-8")
+        insert(folder / "protocol" / "laws.py", LAW_ENTRY, "    @property\n    def label")
+        requests = folder / "protocol" / "requests.py"
+        insert(requests, PARAMS, "@dataclass(frozen=True, slots=True)\nclass Request:")
+        insert(requests, ROWS, '    "recover": Request(')
+        handlers = folder / "controller" / "gateway" / "requests" / "handlers.py"
+        insert(handlers, HANDLER, "def _simple(")
+        insert(handlers, '    "add": _add,\n', '    "recover": _recover,')
+        insert(folder / "controller" / "orders.py", "    NOD = 99\n", "    PRELOAD = 24")
+        insert(
+            folder / "controller" / "supervision" / "supervisor.py", CASE, "            case OrderKind.ADOPT:"
+        )
+        yield folder
+
+
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Python in the copy, with a runtime folder and log of its own."""
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=540,
+        check=False,
+    )
+
+
+def environment(folder: Path) -> dict[str, str]:
+    own = {
+        "PYTHONPATH": str(folder),
+        "LINKWORK_RUNTIME_DIR": str(folder / "r"),
+        "XDG_STATE_HOME": str(folder),
+    }
+    return {**os.environ, **own, "COLUMNS": "200"}
+
+
+def test_the_names_are_free() -> None:
+    assert 7 not in list(LawKind), "give the law that this test adds another number"
+    assert not {"add", "nod"} & set(REQUESTS)
+
+
+def test_the_law_is_in_schema_command_lines_and_refusals(copy: Path) -> None:
+    schema = json.loads(command(copy, "-m", "linkwork", "schema").stdout)
+    law = schema["$defs"]["ControllerSpec"]["properties"]["law"]
+    assert law["enum"] == ["pidc", "servo", "soft"]
+    assert "soft: inverse dynamics with half the bandwidth" in law["description"]
+    assert "pidc|servo|soft" in command(copy, "-m", "linkwork.controller", "--help").stdout
+    refused = command(copy, "-m", "linkwork", "demo", "scara", "--law", "sofd")
+    assert refused.returncode == 2
+    assert "soft" in refused.stderr
+
+
+def test_the_requests_have_commands(copy: Path) -> None:
+    told = command(copy, "-m", "linkwork", "--help").stdout
+    assert "The sum of two numbers." in told
+    assert "Do nothing, in the loop." in told
+    add = command(copy, "-m", "linkwork", "add", "--help").stdout
+    assert "--second" in add
+    assert "first" in add.lower().partition("options")[0]
+
+
+@pytest.mark.slow  # compiles the kernels of the copy
+@pytest.mark.timeout(600)
+def test_law_and_requests_work_in_running_daemons(copy: Path) -> None:
+    words = "demo scara --lockstep --law soft --seconds 0.3 --json --out out"
+    ran = command(copy, "-m", "linkwork", *words.split())
+    assert ran.returncode == 0, ran.stderr
+    summary = json.loads(ran.stdout)
+    assert (summary["result"], summary["law"]) == ("SUCCESSFUL", "soft")
+    script = (
+        "import sys; from pathlib import Path; from linkwork.recordings.log_file import read_ticks; "
+        "print(sorted(set(read_ticks(Path(sys.argv[1])).table['law'].tolist())))"
+    )
+    found = command(copy, "-c", script, str(copy / summary["log"]))
+    assert 7 in json.loads(found.stdout), found.stderr
+
+    starts = [("plant", "scara"), ("controller", "scara", "--lockstep", "--lifeline", "--no-log")]
+    daemons = [
+        subprocess.Popen(
+            [sys.executable, "-m", "linkwork", *start],
+            cwd=copy,
+            env=environment(copy),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for start in starts
+    ]
+    try:
+        session = command(copy, "-c", SESSION)
+        assert session.returncode == 0, session.stderr
+        told = json.loads(session.stdout)
+        assert (told["add"], told["nod"]) == ("3.0", "nodded")
+        assert told["doc"] == "Do nothing, in the loop."
+        assert "first" in told["wrong"]
+        shown = command(copy, "-m", "linkwork", "add", "2.5", "--second", "4", "--json")
+        assert json.loads(shown.stdout)["text"] == "6.5", shown.stderr
+        shown = command(copy, "-m", "linkwork", "nod", "--json")
+        assert json.loads(shown.stdout)["text"] == "nodded", shown.stderr
+    finally:
+        for daemon in reversed(daemons):
+            daemon.terminate()
+            daemon.wait(60)
