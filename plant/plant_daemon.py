@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwork.machine import Machine
+from linkwork.machine.chains import declared
 from linkwork.plant.drivers.driver import Driver, DriverFailed
 from linkwork.plant.drivers.finding import make_driver
 from linkwork.plant.events import Events
@@ -202,8 +202,8 @@ def _warm(machine: Machine, ending: DaemonEnd, events: Events, *, faulty: bool) 
     from linkwork.plant.simulator import period_of
 
     period_of(machine)
-    if faulty and machine.is_constrained:
-        import_module("linkwork.plant.faults.mechanism_faults")
+    if faulty:
+        declared(machine.chain.fault_kernels)
 
     def progress(_done: int, _total: int, _name: str) -> None:
         if ending.looked():

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.machine import Machine
+from linkwork.machine.chains import resolved
 from linkwork.multibody.formulations.switching import SwitchRefused, switch
 from linkwork.plant import plant_layout as layout
 from linkwork.plant.machinery import MachineryFailed
 from linkwork.plant.plant_layout import BRAKE, DAMP, ZERO
 from linkwork.plant.start_values import put_together
-from linkwork.plant.stepping import advance, latch, measure
+from linkwork.plant.stepping import latch, measure
 from linkwork.protocol.codes import DeviceStatus
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ STANDSTILL: Final = 1e-6
 
 def period_of(machine: Machine) -> Callable[..., float]:
     """The compiled period for this kind of machine. Its kernels are declared by asking: ask before `warm`."""
-    period: Callable[..., Any] = advance
+    period: Callable[..., Any]
     if machine.plant.integrator == "gauss":
         from linkwork.plant.gauss_stepping import advance_gauss
 
@@ -39,15 +40,9 @@ def period_of(machine: Machine) -> Callable[..., float]:
     elif layout.is_minimal(machine):
         period = _minimal_period(machine)
     elif machine.plant_mechanism.stops or machine.plant_mechanism.contacts:
-        from linkwork.plant import compliant_stepping
-
-        period = compliant_stepping.advance_compliant
-        if machine.is_constrained:
-            period = compliant_stepping.advance_compliant_constrained
-    elif machine.is_constrained:
-        from linkwork.plant.constrained_stepping import advance_constrained
-
-        period = advance_constrained
+        period = resolved(machine.chain.compliant_period)
+    else:
+        period = resolved(machine.chain.period)
     if machine.force_sensors:
         import_module("linkwork.plant.simulated_force_sensors")
         if any(sensor.constraint >= 0 for sensor in machine.force_sensors):

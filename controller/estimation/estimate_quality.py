@@ -23,6 +23,8 @@ class Quality:
     """
 
     def __init__(self, rows: int) -> None:
+        self.closes = rows > 0
+        """Whether there are constraints, and so an assembly, a residual and a rank to judge."""
         self.newton_iterations = self.rank = self.branch = 0.0
         self.closure_residual = 0.0
         self.sigma_closures = self.sigma_motors = 1.0

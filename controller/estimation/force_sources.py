@@ -9,6 +9,7 @@ import numpy as np
 from linkwork.controller.estimation.force_sensing import along_normal, felt_by_model
 from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine
+from linkwork.machine.chains import resolved
 from linkwork.machine.sections.force_settings import ForceRow
 from linkwork.multibody import Workspace
 
@@ -53,11 +54,8 @@ class ByModel:
         self._scratch = (np.zeros(nv), np.zeros(nv), np.zeros(nv), np.zeros((nv, nv)))
         self._cut_off = 2.0 * np.pi * machine.controller.force.estimate_Hz
         self._felt, self._known = 0.0, False
-        self._through = None
-        if machine.is_constrained:
-            from linkwork.controller.estimation.closed_chain_force_sensing import FeltThroughClosures
-
-            self._through = FeltThroughClosures(machine, row)
+        through = machine.chain.contact_force
+        self._through = resolved(through)(machine, row) if through else None
 
     def __call__(self, inputs: Inputs, dt: float) -> float:
         """See `Sense`."""
@@ -76,7 +74,9 @@ class ByModel:
         """What is felt over the period that has ended."""
         if self._through is not None:
             middle = 0.5 * (self._q + now.q)
-            return self._through(middle, 0.5 * (self._v + now.v), (now.v - self._v) / dt, self._effort)
+            speed, rate = 0.5 * (self._v + now.v), (now.v - self._v) / dt
+            through: float = self._through(middle, speed, rate, self._effort)
+            return through
         value: float = felt_by_model(
             *self._probe.arguments, self._q, self._v, now.q, now.v, dt,
             self._motor, self._effort, self._row.index, self._row.gap, *self._scratch,

@@ -22,6 +22,7 @@ from linkwork.controller.estimation.sensor_estimate import (
 from linkwork.controller.laws.law_table import declare_laws
 from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine
+from linkwork.machine.chains import declared, resolved
 from linkwork.multibody import Workspace
 from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, grid, reals, wholes
 from linkwork.multibody.kernels.compiling import (
@@ -118,18 +119,13 @@ class LoopModel(Protocol):
 
 def model_of(machine: Machine, estimator: Estimator) -> LoopModel:
     """The model for this kind of machine."""
-    if not machine.is_constrained:
-        return OpenChainModel(machine, estimator)
-    from linkwork.controller.estimation.closed_chain_model import ClosedChainModel
-
-    return ClosedChainModel(machine, estimator)
+    model: LoopModel = resolved(machine.chain.loop_model)(machine, estimator)
+    return model
 
 
 def declare(machine: Machine) -> None:
     """Declares the kernels of this kind of machine, the laws' too: before `warm`."""
-    if machine.is_constrained:
-        import_module("linkwork.controller.estimation.closed_chain_model")
-        import_module("linkwork.controller.supervision.closure_loads")
+    declared((machine.chain.loop_model, *machine.chain.loop_kernels))
     declare_laws(machine)
     if machine.mechanism.contacts and machine.force_rows:
         import_module("linkwork.controller.estimation.force_sources")

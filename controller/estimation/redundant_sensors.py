@@ -80,7 +80,7 @@ class Redundancy:
         self._weight = weights(machine)
         most = machine.controller.estimator.sensor_disagreement_max
         self._limit = np.array([most + 4.0 * (sensor.noise + sensor.resolution) for sensor in sensors])
-        self.extra = len(sensors) - machine.freedoms if machine.is_constrained else 0
+        self.extra = len(sensors) - machine.freedoms
         self._look = 0.05 * self._limit
         self.group, self.suspect, self.error, self.limit = 0, -1, 0.0, 0.0
 
@@ -118,7 +118,7 @@ class Redundancy:
 def told(machine: Machine) -> str:
     """What the sensors can find out about each other, in words."""
     names = [sensor.joint for sensor in machine.sensors]
-    if not machine.is_constrained or len(names) <= machine.freedoms:
+    if len(names) <= machine.freedoms:
         return "no redundant sensor: an error of one would not be noticed"
     from linkwork.machine.building.initial_assembly import admitted_velocities  # loads the compiler
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
-from typing import Any
 
 from linkwork.controller.laws.law import Floats, Law, LawReport
 from linkwork.machine import Machine
+from linkwork.machine.chains import declared, resolved
 from linkwork.protocol.laws import LawKind
 
 
@@ -24,12 +23,12 @@ def laws_of(
     factory share one object. Raises LawRefused for a machine without closures where joints carry no motor.
     """
     report = LawReport() if report is None else report
-    shared = _motors(machine, report, preload) if machine.is_constrained else _report(machine, report)
+    shared = resolved(machine.chain.law_setup)(machine, report, preload)
     made: dict[str, Law] = {}
     found: dict[LawKind, Law] = {}
     for kind, factory in _factories(machine):
         if factory not in made:
-            made[factory] = _loaded(factory)(machine, shared)
+            made[factory] = resolved(factory)(machine, shared)
         found[kind] = made[factory]
     return found
 
@@ -45,8 +44,7 @@ def law_of(kind: LawKind, machine: Machine) -> Law:
 
 def declare_laws(machine: Machine) -> None:
     """Imports the modules of the laws that `laws_of` makes, and so declares their kernels: before `warm`."""
-    for _, factory in _factories(machine):
-        import_module(factory.partition(":")[0])
+    declared(factory for _, factory in _factories(machine))
 
 
 def law_modules() -> list[str]:
@@ -58,23 +56,13 @@ def law_modules() -> list[str]:
 
 def _factories(machine: Machine) -> Iterator[tuple[LawKind, str]]:
     for kind in LawKind:
-        factory = kind.spec.closed_chain if machine.is_constrained else kind.spec.open_chain
+        factory: str = getattr(kind.spec, machine.chain.law_factory)
         if factory and (kind.spec.follows != "force" or machine.force_rows):
             yield kind, factory
 
 
-def _loaded(factory: str) -> Any:
-    module, _, name = factory.partition(":")
-    return getattr(import_module(module), name)
-
-
-def _motors(machine: Machine, report: LawReport, preload: Floats | None) -> object:
-    from linkwork.controller.laws.closed_chain import Motors  # declares kernels that open chains do not need
-
-    return Motors(machine, report, preload)
-
-
-def _report(machine: Machine, report: LawReport) -> object:
+def driven_report(machine: Machine, report: LawReport, _preload: Floats | None) -> LawReport:
+    """What laws of open chains share: the report. Raises LawRefused where joints carry no motor."""
     driven = {motor.index for motor in machine.motors}
     passive = [name for index, name in enumerate(machine.mechanism.joint_names) if index not in driven]
     if passive:

@@ -19,14 +19,13 @@ from linkwork.controller.records import Record, RecordLayout
 from linkwork.controller.supervision.brakes import RELEASED
 from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
+from linkwork.machine.chains import resolved
 from linkwork.machine.payloads import Loads, carrying
 from linkwork.multibody import Workspace
-from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.formulations.reaction_layout import COLUMNS
 from linkwork.multibody.formulations.reactions import ReactionTable
 from linkwork.multibody.kernels.layout import ORDINARY
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.tree.dynamics import forward_dynamics
 
 Floats = NDArray[np.float64]
 _PLACE = 3
@@ -41,7 +40,7 @@ class PublishedReactions:
         self._now, self._felt = now, model.felt
         self._work = without_touch(Workspace(now.parameters, now.topology))
         self._work.ranking[ORDINARY] = machine.assembly.ordinary_rank
-        self._accelerate = constrained_forward_dynamics if machine.is_constrained else forward_dynamics
+        self._accelerate = resolved(machine.chain.dynamics)
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
         self._table = ReactionTable(mechanism)
         self._columns = _columns(self._table.effort_units)

@@ -132,7 +132,7 @@ class Tick:
         self._lag = 0.0
         self._clipped = self._foreseen = False
         self.quality: Quality = self._model.quality
-        self._closed, self._presses = machine.is_constrained, bool(machine.force_rows)
+        self._closed, self._presses = self.quality.closes, bool(machine.force_rows)
         self._feels = bool(machine.force_sensors)
         self._bearings = None
         if machine.load_limits:

@@ -27,6 +27,7 @@ from linkwork.controller.planning.singularity_margin import Closest, singulariti
 from linkwork.controller.planning.walk import Walk
 from linkwork.controller.planning.walk_choice import walk
 from linkwork.machine import Machine
+from linkwork.machine.chains import resolved
 from linkwork.machine.checks.controllability import LEAST_LEVERAGE
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
@@ -118,12 +119,12 @@ def with_forces(machine: Machine, walked: Walk, part: ForcePart) -> tuple[Walk, 
     """The walk with what its contacts ask of the motors; of a guard, the demand on the speed of approach."""
     from linkwork.controller.planning.contact_check import touched
     from linkwork.controller.planning.force_goals import approach_limit
-    from linkwork.controller.planning.released_walk import opened
 
     efforts, approach = touched(machine, walked, part)
     if not part.guard:
         walked = replace(walked, rest=walked.rest + efforts)
-        return (opened(machine, walked, part) if machine.is_constrained else walked), ()
+        released = machine.chain.released_walk
+        return (resolved(released)(machine, walked, part) if released else walked), ()
     name = machine.force_rows[int(part.rows[0])].name
     nearing = np.minimum(approach, 0.0)
     return walked, (rate("approach speed", name, "m/s", nearing, approach_limit(machine, part), 1),)

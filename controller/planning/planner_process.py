@@ -30,6 +30,7 @@ from linkwork.controller.planning.planner import judge, plan
 from linkwork.controller.planning.planner_start import REWALK, Start
 from linkwork.controller.shared_memory import GOAL_SLOTS, Shared, SharedMismatch
 from linkwork.machine import Machine
+from linkwork.machine.chains import declared
 from linkwork.machine.constraint_sets import constraint_sets
 from linkwork.machine.payloads import loaded
 from linkwork.multibody.kernels.compiling import warm
@@ -53,8 +54,7 @@ def run(machine: Machine, shared: Path) -> None:
     os.dup2(null, 0)
     os.dup2(2, 1)  # whatever prints must not write between the frames
     os.close(null)
-    if machine.is_constrained:
-        import_module("linkwork.controller.planning.closed_chain_walk")
+    declared([machine.chain.walk])
     if machine.mechanism.contacts:
         import_module("linkwork.controller.planning.contact_check")
     if machine.regions:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.controller.planning.open_chain_walk import tree_walk
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.walk import Walk
 from linkwork.machine import Machine
+from linkwork.machine.chains import resolved
 
 
 def walk(machine: Machine, path: Path, q: NDArray[np.float64]) -> Walk:
     """Walks along a path, from the joint positions q (nq; warm start of the inverse kinematics)."""
-    if not machine.is_constrained:
-        return tree_walk(machine, path, q)
-    from linkwork.controller.planning.closed_chain_walk import closed_walk
-
-    return closed_walk(machine, path, q)
+    walked: Walk = resolved(machine.chain.walk)(machine, path, q)
+    return walked

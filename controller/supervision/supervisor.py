@@ -109,7 +109,7 @@ class Supervisor:
         self._q, self._v, self._sound = estimate.q[: len(estimate.v)], estimate.v, sound
         self._period_s = machine.controller.period_s
         self._watch = Watch(machine)
-        self._closed = machine.is_constrained
+        self._closed = quality.closes
         self._beliefs = Beliefs(machine, estimate, quality)
         self.preload = Preload(machine)
         self.course = MotionExecutor(machine, self._watch, estimate, slot)

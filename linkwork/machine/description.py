@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.machine.chains import CLOSED_CHAIN, OPEN_CHAIN, Chain
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.bounds import GainBounds, PayloadBounds, Region
 from linkwork.machine.sections.drivers import DriverSettings
@@ -238,6 +239,11 @@ class Machine:
     def is_constrained(self) -> bool:
         """Whether there are constraints beyond the joints."""
         return bool(self.mechanism.constraints)
+
+    @property
+    def chain(self) -> Chain:
+        """What the machine is computed with: the one place where open and closed chains part."""
+        return CLOSED_CHAIN if self.is_constrained else OPEN_CHAIN
 
     @property
     def freedoms(self) -> int:

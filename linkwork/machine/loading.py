@@ -141,13 +141,13 @@ def check(source: str | Path, plant_set: Sequence[str] = ()) -> tuple[Problem, .
         machine = load(source, plant_set)
     except MachineError as error:
         return error.problems
-    more = [*holding_warnings(machine), *leverage_warnings(machine), *rank_warnings(machine)]
+    more = [*holding_warnings(machine)]
     if machine.is_constrained:
         from linkwork.machine.checks.assembly_modes import (
             assembly_warnings,  # the compiler is loaded for such machines alone
         )
 
-        more += assembly_warnings(machine)
+        more += [*leverage_warnings(machine), *rank_warnings(machine), *assembly_warnings(machine)]
     return (*machine.warnings, *more)
 
 

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,15 +60,11 @@ class Residual:
         self._most = np.array([motor.max_effort for motor in machine.motors])
         self._force = np.zeros(machine.mechanism.nv)
         self._spread_closed: Callable[..., None] | None = None
-        if machine.is_constrained:
-            from linkwork.plant.twin.closed_chain_residual import (  # kernels for those who need them
-                scratch_words,
-                spread,
-            )
-
+        if machine.chain.twin_residual:
+            closed = import_module(machine.chain.twin_residual)
             wide = max(len(self._goals), len(self._motors))
-            self._spread_closed = spread
-            self._scratch = np.zeros(scratch_words(machine.mechanism.nv, wide))
+            self._spread_closed = closed.spread
+            self._scratch = np.zeros(closed.scratch_words(machine.mechanism.nv, wide))
         self._works = np.zeros(max(1, round(settings.window_s / self._period_s)))
         self._at = 0
         self.effort, self.motor_effort = np.zeros(len(self._goals)), np.zeros(len(self._motors))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.machine import Machine
+from linkwork.machine.chains import resolved
 from linkwork.machine.payloads import Loads, load_vector, own_parameters
 from linkwork.multibody.kernels.compiling import ON_MECHANISM, kernel
 from linkwork.multibody.model import Array, Integers
@@ -49,11 +50,7 @@ class TwinComparison:
         self._residual = Residual(model)
         self._thresholds = np.array(machine.shadow.thresholds)
         self._values = np.zeros(len(self._thresholds))
-        self._evaluate: Any = evaluate
-        if machine.is_constrained:
-            from linkwork.plant.twin.closed_chain_residual import evaluate_closed
-
-            self._evaluate = evaluate_closed
+        self._evaluate = resolved(machine.chain.twin)
         nv = machine.mechanism.nv
         self._before, self._predicted = np.zeros(nv), np.zeros(nv)
         self._effort = np.zeros(len(machine.motors))

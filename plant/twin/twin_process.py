@@ -9,6 +9,7 @@ from contextlib import suppress
 import numpy as np
 
 from linkwork.machine import Machine, load
+from linkwork.machine.chains import declared
 from linkwork.multibody.kernels.compiling import warm
 from linkwork.plant.simulator import period_of
 from linkwork.plant.twin.twin_comparison import TwinComparison
@@ -32,8 +33,7 @@ def run(config: str, descriptor: int) -> int:
     with socket.socket(fileno=descriptor) as gateway:
         machine = load(config)
         period_of(machine)
-        if machine.is_constrained:
-            import linkwork.plant.twin.closed_chain_residual  # noqa: F401  (declares its kernel before `warm`)
+        declared([machine.chain.twin])
         warm()
         comparison, words = TwinComparison(machine), words_of(machine)
         try:

@@ -69,7 +69,7 @@ def other_assemblies(machine: Machine) -> list[Vector]:
 
 def assembly_warnings(machine: Machine) -> Iterator[Problem]:
     """Return a warning where the sensors fit other assemblies and the file does not say which may be."""
-    if not (machine.is_constrained and machine.motors and machine.sensors):
+    if not (machine.motors and machine.sensors):
         return
     document = parse_yaml(machine.source_text, machine.path)
     controller = document.data.get("controller") or {}

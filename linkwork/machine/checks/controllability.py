@@ -152,7 +152,7 @@ def leverage(machine: Machine) -> float:
 
 def leverage_warnings(machine: Machine) -> Iterator[Problem]:
     """Return a warning where the motors of a closed machine hold it weakly in the initial pose."""
-    if not (machine.is_constrained and machine.motors and machine.sensors and machine.freedoms):
+    if not (machine.motors and machine.sensors and machine.freedoms):
         return
     held = leverage(machine)
     if LEAST_LEVERAGE <= held < WEAK_LEVERAGE:

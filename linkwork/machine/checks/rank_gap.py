@@ -41,7 +41,7 @@ def rank_decision(machine: Machine) -> dict[str, Any]:
 
 def rank_warnings(machine: Machine) -> Iterator[Problem]:
     """Return a warning where the rank of the constraints depends on the tolerance in the initial pose."""
-    if not machine.is_constrained or not gap_is_narrow(machine):
+    if not gap_is_narrow(machine):
         return
     found = machine.assembly
     least = max(NEARLY_SINGULAR, _ABOVE * found.limit)

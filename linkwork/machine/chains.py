@@ -1,0 +1,86 @@
+"""What open and closed chains are computed with, chosen once for each machine (`Machine.chain`).
+
+The members of a `Chain` name functions and classes as `module:name`. A process imports the ones that it uses
+(`resolved`), so that only the kernels it needs are declared and compiled: before `warm`, see `declared`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The implementations for one kind of machine; an empty name: none is needed."""
+
+    law_factory: Literal["open_chain", "closed_chain"]
+    """Which factory of a law (protocol.laws.LawSpec) makes it."""
+    law_setup: str
+    """What these factories share: (Machine, LawReport, preload) → their second argument."""
+    loop_model: str
+    """The model of the tick: class (Machine, Estimator) → controller.estimation.loop_model.LoopModel."""
+    walk: str
+    """The walk along a path: (Machine, Path, q) → controller.planning.walk.Walk."""
+    released_walk: str
+    """The walk with the constraints on which a goal presses taken away: (Machine, Walk, ForcePart) → Walk."""
+    dynamics: str
+    """Kernel: the accelerations at a workspace's state."""
+    contact_force: str
+    """Contact forces by the model, where not by the tree's: class (Machine, ForceRow)."""
+    period: str
+    """Kernel: a period of the simulated plant."""
+    compliant_period: str
+    """The same with stops or contacts."""
+    twin: str
+    """Kernel of the digital twin: what is evaluated before two states are compared."""
+    twin_residual: str
+    """The residual's way to goal coordinates and motors, where not the tree's: a module."""
+    loop_kernels: tuple[str, ...] = ()
+    """Further modules whose kernels the loop may need."""
+    fault_kernels: tuple[str, ...] = ()
+    """The same of plant faults."""
+
+
+OPEN_CHAIN: Final = Chain(
+    law_factory="open_chain",
+    law_setup="linkwork.controller.laws.law_table:driven_report",
+    loop_model="linkwork.controller.estimation.loop_model:OpenChainModel",
+    walk="linkwork.controller.planning.open_chain_walk:tree_walk",
+    released_walk="",
+    dynamics="linkwork.multibody.tree.dynamics:forward_dynamics",
+    contact_force="",
+    period="linkwork.plant.stepping:advance",
+    compliant_period="linkwork.plant.compliant_stepping:advance_compliant",
+    twin="linkwork.plant.twin.twin_comparison:evaluate",
+    twin_residual="",
+)
+CLOSED_CHAIN: Final = Chain(
+    law_factory="closed_chain",
+    law_setup="linkwork.controller.laws.closed_chain:Motors",
+    loop_model="linkwork.controller.estimation.closed_chain_model:ClosedChainModel",
+    walk="linkwork.controller.planning.closed_chain_walk:closed_walk",
+    released_walk="linkwork.controller.planning.released_walk:opened",
+    dynamics="linkwork.multibody.formulations.other_formulations:constrained_forward_dynamics",
+    contact_force="linkwork.controller.estimation.closed_chain_force_sensing:FeltThroughClosures",
+    period="linkwork.plant.constrained_stepping:advance_constrained",
+    compliant_period="linkwork.plant.compliant_stepping:advance_compliant_constrained",
+    twin="linkwork.plant.twin.closed_chain_residual:evaluate_closed",
+    twin_residual="linkwork.plant.twin.closed_chain_residual",
+    loop_kernels=("linkwork.controller.supervision.closure_loads",),
+    fault_kernels=("linkwork.plant.faults.mechanism_faults",),
+)
+
+
+def resolved(name: str) -> Any:
+    """What `module:name` names; imports its module."""
+    module, _, member = name.partition(":")
+    return getattr(import_module(module), member)
+
+
+def declared(names: Iterable[str]) -> None:
+    """Imports the modules of these names, and so declares their kernels: before `warm`."""
+    for name in names:
+        import_module(name.partition(":")[0])
