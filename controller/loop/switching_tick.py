@@ -117,6 +117,8 @@ class SwitchingTick:
         if not asked:
             switching.unasked = changed.bit_length() - 1
             self.supervisor.course.abort()
+        else:
+            self._tick.estimate_afresh(self._tick)  # what was foreseen is under other constraints
         self.supervisor.switched(asked=asked)
 
     def note(self, inputs: Inputs, outputs: Outputs) -> None:

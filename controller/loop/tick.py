@@ -156,7 +156,7 @@ class Tick:
         self._bad_sensor = -1
         self._since_reading_s = 0.0
         self._adopted = False
-        """Whether the machine was taken over from another tick, and has not been estimated since."""
+        """Whether other constraints hold than those under which the machine was estimated last."""
 
     def _bind(self, record: Record) -> None:
         self._published = record.floats[record.layout.offsets["q_measured"] :]
@@ -195,21 +195,25 @@ class Tick:
         self._law()
         self._limit(outputs)
 
+    def estimate_afresh(self, near: Tick) -> None:
+        """Let the next step estimate without what was foreseen, near a tick's last state, and hold there."""
+        self._model.begin_at(near._now.q, near._now.v)
+        self._estimator.first, self._adopted, self._foreseen = True, True, False
+        self._disturbance.reset()
+
     def adopt(self, other: Tick) -> None:
         """Goes on with the machine of another tick, whose constraints were others: at rest, where it is.
 
         The next step estimates afresh, near the state that the other tick estimated last.
         """
-        self._model.begin_at(other._now.q, other._now.v)
-        self._estimator.first, self._adopted = True, True
-        self._foreseen = self._clipped = False
+        self.estimate_afresh(other)
+        self._clipped = False
         self._last[:], self._sent[:] = other._last, other._sent
         if self._drives is not None and other._drives is not None:
             self._drives.adopt(other._drives)
         self._acted = self._last if self._drives is None else self._drives.mean
         self._count, self._bad_sensor = other._count, other._bad_sensor
         self._since_reading_s = other._since_reading_s
-        self._disturbance.reset()
         self._kind = _NO_LAW
         self._tuning.adopt(other._tuning)
         self.supervisor.adopt(other.supervisor)

@@ -143,6 +143,17 @@ def describe(link: ControllerConnection) -> None:
             ],
         )
     )
+    for each in found.get("constraint_sets", ()):
+        say(_set_told(each))
+
+
+def _set_told(each: dict[str, Any]) -> str:
+    """What the machine can do while some of its switchable constraints hold."""
+    held = " and ".join(each["closed"]) or "no switchable constraint"
+    if each["refused"]:
+        return f"with {held}: cannot be controlled, {each['refused']}"
+    freedoms = f"{each['freedoms']} degree{'s' if each['freedoms'] > 1 else ''} of freedom"
+    return f"with {held}: {freedoms}, held by {', '.join(each['goal_coordinates'])}"
 
 
 @connected
