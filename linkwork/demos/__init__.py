@@ -21,6 +21,7 @@ DEMOS = {
     "slider_crank": "A crank lets its slider move as a sine, through the branch poses",
     "scara_polish": "A SCARA feels for a tilted table, presses and polishes it",
     "four_bar": "The coupler of a four-bar swings between two angles",
+    "slot_arm": "The pin of an arm enters a slot, runs in it, and leaves it again",
     "arm_6dof": "An arm with a compound wrist, and with a simple one, makes one motion with the same efforts",
 }
 """Name and what is to be seen, in a few words; the module of the same name holds the rest."""

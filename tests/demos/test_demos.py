@@ -81,6 +81,9 @@ def test_every_demo_says_what_it_does_in_trajectories_that_files_may_hold(name: 
         def move(self, target: Any, **_: Any) -> None:
             assert all(isinstance(value, float) for value in target.values())
 
+        def switch(self, constraint: str, on: bool) -> None:
+            assert (constraint, on) in (("slot", True), ("slot", False))
+
         def send(self, trajectory: Any) -> None:
             sent.append(read_trajectory(json.loads(json.dumps(trajectory))))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from linkwork import RequestError, Robot
+from linkwork import GoalFailed, RequestError, Robot
 from linkwork.launch.daemons import Rig
 from linkwork.machine import load, shipped_path
 from linkwork.protocol.codes import RequestCode
@@ -30,12 +29,6 @@ def slot_arm(folder: Path, *more: str) -> Iterator[Rig]:
     with Rig("slot_arm", arguments, [*arguments, "--log", str(folder / "log"), *more], folder) as rig:
         rig.wait_ready(lambda _: None)
         yield rig
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
-        yield Path(made)
 
 
 def log_in(folder: Path) -> Path:
@@ -98,10 +91,16 @@ def test_in_and_out_of_the_slot_over_sockets(folder: Path) -> None:
         robot.resume()
         goal.wait(60.0)
         assert abs(robot.state["coordinates"]["height"] - 0.3) < 1e-5
+        other = answer(rig.runtime, "switch", "slot", "off", "--as", "bert", status=3)
+        assert other["error"]["name"] == "NOT_OWNER", other
+        then = {"coordinates": ["reach"], "points": [{"time_from_start_s": 1.0, "positions": [0.5]}]}
+        planned = robot.send(then, at_tick=robot.state["tick"] + 5000)
         later = robot.state["tick"] + 50
         assert robot.switch("slot", False, at_tick=later)["tick"] == later
         robot.advance(100)
         assert robot.state["closed"] == {"slot": False, "carriage": False}
+        with pytest.raises(GoalFailed, match="a constraint was switched before it"):
+            planned.wait(60.0)
         robot.advance(200)
         robot.move(reach=0.45, height=0.4)
         robot.disable()

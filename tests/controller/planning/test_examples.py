@@ -11,7 +11,8 @@ from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.planning.walk_choice import walk
 from linkwork.demos import DEMOS, demo_named
 from linkwork.demos.demo_files import files_of
-from linkwork.machine import load
+from linkwork.machine import Machine, load
+from linkwork.machine.constraint_sets import constraint_sets
 from linkwork.trajectories.trajectory_file import read_trajectory_file
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
@@ -33,8 +34,16 @@ def test_no_file_is_left_over() -> None:
 @pytest.mark.parametrize(("name", "file"), FILES)
 def test_an_example_is_feasible_from_where_it_says(name: str, file: str) -> None:
     made, path = load(demo_named(name).machine), EXAMPLES / file
-    start = Start.at(made, made.initial_q)
-    for told in re.findall(r"linkwork move (.*)", path.read_text()):
+    start, closed, sets = Start.at(made, made.initial_q), made.closed_at_start, constraint_sets(made)
+    for command, told in re.findall(r"linkwork (move|switch) (.*)", path.read_text()):
+        if command == "switch":
+            constraint, to = told.split()
+            bit = 1 << made.switchable.index(constraint)
+            closed = closed | bit if to == "on" else closed & ~bit
+            under = sets[closed]
+            assert isinstance(under, Machine)
+            made, start = under, Start.at(under, start.q)
+            continue
         target, _, options = told.partition(" --")
         asked = {
             "target": {key: float(value) for key, _, value in (one.partition("=") for one in target.split())}
