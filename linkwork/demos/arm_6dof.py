@@ -134,7 +134,7 @@ def draw(recording: DemoRun, path: Path, title: str) -> None:
     from linkwork.demos.demo_picture import motion_panel
     from linkwork.recordings.path_plot import HUES, INK, QUIET, amount, dress
 
-    figure = Figure(figsize=(11.0, 7.4), dpi=130, facecolor="white")
+    figure = Figure(figsize=(11.0, 7.4), dpi=100, facecolor="white")
     FigureCanvasAgg(figure)
     grid = figure.add_gridspec(
         3, 2, width_ratios=(1.0, 1.25), left=0.06, right=0.98, bottom=0.09, top=0.87, hspace=0.42, wspace=0.2
@@ -149,10 +149,13 @@ def draw(recording: DemoRun, path: Path, title: str) -> None:
         efforts.plot(found["time_s"], wrist, color=hue, linewidth=1.4, label=f"wrist.{number + 1}")
         simple = own.effort[:, 3 + number]
         efforts.plot(own.time_s, simple, color=hue, linewidth=1.0, linestyle=(0, (4, 3)))
-    dress(efforts, "wrist motors / N m   (compound; dashed: simple, about the gripper's axes)")
+    dress(efforts, "wrist motors / N m (dashed: simple wrist, about the gripper's axes)")
     rest.plot(found["time_s"], 1e3 * left, linewidth=1.0, label=list(recording.parts[0].tracking.motors))
     dress(rest, "T' f (simple) - f (compound), all motors / mN m")
     rest.set_xlabel("time / s", color=INK, fontsize=9)
+    for axes in figure.axes:  # inside: more entries than fit beside the titles
+        if axes.get_legend() is not None:
+            axes.legend(loc="best", fontsize=7, ncols=2, framealpha=0.8, edgecolor="none")
     off = float(np.abs(left).max())
     most = float(np.abs(found["compound"]).max())
     caption = f"one motion, two wrists: efforts agree to {amount(off, 'N m')} of {most:.0f} N m"

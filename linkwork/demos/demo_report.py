@@ -28,6 +28,8 @@ def show_summary(summary: dict[str, Any], console: Console) -> None:
         console.print(table("tracking error", ("", "rms", "max"), rows))
         efforts = [(name, number(value)) for name, value in summary["peak_effort"].items()]
         console.print(table("peak effort", ("joint", "N m, N"), efforts))
+    if "congruence" in summary:
+        console.print(_congruence(summary["congruence"]))
     if "ticks" in summary:
         timing = [
             (name, *(f"{summary[key][part]:.1f}" for part in ("p50", "p99", "max")))
@@ -38,3 +40,16 @@ def show_summary(summary: dict[str, Any], console: Console) -> None:
     for name in ("plot", "log"):
         if summary.get(name):
             say(f"{name}: {summary[name]}")
+
+
+def _congruence(found: dict[str, Any]) -> Any:
+    """How far the simple wrist differs from the compound one, in motion and efforts (demo arm_6dof)."""
+    effort = (
+        f"{amount(found['effort_difference_max_N_m'], 'N m')} of {amount(found['effort_max_N_m'], 'N m')}"
+    )
+    rows = [
+        ("tool, position", amount(found["place_difference_max_m"], "m")),
+        ("tool, orientation", amount(found["angle_difference_max_rad"], "rad")),
+        ("efforts, T' f (simple) - f (compound)", effort),
+    ]
+    return table(f"simple and compound wrist, {found['ticks']} ticks", ("", "largest difference"), rows)

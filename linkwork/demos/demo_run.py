@@ -22,7 +22,9 @@ from linkwork.demos.variants import exact_sensors, forces_by_model
 from linkwork.launch.daemons import Rig, stamp
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
-from linkwork.recordings.log_file import read_ticks
+from linkwork.recordings.log_file import Ticks, read_ticks
+from linkwork.recordings.log_follower import first_segment
+from linkwork.recordings.recording import segments_of
 
 Show = Callable[[int, float], None]
 Reached = list[tuple[DemoStep, int]]
@@ -153,13 +155,16 @@ def _timing(robot: Robot) -> dict[str, Any]:
 
 def _recording(options: DemoOptions, told: _Told, summary: dict[str, Any], reached: Reached) -> DemoRun:
     """What log and plant say. Raises ValueError without a measured tick."""
-    ticks = read_ticks(Path(summary["log"]))
-    recording = recorded(options, told.seconds, told.units, ticks, reached)
-    if told.record is None:
-        return recording
+    from linkwork.controller.records import CHANNELS, layout_for
     from linkwork.machine import load
 
     machine = load(told.config, options.plant_set)
+    names = layout_for(machine).names  # the log has them as ROS 2 field names: wrist.1 as wrist_1
+    log = read_ticks(*segments_of(first_segment(Path(summary["log"]))))
+    ticks = Ticks(log.table, {one.name: names[one.per] for one in CHANNELS if one.name in log.names})
+    recording = recorded(options, told.seconds, told.units, ticks, reached)
+    if told.record is None:
+        return recording
     return with_truth(recording, read_truth(told.record), machine)
 
 

@@ -26,14 +26,14 @@ JOINTS = {"shoulder", "elbow", "wrist", "lift"}
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def start(out: Path, *words: str) -> "subprocess.Popen[str]":
+def start(out: Path, *words: str, demo: str = "scara") -> "subprocess.Popen[str]":
     """A demo in lockstep, with a runtime folder of its own beside its output."""
     command = [
         sys.executable,
         "-m",
         "linkwork",
         "demo",
-        "scara",
+        demo,
         "--lockstep",
         "--json",
         "--out",
@@ -174,3 +174,23 @@ def test_a_goal_the_machine_cannot_do_is_refused_with_the_reason() -> None:
         status, summary = finish(start(Path(made) / "out", "--seconds", "30"))
         assert (status, summary["result"]) == (1, "INFEASIBLE")
         assert "lift" in summary["text"]
+
+
+@pytest.mark.slow
+def test_both_wrists_of_the_arm_agree_through_daemons() -> None:
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
+        folder = Path(made)
+        status, summary = finish(start(folder / "out", "--seconds", "2", demo="arm_6dof"))
+        assert (status, summary["result"], summary["missed_ticks"]) == (0, "SUCCESSFUL", 0), summary["text"]
+        assert summary["beside"]["missed_ticks"] == 0
+        assert set(summary["peak_effort"]) >= {"shoulder.1", "wrist.3"}
+        same = summary["congruence"]
+        assert summary["measured_ticks"] == 2001 >= same["ticks"] >= 1990
+        assert same["effort_max_N_m"] > 10.0
+        assert same["effort_difference_max_N_m"] < 2e-3
+        assert same["place_difference_max_m"] < 1e-6
+        assert same["angle_difference_max_rad"] < 2e-6
+        assert max(summary["tracking_error_max"], summary["simple"]["tracking_error_max"]) < 2e-6
+        assert Path(summary["plot"]).read_bytes().startswith(PNG)
+        assert len(list((folder / "out").glob("arm_6dof_simple-*.mcap"))) > 1  # read over segments
+        assert left_behind(folder) == []
