@@ -44,12 +44,10 @@ def show_summary(summary: dict[str, Any], console: Console) -> None:
 
 def _congruence(found: dict[str, Any]) -> Any:
     """How far the simple wrist differs from the compound one, in motion and efforts (demo arm_6dof)."""
-    effort = (
-        f"{amount(found['effort_difference_max_N_m'], 'N m')} of {amount(found['effort_max_N_m'], 'N m')}"
-    )
+    off, most = amount(found["effort_difference_max_N_m"], "N m"), found["effort_max_N_m"]
     rows = [
         ("tool, position", amount(found["place_difference_max_m"], "m")),
         ("tool, orientation", amount(found["angle_difference_max_rad"], "rad")),
-        ("efforts, T' f (simple) - f (compound)", effort),
+        ("efforts, T' f (simple) - f (compound)", f"{off} of {most:.1f} N m"),
     ]
     return table(f"simple and compound wrist, {found['ticks']} ticks", ("", "largest difference"), rows)
