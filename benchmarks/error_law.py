@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from benchmarks.held_effort import Alone, Held, double_integrator, sampled
 from benchmarks.in_process import InProcess, with_controller, with_encoders
 from benchmarks.tracking import MOVES, forth_and_back
+from linkwork.arrays import Floats
 from linkwork.controller.loop.tick import AHEAD
 from linkwork.machine import Machine, load
 
-Floats = NDArray[np.float64]
 FORMS = ("sampled", "steady", "continuous")
 BANDWIDTHS = [20.0, 50.0, 200.0, 500.0, 1000.0]
 LIMIT = 1e-6

@@ -13,8 +13,8 @@ import argparse
 from typing import get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine, load, shipped
 from linkwork.multibody.formulations.acceleration import Formulation, RedundantRows, acceleration
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble
@@ -22,11 +22,10 @@ from linkwork.multibody.formulations.evaluation import constraint_evaluation
 from linkwork.multibody.formulations.projector import saddle_point
 from linkwork.multibody.functions import bias, coordinate_values, friction, mass_matrix
 
-Array = NDArray[np.float64]
 LEAST_RATIO = 1e-3
 
 
-def random_states(machine: Machine, count: int, seed: int = 0) -> list[tuple[Array, Array, Array]]:
+def random_states(machine: Machine, count: int, seed: int = 0) -> list[tuple[Floats, Floats, Floats]]:
     """States (q, v, effort) on the manifold around the initial pose, away from singular poses."""
     mechanism, rng, found = machine.mechanism, np.random.default_rng(seed), []
     while len(found) < count:
@@ -45,13 +44,13 @@ def random_states(machine: Machine, count: int, seed: int = 0) -> list[tuple[Arr
     return found
 
 
-def in_the_air(machine: Machine, q: Array) -> bool:
+def in_the_air(machine: Machine, q: Floats) -> bool:
     """Whether no point is pressed against its plane at q; forces of contacts belong to no formulation."""
     there = coordinate_values(machine.mechanism, q)
     return all(there[row.gap] > 0.0 for row in machine.force_rows if row.gap >= 0)
 
 
-def reference(machine: Machine, q: Array, v: Array, effort: Array) -> tuple[Array, Array]:
+def reference(machine: Machine, q: Floats, v: Floats, effort: Floats) -> tuple[Floats, Floats]:
     """v̇ and Fc by the saddle-point system on independent combinations of the scaled rows."""
     mechanism = machine.mechanism
     mass = mass_matrix(mechanism, q)

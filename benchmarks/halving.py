@@ -22,13 +22,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine, load
 from linkwork.plant.offline.run import simulate
 
-Floats = NDArray[np.float64]
 STEP_S = 1e-3
 SPEEDS, HORIZONS = (3.0, 6.0, 10.0), (0.2, 0.5, 1.0, 3.0)
 _ROOT = math.sqrt(3.0)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.laws.closed_chain import evaluate_closed
 from linkwork.controller.laws.feedback import lag
 from linkwork.machine import Machine
@@ -23,7 +24,6 @@ from linkwork.multibody.steps.constrained_steps import constrained_rk4
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.rotations import move_by
 
-Floats = NDArray[np.float64]
 CLOSE, MOST = 1e-14, 20
 """Residual to which poses are found, rad or m, and most steps there."""
 BY_POSITION, BY_RATE, BY_ACCELERATION, BY_EFFORT = 2e-3, 1e-2, 1e-2, 1e-1

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.goal_block import pack_block
 from linkwork.controller.loop.tick import Tick
 from linkwork.controller.orders import Order, OrderKind
@@ -20,7 +21,6 @@ from linkwork.machine import Machine
 from linkwork.plant.simulator import Simulator
 from linkwork.protocol.codes import DeviceStatus, Mode
 
-Floats = NDArray[np.float64]
 COUNTS = 2**20
 """Encoder counts a turn; of a slide as many a metre."""
 

@@ -19,13 +19,12 @@ import json
 import sys
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.in_process import COUNTS, InProcess, with_controller, with_encoders
+from linkwork.arrays import Floats
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.machine import Machine, load
 
-Floats = NDArray[np.float64]
 MOVES: dict[str, dict[str, float]] = {
     "five_bar": {"left": -0.25, "right": 0.2},
     "delta": {"motor_1": 0.3, "motor_2": -0.2, "motor_3": 0.25},

@@ -23,10 +23,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.goal_force_part import ForcePart
 from linkwork.multibody.kernels.compiling import VECTOR, float64, kernel, part, void
-
-Floats = NDArray[np.float64]
 
 VERSION = 1
 HEADER = 16

@@ -21,7 +21,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from linkwork.arrays import Floats
+
 VERSION = 1
 _HEADER = 5
 

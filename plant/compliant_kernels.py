@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     MATRIX,
@@ -12,8 +13,6 @@ from linkwork.multibody.kernels.compiling import (
     int64,
     kernel,
 )
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.steps.compliant_steps import compliant_constrained_step, compliant_step
 from linkwork.plant.offline.run_kernels import look, recorded
 from linkwork.plant.plant_layout import CLASSICAL
@@ -21,7 +20,7 @@ from linkwork.plant.plant_layout import CLASSICAL
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR))
 def free_compliant_steps(
-    p: Rows, t: Integers, w: Rows, method: int, dt: float, count: int, rows: Rows, figures: Rows
+    p: Floats, t: Integers, w: Floats, method: int, dt: float, count: int, rows: Floats, figures: Floats
 ) -> int:
     """As `offline_kernels.free_steps`, in parts where touch begins and ends."""
     for step in range(count):
@@ -34,7 +33,7 @@ def free_compliant_steps(
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR))
 def constrained_compliant_steps(
-    p: Rows, t: Integers, w: Rows, method: int, dt: float, count: int, rows: Rows, figures: Rows
+    p: Floats, t: Integers, w: Floats, method: int, dt: float, count: int, rows: Floats, figures: Floats
 ) -> int:
     """As `offline_kernels.constrained_steps`, in parts where touch begins and ends."""
     for step in range(count):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.minimal import divided_minimal_rk4, minimal_rk4, minimal_semi_implicit
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
@@ -14,8 +15,6 @@ from linkwork.multibody.kernels.compiling import (
     int64,
     kernel,
 )
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.steps.touch_search import begin_parts, judge_part, next_part
 from linkwork.plant.offline.run_kernels import look, recorded
 from linkwork.plant.plant_layout import ADAPTIVE_RK4, SEMI_IMPLICIT
@@ -23,16 +22,16 @@ from linkwork.plant.plant_layout import ADAPTIVE_RK4, SEMI_IMPLICIT
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR, INTEGERS, VECTOR))
 def compliant_minimal_steps(
-    p: Rows,
+    p: Floats,
     t: Integers,
-    w: Rows,
+    w: Floats,
     method: int,
     dt: float,
     count: int,
-    rows: Rows,
-    figures: Rows,
+    rows: Floats,
+    figures: Floats,
     partition: Integers,
-    z: Rows,
+    z: Floats,
 ) -> int:
     """As `offline_minimal.minimal_steps`, in parts where touch begins and ends."""
     for step in range(count):

@@ -1,5 +1,6 @@
 """`plant.minimal_stepping` for machines with stops or contacts: a period in parts."""
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     INTEGERS,
@@ -10,8 +11,6 @@ from linkwork.multibody.kernels.compiling import (
     kernel,
     void,
 )
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.steps.touch_search import begin_parts, judge_part, next_part
 from linkwork.plant.minimal_stepping import minimal_step
 from linkwork.plant.plant_layout import SUBSTEPS
@@ -25,7 +24,7 @@ from linkwork.plant.stepping import look_back, take_up
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, float64))
-def compliant_minimal_step(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, dt: float) -> None:
+def compliant_minimal_step(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, dt: float) -> None:
     """One step of dt seconds in parts, as touch begins, ends or is stiff."""
     begin_parts(t, w, dt)
     while True:
@@ -37,7 +36,7 @@ def compliant_minimal_step(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, 
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
-def advance_compliant_minimal(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
+def advance_compliant_minimal(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
     """One period with what is latched, as `plant.stepping.advance`."""
     dt = take_up(t, w, s, b, mode)
     for _ in range(s[SUBSTEPS]):

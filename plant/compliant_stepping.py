@@ -3,6 +3,7 @@
 The parts are those of `steps.compliant_steps`, within those that brakes and damping motors ask for.
 """
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     INTEGERS,
@@ -12,8 +13,6 @@ from linkwork.multibody.kernels.compiling import (
     int64,
     kernel,
 )
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.steps.compliant_steps import compliant_constrained_step, compliant_step
 from linkwork.plant.plant_layout import CLASSICAL, METHOD, SUBSTEPS
 from linkwork.plant.resistance import (
@@ -28,7 +27,7 @@ from linkwork.plant.stepping import look_back, take_up
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
-def advance_compliant(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
+def advance_compliant(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
     """One period with what is latched, as `plant.stepping.advance`."""
     dt = take_up(t, w, s, b, mode)
     for _ in range(s[SUBSTEPS]):
@@ -47,7 +46,9 @@ def advance_compliant(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode:
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
-def advance_compliant_constrained(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
+def advance_compliant_constrained(
+    p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int
+) -> float:
     """The same under constraints."""
     dt = take_up(t, w, s, b, mode)
     for _ in range(s[SUBSTEPS]):

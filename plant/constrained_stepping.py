@@ -1,5 +1,6 @@
 """`plant.stepping` for machines with constraints: the closures hold under efforts, brakes and damping."""
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     INTEGERS,
@@ -10,8 +11,6 @@ from linkwork.multibody.kernels.compiling import (
     kernel,
     void,
 )
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.steps.constrained_steps import constrained_rk4, constrained_semi_implicit
 from linkwork.multibody.steps.divided_steps import divided_constrained_rk4
 from linkwork.plant.plant_layout import ADAPTIVE_RK4, METHOD, RK4, SUBSTEPS
@@ -25,7 +24,7 @@ from linkwork.plant.stepping import look_back, take_up
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, float64))
-def constrained_step(p: Rows, t: Integers, w: Rows, s: Integers, dt: float) -> None:
+def constrained_step(p: Floats, t: Integers, w: Floats, s: Integers, dt: float) -> None:
     """One step of dt seconds by the machine's integrator, and back onto the manifold."""
     if s[METHOD] == RK4:
         constrained_rk4(p, t, w, dt)
@@ -36,7 +35,7 @@ def constrained_step(p: Rows, t: Integers, w: Rows, s: Integers, dt: float) -> N
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
-def advance_constrained(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
+def advance_constrained(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
     """One period with what is latched, as `plant.stepping.advance`."""
     dt = take_up(t, w, s, b, mode)
     for _ in range(s[SUBSTEPS]):

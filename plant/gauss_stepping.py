@@ -1,5 +1,6 @@
 """`plant.stepping` by the method of Gauss, for machines whose file names it."""
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     INTEGERS,
@@ -10,8 +11,6 @@ from linkwork.multibody.kernels.compiling import (
     kernel,
 )
 from linkwork.multibody.kernels.layout import N_ROWS
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.steps.gauss_steps import constrained_gauss, gauss
 from linkwork.plant.plant_layout import SUBSTEPS
 from linkwork.plant.resistance import (
@@ -26,7 +25,7 @@ from linkwork.plant.stepping import look_back, take_up
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
-def advance_gauss(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
+def advance_gauss(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
     """One period with what is latched, as `plant.stepping.advance`."""
     dt, constrained = take_up(t, w, s, b, mode), t[N_ROWS] > 0
     for _ in range(s[SUBSTEPS]):

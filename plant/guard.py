@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.protocol.codes import DeviceFault
 
-Floats = NDArray[np.float64]
 MARGIN = 0.01
 """rad or m beyond a joint's limit of position: linkwork's own controller stops at the limit itself."""
 OVERSPEED = 1.5

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.plant.drivers.driver import Command, Description, Driver, DriverFailed, Homes, Reading
 from linkwork.plant.guard import Guard
@@ -15,7 +15,6 @@ from linkwork.plant.plant_layout import BRAKE, DAMP, EFFORTS, ZERO
 from linkwork.plant.scaling import Scaling
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode
 
-Floats = NDArray[np.float64]
 T = TypeVar("T")
 _ACTIONS: Final = {"brake": BRAKE, "damp": DAMP, "zero": ZERO}
 _HOMED: Final = int(DeviceStatus.HOMED)

@@ -16,9 +16,9 @@ removes what the sweeps left over.
 
 import math
 
+from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import MATRIX, VECTOR, int64, kernel, part
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
-from linkwork.multibody.linalg.vectors import Rows
 
 SWEEPS = 400
 """Most sweeps: the brakes of an arm need some ten to a hundred, and a step's time stays bounded."""
@@ -28,14 +28,14 @@ CONVERGED = 1e-13
 
 @part
 def _stick(
-    w: Rows,
-    free: Rows,
-    compliance: Rows,
-    bound: Rows,
-    impulse: Rows,
-    sticks: Rows,
-    factor: Rows,
-    trial: Rows,
+    w: Floats,
+    free: Floats,
+    compliance: Floats,
+    bound: Floats,
+    impulse: Floats,
+    sticks: Floats,
+    factor: Floats,
+    trial: Floats,
 ) -> bool:
     """Impulses that stop the rows marked in `sticks`, those of the others given; False beyond a bound."""
     n = free.shape[0]
@@ -64,7 +64,7 @@ def _stick(
 
 
 @part
-def _sweep(w: Rows, free: Rows, compliance: Rows, bound: Rows, impulse: Rows) -> float:
+def _sweep(w: Floats, free: Floats, compliance: Floats, bound: Floats, impulse: Floats) -> float:
     """One pass over the rows; returns the largest relative change of a row's speed."""
     largest = 0.0
     for i in range(free.shape[0]):
@@ -84,14 +84,14 @@ def _sweep(w: Rows, free: Rows, compliance: Rows, bound: Rows, impulse: Rows) ->
 
 @kernel(int64(MATRIX, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, MATRIX, VECTOR))
 def bounded_impulses(
-    w: Rows,
-    free: Rows,
-    compliance: Rows,
-    bound: Rows,
-    impulse: Rows,
-    sticks: Rows,
-    factor: Rows,
-    trial: Rows,
+    w: Floats,
+    free: Floats,
+    compliance: Floats,
+    bound: Floats,
+    impulse: Floats,
+    sticks: Floats,
+    factor: Floats,
+    trial: Floats,
 ) -> int:
     """Solve the problem above: `impulse` gets λ, `sticks` 1 for a row inside its bound and 0 for others.
 

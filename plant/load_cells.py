@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine
 from linkwork.machine.sections.force_sensors import ForceSensor
 from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
@@ -28,9 +28,6 @@ from linkwork.multibody.kernels.layout import MULTIPLIERS
 from linkwork.multibody.kernels.views import vector
 from linkwork.plant.plant_layout import LAST_STEP, PlantArrays
 from linkwork.plant.resistance import apply
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, INTEGERS, INTEGERS, VECTOR))

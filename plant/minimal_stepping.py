@@ -7,6 +7,7 @@ which holds its velocity at zero; so are steps where no choice of coordinates is
 pose).
 """
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.minimal import divided_minimal_rk4, minimal_rk4, minimal_semi_implicit
 from linkwork.multibody.formulations.partition import PROJECTED_STEPS
 from linkwork.multibody.kernels.compiling import (
@@ -22,8 +23,6 @@ from linkwork.multibody.kernels.compiling import (
 )
 from linkwork.multibody.kernels.layout import STUCK_COUNT
 from linkwork.multibody.kernels.views import vector
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.plant.constrained_stepping import constrained_step
 from linkwork.plant.plant_layout import ADAPTIVE_RK4, METHOD, PARTITION, SCRATCH, SEMI_IMPLICIT, SUBSTEPS
 from linkwork.plant.resistance import (
@@ -42,7 +41,7 @@ def partition_of(s: Integers) -> Integers:
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, float64))
-def minimal_step(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, dt: float) -> None:
+def minimal_step(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, dt: float) -> None:
     """One step of dt seconds by the machine's integrator."""
     partition, z = partition_of(s), vector(s, b, SCRATCH)
     if vector(t, w, STUCK_COUNT)[0] > 0.0:
@@ -57,7 +56,7 @@ def minimal_step(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, dt: float)
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
-def advance_minimal(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
+def advance_minimal(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
     """One period with what is latched, as `plant.stepping.advance`."""
     dt = take_up(t, w, s, b, mode)
     for _ in range(s[SUBSTEPS]):

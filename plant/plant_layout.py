@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.layout import N_ROWS, RANKING_SIZE, SEARCH_SIZE
 
 if TYPE_CHECKING:
@@ -82,8 +82,6 @@ SENSOR_AT = _field()  # table in s: index in v of each sensor
 PARTITION = _field()  # in s: partition of the coordinates where they are minimal, else empty
 _END = _next
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 PlantArrays = tuple[Floats, Integers, Floats, Integers, Floats]
 """Parameters, topology and workspace of the mechanism, and the plant's own numbers (s, b)."""
 

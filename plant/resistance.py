@@ -26,6 +26,7 @@ is one first-order step of `response`, which is stable with any brake and damper
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.formulations.projection import correct_position, correct_velocity, position_residual
 from linkwork.multibody.kernels.compiling import (
@@ -70,8 +71,6 @@ from linkwork.multibody.kernels.layout import (
     V,
 )
 from linkwork.multibody.kernels.views import copy, fill, matrix, table, vector
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.steps.sticking import hold_stuck
 from linkwork.multibody.steps.touch_search import narrow, trial_length
 from linkwork.multibody.tree.dynamics import forward_dynamics
@@ -129,7 +128,7 @@ _TELL = void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, float64)
 
 
 @part
-def resists(s: Integers, b: Rows, mode: int) -> bool:
+def resists(s: Integers, b: Floats, mode: int) -> bool:
     """Whether a brake or damping motor acts in this mode."""
     force = vector(s, b, BRAKE_EFFORT) if mode == BRAKE else vector(s, b, DAMPING)
     found = False
@@ -139,7 +138,7 @@ def resists(s: Integers, b: Rows, mode: int) -> bool:
 
 
 @part
-def release(t: Integers, w: Rows) -> None:
+def release(t: Integers, w: Floats) -> None:
     """No brake or damper acts on the mechanism any more."""
     fill(vector(t, w, SLIPPING), 0.0)
     fill(vector(t, w, DAMPERS), 0.0)
@@ -148,7 +147,7 @@ def release(t: Integers, w: Rows) -> None:
 
 
 @part
-def apply(t: Integers, w: Rows, s: Integers, b: Rows) -> None:
+def apply(t: Integers, w: Floats, s: Integers, b: Floats) -> None:
     """Brakes and dampers act on the mechanism as they did last."""
     slipping, dampers, stuck = vector(t, w, SLIPPING), vector(t, w, DAMPERS), vector(t, w, STUCK)
     constant, coefficient, holds = vector(s, b, CONSTANT), vector(s, b, COEFFICIENT), vector(s, b, HOLDS)
@@ -164,7 +163,7 @@ def apply(t: Integers, w: Rows, s: Integers, b: Rows) -> None:
 
 
 @part
-def relax(s: Integers, b: Rows) -> None:
+def relax(s: Integers, b: Floats) -> None:
     """No brake or damper does anything."""
     fill(vector(s, b, STATUS), NOTHING)
     fill(vector(s, b, CONSTANT), 0.0)
@@ -174,20 +173,20 @@ def relax(s: Integers, b: Rows) -> None:
 
 
 @part
-def forget(s: Integers, b: Rows) -> None:
+def forget(s: Integers, b: Floats) -> None:
     """Decide anew what sticks: efforts have changed."""
     vector(s, b, PROGRESS)[DECIDED] = 0.0
 
 
 @part
-def begin_resisted(s: Integers, b: Rows, dt: float) -> None:
+def begin_resisted(s: Integers, b: Floats, dt: float) -> None:
     """Begin a step of dt seconds."""
     progress = vector(s, b, PROGRESS)
     progress[REST], progress[PARTS], progress[PHASE] = dt, 0.0, _GO
 
 
 @part
-def _by_speed(v: Rows, s: Integers, b: Rows, mode: int) -> bool:
+def _by_speed(v: Floats, s: Integers, b: Floats, mode: int) -> bool:
     """Statuses as speeds have them; brakes at rest and dampers wait for more. Returns whether some do."""
     status, sign, constant = vector(s, b, STATUS), vector(s, b, SIGN), vector(s, b, CONSTANT)
     coefficient, at, waits = vector(s, b, COEFFICIENT), table(s, MOTOR_AT, 1), False
@@ -209,7 +208,7 @@ def _by_speed(v: Rows, s: Integers, b: Rows, mode: int) -> bool:
 
 
 @part
-def _by_force(t: Integers, w: Rows, s: Integers, b: Rows) -> None:
+def _by_force(t: Integers, w: Floats, s: Integers, b: Floats) -> None:
     """After `respond`: of the brakes at rest, which stick and which begin to slip."""
     n, vdot, at = s[MOTORS], vector(t, w, VDOT), table(s, MOTOR_AT, 1)
     free, compliance, bound = vector(s, b, FREE), vector(s, b, COMPLIANCE), vector(s, b, BOUND)
@@ -239,7 +238,7 @@ def _by_force(t: Integers, w: Rows, s: Integers, b: Rows) -> None:
 
 @part
 def _decide(
-    p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int, constrained: int | None, dt: float
+    p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int, constrained: int | None, dt: float
 ) -> bool:
     """Decide every status; returns whether the brakes fix the machine, which then stands exactly still."""
     progress, damping = vector(s, b, PROGRESS), vector(s, b, DAMPING)
@@ -265,7 +264,7 @@ def _decide(
 
 
 @part
-def _fixed(p: Rows, t: Integers, w: Rows, constrained: int | None, dt: float) -> bool:
+def _fixed(p: Floats, t: Integers, w: Floats, constrained: int | None, dt: float) -> bool:
     """Whether nothing can move beside what sticks; then the machine stands. Velocities agree with that."""
     nv, v, vdot, shift = t[NV], vector(t, w, V), vector(t, w, VDOT), vector(t, w, SUM_V)
     count = vector(t, w, STUCK_COUNT)
@@ -294,7 +293,7 @@ def _fixed(p: Rows, t: Integers, w: Rows, constrained: int | None, dt: float) ->
 
 
 @part
-def _save(t: Integers, w: Rows, s: Integers, b: Rows) -> None:
+def _save(t: Integers, w: Floats, s: Integers, b: Floats) -> None:
     resume, nq, nv = vector(s, b, RESUME), t[NQ], t[NV]
     copy(vector(t, w, Q), resume)
     copy(vector(t, w, V), resume[nq:])
@@ -304,7 +303,7 @@ def _save(t: Integers, w: Rows, s: Integers, b: Rows) -> None:
 
 
 @part
-def _restore(t: Integers, w: Rows, s: Integers, b: Rows) -> None:
+def _restore(t: Integers, w: Floats, s: Integers, b: Floats) -> None:
     resume, nq, nv = vector(s, b, RESUME), t[NQ], t[NV]
     copy(resume[:nq], vector(t, w, Q))
     copy(resume[nq : nq + nv], vector(t, w, V))
@@ -315,7 +314,7 @@ def _restore(t: Integers, w: Rows, s: Integers, b: Rows) -> None:
 
 @part
 def _finish(
-    p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int, constrained: int | None, rest: float
+    p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int, constrained: int | None, rest: float
 ) -> None:
     """One first-order step over the rest; brakes and dampers then count with their mean over it."""
     relax(s, b)
@@ -330,7 +329,9 @@ def _finish(
 
 
 @part
-def _next(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int, constrained: int | None) -> float:
+def _next(
+    p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int, constrained: int | None
+) -> float:
     """How long the next move is (s); 0 where the step is done."""
     progress = vector(s, b, PROGRESS)
     if progress[PHASE] != _GO:
@@ -357,7 +358,7 @@ def _next(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int, constr
 
 
 @part
-def _excess(s: Integers, b: Rows, i: int, speed: float) -> float:
+def _excess(s: Integers, b: Floats, i: int, speed: float) -> float:
     """How far a brake or damper is beyond the end of what it does, as a part of its own size."""
     status, size = vector(s, b, STATUS)[i], vector(s, b, SPEED)[i]
     against, most = vector(s, b, SIGN)[i] * speed, vector(s, b, MAX_EFFORT)[i]
@@ -374,7 +375,7 @@ def _excess(s: Integers, b: Rows, i: int, speed: float) -> float:
 
 
 @part
-def _measure(t: Integers, w: Rows, s: Integers, b: Rows) -> None:
+def _measure(t: Integers, w: Floats, s: Integers, b: Floats) -> None:
     """After the first move of a part: the size of its speeds, and how far its beginning is from a change."""
     at, speed, v = table(s, MOTOR_AT, 1), vector(s, b, SPEED), vector(t, w, V)
     before, near = vector(s, b, RESUME)[t[NQ] :], -1.0
@@ -385,7 +386,7 @@ def _measure(t: Integers, w: Rows, s: Integers, b: Rows) -> None:
 
 
 @part
-def _beyond(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, constrained: int | None) -> float:
+def _beyond(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, constrained: int | None) -> float:
     """`_excess` of the first of all brakes and dampers, at the state now."""
     at, v, holds, load = table(s, MOTOR_AT, 1), vector(t, w, V), vector(s, b, HOLDS), vector(s, b, LOAD)
     sticking, friction = vector(t, w, STICKING), vector(s, b, BRAKE_EFFORT)
@@ -405,14 +406,14 @@ def _beyond(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, constrained: in
 
 
 @part
-def _arrived(s: Integers, b: Rows, i: int, speed: float) -> bool:
+def _arrived(s: Integers, b: Floats, i: int, speed: float) -> bool:
     """Whether a brake that slips has come to zero speed."""
     size = vector(s, b, SPEED)[i]
     return bool(vector(s, b, STATUS)[i] == SLIPS and size > 0.0 and abs(speed) <= ARRIVED * size)
 
 
 @part
-def _found(t: Integers, w: Rows, s: Integers, b: Rows, beyond: float) -> bool:
+def _found(t: Integers, w: Floats, s: Integers, b: Floats, beyond: float) -> bool:
     """Whether the last trial ended where something changes."""
     at, v, found = table(s, MOTOR_AT, 1), vector(t, w, V), 0.0 < beyond <= _CLOSE
     for i in range(s[MOTORS]):
@@ -421,7 +422,7 @@ def _found(t: Integers, w: Rows, s: Integers, b: Rows, beyond: float) -> bool:
 
 
 @part
-def _accept(t: Integers, w: Rows, s: Integers, b: Rows, beyond: float, h: float) -> None:
+def _accept(t: Integers, w: Floats, s: Integers, b: Floats, beyond: float, h: float) -> None:
     """The part is done; brakes whose speed has come to zero are at rest."""
     progress, at, v = vector(s, b, PROGRESS), table(s, MOTOR_AT, 1), vector(t, w, V)
     progress[REST] -= h
@@ -435,7 +436,9 @@ def _accept(t: Integers, w: Rows, s: Integers, b: Rows, beyond: float, h: float)
 
 
 @part
-def _judge(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, constrained: int | None, h: float) -> None:
+def _judge(
+    p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, constrained: int | None, h: float
+) -> None:
     """After a move of h: whether the part is done, or where its end is to be sought."""
     progress = vector(s, b, PROGRESS)
     if progress[PHASE] == _GO:
@@ -459,26 +462,26 @@ def _judge(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, constrained: int
 
 
 @kernel(_ASK)
-def next_resisted(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
+def next_resisted(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
     """How long the next move is (s), from the state in the workspace; 0 where the step is done."""
     length: float = _next(p, t, w, s, b, mode, None)
     return length
 
 
 @kernel(_TELL)
-def judge_resisted(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, h: float) -> None:
+def judge_resisted(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, h: float) -> None:
     """After a move of h without constraints."""
     _judge(p, t, w, s, b, None, h)
 
 
 @kernel(_ASK)
-def next_resisted_constrained(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
+def next_resisted_constrained(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
     """`next_resisted` under constraints."""
     length: float = _next(p, t, w, s, b, mode, 1)
     return length
 
 
 @kernel(_TELL)
-def judge_resisted_constrained(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, h: float) -> None:
+def judge_resisted_constrained(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, h: float) -> None:
     """`judge_resisted` under constraints."""
     _judge(p, t, w, s, b, 1, h)

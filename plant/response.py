@@ -8,6 +8,7 @@ The step never adds energy, however long it is. `resistance` takes it where brak
 step can follow, and for dampers that are too stiff for it.
 """
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.formulations.projection import onto_manifold
 from linkwork.multibody.kernels.compiling import (
@@ -37,8 +38,6 @@ from linkwork.multibody.kernels.layout import (
 from linkwork.multibody.kernels.layout import FACTOR as MASS_FACTOR
 from linkwork.multibody.kernels.views import block, fill, matrix, table, vector
 from linkwork.multibody.linalg.linear import cholesky_solve
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.tree.dynamics import forward_dynamics
 from linkwork.multibody.tree.rotations import move
 from linkwork.plant.impulses import bounded_impulses
@@ -67,7 +66,7 @@ _IMPLICIT = void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64, float64)
 
 
 @part
-def _couple(s: Integers, b: Rows, nv: int) -> None:
+def _couple(s: Integers, b: Floats, nv: int) -> None:
     """The Delassus matrix of the motors' rows, from their responses."""
     n = s[MOTORS]
     rows, response, delassus = matrix(s, b, ROWS, nv), matrix(s, b, RESPONSE, nv), matrix(s, b, DELASSUS, n)
@@ -80,7 +79,7 @@ def _couple(s: Integers, b: Rows, nv: int) -> None:
 
 
 @kernel(_RESPONSE)
-def respond(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows) -> None:
+def respond(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats) -> None:
     """v̇ without stuck brakes, the motors' responses and their Delassus matrix, without constraints."""
     forward_dynamics(p, t, w)
     nv = t[NV]
@@ -94,7 +93,7 @@ def respond(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows) -> None:
 
 
 @part
-def _along(basis: Rows, reduced: Rows, z: Rows, motion: Rows) -> None:
+def _along(basis: Floats, reduced: Floats, z: Floats, motion: Floats) -> None:
     """The admitted motion (nv) with these momenta z along the basis; z is overwritten."""
     cholesky_solve(reduced, z)
     fill(motion, 0.0)
@@ -104,7 +103,7 @@ def _along(basis: Rows, reduced: Rows, z: Rows, motion: Rows) -> None:
 
 
 @kernel(_RESPONSE)
-def respond_constrained(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows) -> None:
+def respond_constrained(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats) -> None:
     """`respond` under constraints."""
     constrained_forward_dynamics(p, t, w)
     nv = t[NV]
@@ -121,7 +120,7 @@ def respond_constrained(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows) -> 
 
 
 @part
-def _impede(v: Rows, s: Integers, b: Rows, mode: int, dt: float) -> None:
+def _impede(v: Floats, s: Integers, b: Floats, mode: int, dt: float) -> None:
     """After `respond`: brakes (BRAKE) or damping motors (DAMP) act on v for dt seconds."""
     nv, n = v.shape[0], s[MOTORS]
     rows, response = matrix(s, b, ROWS, nv), matrix(s, b, RESPONSE, nv)
@@ -154,7 +153,7 @@ def _impede(v: Rows, s: Integers, b: Rows, mode: int, dt: float) -> None:
 
 
 @kernel(_IMPLICIT)
-def implicit_step(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int, dt: float) -> None:
+def implicit_step(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int, dt: float) -> None:
     """One first-order step of dt seconds with brakes or damping motors, without constraints."""
     respond(p, t, w, s, b)
     v, vdot = vector(t, w, V), vector(t, w, VDOT)
@@ -166,7 +165,7 @@ def implicit_step(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int
 
 @kernel(_IMPLICIT)
 def implicit_constrained_step(
-    p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int, dt: float
+    p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int, dt: float
 ) -> None:
     """The same under constraints."""
     respond_constrained(p, t, w, s, b)

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine, MachineError
 from linkwork.machine.yaml import parse_yaml
 from linkwork.plant.drivers.driver import Description, Reading
-
-Floats = NDArray[np.float64]
 
 
 class Scaling:

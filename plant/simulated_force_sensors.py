@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine
 from linkwork.machine.sections.force_sensors import ForceSensor
 from linkwork.multibody.contact.compliant_forces import compliant_forces
@@ -24,9 +24,6 @@ from linkwork.multibody.kernels.views import matrix, table
 from linkwork.multibody.linalg.vectors import combine, dot, load
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.plant.plant_layout import PlantArrays
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, INTEGERS, INTEGERS, VECTOR))

@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.chains import resolved
 from linkwork.multibody.formulations.switching import SwitchRefused, switch
@@ -23,7 +23,6 @@ from linkwork.protocol.codes import DeviceStatus
 if TYPE_CHECKING:
     from linkwork.plant.simulated_force_sensors import ForceSensing
 
-Floats = NDArray[np.float64]
 _READY: Final = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)
 ACTIONS: Final = {"brake": BRAKE, "damp": DAMP, "zero": ZERO}
 STANDSTILL: Final = 1e-6

@@ -7,6 +7,7 @@ sticks leaves its joint's speed exactly zero, so that a braked machine keeps its
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     INTEGERS,
@@ -22,8 +23,6 @@ from linkwork.multibody.kernels.compiling import (
 from linkwork.multibody.kernels.layout import EFFORT as GENERALIZED_EFFORT
 from linkwork.multibody.kernels.layout import NV, SHIFT, Q, V
 from linkwork.multibody.kernels.views import copy, fill, table, vector
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.steps.divided_steps import divided_rk4
 from linkwork.multibody.steps.integrate import rk4, semi_implicit
 from linkwork.multibody.tree.rotations import reading_at, way_between
@@ -69,7 +68,7 @@ from linkwork.plant.resistance import (
 
 
 @kernel(void(INTEGERS, BUFFER, int64, VECTOR))
-def latch(s: Integers, b: Rows, mode: int, effort: Rows) -> None:
+def latch(s: Integers, b: Floats, mode: int, effort: Floats) -> None:
     """Take a fresh command: its efforts, saturated, act from now on (under ZERO none); the way is 0 again."""
     commanded, most = vector(s, b, COMMANDED), vector(s, b, MAX_EFFORT)
     for i in range(s[MOTORS]):
@@ -80,7 +79,7 @@ def latch(s: Integers, b: Rows, mode: int, effort: Rows) -> None:
 
 
 @kernel(void(TOPOLOGY, BUFFER, INTEGERS, BUFFER))
-def measure(t: Integers, w: Rows, s: Integers, b: Rows) -> None:
+def measure(t: Integers, w: Floats, s: Integers, b: Floats) -> None:
     """What the sensors say of the state in w: noise first, then the step of the encoder."""
     q, v, at = vector(t, w, Q), vector(t, w, V), table(s, SENSOR_AT, 1)
     resolution, has_velocity, drawn = (
@@ -99,7 +98,7 @@ def measure(t: Integers, w: Rows, s: Integers, b: Rows) -> None:
 
 
 @part
-def deliver(s: Integers, b: Rows) -> None:
+def deliver(s: Integers, b: Floats) -> None:
     """The drives' efforts over a period: their mean becomes what acts (EFFORT), their end is kept (LEVEL).
 
     From one period to the next the command counts as far as the drive's rate allows; that is followed at
@@ -118,7 +117,7 @@ def deliver(s: Integers, b: Rows) -> None:
 
 
 @part
-def take_up(t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
+def take_up(t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
     """Before the steps of a period: what is latched becomes generalized effort. Returns a step's seconds."""
     generalized, acting, at = vector(t, w, GENERALIZED_EFFORT), vector(s, b, EFFORT), table(s, MOTOR_AT, 1)
     deliver(s, b)
@@ -134,7 +133,7 @@ def take_up(t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
 
 
 @part
-def look_back(t: Integers, w: Rows, s: Integers, b: Rows, mode: int, dt: float) -> float:
+def look_back(t: Integers, w: Floats, s: Integers, b: Floats, mode: int, dt: float) -> float:
     """After the steps of a period: way, damping efforts, sensors. Returns what `advance` returns."""
     q, v, before, travel = vector(t, w, Q), vector(t, w, V), vector(s, b, BEFORE), vector(s, b, TRAVEL)
     acting, at, way = vector(s, b, EFFORT), table(s, MOTOR_AT, 1), vector(t, w, SHIFT)
@@ -156,7 +155,7 @@ def look_back(t: Integers, w: Rows, s: Integers, b: Rows, mode: int, dt: float) 
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, float64))
-def free_step(p: Rows, t: Integers, w: Rows, s: Integers, dt: float) -> None:
+def free_step(p: Floats, t: Integers, w: Floats, s: Integers, dt: float) -> None:
     """One step of dt seconds by the machine's integrator, without constraints."""
     if s[METHOD] == RK4:
         rk4(p, t, w, dt)
@@ -167,7 +166,7 @@ def free_step(p: Rows, t: Integers, w: Rows, s: Integers, dt: float) -> None:
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
-def advance(p: Rows, t: Integers, w: Rows, s: Integers, b: Rows, mode: int) -> float:
+def advance(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
     """One period with what is latched, then `measure`. Returns the largest speed, infinite after divergence.
 
     Zero means that the machine rests; the state after a divergence is worthless.

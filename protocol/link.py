@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import msgpack
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.protocol.decoding import LATEST_S, MOST_NUMBER, NotDecodable, decode, excerpt
 from linkwork.protocol.errors import ProtocolError
 from linkwork.protocol.message_layout import Layout
@@ -31,7 +31,6 @@ _FORCE_FIELD: Final = "force"
 _CLOSED_FIELD: Final = "closed"
 _SWITCHED_FIELD: Final = "switched"
 _COMMAND_FIELDS: Final = ("type", "session", "seq", "mode", "effort")
-Floats = NDArray[np.float64]
 
 
 class StateMessage:

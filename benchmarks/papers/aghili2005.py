@@ -9,6 +9,7 @@ import numpy as np
 from benchmarks.papers.motion import begin
 from benchmarks.papers.report import Report, small
 from benchmarks.papers.slider_crank import TANGENT, G, free_motion, on_branch, tracking
+from linkwork.arrays import Floats
 from linkwork.machine import load
 from linkwork.multibody import Mechanism, functions
 from linkwork.multibody.formulations.acceleration import Formulation, acceleration
@@ -16,7 +17,6 @@ from linkwork.multibody.formulations.assembly import assemble
 from linkwork.multibody.formulations.constrained_dynamics import projected
 from linkwork.multibody.formulations.projector import assembled, projector, pseudo_inverse
 from linkwork.multibody.kernels.layout import RANK, REPLACED
-from linkwork.multibody.model import Array
 
 
 def reproduce(out: Path, brief: bool = False) -> Report:
@@ -146,7 +146,7 @@ def _assemblies(report: Report) -> None:
     )
 
 
-def _saddle(mass: Array, h: Array, a: Array, b: Array, f: Array) -> tuple[Array, Array]:
+def _saddle(mass: Floats, h: Floats, a: Floats, b: Floats, f: Floats) -> tuple[Floats, Floats]:
     """v̇ and Fc of independent rows."""
     n, m = len(h), len(a)
     both = np.linalg.solve(np.block([[mass, -a.T], [a, np.zeros((m, m))]]), np.concatenate([f - h, b]))
@@ -236,7 +236,7 @@ def _control_laws(report: Report) -> None:
     )
 
 
-def _off(found: Array, wanted: Array) -> float:
+def _off(found: Floats, wanted: Floats) -> float:
     return float(np.abs(found - wanted).max() / np.abs(wanted).max())
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from benchmarks.papers.figures import Sheet, legend, lines
 from benchmarks.papers.poincare import chain_inertia, coriolis
 from benchmarks.papers.report import Report, small
+from linkwork.arrays import Floats
 from linkwork.machine import load
 from linkwork.multibody import Body, Joint, Mechanism, Workspace, functions
-from linkwork.multibody.model import Array
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.symbolic import derive
 from linkwork.multibody.tree import quaternions
@@ -22,7 +22,7 @@ DISK = np.diag([5.0, 5.0, 10.0])
 REACH, RADIUS, GRIPPER = 0.7, 0.35, 0.5
 
 
-def spherical_gamma(e: Array) -> Array:
+def spherical_gamma(e: Floats) -> Floats:
     """The printed Γ of a spherical joint with columns x, y, z."""
     s1, c1, t2, c2 = np.sin(e[0]), np.cos(e[0]), np.tan(e[1]), np.cos(e[1])
     return np.array([[1.0, s1 * t2, c1 * t2], [0.0, c1, -s1], [0.0, s1 / c2, c1 / c2]])
@@ -80,13 +80,13 @@ def disk_equations(report: Report) -> None:
     )
 
 
-def _simple_q(q: Array) -> Array:
+def _simple_q(q: Floats) -> Floats:
     """Coordinates of the arm with the quaternion wrist in the pose of the other."""
     quaternion = quaternions.from_matrix(configuration(_wrist(), q[3:])[0])
     return np.concatenate([q[:3], quaternion[1:], quaternion[:1]])
 
 
-def _wrist() -> Array:
+def _wrist() -> Floats:
     return np.array([Y, Z, X])
 
 
@@ -214,7 +214,7 @@ def same_motion(report: Report, duration: float) -> None:
     )
 
 
-def _spun(mechanism: Mechanism, q: Array, v: Array, duration: float, dt: float) -> tuple[Array, Array]:
+def _spun(mechanism: Mechanism, q: Floats, v: Floats, duration: float, dt: float) -> tuple[Floats, Floats]:
     w: Workspace = mechanism.workspace()
     w.q[:], w.v[:] = q, v
     states, speeds = [w.q.copy()], [w.v.copy()]

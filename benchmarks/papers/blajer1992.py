@@ -11,11 +11,11 @@ from benchmarks.papers.figures import ACCENT, GRID, INK, QUIET, Sheet, legend, l
 from benchmarks.papers.four_bar import ORDER, A, B, Lengths, Minimal
 from benchmarks.papers.motion import begin
 from benchmarks.papers.report import Report, small
+from linkwork.arrays import Floats
 from linkwork.machine import load
 from linkwork.multibody import Mechanism, functions
 from linkwork.multibody.formulations.acceleration import acceleration
 from linkwork.multibody.formulations.assembly import assemble
-from linkwork.multibody.model import Array
 from linkwork.multibody.steps.constrained_steps import constrained_rk4
 
 LENGTHS = Lengths(1.0, 0.8, 0.7, 0.6)
@@ -43,10 +43,10 @@ def reproduce(out: Path, brief: bool = False) -> Report:
     return report
 
 
-def _states(mechanism: Mechanism, start: Array) -> list[tuple[Array, Array]]:
+def _states(mechanism: Mechanism, start: Floats) -> list[tuple[Floats, Floats]]:
     """Consistent states away from both singularities."""
     rng = np.random.default_rng(6)
-    states: list[tuple[Array, Array]] = []
+    states: list[tuple[Floats, Floats]] = []
     while len(states) < 20:
         found = assemble(mechanism, start + rng.normal(size=3), rng.normal(size=3))
         if min(LENGTHS.measure(found.q)) > 0.1:
@@ -54,7 +54,7 @@ def _states(mechanism: Mechanism, start: Array) -> list[tuple[Array, Array]]:
     return states
 
 
-def _closed_forms(report: Report, states: list[tuple[Array, Array]]) -> None:
+def _closed_forms(report: Report, states: list[tuple[Floats, Floats]]) -> None:
     worst = dict.fromkeys(("closure", "rates", "shift"), 0.0)
     printed = np.inf
     for q, v in states:
@@ -110,7 +110,7 @@ def _closed_forms(report: Report, states: list[tuple[Array, Array]]) -> None:
     )
 
 
-def _equations(report: Report, mechanism: Mechanism, states: list[tuple[Array, Array]]) -> None:
+def _equations(report: Report, mechanism: Mechanism, states: list[tuple[Floats, Floats]]) -> None:
     worst, printed, power = 0.0, np.inf, 0.0
     for q, v in states:
         exact = acceleration(mechanism, q, v)
@@ -147,15 +147,15 @@ def _equations(report: Report, mechanism: Mechanism, states: list[tuple[Array, A
 class Swing(NamedTuple):
     """Time, angles, rates, variant in use, and both measures, a row for each step; switches made."""
 
-    time: Array
-    q: Array
-    v: Array
-    variant: Array
-    measures: Array
+    time: Floats
+    q: Floats
+    v: Floats
+    variant: Floats
+    measures: Floats
     switches: int
 
 
-def _minimal(mechanism: Mechanism, start: Array, duration: float, dt: float) -> Swing:
+def _minimal(mechanism: Mechanism, start: Floats, duration: float, dt: float) -> Swing:
     model, count = Minimal.of(mechanism, LENGTHS, start, np.zeros(3)), round(duration / dt)
     q, v, variant, measures = (
         np.empty((count + 1, 3)),
@@ -177,7 +177,7 @@ def _minimal(mechanism: Mechanism, start: Array, duration: float, dt: float) -> 
     )
 
 
-def _projected(mechanism: Mechanism, start: Array, duration: float, dt: float) -> Array:
+def _projected(mechanism: Mechanism, start: Floats, duration: float, dt: float) -> Floats:
     w = begin(mechanism, start, np.zeros(3))
     q = np.empty((round(duration / dt) + 1, 3))
     for row in q:
@@ -186,7 +186,7 @@ def _projected(mechanism: Mechanism, start: Array, duration: float, dt: float) -
     return q
 
 
-def _swing(report: Report, out: Path, mechanism: Mechanism, start: Array, duration: float) -> None:
+def _swing(report: Report, out: Path, mechanism: Mechanism, start: Floats, duration: float) -> None:
     run = _minimal(mechanism, start, duration, STEP)
     other = _projected(mechanism, start, duration, STEP)
     apart = np.abs(run.q - other).max(axis=1)
@@ -248,7 +248,7 @@ def _swing(report: Report, out: Path, mechanism: Mechanism, start: Array, durati
     _draw(report, out, run, apart, np.abs(energy - energy[0]) / kinetic, closure)
 
 
-def _library(report: Report, start: Array) -> None:
+def _library(report: Report, start: Floats) -> None:
     """The library's own minimal coordinates, chosen from the rows; it would lengthen brief runs."""
     from linkwork.plant.offline.run import simulate  # its kernels take long to compile
 
@@ -267,7 +267,7 @@ def _library(report: Report, start: Array) -> None:
     )
 
 
-def _draw(report: Report, out: Path, run: Swing, apart: Array, energy: Array, closure: Array) -> None:
+def _draw(report: Report, out: Path, run: Swing, apart: Floats, energy: Floats, closure: Floats) -> None:
     sheet = Sheet(2, 2, height=2.5)
     angles = sheet.panel(
         sheet.grid[0, 0], "four-bar swinging from rest; grey: variant b in use", "time / s", "angle / rad"

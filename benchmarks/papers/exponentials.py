@@ -13,24 +13,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Mechanism
-from linkwork.multibody.model import Array
 from linkwork.multibody.tree.joint_map import bracket as ordered_bracket
 from linkwork.multibody.tree.joint_map import configuration, hat
 
 
-def _pose(rotation: Array, translation: Array) -> Array:
+def _pose(rotation: Floats, translation: Floats) -> Floats:
     g = np.eye(4)
     g[:3, :3], g[:3, 3] = rotation, translation
     return g
 
 
-def _adjoint(g: npt.NDArray[np.floating[Any]]) -> Array:
+def _adjoint(g: npt.NDArray[np.floating[Any]]) -> Floats:
     r = g[:3, :3]
     return np.block([[r, hat(np.asarray(g[:3, 3], np.float64)) @ r], [np.zeros((3, 3)), r]])
 
 
-def _bracket(a: Array, b: Array) -> Array:
+def _bracket(a: Floats, b: Floats) -> Floats:
     return np.roll(ordered_bracket(np.roll(a, 3), np.roll(b, 3)), 3)
 
 
@@ -38,9 +38,9 @@ def _bracket(a: Array, b: Array) -> Array:
 class Chain:
     """Twists, frames of the centres of mass at zero, and inertias diag(m, m, m, I), link after link."""
 
-    twists: list[Array]
-    centres: list[Array]
-    inertias: list[Array]
+    twists: list[Floats]
+    centres: list[Floats]
+    inertias: list[Floats]
 
     @staticmethod
     def of(mechanism: Mechanism) -> Chain:
@@ -59,13 +59,13 @@ class Chain:
             inertias.append(inertia)
         return Chain(twists, centres, inertias)
 
-    def _motion(self, q: Array, first: int, last: int) -> Array:
+    def _motion(self, q: Floats, first: int, last: int) -> Floats:
         g = np.eye(4)
         for k in range(first, last + 1):
             g = g @ _pose(*configuration(np.roll(self.twists[k], 3)[None], q[k : k + 1]))
         return g
 
-    def _carried(self, q: Array) -> list[list[Array]]:
+    def _carried(self, q: Floats) -> list[list[Floats]]:
         """A[l][j] carries twist j to link l."""
         n = len(q)
         return [
@@ -76,7 +76,7 @@ class Chain:
             for i in range(n)
         ]
 
-    def _referred(self, q: Array, as_printed: bool) -> list[Array]:
+    def _referred(self, q: Floats, as_printed: bool) -> list[Floats]:
         """M'_l, with the pose at zero, or as printed at q."""
         result = []
         for k, (centre, inertia) in enumerate(zip(self.centres, self.inertias, strict=True)):
@@ -85,7 +85,7 @@ class Chain:
             result.append(back.T @ inertia @ back)
         return result
 
-    def mass_matrix(self, q: Array, as_printed: bool = False) -> Array:
+    def mass_matrix(self, q: Floats, as_printed: bool = False) -> Floats:
         """M(q) by (26) and (27)."""
         a, xi, own, n = self._carried(q), self.twists, self._referred(q, as_printed), len(q)
         m = np.zeros((n, n))
@@ -95,7 +95,7 @@ class Chain:
                     m[i, j] += xi[i] @ a[k][i].T @ own[k] @ a[k][j] @ xi[j]
         return m
 
-    def mass_derivative(self, q: Array, k: int, as_printed: bool = False) -> Array:
+    def mass_derivative(self, q: Floats, k: int, as_printed: bool = False) -> Floats:
         """dM/dq_k by (30)."""
         a, xi, own, n = self._carried(q), self.twists, self._referred(q, False), len(q)
         d = np.zeros((n, n))

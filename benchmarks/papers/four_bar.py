@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Mechanism, Workspace
-from linkwork.multibody.model import Array
 from linkwork.multibody.tree.dynamics import dynamics
 
 A, B = 0, 1
@@ -32,24 +32,24 @@ class Lengths:
     l2: float
     l3: float
 
-    def closure(self, q: Array) -> Array:
+    def closure(self, q: Floats) -> Floats:
         """Tip of the chain minus O4, 2, m."""
         b = np.cumsum(q) - np.array([0.5 * np.pi] * 3)
         links = np.array([self.l1, self.l2, self.l3])
         return np.array([links @ np.cos(b) - self.l0, links @ np.sin(b)])
 
-    def closure_jacobian(self, q: Array) -> Array:
+    def closure_jacobian(self, q: Floats) -> Floats:
         """dΦ/dq, 2 × 3."""
         b = np.cumsum(q) - np.array([0.5 * np.pi] * 3)
         links = np.array([self.l1, self.l2, self.l3])
         reach = np.vstack([-links * np.sin(b), links * np.cos(b)])
         return np.asarray(np.cumsum(reach[:, ::-1], axis=1)[:, ::-1])
 
-    def measure(self, q: Array) -> tuple[float, float]:
+    def measure(self, q: Floats) -> tuple[float, float]:
         """How far the variants are from being lost, m²: l2 l3 |sin a3| and l0 l1 |cos a1|."""
         return self.l2 * self.l3 * abs(float(np.sin(q[2]))), self.l0 * self.l1 * abs(float(np.cos(q[0])))
 
-    def positions(self, variant: int, independent: float, near: Array) -> Array:
+    def positions(self, variant: int, independent: float, near: Floats) -> Floats:
         """All angles from the independent one; branch and whole turns by continuity from `near`."""
         l0, l1, l2, l3 = self.l0, self.l1, self.l2, self.l3
         squares = l0**2 + l1**2 - l2**2 - l3**2
@@ -65,7 +65,7 @@ class Lengths:
         k = l0 * l2 * np.sin(a1) + l0 * l3 * np.sin(a1 + a3) - l1 * l3 * np.cos(a3) - l1 * l2
         return np.array([a1, _nearest(near[1], float(np.arctan2(s, k))), a3])
 
-    def slopes(self, variant: int, q: Array) -> Array:
+    def slopes(self, variant: int, q: Floats) -> Floats:
         """A_x: rates of the dependent angles for the independent one, 2."""
         a1, a2, a3 = q
         if variant == A:
@@ -74,7 +74,7 @@ class Lengths:
         first = self.l2 * self.l3 * np.sin(a3) / (self.l0 * self.l1 * np.cos(a1))
         return np.array([first, -self.l2 * np.cos(a1 + a2) / (self.l1 * np.cos(a1)) - 1.0])
 
-    def shifts(self, variant: int, q: Array, v: Array) -> Array:
+    def shifts(self, variant: int, q: Floats, v: Floats) -> Floats:
         """ξ: accelerations of the dependent angles where that of the independent one is zero, 2."""
         l0, l1, l2, l3 = self.l0, self.l1, self.l2, self.l3
         (a1, a2, a3), (w1, w2, w3) = q, v
@@ -100,25 +100,25 @@ class Minimal:
 
     lengths: Lengths
     workspace: Workspace
-    q: Array
-    v: Array
+    q: Floats
+    v: Floats
     variant: int = A
     switches: int = 0
 
     @staticmethod
-    def of(mechanism: Mechanism, lengths: Lengths, q: Array, v: Array) -> Minimal:
+    def of(mechanism: Mechanism, lengths: Lengths, q: Floats, v: Floats) -> Minimal:
         """Begin at a consistent state with the better variant."""
         better = int(np.argmax(lengths.measure(q)))
         return Minimal(lengths, mechanism.workspace(), q.copy(), v.copy(), better)
 
-    def full(self, variant: int, independent: float, rate: float) -> tuple[Array, Array]:
+    def full(self, variant: int, independent: float, rate: float) -> tuple[Floats, Floats]:
         """All angles and rates from one."""
         q, order = self.lengths.positions(variant, independent, self.q), ORDER[variant]
         v = np.empty(3)
         v[order[0]], v[order[1:]] = rate, self.lengths.slopes(variant, q) * rate
         return q, v
 
-    def acceleration(self, variant: int, q: Array, v: Array, cross_sign: float = 1.0) -> Array:
+    def acceleration(self, variant: int, q: Floats, v: Floats, cross_sign: float = 1.0) -> Floats:
         """q¨ from M_r q¨_I = h_r; `cross_sign` -1 is the minus that (13) prints."""
         order, w = ORDER[variant], self.workspace
         w.q[:], w.v[:] = q, v
@@ -140,7 +140,7 @@ class Minimal:
             self.variant, self.switches = 1 - self.variant, self.switches + 1
         variant, place = self.variant, ORDER[self.variant][0]
 
-        def rates(y: Array) -> Array:
+        def rates(y: Floats) -> Floats:
             q, v = self.full(variant, y[0], y[1])
             return np.array([y[1], self.acceleration(variant, q, v)[place]])
 
@@ -148,7 +148,7 @@ class Minimal:
         self.q, self.v = self.full(variant, y[0], y[1])
 
 
-def _rk4(rates: Callable[[Array], Array], y: Array, dt: float) -> Array:
+def _rk4(rates: Callable[[Floats], Floats], y: Floats, dt: float) -> Floats:
     k1 = rates(y)
     k2 = rates(y + 0.5 * dt * k1)
     k3 = rates(y + 0.5 * dt * k2)

@@ -12,8 +12,8 @@ from benchmarks.papers.joint_rows import joint_rows
 from benchmarks.papers.maximal import TORQUE, pendulum
 from benchmarks.papers.report import Report, small
 from benchmarks.papers.three_legs import branch_pose, platform_motion, platform_pictures, platform_rows
+from linkwork.arrays import Floats
 from linkwork.multibody import Mechanism, functions
-from linkwork.multibody.model import Array
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.taylor import MaximalModel, TaylorStepper
 
@@ -42,7 +42,7 @@ def reproduce(out: Path, brief: bool = False) -> Report:
     return report
 
 
-def _point_shifts(th: Array, q: Array) -> Array:
+def _point_shifts(th: Floats, q: Floats) -> Floats:
     """Second-order shifts of the four joint ends, W without dt²/2, of two free bars under Q = (R1, R2), 4."""
     e, n = _directions(th)
     r1, r2 = q[:2], q[2:]
@@ -54,12 +54,12 @@ def _point_shifts(th: Array, q: Array) -> Array:
     return np.concatenate([root, elbow])
 
 
-def _directions(th: Array) -> tuple[Array, Array]:
+def _directions(th: Floats) -> tuple[Floats, Floats]:
     c, s = np.cos(th), np.sin(th)
     return np.column_stack([c, s]), np.column_stack([-s, c])
 
 
-def _block_matrix(th: Array, lower_sign: float = 1.0, off_diagonal: float = 1.0) -> Array:
+def _block_matrix(th: Floats, lower_sign: float = 1.0, off_diagonal: float = 1.0) -> Floats:
     """m times the printed matrix in 2/dt², in closed form."""
     k = MASS * HALF**2 / MOMENT
     e1, e2 = (
@@ -148,7 +148,7 @@ def _printed_determinant(report: Report) -> None:
     )
 
 
-def _reactions_by_recursion(tree: Mechanism, q: Array, v: Array) -> Array:
+def _reactions_by_recursion(tree: Mechanism, q: Floats, v: Floats) -> Floats:
     """Forces on upper and lower bar at shoulder and elbow (2 × 3), from the tree's accelerations."""
     vdot = functions.forward_dynamics(tree, q, v, np.zeros(2))
     pull = []
@@ -161,10 +161,10 @@ def _reactions_by_recursion(tree: Mechanism, q: Array, v: Array) -> Array:
 class Swing(NamedTuple):
     """Time, angles, and reactions (shoulder, elbow) by expansion and by recursion at the same state."""
 
-    time: Array
-    angle: Array
-    expanded: Array
-    recursed: Array
+    time: Floats
+    angle: Floats
+    expanded: Floats
+    recursed: Floats
     gap: float
 
 

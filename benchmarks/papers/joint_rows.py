@@ -11,10 +11,10 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.papers.report import Report, small
-from linkwork.multibody.model import Array
+from linkwork.arrays import Floats
 from linkwork.multibody.tree.joint_map import hat
 
-Product = Callable[[Array, Array], Array]
+Product = Callable[[Floats, Floats], Floats]
 
 
 def joint_rows(report: Report) -> None:
@@ -41,18 +41,18 @@ def joint_rows(report: Report) -> None:
     )
 
 
-def _dot(one: Array, two: Array) -> Array:
+def _dot(one: Floats, two: Floats) -> Floats:
     return np.atleast_1d(one @ two)
 
 
-def _terms(product: Product, s_i: Array, other: Array, h_i: Array, h_j: Array) -> tuple[Array, Array]:
+def _terms(product: Product, s_i: Floats, other: Floats, h_i: Floats, h_j: Floats) -> tuple[Floats, Floats]:
     """Both terms of a row: of the first body's H, and of the second's H or of W."""
     if product is _dot:
         return _dot(other, h_i), _dot(s_i, h_j)
     return -hat(other) @ h_i, hat(s_i) @ h_j
 
 
-def _change(product: Product, s_i: Array, other: Array, h_i: Array, h_j: Array) -> Array:
+def _change(product: Product, s_i: Floats, other: Floats, h_i: Floats, h_j: Floats) -> Floats:
     """Derivative of the closure s_i × other or s_i'other along (h_i, h_j), by central differences."""
     ahead, back = (product(s_i + size * h_i, other + size * h_j) for size in (1e-5, -1e-5))
     return np.asarray((ahead - back) / 2e-5)

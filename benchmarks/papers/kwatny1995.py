@@ -16,14 +16,14 @@ from benchmarks.papers.arm_and_disk import (
     spherical_gamma,
 )
 from benchmarks.papers.report import Report, small
+from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism, ModelError
-from linkwork.multibody.model import Array
 from linkwork.multibody.tree.joint_map import bracket, configuration, gamma, hat, twist_map, unclosed_pair
 
 PITCH = 0.3
 X, Y, Z = np.eye(6)[:3]
 ALONG_X, _, ALONG_Z = np.eye(6)[3:]
-JOINTS: dict[str, tuple[str, Array]] = {
+JOINTS: dict[str, tuple[str, Floats]] = {
     "revolute": ("1", np.array([Z])),
     "prismatic": ("1", np.array([ALONG_Z])),
     "screw": ("1", np.array([Z + PITCH * ALONG_Z])),
@@ -55,7 +55,7 @@ def reproduce(out: Path, brief: bool = False) -> Report:
     return report
 
 
-def _printed_gamma(name: str, e: Array) -> Array:
+def _printed_gamma(name: str, e: Floats) -> Floats:
     if name.startswith("universal"):
         return np.diag([1.0, np.cos(e[0])])
     if name == "spherical":
@@ -66,7 +66,7 @@ def _printed_gamma(name: str, e: Array) -> Array:
     return np.eye(len(e))
 
 
-def _finite_twist(columns: Array, e: Array, rates: Array) -> Array:
+def _finite_twist(columns: Floats, e: Floats, rates: Floats) -> Floats:
     """X⁻¹ Ẋ by a central difference, as (ω; u)."""
     step = 1e-6
     rotation = configuration(columns, e)[0]
@@ -156,7 +156,7 @@ def _joint_table(report: Report) -> None:
     )
 
 
-def _columns_text(columns: Array) -> str:
+def _columns_text(columns: Floats) -> str:
     names = [f"{kind} {axis}" for kind in ("turn", "slide") for axis in "xyz"]
     words = []
     for column in columns:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from linkwork.arrays import Floats
 from linkwork.machine import load
 from linkwork.multibody import Body, Mechanism, Point, functions
 from linkwork.multibody.constraints import PointClosure
 from linkwork.multibody.kernels.layout import ORDINARY
-from linkwork.multibody.model import Array
 from linkwork.multibody.steps.constrained_steps import constrained_rk4
 from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, TaylorStepper
 from linkwork.multibody.tree.joint_map import hat
@@ -33,13 +33,13 @@ class Table(NamedTuple):
     As printed, but with the positions of the motors J7 and J8 exchanged.
     """
 
-    balls: Array
-    knees: Array
-    knee_axes: Array
-    motors: Array
-    motor_axes: Array
-    leg_centres: Array
-    rotor_centres: Array
+    balls: Floats
+    knees: Floats
+    knee_axes: Floats
+    motors: Floats
+    motor_axes: Floats
+    leg_centres: Floats
+    rotor_centres: Floats
 
 
 TABLE = Table(
@@ -60,7 +60,7 @@ def platform() -> Mechanism:
     return load("platform_huang").mechanism
 
 
-def printed_pose() -> Array:
+def printed_pose() -> Floats:
     """q with every joint at zero."""
     return load("platform_huang").initial_q.copy()
 
@@ -104,13 +104,13 @@ def platform_of(table: Table = TABLE) -> Mechanism:
     )
 
 
-def _slender(along: Array, axial: float, across: float) -> Array:
+def _slender(along: Floats, axial: float, across: float) -> Floats:
     """Inertia of a link about its centre of mass, from the moments along it and across it."""
     unit = along / np.linalg.norm(along)
     return np.asarray(across * np.eye(3) + (axial - across) * np.outer(unit, unit))
 
 
-def driven(tree: Mechanism, duration: float, dt: float) -> tuple[Array, Array, Array]:
+def driven(tree: Mechanism, duration: float, dt: float) -> tuple[Floats, Floats, Floats]:
     """Times (s), and the centre's position and velocity (k × 3), 10 N m at each motor, `projected`."""
     w = tree.workspace()
     w.q[:] = printed_pose()
@@ -125,7 +125,7 @@ def driven(tree: Mechanism, duration: float, dt: float) -> tuple[Array, Array, A
     return np.arange(count + 1, dtype=np.float64) * dt, place, velocity
 
 
-def stepper_of(tree: Mechanism, q: Array, reactions_at: float) -> TaylorStepper:
+def stepper_of(tree: Mechanism, q: Floats, reactions_at: float) -> TaylorStepper:
     """The platform in maximal coordinates, at rest at q, its motors driving with 10 N m."""
     closures = [
         Connection(c.name, "spherical", JointFrame(c.a.body, c.a.at_m), JointFrame(c.b.body, c.b.at_m))
@@ -139,7 +139,7 @@ def stepper_of(tree: Mechanism, q: Array, reactions_at: float) -> TaylorStepper:
     return stepper
 
 
-def printed_system(stepper: TaylorStepper) -> Array:
+def printed_system(stepper: TaylorStepper) -> Floats:
     """The paper's square system at dt → 0, times 2/dt²: a hinge has three moments and three cross rows."""
     model = stepper.model
     places = {body.name: 6 * k for k, body in enumerate(model.bodies)}
@@ -165,7 +165,7 @@ def printed_system(stepper: TaylorStepper) -> Array:
     return np.asarray(np.vstack(rows) @ weight @ np.vstack(wrenches).T)
 
 
-def _axes(stepper: TaylorStepper, frame: JointFrame) -> Array:
+def _axes(stepper: TaylorStepper, frame: JointFrame) -> Floats:
     return (
         np.asarray(stepper.pose(frame.body).axes @ np.asarray(frame.rotation))
         if frame.body != "world"
@@ -173,7 +173,7 @@ def _axes(stepper: TaylorStepper, frame: JointFrame) -> Array:
     )
 
 
-def _lever(stepper: TaylorStepper, frame: JointFrame) -> Array:
+def _lever(stepper: TaylorStepper, frame: JointFrame) -> Floats:
     com = next(np.asarray(body.com_m) for body in stepper.model.bodies if body.name == frame.body)
     return np.asarray(stepper.pose(frame.body).axes @ (np.asarray(frame.at_m) - com))
 

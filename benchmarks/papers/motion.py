@@ -6,18 +6,18 @@ from collections.abc import Callable
 
 import numpy as np
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Mechanism, Workspace
 from linkwork.multibody.formulations.assembly import assemble
 from linkwork.multibody.formulations.other_formulations import FORMULATIONS, constrained_forward_dynamics
 from linkwork.multibody.formulations.projection import onto_manifold
 from linkwork.multibody.kernels.layout import ORDINARY
-from linkwork.multibody.model import Array
 
-Law = Callable[[float, Workspace], Array]
+Law = Callable[[float, Workspace], Floats]
 """From the time (s) and a workspace with q and v, the effort (nv)."""
 
 
-def begin(mechanism: Mechanism, q: Array, v: Array, formulation: str = "projected") -> Workspace:
+def begin(mechanism: Mechanism, q: Floats, v: Floats, formulation: str = "projected") -> Workspace:
     """A workspace at the consistent state near q and v, for one formulation."""
     found = assemble(mechanism, q, v)
     w = mechanism.workspace()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from linkwork.multibody.model import Array
+from linkwork.arrays import Floats
 from linkwork.multibody.tree.joint_map import hat
 from linkwork.multibody.tree.orientations import about_x, about_y, about_z
 
@@ -18,8 +18,8 @@ _STEP = 1e-6
 
 
 def coriolis(
-    velocity_map: Callable[[Array], Array], mass: Callable[[Array], Array], q: Array, p: Array
-) -> Array:
+    velocity_map: Callable[[Floats], Floats], mass: Callable[[Floats], Floats], q: Floats, p: Floats
+) -> Floats:
     """C(q, p), derivatives by central differences."""
     n = len(q)
     v = velocity_map(q)
@@ -37,7 +37,7 @@ def coriolis(
     return np.asarray(d - 0.5 * d.T - brackets.T @ np.linalg.inv(v).T @ mass(q))
 
 
-def chain_inertia(q: Array, *, previous: bool = False) -> Array:
+def chain_inertia(q: Floats, *, previous: bool = False) -> Floats:
     """M (6 × 6) of the arm by the chain recursion; `previous`: with the rotation of the joint before.
 
     q: shoulder about y, then z; elbow about y; wrist about y, z, x. Links of 3, 3 and 0.7 m.
@@ -65,7 +65,7 @@ def chain_inertia(q: Array, *, previous: bool = False) -> Array:
     return mass
 
 
-def _at_hinge(mass: float, along: float, moments: list[float]) -> Array:
+def _at_hinge(mass: float, along: float, moments: list[float]) -> Floats:
     """Spatial inertia about the hinge, (angular; linear), centre of mass `along` the z axis."""
     a = hat(np.array([0.0, 0.0, along]))
     return np.block([[np.diag(moments) - mass * a @ a, mass * a], [-mass * a, mass * np.eye(3)]])

@@ -11,12 +11,12 @@ from scipy.integrate import solve_ivp
 from benchmarks.papers.figures import QUIET, Sheet, legend, lines
 from benchmarks.papers.motion import begin, under_law
 from benchmarks.papers.report import Report, small
+from linkwork.arrays import Floats
 from linkwork.machine import load
 from linkwork.multibody import Mechanism, Workspace, functions
 from linkwork.multibody.formulations.constrained_dynamics import projected
 from linkwork.multibody.formulations.projector import projector, pseudo_inverse
 from linkwork.multibody.kernels.layout import RANK, REPLACED
-from linkwork.multibody.model import Array
 from linkwork.multibody.steps.constrained_steps import constrained_rk4
 
 G = 9.81
@@ -26,7 +26,7 @@ BANDWIDTH = 10.0
 TURN_S, FIRST, ERROR = 2.5, np.deg2rad(30.0), 0.1
 
 
-def on_branch(angle: float, speed: float) -> tuple[Array, Array]:
+def on_branch(angle: float, speed: float) -> tuple[Floats, Floats]:
     """q and v of crank and knee."""
     return np.array([angle, -2.0 * angle]), speed * TANGENT
 
@@ -34,11 +34,11 @@ def on_branch(angle: float, speed: float) -> tuple[Array, Array]:
 class Free(NamedTuple):
     """Time, crank and knee, their speeds, force of the guide on the tip (N), smallest singular value of A."""
 
-    time: Array
-    q: Array
-    v: Array
-    force: Array
-    sigma: Array
+    time: Floats
+    q: Floats
+    v: Floats
+    force: Floats
+    sigma: Floats
 
 
 def _free(crank: Mechanism, phase: float, speed: float, duration: float, dt: float) -> Free:
@@ -57,10 +57,10 @@ def _free(crank: Mechanism, phase: float, speed: float, duration: float, dt: flo
     return run
 
 
-def _one_freedom(phase: float, speed: float, times: Array) -> Array:
+def _one_freedom(phase: float, speed: float, times: Floats) -> Floats:
     """The crank's angle from (1 + 4 sin² q) q¨ + 4 sin q cos q q˙² + g cos q = 0, to 1e-12."""
 
-    def rates(_: float, y: Array) -> list[float]:
+    def rates(_: float, y: Floats) -> list[float]:
         s, c = np.sin(y[0]), np.cos(y[0])
         return [y[1], -(4.0 * s * c * y[1] ** 2 + G * c) / (1.0 + 4.0 * s * s)]
 
@@ -155,7 +155,7 @@ def _wanted(t: float) -> tuple[float, float, float]:
     return FIRST + way * value, way * rate, way * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / TURN_S**2
 
 
-def _law(w: Workspace, t: float) -> Array:
+def _law(w: Workspace, t: float) -> Floats:
     """f = P (h + M u_p), the reference acceleration u_p on the branch."""
     projected(*w.arguments)
     p = projector(w.A, int(w.ranking[RANK] - w.ranking[REPLACED]))

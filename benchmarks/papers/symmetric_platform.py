@@ -20,10 +20,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import quad
 
-Vector = NDArray[np.float64]
+from linkwork.arrays import Floats
+
 GRAVITY = 9.81
 
 
@@ -108,12 +108,12 @@ class SymmetricPlatform:
             )
         )
 
-    def crossings(self, count: int = 3) -> Vector:
+    def crossings(self, count: int = 3) -> Floats:
         """When the platform passes the knees' plane, z = 0, s."""
         return np.array([self.time_at((n + 0.5) * np.pi) for n in range(count)])
 
 
-def crossings_of(time_s: Vector, height_m: Vector) -> Vector:
+def crossings_of(time_s: Floats, height_m: Floats) -> Floats:
     """Times at which a sampled height passes 0, by straight lines between samples."""
     before = np.flatnonzero(np.sign(height_m[:-1]) * np.sign(height_m[1:]) < 0.0)
     share = height_m[before] / (height_m[before] - height_m[before + 1])

@@ -22,7 +22,7 @@ from benchmarks.papers.maximal import (
 )
 from benchmarks.papers.report import Report, small
 from benchmarks.papers.symmetric_platform import SymmetricPlatform, crossings_of
-from linkwork.multibody.model import Array
+from linkwork.arrays import Floats
 from linkwork.multibody.taylor import SingularStep, TaylorStepper
 
 FORM = SymmetricPlatform()
@@ -65,7 +65,7 @@ def platform_rows(report: Report) -> None:
     )
 
 
-def _inward(place: Array, axis: Array) -> float:
+def _inward(place: Floats, axis: Floats) -> float:
     """Cosine between an axis and the way to the centre, in the horizontal plane."""
     return float(axis[:2] @ -place[:2] / np.linalg.norm(axis[:2]) / np.linalg.norm(place[:2]))
 
@@ -130,7 +130,7 @@ def _relations(dt: float) -> tuple[float, float, float, float]:
     return max(apart), max(ways), balance, max(phi)
 
 
-def _centre(stepper: TaylorStepper) -> Array:
+def _centre(stepper: TaylorStepper) -> Floats:
     pose = stepper.pose("platform")
     return np.asarray(pose.origin + pose.axes @ np.array([0.0, -FORM.ball_radius, 0.0]))
 
@@ -183,11 +183,11 @@ def platform_pictures(report: Report, out: Path, brief: bool) -> None:
     _draw_platform(report, out, time, velocity, at, moving, sizes, order, exact)
 
 
-def _times(values: Array) -> str:
+def _times(values: Floats) -> str:
     return ", ".join(f"{value:.4f}" for value in values)
 
 
-def _expanded(step: float, reactions_at: float) -> tuple[Array, Array, Array, list[str]]:
+def _expanded(step: float, reactions_at: float) -> tuple[Floats, Floats, Floats, list[str]]:
     """Times, the centre's place, velocity and angular velocity (9), sizes of reactions (9), and joints."""
     stepper = stepper_of(platform(), printed_pose(), reactions_at)
     count = round(SPAN_S / step)
@@ -207,13 +207,13 @@ def _expanded(step: float, reactions_at: float) -> tuple[Array, Array, Array, li
 def _draw_platform(
     report: Report,
     out: Path,
-    time: Array,
-    velocity: Array,
-    at: Array,
-    moving: Array,
-    sizes: Array,
+    time: Floats,
+    velocity: Floats,
+    at: Floats,
+    moving: Floats,
+    sizes: Floats,
     order: list[str],
-    exact: Array,
+    exact: Floats,
 ) -> None:
     sheet = Sheet(1, 3, height=3.0, width=11.0)
     linear = sheet.panel(sheet.grid[0, 0], "velocity of the platform's centre", "time / s", "velocity / m/s")
@@ -239,7 +239,7 @@ def _draw_platform(
     )
 
 
-def _draw_reactions(axes: Any, at: Array, sizes: Array, columns: list[int], hue: str, kind: str) -> None:
+def _draw_reactions(axes: Any, at: Floats, sizes: Floats, columns: list[int], hue: str, kind: str) -> None:
     """One kind of joint of the three legs."""
     thin = max(1, len(at) // 1200)
     for n, k in enumerate(columns):

@@ -10,12 +10,12 @@ import numpy as np
 from benchmarks.papers.exponentials import Chain
 from benchmarks.papers.figures import ACCENT, HUES, INK, Sheet, legend, lines
 from benchmarks.papers.report import Report, small
+from linkwork.arrays import Floats
 from linkwork.machine import load
 from linkwork.multibody import Mechanism, Workspace, functions
 from linkwork.multibody.constraints import CoordinateConstraint
 from linkwork.multibody.formulations.acceleration import acceleration
 from linkwork.multibody.formulations.other_formulations import UDWADIA_KALABA, constrained_forward_dynamics
-from linkwork.multibody.model import Array
 from linkwork.multibody.steps.constrained_steps import constrained_rk4
 
 TASK = ("x", "y", "z", "angle")
@@ -27,7 +27,7 @@ RATES = np.array([-0.157, 1e-4, 0.157, 0.0195])
 ALPHA, BETA = 0.5, 200.0
 
 
-def helix(t: float) -> Array:
+def helix(t: float) -> Floats:
     """Value and five time derivatives (columns) of x, y, z (m) and angle (rad), 4 × 6."""
     phases = OMEGA * t + 0.5 * np.pi * np.arange(6)
     powers = RADIUS * OMEGA ** np.arange(6)
@@ -38,7 +38,7 @@ def helix(t: float) -> Array:
     return result
 
 
-def on_helix(mechanism: Mechanism, t: float) -> tuple[Array, Array, Array]:
+def on_helix(mechanism: Mechanism, t: float) -> tuple[Floats, Floats, Floats]:
     """q by inverse kinematics, and the v and v̇ that follow the helix at t."""
     target = helix(t)
     x, y, z, angle = target[:, 0]
@@ -48,7 +48,7 @@ def on_helix(mechanism: Mechanism, t: float) -> tuple[Array, Array, Array]:
     q = np.array([shoulder, elbow, angle - shoulder - elbow, z])
     tasks = [mechanism.coordinate_index(name) for name in TASK]
     jacobian = functions.coordinate_jacobian(mechanism, q)[tasks]
-    v: Array = np.linalg.solve(jacobian, target[:, 1]).astype(np.float64)
+    v: Floats = np.linalg.solve(jacobian, target[:, 1]).astype(np.float64)
     rate = functions.coordinate_rate(mechanism, q, v)[tasks]
     return q, v, np.linalg.solve(jacobian, target[:, 2] - rate).astype(np.float64)
 
@@ -56,14 +56,14 @@ def on_helix(mechanism: Mechanism, t: float) -> tuple[Array, Array, Array]:
 class Run(NamedTuple):
     """Time (s), q, constraint torques Fc and Φ = task - helix, a row for each step."""
 
-    time: Array
-    q: Array
-    torque: Array
-    error: Array
+    time: Floats
+    q: Floats
+    torque: Floats
+    error: Floats
 
 
 def led(
-    mechanism: Mechanism, q: Array, v: Array, duration: float, dt: float, alpha: float, beta: float
+    mechanism: Mechanism, q: Floats, v: Floats, duration: float, dt: float, alpha: float, beta: float
 ) -> Run:
     """The arm without motors, its tool under the four moving constraints, by the explicit equation."""
     w = mechanism.workspace()
@@ -98,7 +98,7 @@ def guided(mechanism: Mechanism) -> Mechanism:
     )
 
 
-def closed_form(q: Array, v: Array) -> tuple[Array, Array]:
+def closed_form(q: Floats, v: Floats) -> tuple[Floats, Floats]:
     """M and h as the paper prints them, with its data."""
     m, inertia = (20.0, 15.0, 15.0, 0.5), (0.27, 0.31, 0.02, 1e-4)
     r1, r2, c2, s2 = 0.1, 0.125, np.cos(q[1]), np.sin(q[1])
@@ -117,7 +117,7 @@ def closed_form(q: Array, v: Array) -> tuple[Array, Array]:
     return mass, h
 
 
-def _oscillation(t: Array, value: Array, rate: Array) -> Array:
+def _oscillation(t: Floats, value: Floats, rate: Floats) -> Floats:
     """The exact Φ(t) with Φ¨ + α Φ˙ + β Φ = 0, a column for each row."""
     decay, turn = 0.5 * ALPHA, np.sqrt(BETA - 0.25 * ALPHA**2)
     cosine, sine = np.cos(turn * t)[:, None], np.sin(turn * t)[:, None]
@@ -238,7 +238,7 @@ def _explicit_equation(report: Report, arm: Mechanism) -> None:
 
 
 def _errors(report: Report, scara: Mechanism, free: Run, held: Run, exact: Run) -> None:
-    def gap(q: Array) -> Array:
+    def gap(q: Floats) -> Floats:
         return (
             functions.coordinate_values(scara, q)[[scara.coordinate_index(name) for name in TASK]]
             - helix(0.0)[:, 0]

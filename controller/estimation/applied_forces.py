@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import part
 from linkwork.multibody.kernels.layout import EFFORT
 from linkwork.multibody.kernels.views import copy, vector
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @part

@@ -19,8 +19,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine
 from linkwork.machine.building.initial_assembly import admitted as admitted_in_units
 from linkwork.machine.building.initial_assembly import independent
@@ -38,9 +38,6 @@ from linkwork.multibody.kernels.compiling import (
 from linkwork.multibody.kernels.layout import BASIS, COLUMN_SCALE, NQ, NV, RANK, RANKING, Q
 from linkwork.multibody.kernels.views import block, copy, vector
 from linkwork.multibody.tree.rotations import way_between
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 CLEAR = 1e-3
 """√det(B B') for an orthonormal Λ, from which B counts as well-conditioned."""

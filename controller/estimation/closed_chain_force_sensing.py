@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.laws.closed_chain import evaluate_closed
 from linkwork.controller.laws.contact_forces import contact_effort
 from linkwork.machine import Machine
 from linkwork.machine.sections.force_settings import ForceRow
 from linkwork.multibody.kernels.layout import RANK
-
-Floats = NDArray[np.float64]
 
 
 class FeltThroughClosures:

@@ -8,8 +8,8 @@ the dynamics is evaluated once, in the workspace `near`.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.estimation.assembly_mode import Branch
 from linkwork.controller.estimation.closure_observer import TOLD, observation, observe_closed
 from linkwork.controller.estimation.contact_free import without_touch
@@ -26,9 +26,6 @@ from linkwork.multibody import Workspace
 from linkwork.multibody.kernels.compiling import BUFFER, INTEGERS, TOPOLOGY, VECTOR, kernel, void
 from linkwork.multibody.kernels.layout import BASIS, COLUMN_SCALE, NV, RANK, RANKING, M
 from linkwork.multibody.kernels.views import block, fill, matrix, vector
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 FAR = 0.2
 """rad or typical lengths that the sensors may be from the last estimate when the machine is seen again;

@@ -15,8 +15,8 @@ lost row of A is replaced by its next derivative, so that Λ is the tangent of t
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.estimation.assembly_mode import NUMBER, Branch, follow_branch
 from linkwork.controller.estimation.sensor_estimate import (
     MISSING,
@@ -58,9 +58,6 @@ from linkwork.multibody.linalg.reflections import back_substitute, exchange_back
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 UNDETERMINED = 5e-3
 """Share of a motion that sensors see (weighted as the least accurate one), below which the prediction has it.

@@ -16,13 +16,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.estimation.loop_model import LoopModel
 from linkwork.machine import Machine
 from linkwork.protocol.laws import POSITION_LAWS, LawKind
-
-Floats = NDArray[np.float64]
 
 
 class DisturbanceObserver:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.records import Record
-
-Floats = NDArray[np.float64]
 
 
 class Quality:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.laws.contact_forces import contact_effort
 from linkwork.multibody.contact.surfaces import surface_at
 from linkwork.multibody.kernels.compiling import (
@@ -39,9 +37,6 @@ from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
 from linkwork.multibody.linalg.vectors import combine, dot, load
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, int64, boolean, VECTOR))

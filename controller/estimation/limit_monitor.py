@@ -7,13 +7,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.faults import FaultCode
 from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine
 from linkwork.multibody.kernels.compiling import FLAGS, INTEGERS, MATRIX, VECTOR, int64, kernel
 from linkwork.protocol.codes import DeviceFault, DeviceStatus
 
-Floats = NDArray[np.float64]
 Found = tuple[FaultCode, int, float, float]
 _FAULT, _STO, _HOMED = (int(bit) for bit in (DeviceStatus.FAULT, DeviceStatus.STO, DeviceStatus.HOMED))
 _TROUBLE = _FAULT | _STO

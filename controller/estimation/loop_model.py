@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.estimation.applied_forces import act
 from linkwork.controller.estimation.contact_free import without_touch
 from linkwork.controller.estimation.estimate_quality import Quality
@@ -45,9 +45,6 @@ from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics, forward_dynamics
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import go
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class LoopModel(Protocol):

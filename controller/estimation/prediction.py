@@ -19,9 +19,7 @@ multipliers of a₂, as exactly as with its own. So a tick factors the rows twic
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.estimation.applied_forces import act
 from linkwork.controller.laws.closed_chain import evaluate_motion
 from linkwork.multibody import Workspace
@@ -74,9 +72,6 @@ from linkwork.multibody.linalg.linear import cholesky_solve
 from linkwork.multibody.steps.constrained_steps import constrained_rk4
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.rotations import go
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @part

@@ -14,14 +14,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.estimation.sensor_estimate import measured_balls, missing_positions
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.kernels.compiling import INTEGERS, VECTOR, kernel, void
 from linkwork.multibody.kernels.layout import RANK
-
-Floats = NDArray[np.float64]
 
 IDEAL = 1e-7
 """Accuracy of a sensor of which the file says nothing, in typical lengths or rad."""

@@ -19,16 +19,13 @@ brakes are not fully open, their force being unknown.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine
 from linkwork.multibody.kernels.compiling import part
 from linkwork.multibody.kernels.layout import BALLS
 from linkwork.multibody.linalg.vectors import Vector, add, cross, dot, times
 from linkwork.multibody.tree.rotations import quaternion_of, rotation_vector, turn_between
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 BEFORE, SLOPE, TO_Q, TO_V, WEIGHT, MISSING, CHANGE = range(7)
 """Rows of an estimator's table, one number a sensor: last reading, filtered difference, the two targets, one

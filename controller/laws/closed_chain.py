@@ -11,9 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.laws.damp import RATE_PER_S
 from linkwork.controller.laws.feedback import lag, wanted_acceleration
-from linkwork.controller.laws.law import Floats, LawReport, Reference
+from linkwork.controller.laws.law import (
+    LawReport,
+    Reference,
+)
 from linkwork.controller.laws.motor_allocation import BEYOND, drive, words
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
@@ -51,8 +55,6 @@ from linkwork.multibody.kernels.layout import (
 from linkwork.multibody.kernels.views import block, fill, matrix, vector
 from linkwork.multibody.linalg.linear import lu_apply, lu_factor
 from linkwork.multibody.tree.coordinates import coordinates
-
-Integers = NDArray[np.int64]
 
 
 @kernel(ON_MECHANISM)

@@ -14,13 +14,15 @@ force follows from the motion and cannot be wanted.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.laws.closed_chain import Motors, closed_acceleration, evaluate_closed
 from linkwork.controller.laws.contact_forces import contact_effort
 from linkwork.controller.laws.feedback import lag, wanted_acceleration
 from linkwork.controller.laws.force_reference import Grip
-from linkwork.controller.laws.law import Floats, Reference
+from linkwork.controller.laws.law import (
+    Reference,
+)
 from linkwork.machine import Machine
 from linkwork.machine.sections.force_settings import ForceRow
 from linkwork.multibody import Workspace
@@ -30,7 +32,6 @@ LEAST_LEVERAGE = 1e-7
 """Square of the smallest over the largest singular value of the motors' map: nothing is driven below."""
 DEPENDENT = 1e-9
 """Singular value of the scaled rows, over the largest, below which a row depends on others."""
-Integers = NDArray[np.int64]
 
 
 def opened_basis(work: Workspace, on: Floats, rows: list[ForceRow]) -> Floats:

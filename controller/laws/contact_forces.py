@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.contact.surfaces import surface_at
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
@@ -33,9 +31,6 @@ from linkwork.multibody.kernels.layout import (
 )
 from linkwork.multibody.kernels.views import matrix, table
 from linkwork.multibody.linalg.vectors import Vector, add, cross, dot, load, store, subtract, times
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @part

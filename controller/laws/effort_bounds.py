@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import part
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @part

@@ -17,9 +17,8 @@ from __future__ import annotations
 
 import daqp
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from linkwork.arrays import Floats
 
 _EQUAL = 5
 _SOLVED = 1

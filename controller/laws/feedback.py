@@ -28,9 +28,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import FLAGS, INTEGERS, MATRIX, VECTOR, float64, kernel, void
-
-Floats = NDArray[np.float64]
 
 
 def lag(omega: float, zeta: float, period_s: float) -> float:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from linkwork.controller.laws.law import Floats, LawReport, Reference
+from linkwork.arrays import Floats
+from linkwork.controller.laws.law import (
+    LawReport,
+    Reference,
+)
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.tree.dynamics import dynamics

@@ -8,7 +8,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from linkwork.arrays import Floats
 
 
 class Grip(IntEnum):

@@ -17,11 +17,14 @@ normal. Friction of the contact is taken off by the model, in the direction of t
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.laws.contact_forces import contact_effort
 from linkwork.controller.laws.feedback import lag, wanted_acceleration
-from linkwork.controller.laws.law import Floats, LawReport, Reference
+from linkwork.controller.laws.law import (
+    LawReport,
+    Reference,
+)
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.kernels.compiling import (
@@ -37,8 +40,6 @@ from linkwork.multibody.kernels.compiling import (
 from linkwork.multibody.kernels.layout import FRICTION, JDV, NV, THETA, H, J, M, V
 from linkwork.multibody.kernels.views import matrix, vector
 from linkwork.multibody.linalg.linear import lu_apply, lu_factor
-
-Integers = NDArray[np.int64]
 
 
 @kernel(

@@ -8,10 +8,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.laws.force_reference import ForceReference
 from linkwork.multibody import Workspace
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(slots=True)

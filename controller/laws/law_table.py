@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linkwork.controller.laws.law import Floats, Law, LawReport
+from linkwork.arrays import Floats
+from linkwork.controller.laws.law import (
+    Law,
+    LawReport,
+)
 from linkwork.machine import Machine
 from linkwork.machine.chains import declared, resolved
 from linkwork.protocol.laws import LawKind

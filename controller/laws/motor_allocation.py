@@ -18,9 +18,7 @@ acceleration of the goal's coordinates is asked for) the machine gets f₀ + α 
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.laws.effort_bounds import keep_direction, within
 from linkwork.controller.laws.motor_conditioning import FADING, fade, leverage, scratch_words
 from linkwork.multibody.kernels.compiling import (
@@ -36,9 +34,6 @@ from linkwork.multibody.kernels.compiling import (
 from linkwork.multibody.kernels.layout import BASIS, COLUMN_SCALE, FRICTION, NV, RANK, RANKING, H, M
 from linkwork.multibody.kernels.views import block, fill, matrix, vector
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 LEVERAGE, SHARE, FREE = range(3)
 """What `drive` tells: σ; α, or `BEYOND`; and the freedoms at this pose."""

@@ -18,9 +18,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     INTEGERS,
@@ -35,9 +33,6 @@ from linkwork.multibody.kernels.layout import BASIS, COLUMN_SCALE, NV, RANK, RAN
 from linkwork.multibody.kernels.views import block, vector
 from linkwork.multibody.linalg.linear import cholesky, lower_solve
 from linkwork.multibody.linalg.symmetric import symmetric_eigen
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 FADING = 0.02
 """σ below which demands fade."""

@@ -13,9 +13,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.laws.effort_bounds import keep_direction, within
 from linkwork.controller.laws.feedback import lag, wanted_acceleration
-from linkwork.controller.laws.law import Floats, LawReport, Reference
+from linkwork.controller.laws.law import (
+    LawReport,
+    Reference,
+)
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reals, wholes
@@ -25,9 +29,6 @@ from linkwork.multibody.kernels.layout import J as JACOBIAN
 from linkwork.multibody.kernels.layout import M as MASSES
 from linkwork.multibody.kernels.views import block, matrix, vector
 from linkwork.multibody.linalg.linear import lu_apply, lu_factor
-
-Integers = NDArray[np.int64]
-
 
 _MOTOR, _MOST, _PIVOTS, _ROOM, _SHARE = range(5)
 

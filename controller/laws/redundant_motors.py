@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.laws.effort_program import allocate, prices
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _LEAST = 1e-9
 """Singular value of the motors' map below which a direction is not asked for at all."""

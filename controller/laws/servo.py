@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from linkwork.arrays import Floats
 from linkwork.controller.laws.feedback import lag, wanted_acceleration
-from linkwork.controller.laws.law import Floats, LawReport, Reference
+from linkwork.controller.laws.law import (
+    LawReport,
+    Reference,
+)
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.formulations.udwadia_kalaba import ConstrainedAcceleration

@@ -15,11 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import Motor
-
-Floats = NDArray[np.float64]
 
 MOST_LEAD = 4.0
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.estimation.contact_free import without_touch
 from linkwork.controller.estimation.loop_model import LoopModel
 from linkwork.controller.loop.tick import Tick, no_slots
@@ -27,7 +28,6 @@ from linkwork.multibody.formulations.reactions import ReactionTable
 from linkwork.multibody.kernels.layout import ORDINARY
 from linkwork.multibody.mechanism import Mechanism
 
-Floats = NDArray[np.float64]
 _PLACE = 3
 """Columns of a result before its force."""
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.loop.tick import Tick, no_slots
 from linkwork.controller.records import Record, RecordLayout
@@ -24,7 +24,6 @@ from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
 from linkwork.machine.constraint_sets import constraint_sets
 
-Floats = NDArray[np.float64]
 NO_FIGURES = (0.0, 0.0, 0.0)
 PATIENCE = 50
 """Fresh states after which a switch that the device neither carries out nor refuses counts as refused."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.estimation.disturbance_observer import DisturbanceObserver
 from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.estimation.loop_model import model_of
@@ -36,7 +37,6 @@ from linkwork.protocol.laws import LawKind
 if TYPE_CHECKING:
     from linkwork.controller.supervision.closure_loads import BearingLoads
 
-Floats = NDArray[np.float64]
 AHEAD = 1.5
 """Periods from a state to the middle of the hold of the command computed from it, which acts over [t_{k+1},
 t_{k+2}).

@@ -11,10 +11,9 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.multibody.kernels.bundles import BUNDLE, reals, wholes
 from linkwork.multibody.kernels.compiling import VECTOR, float64, int64, kernel
-
-Floats = NDArray[np.float64]
 
 
 class Limited(IntFlag):

@@ -11,14 +11,13 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.laws.force_reference import ForceReference, Grip
 from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 
-Floats = NDArray[np.float64]
 Sense = Callable[[Inputs, float], float]
 
 

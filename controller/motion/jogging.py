@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.estimation.limit_monitor import Watch
 from linkwork.controller.motion.reference import Jog
 from linkwork.controller.motion.workspace_limits import Regions
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
-
-Floats = NDArray[np.float64]
 
 
 class Jogging:

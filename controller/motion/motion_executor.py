@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.estimation.limit_monitor import Watch
 from linkwork.controller.goal_block import BlockError, GoalBlock
 from linkwork.controller.goal_force_part import ForcePart
@@ -22,7 +22,6 @@ from linkwork.multibody import Workspace
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.laws import FREE_LAWS, REST_LAWS, LawKind, law_named
 
-Floats = NDArray[np.float64]
 JOG_DEAD_MAN_S = 0.25
 AT_REST_VELOCITY = 1e-3
 """rad/s or m/s below which damping has brought the machine to rest."""

@@ -17,12 +17,11 @@ import numpy as np
 import ruckig
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.goal_block import GoalBlock, evaluate
 from linkwork.controller.motion.path_rate import PathRate
 from linkwork.controller.motion.time_scaling import Easing
 from linkwork.multibody.kernels.compiling import VECTOR, float64, kernel, void
-
-Floats = NDArray[np.float64]
 
 
 class GoalStatus(IntEnum):

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.kernels.layout import POINT_POSITION, POINT_VELOCITY
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move_by
 
-Floats = NDArray[np.float64]
 MARGIN_M = 5e-4
 """How far inside its box a point comes to rest: where it will is foreseen from the present pose."""
 _SPEED_SHARE = 0.98

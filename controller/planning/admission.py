@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.goal_force_part import ForcePart
 from linkwork.controller.planning.closure_load_check import bearing_demands
 from linkwork.controller.planning.effort_check import Efforts
@@ -31,8 +31,6 @@ from linkwork.machine.chains import resolved
 from linkwork.machine.checks.controllability import LEAST_LEVERAGE
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
-
-Floats = NDArray[np.float64]
 
 SAFELY = 1.005
 """On top of a stretch: samples of the stretched path lie elsewhere and may see slightly more."""

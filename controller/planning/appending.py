@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.planning.curves import shape_derivatives
 from linkwork.controller.planning.force_goals import complete_pressed, forces_of, keeps_pressing
 from linkwork.controller.planning.goal_in_motion import GoalInMotion
@@ -17,7 +17,6 @@ from linkwork.controller.planning.planner_start import Start
 from linkwork.machine import Machine
 from linkwork.protocol.trajectory import Trajectory
 
-Floats = NDArray[np.float64]
 _SAMPLES = 2000
 _STEPS = 20
 

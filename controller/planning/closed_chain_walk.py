@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.goal_block import hermite, places
 from linkwork.controller.laws.closed_chain import evaluate_closed
 from linkwork.controller.laws.motor_allocation import motor_forces
@@ -64,9 +65,6 @@ OPEN_AT_A_BRANCH = 1e-6
 """Scaled residual that may stay where branches meet: the lost row cannot be corrected there."""
 NEAR_A_BRANCH = 5e-3
 """Smallest singular value of the scaled rows, of their ordinary size, below which a path may not end."""
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def closed_walk(machine: Machine, path: Path, q: Floats) -> Walk:

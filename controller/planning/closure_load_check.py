@@ -12,15 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.planning.effort_check import Efforts, smallest
 from linkwork.controller.planning.kinematic_check import ROUND_OFF, Demand
 from linkwork.controller.planning.walk import Walk
 from linkwork.machine import Machine
 from linkwork.machine.description import LoadLimit
-
-Floats = NDArray[np.float64]
 
 
 def bearing_demands(machine: Machine, walked: Walk, efforts: Efforts) -> Iterator[Demand]:

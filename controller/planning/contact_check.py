@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.goal_force_part import ForcePart
 from linkwork.controller.laws.contact_forces import contact_effort
 from linkwork.controller.planning.walk import Walk
@@ -23,8 +24,6 @@ from linkwork.multibody.kernels.layout import NV, J, Q, V
 from linkwork.multibody.kernels.views import matrix, vector
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
-
-Floats = NDArray[np.float64]
 
 
 @kernel(

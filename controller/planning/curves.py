@@ -15,16 +15,14 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.goal_block import QUINTIC, block_words
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.planner_start import Present
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.trajectory import Circle, Curve, Helix, LineCurve
-
-Floats = NDArray[np.float64]
 
 LARGEST_ERROR_M = 1e-15
 """Aim for the distance between curve and pieces; round-off of the coordinates comes on top."""

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.planning.force_terms import ForceTerms
 from linkwork.controller.planning.kinematic_check import ROUND_OFF, SLOWEST, Demand, beyond
 from linkwork.controller.planning.stopping import stopping_tables
@@ -18,7 +18,6 @@ from linkwork.machine import Machine
 if TYPE_CHECKING:
     from linkwork.controller.planning.zonotope import Given
 
-Floats = NDArray[np.float64]
 TOGETHER = "of what they can give together"
 """The unit of what redundant motors share."""
 MOST_SOLVED = 2000

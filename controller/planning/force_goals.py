@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.goal_force_part import ForcePart
 from linkwork.controller.planning.goal_set import complete
 from linkwork.controller.planning.path import Path
@@ -24,7 +24,6 @@ from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.trajectory import ForcePoint, ToleranceParams, Trajectory
 
-Floats = NDArray[np.float64]
 IMPACT = 0.5
 """Of a guard's force: what the point's inertia may put on the contact's spring when it arrives."""
 Where = Sequence[str | int]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.planning.stopping import AT_LEAST
 from linkwork.controller.planning.walk import Walk
 from linkwork.machine import Machine
 from linkwork.multibody.kernels import layout
 
-Floats = NDArray[np.float64]
 ALL = slice(None)
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.goal_block import BlockError
 from linkwork.controller.planning.force_goals import with_gaps
 from linkwork.controller.planning.path import Path
@@ -25,7 +25,6 @@ from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
 
-Floats = NDArray[np.float64]
 Words = Callable[[int, int], Floats]
 """(slot, length) → the words of a goal's block."""
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.planning.walk import Walk
 from linkwork.machine import Limits, Machine
-
-Floats = NDArray[np.float64]
 
 SLOWEST = 1000.0
 """Largest time-stretch that is looked for."""

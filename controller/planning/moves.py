@@ -12,16 +12,14 @@ import math
 
 import numpy as np
 import ruckig
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.goal_block import QUINTIC, SHORTEST_PIECE_S
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.planner_start import Present
 from linkwork.machine import Machine
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
-
-Floats = NDArray[np.float64]
 
 SHORTEST_WAY, SHORT_PROFILE_S, SHORT_MOVE_S = 1e-12, 1e-3, 0.1
 """A move of less than this way (rad, m) or time (s) goes nearly nowhere, and takes the last of these."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.goal_block import hermite, places
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.singularity import scales
@@ -28,9 +29,6 @@ from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def tree_walk(machine: Machine, path: Path, q: Floats) -> Walk:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.goal_block import SHORTEST_PIECE_S, GoalBlock, evaluate, pack_block, places
 from linkwork.controller.goal_force_part import ForcePart
 from linkwork.machine import Machine
 from linkwork.protocol.trajectory import ToleranceParams
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

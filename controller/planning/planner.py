@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.goal_block import CUBIC, QUINTIC, block_words, check_block
 from linkwork.controller.orders import GoalBegin
 from linkwork.controller.planning.admission import Admitted, admit
@@ -43,8 +43,6 @@ from linkwork.protocol.requests import (
     check_params,
 )
 from linkwork.protocol.trajectory import Trajectory, Waypoint
-
-Floats = NDArray[np.float64]
 
 CAPACITY = SLOT_BYTES // 8
 """Most words a block may have."""

@@ -21,9 +21,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from linkwork.arrays import Floats
 from linkwork.controller.planning.goal_in_motion import GoalInMotion, Words
 from linkwork.controller.planning.pipe_frames import BadFrame, FrameReader, pack_frame, read_body
 from linkwork.controller.planning.planner import judge, plan
@@ -39,7 +37,6 @@ from linkwork.protocol.errors import RequestError
 from linkwork.protocol.requests import read_params
 from linkwork.timing.children import ignore_interrupts
 
-Floats = NDArray[np.float64]
 Store = Callable[[int, Floats], None]
 Sets = Mapping[int, Machine | str]
 PLANNED = ("move", "send", "append", "speed", "check")

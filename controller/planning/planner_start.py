@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
 
-Floats = NDArray[np.float64]
 REWALK = "rewalk"
 """Not asked for by clients: the rest of the goal under way, with what the machine carries now."""
 

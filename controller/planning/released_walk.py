@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.controller.goal_force_part import ForcePart
 from linkwork.controller.laws.closed_chain_hybrid import opened_basis
@@ -17,8 +16,6 @@ from linkwork.controller.planning.walk import Walk
 from linkwork.machine import Machine
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.tree.kinematics import kinematics
-
-Floats = NDArray[np.float64]
 
 
 def opened(machine: Machine, walk: Walk, part: ForcePart) -> Walk:

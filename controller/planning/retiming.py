@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.goal_block import GoalBlock, pack_block
 from linkwork.controller.planning.admission import Admitted, admit, walk_through
 from linkwork.controller.planning.goal_in_motion import GoalInMotion
@@ -20,7 +20,6 @@ from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.requests import SpeedParams
 
-Floats = NDArray[np.float64]
 _WITHIN = 0.999
 """Of the largest speed, so that the samples of the faster path are within the limits too."""
 _LEAST_WAY_S = 1e-3

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine.building.initial_assembly import admitted_velocities
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
-
-Floats = NDArray[np.float64]
 
 SINGULAR_BELOW = 0.01
 """Smallest singular value with which a goal is accepted: a two-link arm about 3° from straight."""

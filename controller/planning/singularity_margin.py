@@ -7,12 +7,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.planning.walk import Walk
 from linkwork.machine.checks.controllability import LEAST_LEVERAGE
 
-Floats = NDArray[np.float64]
 Closest = dict[str, float | int] | None
 
 

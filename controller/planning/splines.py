@@ -7,17 +7,15 @@ from itertools import pairwise
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
+from linkwork.arrays import Floats
 from linkwork.controller.goal_block import CUBIC, QUINTIC, SHORTEST_PIECE_S
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.planner_start import Present
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.trajectory import Waypoint
-
-Floats = NDArray[np.float64]
 
 
 def spline(knots: Floats, theta: Floats, rates: Floats) -> Floats:

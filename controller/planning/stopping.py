@@ -19,11 +19,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import MATRIX, VECTOR, float64, kernel, part, void
-
-Floats = NDArray[np.float64]
 
 AT_LEAST = 0.25
 """1/s: every goal must leave room for so much slowing down and speeding up everywhere: a stop in 4 s."""

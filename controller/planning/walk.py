@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from linkwork.arrays import Floats, Integers
 
 STEP_S = 0.005
 MOST_SAMPLES = 400_000

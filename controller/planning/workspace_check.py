@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.planning.kinematic_check import ROUND_OFF, Demand, beyond
 from linkwork.controller.planning.walk import Walk
 from linkwork.machine import Machine
@@ -24,8 +24,6 @@ from linkwork.multibody.kernels.layout import POINT_POSITION, POINT_VELOCITY, Q,
 from linkwork.multibody.kernels.views import matrix, vector
 from linkwork.multibody.tree.kinematics import kinematics
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 _AXES = "xyz"
 
 

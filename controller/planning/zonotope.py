@@ -15,12 +15,11 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.laws.effort_program import allocate, prices
 from linkwork.machine import Machine
 
-Floats = NDArray[np.float64]
 _FLAT = 1e-9
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.faults import FaultCode
 from linkwork.machine import Machine
 from linkwork.multibody.kernels.compiling import INTEGERS, VECTOR, int64, kernel
-
-Floats = NDArray[np.float64]
 
 
 @kernel(int64(VECTOR, INTEGERS, VECTOR, VECTOR))

@@ -8,16 +8,14 @@ model says. It is braked when its following error is larger than the machine's f
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.estimation.limit_monitor import Found, Watch
 from linkwork.controller.faults import FaultCode
 from linkwork.controller.laws import Reference
 from linkwork.controller.motion.reference import Follow, ReferenceMotion
 from linkwork.machine import Machine
 from linkwork.protocol.laws import FREE_LAWS, LawKind
-
-Floats = NDArray[np.float64]
 
 
 class FollowingError:

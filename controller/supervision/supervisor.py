@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.estimation.limit_monitor import Watch
 from linkwork.controller.faults import Fault, FaultCode
@@ -43,7 +43,6 @@ from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.protocol.codes import ORDER_HORIZON_S, PENDING_ORDERS, DeviceStatus, ResultCode
 
-Floats = NDArray[np.float64]
 AT_REST = 1e-6
 """rad/s or m/s: an estimated speed that fades for ever counts as rest below this."""
 COASTING_S = 5.0

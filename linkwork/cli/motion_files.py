@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from linkwork.arrays import Floats
 
 
 def write_columns(path: Path, columns: Mapping[str, Floats]) -> None:

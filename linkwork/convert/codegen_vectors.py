@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.multibody import Mechanism, Workspace
 from linkwork.multibody.constraints.rows import constraint_rows
@@ -16,8 +16,6 @@ from linkwork.multibody.symbolic.generated_program import GeneratedProgram
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.rotations import move_by
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

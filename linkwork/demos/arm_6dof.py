@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.demos.demo import Demo
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
 from linkwork.demos.demo_steps import follow, home, move
 from linkwork.demos.stage import DemoStep, MeasuredPart
 from linkwork.demos.waypoints import along, begin
 
-Array = NDArray[np.float64]
 COORDINATES = ("shoulder.1", "shoulder.2", "elbow", "roll", "pitch", "yaw")
 TOOL = ("x", "y", "z", "roll", "pitch", "yaw")
 COMPOUND, SIMPLE = "arm_6dof", "arm_6dof_simple"
@@ -68,7 +67,7 @@ def steps(seconds: float, speed: float) -> list[DemoStep]:
     ]
 
 
-def compared(recording: DemoRun) -> dict[str, Array]:
+def compared(recording: DemoRun) -> dict[str, Floats]:
     """Both arms tick by tick: `time_s` (n), efforts `compound` and `mapped`, `tool` differences (n, 6).
 
     `mapped`: those of the simple wrist, as T' f'. Empty where the second arm has not got that far.
@@ -86,7 +85,7 @@ def compared(recording: DemoRun) -> dict[str, Array]:
     }
 
 
-def _states(name: str, recording: DemoRun) -> dict[int, tuple[Array, Array, Array]]:
+def _states(name: str, recording: DemoRun) -> dict[int, tuple[Floats, Floats, Floats]]:
     """By tick of the path: place of the tool, its Jacobian where the law looked, efforts."""
     from linkwork.machine import load
     from linkwork.multibody.functions import coordinate_jacobian

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.demos.demo_figures import DemoRun
 from linkwork.demos.demo_picture import motion_panel
 from linkwork.recordings.path_plot import ACCENT, GRID, HUES, INK, QUIET, amount, dress
@@ -17,7 +18,6 @@ from linkwork.recordings.tracking import rms
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Array = NDArray[np.float64]
 NO_FORCE_N = 1e-9
 
 
@@ -27,10 +27,10 @@ class ForceSeries:
     felt by the controller, and which of them are measured.
     """
 
-    time_s: Array
-    sensed: Array
-    wanted: Array
-    felt: Array
+    time_s: Floats
+    sensed: Floats
+    wanted: Floats
+    felt: Floats
     measured: NDArray[np.bool_]
 
 
@@ -55,11 +55,11 @@ def forces_of(recording: DemoRun, contact: str) -> ForceSeries:
     return ForceSeries(time[span], sensed[span], wanted[span], felt[span], measured[span])
 
 
-def _along(components: Array, mine: NDArray[np.bool_]) -> Array:
+def _along(components: Floats, mine: NDArray[np.bool_]) -> Floats:
     """The part along the contact's normal: where the machine rests before the goal, nothing else presses."""
     began = int(np.argmax(mine))
     normal = components[began] / max(float(np.linalg.norm(components[began])), 1e-300)
-    along: Array = components @ normal
+    along: Floats = components @ normal
     return along
 
 

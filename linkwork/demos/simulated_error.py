@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.demos.demo_figures import DemoRun
 from linkwork.machine import Machine
 from linkwork.recordings.log_file import Ticks
 from linkwork.recordings.tracking import Tracking
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -23,11 +22,11 @@ class Truth:
     """n periods of the plant: its ticks (n,), q (n, nq), and the effort on every joint (n, nv)."""
 
     period_s: float
-    tick: Array
-    q: Array
-    effort: Array
+    tick: Floats
+    q: Floats
+    effort: Floats
 
-    def at(self, time_s: Array) -> NDArray[np.int64]:
+    def at(self, time_s: Floats) -> NDArray[np.int64]:
         """Rows of the states of these device times. Raises ValueError when one is missing."""
         ticks = np.round(time_s / self.period_s)
         rows: NDArray[np.int64] = np.minimum(np.searchsorted(self.tick, ticks), len(self.tick) - 1)

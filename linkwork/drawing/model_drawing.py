@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.drawing.skeleton import Skeleton
 from linkwork.machine import Machine
 from linkwork.multibody.model import WORLD
@@ -15,7 +15,6 @@ from linkwork.multibody.model import WORLD
 if TYPE_CHECKING:
     from mpl_toolkits.mplot3d.axes3d import Axes3D  # type: ignore[import-untyped]
 
-Floats = NDArray[np.float64]
 _HUES = ("#2a6fbb", "#c2452d", "#3d8c40", "#8a4fb0", "#b8860b", "#1f8a8a", "#b03a6f", "#555555")
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.multibody.constraints import Closure
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import WORLD, Point
 from linkwork.multibody.tree.kinematics import kinematics
-
-Floats = NDArray[np.float64]
 
 
 class Skeleton:

@@ -13,14 +13,12 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine.checks.controllability import why_not_controllable
 from linkwork.machine.description import Assembly, Machine
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
-
-Floats = NDArray[np.float64]
 
 
 def constraint_sets(machine: Machine) -> Mapping[int, Machine | str]:

@@ -8,9 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from linkwork.arrays import Floats
 from linkwork.machine.building import mechanism_builder as building
 from linkwork.machine.building.bound_sections import regions
 from linkwork.machine.building.contact_parameters import check_steps, with_compliance
@@ -45,8 +43,6 @@ from linkwork.machine.sections.twin_section import shadow_settings
 from linkwork.machine.yaml import Document, parse_yaml, read_yaml
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import ModelError
-
-Floats = NDArray[np.float64]
 
 
 def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:

@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine.description import Machine
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 
-Floats = NDArray[np.float64]
 _UPPER = np.triu_indices(3)
 
 

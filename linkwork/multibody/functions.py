@@ -7,8 +7,8 @@ All quantities in SI units and radians, vectors in world axes; q (nq) and v (nv)
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import Array
 from linkwork.multibody.tree import coordinates as _coordinates
 from linkwork.multibody.tree import dynamics as _dynamics
 from linkwork.multibody.tree import kinematics as _kinematics
@@ -23,7 +23,7 @@ def _at(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike | None = None) 
     return workspace
 
 
-def _set(name: str, place: Array, values: npt.ArrayLike) -> None:
+def _set(name: str, place: Floats, values: npt.ArrayLike) -> None:
     given = np.asarray(values, dtype=np.float64)
     if given.shape != place.shape:
         raise ValueError(f"{name} has shape {given.shape}, but this mechanism needs {place.shape}")
@@ -36,24 +36,24 @@ def _dynamics_at(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike | None
     return workspace
 
 
-def mass_matrix(mechanism: Mechanism, q: npt.ArrayLike) -> Array:
+def mass_matrix(mechanism: Mechanism, q: npt.ArrayLike) -> Floats:
     """M(q), nv × nv, armature included."""
     return _dynamics_at(mechanism, q).M
 
 
-def bias(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+def bias(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Floats:
     """h(q, v), nv: Coriolis, centrifugal and gravity terms, without friction."""
     return _dynamics_at(mechanism, q, v).h
 
 
-def friction(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+def friction(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Floats:
     """Generalized force of friction, nv; it opposes v."""
     return _dynamics_at(mechanism, q, v).friction
 
 
 def forward_dynamics(
     mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike, effort: npt.ArrayLike
-) -> Array:
+) -> Floats:
     """v̇ (nv) with M v̇ + h = effort + friction + compliant (the force of stops and contacts)."""
     workspace = _at(mechanism, q, v)
     _set("effort", workspace.effort, effort)
@@ -61,44 +61,44 @@ def forward_dynamics(
     return workspace.vdot
 
 
-def inverse_dynamics(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike, vdot: npt.ArrayLike) -> Array:
+def inverse_dynamics(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike, vdot: npt.ArrayLike) -> Floats:
     """The effort (nv) that gives the acceleration v̇: M v̇ + h - friction - compliant."""
     workspace = _dynamics_at(mechanism, q, v)
     _set("vdot", workspace.vdot, vdot)
     applied = workspace.friction + workspace.compliant
-    effort: Array = workspace.M @ workspace.vdot + workspace.h - applied
+    effort: Floats = workspace.M @ workspace.vdot + workspace.h - applied
     return effort
 
 
-def point_position(mechanism: Mechanism, name: str, q: npt.ArrayLike) -> Array:
+def point_position(mechanism: Mechanism, name: str, q: npt.ArrayLike) -> Floats:
     """Position of a named point, 3. Raises ModelError for an unknown name, as do all functions of points."""
     k = mechanism.point_index(name)
     workspace = _at(mechanism, q)
     _kinematics.kinematics(*workspace.arguments)
-    position: Array = workspace.point_position[k]
+    position: Floats = workspace.point_position[k]
     return position
 
 
-def point_velocity(mechanism: Mechanism, name: str, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+def point_velocity(mechanism: Mechanism, name: str, q: npt.ArrayLike, v: npt.ArrayLike) -> Floats:
     """Velocity of a named point, 3."""
     k = mechanism.point_index(name)
     workspace = _at(mechanism, q, v)
     _kinematics.kinematics(*workspace.arguments)
-    velocity: Array = workspace.point_velocity[k]
+    velocity: Floats = workspace.point_velocity[k]
     return velocity
 
 
-def point_jacobian(mechanism: Mechanism, name: str, q: npt.ArrayLike) -> Array:
+def point_jacobian(mechanism: Mechanism, name: str, q: npt.ArrayLike) -> Floats:
     """Jacobian (6 × nv) of the twist at a point: its body's angular velocity, then the point's velocity."""
     return _point_jacobian(mechanism, name, _at(mechanism, q))[0]
 
 
-def point_jacobian_rate(mechanism: Mechanism, name: str, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+def point_jacobian_rate(mechanism: Mechanism, name: str, q: npt.ArrayLike, v: npt.ArrayLike) -> Floats:
     """J̇ v (6) of that Jacobian: the accelerations of body and point for v̇ = 0."""
     return _point_jacobian(mechanism, name, _at(mechanism, q, v))[1]
 
 
-def _point_jacobian(mechanism: Mechanism, name: str, workspace: Workspace) -> tuple[Array, Array]:
+def _point_jacobian(mechanism: Mechanism, name: str, workspace: Workspace) -> tuple[Floats, Floats]:
     jacobian, rate = np.empty((6, mechanism.nv)), np.empty(6)
     k = mechanism.point_index(name)
     _kinematics.kinematics(*workspace.arguments)
@@ -113,17 +113,17 @@ def _coordinates_at(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike | N
     return workspace
 
 
-def coordinate_values(mechanism: Mechanism, q: npt.ArrayLike) -> Array:
+def coordinate_values(mechanism: Mechanism, q: npt.ArrayLike) -> Floats:
     """θ(q), one value for each of `mechanism.coordinate_names`."""
     return _coordinates_at(mechanism, q).theta
 
 
-def coordinate_jacobian(mechanism: Mechanism, q: npt.ArrayLike) -> Array:
+def coordinate_jacobian(mechanism: Mechanism, q: npt.ArrayLike) -> Floats:
     """J = dθ/dq, nc × nv. Rows of roll, pitch and yaw are NaN where the pitch is ±90°."""
     return _coordinates_at(mechanism, q).J
 
 
-def coordinate_rate(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+def coordinate_rate(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Floats:
     """J̇ v, nc, so that θ¨ = J v̇ + J̇ v."""
     return _coordinates_at(mechanism, q, v).Jdv
 

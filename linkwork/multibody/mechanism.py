@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints import Constraint
 from linkwork.multibody.contact.compliance import Contact, JointStop, compliance_fields
 from linkwork.multibody.kernels import layout
@@ -17,10 +18,8 @@ from linkwork.multibody.kernels.parameters import (
 )
 from linkwork.multibody.model import (
     ANGLES,
-    Array,
     Body,
     Coordinate,
-    Integers,
     Joint,
     ModelError,
     Point,
@@ -50,7 +49,7 @@ class Mechanism:
     constraints: tuple[Constraint, ...]
     stops: tuple[JointStop, ...]
     contacts: tuple[Contact, ...]
-    gravity_m_s2: Array
+    gravity_m_s2: Floats
     nq: int
     nv: int
     joint_names: tuple[str, ...]
@@ -64,7 +63,7 @@ class Mechanism:
     constraint_names: tuple[str, ...]
     row_names: tuple[str, ...]
     target_names: tuple[str, ...]
-    parameters: Array
+    parameters: Floats
     topology: Integers
 
     @staticmethod

@@ -5,13 +5,12 @@ model.
 """
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-Array: TypeAlias = npt.NDArray[np.float64]
-Integers: TypeAlias = npt.NDArray[np.int64]
+from linkwork.arrays import Floats
 
 WORLD = "world"
 JointKind = Literal[
@@ -36,7 +35,7 @@ class ModelError(ValueError):
         self.remedy = remedy
 
 
-def _frozen(value: npt.ArrayLike, shape: tuple[int, ...], where: tuple[str, ...]) -> Array:
+def _frozen(value: npt.ArrayLike, shape: tuple[int, ...], where: tuple[str, ...]) -> Floats:
     """A read-only float64 copy of the right shape with finite entries."""
     try:
         array = np.array(value, dtype=np.float64)
@@ -81,7 +80,7 @@ class Body:
         _check_inertia(inertia, self.mass_kg, (*where, "inertia_kg_m2"))
 
 
-def _check_inertia(inertia: Array, mass: float, where: tuple[str, ...]) -> None:
+def _check_inertia(inertia: Floats, mass: float, where: tuple[str, ...]) -> None:
     """Principal moments are sums of two of three non-negative numbers, hence the triangle inequality."""
     if np.abs(inertia - inertia.T).max() > 1e-9 * np.abs(inertia).max():
         raise ModelError("the inertia is not symmetric", where)
@@ -191,7 +190,7 @@ class Joint:
         return self.kind in ("revolute", "screw", "cylindrical", "universal", "spherical")
 
 
-def _unit(value: npt.ArrayLike, where: tuple[str, ...]) -> Array:
+def _unit(value: npt.ArrayLike, where: tuple[str, ...]) -> Floats:
     """A direction as a unit vector."""
     axis = _frozen(value, (3,), where)
     length = float(np.linalg.norm(axis))
@@ -200,7 +199,7 @@ def _unit(value: npt.ArrayLike, where: tuple[str, ...]) -> Array:
     return _frozen(axis / length, (3,), where)
 
 
-def _rotation(value: npt.ArrayLike, where: tuple[str, ...]) -> Array:
+def _rotation(value: npt.ArrayLike, where: tuple[str, ...]) -> Floats:
     """A proper rotation, brought to round-off from what was given."""
     given = _frozen(value, (3, 3), where)
     error = float(np.abs(given.T @ given - np.eye(3)).max())

@@ -3,9 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.kernels.layout import RANKING_SIZE, SEARCH_SIZE
-from linkwork.multibody.model import Array, Integers
 
 
 def _sizes(
@@ -121,8 +121,8 @@ def _sizes(
 
 
 def lay_out(
-    parameters: dict[int, Array], tables: dict[int, Integers], counts: tuple[int, ...]
-) -> tuple[Array, Integers]:
+    parameters: dict[int, Floats], tables: dict[int, Integers], counts: tuple[int, ...]
+) -> tuple[Floats, Integers]:
     """The read-only arrays p and t, from the fields of p, the tables of t and the counts (layout.py)."""
     header = np.zeros(layout.END_OF_HEADER, dtype=np.int64)
     header[: len(counts)] = counts
@@ -166,13 +166,13 @@ class Workspace:
     what it is.
     """
 
-    def __init__(self, parameters: Array, topology: Integers) -> None:
+    def __init__(self, parameters: Floats, topology: Integers) -> None:
         """Lay out a buffer for a mechanism's parameters and topology; at rest at the zero pose."""
         t = topology
         nv = int(t[layout.NV])
         self.parameters = parameters
         self.topology = topology
-        self.buffer: Array = np.zeros(int(t[layout.LAST + 1]))
+        self.buffer: Floats = np.zeros(int(t[layout.LAST + 1]))
         self.q = self._view(layout.Q)
         self.v = self._view(layout.V)
         self.effort = self._view(layout.EFFORT)
@@ -216,7 +216,7 @@ class Workspace:
     def _view(self, field: int) -> npt.NDArray[np.float64]:
         return self.buffer[self.topology[field] : self.topology[field + 1]]
 
-    def _given(self, field: int) -> Array:
+    def _given(self, field: int) -> Floats:
         return self.parameters[self.topology[field] : self.topology[field + 1]]
 
     @property
@@ -226,7 +226,7 @@ class Workspace:
         return self.topology[start + 1 : end : 2]
 
     @property
-    def arguments(self) -> tuple[Array, Integers, Array]:
+    def arguments(self) -> tuple[Floats, Integers, Floats]:
         """The three arguments (p, t, w) of every kernel: `dynamics(*workspace.arguments)`."""
         return self.parameters, self.topology, self.buffer
 

@@ -9,14 +9,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.drawing.model_drawing import draw_bodies, frame
 from linkwork.drawing.skeleton import Skeleton
 from linkwork.machine import Machine
 
 FORMATS: Final = (".gif", ".mp4")
 MOST_FRAMES: Final = 3000
-
-Floats = NDArray[np.float64]
 
 
 def frames_of(time_s: Floats, fps: float, speed: float) -> NDArray[np.int64]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.gateway.records.logged_orders import GoalWords
 from linkwork.controller.loop.loop import tick_of
 from linkwork.controller.orders import NOW, Order, OrderKind, OrderOutcome
@@ -42,8 +42,6 @@ _REFUSED_ON_ARRIVAL = (
     OrderOutcome.REFUSED_LATE, OrderOutcome.REFUSED_FAR, OrderOutcome.REFUSED_FULL, OrderOutcome.REVOKED,
 )  # fmt: skip
 """Outcomes of orders for a later tick that never waited for it."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from linkwork.arrays import Floats
 from linkwork.machine.nearest_name import nearest
 from linkwork.recordings.log_file import Ticks
 from linkwork.recordings.path_plot import HUES, INK, dress
@@ -16,8 +14,6 @@ from linkwork.recordings.recording import signals
 
 USUAL: Final = ("coordinate", "reference", "law_effort", "effort")
 """What is drawn where nothing is asked for."""
-
-Floats = NDArray[np.float64]
 
 
 def chosen(ticks: Ticks, names: Sequence[str]) -> list[tuple[str, dict[str, Floats]]]:

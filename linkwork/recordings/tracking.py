@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.recordings.log_file import Ticks
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -21,21 +20,21 @@ class Tracking:
     second; `effort` is (n, motors), N m or N.
     """
 
-    time_s: Array
+    time_s: Floats
     measured: NDArray[np.bool_]
     coordinates: tuple[str, ...]
-    reference: Array
-    velocity: Array
-    actual: Array
+    reference: Floats
+    velocity: Floats
+    actual: Floats
     motors: tuple[str, ...]
-    effort: Array
+    effort: Floats
     rows: NDArray[np.intp]
     """Where in the log each tick stands (n,)."""
 
-    def error(self, coordinate: str) -> Array:
+    def error(self, coordinate: str) -> Floats:
         """Reference minus actual in the measured ticks (n,)."""
         at = self.coordinates.index(coordinate)
-        difference: Array = (self.reference[:, at] - self.actual[:, at])[self.measured]
+        difference: Floats = (self.reference[:, at] - self.actual[:, at])[self.measured]
         return difference
 
     def reference_jerk(self) -> float:
@@ -45,9 +44,9 @@ class Tracking:
         jerk = np.diff(self.velocity, 2, axis=0)[inside] / step**2
         return float(np.abs(jerk).max(initial=0.0))
 
-    def distance(self, coordinates: Sequence[str]) -> Array:
+    def distance(self, coordinates: Sequence[str]) -> Floats:
         """Length of the error over several coordinates, per measured tick (n,)."""
-        length: Array = np.linalg.norm([self.error(name) for name in coordinates], axis=0)
+        length: Floats = np.linalg.norm([self.error(name) for name in coordinates], axis=0)
         return length
 
     def peak_effort(self) -> dict[str, float]:
@@ -86,6 +85,6 @@ def follow(ticks: Ticks, goal_id: int, coordinates: Sequence[str], begin_s: floa
     )
 
 
-def rms(values: Array) -> float:
+def rms(values: Floats) -> float:
     """Root of the mean square."""
     return float(np.sqrt(np.mean(np.square(values))))

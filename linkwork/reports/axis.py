@@ -6,11 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.reports.quantities import raised
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.reports.axis import Axis, linear, logarithmic
 from linkwork.reports.markup import Markup, element, join
-
-Floats = NDArray[np.float64]
 
 WIDTH, HEIGHT = 300, 184
 LEFT, RIGHT, TOP, BOTTOM = 40, 292, 20, 148

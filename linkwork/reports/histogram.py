@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.reports.axis import Axis
 from linkwork.reports.chart import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, frame
 from linkwork.reports.markup import Markup, element
 
-Floats = NDArray[np.float64]
 _COLUMNS = 60
 
 

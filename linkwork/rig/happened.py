@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.faults import FaultCode
 from linkwork.controller.gateway.records.logged_orders import GoalWords
 from linkwork.controller.motion.reference import GoalStatus
@@ -18,7 +19,6 @@ from linkwork.recordings.log_file import Ticks
 from linkwork.rig.collected import TestFindings
 from linkwork.rig.plant_truth import PlantTruth
 
-Floats = NDArray[np.float64]
 AT_REST = 2e-3
 """rad/s or m/s: a joint that is slower counts as at rest."""
 VIOLATIONS = (

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.multibody.mechanism import Mechanism
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
-
-Floats = NDArray[np.float64]
 
 
 def to_first_order(machine: Machine, q: Floats, errors: Floats, wanted: int) -> Floats:

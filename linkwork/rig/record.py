@@ -14,12 +14,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.supervision.state_machine import State
 from linkwork.protocol.codes import ResultCode
 from linkwork.rig.collected import Tolerated
 from linkwork.rig.detection import FaultWatch
-from linkwork.rig.happened import Floats, Happened
+from linkwork.rig.happened import (
+    Happened,
+)
 from linkwork.rig.measured import MeasuredValue
 from linkwork.rig.projected_errors import to_first_order
 from linkwork.rig.quantity_names import Names

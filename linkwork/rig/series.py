@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.rig.collected import TestFindings
 from linkwork.rig.measured import MeasuredValue
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

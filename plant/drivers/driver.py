@@ -11,13 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.plant.machinery import MachineryFailed
 from linkwork.protocol.codes import Mode, Pace
-
-Floats = NDArray[np.float64]
 
 
 class DriverFailed(MachineryFailed):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.plant.faults.actuator_entries import (
     ActuatorEntry,
     Friction,
@@ -19,7 +19,6 @@ from linkwork.plant.faults.actuator_entries import (
 )
 from linkwork.plant.faults.effects import Site
 
-Floats = NDArray[np.float64]
 CREEP = 1e-2
 """rad/s or m/s: speed at which a real machine's motor makes three quarters of an added dry friction."""
 

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.plant.machinery import Machinery
 
 if TYPE_CHECKING:
     from linkwork.plant.faults.simulated import Simulated
-
-Floats = NDArray[np.float64]
 
 
 class Falsifying(Protocol):

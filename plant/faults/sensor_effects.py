@@ -6,8 +6,8 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.plant.faults.effects import Site
 from linkwork.plant.faults.sensor_entries import (
     Bias,
@@ -21,7 +21,6 @@ from linkwork.plant.faults.sensor_entries import (
     Swap,
 )
 
-Floats = NDArray[np.float64]
 _SCALES: Final = {"rad": 1.0, "deg": math.pi / 180.0, "m": 1.0, "N": 1.0, "N_m": 1.0}
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.layout import VISCOUS
 from linkwork.plant.plant_layout import BRAKE, BRAKE_EFFORT, DAMP
 from linkwork.plant.simulator import Simulator
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Simulated:

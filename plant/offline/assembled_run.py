@@ -8,19 +8,17 @@ that of `projected`, which replaces the lost row by its next derivative.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.acceleration import Formulation, accelerate
 from linkwork.multibody.formulations.projection import onto_manifold
 from linkwork.multibody.kernels.compiling import TOPOLOGY, VECTOR, kernel, void
 from linkwork.multibody.kernels.layout import LOST
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import Integers
 from linkwork.multibody.tree.rotations import coordinate_rates, normalise
 from linkwork.multibody.workspace import Workspace
 from linkwork.plant.offline.run_kernels import look
 
-Floats = NDArray[np.float64]
 _WEIGHTS, _REACHES = (1 / 6, 1 / 3, 1 / 3, 1 / 6), (0.5, 0.5, 1.0, 1.0)
 
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.closed_form import ClosedFormMotion
 from linkwork.multibody.formulations.closed_form_search import CLOSED_FORMS
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import Integers
 from linkwork.multibody.workspace import Workspace
 from linkwork.plant.offline.run_kernels import look
 from linkwork.plant.plant_layout import ADAPTIVE_RK4, SEMI_IMPLICIT
-
-Floats = NDArray[np.float64]
 
 
 class ClosedFormSteps:

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.nearest_name import meant
 from linkwork.multibody.expressions import ExpressionError, parse
@@ -15,8 +16,6 @@ from linkwork.multibody.expressions.program import CLOCK_TIME, Program, program_
 from linkwork.multibody.expressions.text import TIME, names_in
 from linkwork.multibody.workspace import Workspace
 from linkwork.plant.offline.run_kernels import FIGURES, MOTOR_EARLIER
-
-Floats = NDArray[np.float64]
 
 
 class MotorEfforts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     MATRIX,
@@ -13,22 +14,20 @@ from linkwork.multibody.kernels.compiling import (
     kernel,
 )
 from linkwork.multibody.kernels.layout import N_ROWS
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.steps.gauss_steps import constrained_gauss, gauss
 from linkwork.plant.offline.run_kernels import look, recorded
 
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR))
 def gauss_steps(
-    p: Rows,
+    p: Floats,
     t: Integers,
-    w: Rows,
+    w: Floats,
     _method: int,
     dt: float,
     count: int,
-    rows: Rows,
-    figures: Rows,
+    rows: Floats,
+    figures: Floats,
 ) -> int:
     """As `offline_kernels.free_steps` and `constrained_steps`."""
     for step in range(count):

@@ -7,17 +7,14 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine
 from linkwork.multibody.formulations import other_formulations as formulations
 from linkwork.multibody.formulations.projector import ASSEMBLIES
-from linkwork.multibody.model import Integers
 from linkwork.multibody.workspace import Workspace, touches
 from linkwork.plant.offline import run_kernels as kernels
 from linkwork.plant.plant_layout import METHODS
-
-Floats = NDArray[np.float64]
 
 OWN_STEPS: Final = ("minimal", "taylor")
 FORMULATIONS: Final = (*formulations.FORMULATIONS, *ASSEMBLIES, *OWN_STEPS)

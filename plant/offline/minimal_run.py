@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.minimal import divided_minimal_rk4, minimal_rk4, minimal_semi_implicit
 from linkwork.multibody.formulations.partition import (
     COUNT,
@@ -25,27 +25,23 @@ from linkwork.multibody.kernels.compiling import (
     int64,
     kernel,
 )
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.workspace import Workspace, touches
 from linkwork.plant.offline.run_kernels import look, recorded
 from linkwork.plant.plant_layout import ADAPTIVE_RK4, SEMI_IMPLICIT
 
-Floats = NDArray[np.float64]
-
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR, INTEGERS, VECTOR))
 def minimal_steps(
-    p: Rows,
+    p: Floats,
     t: Integers,
-    w: Rows,
+    w: Floats,
     method: int,
     dt: float,
     count: int,
-    rows: Rows,
-    figures: Rows,
+    rows: Floats,
+    figures: Floats,
     partition: Integers,
-    z: Rows,
+    z: Floats,
 ) -> int:
     """So many steps of dt, the state after each in a row [q, v]; returns how many came out finite."""
     for step in range(count):

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.multibody.formulations.reactions import Reaction, ReactionTable
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.kinematics import kinematics
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

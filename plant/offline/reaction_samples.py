@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.multibody.formulations.reaction_kernels import reactions_along
 from linkwork.multibody.formulations.reactions import ReactionTable
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.workspace import Workspace
 from linkwork.plant.offline.outputs import ConstraintEfforts, ReactionHistory
 
-Floats = NDArray[np.float64]
 PLACES: Final = {"begin": 0.0, "middle": 0.5, "end": 1.0}
 """Where in a step reactions are taken, as the part of the step before it."""
 

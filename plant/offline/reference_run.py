@@ -16,8 +16,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.contact.compliant_forces import compliant_forces
 from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
@@ -25,7 +25,6 @@ from linkwork.multibody.formulations.projection import onto_manifold
 from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, VECTOR, float64, kernel, void
 from linkwork.multibody.kernels.layout import N_ROWS, PHI, PHI_RATE, ROW_SCALE
 from linkwork.multibody.kernels.views import vector
-from linkwork.multibody.model import Integers
 from linkwork.multibody.steps.touch_search import MOST_PARTS, beyond_touch
 from linkwork.multibody.tree.dynamics import dynamics, forward_dynamics
 from linkwork.multibody.tree.kinematics import kinematics
@@ -33,7 +32,6 @@ from linkwork.multibody.tree.rotations import coordinate_rates, normalise
 from linkwork.multibody.workspace import Workspace, touches
 from linkwork.plant.offline.run_kernels import look
 
-Floats = NDArray[np.float64]
 APART, LEAST_APART = 10.0, 1e-13
 """Largest scaled residual of position (typical lengths or rad) and per second before a restart, in relative
 tolerances and at least."""

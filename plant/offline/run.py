@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.multibody.formulations.other_formulations import FORMULATIONS as ACCELERATIONS
 from linkwork.multibody.formulations.reactions import Reaction
@@ -43,7 +44,6 @@ from linkwork.plant.offline.start_state import StartState, begin, refuse_start
 from linkwork.plant.plant_layout import METHODS
 from linkwork.plant.simulator import SimulationDiverged
 
-Floats = NDArray[np.float64]
 MOST_STEPS: Final = 100_000_000
 _CHUNK: Final = 20_000
 _WHOLE: Final = 1e-9

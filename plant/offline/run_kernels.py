@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.passages import count_passages, forget_passages
 from linkwork.multibody.formulations.rank import factor
@@ -37,8 +38,9 @@ from linkwork.multibody.kernels.layout import (
     V,
 )
 from linkwork.multibody.kernels.views import copy, fill, table, vector
-from linkwork.multibody.linalg.vectors import Rows, dot
-from linkwork.multibody.model import Integers
+from linkwork.multibody.linalg.vectors import (
+    dot,
+)
 from linkwork.multibody.steps.constrained_steps import constrained_rk4, constrained_semi_implicit
 from linkwork.multibody.steps.divided_steps import divided_constrained_rk4, divided_rk4
 from linkwork.multibody.steps.integrate import rk4, semi_implicit
@@ -67,7 +69,7 @@ FIGURES = 14
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, float64, VECTOR))
-def look(p: Rows, t: Integers, w: Rows, dt: float, figures: Rows) -> None:
+def look(p: Floats, t: Integers, w: Floats, dt: float, figures: Floats) -> None:
     """Renew the figures by the state at the end of a step of dt; dt = 0 begins them.
 
     What is lost is counted by the steps (`LOSSES`), or here by the trapezoidal rule where they do not.
@@ -96,7 +98,7 @@ def look(p: Rows, t: Integers, w: Rows, dt: float, figures: Rows) -> None:
 
 
 @part
-def _work(t: Integers, q: Rows, effort: Rows, figures: Rows) -> float:
+def _work(t: Integers, q: Floats, effort: Floats, figures: Floats) -> float:
     """Work of the present efforts along coordinates, and of all along turns, added up step by step (J)."""
     start, balls = figures[FIGURES:], table(t, BALLS, 2)
     work: float = 0.0
@@ -114,7 +116,7 @@ def _work(t: Integers, q: Rows, effort: Rows, figures: Rows) -> float:
 
 
 @part
-def _look_at_constraints(p: Rows, t: Integers, w: Rows, figures: Rows) -> None:
+def _look_at_constraints(p: Floats, t: Integers, w: Floats, figures: Floats) -> None:
     constraint_rows(p, t, w)
     factor(p, t, w)
     count_passages(p, t, w)
@@ -130,7 +132,7 @@ def _look_at_constraints(p: Rows, t: Integers, w: Rows, figures: Rows) -> None:
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR))
 def free_steps(
-    p: Rows, t: Integers, w: Rows, method: int, dt: float, count: int, rows: Rows, figures: Rows
+    p: Floats, t: Integers, w: Floats, method: int, dt: float, count: int, rows: Floats, figures: Floats
 ) -> int:
     """So many steps of dt, the state after each in a row [q, v]; returns how many came out finite."""
     for step in range(count):
@@ -148,7 +150,7 @@ def free_steps(
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR))
 def constrained_steps(
-    p: Rows, t: Integers, w: Rows, method: int, dt: float, count: int, rows: Rows, figures: Rows
+    p: Floats, t: Integers, w: Floats, method: int, dt: float, count: int, rows: Floats, figures: Floats
 ) -> int:
     """The same under constraints, by the formulation and the corrections that the workspace names."""
     for step in range(count):
@@ -165,7 +167,7 @@ def constrained_steps(
 
 
 @part
-def recorded(t: Integers, w: Rows, row: Rows) -> bool:
+def recorded(t: Integers, w: Floats, row: Floats) -> bool:
     """Write the state to a row; returns whether it is finite."""
     q, v = vector(t, w, Q), vector(t, w, V)
     total = 0.0

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine, given_state_of
 from linkwork.machine.nearest_name import meant
 from linkwork.multibody.mechanism import Mechanism
@@ -17,7 +18,6 @@ from linkwork.multibody.workspace import Workspace
 from linkwork.plant.offline.efforts import MotorEfforts
 from linkwork.plant.start_values import NotAssembled, put_together
 
-Floats = NDArray[np.float64]
 AsGiven = Literal["assembled", "as-given"]
 STARTS: Final = ("assembled", "as-given")
 _KEPT: Final = 1e-6

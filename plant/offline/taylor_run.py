@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine
 from linkwork.multibody.formulations.reactions import Reaction
-from linkwork.multibody.model import Integers, ModelError
+from linkwork.multibody.model import (
+    ModelError,
+)
 from linkwork.multibody.taylor import SingularStep, StepTooLong, TaylorStepper
 from linkwork.multibody.taylor.conversion import TreeCoordinates, efforts_of, maximal_model_of
 from linkwork.multibody.workspace import Workspace
 from linkwork.plant.offline.run_kernels import POSITION, look
-
-Floats = NDArray[np.float64]
 
 
 class TaylorSteps:

@@ -1,5 +1,6 @@
 """The residual of a machine whose joints close on each other: what is evaluated, and how it is spread."""
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
@@ -14,7 +15,6 @@ from linkwork.multibody.kernels.compiling import (
 from linkwork.multibody.kernels.layout import BASIS, NV, RANK, RANKING, J
 from linkwork.multibody.kernels.views import block, matrix, vector
 from linkwork.multibody.linalg.orthogonal import least_squares
-from linkwork.multibody.model import Array, Integers
 from linkwork.multibody.tree.coordinates import coordinates
 
 NOTHING = 1e-6
@@ -22,7 +22,7 @@ NOTHING = 1e-6
 
 
 @kernel(ON_MECHANISM)
-def evaluate_closed(p: Array, t: Integers, w: Array) -> None:
+def evaluate_closed(p: Floats, t: Integers, w: Floats) -> None:
     """Mass matrix, admitted velocities and coordinates at the workspace's state."""
     constrained_forward_dynamics(p, t, w)
     coordinates(p, t, w)
@@ -34,7 +34,7 @@ def scratch_words(nv: int, wide: int) -> int:
 
 
 @part
-def _share(basis: Array, force: Array, needed: Array) -> None:
+def _share(basis: Floats, force: Floats, needed: Floats) -> None:
     """needed := Λ' r."""
     for j in range(basis.shape[0]):
         needed[j] = 0.0
@@ -43,7 +43,7 @@ def _share(basis: Array, force: Array, needed: Array) -> None:
 
 
 @part
-def _solve(rows: Array, needed: Array, scratch: Array, x: Array) -> None:
+def _solve(rows: Floats, needed: Floats, scratch: Floats, x: Floats) -> None:
     """x := rows⁺ needed; all but x are destroyed."""
     largest = 0.0
     for i in range(rows.shape[0]):
@@ -54,8 +54,8 @@ def _solve(rows: Array, needed: Array, scratch: Array, x: Array) -> None:
 
 @kernel(void(TOPOLOGY, BUFFER, VECTOR, INTEGERS, INTEGERS, VECTOR, VECTOR, VECTOR, VECTOR))
 def spread(
-    t: Integers, w: Array, force: Array, goals: Integers, motors: Integers, most: Array,
-    scratch: Array, effort: Array, motor_effort: Array,
+    t: Integers, w: Floats, force: Floats, goals: Integers, motors: Integers, most: Floats,
+    scratch: Floats, effort: Floats, motor_effort: Floats,
 ) -> None:  # fmt: skip
     """After `evaluate_closed`: efforts along goal coordinates and of motors that do what force (nv) does.
 

@@ -31,12 +31,10 @@ from collections.abc import Callable
 from importlib import import_module
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.multibody.workspace import Workspace
-
-Floats = NDArray[np.float64]
 
 _NOTHING = 1e-6
 """Share of the largest singular value below which a direction is given up: θ does not tell all there."""

@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine
 from linkwork.machine.chains import resolved
 from linkwork.machine.payloads import Loads, load_vector, own_parameters
 from linkwork.multibody.kernels.compiling import ON_MECHANISM, kernel
-from linkwork.multibody.model import Array, Integers
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.plant.simulator import SimulationDiverged, Simulator
 from linkwork.plant.twin.residual import Residual
 from linkwork.protocol.codes import Mode
 
-Floats = NDArray[np.float64]
 LEAD = 2
 """Ticks in a row that the motors must have had the machine before a period is compared: the command of tick k
 acts from k + 1 to k + 2.
@@ -28,7 +27,7 @@ acts from k + 1 to k + 2.
 
 
 @kernel(ON_MECHANISM)
-def evaluate(p: Array, t: Integers, w: Array) -> None:
+def evaluate(p: Floats, t: Integers, w: Floats) -> None:
     """What a comparison reads of a machine without closures, at the workspace's state."""
     dynamics(p, t, w)
     coordinates(p, t, w)

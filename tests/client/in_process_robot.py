@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.gateway.requests.describe import describe
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.orders import NOW, Order, OrderKind
@@ -23,8 +23,6 @@ from linkwork.machine import Machine
 from linkwork.protocol.codes import Pace, ResultCode
 from linkwork.recordings.log_file import Ticks
 from tests.controller.loop.in_process import InProcess, Sample
-
-Floats = NDArray[np.float64]
 
 
 @dataclass

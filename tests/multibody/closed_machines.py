@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Body, Coordinate, Joint, Mechanism, Point
 from linkwork.multibody.constraints import (
     Constraint,
@@ -11,7 +12,9 @@ from linkwork.multibody.constraints import (
     PointClosure,
     RevoluteClosure,
 )
-from tests.multibody.machines import Array, G
+from tests.multibody.machines import (
+    G,
+)
 
 BACK = (0.0, -1.0, 0.0)  # turns x towards z
 
@@ -32,7 +35,7 @@ def slider_crank(length: float = 1.0, mass: float = 1.0, closures: int = 1) -> M
     )
 
 
-def on_branch(q1: float, speed: float) -> tuple[Array, Array]:
+def on_branch(q1: float, speed: float) -> tuple[Floats, Floats]:
     """State of the slider-crank with q2 = 2π - 2 q1."""
     return np.array([q1, 2.0 * np.pi - 2.0 * q1]), np.array([speed, -2.0 * speed])
 

@@ -5,41 +5,41 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Mechanism, Workspace
 from linkwork.multibody.kernels import layout
 from tests.multibody.machines import moved
 
 OF_VELOCITY = (layout.NO_SLIP, layout.VELOCITY)
-Array = npt.NDArray[np.float64]
 _STEP = 1e-3
 
 
-def wrapped(angle: Array) -> Array:
+def wrapped(angle: Floats) -> Floats:
     """Angles brought into [-π, π)."""
     return (angle + np.pi) % (2.0 * np.pi) - np.pi
 
 
-def derivative(f: Callable[[float], Array], wraps: Sequence[bool] | None = None) -> Array:
+def derivative(f: Callable[[float], Floats], wraps: Sequence[bool] | None = None) -> Floats:
     """df/dt at t = 0. Entries that `wraps` marks are angles, which may jump by whole turns."""
     centre = np.asarray(f(0.0))
 
-    def near(t: float) -> Array:
+    def near(t: float) -> Floats:
         change = np.asarray(f(t)) - centre
         return change if wraps is None else np.where(wraps, wrapped(change), change)
 
     h = _STEP
-    stencil: Array = (8.0 * (near(h) - near(-h)) - (near(2 * h) - near(-2 * h))) / (12.0 * h)
+    stencil: Floats = (8.0 * (near(h) - near(-h)) - (near(2 * h) - near(-2 * h))) / (12.0 * h)
     return stencil
 
 
-def jacobian(f: Callable[[Array], Array], q: Array, wraps: Sequence[bool] | None = None) -> Array:
+def jacobian(f: Callable[[Floats], Floats], q: Floats, wraps: Sequence[bool] | None = None) -> Floats:
     """df/dq, one column for each entry of q."""
     columns = [derivative(lambda t, e=e: f(q + t * e), wraps) for e in np.eye(len(q))]
     return np.stack(columns, axis=-1)
 
 
 def check_rows(
-    make: Callable[[Array, Array, float], Workspace], mechanism: Mechanism, q: Array, v: Array, a: Array
+    make: Callable[[Floats, Floats, float], Workspace], mechanism: Mechanism, q: Floats, v: Floats, a: Floats
 ) -> None:
     """Φ˙ = A v + Φ_t, A = dΦ˙/dv and Φ¨ = A v̇ - b along a motion with velocity v and acceleration a.
 

@@ -3,18 +3,18 @@
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Body, Coordinate, Joint, Mechanism, Point
 from linkwork.multibody.constraints import Constraint
 from linkwork.multibody.kernels import layout
 
-Array = npt.NDArray[np.float64]
 G = 9.81
 
 
 def scara() -> Mechanism:
     """Three parallel revolute joints and a vertical slide; zero pose along +y, data of Xu & Liu 2017."""
 
-    def about_z(moment: float) -> Array:
+    def about_z(moment: float) -> Floats:
         return np.diag([0.6, 0.7, 1.0]) * moment
 
     return Mechanism.build(
@@ -51,7 +51,7 @@ def pendulum(length: float = 0.7, mass: float = 1.3, **joint: float) -> Mechanis
     )
 
 
-def random_rotation(rng: np.random.Generator) -> Array:
+def random_rotation(rng: np.random.Generator) -> Floats:
     a, b, c, d = (lambda x: x / np.linalg.norm(x))(rng.normal(size=4))
     return np.array(
         [
@@ -125,7 +125,7 @@ def random_tree(
     )
 
 
-def random_state(rng: np.random.Generator, mechanism: Mechanism) -> tuple[Array, Array]:
+def random_state(rng: np.random.Generator, mechanism: Mechanism) -> tuple[Floats, Floats]:
     """Any state; quaternions are of unit length."""
     q, v = rng.uniform(-2.0, 2.0, size=mechanism.nq), rng.normal(size=mechanism.nv)
     for k, scalar in quaternions(mechanism):
@@ -140,7 +140,7 @@ def quaternions(mechanism: Mechanism) -> list[list[int]]:
     return table
 
 
-def moved(mechanism: Mechanism, q: Array, v: Array) -> Array:
+def moved(mechanism: Mechanism, q: Floats, v: Floats) -> Floats:
     """q after unit time at constant v, exactly; angular velocities of balls are constant in their axes."""
     result = q.copy()
     result[: mechanism.nv] += v

@@ -2,14 +2,19 @@
 
 import numpy as np
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism
 from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, TaylorStepper
-from tests.multibody.machines import Array, G, random_body, random_rotation
+from tests.multibody.machines import (
+    G,
+    random_body,
+    random_rotation,
+)
 
 KINDS = ("spherical", "revolute", "cylindrical", "prismatic")
 
 
-def about_z(angle: float) -> Array:
+def about_z(angle: float) -> Floats:
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from linkwork.arrays import Floats
 from linkwork.multibody.taylor import Connection, MaximalModel, TaylorStepper
-from tests.multibody.machines import Array
 
 
-def hat(a: Array) -> Array:
+def hat(a: Floats) -> Floats:
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 
@@ -25,7 +25,7 @@ class Bodies:
         for k, (b, a, force, moment) in enumerate(self._drives()):
             self.load(b, a, stepper.effort[k] * force, stepper.effort[k] * moment)
 
-    def frame(self, f) -> tuple[int, Array, Array]:
+    def frame(self, f) -> tuple[int, Floats, Floats]:
         """Body, point (world) and axes (world) of a frame."""
         seat = self.model.seats[f.body]
         axes = self.axes[seat.rigid] if seat.rigid >= 0 else np.eye(3)
@@ -44,13 +44,13 @@ class Bodies:
     def joints(self) -> list[Connection]:
         return [c for c in self.model.connections if c.kind != "fixed"]
 
-    def load(self, b, a, force: Array, moment: Array) -> None:
+    def load(self, b, a, force: Floats, moment: Floats) -> None:
         for sign, (body, place) in ((1.0, b), (-1.0, a)):
             if body >= 0:
                 self.wrench[body, :3] += sign * force
                 self.wrench[body, 3:] += sign * (moment + np.cross(place - self.centre[body], force))
 
-    def accelerations(self, wrench: Array) -> Array:
+    def accelerations(self, wrench: Floats) -> Floats:
         """Linear and angular (n × 6, world) for wrenches about the centres; gravity, gyroscopic included."""
         result = np.empty((self.n, 6))
         for i, r in enumerate(self.model.rigids):
@@ -59,24 +59,24 @@ class Bodies:
             result[i, 3:] = np.linalg.solve(self.inertia[i], wrench[i, 3:] - gyroscopic)
         return result
 
-    def displacement(self, wrench: Array) -> Array:
+    def displacement(self, wrench: Floats) -> Floats:
         """Shift and rotation vector (n × 6) in the step."""
         twist = np.concatenate([self.velocity, self.omega], axis=1)
         return self.dt * twist + 0.5 * self.dt**2 * self.accelerations(wrench)
 
-    def moved_point(self, body: int, place: Array, kap: Array) -> Array:
+    def moved_point(self, body: int, place: Floats, kap: Floats) -> Floats:
         if body < 0:
             return place
         return self.centre[body] + kap[body, :3] + self.moved(body, place - self.centre[body], kap)
 
     @staticmethod
-    def moved(body: int, s: Array, kap: Array) -> Array:
+    def moved(body: int, s: Floats, kap: Floats) -> Floats:
         if body < 0:
             return s
         turn = hat(kap[body, 3:])
         return (np.eye(3) + turn + 0.5 * turn @ turn) @ s
 
-    def closures(self, kap: Array) -> Array:
+    def closures(self, kap: Floats) -> Floats:
         """All closures after the displacement, to second order of every moved vector."""
         values: list[float] = []
         for c in self.joints():
@@ -91,7 +91,7 @@ class Bodies:
                 values.append(self.moved(b, f_b[:, 1], kap) @ self.moved(a, f_a[:, 0], kap))
         return np.array(values)
 
-    def unit_wrenches(self, kap: Array) -> list[Array]:
+    def unit_wrenches(self, kap: Floats) -> list[Floats]:
         """Of each unknown: the wrenches (n × 6, about the centres) at the displaced places."""
         result = []
         for c in self.joints():
@@ -118,14 +118,14 @@ def system_of(stepper: TaylorStepper, dt: float, reactions_at: float):
     bodies = Bodies(stepper, dt)
     units = bodies.unit_wrenches(reactions_at * bodies.displacement(bodies.wrench))
 
-    def closures(q: Array) -> Array:
+    def closures(q: Floats) -> Floats:
         wrench = bodies.wrench + sum((x * u for x, u in zip(q, units, strict=True)), np.zeros((bodies.n, 6)))
         return bodies.closures(bodies.displacement(wrench))
 
     return closures, bodies
 
 
-def saddle_point_reactions(stepper: TaylorStepper, differentiate) -> dict[str, tuple[Array, Array]]:
+def saddle_point_reactions(stepper: TaylorStepper, differentiate) -> dict[str, tuple[Floats, Floats]]:
     """Force and moment on b of every joint from M a = loads + Z'Q, G a = -Ġ v, in maximal coordinates."""
     bodies = Bodies(stepper, 0.0)
     still = np.zeros((bodies.n, 6))

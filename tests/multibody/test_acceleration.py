@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Joint, Mechanism
 from linkwork.multibody.constraints import (
     CoordinateConstraint,
@@ -28,13 +29,20 @@ from linkwork.multibody.formulations.projector import ASSEMBLIES, projector, pro
 from linkwork.multibody.kernels import layout
 from tests.multibody.closed_machines import bead, four_bar, on_branch, slider_crank
 from tests.multibody.finite_differences import derivative
-from tests.multibody.machines import Array, G, moved, random_body, random_rotation, random_state, random_tree
+from tests.multibody.machines import (
+    G,
+    moved,
+    random_body,
+    random_rotation,
+    random_state,
+    random_tree,
+)
 from tests.multibody.oracles.pinocchio_model import PinocchioModel
 
 OTHERS = ("udwadia_kalaba", "lagrange", *ASSEMBLIES)
 
 
-def _saddle(mechanism: Mechanism, q: Array, v: Array, effort: Array) -> tuple[Array, Array]:
+def _saddle(mechanism: Mechanism, q: Floats, v: Floats, effort: Floats) -> tuple[Floats, Floats]:
     w = mechanism.workspace()
     w.q[:], w.v[:], w.effort[:] = q, v, effort
     projected(*w.arguments)
@@ -44,7 +52,7 @@ def _saddle(mechanism: Mechanism, q: Array, v: Array, effort: Array) -> tuple[Ar
     return solution[: mechanism.nv], w.A.T @ solution[mechanism.nv :]
 
 
-def _alike(found: Acceleration, vdot: Array, force: Array, tolerance: float = 1e-10) -> None:
+def _alike(found: Acceleration, vdot: Floats, force: Floats, tolerance: float = 1e-10) -> None:
     assert np.abs(found.vdot - vdot).max() < tolerance * max(1.0, np.abs(vdot).max())
     assert np.abs(found.constraint_force - force).max() < tolerance * max(1.0, np.abs(force).max())
 
@@ -233,7 +241,7 @@ def test_projector_and_its_rate():
     mechanism = four_bar()
     state = assemble(mechanism, [1.0, -0.5, -2.0], [1.0, 0.0, 0.0])
 
-    def rows(q: Array) -> Array:
+    def rows(q: Floats) -> Floats:
         w = mechanism.workspace()
         w.q[:] = q
         projected(*w.arguments)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from linkwork.arrays import Integers
 from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, grid, reals, wholes
 from linkwork.multibody.kernels.compiling import kernel, void
-from linkwork.multibody.model import Integers
 
 
 @kernel(void(BUNDLE))

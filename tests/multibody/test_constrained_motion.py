@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism, Workspace
 from linkwork.multibody.constraints import (
     CoordinateConstraint,
@@ -22,10 +23,13 @@ from linkwork.multibody.steps.integrate import rk4, semi_implicit
 from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.multibody.tree.kinematics import kinematics
 from tests.multibody.closed_machines import bead, four_bar, on_branch, slider_crank
-from tests.multibody.machines import Array, G, random_tree
+from tests.multibody.machines import (
+    G,
+    random_tree,
+)
 
 
-def _start(mechanism: Mechanism, q: Array, v: Array) -> Workspace:
+def _start(mechanism: Mechanism, q: Floats, v: Floats) -> Workspace:
     w = mechanism.workspace()
     w.q[:], w.v[:] = q, v
     assemble_workspace(mechanism, w)
@@ -62,7 +66,7 @@ def test_a_four_bar_keeps_energy_and_closure(closure):
 def test_order_of_convergence(step, order):
     mechanism = four_bar()
 
-    def end(count: int) -> Array:
+    def end(count: int) -> Floats:
         w = _start(mechanism, [1.0, -0.5, -2.0], [2.0, 0.0, 0.0])
         for _ in range(count):
             step(*w.arguments, 0.3 / count)
@@ -73,7 +77,7 @@ def test_order_of_convergence(step, order):
     assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.5)
 
 
-def _reference(mechanism: Mechanism, duration: float) -> Array:
+def _reference(mechanism: Mechanism, duration: float) -> Floats:
     w = _start(mechanism, [1.0, -0.5, -2.0], [2.0, 0.0, 0.0])
     for _ in range(3000):
         constrained_rk4(*w.arguments, duration / 3000)
@@ -94,7 +98,7 @@ def test_every_formulation_moves_alike(choice):
 def _one_freedom(q1: float, speed: float, duration: float) -> float:
     """Crank angle of the slider-crank with equal links of 1 m and 1 kg."""
 
-    def rate(_: float, y: Array) -> list[float]:
+    def rate(_: float, y: Floats) -> list[float]:
         s, c = np.sin(y[0]), np.cos(y[0])
         return [y[1], -(4.0 * s * c * y[1] ** 2 + G * c) / (1.0 + 4.0 * s * s)]
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Mechanism, ModelError, Workspace
 from linkwork.multibody.constraints import (
     Constraint,
@@ -24,7 +25,11 @@ from linkwork.multibody.constraints import (
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.tree.kinematics import kinematics
 from tests.multibody.finite_differences import check_rows
-from tests.multibody.machines import Array, random_rotation, random_state, random_tree
+from tests.multibody.machines import (
+    random_rotation,
+    random_state,
+    random_tree,
+)
 
 KINDS = (
     "revolute", "prismatic", "screw", "universal", "planar", "spherical", "free", "angles", "compound",
@@ -92,7 +97,7 @@ def _closed_tree(rng: np.random.Generator, kind: type[Constraint] | str) -> Mech
             return mechanism
 
 
-def _rows(mechanism: Mechanism, q: Array, v: Array, time: float = 0.0) -> Workspace:
+def _rows(mechanism: Mechanism, q: Floats, v: Floats, time: float = 0.0) -> Workspace:
     w = mechanism.workspace()
     w.q[:], w.v[:], w.clock[0] = q, v, time
     if len(w.target):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Joint, Mechanism, ModelError, Point, functions
 from linkwork.multibody.steps.integrate import rk4, semi_implicit
 from linkwork.multibody.tree.dynamics import dynamics, energy
@@ -10,7 +11,6 @@ from linkwork.multibody.tree.joint_map import configuration, gamma, twist_map, u
 from linkwork.multibody.tree.rotations import coordinate_rates
 from tests.multibody.finite_differences import derivative
 from tests.multibody.machines import (
-    Array,
     moved,
     quaternions,
     random_body,
@@ -27,7 +27,7 @@ SIX = np.eye(6)
 AXES = {"x": 0, "y": 1, "z": 2}
 
 
-def _columns(*names: str) -> Array:
+def _columns(*names: str) -> Floats:
     """Columns such as "rx" (rotation about x) and "x" (translation along it)."""
     return np.array([SIX[AXES[name[-1]] + (0 if name[0] == "r" else 3)] for name in names])
 
@@ -40,7 +40,7 @@ def _single(**joint: object) -> Mechanism:
     return Mechanism.build([body], [Joint(**arguments)], (0.3, 0.2, -9.0), corners)
 
 
-def _pose(mechanism: Mechanism, q: Array) -> tuple[Array, Array]:
+def _pose(mechanism: Mechanism, q: Floats) -> tuple[Floats, Floats]:
     p = [functions.point_position(mechanism, f"p{k}", q) for k in range(4)]
     return np.column_stack([p[k] - p[0] for k in (1, 2, 3)]), p[0]
 
@@ -132,7 +132,7 @@ def test_joint_maps_against_differences(names):
         rate = rng.normal(size=len(e))
         rotation = configuration(columns, e)[0]
 
-        def at(t: float, part: int, columns: Array = columns, rate: Array = rate) -> Array:
+        def at(t: float, part: int, columns: Floats = columns, rate: Floats = rate) -> Floats:
             return configuration(columns, e + t * rate)[part]
 
         turning = rotation.T @ derivative(lambda t: at(t, 0))
@@ -178,7 +178,7 @@ def test_each_kind_of_joint_against_differences(name):
         jacobian = functions.point_jacobian(mechanism, point, q)
         assert np.abs(jacobian[3:] @ v - change).max() < 1e-9
 
-        def twist(t: float, n: str = point) -> Array:
+        def twist(t: float, n: str = point) -> Floats:
             return functions.point_jacobian(mechanism, n, _after(mechanism, q, v, a, t)) @ (v + t * a)
 
         rate = jacobian @ a + functions.point_jacobian_rate(mechanism, point, q, v)
@@ -197,7 +197,7 @@ def test_twists_and_their_rates_against_differences(seed):
         )
         assert np.abs(functions.point_velocity(mechanism, name, q, v) - velocity).max() < 1e-8
 
-        def twist(t: float, name: str = name) -> Array:
+        def twist(t: float, name: str = name) -> Floats:
             speed = v + t * a
             return functions.point_jacobian(mechanism, name, _after(mechanism, q, v, a, t)) @ speed
 
@@ -206,7 +206,7 @@ def test_twists_and_their_rates_against_differences(seed):
         assert np.abs(rate - derivative(twist)).max() < 1e-7 * max(1.0, np.abs(rate).max())
 
 
-def _after(mechanism: Mechanism, q: Array, v: Array, a: Array, t: float) -> Array:
+def _after(mechanism: Mechanism, q: Floats, v: Floats, a: Floats, t: float) -> Floats:
     """A path through q with velocity v and acceleration a at t = 0, to second order."""
     return moved(mechanism, q, t * v + 0.5 * t * t * a)
 
@@ -247,7 +247,7 @@ def test_order_of_convergence_with_quaternions():
     mechanism = random_tree(rng, 2, ("spherical", "free"), serial=True, armature=False)
     q, v = random_state(rng, mechanism)
 
-    def end(step: object, count: int) -> Array:
+    def end(step: object, count: int) -> Floats:
         w = mechanism.workspace()
         w.q[:], w.v[:] = q, v
         for _ in range(count):

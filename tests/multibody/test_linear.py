@@ -5,6 +5,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from linkwork.arrays import Floats
 from linkwork.multibody.linalg.linear import (
     cholesky,
     cholesky_solve,
@@ -15,13 +16,12 @@ from linkwork.multibody.linalg.linear import (
     upper_solve,
 )
 from linkwork.multibody.linalg.orthogonal import complete, least_squares, minimum_norm, pivoted_qr
-from tests.multibody.machines import Array
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(1, 9)
 
 
-def _matrix(seed: int, m: int, n: int, rank: int) -> tuple[Array, np.random.Generator]:
+def _matrix(seed: int, m: int, n: int, rank: int) -> tuple[Floats, np.random.Generator]:
     """A matrix whose non-zero singular values lie between 1/30 and 30."""
     rng = np.random.default_rng(seed)
     rank = min(rank, m, n)

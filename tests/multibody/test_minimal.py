@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism, Workspace
 from linkwork.multibody.constraints import CoordinateConstraint, Frame, PointClosure, RollingConstraint
 from linkwork.multibody.formulations.assembly import assemble
@@ -18,10 +19,12 @@ from linkwork.multibody.formulations.partition import (
     scratch_size,
 )
 from linkwork.multibody.steps.constrained_steps import constrained_rk4
-from tests.multibody.machines import Array, random_tree
+from tests.multibody.machines import (
+    random_tree,
+)
 
 
-def _run(mechanism: Mechanism, w: Workspace, dt: float, count: int) -> tuple[Array, np.ndarray]:
+def _run(mechanism: Mechanism, w: Workspace, dt: float, count: int) -> tuple[Floats, np.ndarray]:
     """q at the end by minimal coordinates, and the partition."""
     partition = np.zeros(partition_size(mechanism.nv), dtype=np.int64)
     partition[COUNT:LISTS] = UNDECIDED
@@ -31,7 +34,7 @@ def _run(mechanism: Mechanism, w: Workspace, dt: float, count: int) -> tuple[Arr
     return w.q.copy(), partition
 
 
-def _rolling() -> tuple[Mechanism, Array, Array]:
+def _rolling() -> tuple[Mechanism, Floats, Floats]:
     ball = Body("ball", 2.0, (0.05, 0.0, 0.02), np.diag([0.03, 0.04, 0.05]))
     mechanism = Mechanism.build(
         [ball],
@@ -45,7 +48,7 @@ def _rolling() -> tuple[Mechanism, Array, Array]:
     return mechanism, state.q, state.v
 
 
-def _hanging() -> tuple[Mechanism, Array, Array]:
+def _hanging() -> tuple[Mechanism, Floats, Floats]:
     rng = np.random.default_rng(3)
     tree = random_tree(rng, 3, ("spherical",), serial=True, armature=False)
     start = tree.workspace()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism, Workspace
 from linkwork.multibody.constraints import CoordinateConstraint, DistanceClosure, Frame, PointClosure
 from linkwork.multibody.constraints.rows import constraint_rows
@@ -19,7 +20,6 @@ from linkwork.multibody.kernels import layout
 from linkwork.multibody.steps.constrained_steps import constrained_rk4
 from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.multibody.tree.rotations import move_by
-from tests.multibody.machines import Array
 
 
 def six_legs(twist_deg: float, carrier: bool = False) -> Mechanism:
@@ -52,7 +52,7 @@ def six_legs(twist_deg: float, carrier: bool = False) -> Mechanism:
     return Mechanism.build(bodies, joints, (0.0, 0.0, -9.81), constraints=rods)
 
 
-def posed(mechanism: Mechanism, twist_deg: float) -> Array:
+def posed(mechanism: Mechanism, twist_deg: float) -> Floats:
     q = np.zeros(mechanism.nq)
     at = {name: i for i, name in enumerate(mechanism.position_names)}
     half = 0.5 * np.deg2rad(twist_deg)
@@ -60,7 +60,7 @@ def posed(mechanism: Mechanism, twist_deg: float) -> Array:
     return q
 
 
-def singular_values(mechanism: Mechanism, q: Array) -> Array:
+def singular_values(mechanism: Mechanism, q: Floats) -> Floats:
     w = mechanism.workspace()
     w.q[:] = q
     dynamics(*w.arguments)
@@ -144,9 +144,9 @@ def test_a_stiff_posture_is_found_from_beside(beside_deg):
     assert np.abs(state.q - q).max() < 20.0 * np.deg2rad(beside_deg)
 
 
-def searched(mechanism: Mechanism, near: Array, starts: int) -> list[Array]:
+def searched(mechanism: Mechanism, near: Floats, starts: int) -> list[Floats]:
     """Different postures that assembly finds from random starts up to 0.2 m and 0.5 rad away."""
-    rng, found = np.random.default_rng(1), list[Array]()
+    rng, found = np.random.default_rng(1), list[Floats]()
     for _ in range(starts):
         guess = near.copy()
         move_by(mechanism.topology, guess, rng.uniform(-1.0, 1.0, 6) * ([0.2] * 3 + [0.5] * 3), 1.0)
@@ -160,7 +160,7 @@ def searched(mechanism: Mechanism, near: Array, starts: int) -> list[Array]:
     return found
 
 
-def assert_holds_1_s(mechanism: Mechanism, q: Array) -> None:
+def assert_holds_1_s(mechanism: Mechanism, q: Floats) -> None:
     w = mechanism.workspace()
     w.q[:] = q
     assemble_workspace(mechanism, w)
@@ -241,7 +241,7 @@ def test_a_branch_direction_is_lost_and_a_stiff_one_beside_it_is_kept(angle):
     assert np.prod(diagonal) == pytest.approx(_volume(scaled, lost), rel=1e-6)
 
 
-def _volume(rows: Array, lost: Array) -> float:
+def _volume(rows: Floats, lost: Floats) -> float:
     """Product of the leading diagonal of a pivoted QR of the rows without a direction, by scipy."""
     _, upper, _ = scipy.linalg.qr(rows - np.outer(lost, lost @ rows), pivoting=True)
     return float(np.prod(np.abs(np.diag(upper)[:7])))

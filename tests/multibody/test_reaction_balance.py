@@ -4,6 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Coordinate, Joint, Mechanism, Point
 from linkwork.multibody.constraints import (
     Constraint,
@@ -23,7 +24,12 @@ from linkwork.multibody.formulations.reactions import ReactionTable
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.tree.kinematics import point_jacobian
 from linkwork.multibody.workspace import Workspace
-from tests.multibody.machines import Array, random_body, random_joint, random_rotation, random_state
+from tests.multibody.machines import (
+    random_body,
+    random_joint,
+    random_rotation,
+    random_state,
+)
 from tests.multibody.oracles.pinocchio_model import PinocchioModel
 
 KINDS = (
@@ -85,7 +91,7 @@ def _mechanism(rng: np.random.Generator) -> Mechanism:
     return Mechanism.build(*tree, _constraints(rng, list(dict.fromkeys(named)) or own))
 
 
-def _needed(mechanism: Mechanism, w: Workspace) -> dict[str, Array]:
+def _needed(mechanism: Mechanism, w: Workspace) -> dict[str, Floats]:
     """Force and moment about the centre of mass (6) that each body needs, from Jacobians of its centre."""
     found, t = {}, w.topology
     jacobian, rate = np.zeros((6, mechanism.nv)), np.zeros(6)
@@ -105,7 +111,7 @@ def _needed(mechanism: Mechanism, w: Workspace) -> dict[str, Array]:
     return found
 
 
-def _motor_wrench(mechanism: Mechanism, w: Workspace, joint: Joint, at: Array) -> Array:
+def _motor_wrench(mechanism: Mechanism, w: Workspace, joint: Joint, at: Floats) -> Floats:
     """Force and moment at a place that motors, friction and rotor exert along a joint's freedoms."""
     t = w.topology
     turns, slides, reference = (
@@ -126,7 +132,7 @@ def _motor_wrench(mechanism: Mechanism, w: Workspace, joint: Joint, at: Array) -
     if joint.kind == "screw":
         turn = np.array(screws[0][3:])
         return np.concatenate([np.zeros(3), turn * efforts[0] / (turn @ turn)])
-    wrench: Array = np.linalg.pinv(np.array(screws)) @ np.array(efforts)
+    wrench: Floats = np.linalg.pinv(np.array(screws)) @ np.array(efforts)
     return wrench
 
 
@@ -147,7 +153,7 @@ def test_forces_and_moments_on_every_body_are_those_of_newton_and_euler(seed):
     }
     total = {name: np.zeros(6) for name in centres}
 
-    def act(body: str, sign: float, at: Array, force: Array, moment: Array) -> None:
+    def act(body: str, sign: float, at: Floats, force: Floats, moment: Floats) -> None:
         if body in total:
             about = moment + np.cross(at - centres[body], force)
             total[body] += sign * np.concatenate([force, about])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from linkwork.arrays import Floats
 from linkwork.machine import load
 from linkwork.multibody import Joint, Mechanism
 from linkwork.multibody.constraints import (
@@ -23,7 +24,6 @@ from linkwork.multibody.taylor import TaylorStepper
 from linkwork.multibody.taylor.conversion import TreeCoordinates, maximal_model_of
 from tests.multibody.closed_machines import four_bar
 from tests.multibody.machines import (
-    Array,
     G,
     pendulum,
     random_body,
@@ -133,7 +133,9 @@ def test_reactions_of_trees_are_those_of_pinocchio(seed):
         assert np.abs(each.moment_N_m - moment).max() < 1e-9 * size
 
 
-def _at_rest_or_moving(mechanism: Mechanism, q: Array, v: Array, dt: float) -> dict[str, tuple[Array, Array]]:
+def _at_rest_or_moving(
+    mechanism: Mechanism, q: Floats, v: Floats, dt: float
+) -> dict[str, tuple[Floats, Floats]]:
     stepper = TaylorStepper(maximal_model_of(mechanism), reactions_at=0.0)
     stepper.stand_as(mechanism, q, v)
     stepper.evaluate(dt)

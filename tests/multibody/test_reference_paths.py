@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.formulations import differences
+from linkwork.arrays import Floats
 from linkwork.machine import load, shipped
 from linkwork.multibody.constraints import PointClosure
 from linkwork.multibody.formulations.acceleration import RedundantRows, acceleration
@@ -12,7 +13,9 @@ from linkwork.multibody.formulations.evaluation import constraint_evaluation, pr
 from linkwork.multibody.formulations.projector import WAYS, pseudo_inverse
 from tests.multibody.closed_machines import bead, four_bar
 from tests.multibody.finite_differences import derivative
-from tests.multibody.machines import Array, moved
+from tests.multibody.machines import (
+    moved,
+)
 
 
 @pytest.mark.parametrize("name", shipped())
@@ -46,7 +49,7 @@ def test_projector_and_rate_both_ways(by, copies):
     assert np.abs(p @ v - v).max() < 1e-12
     assert np.abs(found.C @ v - found.c).max() < 1e-9
 
-    def along(t: float) -> Array:
+    def along(t: float) -> Floats:
         return projection(mechanism, moved(mechanism, state.q, t * state.v), state.v, by).P
 
     assert np.abs(found.C - derivative(along)).max() < 1e-8

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Body, Coordinate, Joint, Mechanism, Point
 from linkwork.multibody.constraints import (
     CoordinateConstraint,
@@ -15,13 +16,15 @@ from linkwork.multibody.formulations.assembly import assemble
 from linkwork.multibody.formulations.reactions import joint_reactions
 from linkwork.multibody.steps.constrained_steps import constrained_rk4
 from linkwork.multibody.tree.dynamics import dynamics, energy
-from tests.multibody.machines import Array, G
+from tests.multibody.machines import (
+    G,
+)
 
 R, M = 0.3, 2.0
 TILTED = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 
 
-def _round(moments: tuple[float, float, float], disc: bool, plane: Array | None = None) -> Mechanism:
+def _round(moments: tuple[float, float, float], disc: bool, plane: Floats | None = None) -> Mechanism:
     ground = Frame(rotation=np.eye(3) if plane is None else plane)
     return Mechanism.build(
         [Body("it", M, (0, 0, 0), np.diag(moments))],
@@ -31,7 +34,7 @@ def _round(moments: tuple[float, float, float], disc: bool, plane: Array | None 
     )
 
 
-def _run(mechanism: Mechanism, q: Array, v: Array, steps: int, dt: float = 1e-3) -> tuple[Array, Array]:
+def _run(mechanism: Mechanism, q: Floats, v: Floats, steps: int, dt: float = 1e-3) -> tuple[Floats, Floats]:
     w = mechanism.workspace()
     w.q[:], w.v[:] = q, v
     states, energies = [w.q.copy()], []
@@ -55,7 +58,7 @@ def test_a_ball_on_a_slope_gains_five_sevenths_of_its_pull():
     assert way == pytest.approx([0.5 * 5 / 7 * G * s * 0.25, 0, 0], abs=1e-9)
 
 
-def _steady(tilt: float, rate: float) -> tuple[Array, Array, float]:
+def _steady(tilt: float, rate: float) -> tuple[Floats, Floats, float]:
     """Disc whose axis keeps the angle `tilt` from the vertical, turning at `rate` about it; and its spin.
 
     rate ω3 sin(tilt) (C + m R²) - A rate² sin(tilt) cos(tilt) + m g R cos(tilt) = 0 (Routh, Rigid dynamics).
@@ -116,7 +119,7 @@ def test_chaplygins_sleigh():
     offset = 0.2
     sleigh, inertia = _sleigh(offset), 0.05 + M * offset**2
 
-    def reduced(_: float, s: Array) -> list[float]:
+    def reduced(_: float, s: Floats) -> list[float]:
         speed, rate, angle = s[:3]
         along = [offset * rate**2, -M * offset * speed * rate / inertia, rate]
         return [*along, speed * np.cos(angle), speed * np.sin(angle)]

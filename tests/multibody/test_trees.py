@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism, functions
-from tests.multibody.machines import Array, random_rotation, random_state, random_tree, relative_error
+from tests.multibody.machines import (
+    random_rotation,
+    random_state,
+    random_tree,
+    relative_error,
+)
 from tests.multibody.oracles.mujoco_model import MujocoModel
 from tests.multibody.oracles.pinocchio_model import PinocchioModel
 
@@ -85,7 +91,7 @@ def test_a_machine_far_from_the_origin_keeps_its_accuracy():
 def test_a_body_cut_in_two_and_welded_again_is_the_same_body():
     rng = np.random.default_rng(9)
     r, p = random_rotation(rng), rng.normal(size=3)
-    offset: Array = rng.normal(size=3)
+    offset: Floats = rng.normal(size=3)
     half = np.diag([0.3, 0.4, 0.5])
 
     def build(bodies: list[Body], welds: list[Joint]) -> Mechanism:
@@ -99,7 +105,7 @@ def test_a_body_cut_in_two_and_welded_again_is_the_same_body():
     centre = p + r @ offset
     com = (np.array([0.1, 0.0, 0.0]) + 2.0 * centre) / 3.0
 
-    def about(inertia: Array, mass: float, c: Array) -> Array:
+    def about(inertia: Floats, mass: float, c: Floats) -> Floats:
         d = c - com
         return inertia + mass * ((d @ d) * np.eye(3) - np.outer(d, d))
 

@@ -5,25 +5,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linkwork.arrays import Floats
 from linkwork.multibody import functions
 from linkwork.multibody.formulations.udwadia_kalaba import (
     ConstrainedAcceleration,
     constrained_acceleration,
     scratch_size,
 )
-from tests.multibody.machines import Array, scara
+from tests.multibody.machines import (
+    scara,
+)
 
 seeds = st.integers(0, 2**32 - 1)
 
 
-def _system(seed: int, n: int, m: int) -> tuple[Array, Array, Array, Array]:
+def _system(seed: int, n: int, m: int) -> tuple[Floats, Floats, Floats, Floats]:
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(n, n))
     mass = root @ root.T + 0.3 * np.eye(n)
     return mass, rng.normal(size=n), rng.normal(size=(m, n)), rng.normal(size=m)
 
 
-def _by_symmetric_root(mass: Array, r: Array, a: Array, b: Array) -> tuple[Array, Array]:
+def _by_symmetric_root(mass: Floats, r: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats]:
     values, vectors = np.linalg.eigh(mass)
     root, inverse = vectors * np.sqrt(values) @ vectors.T, vectors / np.sqrt(values) @ vectors.T
     free = np.linalg.solve(mass, r)

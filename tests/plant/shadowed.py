@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.gateway.twin.twin import asked_of
 from linkwork.controller.gateway.twin.twin_channels import ShadowChannels
 from linkwork.machine import Machine
@@ -15,8 +16,6 @@ from linkwork.plant.simulator import Simulator
 from linkwork.plant.twin.twin_comparison import TwinComparison
 from tests.controller.loop.goals_in_process import Planned
 from tests.controller.loop.in_process import InProcess, Sample
-
-Floats = NDArray[np.float64]
 
 
 class Pushed(Simulator):

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
+from linkwork.arrays import Floats
 from linkwork.plant.impulses import SWEEPS, bounded_impulses
-
-Floats = NDArray[np.float64]
 
 
 def solve(w: Floats, free: Floats, compliance: Floats, bound: Floats) -> tuple[Floats, Floats, int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import load
 from linkwork.multibody.functions import inverse_dynamics, point_position
 from linkwork.plant.plant_layout import EFFORTS
@@ -15,7 +15,6 @@ from linkwork.plant.simulator import Simulator
 PAGE = Path(__file__).parents[2] / "docs" / "plant.md"
 SCARA = load("scara")
 L1, L2 = 0.2, 0.25
-Floats = NDArray[np.float64]
 
 
 def helix(t: float) -> Floats:

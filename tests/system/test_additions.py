@@ -190,7 +190,7 @@ def test_law_and_requests_work_in_running_daemons(copy: Path) -> None:
     finally:
         for daemon in reversed(daemons):
             daemon.terminate()
-            daemon.wait(60)
+            daemon.communicate(timeout=60)
     (log,) = (copy / "log").rglob("*.mcap")
     found = command(copy, "-c", LAWS_IN_LOG, str(log))
     assert 7 in json.loads(found.stdout), found.stderr

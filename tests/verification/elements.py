@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Joint, Mechanism
-
-Array = npt.NDArray[np.float64]
 
 
 class NotExpressible(ValueError):
@@ -20,7 +18,7 @@ class Element:
 
     kind: str
     place: int
-    axis: Array
+    axis: Floats
     pitch: float = 0.0
 
 
@@ -54,7 +52,7 @@ def elements_of(joint: Joint) -> list[Element]:
     raise NotExpressible(f"{joint.name}: {joint.kind}")
 
 
-def _column(column: Array, place: int) -> Element:
+def _column(column: Floats, place: int) -> Element:
     w, u = column[:3], column[3:]
     if np.linalg.norm(w) == 0.0 and abs(np.linalg.norm(u) - 1.0) < 1e-12:
         return Element("slide", place, u)

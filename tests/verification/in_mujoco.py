@@ -3,8 +3,14 @@
 import mujoco
 import numpy as np
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Mechanism
-from tests.verification.elements import Array, NotExpressible, elements_of, first_freedoms, scalars
+from tests.verification.elements import (
+    NotExpressible,
+    elements_of,
+    first_freedoms,
+    scalars,
+)
 
 _KINDS = {
     "turn": mujoco.mjtJoint.mjJNT_HINGE,
@@ -60,7 +66,7 @@ class InMujoco:
                 self.order[first + k] = theirs.dofadr[0] + k
             self._joints.append((int(theirs.qposadr[0]), first, scalar))
 
-    def dynamics(self, q: Array, v: Array) -> tuple[Array, Array]:
+    def dynamics(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """M and h."""
         for at, first, scalar in self._joints:
             if scalar >= 0:

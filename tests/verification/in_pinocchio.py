@@ -7,6 +7,7 @@ the same motions. The row of a slider along a line is a body on a slide, which t
 import numpy as np
 import pinocchio as pin
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Joint, Mechanism
 from linkwork.multibody.constraints import (
     Closure,
@@ -17,7 +18,13 @@ from linkwork.multibody.constraints import (
 )
 from linkwork.multibody.constraints.constraint import Frame
 from linkwork.multibody.tree.kinematics import kinematics
-from tests.verification.elements import Array, Element, NotExpressible, elements_of, first_freedoms, scalars
+from tests.verification.elements import (
+    Element,
+    NotExpressible,
+    elements_of,
+    first_freedoms,
+    scalars,
+)
 
 _MAKERS = {
     "turn": lambda e: pin.JointModelRevoluteUnaligned(e.axis),
@@ -98,13 +105,13 @@ class InPinocchio:
             else:
                 raise NotExpressible(f"{constraint.name}: {type(constraint).__name__}")
 
-    def _seat(self, frame: Frame, at: Array) -> tuple[int, pin.SE3]:
+    def _seat(self, frame: Frame, at: Floats) -> tuple[int, pin.SE3]:
         number, offset = self._places[frame.body]
         own = pin.SE3(np.asarray(frame.rotation), np.asarray(frame.at_m))
         return number, offset * own * pin.SE3(np.eye(3), at)
 
     def _contact(
-        self, closure: Closure, points: list[Array], kind: pin.ContactType = pin.ContactType.CONTACT_3D
+        self, closure: Closure, points: list[Floats], kind: pin.ContactType = pin.ContactType.CONTACT_3D
     ) -> None:
         for at in points:
             a, b = self._seat(closure.a, at), self._seat(closure.b, at)
@@ -138,7 +145,7 @@ class InPinocchio:
             )
         )  # fmt: skip
 
-    def positions(self, q: Array) -> Array:
+    def positions(self, q: Floats) -> Floats:
         """q in their order; quaternions are (vector, scalar) in place."""
         theirs = np.zeros(self.model.nq)
         for number, first, scalar in self._joints:
@@ -148,25 +155,25 @@ class InPinocchio:
                 theirs[joint.idx_q + 3] = q[scalar]
         return theirs
 
-    def theirs(self, ours: Array) -> Array:
+    def theirs(self, ours: Floats) -> Floats:
         """Velocities or efforts in their order."""
         found = np.zeros(self.model.nv)
         found[self.order] = ours
         return found
 
-    def mass_matrix(self, q: Array) -> Array:
+    def mass_matrix(self, q: Floats) -> Floats:
         """M."""
         pin.crba(self.model, self.data, self.positions(q))
         upper = np.triu(self.data.M)
-        full: Array = upper + np.triu(upper, 1).T
+        full: Floats = upper + np.triu(upper, 1).T
         return full[np.ix_(self.order, self.order)]
 
-    def bias(self, q: Array, v: Array) -> Array:
+    def bias(self, q: Floats, v: Floats) -> Floats:
         """h."""
-        h: Array = pin.nonLinearEffects(self.model, self.data, self.positions(q), self.theirs(v))
+        h: Floats = pin.nonLinearEffects(self.model, self.data, self.positions(q), self.theirs(v))
         return h[self.order]
 
-    def state(self, q: Array, v: Array, effort: Array) -> tuple[Array, Array, Array]:
+    def state(self, q: Floats, v: Floats, effort: Floats) -> tuple[Floats, Floats, Floats]:
         """Arguments of `constraintDynamics`; sliders go where their points are."""
         positions, velocities = self.positions(q), self.theirs(v)
         if self._slides:
@@ -179,10 +186,10 @@ class InPinocchio:
                 velocities[joint.idx_v] = w.point_velocity[point, 0]
         return positions, velocities, self.theirs(effort)
 
-    def acceleration(self, q: Array, v: Array, effort: Array) -> Array:
+    def acceleration(self, q: Floats, v: Floats, effort: Floats) -> Floats:
         """v̇ under the constraints."""
         given = (self.model, self.data, *self.state(q, v, effort), self.models, self.datas)
-        found: Array = self.function(*given, self.settings)
+        found: Floats = self.function(*given, self.settings)
         return found[self.order].copy()
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from linkwork import machine
+from linkwork.arrays import Floats
 from linkwork.machine.building.initial_assembly import admitted
 from linkwork.machine.building.kept_values import keeping, values_of
 from linkwork.machine.sections.joints import rotation_of
@@ -22,7 +23,6 @@ from linkwork.multibody.formulations.assembly import AssemblyError, assemble
 from linkwork.multibody.tree.quaternions import normalised, to_matrix
 from linkwork.plant.plant_layout import BRAKE
 from linkwork.plant.simulator import Simulator
-from tests.multibody.machines import Array
 
 FEET = np.array([[0.0, 0.0], [1.591, 0.0], [0.0, 1.0]])
 SIDES, PLANAR_LEGS = (1.704, 1.654, 2.084), np.array([1.498, 1.538, 1.2])
@@ -34,7 +34,7 @@ BASE = 0.6 * np.column_stack([np.cos(AT), np.sin(AT), 0.0 * AT])
 SPATIAL_LEGS, TRIANGLE = np.array([0.86, 0.92, 0.64, 0.61, 0.82, 0.9]), (0.88, 0.48, 0.64)
 
 
-def coefficients(value: Callable[[complex], complex], degree: int) -> Array:
+def coefficients(value: Callable[[complex], complex], degree: int) -> Floats:
     """Coefficients (ascending) of a real polynomial of this degree, from its values on the unit circle."""
     count = 2 * degree + 4
     turns = np.exp(2j * np.pi * (np.arange(count) + 0.5) / count)
@@ -43,12 +43,12 @@ def coefficients(value: Callable[[complex], complex], degree: int) -> Array:
     return found.real[: degree + 1]
 
 
-def real_roots(ascending: Array) -> Array:
+def real_roots(ascending: Floats) -> Floats:
     roots = np.roots(ascending[::-1])
     return np.sort(roots[np.abs(roots.imag) < 1e-7].real)
 
 
-def planar_turns() -> Array:
+def planar_turns() -> Floats:
     """Turns φ of the platform of the 3-RPR in its real assembly modes."""
 
     def value(t: complex) -> complex:
@@ -63,7 +63,7 @@ def planar_turns() -> Array:
     return np.sort(2.0 * np.arctan(real_roots(coefficients(value, 6))))
 
 
-def circle(pair: int) -> tuple[Array, float, Array, Array]:
+def circle(pair: int) -> tuple[Floats, float, Floats, Floats]:
     """Centre, radius and two axes of the circle on which the vertex of two legs moves."""
     (a, b), (long, short) = BASE[2 * pair : 2 * pair + 2], SPATIAL_LEGS[2 * pair : 2 * pair + 2]
     span = float(np.linalg.norm(b - a))
@@ -73,7 +73,7 @@ def circle(pair: int) -> tuple[Array, float, Array, Array]:
     return a + x * u, float(np.sqrt(long**2 - x**2)), out, np.cross(u, out)
 
 
-def side(i: int, j: int, length: float) -> Array:
+def side(i: int, j: int, length: float) -> Floats:
     """K (3 × 3): |P_i - P_j|² - length² = (1, cos θ_i, sin θ_i) K (1, cos θ_j, sin θ_j)'."""
     (o, r, *axes), (o2, r2, *axes2) = circle(i), circle(j)
     d, own, other = o - o2, r * np.array(axes), r2 * np.array(axes2)
@@ -83,12 +83,12 @@ def side(i: int, j: int, length: float) -> Array:
     return k
 
 
-def spatial_angles() -> Array:
+def spatial_angles() -> Floats:
     """Angles of the first vertex in the real assembly modes of the six-legged platform."""
     to_powers = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 2.0, 0.0]])
     first, second, third = side(0, 1, TRIANGLE[0]), side(1, 2, TRIANGLE[1]), side(2, 0, TRIANGLE[2])
 
-    def whole(t: complex) -> Array:
+    def whole(t: complex) -> Floats:
         return np.array([1 + t * t, 1 - t * t, 2 * t])
 
     def value(t: complex) -> complex:
@@ -132,7 +132,7 @@ def planar_machine() -> str:
     )
 
 
-def spatial_vertices() -> Array:
+def spatial_vertices() -> Floats:
     """The platform's vertices in its own frame."""
     a, b, c = TRIANGLE
     x = (a * a + c * c - b * b) / (2.0 * a)
@@ -160,12 +160,12 @@ def spatial_machine() -> str:
     )
 
 
-def modes(loaded, legs: Array, shape: Callable[[Array], Array], starts: int, seed: int) -> list[Array]:
+def modes(loaded, legs: Floats, shape: Callable[[Floats], Floats], starts: int, seed: int) -> list[Floats]:
     """Different postures q with legs locked, from random starts; `shape` tells them apart."""
     names = [f"leg{i}" for i in range(len(legs))]
     values = values_of(loaded.mechanism, loaded.initial_q) | dict(zip(names, legs.tolist(), strict=True))
     locked = keeping(loaded.mechanism, names, values)
-    rng, found = np.random.default_rng(seed), list[Array]()
+    rng, found = np.random.default_rng(seed), list[Floats]()
     places = [loaded.mechanism.joint_index(name) for name in names]
     for _ in range(starts):
         q = loaded.initial_q + rng.uniform(-np.pi, np.pi, loaded.mechanism.nq)
@@ -184,7 +184,7 @@ def modes(loaded, legs: Array, shape: Callable[[Array], Array], starts: int, see
     return found
 
 
-def rests(loaded, posture: Array, seconds: float) -> None:
+def rests(loaded, posture: Floats, seconds: float) -> None:
     """The machine stands there for some time under its brakes."""
     there = replace(loaded, initial_q=posture, initial_v=np.zeros(loaded.mechanism.nv))
     plant = Simulator(there)
@@ -210,10 +210,10 @@ def spatial(tmp_path):
     return machine.load(path)
 
 
-def corners(loaded) -> Callable[[Array], Array]:
+def corners(loaded) -> Callable[[Floats], Floats]:
     first = loaded.mechanism.joint_index("pose.x")
 
-    def shape(q: Array) -> Array:
+    def shape(q: Floats) -> Floats:
         if loaded.mechanism.nq == loaded.mechanism.nv:
             return q[first : first + 2] + PLATE @ rotation_of(0.0, 0.0, q[first + 2])[:2, :2].T
         turn = to_matrix([q[-1], *q[first + 3 : first + 6]])
@@ -233,7 +233,7 @@ def test_random_starts_find_all_six_modes_of_a_planar_machine(planar):
         rests(planar, posture, 1.0)
 
 
-def angle_of_first(loaded, posture: Array) -> float:
+def angle_of_first(loaded, posture: Floats) -> float:
     centre, _, out, up = circle(0)
     arm = corners(loaded)(posture)[0] - centre
     return float(np.arctan2(arm @ up, arm @ out))

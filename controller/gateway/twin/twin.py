@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.gateway.twin.twin_channels import ShadowChannels
 from linkwork.controller.gateway.twin.twin_client import ShadowClient
 from linkwork.controller.records import RecordLayout
@@ -36,7 +37,6 @@ STEADY_S: Final = 10.0
 MOST_DEATHS: Final = 3
 """Deaths in a row after which lockstep goes on without."""
 
-Records = NDArray[np.float64]
 Rows = NDArray[Any]
 
 
@@ -54,7 +54,7 @@ class Shadowing:
         self._started_s = self._restart_s = 0.0
         self._deaths = 0
         self._given_up = False
-        self._held: Records | None = None
+        self._held: Floats | None = None
         self._answers: list[Rows] = []
         self._told_dropped = 0
         self._next_told_s = 0.0
@@ -90,7 +90,7 @@ class Shadowing:
         """How it stands (protocol.results.Shadow)."""
         return {"pid": self.pid, "ready": self.ready, "restarts": self.restarts, "dropped": self.dropped}
 
-    def offer(self, records: Records) -> None:
+    def offer(self, records: Floats) -> None:
         """In real time: sends what it can take of these records."""
         client = self._client
         if client is None or not client.ready or not len(records):
@@ -105,7 +105,7 @@ class Shadowing:
         found, self._answers = self._answers, []
         return np.concatenate(found) if found else None
 
-    def hold(self, records: Records, patience_s: float = 0.0) -> tuple[Records, Rows | None]:
+    def hold(self, records: Floats, patience_s: float = 0.0) -> tuple[Floats, Rows | None]:
         """In lockstep: the first of these records with their comparisons, as soon as those are there.
 
         No records: not yet. patience_s: how long to wait for them. No comparisons: there are none any more.
@@ -174,11 +174,11 @@ class Shadowing:
         then = "nothing is compared any more" if self._given_up else "it is started again"
         self.notes.append(f"{why} (status {status}); {then}")
 
-    def _asked(self, records: Records) -> Rows:
+    def _asked(self, records: Floats) -> Rows:
         return asked_of(records, self._layout, self.channels.words.asked, stamped=not self.in_step)
 
 
-def asked_of(records: Records, layout: RecordLayout, row: np.dtype[Any], *, stamped: bool) -> Rows:
+def asked_of(records: Floats, layout: RecordLayout, row: np.dtype[Any], *, stamped: bool) -> Rows:
     """Records (n, words) as the shadow takes them, `row` being protocol.shadowing.Words.asked.
 
     stamped: whether they bear the time of the wall clock.

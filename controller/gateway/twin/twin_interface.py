@@ -7,10 +7,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.gateway.twin.twin import Shadowing
 from linkwork.controller.orders import Order
-
-Floats = NDArray[np.float64]
 
 
 class Companion(Protocol):

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine.building.dof_names import joint_limits, owned
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import MachineError, Problem
@@ -19,7 +19,6 @@ from linkwork.machine.yaml import Document
 from linkwork.multibody.contact.compliance import DAMPER, RUBBING, SPRING, JointStop
 from linkwork.multibody.mechanism import Mechanism
 
-Vector = NDArray[np.float64]
 SWING_RAD_S, STEPS_PER_RAD, DAMPING_RATIO = 200.0, 5.0, 0.7
 """Of stops whose stiffness and damping the file does not give."""
 _LOCKED = 1e-14
@@ -49,7 +48,7 @@ def check_contacts(file: MachineFile, document: Document) -> Iterator[Problem]:
 
 
 def with_compliance(
-    file: MachineFile, mechanism: Mechanism, q: Vector, like: Mechanism | None = None
+    file: MachineFile, mechanism: Mechanism, q: Floats, like: Mechanism | None = None
 ) -> Mechanism:
     """Return the mechanism with the file's stops and contacts; itself where there are none.
 
@@ -74,9 +73,9 @@ def with_compliance(
     )
 
 
-def _stops(file: MachineFile, mechanism: Mechanism, q: Vector) -> tuple[JointStop, ...]:
+def _stops(file: MachineFile, mechanism: Mechanism, q: Floats) -> tuple[JointStop, ...]:
     made: list[JointStop] = []
-    inverse: Vector | None = None
+    inverse: Floats | None = None
     for name in owned(file):
         spec, limits = stop_of(file, name), joint_limits(file, name)
         if spec is None or limits is None:
@@ -95,7 +94,7 @@ def _stops(file: MachineFile, mechanism: Mechanism, q: Vector) -> tuple[JointSto
     return tuple(made)
 
 
-def _weight_at(spec: ContactSpec, mechanism: Mechanism, q: Vector) -> float:
+def _weight_at(spec: ContactSpec, mechanism: Mechanism, q: Floats) -> float:
     """Return the mass (kg) that a contact's point moves along the normal; 1 where the file does not ask."""
     if spec.damping_ratio is None:
         return 1.0
@@ -105,7 +104,7 @@ def _weight_at(spec: ContactSpec, mechanism: Mechanism, q: Vector) -> float:
     return 1.0 / max(float(row @ mobility(mechanism, q) @ row), 1e-300)
 
 
-def _of_freedoms(mechanism: Mechanism, q: Vector) -> Vector:
+def _of_freedoms(mechanism: Mechanism, q: Floats) -> Floats:
     """Return the mobility (nv) of each freedom; of one that the constraints lock, that without them."""
     from linkwork.multibody.functions import (
         mass_matrix,  # the compiler is loaded for machines that need it alone
@@ -115,7 +114,7 @@ def _of_freedoms(mechanism: Mechanism, q: Vector) -> Vector:
     return np.where(felt > _LOCKED * alone, felt, alone)
 
 
-def mobility(mechanism: Mechanism, q: Vector) -> Vector:
+def mobility(mechanism: Mechanism, q: Floats) -> Floats:
     """Return the accelerations at q (nv × nv) for unit efforts: M⁻¹, under constraints Λ (Λ' M Λ)⁻¹ Λ'.
 
     Λ is a basis of the velocities that the constraints admit; so what is coupled moves with its whole load.
@@ -133,7 +132,7 @@ def mobility(mechanism: Mechanism, q: Vector) -> Vector:
     return np.asarray(basis @ np.linalg.solve(basis.T @ mass @ basis, basis.T))
 
 
-def check_steps(file: MachineFile, mechanism: Mechanism, q: Vector, document: Document) -> None:
+def check_steps(file: MachineFile, mechanism: Mechanism, q: Floats, document: Document) -> None:
     """Raise MachineError where a step of the plant would have to be cut into more than MOST_PARTS parts.
 
     Also where the plant's integrator cannot see touch. Friction is judged under the machine's weight.
@@ -155,7 +154,7 @@ def check_steps(file: MachineFile, mechanism: Mechanism, q: Vector, document: Do
 
 
 def _too_quick(
-    mechanism: Mechanism, q: Vector, bounds: tuple[float, ...], step: float, document: Document
+    mechanism: Mechanism, q: Floats, bounds: tuple[float, ...], step: float, document: Document
 ) -> Iterator[Problem]:
     """Return what is quicker than the bounds of springs, dampers and friction (1/s) at q."""
     for place, moved, (stiffness, damping, slip_speed), rubbing in sides(mechanism, q):
@@ -192,7 +191,7 @@ Key = tuple[str, float]
 
 
 def sides(
-    mechanism: Mechanism, q: Vector
+    mechanism: Mechanism, q: Floats
 ) -> Iterator[tuple[tuple[str, ...], float, tuple[Key, Key, Key], float]]:
     """Of each stop and contact: place in the file, mobility at q, its numbers by key, friction in N."""
     from linkwork.multibody.functions import point_jacobian, point_position  # the compiler, here alone

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine.building.kept_values import balls, directions, keeping, values_of, way_between
 from linkwork.machine.description import Assembly
 from linkwork.multibody.constraints.rows import constraint_rows
@@ -32,7 +32,6 @@ from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.rotations import move_by
 from linkwork.multibody.workspace import Workspace
 
-Vector = NDArray[np.float64]
 _STRIDE = 0.1
 """Longest way of a kept coordinate from one assembled pose to the next, rad or m."""
 _INDEPENDENT = 1e-5
@@ -80,12 +79,12 @@ class SpeedsOfNoBranch(AssemblyError):
 
 def assembled(
     mechanism: Mechanism,
-    q: Vector,
-    v: Vector,
+    q: Floats,
+    v: Floats,
     first: Sequence[str] = (),
     speeds: Sequence[str] = (),
-    near: Vector | None = None,
-) -> tuple[Vector, Vector, Assembly]:
+    near: Floats | None = None,
+) -> tuple[Floats, Floats, Assembly]:
     """Return q and v on the manifold near the given ones, and how they were found.
 
     `first` names values to be kept rather than others, `speeds` freedoms whose speed in v is kept; what is
@@ -127,13 +126,13 @@ def assembled(
 
 def _of_one_branch(
     mechanism: Mechanism,
-    q: Vector,
+    q: Floats,
     ordinary_rank: int,
-    given: Vector,
-    velocity: Vector,
+    given: Floats,
+    velocity: Floats,
     names: Sequence[str],
     speeds: Sequence[str],
-) -> tuple[Vector, tuple[str, ...]]:
+) -> tuple[Floats, tuple[str, ...]]:
     """Return the velocity and, where branches meet and several have the given speeds, these as text.
 
     Of several, the one nearest to the given velocity in kinetic energy is taken. Raises SpeedsOfNoBranch.
@@ -158,12 +157,12 @@ def _of_one_branch(
     raise SpeedsOfNoBranch(tuple(held), tuple(_speeds_as_text(mechanism, one, shown) for one in found))
 
 
-def _branches(mechanism: Mechanism, equations: Tangents, held: Sequence[str], given: Vector) -> list[Vector]:
+def _branches(mechanism: Mechanism, equations: Tangents, held: Sequence[str], given: Floats) -> list[Floats]:
     places = [mechanism.joint_index(name) for name in held]
     return branch_velocities(equations, np.eye(mechanism.nv)[places], given[places], given)
 
 
-def _speeds_as_text(mechanism: Mechanism, v: Vector, names: Sequence[str]) -> str:
+def _speeds_as_text(mechanism: Mechanism, v: Floats, names: Sequence[str]) -> str:
     found = [(mechanism.joint_index(name), name) for name in names]
     return ", ".join(
         f"{name} {v[place] + 0.0:.5g} {'rad/s' if mechanism.joint_is_angle[place] else 'm/s'}"
@@ -171,7 +170,7 @@ def _speeds_as_text(mechanism: Mechanism, v: Vector, names: Sequence[str]) -> st
     )
 
 
-def _refuse_contradiction(mechanism: Mechanism, q: Vector, v: Vector) -> None:
+def _refuse_contradiction(mechanism: Mechanism, q: Floats, v: Floats) -> None:
     """Raise AssemblyError where no velocity obeys all rows, as prescribed ones contradict each other."""
     terms = _terms(mechanism, q)
     open_by = np.abs(_row_scales(mechanism) * (terms.A @ v + terms.explicit))
@@ -181,7 +180,7 @@ def _refuse_contradiction(mechanism: Mechanism, q: Vector, v: Vector) -> None:
         raise AssemblyError(float(open_by.max()), rows, of_velocity=True)
 
 
-def _closed(mechanism: Mechanism, q: Vector) -> tuple[AssembledState, float]:
+def _closed(mechanism: Mechanism, q: Floats) -> tuple[AssembledState, float]:
     """Return the assembled state near q and the tolerance that could be met."""
     try:
         return assemble(mechanism, q, tolerance=_EXACT), _EXACT
@@ -191,7 +190,7 @@ def _closed(mechanism: Mechanism, q: Vector) -> tuple[AssembledState, float]:
     return assemble(mechanism, q, tolerance=_ROUNDED), _ROUNDED
 
 
-def admitted(mechanism: Mechanism, q: Vector, *, positions: bool = False) -> Vector:
+def admitted(mechanism: Mechanism, q: Floats, *, positions: bool = False) -> Floats:
     """Return a basis of the velocities that the constraints admit, nv × freedoms, in scaled units.
 
     For `positions`, rows on the level of velocities (rolling) are left out: they admit any displacement.
@@ -199,12 +198,12 @@ def admitted(mechanism: Mechanism, q: Vector, *, positions: bool = False) -> Vec
     return decide_rank(mechanism, q, positions=positions).basis
 
 
-def admitted_velocities(mechanism: Mechanism, q: Vector) -> Vector:
+def admitted_velocities(mechanism: Mechanism, q: Floats) -> Floats:
     """Return the same basis in rad/s and m/s."""
     return _columns(mechanism)[:, None] * admitted(mechanism, q)
 
 
-def neighbours(mechanism: Mechanism, q: Vector) -> Iterator[Vector]:
+def neighbours(mechanism: Mechanism, q: Floats) -> Iterator[Floats]:
     """Return the pose and a few assembled ones near it."""
     yield q
     rng = np.random.default_rng(0)
@@ -215,14 +214,14 @@ def neighbours(mechanism: Mechanism, q: Vector) -> Iterator[Vector]:
             yield assemble(mechanism, near, tolerance=_ROUNDED).q
 
 
-def independent(mechanism: Mechanism, tangents: Vector, names: Sequence[str]) -> list[str]:
+def independent(mechanism: Mechanism, tangents: Floats, names: Sequence[str]) -> list[str]:
     """Return the first of these joints, not more than the freedoms, whose motions are independent."""
     return _first_independent(
         tangents, _own_rows(mechanism, [name for name in names if name in mechanism.coordinate_names])
     )
 
 
-def _own_rows(mechanism: Mechanism, names: Sequence[str]) -> Iterator[tuple[str, Vector]]:
+def _own_rows(mechanism: Mechanism, names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
     """Return the freedoms among the names, once each, and their unit vectors (nv)."""
     for name in dict.fromkeys(names):
         if name in mechanism.joint_names:
@@ -239,7 +238,7 @@ def _freedoms(mechanism: Mechanism, names: Sequence[str]) -> list[str]:
     return [own.get(name, name) for name in names]
 
 
-def _first_independent(tangents: Vector, rows: Iterator[tuple[str, Vector]]) -> list[str]:
+def _first_independent(tangents: Floats, rows: Iterator[tuple[str, Floats]]) -> list[str]:
     """Return the names of the first rows, as many as the freedoms at most, independent on the tangents."""
     chosen: list[str] = []
     span = np.zeros((0, tangents.shape[1]))
@@ -254,7 +253,7 @@ def _first_independent(tangents: Vector, rows: Iterator[tuple[str, Vector]]) -> 
 
 
 def _keeping(
-    mechanism: Mechanism, kept: list[str], q: Vector, near: AssembledState, tolerance: float, *, travel: bool
+    mechanism: Mechanism, kept: list[str], q: Floats, near: AssembledState, tolerance: float, *, travel: bool
 ) -> AssembledState:
     """Return the state in which these values are those of q.
 
@@ -288,7 +287,7 @@ def _keeping(
 
 
 def _held(
-    mechanism: Mechanism, kept: Sequence[str], values: Mapping[str, float], q: Vector, tolerance: float
+    mechanism: Mechanism, kept: Sequence[str], values: Mapping[str, float], q: Floats, tolerance: float
 ) -> AssembledState:
     """Return the state near q with these values kept; an error names the mechanism's own rows."""
     wider = keeping(mechanism, kept, values)
@@ -301,7 +300,7 @@ def _held(
         raise AssemblyError(error.residual, rows or mechanism.row_names[:1]) from None
 
 
-def _are_kept(mechanism: Mechanism, kept: Sequence[str], wanted: Mapping[str, float], q: Vector) -> bool:
+def _are_kept(mechanism: Mechanism, kept: Sequence[str], wanted: Mapping[str, float], q: Floats) -> bool:
     way = way_between(mechanism, values_of(mechanism, q), wanted)
     return all(abs(way[name]) < _KEPT for name in kept)
 
@@ -334,7 +333,7 @@ def _brought(
     return found
 
 
-def _velocity(mechanism: Mechanism, q: Vector, v: Vector, tangents: Vector, moving: list[str]) -> Vector:
+def _velocity(mechanism: Mechanism, q: Floats, v: Floats, tangents: Floats, moving: list[str]) -> Floats:
     """Return the admitted velocity nearest v in kinetic energy in which some joints have just their speed.
 
     Where prescribed values move, it is the velocity that they ask for and an admitted one.
@@ -357,7 +356,7 @@ def _velocity(mechanism: Mechanism, q: Vector, v: Vector, tangents: Vector, movi
     return np.asarray(driven + basis @ np.linalg.lstsq(system, right, rcond=None)[0][:n]) + 0.0
 
 
-def _driven(mechanism: Mechanism, q: Vector, terms: Workspace) -> Vector:
+def _driven(mechanism: Mechanism, q: Floats, terms: Workspace) -> Floats:
     """Return the smallest velocity (scaled) with A v = -Φ_t."""
     if not terms.explicit.any():
         return np.zeros(mechanism.nv)
@@ -365,7 +364,7 @@ def _driven(mechanism: Mechanism, q: Vector, terms: Workspace) -> Vector:
     return np.asarray(_columns(mechanism) * (pseudo_inverse(rows, decide_rank(mechanism, q).rank) @ right))
 
 
-def _terms(mechanism: Mechanism, q: Vector, positions: bool = False) -> Workspace:
+def _terms(mechanism: Mechanism, q: Floats, positions: bool = False) -> Workspace:
     work = mechanism.workspace()
     work.q[:] = q
     work.level[0] = float(positions)
@@ -374,16 +373,16 @@ def _terms(mechanism: Mechanism, q: Vector, positions: bool = False) -> Workspac
     return work
 
 
-def _columns(mechanism: Mechanism) -> Vector:
+def _columns(mechanism: Mechanism) -> Floats:
     t = mechanism.topology
     return mechanism.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
 
 
-def _row_scales(mechanism: Mechanism) -> Vector:
+def _row_scales(mechanism: Mechanism) -> Floats:
     t = mechanism.topology
     return mechanism.parameters[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1]]
 
 
-def _scaled_rows(mechanism: Mechanism, q: Vector, positions: bool = False) -> Vector:
+def _scaled_rows(mechanism: Mechanism, q: Floats, positions: bool = False) -> Floats:
     terms = _terms(mechanism, q, positions)
     return np.asarray(_row_scales(mechanism)[:, None] * terms.A * _columns(mechanism))

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine.building.dof_names import balls, freedoms, initial_keys, joint_limits
 from linkwork.machine.description import Assembly, Unkept
 from linkwork.machine.problems import MachineError, Problem
@@ -23,14 +23,13 @@ from linkwork.multibody.mechanism import Mechanism
 if TYPE_CHECKING:
     from linkwork.machine.building.initial_assembly import SpeedsOfNoBranch, ValueNotKept
 
-Vector = NDArray[np.float64]
 _AGREES = 0.005
 """Largest error of a given value that others determine, rad or typical lengths: rounded to half a degree."""
 _ROUNDED = 0.05
 """Difference of a speed from the given one, as a share of the largest given, that rounding may explain."""
 
 
-def given_state(file: MachineFile, mechanism: Mechanism) -> tuple[Vector, Vector]:
+def given_state(file: MachineFile, mechanism: Mechanism) -> tuple[Floats, Floats]:
     """Return q and v as the file has them, zero where it says nothing."""
     q, v = np.zeros(mechanism.nq), np.zeros(mechanism.nv)
     order, known = list(freedoms(file)), initial_keys(file)
@@ -50,7 +49,7 @@ def given_state(file: MachineFile, mechanism: Mechanism) -> tuple[Vector, Vector
     return q, v
 
 
-def quaternion_of(rotation: Vector) -> tuple[float, Vector]:
+def quaternion_of(rotation: Floats) -> tuple[float, Floats]:
     """Return scalar (not negative) and vector part of the unit quaternion of a rotation matrix."""
     size = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) @ np.diag(rotation)
     largest = int(np.argmax(size))
@@ -70,7 +69,7 @@ def quaternion_of(rotation: Vector) -> tuple[float, Vector]:
 
 def initial_state(
     file: MachineFile, mechanism: Mechanism, document: Document
-) -> tuple[Vector, Vector, Assembly]:
+) -> tuple[Floats, Floats, Assembly]:
     """Return the initial q and v, read-only, and how they were found. Raises MachineError."""
     given_q, given_v = given_state(file, mechanism)
     q, v = given_q.copy(), given_v.copy()
@@ -118,7 +117,7 @@ def _in_units(key: str, quantity: Quantity, value: float) -> str:
 
 
 def _unkept(
-    file: MachineFile, mechanism: Mechanism, given: Vector, q: Vector, kept: tuple[str, ...]
+    file: MachineFile, mechanism: Mechanism, given: Floats, q: Floats, kept: tuple[str, ...]
 ) -> Iterator[Unkept]:
     """Return the given values that were not kept, as they were given and found."""
     from linkwork.machine.building.kept_values import (  # for machines with constraints alone
@@ -134,7 +133,7 @@ def _unkept(
 
 
 def _changed_speeds(
-    file: MachineFile, mechanism: Mechanism, document: Document, given: Vector, v: Vector
+    file: MachineFile, mechanism: Mechanism, document: Document, given: Floats, v: Floats
 ) -> Iterator[Problem]:
     """Return a problem for each given speed that the constraints and the speeds before it do not allow."""
     known, t = initial_keys(file), mechanism.topology
@@ -163,8 +162,8 @@ def _given(file: MachineFile, *, speeds: bool) -> list[str]:
 
 
 def _assembled(
-    file: MachineFile, mechanism: Mechanism, document: Document, q: Vector, v: Vector
-) -> tuple[Vector, Vector, Assembly]:
+    file: MachineFile, mechanism: Mechanism, document: Document, q: Floats, v: Floats
+) -> tuple[Floats, Floats, Assembly]:
     from linkwork.machine.building.initial_assembly import (  # loads the compiler
         SpeedsOfNoBranch,
         ValueNotKept,
@@ -264,7 +263,7 @@ def _open(document: Document, name: str, residual: float) -> Problem:
     )
 
 
-def _check_limits(file: MachineFile, document: Document, q: Vector) -> None:
+def _check_limits(file: MachineFile, document: Document, q: Floats) -> None:
     problems = []
     for index, (name, is_angle) in enumerate(freedoms(file).items()):
         own = joint_limits(file, name)

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine.sections.joints import rotation_of
 from linkwork.multibody.constraints import Closure, Constraint, CoordinateConstraint, Frame, Row
 from linkwork.multibody.constraints.constraint import perpendicular
@@ -28,7 +28,6 @@ from linkwork.multibody.model import Joint
 from linkwork.multibody.tree.joint_dof import onto_z
 from linkwork.multibody.tree.quaternions import to_matrix
 
-Vector = NDArray[np.float64]
 TURNS = ("roll", "pitch", "yaw")
 _QUATERNION = ".quaternion"
 _LOCKED = 1e-9
@@ -43,7 +42,7 @@ class Ball:
     place: int
     scalar: int
 
-    def rotation(self, q: Vector) -> Vector:
+    def rotation(self, q: Floats) -> Floats:
         """Return R (3 × 3), from the child's axes to those of the joint's frame on the parent."""
         return to_matrix([q[self.scalar], *q[self.place : self.place + 3]])
 
@@ -76,7 +75,7 @@ def balls(mechanism: Mechanism) -> list[Ball]:
     return found
 
 
-def values_of(mechanism: Mechanism, q: Vector) -> dict[str, float]:
+def values_of(mechanism: Mechanism, q: Floats) -> dict[str, float]:
     """Return every value that can be kept, in rad and m; roll and yaw within ±π, pitch within ±π/2."""
     found = {
         name: float(q[k])
@@ -88,7 +87,7 @@ def values_of(mechanism: Mechanism, q: Vector) -> dict[str, float]:
     return found
 
 
-def turns_of(rotation: Vector) -> tuple[float, float, float]:
+def turns_of(rotation: Floats) -> tuple[float, float, float]:
     """Return roll, pitch and yaw (rad) of Rz(yaw) Ry(pitch) Rx(roll)."""
     pitch = math.atan2(-rotation[2, 0], math.hypot(rotation[2, 1], rotation[2, 2]))
     if math.cos(pitch) < _LOCKED:
@@ -113,7 +112,7 @@ def way_between(
     return way
 
 
-def directions(mechanism: Mechanism, q: Vector, names: Sequence[str]) -> Iterator[tuple[str, Vector]]:
+def directions(mechanism: Mechanism, q: Floats, names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
     """Return the gradient (nv, up to its size) of each of these values that can be kept, in their order."""
     wanted = list(dict.fromkeys(names))
     angles = {name: row for ball in balls(mechanism) for name, row in _turning(ball, q, wanted).items()}
@@ -129,7 +128,7 @@ def directions(mechanism: Mechanism, q: Vector, names: Sequence[str]) -> Iterato
         yield name, row
 
 
-def _turning(ball: Ball, q: Vector, names: Sequence[str]) -> dict[str, tuple[int, Vector]]:
+def _turning(ball: Ball, q: Floats, names: Sequence[str]) -> dict[str, tuple[int, Floats]]:
     """Return in which direction of the angular velocity each angle of a joint moves, and its place in v.
 
     Where all three are named they span every direction, at a pitch of ±90° too.

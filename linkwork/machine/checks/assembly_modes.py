@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine.building.initial_assembly import admitted, independent
 from linkwork.machine.description import Machine
 from linkwork.machine.problems import Problem
@@ -18,13 +18,12 @@ from linkwork.multibody.formulations.assembly import AssemblyError, assemble_wor
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.rotations import move_by
 
-Vector = NDArray[np.float64]
 SEEDS = 24
 """Places from which other assemblies are sought."""
 _SAME, _TOLERANCE = 1e-4, 1e-9
 
 
-def other_assemblies(machine: Machine) -> list[Vector]:
+def other_assemblies(machine: Machine) -> list[Floats]:
     """Return poses (nq) with the sensors' joints where the initial pose has them, within all joints' limits.
 
     Newton's method is begun in the initial pose with the joints without sensors turned about at random, the
@@ -49,7 +48,7 @@ def other_assemblies(machine: Machine) -> list[Vector]:
     measured = {sensor.index for sensor in machine.sensors}
     free = [joint for joint in range(mechanism.nv) if joint not in measured]
     angles = np.array(mechanism.joint_is_angle)
-    rng, found = np.random.default_rng(0), list[Vector]()
+    rng, found = np.random.default_rng(0), list[Floats]()
     for _ in range(SEEDS):
         work = wider.workspace()
         work.q[:] = machine.initial_q
@@ -88,7 +87,7 @@ def assembly_warnings(machine: Machine) -> Iterator[Problem]:
         )
 
 
-def _allowed(machine: Machine, q: Vector) -> bool:
+def _allowed(machine: Machine, q: Floats) -> bool:
     """Tell whether all joints are, or can be a whole turn away, within their limits."""
     for index, joint in enumerate(machine.joints):
         low, high = joint.position
@@ -99,7 +98,7 @@ def _allowed(machine: Machine, q: Vector) -> bool:
     return True
 
 
-def _differ(machine: Machine, a: Vector, b: Vector, joints: Sequence[int] | None = None) -> bool:
+def _differ(machine: Machine, a: Floats, b: Floats, joints: Sequence[int] | None = None) -> bool:
     """Tell whether two poses are not the same, whole turns aside; only some joints where they are given."""
     chosen = list(range(machine.mechanism.nv)) if joints is None else list(joints)
     way = a[chosen] - b[chosen]

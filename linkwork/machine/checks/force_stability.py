@@ -17,12 +17,11 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine.description import Machine
 from linkwork.machine.sections.force_settings import ForceRow
 
-Floats = NDArray[np.float64]
 AHEAD = 1.5
 """Periods from a state to the middle of the hold of its command."""
 _INSIDE = 1.0 - 1e-9

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine.description import Machine, Motor
 from linkwork.machine.problems import Problem
 from linkwork.machine.yaml import parse_yaml
@@ -18,8 +18,7 @@ _NOTHING = 1e-6
 _WEAK = 1e-6
 """Effort (N m or N) that a motor without a brake counts with when the load is shared."""
 
-Vector = NDArray[np.float64]
-Pose = tuple[Vector, Vector]  # axes (columns) and origin in the world
+Pose = tuple[Floats, Floats]  # axes (columns) and origin in the world
 
 
 def holding_warnings(machine: Machine) -> Iterator[Problem]:
@@ -65,7 +64,7 @@ def _needed(machine: Machine) -> list[tuple[Motor, float]]:
     return list(zip(motors, _shares(ways, loads, [m.index for m in motors], strengths).tolist(), strict=True))
 
 
-def _shares(ways: Vector, loads: Vector, places: list[int], strengths: Vector) -> Vector:
+def _shares(ways: Floats, loads: Floats, places: list[int], strengths: Floats) -> Floats:
     """Return |τ| with ways' (loads - τ) = 0 for which the largest |τ| / strength is least."""
     from scipy.optimize import linprog
 
@@ -84,11 +83,11 @@ def _shares(ways: Vector, loads: Vector, places: list[int], strengths: Vector) -
     )
     if not found.success:  # some motion is out of the reach of all motors: gravity moves it where it can
         return np.zeros(n)
-    share: Vector = np.abs(np.asarray(found.x)[:n] * scale)
+    share: Floats = np.abs(np.asarray(found.x)[:n] * scale)
     return share
 
 
-def gravity_load(mechanism: Mechanism, q: Vector) -> Vector:
+def gravity_load(mechanism: Mechanism, q: Floats) -> Floats:
     """Return the effort (nv; N m or N) that each joint needs to stand still at q: the slope of the potential.
 
     This is done by central differences, so that a file can be checked without compiling any kernel.
@@ -100,7 +99,7 @@ def gravity_load(mechanism: Mechanism, q: Vector) -> Vector:
     return np.array(slopes)
 
 
-def _potential(mechanism: Mechanism, q: Vector) -> float:
+def _potential(mechanism: Mechanism, q: Floats) -> float:
     """Return −Σ m g·c in J."""
     values = dict(zip(mechanism.joint_names, q.tolist(), strict=True))
     carriers = {joint.child: joint for joint in mechanism.joints}
@@ -113,9 +112,9 @@ def _potential(mechanism: Mechanism, q: Vector) -> float:
 
 def _centre(
     body: Body, carriers: dict[str, Joint], values: dict[str, float], poses: dict[str, Pose]
-) -> Vector:
+) -> Floats:
     axes, origin = _pose(body.name, carriers, values, poses)
-    centre: Vector = origin + axes @ np.asarray(body.com_m)
+    centre: Floats = origin + axes @ np.asarray(body.com_m)
     return centre
 
 
@@ -137,9 +136,9 @@ def _pose(name: str, carriers: dict[str, Joint], values: dict[str, float], poses
     return poses[name]
 
 
-def _turn(axis: Vector, angle: float) -> Vector:
+def _turn(axis: Floats, angle: float) -> Floats:
     """Rodrigues' formula."""
     x, y, z = axis
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    turn: Vector = np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * (cross @ cross)
+    turn: Floats = np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * (cross @ cross)
     return turn

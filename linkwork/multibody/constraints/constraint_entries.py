@@ -16,12 +16,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from linkwork.arrays import Integers
 from linkwork.multibody.constraints import Closure
 from linkwork.multibody.expressions.program import COORDINATE
 from linkwork.multibody.formulations.reaction_layout import ADJOINT, CLOSURE, FACTOR, TERM
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import WORLD, Integers
+from linkwork.multibody.model import (
+    WORLD,
+)
 from linkwork.multibody.tree.link_tree import Link
 
 

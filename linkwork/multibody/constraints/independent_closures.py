@@ -11,6 +11,7 @@ from contextlib import suppress
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats
 from linkwork.multibody.constraints import (
     Closure,
     Constraint,
@@ -24,7 +25,9 @@ from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import Array, ModelError
+from linkwork.multibody.model import (
+    ModelError,
+)
 from linkwork.multibody.tree.joint_dof import onto_z
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move_by
@@ -74,7 +77,7 @@ def without_redundancy(mechanism: Mechanism, q: npt.ArrayLike) -> list[Constrain
     return found
 
 
-def _poses(mechanism: Mechanism, q: Array) -> Iterator[Array]:
+def _poses(mechanism: Mechanism, q: Floats) -> Iterator[Floats]:
     """The pose and a few assembled ones near it, where a rank that q alone has does not mislead."""
     yield q
     t, rng = mechanism.topology, np.random.default_rng(0)
@@ -87,7 +90,7 @@ def _poses(mechanism: Mechanism, q: Array) -> Iterator[Array]:
 
 
 def _weaker(
-    mechanism: Mechanism, before: Sequence[Constraint], constraint: Constraint, poses: Sequence[Array]
+    mechanism: Mechanism, before: Sequence[Constraint], constraint: Constraint, poses: Sequence[Floats]
 ) -> Iterator[Constraint]:
     """The closure itself, then those of fewer rows that it contains."""
     yield constraint
@@ -106,8 +109,8 @@ def _weaker(
 
 
 def _redundant(
-    mechanism: Mechanism, before: Sequence[Constraint], point: PointClosure, poses: Sequence[Array]
-) -> Array:
+    mechanism: Mechanism, before: Sequence[Constraint], point: PointClosure, poses: Sequence[Floats]
+) -> Floats:
     """The direction (3, frame a) along which a point closure demands least beyond the constraints before."""
     least, direction = np.inf, np.array([0.0, 0.0, 1.0])
     for pose in poses:
@@ -123,7 +126,7 @@ def _redundant(
 
 
 def _repeated(
-    mechanism: Mechanism, before: Sequence[Constraint], constraint: Constraint, poses: Sequence[Array]
+    mechanism: Mechanism, before: Sequence[Constraint], constraint: Constraint, poses: Sequence[Floats]
 ) -> list[str]:
     """Names of the rows of a constraint that depend on those before them."""
     pose = max(poses, key=lambda each: _rank(mechanism, [*before, constraint], each))
@@ -137,11 +140,11 @@ def _repeated(
     ]
 
 
-def _rank(mechanism: Mechanism, constraints: Sequence[Constraint], q: Array) -> int:
+def _rank(mechanism: Mechanism, constraints: Sequence[Constraint], q: Floats) -> int:
     return int(np.linalg.matrix_rank(_rows(mechanism, constraints, q), tol=_DEPENDENT))
 
 
-def _rows(mechanism: Mechanism, constraints: Sequence[Constraint], q: Array) -> Array:
+def _rows(mechanism: Mechanism, constraints: Sequence[Constraint], q: Floats) -> Floats:
     """The scaled rows of these constraints at q."""
     own = Mechanism.build(
         mechanism.bodies,

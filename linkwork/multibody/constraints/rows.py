@@ -11,6 +11,7 @@ between the two: S_k'(moment; force), with opposite sign on a's side. Joints tha
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.expressions.tape import expression_row, velocity_row
 from linkwork.multibody.kernels.compiling import ON_MECHANISM, kernel, part
 from linkwork.multibody.kernels.layout import (
@@ -62,15 +63,23 @@ from linkwork.multibody.kernels.layout import (
 )
 from linkwork.multibody.kernels.layout import LINEAR as LINEAR_VELOCITY
 from linkwork.multibody.kernels.views import fill_matrix, matrix, table, vector
-from linkwork.multibody.linalg.vectors import Rows, Vector, add, combine, cross, dot, load, subtract, times
-from linkwork.multibody.model import Integers
+from linkwork.multibody.linalg.vectors import (
+    Vector,
+    add,
+    combine,
+    cross,
+    dot,
+    load,
+    subtract,
+    times,
+)
 from linkwork.multibody.tree.coordinates import coordinates
 
 _ZERO = (0.0, 0.0, 0.0)
 
 
 @part
-def _target(t: Integers, w: Rows, index: int, constant: float) -> tuple[float, float, float]:
+def _target(t: Integers, w: Floats, index: int, constant: float) -> tuple[float, float, float]:
     """What a row is to equal now, and its first two time derivatives."""
     if index < 0:
         return constant, 0.0, 0.0
@@ -87,7 +96,9 @@ def _target(t: Integers, w: Rows, index: int, constant: float) -> tuple[float, f
 
 
 @part
-def _linear(t: Integers, p: Rows, w: Rows, first: int, count: int, row: Rows) -> tuple[float, float, float]:
+def _linear(
+    t: Integers, p: Floats, w: Floats, first: int, count: int, row: Floats
+) -> tuple[float, float, float]:
     """Σ factor θ, its rate, and its second derivative for v̇ = 0; adds the gradient to a row of A."""
     theta, jacobian, rate = vector(t, w, THETA), matrix(t, w, J, t[NV]), vector(t, w, JDV)
     terms, factor, v = table(t, TERMS, 1), vector(t, p, TERM_FACTOR), vector(t, w, V)
@@ -124,7 +135,7 @@ def _pick(i: int, x: Vector, y: Vector, z: Vector) -> Vector:
 
 
 @part
-def _axes(t: Integers, p: Rows, w: Rows, frame: int, link: int) -> tuple[Vector, Vector, Vector]:
+def _axes(t: Integers, p: Floats, w: Floats, frame: int, link: int) -> tuple[Vector, Vector, Vector]:
     """The axes of a constraint's frame, in world axes."""
     own = matrix(t, p, FRAME_AXES, 3)
     a, b, c = load(own, 3 * frame), load(own, 3 * frame + 1), load(own, 3 * frame + 2)
@@ -137,7 +148,7 @@ def _axes(t: Integers, p: Rows, w: Rows, frame: int, link: int) -> tuple[Vector,
 
 @part
 def _place(
-    t: Integers, p: Rows, w: Rows, frame: int, link: int
+    t: Integers, p: Floats, w: Floats, frame: int, link: int
 ) -> tuple[Vector, Vector, Vector, Vector, Vector]:
     """Of a frame: angular velocity and its rate for v̇ = 0; origin, its velocity, its acceleration."""
     at = load(matrix(t, p, FRAME_AT, 3), frame)
@@ -154,7 +165,7 @@ def _place(
 
 
 @part
-def _spread(t: Integers, w: Rows, a: int, b: int, moment: Vector, force: Vector, row: Rows) -> None:
+def _spread(t: Integers, w: Floats, a: int, b: int, moment: Vector, force: Vector, row: Floats) -> None:
     """Write the row of A of a wrench on link b and its opposite on link a."""
     links = table(t, LINKS, 3)
     screw_angular, screw_linear = matrix(t, w, SCREW_ANGULAR, 3), matrix(t, w, SCREW_LINEAR, 3)
@@ -175,7 +186,7 @@ def is_of_velocity(rows: Integers, i: int) -> bool:
 
 
 @kernel(ON_MECHANISM)
-def constraint_rows(p: Rows, t: Integers, w: Rows) -> None:
+def constraint_rows(p: Floats, t: Integers, w: Floats) -> None:
     """After `kinematics`: Φ, A v + Φ_t, A and b of every row; rows that are switched off are zero."""
     table_of, rows = table(t, CONSTRAINTS, 4), table(t, ROWS, 4)
     phi, phi_rate, a_matrix, b_vector = (

@@ -13,8 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels import layout
-from linkwork.multibody.model import Array, Integers, ModelError, _frozen, _number, _unit
+from linkwork.multibody.model import (
+    ModelError,
+    _frozen,
+    _number,
+    _unit,
+)
 from linkwork.multibody.tree.link_tree import check_names
 
 SPRING, DAMPER, RUBBING = 0.2, 0.1, 0.5
@@ -94,16 +100,16 @@ class Contact:
         _positive(self.slip_speed_m_s, (*where, "slip_speed_m_s"))
         _number(self.ball_m, (*where, "ball_m"), least=0.0)
 
-    def normal(self, point: npt.ArrayLike) -> Array:
+    def normal(self, point: npt.ArrayLike) -> Floats:
         """The surface's normal (3, world) nearest to the point where it is now (3, world)."""
         if isinstance(self.surface, Plane):
             return np.asarray(self.surface.normal)
-        way: Array = np.asarray(point) - np.asarray(self.surface.centre_m)
+        way: Floats = np.asarray(point) - np.asarray(self.surface.centre_m)
         return way / max(float(np.linalg.norm(way)), 1e-300)
 
-    def place(self, point: npt.ArrayLike) -> Array:
+    def place(self, point: npt.ArrayLike) -> Floats:
         """Where the forces act (3, world) while the point is there: on a ball, beside its centre."""
-        found: Array = np.asarray(point) - self.ball_m * self.normal(point)
+        found: Floats = np.asarray(point) - self.ball_m * self.normal(point)
         return found
 
 
@@ -116,7 +122,7 @@ def _positive(value: float, where: tuple[str, ...]) -> None:
 class CompliantFields:
     """What stops and contacts add to p and t."""
 
-    parameters: dict[int, Array]
+    parameters: dict[int, Floats]
     tables: dict[int, Integers]
 
 

@@ -7,6 +7,7 @@ faster than the damper lets it follow. Friction loses its force times the slip.
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.contact.surfaces import surface_at
 from linkwork.multibody.kernels.compiling import ON_MECHANISM, kernel, part
 from linkwork.multibody.kernels.layout import (
@@ -35,13 +36,21 @@ from linkwork.multibody.kernels.layout import (
     V,
 )
 from linkwork.multibody.kernels.views import fill, matrix, table, vector
-from linkwork.multibody.linalg.vectors import Rows, Vector, add, cross, dot, load, store, subtract, times
-from linkwork.multibody.model import Integers
+from linkwork.multibody.linalg.vectors import (
+    Vector,
+    add,
+    cross,
+    dot,
+    load,
+    store,
+    subtract,
+    times,
+)
 
 
 @part
 def _push(
-    t: Integers, w: Rows, side: int, stiffness: float, damping: float, depth: float, rate: float
+    t: Integers, w: Floats, side: int, stiffness: float, damping: float, depth: float, rate: float
 ) -> float:
     """The force along the depth, with `PRESSURE` and `LOSSES`; while `HELD`, as `TOUCHING` says.
 
@@ -67,7 +76,7 @@ def _push(
 
 
 @part
-def _apply(t: Integers, w: Rows, link: int, place: Vector, force: Vector) -> None:
+def _apply(t: Integers, w: Floats, link: int, place: Vector, force: Vector) -> None:
     """Add a force (world) at a place of a link to `COMPLIANT`."""
     links, compliant = table(t, LINKS, 3), vector(t, w, COMPLIANT)
     screw_angular, screw_linear = matrix(t, w, SCREW_ANGULAR, 3), matrix(t, w, SCREW_LINEAR, 3)
@@ -80,7 +89,7 @@ def _apply(t: Integers, w: Rows, link: int, place: Vector, force: Vector) -> Non
 
 
 @kernel(ON_MECHANISM)
-def compliant_forces(p: Rows, t: Integers, w: Rows) -> None:
+def compliant_forces(p: Floats, t: Integers, w: Floats) -> None:
     """After `kinematics`: `COMPLIANT`, force and gap of each contact; adds to `LOSSES`."""
     compliant, q, v = vector(t, w, COMPLIANT), vector(t, w, Q), vector(t, w, V)
     fill(compliant, 0.0)

@@ -2,12 +2,19 @@
 
 import math
 
+from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import part
-from linkwork.multibody.linalg.vectors import Rows, Vector, dot, load, subtract, times
+from linkwork.multibody.linalg.vectors import (
+    Vector,
+    dot,
+    load,
+    subtract,
+    times,
+)
 
 
 @part
-def surface_at(surfaces: Rows, i: int, place: Vector) -> tuple[float, Vector]:
+def surface_at(surfaces: Floats, i: int, place: Vector) -> tuple[float, Vector]:
     """Distance (m) of a place from a surface, negative inside, and the surface's normal nearest to it.
 
     A row has a place and a normal of a plane and 0, or the centre of a sphere, three zeros and its radius.

@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints import Constraint, ExpressionConstraint, VelocityConstraint
 from linkwork.multibody.expressions.program import Program, program_of
 from linkwork.multibody.expressions.text import ExpressionError, parse
 from linkwork.multibody.kernels import layout
-from linkwork.multibody.model import Array, Integers, ModelError
+from linkwork.multibody.model import (
+    ModelError,
+)
 
 _SAMPLES = 64
 _NEAR = 1e-6
@@ -81,7 +84,7 @@ class Programs:
         """Instructions of the longest program."""
         return max((len(program.instructions) for program in self._made), default=0)
 
-    def parameters(self) -> dict[int, Array]:
+    def parameters(self) -> dict[int, Floats]:
         """The fields of p."""
         constants = [constant for program in self._made for *_, constant in program.instructions]
         return {layout.PROGRAM_CONSTANT: np.array(constants, dtype=np.float64)}
@@ -115,7 +118,7 @@ class Programs:
         return float(np.median(found)) if found else 1.0
 
     @staticmethod
-    def _sensitivity(coordinate: int, program: Program, theta: Array, time: float, scale: Array) -> float:
+    def _sensitivity(coordinate: int, program: Program, theta: Floats, time: float, scale: Floats) -> float:
         if coordinate >= 0:
             return abs(program.value(theta.tolist(), time)) * float(scale[coordinate])
         total = 0.0

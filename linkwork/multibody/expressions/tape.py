@@ -7,6 +7,7 @@ back, gives the gradient: dΦ = Σ adjoint dθ.
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.expressions.program import (
     ACOS,
     ADD,
@@ -51,8 +52,6 @@ from linkwork.multibody.kernels.layout import (
     V,
 )
 from linkwork.multibody.kernels.views import matrix, table, vector
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 
 _ON_PROGRAM = void(PARAMETERS, TOPOLOGY, BUFFER, int64, int64)
 
@@ -94,7 +93,7 @@ def _function(operation: int, x: float, exponent: float) -> tuple[float, float, 
 
 
 @kernel(_ON_PROGRAM)
-def run_program(p: Rows, t: Integers, w: Rows, first: int, count: int) -> None:
+def run_program(p: Floats, t: Integers, w: Floats, first: int, count: int) -> None:
     """After `coordinates`: the first three columns of `TAPE` for a program, values and derivatives."""
     program, constant, tape = table(t, PROGRAM, 3), vector(t, p, PROGRAM_CONSTANT), matrix(t, w, TAPE, 4)
     theta, jacobian, bias, v = vector(t, w, THETA), matrix(t, w, J, t[NV]), vector(t, w, JDV), vector(t, w, V)
@@ -138,7 +137,7 @@ def run_program(p: Rows, t: Integers, w: Rows, first: int, count: int) -> None:
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, int64, VECTOR))
-def add_gradient(p: Rows, t: Integers, w: Rows, first: int, count: int, row: Rows) -> None:
+def add_gradient(p: Floats, t: Integers, w: Floats, first: int, count: int, row: Floats) -> None:
     """After `run_program`: add the program's gradient with respect to velocities to a row of A."""
     program, constant, tape = table(t, PROGRAM, 3), vector(t, p, PROGRAM_CONSTANT), matrix(t, w, TAPE, 4)
     jacobian = matrix(t, w, J, t[NV])
@@ -176,7 +175,7 @@ def add_gradient(p: Rows, t: Integers, w: Rows, first: int, count: int, row: Row
 
 @part
 def expression_row(
-    t: Integers, p: Rows, w: Rows, first: int, count: int, row: Rows
+    t: Integers, p: Floats, w: Floats, first: int, count: int, row: Floats
 ) -> tuple[float, float, float]:
     """Φ, its rate with that of time, its second derivative for v̇ = 0; adds the gradient to the row."""
     run_program(p, t, w, first, count)
@@ -186,7 +185,9 @@ def expression_row(
 
 
 @part
-def velocity_row(t: Integers, p: Rows, w: Rows, first: int, count: int, row: Rows) -> tuple[float, float]:
+def velocity_row(
+    t: Integers, p: Floats, w: Floats, first: int, count: int, row: Floats
+) -> tuple[float, float]:
     """Σ f θ˙ + f₀, and its rate for v̇ = 0; adds Σ f J to the row. The factors f are programs."""
     factors, tape = table(t, FACTORS, 3), matrix(t, w, TAPE, 4)
     jacobian, bias, v = matrix(t, w, J, t[NV]), vector(t, w, JDV), vector(t, w, V)

@@ -6,12 +6,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats
 from linkwork.multibody.formulations.other_formulations import FORMULATIONS, constrained_forward_dynamics
 from linkwork.multibody.formulations.projector import ASSEMBLIES, assembled, saddle_point
 from linkwork.multibody.functions import _set
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import Array
 from linkwork.multibody.workspace import Workspace
 
 Formulation = Literal["projected", "udwadia_kalaba", "lagrange", "kkt", "plain", "symmetric", "scaled"]
@@ -47,9 +47,9 @@ class Acceleration:
     None.
     """
 
-    vdot: Array
-    constraint_force: Array
-    multipliers: Array
+    vdot: Floats
+    constraint_force: Floats
+    multipliers: Floats
     rank: int
     smallest: float
     dropped: float
@@ -119,7 +119,7 @@ def accelerate(
     )
 
 
-def _by_reference(w: Workspace, r: Array, formulation: Formulation, gamma: float | None) -> float | None:
+def _by_reference(w: Workspace, r: Floats, formulation: Formulation, gamma: float | None) -> float | None:
     """In scaled rows and velocities, where P is orthogonal. Return the condition number of an assembly."""
     t, p = w.topology, w.parameters
     rows = p[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1]]
@@ -153,7 +153,7 @@ def _refuse_redundancy(mechanism: Mechanism, w: Workspace, who: str) -> None:
     ]
     if rank == len(active) and not w.ranking[layout.REPLACED]:
         return
-    kept: list[Array] = []
+    kept: list[Floats] = []
     for i in active:
         row = w.A[i]
         for other in kept:

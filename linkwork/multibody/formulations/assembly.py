@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.constrained_dynamics import least_motion
 from linkwork.multibody.formulations.projection import correct_velocity, position_residual
@@ -23,7 +24,6 @@ from linkwork.multibody.formulations.rank import (
 from linkwork.multibody.functions import _set
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import Array
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.rotations import move_by
 from linkwork.multibody.workspace import Workspace
@@ -65,8 +65,8 @@ class AssembledState:
     neighbourhood, which is larger at a branch pose.
     """
 
-    q: Array
-    v: Array
+    q: Floats
+    v: Floats
     residual: float
     iterations: int
     rank: int
@@ -85,7 +85,7 @@ class RankDecision:
 
     rank: int
     ordinary_rank: int
-    basis: Array
+    basis: Floats
     smallest: float
     largest_dropped: float
     limit: float
@@ -209,7 +209,7 @@ def _polish(mechanism: Mechanism, w: Workspace, residual: float) -> int:
     return _POLISHING
 
 
-def field_of(w: Workspace, field: int) -> Array:
+def field_of(w: Workspace, field: int) -> Floats:
     """A field of the parameters (read-only)."""
     return w.parameters[w.topology[field] : w.topology[field + 1]]
 

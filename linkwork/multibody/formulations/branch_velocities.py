@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.assembly import decide_rank, field_of
 from linkwork.multibody.functions import _set
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import Array
 from linkwork.multibody.tree.dynamics import dynamics
 
 STARTS = 64
@@ -36,18 +36,18 @@ class Tangents:
     free), `slope` (equations × free), `constant` (equations), `mass` (nv × nv).
     """
 
-    basis: Array
-    driven: Array
-    curvature: Array
-    slope: Array
-    constant: Array
-    mass: Array
+    basis: Floats
+    driven: Floats
+    curvature: Floats
+    slope: Floats
+    constant: Floats
+    mass: Floats
 
-    def velocity(self, y: Array) -> Array:
+    def velocity(self, y: Floats) -> Floats:
         """The velocity (nv) of coordinates y (free)."""
         return np.asarray(self.driven + self.basis @ y)
 
-    def open_by(self, y: Array) -> Array:
+    def open_by(self, y: Floats) -> Floats:
         """What the equations leave."""
         return np.asarray((self.curvature @ y + self.slope) @ y + self.constant)
 
@@ -73,7 +73,7 @@ def tangents(
     left = np.linalg.svd(rows[:, None] * w.A * columns)[0][:, decision.rank :].T * rows
     mass = w.M.copy()
 
-    def second(y: Array) -> Array:
+    def second(y: Floats) -> Floats:
         w.v[:] = base + basis @ y
         dynamics(*w.arguments)
         constraint_rows(*w.arguments)
@@ -93,7 +93,7 @@ def tangents(
 
 def branch_velocities(
     equations: Tangents, rows: npt.ArrayLike, values: npt.ArrayLike, near: npt.ArrayLike
-) -> list[Array]:
+) -> list[Floats]:
     """Velocities (nv) of branches with `rows` v = `values`, the nearest to `near` in kinetic energy first.
 
     The search begins at the velocity `near` and at random; not every branch of many need be found.
@@ -101,7 +101,7 @@ def branch_velocities(
     held, wanted = np.atleast_2d(rows), np.atleast_1d(np.asarray(values, dtype=np.float64))
     mapped = held @ equations.basis
     asked = wanted - held @ equations.driven
-    found: list[tuple[float, Array]] = []
+    found: list[tuple[float, Floats]] = []
     near = np.asarray(near, dtype=np.float64)
     for start in _starts(equations, mapped, asked, near):
         y = _solved(equations, mapped, asked, start)
@@ -116,7 +116,7 @@ def branch_velocities(
     return [v for _, v in found]
 
 
-def _starts(equations: Tangents, mapped: Array, asked: Array, near: Array) -> Iterator[Array]:
+def _starts(equations: Tangents, mapped: Floats, asked: Floats, near: Floats) -> Iterator[Floats]:
     """Velocities that keep what is asked: nearest to `near`, then beside it at random, of like size."""
     rng, free = np.random.default_rng(0), equations.basis.shape[1]
     particular = np.linalg.lstsq(mapped, asked, rcond=1e-9)[0]
@@ -128,7 +128,7 @@ def _starts(equations: Tangents, mapped: Array, asked: Array, near: Array) -> It
         yield particular + rest @ rng.normal(size=free) * size
 
 
-def _solved(equations: Tangents, mapped: Array, asked: Array, y: Array) -> Array | None:
+def _solved(equations: Tangents, mapped: Floats, asked: Floats, y: Floats) -> Floats | None:
     """A solution near y by Newton's method with least squares, damped; None where there is none."""
     damping = 1e-3
     size = max(1e-300, float(np.linalg.norm(y)), float(np.linalg.norm(asked)))
@@ -149,5 +149,5 @@ def _solved(equations: Tangents, mapped: Array, asked: Array, y: Array) -> Array
     return y if np.abs(left).max() <= _SOLVED else None
 
 
-def _residual(equations: Tangents, mapped: Array, asked: Array, y: Array, size: float) -> Array:
+def _residual(equations: Tangents, mapped: Floats, asked: Floats, y: Floats, size: float) -> Floats:
     return np.concatenate([equations.open_by(y) / size**2, (mapped @ y - asked) / size])

@@ -21,6 +21,7 @@ window are examined.
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
@@ -53,8 +54,6 @@ from linkwork.multibody.kernels.layout import (
 from linkwork.multibody.kernels.views import block, copy, fill, vector
 from linkwork.multibody.linalg.reflections import back_substitute, exchange_back, reflect, reflect_back
 from linkwork.multibody.linalg.symmetric import symmetric_eigen
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move
 
@@ -78,7 +77,7 @@ def span_start(t: Integers) -> int:
 
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, int64))
-def lost_directions(p: Rows, t: Integers, w: Rows, rank: int, first: int) -> int:
+def lost_directions(p: Floats, t: Integers, w: Floats, rank: int, first: int) -> int:
     """After a QR of `rank` directions, those from `first` on short: how many are lost, held in `WINDOW`.
 
     Their combinations of rows (each nr) lie at its beginning. The factors and the state stay.
@@ -107,7 +106,7 @@ def lost_directions(p: Rows, t: Integers, w: Rows, rank: int, first: int) -> int
 
 
 @kernel(void(TOPOLOGY, BUFFER, int64, int64))
-def span_admitted(t: Integers, w: Rows, rank: int, first: int) -> None:
+def span_admitted(t: Integers, w: Floats, rank: int, first: int) -> None:
     """Orthonormal rows that span what the first directions of the QR admit, in scaled velocities.
 
     They are left at `span_start`. `rank` is that of the QR, with as many exchanges of columns.
@@ -141,7 +140,7 @@ def span_admitted(t: Integers, w: Rows, rank: int, first: int) -> None:
 
 
 @part
-def constraints_move(p: Rows, t: Integers, w: Rows) -> bool:
+def constraints_move(p: Floats, t: Integers, w: Floats) -> bool:
     """Whether prescribed values move now."""
     explicit, rows = vector(t, w, EXPLICIT), vector(t, p, ROW_SCALE)
     moves = False
@@ -151,7 +150,7 @@ def constraints_move(p: Rows, t: Integers, w: Rows) -> bool:
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, int64, int64))
-def _span_time(p: Rows, t: Integers, w: Rows, rank: int, first: int) -> float:
+def _span_time(p: Floats, t: Integers, w: Floats, rank: int, first: int) -> float:
     """Add the motion that prescribed values ask for as the last row; returns the time (s) of its unit."""
     m, n = t[N_ROWS], t[NV]
     factored, explicit, rows = (
@@ -179,7 +178,7 @@ def _span_time(p: Rows, t: Integers, w: Rows, rank: int, first: int) -> float:
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, float64, VECTOR))
-def _image(p: Rows, t: Integers, w: Rows, u: Rows, pace: float, image: Rows) -> None:
+def _image(p: Floats, t: Integers, w: Floats, u: Floats, pace: float, image: Floats) -> None:
     """u'Â S', one number a row of S, as many as `image` holds; with u'Φ_t in the last where time goes too."""
     m, n = t[N_ROWS], t[NV]
     a, rows, columns = block(w, t[A], m, n), vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
@@ -198,7 +197,7 @@ def _image(p: Rows, t: Integers, w: Rows, u: Rows, pace: float, image: Rows) -> 
 
 
 @part
-def _separate(combinations: Rows, images: Rows) -> None:
+def _separate(combinations: Floats, images: Floats) -> None:
     """Turn the combinations so that their images are orthogonal (one-sided Jacobi): singular directions."""
     count = images.shape[0]
     for _ in range(12):
@@ -223,14 +222,14 @@ def _separate(combinations: Rows, images: Rows) -> None:
 
 
 @part
-def _turn(rows: Rows, i: int, j: int, cosine: float, sine: float) -> None:
+def _turn(rows: Floats, i: int, j: int, cosine: float, sine: float) -> None:
     for k in range(rows.shape[1]):
         x, y = rows[i, k], rows[j, k]
         rows[i, k], rows[j, k] = cosine * x - sine * y, sine * x + cosine * y
 
 
 @kernel(boolean(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, float64, VECTOR))
-def _branches_meet(p: Rows, t: Integers, w: Rows, u: Rows, pace: float, image: Rows) -> bool:
+def _branches_meet(p: Floats, t: Integers, w: Floats, u: Floats, pace: float, image: Floats) -> bool:
     """Whether f has a saddle at height zero close by; `image` is B."""
     n, size = t[NV], len(image)
     phi, rows = vector(t, w, PHI), vector(t, p, ROW_SCALE)
@@ -262,7 +261,7 @@ def _branches_meet(p: Rows, t: Integers, w: Rows, u: Rows, pace: float, image: R
 
 
 @part
-def _second_derivatives(p: Rows, t: Integers, w: Rows, u: Rows, pace: float, hessian: Rows) -> None:
+def _second_derivatives(p: Floats, t: Integers, w: Floats, u: Floats, pace: float, hessian: Floats) -> None:
     """H, symmetric, by central differences of u'Â S' along the rows of S; the state stays."""
     n, size, columns, q = t[NV], hessian.shape[0], vector(t, p, COLUMN_SCALE), vector(t, w, Q)
     span, end, clock = block(w, span_start(t), n + 1, n), t[WINDOW + 1], vector(t, w, CLOCK)

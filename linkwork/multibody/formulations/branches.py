@@ -14,6 +14,7 @@ differentiated too.
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.rank import ENTERED
 from linkwork.multibody.kernels.compiling import ON_MECHANISM, kernel, part
@@ -44,8 +45,6 @@ from linkwork.multibody.kernels.layout import (
 from linkwork.multibody.kernels.views import block, copy, fill, fill_matrix, matrix, vector
 from linkwork.multibody.linalg.orthogonal import leading_qr
 from linkwork.multibody.linalg.reflections import exchange_back, reflect
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move
 
@@ -54,7 +53,7 @@ SLOWEST = 1e-9
 
 
 @kernel(ON_MECHANISM)
-def replace_lost_rows(p: Rows, t: Integers, w: Rows) -> None:
+def replace_lost_rows(p: Floats, t: Integers, w: Floats) -> None:
     """After `factor` and with the right side set: factors of the remaining rows and of the replaced ones."""
     m, n = t[N_ROWS], t[NV]
     ranking, v, columns = vector(t, w, RANKING), vector(t, w, V), vector(t, p, COLUMN_SCALE)
@@ -104,7 +103,7 @@ def replace_lost_rows(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @part
-def _differences(p: Rows, t: Integers, w: Rows, speed: float, derivative: Rows, third: Rows) -> None:
+def _differences(p: Floats, t: Integers, w: Floats, speed: float, derivative: Floats, third: Floats) -> None:
     """dÂ/ds and d(Ȧv)/ds / speed² along v, with s = speed · time, in scaled rows and velocities."""
     m, n, nq = t[N_ROWS], t[NV], t[NQ]
     rows, columns = vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)

@@ -19,9 +19,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats
 from linkwork.multibody.functions import _set
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import Array
 from linkwork.multibody.steps.divided_steps import FASTEST, REACH, divide
 from linkwork.multibody.tree.dynamics import dynamics
 
@@ -36,16 +36,16 @@ class ClosedForms(Protocol):
     def independent(self) -> tuple[tuple[int, ...], ...]:
         """Of each variant: places of its independent coordinates in q."""
 
-    def measure(self, variant: int, q: Array) -> float:
+    def measure(self, variant: int, q: Floats) -> float:
         """How far a variant is from its singular poses: 0 there, about 1 far away."""
 
-    def complete(self, variant: int, near: Array) -> Array:
+    def complete(self, variant: int, near: Floats) -> Floats:
         """The q (n) with the independent entries of `near`, on its branch and with its whole turns."""
 
-    def ratios(self, variant: int, q: Array) -> Array:
+    def ratios(self, variant: int, q: Floats) -> Floats:
         """A_x (dependent × independent), both in the order of q."""
 
-    def bias(self, variant: int, q: Array, v: Array) -> Array:
+    def bias(self, variant: int, q: Floats, v: Floats) -> Floats:
         """ξ: accelerations of the dependent coordinates where those of the independent ones are zero."""
 
 
@@ -53,10 +53,10 @@ class ClosedForms(Protocol):
 class ReducedTerms:
     """M_r (k × k), h_r (k), D' (n × k, order of q), ξ with zeros for the independent entries (n)."""
 
-    mass: Array
-    force: Array
-    motions: Array
-    bias: Array
+    mass: Floats
+    force: Floats
+    motions: Floats
+    bias: Floats
 
 
 class ClosedFormMotion:
@@ -90,23 +90,23 @@ class ClosedFormMotion:
     def _own(self) -> list[int]:
         return list(self._forms.independent[self._variant])
 
-    def _best(self, q: Array) -> int:
+    def _best(self, q: Floats) -> int:
         measures = [self._forms.measure(k, q) for k in range(len(self._forms.independent))]
         best = int(np.argmax(measures))
         return best if measures[best] > BETTER * measures[self._variant] else self._variant
 
-    def _motions(self, q: Array) -> Array:
+    def _motions(self, q: Floats) -> Floats:
         own = self._own
         motions = np.zeros((len(q), len(own)))
         motions[own] = np.eye(len(own))
         motions[[k for k in range(len(q)) if k not in own]] = self._forms.ratios(self._variant, q)
         return motions
 
-    def _velocity(self, q: Array, independent: Array) -> Array:
-        velocity: Array = self._motions(q) @ independent
+    def _velocity(self, q: Floats, independent: Floats) -> Floats:
+        velocity: Floats = self._motions(q) @ independent
         return velocity
 
-    def terms(self, q: Array, v: Array) -> ReducedTerms:
+    def terms(self, q: Floats, v: Floats) -> ReducedTerms:
         """The reduced equations at a state on the manifold, for the variant in use."""
         own, motions = self._own, self._motions(q)
         bias = np.zeros(len(q))
@@ -117,10 +117,10 @@ class ClosedFormMotion:
         r = self.effort + w.friction + w.compliant - w.h
         return ReducedTerms(motions.T @ w.M @ motions, motions.T @ (r - w.M @ bias), motions, bias)
 
-    def acceleration(self) -> Array:
+    def acceleration(self) -> Floats:
         """q¨ (n) now."""
         found = self.terms(self.q, self.v)
-        acceleration: Array = found.motions @ np.linalg.solve(found.mass, found.force) + found.bias
+        acceleration: Floats = found.motions @ np.linalg.solve(found.mass, found.force) + found.bias
         return acceleration
 
     def step(self, dt: float, count: int = 1) -> None:
@@ -142,7 +142,7 @@ class ClosedFormMotion:
             if not counts:
                 self.q, self.v = kept
 
-    def _pace(self, gap: Array) -> float:
+    def _pace(self, gap: Floats) -> float:
         """After `_step`, with its gap to the midpoint rule: L dt, 0 where nothing moves."""
         mass = self._work.M
         speed, change, off = (math.sqrt(max(0.0, float(x @ mass @ x))) for x in (self.v, self._last, gap))
@@ -166,7 +166,7 @@ class ClosedFormMotion:
         own = self._own
         start = np.concatenate([self.q[own], self.v[own]])
         q, v, total = self.q, self.v, np.zeros(2 * len(own))
-        accelerations: list[Array] = []
+        accelerations: list[Floats] = []
         for reach, weight in ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (1.0, 1 / 6)):
             found = self.terms(q, v)
             independent = np.linalg.solve(found.mass, found.force)
@@ -177,7 +177,7 @@ class ClosedFormMotion:
         self.q, self.v = self._at(start + dt * total, self.q)
         self._second, self._last = accelerations[1], accelerations[3]
 
-    def _at(self, independent: Array, near: Array) -> tuple[Array, Array]:
+    def _at(self, independent: Floats, near: Floats) -> tuple[Floats, Floats]:
         own = self._own
         guess = near.copy()
         guess[own] = independent[: len(own)]

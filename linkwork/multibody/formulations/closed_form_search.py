@@ -13,13 +13,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints import PinClosure, PointClosure, RevoluteClosure
 from linkwork.multibody.constraints.constraint import Frame
 from linkwork.multibody.formulations.closed_form import ClosedForms
 from linkwork.multibody.formulations.four_bar_closed_form import FourBar
 from linkwork.multibody.functions import point_position
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import WORLD, Array, Integers, Joint, ModelError, Point
+from linkwork.multibody.model import (
+    WORLD,
+    Joint,
+    ModelError,
+    Point,
+)
 
 _SMALL = 1e-9
 _WHERE = ("closed_form",)
@@ -32,12 +38,12 @@ class PlacedFourBar:
 
     linkage: FourBar
     places: Integers
-    signs: Array
-    offsets: Array
+    signs: Floats
+    offsets: Floats
 
-    def angles(self, q: Array) -> Array:
+    def angles(self, q: Floats) -> Floats:
         """The linkage's own angles, 3."""
-        angles: Array = self.offsets + self.signs * q[self.places]
+        angles: Floats = self.offsets + self.signs * q[self.places]
         return angles
 
     @property
@@ -45,29 +51,29 @@ class PlacedFourBar:
         """Places of the independent coordinates: of the first joint, or of the last."""
         return tuple((int(self.places[own]),) for (own,) in self.linkage.independent)
 
-    def measure(self, variant: int, q: Array) -> float:
+    def measure(self, variant: int, q: Floats) -> float:
         """How far a variant is from its singular poses."""
         return self.linkage.measure(variant, self.angles(q))
 
-    def complete(self, variant: int, near: Array) -> Array:
+    def complete(self, variant: int, near: Floats) -> Floats:
         """The pose with the independent coordinate of `near`."""
         q = np.empty(3)
         q[self.places] = self.signs * (self.linkage.complete(variant, self.angles(near)) - self.offsets)
         return q
 
-    def ratios(self, variant: int, q: Array) -> Array:
+    def ratios(self, variant: int, q: Floats) -> Floats:
         """A_x, 2 × 1."""
         own = self.linkage.independent[variant][0]
         rates = self.linkage.ratios(variant, self.angles(q))[:, 0]
         return self._dependent(variant, self.signs[own] * rates)[:, None]
 
-    def bias(self, variant: int, q: Array, v: Array) -> Array:
+    def bias(self, variant: int, q: Floats, v: Floats) -> Floats:
         """ξ, 2."""
         return self._dependent(
             variant, self.linkage.bias(variant, self.angles(q), self.signs * v[self.places])
         )
 
-    def _dependent(self, variant: int, values: Array) -> Array:
+    def _dependent(self, variant: int, values: Floats) -> Floats:
         """Two values of the linkage's dependent angles, as those of the mechanism in the order of q."""
         own = self.linkage.independent[variant][0]
         whole = np.empty(3)
@@ -169,9 +175,9 @@ def _ends(mechanism: Mechanism, chain: list[Joint]) -> tuple[Frame, Frame]:
     raise _refusal(f"{closure.name} must hold the link of {chain[-1].name} at the world")
 
 
-def _tip(frame: Frame) -> Array:
+def _tip(frame: Frame) -> Floats:
     """The end of a frame's z axis, in its body's axes."""
-    tip: Array = np.asarray(frame.at_m) + np.asarray(frame.rotation)[:, 2]
+    tip: Floats = np.asarray(frame.at_m) + np.asarray(frame.rotation)[:, 2]
     return tip
 
 

@@ -9,6 +9,7 @@ with a basis Λ of the range of P instead of P itself:
     v̇ = x + Λ z,   A x = b,   Λ' M Λ z = Λ' (r - M x)
 """
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.branches import replace_lost_rows
 from linkwork.multibody.formulations.rank import (
@@ -62,14 +63,12 @@ from linkwork.multibody.kernels.layout import (
 from linkwork.multibody.kernels.views import block, fill, matrix, vector
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
 from linkwork.multibody.linalg.reflections import exchange, forward_substitute, reflect_back
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.steps.sticking import hold_stuck, sticking_forces
 from linkwork.multibody.tree.dynamics import dynamics
 
 
 @part
-def _right_side(p: Rows, t: Integers, w: Rows) -> None:
+def _right_side(p: Floats, t: Integers, w: Floats) -> None:
     """The right side b, with the lost rows replaced."""
     scaled_right_side(t, p, w, 1.0, B)
     if vector(t, w, RANKING)[LOST] > 0.0:
@@ -77,7 +76,7 @@ def _right_side(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @kernel(ON_MECHANISM)
-def constrained_terms(p: Rows, t: Integers, w: Rows) -> None:
+def constrained_terms(p: Floats, t: Integers, w: Floats) -> None:
     """From q, v and effort: M, h, friction, the rows and their factors, lost ones replaced."""
     dynamics(p, t, w)
     constraint_rows(p, t, w)
@@ -86,7 +85,7 @@ def constrained_terms(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @kernel(ON_MECHANISM)
-def motion_terms(p: Rows, t: Integers, w: Rows) -> None:
+def motion_terms(p: Floats, t: Integers, w: Floats) -> None:
     """`constrained_terms` without looking how near other ranks are."""
     dynamics(p, t, w)
     constraint_rows(p, t, w)
@@ -95,7 +94,7 @@ def motion_terms(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, VECTOR))
-def least_motion(p: Rows, t: Integers, w: Rows, r: Rows, x: Rows) -> None:
+def least_motion(p: Floats, t: Integers, w: Floats, r: Floats, x: Floats) -> None:
     """After `factor`, with `RIGHT_SIDE` = scaled b: the x (nv) with A x = b and Λ' M x = Λ' r.
 
     Stuck velocities are left out of x. Leaves the basis in `BASIS`. For r = 0 it is the x with A x = b that
@@ -110,7 +109,7 @@ def least_motion(p: Rows, t: Integers, w: Rows, r: Rows, x: Rows) -> None:
 
 
 @part
-def reduce_mass(t: Integers, w: Rows, free: int) -> None:
+def reduce_mass(t: Integers, w: Floats, free: int) -> None:
     """`MOMENTA` := Λ' M and `REDUCED` := Cholesky factor of Λ' M Λ; Λ are the first rows of `BASIS`."""
     nv = t[NV]
     mass, basis = matrix(t, w, M, nv), matrix(t, w, BASIS, nv)
@@ -130,7 +129,7 @@ def reduce_mass(t: Integers, w: Rows, free: int) -> None:
 
 
 @part
-def motion_in_basis(t: Integers, w: Rows, free: int, r: Rows, x: Rows) -> None:
+def motion_in_basis(t: Integers, w: Floats, free: int, r: Floats, x: Floats) -> None:
     """x := x + Λ z with Λ' M x = Λ' r; Λ are the first `free` rows of `BASIS`."""
     nv = t[NV]
     reduce_mass(t, w, free)
@@ -148,7 +147,7 @@ def motion_in_basis(t: Integers, w: Rows, free: int, r: Rows, x: Rows) -> None:
 
 
 @part
-def free_forces(t: Integers, w: Rows, r: Rows) -> None:
+def free_forces(t: Integers, w: Floats, r: Floats) -> None:
     """r = effort + friction + compliant - h."""
     effort, friction, h = vector(t, w, EFFORT), vector(t, w, FRICTION), vector(t, w, H)
     compliant = vector(t, w, COMPLIANT)
@@ -157,7 +156,7 @@ def free_forces(t: Integers, w: Rows, r: Rows) -> None:
 
 
 @kernel(ON_MECHANISM)
-def forces_of_constraint(p: Rows, t: Integers, w: Rows) -> None:
+def forces_of_constraint(p: Floats, t: Integers, w: Floats) -> None:
     """After v̇ is known: Fc = M v̇ - r - (what holds stuck velocities), and the shortest λ with A'λ = Fc."""
     nv = t[NV]
     mass, vdot, force, r = (
@@ -182,7 +181,7 @@ def forces_of_constraint(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @kernel(ON_MECHANISM)
-def multipliers_of(p: Rows, t: Integers, w: Rows) -> None:
+def multipliers_of(p: Floats, t: Integers, w: Floats) -> None:
     """The shortest multipliers (in scaled rows) with A'λ = Fc, from the factors of the rows."""
     nv, m = t[NV], t[N_ROWS]
     force, x, multipliers = vector(t, w, CONSTRAINT_FORCE), vector(t, w, SHIFT), vector(t, w, MULTIPLIERS)
@@ -202,7 +201,7 @@ def multipliers_of(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @kernel(ON_MECHANISM)
-def projected(p: Rows, t: Integers, w: Rows) -> None:
+def projected(p: Floats, t: Integers, w: Floats) -> None:
     """From q, v and effort: v̇, Fc, λ and the rank, by the basis of the admitted velocities."""
     constrained_terms(p, t, w)
     r = vector(t, w, SHIFT)

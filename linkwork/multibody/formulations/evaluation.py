@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats
 from linkwork.multibody.formulations.constrained_dynamics import constrained_terms
 from linkwork.multibody.formulations.projector import Way, projector, projector_rate, pseudo_inverse
 from linkwork.multibody.functions import _at
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import Array
 from linkwork.multibody.tree.rotations import move_by
 from linkwork.multibody.workspace import Workspace
 
@@ -29,19 +29,19 @@ class Evaluation:
     the scaled rows, `row_scale` (nr) · A · `velocity_scale` (nv).
     """
 
-    phi: Array
-    phi_rate: Array
-    A: Array
-    b: Array
+    phi: Floats
+    phi_rate: Floats
+    A: Floats
+    b: Floats
     rank: int
-    singular_values: Array
-    row_scale: Array
-    velocity_scale: Array
+    singular_values: Floats
+    row_scale: Floats
+    velocity_scale: Floats
 
     @property
-    def scaled_rows(self) -> Array:
+    def scaled_rows(self) -> Floats:
         """The rows in which the rank was decided, nr × nv."""
-        scaled: Array = self.row_scale[:, None] * self.A * self.velocity_scale
+        scaled: Floats = self.row_scale[:, None] * self.A * self.velocity_scale
         return scaled
 
 
@@ -52,11 +52,11 @@ class Projection:
     (1 - P) v̇ = c, and C v = c where nothing is prescribed in time; `velocity_scale` (nv) as in `Evaluation`.
     """
 
-    P: Array
-    C: Array
-    c: Array
+    P: Floats
+    C: Floats
+    c: Floats
     rank: int
-    velocity_scale: Array
+    velocity_scale: Floats
 
 
 def constraint_evaluation(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Evaluation:
@@ -82,7 +82,7 @@ def _evaluated(w: Workspace) -> Evaluation:
     )
 
 
-def row_rates(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+def row_rates(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Floats:
     """Ȧ (nr × nv) along v, by differences of A at five points, whose error is about 1e-11 of A."""
     w = _at(mechanism, q, v)
     start, speed = w.q.copy(), float(np.linalg.norm(w.v))

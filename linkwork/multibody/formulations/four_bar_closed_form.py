@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.multibody.model import Array
+from linkwork.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class FourBar:
         """Places of the independent angles: a1, or a3."""
         return (0,), (2,)
 
-    def measure(self, variant: int, q: Array) -> float:
+    def measure(self, variant: int, q: Floats) -> float:
         """|sin a3|, or |cos a1|."""
         return abs(math.sin(q[2])) if variant == 0 else abs(math.cos(q[0]))
 
-    def complete(self, variant: int, near: Array) -> Array:
+    def complete(self, variant: int, near: Floats) -> Floats:
         """All three angles from the independent one; sign and whole turns as in `near`.
 
         An angle beyond the linkage's reach is taken at its end.
@@ -68,7 +68,7 @@ class FourBar:
         cosine = l0 * l2 * math.sin(a1) + l0 * l3 * math.sin(a1 + a3) - l1 * l3 * math.cos(a3) - l1 * l2
         return np.array([a1, _turned(math.atan2(sine, cosine), a2), a3])
 
-    def ratios(self, variant: int, q: Array) -> Array:
+    def ratios(self, variant: int, q: Floats) -> Floats:
         """A_x: rates of (a2, a3) for that of a1, or of (a1, a2) for that of a3 (2 × 1)."""
         l0, l1, l2, l3 = self.ground, self.first, self.second, self.third
         a1, a2, a3 = q
@@ -80,7 +80,7 @@ class FourBar:
         second = -(l2 * math.cos(a1 + a2) / (l1 * math.cos(a1)) + 1.0)
         return np.array([[first], [second]])
 
-    def bias(self, variant: int, q: Array, v: Array) -> Array:
+    def bias(self, variant: int, q: Floats, v: Floats) -> Floats:
         """ξ of (a2, a3), or of (a1, a2), rad/s²."""
         l0, l1, l2, l3 = self.ground, self.first, self.second, self.third
         (a1, a2, a3), (v1, v2, v3) = q, v

@@ -13,6 +13,7 @@ Near poses where branches of the closure meet no choice of coordinates is indepe
 Newton's method does not converge, a step is made by projection (constrained_steps.py) and counted.
 """
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.constrained_dynamics import (
     constrained_terms,
@@ -79,8 +80,6 @@ from linkwork.multibody.kernels.layout import (
 )
 from linkwork.multibody.kernels.layout import START_V as BEGAN_V
 from linkwork.multibody.kernels.views import copy, fill, matrix, vector
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.steps.constrained_steps import (
     constrained_rk4,
     constrained_semi_implicit,
@@ -99,7 +98,7 @@ _STEP = boolean(PARAMETERS, TOPOLOGY, BUFFER, float64, INTEGERS, VECTOR)
 
 
 @kernel(boolean(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR))
-def recover(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows) -> bool:
+def recover(p: Floats, t: Integers, w: Floats, partition: Integers, z: Floats) -> bool:
     """q from the start and x, whose dependent entries are corrected, then the dependent velocities.
 
     Returns whether the closures could be met.
@@ -138,7 +137,7 @@ def recover(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows) -> bool
 
 
 @kernel(boolean(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR))
-def minimal_acceleration(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows) -> bool:
+def minimal_acceleration(p: Floats, t: Integers, w: Floats, partition: Integers, z: Floats) -> bool:
     """After `constrained_terms`: v̇ by the partition; returns whether A_D could be solved."""
     n, m, count = t[NV], t[N_ROWS], partition[COUNT + VELOCITIES]
     a, b, rows, columns = (
@@ -172,7 +171,7 @@ def minimal_acceleration(p: Rows, t: Integers, w: Rows, partition: Integers, z: 
 
 
 @kernel(_STEP)
-def minimal_rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows) -> bool:
+def minimal_rk4(p: Floats, t: Integers, w: Floats, dt: float, partition: Integers, z: Floats) -> bool:
     """The classical step of Runge and Kutta for the independent ones; False where projection made it."""
     if _rk4(p, t, w, dt, partition, z):
         return True
@@ -183,7 +182,7 @@ def minimal_rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z
 
 
 @kernel(_STEP)
-def divided_minimal_rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows) -> bool:
+def divided_minimal_rk4(p: Floats, t: Integers, w: Floats, dt: float, partition: Integers, z: Floats) -> bool:
     """`minimal_rk4` in as many parts as the motion needs (divided_steps.py)."""
     left, parts, own = 1.0, 1.0, True
     while left > 0.0:
@@ -194,7 +193,7 @@ def divided_minimal_rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Int
 
 
 @kernel(_STEP)
-def _rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows) -> bool:
+def _rk4(p: Floats, t: Integers, w: Floats, dt: float, partition: Integers, z: Floats) -> bool:
     """The step, or False and the state as it was."""
     v, vdot, clock, n = vector(t, w, V), vector(t, w, VDOT), vector(t, w, CLOCK), t[NV]
     losses, lost = vector(t, w, LOSSES), 0.0
@@ -242,7 +241,7 @@ def _rk4(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows)
 
 
 @part
-def _driven(p: Rows, t: Integers, w: Rows) -> float:
+def _driven(p: Floats, t: Integers, w: Floats) -> float:
     """Power (W) of what moves with time by itself, once the acceleration is known."""
     explicit = vector(t, w, EXPLICIT)
     moves = False
@@ -255,7 +254,9 @@ def _driven(p: Rows, t: Integers, w: Rows) -> float:
 
 
 @kernel(_STEP)
-def minimal_semi_implicit(p: Rows, t: Integers, w: Rows, dt: float, partition: Integers, z: Rows) -> bool:
+def minimal_semi_implicit(
+    p: Floats, t: Integers, w: Floats, dt: float, partition: Integers, z: Floats
+) -> bool:
     """The first-order step v_I += dt v̇_I, x_I += dt v_I; False where projection made it."""
     v, vdot, clock, x = vector(t, w, V), vector(t, w, VDOT), vector(t, w, CLOCK), of_z(t, z, X)
     began, losses = clock[0], vector(t, w, LOSSES)
@@ -284,7 +285,7 @@ def minimal_semi_implicit(p: Rows, t: Integers, w: Rows, dt: float, partition: I
 
 
 @kernel(boolean(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR))
-def begin_minimal(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows) -> bool:
+def begin_minimal(p: Floats, t: Integers, w: Floats, partition: Integers, z: Floats) -> bool:
     """Begin a step: all terms, and the partition. Returns False near a pose where branches meet."""
     constrained_terms(p, t, w)
     ranking = vector(t, w, RANKING)
@@ -300,7 +301,7 @@ def begin_minimal(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows) -
 
 
 @kernel(void(TOPOLOGY, BUFFER, VECTOR, float64))
-def restore(t: Integers, w: Rows, z: Rows, began: float) -> None:
+def restore(t: Integers, w: Floats, z: Floats, began: float) -> None:
     """Take a step back: q, v and the clock (s) as they were after `begin_minimal`."""
     copy(start_q(t, z), vector(t, w, Q))
     copy(of_z(t, z, START_V), vector(t, w, V))

@@ -7,6 +7,7 @@ acceleration is then not a number, and the rank tells why.
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.constrained_dynamics import (
     constrained_terms,
     forces_of_constraint,
@@ -44,15 +45,13 @@ from linkwork.multibody.kernels.layout import (
 from linkwork.multibody.kernels.views import block, copy, fill, matrix, table, vector
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve, lower_solve, upper_solve
 from linkwork.multibody.linalg.reflections import exchange_back, reflect
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 
 PROJECTED, UDWADIA_KALABA, LAGRANGE = range(3)
 FORMULATIONS = {"projected": PROJECTED, "udwadia_kalaba": UDWADIA_KALABA, "lagrange": LAGRANGE}
 
 
 @kernel(ON_MECHANISM)
-def udwadia_kalaba(p: Rows, t: Integers, w: Rows) -> None:
+def udwadia_kalaba(p: Floats, t: Integers, w: Floats) -> None:
     """From q, v and effort: v̇, Fc, λ and the rank, by the explicit equation."""
     constrained_terms(p, t, w)
     n, ranking = t[NV], vector(t, w, RANKING)
@@ -75,7 +74,7 @@ def udwadia_kalaba(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @kernel(ON_MECHANISM)
-def lagrange(p: Rows, t: Integers, w: Rows) -> None:
+def lagrange(p: Floats, t: Integers, w: Floats) -> None:
     """From q, v and effort: v̇, Fc, λ and the rank, by multipliers; not numbers where rows are redundant."""
     constrained_terms(p, t, w)
     n, m = t[NV], t[N_ROWS]
@@ -127,7 +126,7 @@ def lagrange(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @kernel(ON_MECHANISM)
-def constrained_forward_dynamics(p: Rows, t: Integers, w: Rows) -> None:
+def constrained_forward_dynamics(p: Floats, t: Integers, w: Floats) -> None:
     """From q, v and effort: v̇, Fc, λ and the rank by the formulation that `CHOICE` names."""
     choice = int(vector(t, w, CHOICE)[0])
     if choice == UDWADIA_KALABA:

@@ -15,6 +15,7 @@ A partition is an array of integers: counters, the two numbers of dependent free
 freedoms, the dependent ones first. `z` is scratch memory of `scratch_size` numbers.
 """
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import is_of_velocity
 from linkwork.multibody.formulations.rank import rounding
 from linkwork.multibody.kernels.compiling import (
@@ -45,8 +46,6 @@ from linkwork.multibody.kernels.layout import (
 from linkwork.multibody.kernels.views import block, copy, matrix, table, vector
 from linkwork.multibody.linalg.orthogonal import leading_qr, pivoted_qr
 from linkwork.multibody.linalg.reflections import back_substitute, exchange_back, reflect
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.tree.local_coordinates import chart_row
 
 BETTER = 2.0
@@ -71,30 +70,30 @@ def scratch_size(nq: int, nv: int, rows: int) -> int:
 
 
 @part
-def of_z(t: Integers, z: Rows, which: int) -> Rows:
+def of_z(t: Integers, z: Floats, which: int) -> Floats:
     """A vector of nv numbers in z."""
-    row: Rows = block(z, which * t[NV], 1, t[NV])[0]
+    row: Floats = block(z, which * t[NV], 1, t[NV])[0]
     return row
 
 
 @part
-def start_q(t: Integers, z: Rows) -> Rows:
+def start_q(t: Integers, z: Floats) -> Floats:
     """The coordinates at the start of a step."""
-    row: Rows = block(z, 8 * t[NV], 1, t[NQ])[0]
+    row: Floats = block(z, 8 * t[NV], 1, t[NQ])[0]
     return row
 
 
 @part
-def right_side(t: Integers, z: Rows) -> Rows:
+def right_side(t: Integers, z: Floats) -> Floats:
     """A right side, one number a row."""
-    row: Rows = block(z, 8 * t[NV] + t[NQ], 1, t[N_ROWS])[0]
+    row: Floats = block(z, 8 * t[NV] + t[NQ], 1, t[N_ROWS])[0]
     return row
 
 
 @part
-def columns_of(t: Integers, z: Rows, count: int) -> Rows:
+def columns_of(t: Integers, z: Floats, count: int) -> Floats:
     """A block of so many columns of A."""
-    values: Rows = block(z, 8 * t[NV] + t[NQ] + t[N_ROWS], t[N_ROWS], count)
+    values: Floats = block(z, 8 * t[NV] + t[NQ] + t[N_ROWS], t[N_ROWS], count)
     return values
 
 
@@ -104,13 +103,13 @@ def _binds(t: Integers, level: int, i: int) -> bool:
 
 
 @part
-def last_pivot(factors: Rows, rank: int) -> float:
+def last_pivot(factors: Floats, rank: int) -> float:
     """The smallest pivot of a QR, 0 where there is none."""
     return abs(factors[rank - 1, rank - 1]) if rank > 0 else 0.0
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR, int64))
-def factor_dependent(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows, level: int) -> float:
+def factor_dependent(p: Floats, t: Integers, w: Floats, partition: Integers, z: Floats, level: int) -> float:
     """QR of the scaled A_D in z, and its last pivot (0: singular); of positions, the rows against x˙."""
     a, rows, columns = matrix(t, w, A, t[NV]), vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
     count, first = partition[COUNT + level], LISTS + level * t[NV]
@@ -130,7 +129,7 @@ def factor_dependent(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR, int64))
-def solve_dependent(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows, level: int) -> None:  # noqa: ARG001
+def solve_dependent(p: Floats, t: Integers, w: Floats, partition: Integers, z: Floats, level: int) -> None:  # noqa: ARG001
     """After `factor_dependent`: the shift of the dependent freedoms that A_D takes to the scaled right side.
 
     It is left in the first numbers of `SOLUTION`, in the order of the list; the right side is destroyed.
@@ -147,7 +146,7 @@ def solve_dependent(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows,
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR))
-def choose(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows) -> None:
+def choose(p: Floats, t: Integers, w: Floats, partition: Integers, z: Floats) -> None:
     """After `constraint_rows`: keep the partition, or change it where another is much better."""
     changed = _choose_at(p, t, w, partition, z, VELOCITIES)
     alike = True
@@ -163,7 +162,7 @@ def choose(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows) -> None:
 
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR, int64))
-def _choose_at(p: Rows, t: Integers, w: Rows, partition: Integers, z: Rows, level: int) -> int:
+def _choose_at(p: Floats, t: Integers, w: Floats, partition: Integers, z: Floats, level: int) -> int:
     """Returns 1 where a partition that was there has been changed."""
     n, m, old, first = t[NV], t[N_ROWS], partition[COUNT + level], LISTS + level * t[NV]
     now = factor_dependent(p, t, w, partition, z, VELOCITIES) if old > 0 and level == VELOCITIES else 0.0

@@ -16,6 +16,7 @@ Samples within the window of a branch pose (rank.py) are not compared: the last 
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.branch_window import span_admitted, span_start
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
@@ -49,8 +50,6 @@ from linkwork.multibody.kernels.layout import (
 )
 from linkwork.multibody.kernels.views import block, copy, fill, matrix, vector
 from linkwork.multibody.linalg.reflections import back_substitute, exchange_back, reflect, reflect_back
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 
 MOST, FEWEST = 60, 4
 SETTLED = 1e-3
@@ -60,14 +59,14 @@ zero."""
 
 
 @kernel(ON_MECHANISM)
-def forget_passages(p: Rows, t: Integers, w: Rows) -> None:  # noqa: ARG001
+def forget_passages(p: Floats, t: Integers, w: Floats) -> None:  # noqa: ARG001
     """Begin to count: no passage so far, and no sample."""
     vector(t, w, RANKING)[PASSAGES] = 0.0
     vector(t, w, PASSED)[0] = 0.0
 
 
 @kernel(ON_MECHANISM)
-def count_passages(p: Rows, t: Integers, w: Rows) -> None:
+def count_passages(p: Floats, t: Integers, w: Floats) -> None:
     """After `factor` at the end of a step: add 1 to `PASSAGES` if it went through a branch pose."""
     m, n = t[N_ROWS], t[NV]
     ranking, a = vector(t, w, RANKING), matrix(t, w, A, n)
@@ -90,7 +89,7 @@ def count_passages(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @kernel(boolean(PARAMETERS, TOPOLOGY, BUFFER))
-def _passed_through(p: Rows, t: Integers, w: Rows) -> bool:  # noqa: ARG001
+def _passed_through(p: Floats, t: Integers, w: Floats) -> bool:  # noqa: ARG001
     """Whether E has a negative eigenvalue."""
     m, n, rank = t[N_ROWS], t[NV], int(vector(t, w, RANKING)[RANK])
     factored, reflected = matrix(t, w, FACTORED, n), vector(t, w, REFLECTED)
@@ -121,7 +120,7 @@ def _passed_through(p: Rows, t: Integers, w: Rows) -> bool:  # noqa: ARG001
 
 
 @part
-def _scale(x: Rows) -> None:
+def _scale(x: Floats) -> None:
     square = 0.0
     for i in range(len(x)):
         square += x[i] * x[i]
@@ -130,7 +129,7 @@ def _scale(x: Rows) -> None:
 
 
 @kernel(void(TOPOLOGY, BUFFER, VECTOR, VECTOR))
-def _ratio(t: Integers, w: Rows, x: Rows, image: Rows) -> None:
+def _ratio(t: Integers, w: Floats, x: Floats, image: Floats) -> None:
     """E x, reflected back onto the range of Â_after."""
     m, n, rank = t[N_ROWS], t[NV], int(vector(t, w, RANKING)[RANK])
     factored, exchanges, reflected = (
@@ -158,7 +157,7 @@ def _ratio(t: Integers, w: Rows, x: Rows, image: Rows) -> None:
 
 
 @part
-def _shorten(t: Integers, w: Rows, free: int, y: Rows) -> None:
+def _shorten(t: Integers, w: Floats, free: int, y: Floats) -> None:
     """Take from y its share in the admitted velocities."""
     span = block(w, span_start(t), free, t[NV])
     for j in range(free):

@@ -6,6 +6,7 @@ The mass metric does not mix metres and radians, and makes the correction of vel
 when a constraint is switched on. Directions that are lost at a branch pose are left alone by both.
 """
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.constrained_dynamics import least_motion
 from linkwork.multibody.formulations.rank import factor, scaled_right_side
@@ -20,8 +21,6 @@ from linkwork.multibody.kernels.compiling import (
 )
 from linkwork.multibody.kernels.layout import N_ROWS, NV, PHI, PHI_RATE, ROW_SCALE, SHIFT, SUM_V, M, Q, V
 from linkwork.multibody.kernels.views import fill, matrix, vector
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.rotations import move
 
@@ -30,7 +29,7 @@ TOLERANCE = 1e-13
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER))
-def position_residual(p: Rows, t: Integers, w: Rows) -> float:
+def position_residual(p: Floats, t: Integers, w: Floats) -> float:
     """After `constraint_rows`: the largest |Φ|, in scaled rows (a typical length, or radians)."""
     phi, rows = vector(t, w, PHI), vector(t, p, ROW_SCALE)
     worst = 0.0
@@ -43,7 +42,7 @@ def position_residual(p: Rows, t: Integers, w: Rows) -> float:
 
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, float64, int64))
-def correct_position(p: Rows, t: Integers, w: Rows, tolerance: float, most: int) -> int:
+def correct_position(p: Floats, t: Integers, w: Floats, tolerance: float, most: int) -> int:
     """Correct q until no scaled |Φ| exceeds the tolerance, at most so many times; returns how many times.
 
     Afterwards M, the rows and their factors are those of the new q.
@@ -66,7 +65,7 @@ def correct_position(p: Rows, t: Integers, w: Rows, tolerance: float, most: int)
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER))
-def correct_velocity(p: Rows, t: Integers, w: Rows) -> float:
+def correct_velocity(p: Floats, t: Integers, w: Floats) -> float:
     """After `correct_position`: correct v; returns the kinetic energy (J) that this takes away.
 
     It is (v⁻ - v⁺)' M (v⁻ - v⁺) / 2, which is the loss where no prescribed value moves.
@@ -84,7 +83,7 @@ def correct_velocity(p: Rows, t: Integers, w: Rows) -> float:
 
 
 @kernel(ON_MECHANISM)
-def onto_manifold(p: Rows, t: Integers, w: Rows) -> None:
+def onto_manifold(p: Floats, t: Integers, w: Floats) -> None:
     """Correct position (to `TOLERANCE`, at most five times) and velocity."""
     correct_position(p, t, w, TOLERANCE, 5)
     correct_velocity(p, t, w)

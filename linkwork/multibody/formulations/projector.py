@@ -19,8 +19,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from linkwork.arrays import Floats
 from linkwork.multibody.linalg.orthogonal import complete, minimum_norm, pivoted_qr
-from linkwork.multibody.model import Array
 
 Assembly = Literal["plain", "symmetric", "scaled"]
 ASSEMBLIES: tuple[Assembly, ...] = get_args(Assembly)
@@ -30,7 +30,7 @@ Way = Literal["svd", "pseudo_inverse"]
 WAYS: tuple[Way, ...] = get_args(Way)
 
 
-def pseudo_inverse(a: Array, rank: int, by: Way = "svd") -> Array:
+def pseudo_inverse(a: Floats, rank: int, by: Way = "svd") -> Floats:
     """A⁺ (n × m) of the `rank` largest singular values, or of the `rank` first pivots of a QR."""
     if by == "svd":
         left, values, right = np.linalg.svd(a, full_matrices=False)
@@ -54,7 +54,7 @@ def pseudo_inverse(a: Array, rank: int, by: Way = "svd") -> Array:
     return inverse
 
 
-def projector(a: Array, rank: int, by: Way = "svd") -> Array:
+def projector(a: Floats, rank: int, by: Way = "svd") -> Floats:
     """P (n × n), onto the velocities that A (m × n) admits: V2 V2', or 1 - A⁺ A."""
     if by == "svd":
         right = np.linalg.svd(a)[2][rank:]
@@ -62,7 +62,7 @@ def projector(a: Array, rank: int, by: Way = "svd") -> Array:
     return np.asarray(np.eye(a.shape[1]) - pseudo_inverse(a, rank, by) @ a)
 
 
-def projector_rate(a: Array, a_rate: Array, rank: int, by: Way = "svd") -> Array:
+def projector_rate(a: Floats, a_rate: Floats, rank: int, by: Way = "svd") -> Floats:
     """C = dP/dt (n × n) where the rank is locally constant: -(A⁺ Ȧ P) - (A⁺ Ȧ P)'.
 
     By the singular value decomposition: V1 turns towards V2 at the rate S1⁻¹ U1' Ȧ V2, and P away from V1.
@@ -86,17 +86,17 @@ def _check(by: str) -> None:
 class Assembled:
     """v̇ and Fc (n each) with the matrix K and right side k that gave them."""
 
-    acceleration: Array
-    constraint_force: Array
-    matrix: Array
-    right_side: Array
+    acceleration: Floats
+    constraint_force: Floats
+    matrix: Floats
+    right_side: Floats
 
 
 def assembled(
-    mass: Array,
-    r: Array,
-    a: Array,
-    b: Array,
+    mass: Floats,
+    r: Floats,
+    a: Floats,
+    b: Floats,
     rank: int,
     assembly: Assembly = "plain",
     gamma: float | None = None,
@@ -121,7 +121,7 @@ def assembled(
     return Assembled(np.asarray(np.linalg.solve(k, right)), np.asarray(force), k, right)
 
 
-def saddle_point(mass: Array, r: Array, a: Array, b: Array) -> tuple[Array, Array]:
+def saddle_point(mass: Floats, r: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """v̇ (n) and multipliers (m) of the saddle-point (KKT) system, which dependent rows make singular.
 
     [[M, -A'], [A, 0]] [v̇; λ] = [r; b]

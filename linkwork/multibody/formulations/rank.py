@@ -19,6 +19,7 @@ so that the rows of `BASIS` span the admitted velocities.
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.branch_window import constraints_move, lost_directions
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
@@ -72,8 +73,6 @@ from linkwork.multibody.linalg.reflections import (
     forward_substitute,
     reflect,
 )
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 
 ENTERED, LEFT = 2e-4, 4e-4
 NOISE = 1e3
@@ -82,7 +81,7 @@ NEAR_AT, FAR_AT = 0.02, 0.04
 
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, float64, int64))
-def factor_scaled(p: Rows, t: Integers, w: Rows, limit: float, most: int) -> int:
+def factor_scaled(p: Floats, t: Integers, w: Floats, limit: float, most: int) -> int:
     """After `constraint_rows`: QR of the scaled rows with `most` directions at most, all beyond the limit."""
     factored, a = matrix(t, w, FACTORED, t[NV]), matrix(t, w, A, t[NV])
     rows, columns = vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
@@ -95,7 +94,7 @@ def factor_scaled(p: Rows, t: Integers, w: Rows, limit: float, most: int) -> int
 
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, int64))
-def factor_without(p: Rows, t: Integers, w: Rows, lost: int, most: int) -> int:
+def factor_without(p: Floats, t: Integers, w: Floats, lost: int, most: int) -> int:
     """`factor_scaled` of the rows less their `lost` directions that `WINDOW` holds."""
     factored, a, m = matrix(t, w, FACTORED, t[NV]), matrix(t, w, A, t[NV]), t[N_ROWS]
     rows, columns = vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
@@ -115,7 +114,7 @@ def factor_without(p: Rows, t: Integers, w: Rows, lost: int, most: int) -> int:
 
 
 @part
-def noise(p: Rows, t: Integers, w: Rows) -> float:
+def noise(p: Floats, t: Integers, w: Floats) -> float:
     """Length of a direction that dependent rows may have in this state, by its residual."""
     phi, rows = vector(t, w, PHI), vector(t, p, ROW_SCALE)
     worst = 0.0
@@ -125,14 +124,14 @@ def noise(p: Rows, t: Integers, w: Rows) -> float:
 
 
 @part
-def rounding(p: Rows, t: Integers, w: Rows) -> float:
+def rounding(p: Floats, t: Integers, w: Floats) -> float:
     """Length up to which a direction counts as round-off where the ordinary rank is not known."""
     tolerance: float = vector(t, p, RANK_TOLERANCE)[0]
     return max(tolerance, min(ENTERED, noise(p, t, w)))
 
 
 @kernel(ON_MECHANISM)
-def factor_rows(p: Rows, t: Integers, w: Rows) -> None:
+def factor_rows(p: Floats, t: Integers, w: Floats) -> None:
     """After `constraint_rows`: QR of the scaled rows, and the decision on their rank."""
     ranking, reference = vector(t, w, RANKING), vector(t, p, REFERENCE_SIZE)[0]
     _notice_switches(t, w)
@@ -159,7 +158,7 @@ def factor_rows(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @part
-def _notice_switches(t: Integers, w: Rows) -> None:
+def _notice_switches(t: Integers, w: Floats) -> None:
     """Forget the ordinary rank where constraints have been switched."""
     ranking, on = vector(t, w, RANKING), vector(t, w, ON)
     code = weight = 1.0
@@ -172,7 +171,7 @@ def _notice_switches(t: Integers, w: Rows) -> None:
 
 
 @part
-def _remaining(t: Integers, w: Rows, rank: int) -> float:
+def _remaining(t: Integers, w: Floats, rank: int) -> float:
     """The longest column that the QR has left."""
     factored = matrix(t, w, FACTORED, t[NV])
     longest = 0.0
@@ -185,7 +184,7 @@ def _remaining(t: Integers, w: Rows, rank: int) -> float:
 
 
 @part
-def _within_window(p: Rows, t: Integers, w: Rows, rank: int, limit: float) -> int:
+def _within_window(p: Floats, t: Integers, w: Floats, rank: int, limit: float) -> int:
     """The rank, and the factors, where directions are shorter than the limit: without those that are lost.
 
     The decision stands while as many directions are short; where none was lost, until the shortest has
@@ -212,7 +211,7 @@ def _within_window(p: Rows, t: Integers, w: Rows, rank: int, limit: float) -> in
 
 
 @kernel(ON_MECHANISM)
-def factor_again(p: Rows, t: Integers, w: Rows) -> None:
+def factor_again(p: Floats, t: Integers, w: Floats) -> None:
     """The factors of the rows that are kept, as before lost ones were replaced; the rank is left as it is."""
     ranking = vector(t, w, RANKING)
     rank = int(ranking[RANK] - ranking[REPLACED])
@@ -223,7 +222,7 @@ def factor_again(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @part
-def _smallest(factored: Rows, rank: int, x: Rows) -> float:
+def _smallest(factored: Floats, rank: int, x: Floats) -> float:
     """Estimate of the smallest singular value of R1 by two steps of inverse iteration; x is scratch."""
     if rank == 0:
         return 0.0
@@ -243,7 +242,7 @@ def _smallest(factored: Rows, rank: int, x: Rows) -> float:
 
 
 @part
-def look_around(p: Rows, t: Integers, w: Rows) -> None:
+def look_around(p: Floats, t: Integers, w: Floats) -> None:
     """After `factor_rows`: the smallest singular value kept, what was dropped, and whether one is small."""
     factored, ranking = matrix(t, w, FACTORED, t[NV]), vector(t, w, RANKING)
     reference, rank = vector(t, p, REFERENCE_SIZE)[0], int(ranking[RANK])
@@ -261,14 +260,14 @@ def look_around(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @kernel(ON_MECHANISM)
-def factor(p: Rows, t: Integers, w: Rows) -> None:
+def factor(p: Floats, t: Integers, w: Floats) -> None:
     """After `constraint_rows`: QR of the scaled rows, the decision on their rank, and how near others are."""
     factor_rows(p, t, w)
     look_around(p, t, w)
 
 
 @kernel(ON_MECHANISM)
-def admitted(p: Rows, t: Integers, w: Rows) -> None:
+def admitted(p: Floats, t: Integers, w: Floats) -> None:
     """After `factor`: the first nv - rank rows of `BASIS` are the admitted velocities (columns of Λ)."""
     factored, exchanges = matrix(t, w, FACTORED, t[NV]), vector(t, w, EXCHANGES)
     basis, columns = matrix(t, w, BASIS, t[NV]), vector(t, p, COLUMN_SCALE)
@@ -286,7 +285,7 @@ def admitted(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, VECTOR))
-def particular(p: Rows, t: Integers, w: Rows, right: Rows, x: Rows) -> None:
+def particular(p: Floats, t: Integers, w: Floats, right: Floats, x: Floats) -> None:
     """After `factor`: some x (nv) with A x = `right` (scaled rows), which receives Q' right.
 
     Rows that depend on others are not asked; `INCONSISTENCY` is how much they differ, in scaled rows.
@@ -313,7 +312,7 @@ def particular(p: Rows, t: Integers, w: Rows, right: Rows, x: Rows) -> None:
 
 
 @part
-def scaled_right_side(t: Integers, p: Rows, w: Rows, sign: float, field: int) -> None:
+def scaled_right_side(t: Integers, p: Floats, w: Floats, sign: float, field: int) -> None:
     """Write `sign` times a field of rows, scaled, to `RIGHT_SIDE`."""
     values, rows, right = vector(t, w, field), vector(t, p, ROW_SCALE), vector(t, w, RIGHT_SIDE)
     for i in range(t[N_ROWS]):
@@ -321,6 +320,6 @@ def scaled_right_side(t: Integers, p: Rows, w: Rows, sign: float, field: int) ->
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, float64, int64))
-def scaled_right_side_of(p: Rows, t: Integers, w: Rows, sign: float, field: int) -> None:
+def scaled_right_side_of(p: Floats, t: Integers, w: Floats, sign: float, field: int) -> None:
     """`scaled_right_side` for callers in Python."""
     scaled_right_side(t, p, w, sign, field)

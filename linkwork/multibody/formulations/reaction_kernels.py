@@ -10,6 +10,7 @@ tips inwards. Its reaction is the part of this wrench that has no power in any m
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import _axes, _in_disc, _pick
 from linkwork.multibody.contact.surfaces import surface_at
 from linkwork.multibody.expressions.tape import add_gradient, run_program
@@ -109,7 +110,6 @@ from linkwork.multibody.kernels.layout import (
 )
 from linkwork.multibody.kernels.views import copy, matrix, table, vector
 from linkwork.multibody.linalg.vectors import (
-    Rows,
     Vector,
     add,
     apply,
@@ -122,7 +122,6 @@ from linkwork.multibody.linalg.vectors import (
     subtract,
     times,
 )
-from linkwork.multibody.model import Integers
 from linkwork.multibody.tree.dynamics import forward_dynamics
 
 _ZERO = (0.0, 0.0, 0.0)
@@ -131,7 +130,7 @@ _DEPENDENT = 1e-16
 
 
 @part
-def _link_axes(t: Integers, w: Rows, link: int) -> tuple[Vector, Vector, Vector]:
+def _link_axes(t: Integers, w: Floats, link: int) -> tuple[Vector, Vector, Vector]:
     """Axes of a link in world axes; those of the world for link -1."""
     if link < 0:
         return (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -140,7 +139,7 @@ def _link_axes(t: Integers, w: Rows, link: int) -> tuple[Vector, Vector, Vector]
 
 
 @part
-def _link_place(t: Integers, w: Rows, link: int, at: Vector) -> Vector:
+def _link_place(t: Integers, w: Floats, link: int, at: Vector) -> Vector:
     """A place given in a link, in the world."""
     if link < 0:
         return at
@@ -149,7 +148,7 @@ def _link_place(t: Integers, w: Rows, link: int, at: Vector) -> Vector:
 
 
 @part
-def _needed(p: Rows, t: Integers, w: Rows, r: Integers, c: Rows) -> None:
+def _needed(p: Floats, t: Integers, w: Floats, r: Integers, c: Floats) -> None:
     """Write the wrench that each body needs to `CARRIED`: moment about the reference point, and force."""
     links, bodies = table(t, LINKS, 3), table(r, BODIES, BODY_COLUMNS)
     vdot, seats = vector(t, w, VDOT), matrix(r, c, SEATS, SEAT_COLUMNS)
@@ -191,14 +190,14 @@ def _needed(p: Rows, t: Integers, w: Rows, r: Integers, c: Rows) -> None:
 
 
 @part
-def _turned_inertia(inertia: Rows, b: int, x: Vector, y: Vector, z: Vector, a: Vector) -> Vector:
+def _turned_inertia(inertia: Floats, b: int, x: Vector, y: Vector, z: Vector, a: Vector) -> Vector:
     """R I R'a, with the inertia of a body in the axes of its link."""
     own = (dot(x, a), dot(y, a), dot(z, a))
     return combine(x, y, z, apply(inertia, b, own))
 
 
 @part
-def _give(c: Rows, r: Integers, body: int, moment: Vector, force: Vector, share: float) -> None:
+def _give(c: Floats, r: Integers, body: int, moment: Vector, force: Vector, share: float) -> None:
     """Take a share of a wrench (about the reference point) off what a body needs from its joint."""
     if body >= 0:
         carried = matrix(r, c, CARRIED, 3)
@@ -207,7 +206,7 @@ def _give(c: Rows, r: Integers, body: int, moment: Vector, force: Vector, share:
 
 
 @part
-def _closure_wrench(p: Rows, t: Integers, w: Rows, k: int) -> tuple[Vector, Vector, Vector]:
+def _closure_wrench(p: Floats, t: Integers, w: Floats, k: int) -> tuple[Vector, Vector, Vector]:
     """Origin of a closure's frame b, and force and moment on its body."""
     spans, rows = table(t, CONSTRAINTS, 4), table(t, ROWS, 4)
     multipliers, offset = vector(t, w, MULTIPLIERS), vector(t, p, ROW_OFFSET)
@@ -237,7 +236,7 @@ def _closure_wrench(p: Rows, t: Integers, w: Rows, k: int) -> tuple[Vector, Vect
 
 
 @part
-def _share(p: Rows, t: Integers, w: Rows, entry: Integers) -> float:
+def _share(p: Floats, t: Integers, w: Floats, entry: Integers) -> float:
     """What one unit of a row's multiplier is as a generalized force on a coordinate."""
     form, source = entry[FORM], entry[SOURCE]
     if form == TERM:
@@ -251,7 +250,7 @@ def _share(p: Rows, t: Integers, w: Rows, entry: Integers) -> float:
 
 @part
 def _point_wrench(
-    p: Rows, t: Integers, w: Rows, kind: int, point: int, coordinate: int
+    p: Floats, t: Integers, w: Floats, kind: int, point: int, coordinate: int
 ) -> tuple[Vector, Vector]:
     """Force and moment on a point's body that do unit work on a coordinate of the point."""
     if kind <= ON_Z:
@@ -276,14 +275,14 @@ def _point_wrench(
 
 
 @part
-def _screw_at(t: Integers, w: Rows, i: int, lever: Vector) -> tuple[Vector, Vector]:
+def _screw_at(t: Integers, w: Floats, i: int, lever: Vector) -> tuple[Vector, Vector]:
     """Screw of a link for unit velocity, its linear part taken where `lever` leads from the reference."""
     turn = load(matrix(t, w, SCREW_ANGULAR, 3), i)
     return turn, add(load(matrix(t, w, SCREW_LINEAR, 3), i), cross(turn, lever))
 
 
 @part
-def _outside(basis: Rows, count: int, a: Vector, b: Vector) -> tuple[Vector, Vector]:
+def _outside(basis: Floats, count: int, a: Vector, b: Vector) -> tuple[Vector, Vector]:
     """The part of (a; b) outside the span of the first screws of an orthonormal basis."""
     for _ in range(2):  # once more for round-off
         for n in range(count):
@@ -294,7 +293,9 @@ def _outside(basis: Rows, count: int, a: Vector, b: Vector) -> tuple[Vector, Vec
 
 
 @part
-def _orthonormal(t: Integers, w: Rows, first: int, count: int, skip: int, lever: Vector, basis: Rows) -> int:
+def _orthonormal(
+    t: Integers, w: Floats, first: int, count: int, skip: int, lever: Vector, basis: Floats
+) -> int:
     """Write an orthonormal basis of the screws of a joint's links, all but `skip`; returns its size."""
     size = 0
     for i in range(first, first + count):
@@ -313,7 +314,7 @@ def _orthonormal(t: Integers, w: Rows, first: int, count: int, skip: int, lever:
 
 @part
 def _freedom_wrench(
-    t: Integers, w: Rows, joint: Integers, link: int, lever: Vector, basis: Rows
+    t: Integers, w: Floats, joint: Integers, link: int, lever: Vector, basis: Floats
 ) -> tuple[Vector, Vector]:
     """Force and moment that do unit work on one freedom of a joint and none on its others."""
     a, b = _screw_at(t, w, link, lever)
@@ -328,13 +329,13 @@ def _freedom_wrench(
 
 
 @part
-def _put(results: Rows, row: int, at: Vector, force: Vector, moment: Vector) -> None:
+def _put(results: Floats, row: int, at: Vector, force: Vector, moment: Vector) -> None:
     for n in range(3):
         results[row, n], results[row, 3 + n], results[row, 6 + n] = at[n], force[n], moment[n]
 
 
 @part
-def _child_place(t: Integers, w: Rows, r: Integers, c: Rows, body: int) -> Vector:
+def _child_place(t: Integers, w: Floats, r: Integers, c: Floats, body: int) -> Vector:
     """Origin of a body, in the world."""
     seats = matrix(r, c, SEATS, SEAT_COLUMNS)
     at = (seats[body, 4], seats[body, 5], seats[body, 6])
@@ -342,7 +343,7 @@ def _child_place(t: Integers, w: Rows, r: Integers, c: Rows, body: int) -> Vecto
 
 
 @part
-def _constraints(p: Rows, t: Integers, w: Rows, r: Integers, c: Rows) -> None:
+def _constraints(p: Floats, t: Integers, w: Floats, r: Integers, c: Floats) -> None:
     """Results of all entries of constraints; what acts on bodies outside their joints is taken off."""
     joints, entries = table(r, JOINTS, JOINT_COLUMNS), table(r, ENTRIES, ENTRY_COLUMNS)
     results, on, multipliers = matrix(r, c, RESULTS, COLUMNS), vector(t, w, ON), vector(t, w, MULTIPLIERS)
@@ -378,7 +379,7 @@ def _constraints(p: Rows, t: Integers, w: Rows, r: Integers, c: Rows) -> None:
 
 
 @part
-def _contacts(p: Rows, t: Integers, w: Rows, r: Integers, c: Rows) -> None:
+def _contacts(p: Floats, t: Integers, w: Floats, r: Integers, c: Floats) -> None:
     """Take off what contacts give to their bodies."""
     contacts, touched = table(t, CONTACTS, 1), table(r, TOUCHED, 1)
     surfaces = matrix(t, p, SURFACES, 7)
@@ -393,7 +394,7 @@ def _contacts(p: Rows, t: Integers, w: Rows, r: Integers, c: Rows) -> None:
 
 
 @part
-def _joints(t: Integers, w: Rows, r: Integers, c: Rows) -> None:
+def _joints(t: Integers, w: Floats, r: Integers, c: Floats) -> None:
     """What joints transmit, and of it their reactions: all that has no power along their freedoms."""
     bodies, outward = table(r, BODIES, BODY_COLUMNS), table(r, OUTWARD, 1)
     carried, basis = matrix(r, c, CARRIED, 3), matrix(r, c, BASIS, 3)
@@ -423,7 +424,7 @@ def _joints(t: Integers, w: Rows, r: Integers, c: Rows) -> None:
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, TOPOLOGY, BUFFER))
-def reactions(p: Rows, t: Integers, w: Rows, r: Integers, c: Rows) -> None:
+def reactions(p: Floats, t: Integers, w: Floats, r: Integers, c: Floats) -> None:
     """After any acceleration: `RESULTS` of the plan r and memory c of a `ReactionTable`."""
     _needed(p, t, w, r, c)
     _constraints(p, t, w, r, c)
@@ -432,7 +433,7 @@ def reactions(p: Rows, t: Integers, w: Rows, r: Integers, c: Rows) -> None:
 
 
 @kernel(ON_MECHANISM)
-def _accelerate(p: Rows, t: Integers, w: Rows) -> None:
+def _accelerate(p: Floats, t: Integers, w: Floats) -> None:
     if t[N_ROWS] > 0:
         constrained_forward_dynamics(p, t, w)
     else:
@@ -441,15 +442,15 @@ def _accelerate(p: Rows, t: Integers, w: Rows) -> None:
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, TOPOLOGY, BUFFER, MATRIX, VECTOR, MATRIX, MATRIX))
 def reactions_along(
-    p: Rows,
+    p: Floats,
     t: Integers,
-    w: Rows,
+    w: Floats,
     r: Integers,
-    c: Rows,
-    states: Rows,
-    times_s: Rows,
-    results: Rows,
-    forces: Rows,
+    c: Floats,
+    states: Floats,
+    times_s: Floats,
+    results: Floats,
+    forces: Floats,
 ) -> None:
     """Of each state (samples × (nq + nv)) at its time: all results in a row, and A'λ (nv) in a row.
 

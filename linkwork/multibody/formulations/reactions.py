@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.constraint_entries import Entry, constraint_entries
 from linkwork.multibody.formulations import reaction_layout as own
 from linkwork.multibody.formulations.acceleration import Formulation, accelerate
@@ -27,7 +28,9 @@ from linkwork.multibody.formulations.reaction_kernels import reactions
 from linkwork.multibody.functions import _set
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import WORLD, Array, Integers
+from linkwork.multibody.model import (
+    WORLD,
+)
 from linkwork.multibody.tree.link_tree import BodyPlacement, Link, links_of
 from linkwork.multibody.workspace import Workspace
 
@@ -45,9 +48,9 @@ class Reaction:
     joint: str
     on_body: str
     from_body: str
-    at_m: Array
-    force_N: Array
-    moment_N_m: Array
+    at_m: Floats
+    force_N: Floats
+    moment_N_m: Floats
     effort: float | None = None
     effort_unit: str = ""
 
@@ -103,7 +106,7 @@ class ReactionTable:
         _place(header, sizes, 0)
         self.plan: Integers = np.concatenate([header, *(each.ravel() for each in tables.values())])
         self.plan.flags.writeable = False
-        self.memory: Array = np.zeros(sum(sizes.values()))
+        self.memory: Floats = np.zeros(sum(sizes.values()))
         self.values = self._field(own.RESULTS, own.COLUMNS)
         self._transmitted = self._field(own.TRANSMITTED, 9)
         self.seats = self._field(own.SEATS, own.SEAT_COLUMNS)
@@ -111,7 +114,7 @@ class ReactionTable:
         self.moments = self._field(own.MOMENTS, 6)
         self.moments[:] = _moments(mechanism, seats)
 
-    def _field(self, field: int, columns: int) -> Array:
+    def _field(self, field: int, columns: int) -> Floats:
         return self.memory[self.plan[field] : self.plan[field + 1]].reshape(-1, columns)
 
     def update(self, w: Workspace) -> None:
@@ -129,7 +132,7 @@ class ReactionTable:
             for name, on, by, unit, row in kept
         )
 
-    def transmitted(self, w: Workspace) -> Array:
+    def transmitted(self, w: Workspace) -> Floats:
         """Place, and all force and moment that passes through each joint (9), motors and friction included.
 
         Along the joint's freedoms it is effort + friction + what constraints exert on the joint's
@@ -197,7 +200,7 @@ def _outward(mechanism: Mechanism) -> list[str]:
     return found
 
 
-def _seats(mechanism: Mechanism, seats: dict[str, BodyPlacement]) -> Array:
+def _seats(mechanism: Mechanism, seats: dict[str, BodyPlacement]) -> Floats:
     rows = []
     for body in mechanism.bodies:
         seat = seats[body.name]
@@ -205,7 +208,7 @@ def _seats(mechanism: Mechanism, seats: dict[str, BodyPlacement]) -> Array:
     return np.array(rows)
 
 
-def _moments(mechanism: Mechanism, seats: dict[str, BodyPlacement]) -> Array:
+def _moments(mechanism: Mechanism, seats: dict[str, BodyPlacement]) -> Floats:
     upper = np.triu_indices(3)
     axes = [seats[body.name].axes for body in mechanism.bodies]
     bodies = zip(axes, mechanism.bodies, strict=True)

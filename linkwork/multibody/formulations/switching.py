@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.constrained_dynamics import multipliers_of
 from linkwork.multibody.formulations.projection import (
@@ -21,7 +22,6 @@ from linkwork.multibody.formulations.projection import (
 )
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import Array, Integers
 from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.multibody.workspace import Workspace
 
@@ -55,7 +55,7 @@ class Switched:
     on: bool
     energy_loss_J: float
     shift_J: float
-    impulse: Array
+    impulse: Floats
     residual: float
 
 

@@ -8,11 +8,11 @@ Any L with M = L L' does in place of the symmetric root: B = A L'⁻¹, Fc = L B
 
 import numpy as np
 
+from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import MATRIX, VECTOR, float64, int64, kernel
 from linkwork.multibody.kernels.views import block, copy
 from linkwork.multibody.linalg.linear import cholesky, lower_solve, upper_solve
 from linkwork.multibody.linalg.orthogonal import least_squares
-from linkwork.multibody.linalg.vectors import Rows
 
 
 def scratch_size(m: int, n: int) -> int:
@@ -22,14 +22,14 @@ def scratch_size(m: int, n: int) -> int:
 
 @kernel(int64(MATRIX, VECTOR, MATRIX, VECTOR, float64, VECTOR, VECTOR, VECTOR))
 def constrained_acceleration(
-    mass: Rows,
-    r: Rows,
-    a: Rows,
-    b: Rows,
+    mass: Floats,
+    r: Floats,
+    a: Floats,
+    b: Floats,
     tolerance: float,
-    scratch: Rows,
-    vdot: Rows,
-    force: Rows,
+    scratch: Floats,
+    vdot: Floats,
+    force: Floats,
 ) -> int:
     """v̇ and Fc (n each) from M (n × n), r = applied forces - h (n), A (m × n), b (m). Returns the rank of A.
 
@@ -71,12 +71,12 @@ class ConstrainedAcceleration:
 
     def __init__(self, m: int, n: int, tolerance: float = 1e-9) -> None:
         """Set memory aside. `tolerance` as in the kernel; the default suits machines of 1e-6 to 1e6 kg."""
-        self.acceleration: Rows = np.zeros(n)
-        self.constraint_force: Rows = np.zeros(n)
+        self.acceleration: Floats = np.zeros(n)
+        self.constraint_force: Floats = np.zeros(n)
         self._tolerance = tolerance
         self._scratch = np.zeros(scratch_size(m, n))
 
-    def __call__(self, mass: Rows, r: Rows, a: Rows, b: Rows) -> int:
+    def __call__(self, mass: Floats, r: Floats, a: Floats, b: Floats) -> int:
         """Solve for M (n × n), r (n), A (m × n), b (m), all C-contiguous float64; returns the rank of A."""
         return constrained_acceleration(
             mass, r, a, b, self._tolerance, self._scratch, self.acceleration, self.constraint_force

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import INTEGERS, part
 from linkwork.multibody.kernels.views import _array, _floats, _integers
-from linkwork.multibody.model import Array, Integers
 
 BUNDLE = INTEGERS
 
@@ -33,9 +33,9 @@ class Bundle:
 
 
 @part
-def reals(bundle: Integers, i: int) -> Array:
+def reals(bundle: Integers, i: int) -> Floats:
     """The i-th array, of float64, as a vector."""
-    values: Array = _array(_floats(bundle[2 * i]), (bundle[2 * i + 1],))
+    values: Floats = _array(_floats(bundle[2 * i]), (bundle[2 * i + 1],))
     return values
 
 
@@ -47,7 +47,7 @@ def wholes(bundle: Integers, i: int) -> Integers:
 
 
 @part
-def grid(bundle: Integers, i: int, columns: int) -> Array:
+def grid(bundle: Integers, i: int, columns: int) -> Floats:
     """The i-th array, of float64, as a matrix with so many columns."""
-    values: Array = _array(_floats(bundle[2 * i]), (bundle[2 * i + 1] // columns, columns))
+    values: Floats = _array(_floats(bundle[2 * i]), (bundle[2 * i + 1] // columns, columns))
     return values

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints import (
     Closure,
     Constraint,
@@ -16,7 +17,10 @@ from linkwork.multibody.constraints import (
 )
 from linkwork.multibody.expressions.expression_fields import Programs, subtracted_from
 from linkwork.multibody.kernels import layout
-from linkwork.multibody.model import Array, Integers, ModelError, Point
+from linkwork.multibody.model import (
+    ModelError,
+    Point,
+)
 from linkwork.multibody.tree.link_tree import FOLLOWS, BodyPlacement, Link, check_names
 
 
@@ -26,8 +30,8 @@ def freedoms_with_coordinates(links: Sequence[Link]) -> list[int]:
 
 
 def tree_parameters(
-    links: Sequence[Link], points: Sequence[Point], seats: dict[str, BodyPlacement], gravity: Array
-) -> dict[int, Array]:
+    links: Sequence[Link], points: Sequence[Point], seats: dict[str, BodyPlacement], gravity: Floats
+) -> dict[int, Floats]:
     """The fields of p that concern the tree and its points."""
     by_velocity = [link.joint for link in sorted(links, key=lambda link: link.place)]
     com = np.array([link.first / link.mass if link.mass > 0.0 else np.zeros(3) for link in links])
@@ -61,7 +65,7 @@ def tree_parameters(
 class Demanded:
     """What the constraints add to p and t; counts: constraints, rows, targets, terms, longest program."""
 
-    parameters: dict[int, Array]
+    parameters: dict[int, Floats]
     tables: dict[int, Integers]
     counts: tuple[int, int, int, int, int]
     target_names: tuple[str, ...]
@@ -185,7 +189,7 @@ def scaling(
     is_angle: Sequence[bool],
     coordinate_is_angle: dict[str, bool],
     rank_tolerance: float,
-) -> dict[int, Array]:
+) -> dict[int, Floats]:
     """What takes rows and columns of A to comparable size: a typical length ℓ stands beside one radian.
 
     Velocities in m/s are measured in ℓ/s, rows in metres are divided by ℓ, couplings by their factors. In

@@ -9,8 +9,8 @@ import numba
 from numba import types
 from numba.extending import intrinsic
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import part
-from linkwork.multibody.model import Array, Integers
 
 _numba: Any = numba
 _types: Any = types
@@ -34,25 +34,25 @@ _array = _numba.carray
 
 
 @part
-def vector(t: Integers, a: Array, field: int) -> Array:
+def vector(t: Integers, a: Floats, field: int) -> Floats:
     """Field of p or w as a float64 vector."""
     start, end = t[field], t[field + 1]
-    values: Array = _array(_floats(a.ctypes.data + 8 * start), (end - start,))
+    values: Floats = _array(_floats(a.ctypes.data + 8 * start), (end - start,))
     return values
 
 
 @part
-def matrix(t: Integers, a: Array, field: int, columns: int) -> Array:
+def matrix(t: Integers, a: Floats, field: int, columns: int) -> Floats:
     """Field of p or w as a float64 matrix with so many columns, row after row."""
     start, end = t[field], t[field + 1]
-    values: Array = _array(_floats(a.ctypes.data + 8 * start), ((end - start) // columns, columns))
+    values: Floats = _array(_floats(a.ctypes.data + 8 * start), ((end - start) // columns, columns))
     return values
 
 
 @part
-def block(a: Array, start: int, rows: int, columns: int) -> Array:
+def block(a: Floats, start: int, rows: int, columns: int) -> Floats:
     """Matrix of a given shape that begins at a[start]."""
-    values: Array = _array(_floats(a.ctypes.data + 8 * start), (rows, columns))
+    values: Floats = _array(_floats(a.ctypes.data + 8 * start), (rows, columns))
     return values
 
 
@@ -65,14 +65,14 @@ def table(t: Integers, field: int, columns: int) -> Integers:
 
 
 @part
-def fill(values: Array, number: float) -> None:
+def fill(values: Floats, number: float) -> None:
     """Set a vector to one number. A loop of our own compiles several times faster than a slice assignment."""
     for i in range(len(values)):
         values[i] = number
 
 
 @part
-def fill_matrix(values: Array, number: float) -> None:
+def fill_matrix(values: Floats, number: float) -> None:
     """Set a matrix to one number."""
     for i in range(values.shape[0]):
         for j in range(values.shape[1]):
@@ -80,7 +80,7 @@ def fill_matrix(values: Array, number: float) -> None:
 
 
 @part
-def copy(source: Array, target: Array) -> None:
+def copy(source: Floats, target: Floats) -> None:
     """Write a vector over another."""
     for i in range(len(source)):
         target[i] = source[i]

@@ -5,14 +5,13 @@ Sizes follow from the arrays. From about thirty rows LAPACK is faster; below, th
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import INTEGERS, MATRIX, VECTOR, float64, kernel, void
 from linkwork.multibody.kernels.views import fill, fill_matrix
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 
 
 @kernel(float64(MATRIX, MATRIX))
-def cholesky(a: Rows, factor: Rows) -> float:
+def cholesky(a: Floats, factor: Floats) -> float:
     """Lower triangle L of `factor` with L L' = a, from the lower triangle of a (n × n); may be in place.
 
     Returns the smallest ratio of a squared pivot to its diagonal entry: 1 for a diagonal matrix, of the size
@@ -40,7 +39,7 @@ def cholesky(a: Rows, factor: Rows) -> float:
 
 
 @kernel(void(MATRIX, VECTOR))
-def lower_solve(factor: Rows, x: Rows) -> None:
+def lower_solve(factor: Floats, x: Floats) -> None:
     """Solve L x = b in place for the lower triangle L of `factor`: x holds b on entry."""
     for i in range(factor.shape[0]):
         for k in range(i):
@@ -49,7 +48,7 @@ def lower_solve(factor: Rows, x: Rows) -> None:
 
 
 @kernel(void(MATRIX, VECTOR))
-def upper_solve(factor: Rows, x: Rows) -> None:
+def upper_solve(factor: Floats, x: Floats) -> None:
     """Solve L' x = b in place for the lower triangle L of `factor`: x holds b on entry."""
     n = factor.shape[0]
     for i in range(n - 1, -1, -1):
@@ -59,14 +58,14 @@ def upper_solve(factor: Rows, x: Rows) -> None:
 
 
 @kernel(void(MATRIX, VECTOR))
-def cholesky_solve(factor: Rows, x: Rows) -> None:
+def cholesky_solve(factor: Floats, x: Floats) -> None:
     """Solve L L' x = b in place: x holds b on entry. Only the lower triangle of `factor` is read."""
     lower_solve(factor, x)
     upper_solve(factor, x)
 
 
 @kernel(float64(MATRIX, INTEGERS))
-def lu_factor(a: Rows, pivots: Integers) -> float:
+def lu_factor(a: Floats, pivots: Integers) -> float:
     """Replace a (n × n) by its factors L (unit diagonal) and U; `pivots` (n) receives the exchanges of rows.
 
     Returns the ratio of the smallest pivot to the largest: of the size of round-off for a singular matrix,
@@ -97,7 +96,7 @@ def lu_factor(a: Rows, pivots: Integers) -> float:
 
 
 @kernel(void(MATRIX, INTEGERS, VECTOR))
-def lu_apply(factors: Rows, pivots: Integers, x: Rows) -> None:
+def lu_apply(factors: Floats, pivots: Integers, x: Floats) -> None:
     """Solve a x = b in place after `lu_factor`: x holds b on entry."""
     n = factors.shape[0]
     for i in range(n):
@@ -112,7 +111,7 @@ def lu_apply(factors: Rows, pivots: Integers, x: Rows) -> None:
 
 
 @kernel(float64(MATRIX, INTEGERS, VECTOR))
-def lu_solve(a: Rows, pivots: Integers, x: Rows) -> float:
+def lu_solve(a: Floats, pivots: Integers, x: Floats) -> float:
     """Solve a x = b in place by elimination with row exchanges: x holds b on entry, a receives its factors.
 
     `pivots` (n) is scratch. Returns the smallest pivot ratio of `lu_factor`; where that is 0, x is NaN.

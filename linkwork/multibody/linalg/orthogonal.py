@@ -8,13 +8,13 @@ round-off.
 
 import math
 
+from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import MATRIX, VECTOR, float64, int64, kernel, part, void
 from linkwork.multibody.kernels.views import fill
-from linkwork.multibody.linalg.vectors import Rows
 
 
 @part
-def _longest_column(a: Rows) -> tuple[int, float]:
+def _longest_column(a: Floats) -> tuple[int, float]:
     """The longest column, and the square of its length."""
     best, longest = 0, 0.0
     for j in range(a.shape[1]):
@@ -27,7 +27,7 @@ def _longest_column(a: Rows) -> tuple[int, float]:
 
 
 @kernel(int64(MATRIX, VECTOR, VECTOR, float64))
-def pivoted_qr(a: Rows, exchanges: Rows, left: Rows, tolerance: float) -> int:
+def pivoted_qr(a: Floats, exchanges: Floats, left: Floats, tolerance: float) -> int:
     """Rank of a (m × n), which is overwritten by R (upper trapezoid) and by the reflections (below it).
 
     `exchanges` and `left` (min(m, n) or longer) receive the column exchanged with column k at step k, and the
@@ -39,7 +39,7 @@ def pivoted_qr(a: Rows, exchanges: Rows, left: Rows, tolerance: float) -> int:
 
 
 @kernel(int64(MATRIX, VECTOR, VECTOR, float64, int64))
-def leading_qr(a: Rows, exchanges: Rows, left: Rows, tolerance: float, most: int) -> int:
+def leading_qr(a: Floats, exchanges: Floats, left: Floats, tolerance: float, most: int) -> int:
     """`pivoted_qr` that ends after `most` columns at the latest."""
     m, n = a.shape
     best, longest = _longest_column(a)
@@ -74,7 +74,7 @@ def leading_qr(a: Rows, exchanges: Rows, left: Rows, tolerance: float, most: int
 
 
 @kernel(void(MATRIX, VECTOR, int64))
-def complete(a: Rows, right: Rows, rank: int) -> None:
+def complete(a: Floats, right: Floats, rank: int) -> None:
     """After `pivoted_qr`: reflect the trapezoid [R1 R2] onto the triangle [T 0] from the right.
 
     T replaces R1, the reflections replace R2, and `right` (rank or longer) receives their factors.
@@ -105,7 +105,9 @@ def complete(a: Rows, right: Rows, rank: int) -> None:
 
 
 @kernel(void(MATRIX, VECTOR, VECTOR, VECTOR, int64, VECTOR, VECTOR))
-def minimum_norm(a: Rows, exchanges: Rows, left: Rows, right: Rows, rank: int, b: Rows, x: Rows) -> None:
+def minimum_norm(
+    a: Floats, exchanges: Floats, left: Floats, right: Floats, rank: int, b: Floats, x: Floats
+) -> None:
     """After `pivoted_qr` and `complete`: x = a⁺ b, the shortest with the least |a x - b|; b is destroyed."""
     m, n = a.shape
     for k in range(rank):  # b := Q' b
@@ -136,7 +138,7 @@ def minimum_norm(a: Rows, exchanges: Rows, left: Rows, right: Rows, rank: int, b
 
 
 @kernel(int64(MATRIX, VECTOR, float64, VECTOR, VECTOR))
-def least_squares(a: Rows, b: Rows, tolerance: float, scratch: Rows, x: Rows) -> int:
+def least_squares(a: Floats, b: Floats, tolerance: float, scratch: Floats, x: Floats) -> int:
     """x = a⁺ b (n) and the rank of a (m × n); a and b (m) are destroyed, `scratch` holds 3 min(m, n) numbers.
 
     Directions of a shorter than `tolerance` count as nothing.

@@ -1,11 +1,11 @@
 """The factors of a pivoted QR at work: triangular solves, reflections and exchanges of columns, in place."""
 
+from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import part
-from linkwork.multibody.linalg.vectors import Rows
 
 
 @part
-def back_substitute(factored: Rows, rank: int, x: Rows) -> None:
+def back_substitute(factored: Floats, rank: int, x: Floats) -> None:
     """x := R1⁻¹ x, in place; its first `rank` entries."""
     for i in range(rank - 1, -1, -1):
         entry = x[i]
@@ -15,7 +15,7 @@ def back_substitute(factored: Rows, rank: int, x: Rows) -> None:
 
 
 @part
-def forward_substitute(factored: Rows, rank: int, x: Rows) -> None:
+def forward_substitute(factored: Floats, rank: int, x: Floats) -> None:
     """x := R1'⁻¹ x, in place; its first `rank` entries."""
     for i in range(rank):
         entry = x[i]
@@ -25,7 +25,7 @@ def forward_substitute(factored: Rows, rank: int, x: Rows) -> None:
 
 
 @part
-def reflect(factored: Rows, reflected: Rows, rank: int, b: Rows) -> None:
+def reflect(factored: Floats, reflected: Floats, rank: int, b: Floats) -> None:
     """b := Q' b."""
     m = factored.shape[0]
     for k in range(rank):
@@ -39,7 +39,7 @@ def reflect(factored: Rows, reflected: Rows, rank: int, b: Rows) -> None:
 
 
 @part
-def reflect_back(factored: Rows, reflected: Rows, rank: int, b: Rows) -> None:
+def reflect_back(factored: Floats, reflected: Floats, rank: int, b: Floats) -> None:
     """b := Q b."""
     m = factored.shape[0]
     for k in range(rank - 1, -1, -1):
@@ -53,7 +53,7 @@ def reflect_back(factored: Rows, reflected: Rows, rank: int, b: Rows) -> None:
 
 
 @part
-def exchange_back(exchanges: Rows, rank: int, x: Rows) -> None:
+def exchange_back(exchanges: Floats, rank: int, x: Floats) -> None:
     """x := P x."""
     for k in range(rank - 1, -1, -1):
         best = int(exchanges[k])
@@ -61,7 +61,7 @@ def exchange_back(exchanges: Rows, rank: int, x: Rows) -> None:
 
 
 @part
-def exchange(exchanges: Rows, rank: int, x: Rows) -> None:
+def exchange(exchanges: Floats, rank: int, x: Floats) -> None:
     """x := P' x."""
     for k in range(rank):
         best = int(exchanges[k])

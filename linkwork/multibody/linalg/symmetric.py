@@ -2,15 +2,15 @@
 
 import math
 
+from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import MATRIX, float64, kernel, part
-from linkwork.multibody.linalg.vectors import Rows
 
 SWEEPS = 30
 """Most sweeps; matrices of the size of a machine's freedoms need three to six."""
 
 
 @part
-def _rotate(a: Rows, vectors: Rows, i: int, j: int) -> None:
+def _rotate(a: Floats, vectors: Floats, i: int, j: int) -> None:
     """One rotation in the plane of i and j, after which a[i, j] is 0."""
     if a[i, j] == 0.0:
         return
@@ -29,7 +29,7 @@ def _rotate(a: Rows, vectors: Rows, i: int, j: int) -> None:
 
 
 @kernel(float64(MATRIX, MATRIX))
-def symmetric_eigen(a: Rows, vectors: Rows) -> float:
+def symmetric_eigen(a: Floats, vectors: Floats) -> float:
     """Turn the symmetric a (n × n) into a diagonal of its eigenvalues, in no order.
 
     Row i of `vectors` (n × n) receives the unit eigenvector of a[i, i]. Returns the smallest eigenvalue, 0

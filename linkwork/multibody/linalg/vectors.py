@@ -2,29 +2,26 @@
 
 from typing import TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
+from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import part
 
 Vector: TypeAlias = tuple[float, float, float]
-Rows: TypeAlias = npt.NDArray[np.float64]
 
 
 @part
-def load(rows: Rows, i: int) -> Vector:
+def load(rows: Floats, i: int) -> Vector:
     """Row i of an n × 3 array."""
     return rows[i, 0], rows[i, 1], rows[i, 2]
 
 
 @part
-def store(rows: Rows, i: int, a: Vector) -> None:
+def store(rows: Floats, i: int, a: Vector) -> None:
     """Write row i of an n × 3 array."""
     rows[i, 0], rows[i, 1], rows[i, 2] = a
 
 
 @part
-def increase(rows: Rows, i: int, a: Vector) -> None:
+def increase(rows: Floats, i: int, a: Vector) -> None:
     """Add to row i of an n × 3 array."""
     rows[i, 0] += a[0]
     rows[i, 1] += a[1]
@@ -72,7 +69,7 @@ def combine(x: Vector, y: Vector, z: Vector, a: Vector) -> Vector:
 
 
 @part
-def apply(symmetric: Rows, i: int, a: Vector) -> Vector:
+def apply(symmetric: Floats, i: int, a: Vector) -> Vector:
     """S a, where row i holds the symmetric matrix S as (xx, xy, xz, yy, yz, zz)."""
     return (
         symmetric[i, 0] * a[0] + symmetric[i, 1] * a[1] + symmetric[i, 2] * a[2],

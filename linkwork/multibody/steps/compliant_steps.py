@@ -9,9 +9,8 @@ of which the last keeps the classical step of Runge and Kutta stable up to 2.7. 
 lengths.
 """
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, int64, kernel, void
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.steps.constrained_steps import constrained_rk4, constrained_semi_implicit
 from linkwork.multibody.steps.divided_steps import divided_constrained_rk4, divided_rk4
 from linkwork.multibody.steps.integrate import rk4, semi_implicit
@@ -19,7 +18,7 @@ from linkwork.multibody.steps.touch_search import begin_parts, judge_part, next_
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, float64))
-def compliant_step(p: Rows, t: Integers, w: Rows, classical: int, dt: float) -> None:
+def compliant_step(p: Floats, t: Integers, w: Floats, classical: int, dt: float) -> None:
     """One step of dt seconds without constraints; there must be sides.
 
     `classical` is 0 for the semi-implicit step, 1 for that of Runge and Kutta, 2 where that divides itself.
@@ -39,7 +38,7 @@ def compliant_step(p: Rows, t: Integers, w: Rows, classical: int, dt: float) -> 
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, float64))
-def compliant_constrained_step(p: Rows, t: Integers, w: Rows, classical: int, dt: float) -> None:
+def compliant_constrained_step(p: Floats, t: Integers, w: Floats, classical: int, dt: float) -> None:
     """The same under constraints."""
     begin_parts(t, w, dt)
     while True:

@@ -5,6 +5,7 @@ the workspace advances, so that prescribed values move; their stages are taken a
 the moving constraints do is summed in `DRIVEN_WORK`, by the step's own quadrature.
 """
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.formulations.projection import onto_manifold
 from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel, part, void
@@ -29,15 +30,13 @@ from linkwork.multibody.kernels.layout import (
     V,
 )
 from linkwork.multibody.kernels.views import copy, fill, vector
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.tree.rotations import coordinate_rates, move, normalise
 
 _STEP = void(PARAMETERS, TOPOLOGY, BUFFER, float64)
 
 
 @part
-def driving_power(t: Integers, w: Rows) -> float:
+def driving_power(t: Integers, w: Floats) -> float:
     """After a constrained acceleration: the power of the constraints that move with time, -λ'Φ_t (W)."""
     multipliers, explicit = vector(t, w, MULTIPLIERS), vector(t, w, EXPLICIT)
     power = 0.0
@@ -47,7 +46,7 @@ def driving_power(t: Integers, w: Rows) -> float:
 
 
 @kernel(_STEP)
-def constrained_rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
+def constrained_rk4(p: Floats, t: Integers, w: Floats, dt: float) -> None:
     """The classical fourth-order step of Runge and Kutta, dt in seconds."""
     q, v, vdot = vector(t, w, Q), vector(t, w, V), vector(t, w, VDOT)
     start_q, start_v = vector(t, w, START_Q), vector(t, w, START_V)
@@ -84,7 +83,7 @@ def constrained_rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
 
 
 @kernel(_STEP)
-def constrained_semi_implicit(p: Rows, t: Integers, w: Rows, dt: float) -> None:
+def constrained_semi_implicit(p: Floats, t: Integers, w: Floats, dt: float) -> None:
     """The first-order step v += dt v̇(q, v), then q moves along the new v; dt in seconds."""
     q, v, vdot, losses = vector(t, w, Q), vector(t, w, V), vector(t, w, VDOT), vector(t, w, LOSSES)
     constrained_forward_dynamics(p, t, w)

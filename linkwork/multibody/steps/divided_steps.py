@@ -11,6 +11,7 @@ back and divided. Elsewhere the result is that of the plain step, bit for bit.
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel, part, void
 from linkwork.multibody.kernels.layout import (
     CLOCK,
@@ -29,8 +30,6 @@ from linkwork.multibody.kernels.layout import (
     V,
 )
 from linkwork.multibody.kernels.views import copy, matrix, vector
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.steps.constrained_steps import constrained_rk4
 from linkwork.multibody.steps.integrate import rk4
 
@@ -44,7 +43,7 @@ _STEP = void(PARAMETERS, TOPOLOGY, BUFFER, float64)
 
 
 @part
-def _length(mass: Rows, a: Rows, b: Rows, share: float) -> float:
+def _length(mass: Floats, a: Floats, b: Floats, share: float) -> float:
     """|a - share b| in the mass metric; round-off may make the square negative."""
     square = 0.0
     for i in range(a.shape[0]):
@@ -54,7 +53,7 @@ def _length(mass: Rows, a: Rows, b: Rows, share: float) -> float:
 
 
 @part
-def _pace(t: Integers, w: Rows, dt: float) -> float:
+def _pace(t: Integers, w: Floats, dt: float) -> float:
     """After a step of dt: L dt, 0 where nothing moves."""
     nv = t[NV]
     mass, second = matrix(t, w, M, nv), vector(t, w, SECOND)
@@ -67,7 +66,7 @@ def _pace(t: Integers, w: Rows, dt: float) -> float:
 
 
 @part
-def keep_step(t: Integers, w: Rows) -> None:
+def keep_step(t: Integers, w: Floats) -> None:
     """Before a step: what it changes besides q and v."""
     kept, ranking = vector(t, w, KEPT), vector(t, w, RANKING)
     copy(ranking, kept)
@@ -95,7 +94,7 @@ _divide = part(divide)
 
 
 @part
-def judge_step(t: Integers, w: Rows, left: float, parts: float, dt: float) -> tuple[float, float]:
+def judge_step(t: Integers, w: Floats, left: float, parts: float, dt: float) -> tuple[float, float]:
     """After a step over `left` / `parts` of dt: keep it or take it back; returns `left` and `parts` anew."""
     counts, left, parts = _divide(left, parts, _pace(t, w, left / parts * dt) / FASTEST)
     if not counts:
@@ -110,7 +109,7 @@ def judge_step(t: Integers, w: Rows, left: float, parts: float, dt: float) -> tu
 
 
 @kernel(_STEP)
-def divided_rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
+def divided_rk4(p: Floats, t: Integers, w: Floats, dt: float) -> None:
     """`rk4` in as many parts as the motion needs, dt in seconds."""
     left, parts = 1.0, 1.0
     while left > 0.0:
@@ -120,7 +119,7 @@ def divided_rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
 
 
 @kernel(_STEP)
-def divided_constrained_rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
+def divided_constrained_rk4(p: Floats, t: Integers, w: Floats, dt: float) -> None:
     """`constrained_rk4` in as many parts as the motion needs, dt in seconds."""
     left, parts = 1.0, 1.0
     while left > 0.0:

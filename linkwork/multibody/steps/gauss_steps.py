@@ -23,6 +23,7 @@ and beside brakes that stick, the end alone is corrected.
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.constrained_dynamics import least_motion, multipliers_of
 from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
@@ -65,8 +66,6 @@ from linkwork.multibody.kernels.layout import (
 )
 from linkwork.multibody.kernels.views import copy, fill, matrix, vector
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.steps.constrained_steps import constrained_rk4, driving_power
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.tree.dynamics import dynamics, forward_dynamics
@@ -85,7 +84,9 @@ _STEP = void(PARAMETERS, TOPOLOGY, BUFFER, float64)
 
 
 @part
-def _stage(p: Rows, t: Integers, w: Rows, constrained: int | None, one: int, h: float) -> tuple[float, float]:
+def _stage(
+    p: Floats, t: Integers, w: Floats, constrained: int | None, one: int, h: float
+) -> tuple[float, float]:
     """Renew a stage's rates; returns how much they changed, and how large they are."""
     q, v, nq, nv, clock = vector(t, w, Q), vector(t, w, V), t[NQ], t[NV], vector(t, w, CLOCK)
     start_q, start_v, size = vector(t, w, START_Q), vector(t, w, START_V), t[NQ] + t[NV]
@@ -119,7 +120,7 @@ def _stage(p: Rows, t: Integers, w: Rows, constrained: int | None, one: int, h: 
 
 
 @part
-def _gauss(p: Rows, t: Integers, w: Rows, constrained: int | None, h: float, again: bool) -> bool:
+def _gauss(p: Floats, t: Integers, w: Floats, constrained: int | None, h: float, again: bool) -> bool:
     """One step, not yet back on the manifold; False, and the state as it was, where stages do not settle.
 
     again: begin the repetition from the last stages.
@@ -158,14 +159,14 @@ def _gauss(p: Rows, t: Integers, w: Rows, constrained: int | None, h: float, aga
 
 
 @kernel(_STEP)
-def gauss(p: Rows, t: Integers, w: Rows, dt: float) -> None:
+def gauss(p: Floats, t: Integers, w: Floats, dt: float) -> None:
     """One step without constraints, dt in seconds."""
     if not _gauss(p, t, w, None, dt, False):
         rk4(p, t, w, dt)
 
 
 @part
-def _begin_from(t: Integers, w: Rows) -> None:
+def _begin_from(t: Integers, w: Floats) -> None:
     """Keep what a symmetric step begins from."""
     kept, nq, nv = vector(t, w, UNPUSHED), t[NQ], t[NV]
     copy(vector(t, w, Q), kept)
@@ -179,7 +180,7 @@ def _begin_from(t: Integers, w: Rows) -> None:
 
 
 @part
-def _begin_again(t: Integers, w: Rows) -> None:
+def _begin_again(t: Integers, w: Floats) -> None:
     kept, nq, nv = vector(t, w, UNPUSHED), t[NQ], t[NV]
     copy(kept[:nq], vector(t, w, Q))
     copy(kept[nq : nq + nv], vector(t, w, V))
@@ -190,7 +191,7 @@ def _begin_again(t: Integers, w: Rows) -> None:
 
 
 @part
-def _push(p: Rows, t: Integers, w: Rows) -> None:
+def _push(p: Floats, t: Integers, w: Floats) -> None:
     """At the beginning: q and v moved by M⁻¹A'μ and M⁻¹A'ν, which are kept in `PUSHED`."""
     nv, nr, q, v = t[NV], t[N_ROWS], vector(t, w, Q), vector(t, w, V)
     pushes, pushed, root = vector(t, w, PUSHES), vector(t, w, PUSHED), matrix(t, w, FACTOR, nv)
@@ -211,7 +212,7 @@ def _push(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @part
-def _correct(p: Rows, t: Integers, w: Rows, field: int, total: Rows) -> None:
+def _correct(p: Floats, t: Integers, w: Floats, field: int, total: Floats) -> None:
     """Add the shortest motion (mass metric) that takes these residuals off, to `total` too."""
     shift, zero, v = vector(t, w, SHIFT), vector(t, w, SUM_V), vector(t, w, V)
     scaled_right_side(t, p, w, -1.0, field)
@@ -227,7 +228,7 @@ def _correct(p: Rows, t: Integers, w: Rows, field: int, total: Rows) -> None:
 
 
 @part
-def _pull(p: Rows, t: Integers, w: Rows) -> None:
+def _pull(p: Floats, t: Integers, w: Floats) -> None:
     """At the end: onto the manifold, position (five times at most) and velocity. `PUSHED` has both."""
     nv, pushed = t[NV], vector(t, w, PUSHED)
     fill(pushed[2 * nv :], 0.0)
@@ -242,7 +243,7 @@ def _pull(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @part
-def _balance(p: Rows, t: Integers, w: Rows) -> bool:
+def _balance(p: Floats, t: Integers, w: Floats) -> bool:
     """After `_pull`: whether both ends are corrected alike; else μ and ν for the next attempt."""
     nv, nr, mass, v = t[NV], t[N_ROWS], matrix(t, w, M, t[NV]), vector(t, w, V)
     pushes, pushed, columns = vector(t, w, PUSHES), vector(t, w, PUSHED), vector(t, p, COLUMN_SCALE)
@@ -267,7 +268,7 @@ def _balance(p: Rows, t: Integers, w: Rows) -> bool:
 
 
 @kernel(_STEP)
-def constrained_gauss(p: Rows, t: Integers, w: Rows, dt: float) -> None:
+def constrained_gauss(p: Floats, t: Integers, w: Floats, dt: float) -> None:
     """One step under constraints, with a projection onto the manifold that is the same at both ends."""
     if vector(t, w, CHOICE)[1] == 0.0:
         if not _gauss(p, t, w, 1, dt, False):

@@ -4,6 +4,7 @@ After a step only q and v are new: everything else in the workspace belongs to t
 (the energy lost so far is added up over the stages, with their weights).
 """
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel, void
 from linkwork.multibody.kernels.layout import (
     LOSSES,
@@ -20,8 +21,6 @@ from linkwork.multibody.kernels.layout import (
     V,
 )
 from linkwork.multibody.kernels.views import copy, fill, vector
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 from linkwork.multibody.tree.dynamics import forward_dynamics
 from linkwork.multibody.tree.rotations import coordinate_rates, move, normalise
 
@@ -29,7 +28,7 @@ _STEP = void(PARAMETERS, TOPOLOGY, BUFFER, float64)
 
 
 @kernel(_STEP)
-def rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
+def rk4(p: Floats, t: Integers, w: Floats, dt: float) -> None:
     """The classical fourth-order step of Runge and Kutta, dt in seconds."""
     q, v, vdot = vector(t, w, Q), vector(t, w, V), vector(t, w, VDOT)
     start_q, start_v = vector(t, w, START_Q), vector(t, w, START_V)
@@ -61,7 +60,7 @@ def rk4(p: Rows, t: Integers, w: Rows, dt: float) -> None:
 
 
 @kernel(_STEP)
-def semi_implicit(p: Rows, t: Integers, w: Rows, dt: float) -> None:
+def semi_implicit(p: Floats, t: Integers, w: Floats, dt: float) -> None:
     """The symplectic first-order step: v += dt v̇(q, v), then q += dt v, dt in seconds."""
     q, v, vdot, losses = vector(t, w, Q), vector(t, w, V), vector(t, w, VDOT), vector(t, w, LOSSES)
     forward_dynamics(p, t, w)

@@ -11,6 +11,7 @@ no obstacle. The forces f that hold them follow from Λ'E'f = Λ'(M v̇ - r); of
 shortest. A stuck velocity is exactly zero in every result, so that its coordinate keeps its bits.
 """
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     ON_MECHANISM,
@@ -51,15 +52,13 @@ from linkwork.multibody.linalg.reflections import (
     reflect,
     reflect_back,
 )
-from linkwork.multibody.linalg.vectors import Rows
-from linkwork.multibody.model import Integers
 
 REPEATS = 1e-9
 """Size below which a row of E Λ (scaled: a lone row is of size 1) says nothing that the others do not say."""
 
 
 @kernel(ON_MECHANISM)
-def accelerate_others(p: Rows, t: Integers, w: Rows) -> None:  # noqa: ARG001  the arguments of every kernel
+def accelerate_others(p: Floats, t: Integers, w: Floats) -> None:  # noqa: ARG001  the arguments of every kernel
     """Without constraints: `VDOT` holds r = effort + friction + compliant - h, and receives v̇."""
     n = t[NV]
     mass, factor, vdot = matrix(t, w, M, n), matrix(t, w, FACTOR, n), vector(t, w, VDOT)
@@ -80,7 +79,7 @@ def accelerate_others(p: Rows, t: Integers, w: Rows) -> None:  # noqa: ARG001  t
 
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, VECTOR))
-def hold_stuck(p: Rows, t: Integers, w: Rows, free: int, x: Rows) -> int:
+def hold_stuck(p: Floats, t: Integers, w: Floats, free: int, x: Floats) -> int:
     """After `admitted` with `free` rows in `BASIS`: leave stuck velocities out of x (nv) and of the basis.
 
     Returns how many rows the basis has left: 0 where the brakes fix the machine.
@@ -133,7 +132,7 @@ def hold_stuck(p: Rows, t: Integers, w: Rows, free: int, x: Rows) -> int:
 
 
 @kernel(ON_MECHANISM)
-def sticking_forces(p: Rows, t: Integers, w: Rows) -> None:
+def sticking_forces(p: Floats, t: Integers, w: Floats) -> None:
     """After `hold_stuck` and with M v̇ - r in `CONSTRAINT_FORCE`: the forces that hold, in `STICKING`."""
     n, count, rank = t[NV], int(vector(t, w, STUCK_COUNT)[0]), int(vector(t, w, STUCK_COUNT)[1])
     free = n - int(vector(t, w, RANKING)[RANK])

@@ -13,6 +13,7 @@ of false position after Illinois, from the side beyond; `SEARCH` in the workspac
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.contact.compliance import DAMPER, RUBBING, SPRING
 from linkwork.multibody.contact.compliant_forces import compliant_forces
@@ -67,8 +68,13 @@ from linkwork.multibody.kernels.layout import (
 )
 from linkwork.multibody.kernels.views import block, copy, fill, matrix, table, vector
 from linkwork.multibody.linalg.linear import cholesky, lower_solve
-from linkwork.multibody.linalg.vectors import Rows, add, cross, load, subtract, times
-from linkwork.multibody.model import Integers
+from linkwork.multibody.linalg.vectors import (
+    add,
+    cross,
+    load,
+    subtract,
+    times,
+)
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.kinematics import kinematics
 
@@ -80,7 +86,7 @@ _GO, _SEEK, _END = 0.0, 1.0, 2.0
 
 
 @part
-def _save(t: Integers, w: Rows) -> None:
+def _save(t: Integers, w: Floats) -> None:
     backup, nq, nv, ranking = vector(t, w, BACKUP), t[NQ], t[NV], vector(t, w, RANKING)
     copy(vector(t, w, Q), backup)
     copy(vector(t, w, V), backup[nq:])
@@ -91,7 +97,7 @@ def _save(t: Integers, w: Rows) -> None:
 
 
 @part
-def _restore(t: Integers, w: Rows) -> None:
+def _restore(t: Integers, w: Floats) -> None:
     backup, nq, nv = vector(t, w, BACKUP), t[NQ], t[NV]
     copy(backup[:nq], vector(t, w, Q))
     copy(backup[nq : nq + nv], vector(t, w, V))
@@ -101,7 +107,7 @@ def _restore(t: Integers, w: Rows) -> None:
 
 
 @part
-def beyond_touch(t: Integers, w: Rows) -> float:
+def beyond_touch(t: Integers, w: Floats) -> float:
     """After `compliant_forces`: how far the first side is beyond the end of what is held (N or N m)."""
     touching, pressure = vector(t, w, TOUCHING), vector(t, w, PRESSURE)
     beyond = -math.inf
@@ -119,7 +125,7 @@ def _quickness(mobility: float, stiffness: float, damping: float, rubbing: float
 
 
 @part
-def _factor_inertia(p: Rows, t: Integers, w: Rows) -> int:
+def _factor_inertia(p: Floats, t: Integers, w: Floats) -> int:
     """After `dynamics`: factor the inertia of the admitted velocities; returns their number, -1: all."""
     if t[N_ROWS] == 0:
         cholesky(matrix(t, w, M, t[NV]), matrix(t, w, FACTOR, t[NV]))
@@ -133,7 +139,7 @@ def _factor_inertia(p: Rows, t: Integers, w: Rows) -> int:
 
 
 @part
-def _mobility(t: Integers, w: Rows, free: int, x: Rows) -> float:
+def _mobility(t: Integers, w: Floats, free: int, x: Floats) -> float:
     """x' Λ (Λ' M Λ)⁻¹ Λ' x, Λ a basis of the admitted velocities; x' M⁻¹ x for free = -1. x is scratch."""
     total = 0.0
     if free < 0:
@@ -153,7 +159,7 @@ def _mobility(t: Integers, w: Rows, free: int, x: Rows) -> float:
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER))
-def quickest(p: Rows, t: Integers, w: Rows) -> float:
+def quickest(p: Floats, t: Integers, w: Floats) -> float:
     """After `dynamics`: one over the longest part that follows what presses now (1/s), 0 if nothing does.
 
     What is pressed has the mobility that the constraints leave it (operational-space inertia).
@@ -201,7 +207,7 @@ def quickest(p: Rows, t: Integers, w: Rows) -> float:
 
 
 @part
-def begin_parts(t: Integers, w: Rows, dt: float) -> None:
+def begin_parts(t: Integers, w: Floats, dt: float) -> None:
     """Begin a step of dt seconds."""
     search = vector(t, w, SEARCH)
     fill(search, 0.0)
@@ -209,7 +215,7 @@ def begin_parts(t: Integers, w: Rows, dt: float) -> None:
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, float64))
-def next_part(p: Rows, t: Integers, w: Rows, dt: float) -> float:
+def next_part(p: Floats, t: Integers, w: Floats, dt: float) -> float:
     """How long the next move is (s), from the state that the workspace holds then; 0 where all is done."""
     search, held = vector(t, w, SEARCH), vector(t, w, HELD)
     if search[PHASE] != _GO:
@@ -232,7 +238,7 @@ def next_part(p: Rows, t: Integers, w: Rows, dt: float) -> float:
 
 
 @part
-def trial_length(search: Rows, margin: float) -> float:
+def trial_length(search: Floats, margin: float) -> float:
     """Next length to try, between LOW and HIGH and at least `margin` away from both."""
     low, high, before, after = search[LOW], search[HIGH], search[BEFORE], search[AFTER]
     trial: float = 0.5 * (low + high)
@@ -242,7 +248,7 @@ def trial_length(search: Rows, margin: float) -> float:
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, float64, float64))
-def judge_part(p: Rows, t: Integers, w: Rows, dt: float, h: float) -> None:
+def judge_part(p: Floats, t: Integers, w: Floats, dt: float, h: float) -> None:
     """After a move of h: whether the part is done, or where its end is to be sought."""
     search, losses = vector(t, w, SEARCH), vector(t, w, LOSSES)
     kinematics(p, t, w)
@@ -268,7 +274,7 @@ def judge_part(p: Rows, t: Integers, w: Rows, dt: float, h: float) -> None:
 
 
 @part
-def narrow(search: Rows, beyond: float, h: float) -> None:
+def narrow(search: Floats, beyond: float, h: float) -> None:
     """Take a trial of length h into account."""
     done = abs(search[TRIALS]) + 1.0
     if beyond > 0.0:
@@ -284,7 +290,7 @@ def narrow(search: Rows, beyond: float, h: float) -> None:
 
 
 @part
-def _end_search(search: Rows, dt: float) -> None:
+def _end_search(search: Floats, dt: float) -> None:
     """End the search where it has found the time, or has tried often enough."""
     shortest = _SHORTEST * dt
     found = search[HIGH] - search[LOW] <= _FOUND * search[PART] or search[HIGH] <= shortest

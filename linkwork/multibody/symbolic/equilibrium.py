@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from linkwork.arrays import Floats
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble, decide_rank
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import Array
 from linkwork.multibody.symbolic.evaluate import Numbers, numeric
 from linkwork.multibody.symbolic.operation_tape import ONE, Expression
 from linkwork.multibody.symbolic.symbolic_model import NamedResult, SymbolicModel
@@ -38,27 +38,27 @@ class NoEquilibrium(ValueError):
 class EquilibriumTerms:
     """Of one pose: M, g, A, J, and derivatives of g and A along each velocity (last index); Λ."""
 
-    M: Array
-    g: Array
-    A: Array
-    J: Array
-    g_slope: Array
-    A_slope: Array
-    basis: Array
+    M: Floats
+    g: Floats
+    A: Floats
+    J: Floats
+    g_slope: Floats
+    A_slope: Floats
+    basis: Floats
 
 
 @dataclass(frozen=True)
 class Equilibrium:
     """A pose q (nq) in balance under `effort` (one a motor), its terms, and the stiffness K (nv × nv)."""
 
-    q: Array
-    effort: Array
+    q: Floats
+    effort: Floats
     terms: EquilibriumTerms
-    stiffness: Array
+    stiffness: Floats
 
 
 def equilibrium(
-    mechanism: Mechanism, q: Array, motors: Sequence[int], weights: Sequence[float] | None = None
+    mechanism: Mechanism, q: Floats, motors: Sequence[int], weights: Sequence[float] | None = None
 ) -> Equilibrium:
     """The equilibrium nearest to the pose q (nq), which obeys the constraints, all of which count.
 
@@ -126,7 +126,7 @@ def _direction(model: SymbolicModel, k: int) -> dict[Expression, Expression]:
     return {q[k]: ONE}
 
 
-def _at(function: Numbers, mechanism: Mechanism, q: Array) -> EquilibriumTerms:
+def _at(function: Numbers, mechanism: Mechanism, q: Floats) -> EquilibriumTerms:
     M, g, A, J, g_slope, A_slope = function(q, np.zeros(mechanism.nv))
     t = mechanism.topology
     columns = mechanism.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
@@ -134,7 +134,7 @@ def _at(function: Numbers, mechanism: Mechanism, q: Array) -> EquilibriumTerms:
     return EquilibriumTerms(M, g, A, J, g_slope, A_slope, columns[:, None] * directions)
 
 
-def _stiffness(terms: EquilibriumTerms, motors: Sequence[int], effort: Array) -> Array:
+def _stiffness(terms: EquilibriumTerms, motors: Sequence[int], effort: Floats) -> Floats:
     """K on all velocities, with the multipliers that hold the pose."""
     if not len(terms.A):
         return terms.g_slope
@@ -145,8 +145,8 @@ def _stiffness(terms: EquilibriumTerms, motors: Sequence[int], effort: Array) ->
 
 
 def _moved(
-    mechanism: Mechanism, terms: EquilibriumTerms, q: Array, stiffness: Array, share: Array, left: Array
-) -> Array:
+    mechanism: Mechanism, terms: EquilibriumTerms, q: Floats, stiffness: Floats, share: Floats, left: Floats
+) -> Floats:
     """A Newton step towards balance in what the motors do not hold."""
     values, sizes, _ = np.linalg.svd(share)
     free = values[:, int(np.sum(sizes > 1e-10 * max(1.0, sizes.max(initial=0.0)))) :]

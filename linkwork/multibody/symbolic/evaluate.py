@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from linkwork.multibody.model import Array
+from linkwork.arrays import Floats
 from linkwork.multibody.symbolic.code import python
 from linkwork.multibody.symbolic.symbolic_model import NamedResult, SymbolicModel
 from linkwork.multibody.symbolic.sympy_formulas import TIME
 
-Numbers = Callable[..., tuple[Array, ...]]
+Numbers = Callable[..., tuple[Floats, ...]]
 
 
 def numeric(model: SymbolicModel, parts: Sequence[NamedResult]) -> Numbers:
@@ -30,7 +30,7 @@ def numeric(model: SymbolicModel, parts: Sequence[NamedResult]) -> Numbers:
     evaluate: Callable[[list[float], list[float], float], tuple[float, ...]] = scope["evaluate"]  # type: ignore[assignment]
     sizes = np.cumsum([0, *(len(part.entries) for part in parts)]).tolist()
 
-    def function(q: npt.ArrayLike, v: npt.ArrayLike, t: float = 0.0) -> tuple[Array, ...]:
+    def function(q: npt.ArrayLike, v: npt.ArrayLike, t: float = 0.0) -> tuple[Floats, ...]:
         found = evaluate(np.asarray(q, float).tolist(), np.asarray(v, float).tolist(), t)
         return tuple(
             np.array(found[start:end], dtype=np.float64).reshape(part.shape)

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from linkwork.arrays import Floats
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import Array
 from linkwork.multibody.symbolic.equilibrium import Equilibrium, NoEquilibrium, equilibrium
 
 _CONTROLLABLE = 1e-9
@@ -45,15 +45,15 @@ class LinearModel:
     `uncontrollable` those that no motor reaches.
     """
 
-    A: Array
-    B: Array
-    C: Array
-    D: Array
+    A: Floats
+    B: Floats
+    C: Floats
+    D: Floats
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    q: Array
-    effort: Array
+    q: Floats
+    effort: Floats
     eigenvalues: Spectrum
     uncontrollable: Spectrum
 
@@ -75,7 +75,7 @@ def coordinate_choices(mechanism: Mechanism) -> tuple[str, ...]:
 
 def linearize(
     mechanism: Mechanism,
-    q: Array,
+    q: Floats,
     motors: Sequence[int],
     coordinates: Sequence[str],
     weights: Sequence[float] | None = None,
@@ -96,7 +96,7 @@ def linearize(
     back = np.linalg.inv(across)
     mass = _regular(mechanism, found, basis.T @ terms.M @ basis)
 
-    def accelerated(force: Array) -> Array:
+    def accelerated(force: Floats) -> Floats:
         return np.asarray(across @ np.linalg.solve(mass, basis.T @ force))
 
     inputs = np.zeros((mechanism.nv, len(motors)))
@@ -108,7 +108,7 @@ def linearize(
     return _named(mechanism, found, (A, B, C), motors, coordinates)
 
 
-def _regular(mechanism: Mechanism, found: Equilibrium, mass: Array) -> Array:
+def _regular(mechanism: Mechanism, found: Equilibrium, mass: Floats) -> Floats:
     sizes = np.linalg.eigvalsh(mass)
     if len(mass) and not sizes[0] > _SINGULAR * sizes[-1]:
         pose = ", ".join(f"{n} {x:.4g}" for n, x in zip(mechanism.position_names, found.q, strict=True))
@@ -116,7 +116,7 @@ def _regular(mechanism: Mechanism, found: Equilibrium, mass: Array) -> Array:
     return mass
 
 
-def _checked(J: Array, choices: Sequence[str], coordinates: Sequence[str]) -> Array:
+def _checked(J: Floats, choices: Sequence[str], coordinates: Sequence[str]) -> Floats:
     """The rows of J (choices × freedoms) of these coordinates, which must determine the motion."""
     n = J.shape[1]
     if len(coordinates) != n:
@@ -134,7 +134,7 @@ def _checked(J: Array, choices: Sequence[str], coordinates: Sequence[str]) -> Ar
     return across
 
 
-def _independent(J: Array, choices: Sequence[str], first: Sequence[str]) -> tuple[str, ...]:
+def _independent(J: Floats, choices: Sequence[str], first: Sequence[str]) -> tuple[str, ...]:
     """As many choices as there are freedoms that determine the motion, rather those in `first`."""
     taken: list[int] = []
     left = J.copy()
@@ -154,7 +154,7 @@ def _independent(J: Array, choices: Sequence[str], first: Sequence[str]) -> tupl
     return tuple(choices[k] for k in sorted(taken)) if len(taken) == J.shape[1] else ()
 
 
-def _damping(mechanism: Mechanism) -> Array:
+def _damping(mechanism: Mechanism) -> Floats:
     """The slope at rest of viscous and dry friction, nv × nv."""
     p, t = mechanism.parameters, mechanism.topology
     viscous, coulomb, speed = (
@@ -166,7 +166,7 @@ def _damping(mechanism: Mechanism) -> Array:
 def _named(
     mechanism: Mechanism,
     found: Equilibrium,
-    matrices: tuple[Array, Array, Array],
+    matrices: tuple[Floats, Floats, Floats],
     motors: Sequence[int],
     coordinates: Sequence[str],
 ) -> LinearModel:
@@ -187,7 +187,7 @@ def _named(
     )
 
 
-def _uncontrollable(A: Array, B: Array, eigenvalues: Spectrum) -> Spectrum:
+def _uncontrollable(A: Floats, B: Floats, eigenvalues: Spectrum) -> Spectrum:
     """Eigenvalues at which [A - λ 1, B] loses rank (Hautus), after balancing rows against each other."""
     lost = []
     for value in eigenvalues:

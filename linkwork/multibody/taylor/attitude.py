@@ -2,12 +2,17 @@
 
 import math
 
+from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import part
-from linkwork.multibody.linalg.vectors import Rows, Vector, cross, dot
+from linkwork.multibody.linalg.vectors import (
+    Vector,
+    cross,
+    dot,
+)
 
 
 @part
-def axes_of(quaternions: Rows, i: int) -> tuple[Vector, Vector, Vector]:
+def axes_of(quaternions: Floats, i: int) -> tuple[Vector, Vector, Vector]:
     """The body's three axes in world axes: columns of the rotation matrix."""
     w, x, y, z = quaternions[i, 0], quaternions[i, 1], quaternions[i, 2], quaternions[i, 3]
     return (
@@ -18,7 +23,7 @@ def axes_of(quaternions: Rows, i: int) -> tuple[Vector, Vector, Vector]:
 
 
 @part
-def turn(quaternions: Rows, i: int, rotation: Vector) -> None:
+def turn(quaternions: Floats, i: int, rotation: Vector) -> None:
     """Turn the body by a rotation vector in world axes: q := exp(rotation / 2) q, of unit length again."""
     angle = math.sqrt(dot(rotation, rotation))
     c, s = math.cos(0.5 * angle), 0.5 - angle * angle / 48.0

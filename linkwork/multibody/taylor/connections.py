@@ -5,7 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from linkwork.multibody.model import WORLD, Array, Joint, ModelError, _frozen, _number, _rotation
+from linkwork.arrays import Floats
+from linkwork.multibody.model import (
+    WORLD,
+    Joint,
+    ModelError,
+    _frozen,
+    _number,
+    _rotation,
+)
 
 KINDS = ("spherical", "revolute", "cylindrical", "prismatic", "pin", "fixed")
 
@@ -89,7 +97,7 @@ class Connection:
         )
 
 
-def _onto_z(axis: Array) -> Array:
+def _onto_z(axis: Floats) -> Floats:
     """A rotation whose third column is the unit vector `axis`; the identity where that is z already."""
     if axis[2] == 1.0:
         return np.eye(3)

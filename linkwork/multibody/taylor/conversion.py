@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats
 from linkwork.multibody.constraints import (
     Closure,
     Constraint,
@@ -16,7 +17,10 @@ from linkwork.multibody.constraints import (
 )
 from linkwork.multibody.constraints.independent_closures import without_redundancy
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import Array, Joint, ModelError
+from linkwork.multibody.model import (
+    Joint,
+    ModelError,
+)
 from linkwork.multibody.taylor.connections import KINDS, Connection, JointFrame
 from linkwork.multibody.taylor.stepper import TaylorStepper
 from linkwork.multibody.taylor.taylor_model import MaximalModel, refuse_touch
@@ -103,7 +107,7 @@ class TreeCoordinates:
         suffixes = ["rx", "ry", "rz", *(["quaternion"] if joint.coordinates == "quaternion" else [])]
         return [names.index(f"{joint.name}.{suffix}") for suffix in suffixes]
 
-    def read(self) -> tuple[Array, Array]:
+    def read(self) -> tuple[Floats, Floats]:
         """q (nq) and v (nv) now."""
         v = np.zeros(self._mechanism.nv)
         self._q[self._places] = self._stepper.coordinate[self._freedoms]
@@ -124,13 +128,13 @@ class TreeCoordinates:
         return self._q.copy(), v
 
 
-def _angles(r: Array) -> Array:
+def _angles(r: Floats) -> Floats:
     """Roll, pitch and yaw of R = Rz Ry Rx."""
     pitch = np.arctan2(-r[2, 0], np.hypot(r[2, 1], r[2, 2]))
     return np.array([np.arctan2(r[2, 1], r[2, 2]), pitch, np.arctan2(r[1, 0], r[0, 0])])
 
 
-def _angle_rates(angles: Array, omega: Array) -> Array:
+def _angle_rates(angles: Floats, omega: Floats) -> Floats:
     """Their rates from the angular velocity in the turned axes. Raises ModelError where pitch is ±90°."""
     (roll, pitch, _), (x, y, z) = angles, omega
     across = np.sin(roll) * y + np.cos(roll) * z
@@ -140,7 +144,7 @@ def _angle_rates(angles: Array, omega: Array) -> Array:
     return np.array(rates)
 
 
-def efforts_of(model: MaximalModel, mechanism: Mechanism, effort: Sequence[float] | Array) -> Array:
+def efforts_of(model: MaximalModel, mechanism: Mechanism, effort: Sequence[float] | Floats) -> Floats:
     """Efforts (nf) along the model's freedoms from those on the tree's (nv).
 
     Raises ModelError for an effort on a freedom that the model has not (those of spherical joints).

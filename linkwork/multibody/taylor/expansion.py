@@ -19,10 +19,18 @@ directions only; with them in all rows, what a closure loses of Phi_q at a singu
 Products of vectors are projected on two unit vectors normal to a's axis: as triples, they have rank 2.
 """
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, int64, kernel, part, void
 from linkwork.multibody.kernels.views import matrix, vector
-from linkwork.multibody.linalg.vectors import Rows, Vector, add, cross, dot, load, subtract, times
-from linkwork.multibody.model import Integers
+from linkwork.multibody.linalg.vectors import (
+    Vector,
+    add,
+    cross,
+    dot,
+    load,
+    subtract,
+    times,
+)
 from linkwork.multibody.taylor.rigid_motion import of_body, to_world
 from linkwork.multibody.taylor.taylor_layout import (
     A_AT,
@@ -56,7 +64,7 @@ def sensitivity(s: Vector, turn: Vector, c: Vector) -> Vector:
 
 
 @part
-def put(rows: Rows, row: int, shift_b: Vector, turn_b: Vector, shift_a: Vector, turn_a: Vector) -> None:
+def put(rows: Floats, row: int, shift_b: Vector, turn_b: Vector, shift_a: Vector, turn_a: Vector) -> None:
     """Write the twelve numbers of a row or column."""
     rows[row, 0], rows[row, 1], rows[row, 2] = shift_b
     rows[row, 3], rows[row, 4], rows[row, 5] = turn_b
@@ -66,7 +74,7 @@ def put(rows: Rows, row: int, shift_b: Vector, turn_b: Vector, shift_a: Vector, 
 
 @part
 def _ends(
-    p: Rows, t: Integers, w: Rows, j: int, b: int, a: int
+    p: Floats, t: Integers, w: Floats, j: int, b: int, a: int
 ) -> tuple[Vector, Vector, Vector, Vector, Vector, Vector]:
     """Levers of the two points, their distance now, turns of both bodies, their distance after the step."""
     axes, position = matrix(t, w, AXES, 3), matrix(t, w, POSITION, 3)
@@ -82,7 +90,7 @@ def _ends(
 
 
 @kernel(_AT_JOINT)
-def coincide(p: Rows, t: Integers, w: Rows, j: int, b: int, a: int, row: int) -> None:
+def coincide(p: Floats, t: Integers, w: Floats, j: int, b: int, a: int, row: int) -> None:
     """Three rows: the origins of the frames coincide."""
     rows, gap, right = matrix(t, w, ROWS, 12), vector(t, w, GAP), vector(t, w, UNKNOWNS)
     d_b, d_a, now, turn_b, turn_a, later = _ends(p, t, w, j, b, a)
@@ -95,7 +103,7 @@ def coincide(p: Rows, t: Integers, w: Rows, j: int, b: int, a: int, row: int) ->
 
 
 @kernel(_AT_JOINT)
-def on_axis(p: Rows, t: Integers, w: Rows, j: int, b: int, a: int, row: int) -> None:
+def on_axis(p: Floats, t: Integers, w: Floats, j: int, b: int, a: int, row: int) -> None:
     """Two rows: the origin of frame b lies on a's axis."""
     rows, gap, right = matrix(t, w, ROWS, 12), vector(t, w, GAP), vector(t, w, UNKNOWNS)
     axes, a_axes = matrix(t, w, AXES, 3), matrix(t, p, A_AXES, 3)
@@ -113,7 +121,7 @@ def on_axis(p: Rows, t: Integers, w: Rows, j: int, b: int, a: int, row: int) -> 
 
 
 @kernel(_AT_JOINT)
-def parallel(p: Rows, t: Integers, w: Rows, j: int, b: int, a: int, row: int) -> None:
+def parallel(p: Floats, t: Integers, w: Floats, j: int, b: int, a: int, row: int) -> None:
     """Two rows: the axes of the frames are parallel."""
     rows, gap, right = matrix(t, w, ROWS, 12), vector(t, w, GAP), vector(t, w, UNKNOWNS)
     axes, turn = matrix(t, w, AXES, 3), matrix(t, w, FREE_TURN, 3)
@@ -135,7 +143,7 @@ def parallel(p: Rows, t: Integers, w: Rows, j: int, b: int, a: int, row: int) ->
 
 
 @kernel(_AT_JOINT)
-def perpendicular(p: Rows, t: Integers, w: Rows, j: int, b: int, a: int, row: int) -> None:
+def perpendicular(p: Floats, t: Integers, w: Floats, j: int, b: int, a: int, row: int) -> None:
     """One row: b's second axis is perpendicular to a's first."""
     rows, gap, right = matrix(t, w, ROWS, 12), vector(t, w, GAP), vector(t, w, UNKNOWNS)
     axes, turn = matrix(t, w, AXES, 3), matrix(t, w, FREE_TURN, 3)

@@ -5,7 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.multibody.model import WORLD, Array, Body, ModelError
+from linkwork.arrays import Floats
+from linkwork.multibody.model import (
+    WORLD,
+    Body,
+    ModelError,
+)
 from linkwork.multibody.taylor.connections import Connection, JointFrame
 
 
@@ -14,8 +19,8 @@ class RigidPlacement:
     """Where a body sits: rigid body (-1: the world); in its axes, the axes, and origin from its centre."""
 
     rigid: int
-    axes: Array
-    origin: Array
+    axes: Floats
+    origin: Floats
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,7 @@ class Rigid:
 
     members: tuple[str, ...]
     mass: float
-    inertia: Array
+    inertia: Floats
 
 
 def rigid_bodies(
@@ -51,7 +56,7 @@ def rigid_bodies(
     return rigids, seats
 
 
-def _cluster(lead: str, welds: Sequence[Connection], used: set[str]) -> dict[str, tuple[Array, Array]]:
+def _cluster(lead: str, welds: Sequence[Connection], used: set[str]) -> dict[str, tuple[Floats, Floats]]:
     """Axes and origin, in the lead's frame, of everything that is fixed to it."""
     poses = {lead: (np.eye(3), np.zeros(3))}
     waiting = [lead]
@@ -69,13 +74,13 @@ def _cluster(lead: str, welds: Sequence[Connection], used: set[str]) -> dict[str
     return poses
 
 
-def _across(pose: tuple[Array, Array], here: JointFrame, there: JointFrame) -> tuple[Array, Array]:
+def _across(pose: tuple[Floats, Floats], here: JointFrame, there: JointFrame) -> tuple[Floats, Floats]:
     """Pose of the body of `there`, whose frame coincides with `here` on a body of the given pose."""
     axes = pose[0] @ np.asarray(here.rotation) @ np.asarray(there.rotation).T
     return axes, pose[1] + pose[0] @ np.asarray(here.at_m) - axes @ np.asarray(there.at_m)
 
 
-def _sum(poses: dict[str, tuple[Array, Array]], by_name: dict[str, Body]) -> tuple[float, Array, Array]:
+def _sum(poses: dict[str, tuple[Floats, Floats]], by_name: dict[str, Body]) -> tuple[float, Floats, Floats]:
     """Mass, centre of mass and inertia about it, in the lead's axes."""
     placed = [(by_name[name], axes, origin + axes @ np.asarray(by_name[name].com_m))
               for name, (axes, origin) in poses.items()]  # fmt: skip

@@ -8,10 +8,10 @@ In world axes, where nothing else is said; primes on vectors mean body axes.
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel, part, void
 from linkwork.multibody.kernels.views import matrix, table, vector
 from linkwork.multibody.linalg.vectors import (
-    Rows,
     Vector,
     add,
     apply,
@@ -24,7 +24,6 @@ from linkwork.multibody.linalg.vectors import (
     subtract,
     times,
 )
-from linkwork.multibody.model import Integers
 from linkwork.multibody.taylor.attitude import axes_of
 from linkwork.multibody.taylor.taylor_layout import (
     A_AT,
@@ -67,7 +66,7 @@ STEP = void(PARAMETERS, TOPOLOGY, BUFFER, float64)
 
 
 @part
-def to_world(axes: Rows, i: int, a: Vector) -> Vector:
+def to_world(axes: Floats, i: int, a: Vector) -> Vector:
     """A vector given in the axes of body i, or of the world for i = -1, in world axes."""
     if i < 0:
         return a
@@ -75,13 +74,13 @@ def to_world(axes: Rows, i: int, a: Vector) -> Vector:
 
 
 @part
-def to_body(axes: Rows, i: int, a: Vector) -> Vector:
+def to_body(axes: Floats, i: int, a: Vector) -> Vector:
     """A vector given in world axes, in the axes of body i."""
     return dot(load(axes, 3 * i), a), dot(load(axes, 3 * i + 1), a), dot(load(axes, 3 * i + 2), a)
 
 
 @part
-def of_body(rows: Rows, i: int) -> Vector:
+def of_body(rows: Floats, i: int) -> Vector:
     """Row i, or nothing for the world, i = -1."""
     if i < 0:
         return 0.0, 0.0, 0.0
@@ -89,14 +88,14 @@ def of_body(rows: Rows, i: int) -> Vector:
 
 
 @part
-def angular_response(p: Rows, t: Integers, w: Rows, i: int, moment: Vector) -> Vector:
+def angular_response(p: Floats, t: Integers, w: Floats, i: int, moment: Vector) -> Vector:
     """A J'⁻¹ A' moment: what a moment about the centre of mass does to the angular acceleration."""
     axes = matrix(t, w, AXES, 3)
     return to_world(axes, i, apply(matrix(t, p, INVERSE_INERTIA, 6), i, to_body(axes, i, moment)))
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER))
-def locate(p: Rows, t: Integers, w: Rows) -> None:
+def locate(p: Floats, t: Integers, w: Floats) -> None:
     """From the state: axes and angular velocity of every body, coordinate and rate of every freedom.
 
     Angles are read by projection and counted on from the value that stands there, to the nearest turn.
@@ -137,7 +136,7 @@ def locate(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER))
-def drive(p: Rows, t: Integers, w: Rows) -> None:
+def drive(p: Floats, t: Integers, w: Floats) -> None:
     """Add efforts and friction of all freedoms to the loads, which lie where the accelerations will."""
     axes, position = matrix(t, w, AXES, 3), matrix(t, w, POSITION, 3)
     joints, freedoms = table(t, JOINTS, 5), table(t, FREEDOMS, 3)
@@ -170,7 +169,7 @@ def drive(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @kernel(STEP)
-def free_motion(p: Rows, t: Integers, w: Rows, dt: float) -> None:
+def free_motion(p: Floats, t: Integers, w: Floats, dt: float) -> None:
     """`locate`, then accelerations, shifts and turns (dt in s) with no reactions."""
     locate(p, t, w)
     applied_force, applied_torque = matrix(t, w, FORCE, 3), matrix(t, w, TORQUE, 3)

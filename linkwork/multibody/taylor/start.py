@@ -5,9 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats
 from linkwork.multibody import functions
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import Array, Point
+from linkwork.multibody.model import (
+    Point,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,10 +20,10 @@ class Pose:
     All components are in world axes; `velocity` is that of the origin.
     """
 
-    origin: Array
-    axes: Array
-    velocity: Array
-    angular_velocity: Array
+    origin: Floats
+    axes: Floats
+    velocity: Floats
+    angular_velocity: Floats
 
 
 def poses_of_tree(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> dict[str, Pose]:

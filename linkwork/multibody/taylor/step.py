@@ -10,6 +10,7 @@ from gyroscopic moments, friction and loads, which are held during the step.
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     INTEGERS,
@@ -24,8 +25,14 @@ from linkwork.multibody.kernels.compiling import (
 )
 from linkwork.multibody.kernels.views import fill_matrix, matrix, table, vector
 from linkwork.multibody.linalg.linear import lu_solve
-from linkwork.multibody.linalg.vectors import Rows, add, apply, dot, load, store, times
-from linkwork.multibody.model import Integers
+from linkwork.multibody.linalg.vectors import (
+    add,
+    apply,
+    dot,
+    load,
+    store,
+    times,
+)
 from linkwork.multibody.taylor.attitude import turn
 from linkwork.multibody.taylor.rigid_motion import locate, of_body, to_body, to_world
 from linkwork.multibody.taylor.taylor_layout import (
@@ -63,7 +70,7 @@ from linkwork.multibody.taylor.taylor_reactions import assemble
 
 
 @kernel(boolean(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, float64))
-def react(p: Rows, t: Integers, w: Rows, pivots: Integers, dt: float) -> bool:
+def react(p: Floats, t: Integers, w: Floats, pivots: Integers, dt: float) -> bool:
     """`assemble`, then reactions and accelerations of the state as it stands; `pivots` (nr) is scratch.
 
     They are refused, with the answer False, where the ratio of pivots is not above the least allowed one, a
@@ -107,7 +114,7 @@ def react(p: Rows, t: Integers, w: Rows, pivots: Integers, dt: float) -> bool:
 
 
 @kernel(boolean(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, float64))
-def step(p: Rows, t: Integers, w: Rows, pivots: Integers, dt: float) -> bool:
+def step(p: Floats, t: Integers, w: Floats, pivots: Integers, dt: float) -> bool:
     """`react`, then the state moved on by dt (s), its joint coordinates and rates read again.
 
     Where `react` is refused, the state stays, and the answer is False.
@@ -130,7 +137,7 @@ def step(p: Rows, t: Integers, w: Rows, pivots: Integers, dt: float) -> bool:
 
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, float64, int64))
-def run(p: Rows, t: Integers, w: Rows, pivots: Integers, dt: float, count: int) -> int:
+def run(p: Floats, t: Integers, w: Floats, pivots: Integers, dt: float, count: int) -> int:
     """So many steps of dt (s), loads held. Returns how many were made: fewer where one was refused.
 
     The smallest pivot ratio of all stays as the result; a refused step does not move the state.
@@ -145,7 +152,7 @@ def run(p: Rows, t: Integers, w: Rows, pivots: Integers, dt: float, count: int) 
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, VECTOR))
-def energy(p: Rows, t: Integers, w: Rows, result: Rows) -> None:
+def energy(p: Floats, t: Integers, w: Floats, result: Floats) -> None:
     """After `locate`: kinetic energy, rotors included, and potential energy -Σ m g'r (J), into `result`."""
     gravity, position = load(matrix(t, p, GRAVITY, 3), 0), matrix(t, w, POSITION, 3)
     mass, inertia = vector(t, p, MASS), matrix(t, p, INERTIA, 6)

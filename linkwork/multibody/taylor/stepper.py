@@ -3,9 +3,12 @@
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats
 from linkwork.multibody.formulations.reactions import Reaction
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import Array, ModelError
+from linkwork.multibody.model import (
+    ModelError,
+)
 from linkwork.multibody.taylor import taylor_layout as layout
 from linkwork.multibody.taylor.rigid_motion import locate
 from linkwork.multibody.taylor.start import Pose, poses_of_tree
@@ -102,13 +105,13 @@ class TaylorStepper:
         self._ratio[1] = pivot_ratio_min
         self._view(layout.REACTIONS_AT)[0] = reactions_at
 
-    def _view(self, field: int, columns: int = 0) -> Array:
+    def _view(self, field: int, columns: int = 0) -> Floats:
         t = self.model.topology
         values = self._buffer[t[field] : t[field + 1]]
         return values.reshape(-1, columns) if columns else values
 
     @property
-    def _arguments(self) -> tuple[Array, npt.NDArray[np.int64], Array]:
+    def _arguments(self) -> tuple[Floats, npt.NDArray[np.int64], Floats]:
         return self.model.parameters, self.model.topology, self._buffer
 
     @property
@@ -203,13 +206,13 @@ class TaylorStepper:
             raise StepTooLong(steps, float(self._turn[0]), float(self._turn[1]))
         raise SingularStep(steps, self.pivot_ratio)
 
-    def system(self, dt: float) -> tuple[Array, Array]:
+    def system(self, dt: float) -> tuple[Floats, Floats]:
         """Matrix and right side whose solution are the reactions in a step of dt from here (copies)."""
         assemble(*self._arguments, dt)
         n = self.model.unknowns
         return self._matrix[:n].copy(), self._right.copy()
 
-    def gap(self) -> Array:
+    def gap(self) -> Floats:
         """Values of all closures as they are now, m or rad; of rotors, 0."""
         assemble(*self._arguments, 0.0)
         return self._gap.copy()
@@ -228,12 +231,12 @@ class TaylorStepper:
             for c, row in zip(joined, self._reaction, strict=True)
         )
 
-    def relative_axes(self, joint: str) -> Array:
+    def relative_axes(self, joint: str) -> Floats:
         """Rotation (3 × 3) of frame b against frame a: b's axes, as columns, in a's."""
         name = self.model.joint_names[self.model.joint_index(joint)]
         c = next(c for c in self.model.connections if c.name == name)
         axes_a, axes_b = self.pose(c.a.body).axes, self.pose(c.b.body).axes
-        turned: Array = (axes_a @ np.asarray(c.a.rotation)).T @ axes_b @ np.asarray(c.b.rotation)
+        turned: Floats = (axes_a @ np.asarray(c.a.rotation)).T @ axes_b @ np.asarray(c.b.rotation)
         return turned
 
 

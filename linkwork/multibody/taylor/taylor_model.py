@@ -6,8 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import Array, Body, Integers, ModelError, _frozen
+from linkwork.multibody.model import (
+    Body,
+    ModelError,
+    _frozen,
+)
 from linkwork.multibody.taylor import taylor_layout as layout
 from linkwork.multibody.taylor.connections import Connection, JointFrame
 from linkwork.multibody.taylor.rigid import Rigid, RigidPlacement, rigid_bodies
@@ -41,13 +46,13 @@ class MaximalModel:
 
     bodies: tuple[Body, ...]
     connections: tuple[Connection, ...]
-    gravity_m_s2: Array
+    gravity_m_s2: Floats
     rigids: tuple[Rigid, ...]
     seats: dict[str, RigidPlacement]
     joint_names: tuple[str, ...]
     freedom_names: tuple[str, ...]
     unknowns: int
-    parameters: Array
+    parameters: Floats
     topology: Integers
     size: int
 
@@ -153,7 +158,7 @@ def _tables(
     }
 
 
-def _on_rigid(frame: JointFrame, seat: RigidPlacement) -> tuple[Array, Array]:
+def _on_rigid(frame: JointFrame, seat: RigidPlacement) -> tuple[Floats, Floats]:
     """Origin of a frame from the centre of its rigid body, and its axes as rows, both in that body's axes."""
     axes = seat.axes @ np.asarray(frame.rotation)
     return seat.origin + seat.axes @ np.asarray(frame.at_m), axes.T
@@ -164,8 +169,8 @@ def _parameters(
     joined: Sequence[Connection],
     seats: dict[str, RigidPlacement],
     freedoms: Sequence[tuple[int, int]],
-    gravity: Array,
-) -> dict[int, Array]:
+    gravity: Floats,
+) -> dict[int, Floats]:
     """The fields of p."""
     upper = np.triu_indices(3)
     on_a = [_on_rigid(c.a, seats[c.a.body]) for c in joined]
@@ -188,8 +193,8 @@ def _parameters(
 
 
 def _lay_out(
-    parameters: dict[int, Array], tables: dict[int, Integers], counts: tuple[int, int, int, int]
-) -> tuple[Array, Integers, int]:
+    parameters: dict[int, Floats], tables: dict[int, Integers], counts: tuple[int, int, int, int]
+) -> tuple[Floats, Integers, int]:
     """The read-only arrays p and t, and the length of w."""
     header = np.zeros(layout.END_OF_HEADER, dtype=np.int64)
     header[: len(counts)] = counts

@@ -26,6 +26,7 @@ from typing import Any
 
 from numba import types
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     PARAMETERS,
@@ -37,8 +38,15 @@ from linkwork.multibody.kernels.compiling import (
     void,
 )
 from linkwork.multibody.kernels.views import matrix, table, vector
-from linkwork.multibody.linalg.vectors import Rows, Vector, add, cross, dot, load, subtract, times
-from linkwork.multibody.model import Integers
+from linkwork.multibody.linalg.vectors import (
+    Vector,
+    add,
+    cross,
+    dot,
+    load,
+    subtract,
+    times,
+)
 from linkwork.multibody.taylor.expansion import coincide, moved, on_axis, parallel, perpendicular, put
 from linkwork.multibody.taylor.rigid_motion import STEP, angular_response, free_motion, of_body, to_world
 from linkwork.multibody.taylor.taylor_layout import (
@@ -79,7 +87,7 @@ _THREE = _types.UniTuple(float64, 3)
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, int64, int64, _THREE, _THREE, _THREE, _THREE))
 def column(
-    p: Rows, t: Integers, w: Rows, row: int, b: int, a: int, lever_b: Vector, lever_a: Vector,
+    p: Floats, t: Integers, w: Floats, row: int, b: int, a: int, lever_b: Vector, lever_a: Vector,
     force: Vector, moment: Vector,
 ) -> None:  # fmt: skip
     """M⁻¹ Z' for an unknown with this force and moment on b; levers lead from the centres to the point."""
@@ -98,13 +106,13 @@ def column(
 
 
 @part
-def part_turn(t: Integers, w: Rows, i: int) -> Vector:
+def part_turn(t: Integers, w: Floats, i: int) -> Vector:
     """Rotation vector of a body in that part of the step, with no reactions."""
     return times(vector(t, w, REACTIONS_AT)[0], of_body(matrix(t, w, FREE_TURN, 3), i))
 
 
 @part
-def _levers(p: Rows, t: Integers, w: Rows, j: int, b: int, a: int) -> tuple[Vector, Vector]:
+def _levers(p: Floats, t: Integers, w: Floats, j: int, b: int, a: int) -> tuple[Vector, Vector]:
     """From both centres of mass to the origin of frame b, as they would be part way through the step."""
     position, shift = matrix(t, w, POSITION, 3), matrix(t, w, FREE_SHIFT, 3)
     lever_b = to_world(matrix(t, w, AXES, 3), b, load(matrix(t, p, B_AT, 3), j))
@@ -116,7 +124,7 @@ def _levers(p: Rows, t: Integers, w: Rows, j: int, b: int, a: int) -> tuple[Vect
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64))
-def joint_rows(p: Rows, t: Integers, w: Rows, j: int) -> None:
+def joint_rows(p: Floats, t: Integers, w: Floats, j: int) -> None:
     """Rows and columns of one joint."""
     joints, axes, a_axes = table(t, JOINTS, 5), matrix(t, w, AXES, 3), matrix(t, p, A_AXES, 3)
     kind, b, a, row = joints[j, 0], joints[j, 1], joints[j, 2], joints[j, 3]
@@ -145,7 +153,7 @@ def joint_rows(p: Rows, t: Integers, w: Rows, j: int) -> None:
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, float64))
-def armature_row(p: Rows, t: Integers, w: Rows, k: int, half: float) -> None:
+def armature_row(p: Floats, t: Integers, w: Floats, k: int, half: float) -> None:
     """Row and column of the rotor on freedom k."""
     freedoms, joints = table(t, FREEDOMS, 3), table(t, JOINTS, 5)
     j, row = freedoms[k, 0], freedoms[k, 2]
@@ -173,7 +181,7 @@ def armature_row(p: Rows, t: Integers, w: Rows, k: int, half: float) -> None:
 
 
 @part
-def _meet(rows: Rows, i: int, at: int, columns: Rows, k: int, end: int) -> float:
+def _meet(rows: Floats, i: int, at: int, columns: Floats, k: int, end: int) -> float:
     """Row i's six numbers from `at` times column k's six from `end`."""
     total = 0.0
     for n in range(6):
@@ -182,7 +190,7 @@ def _meet(rows: Rows, i: int, at: int, columns: Rows, k: int, end: int) -> float
 
 
 @kernel(STEP)
-def assemble(p: Rows, t: Integers, w: Rows, dt: float) -> None:
+def assemble(p: Floats, t: Integers, w: Floats, dt: float) -> None:
     """`free_motion`, then matrix and right side of the system for the reactions, for a step of dt (s)."""
     free_motion(p, t, w, dt)
     half = 0.5 * dt * dt

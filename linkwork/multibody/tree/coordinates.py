@@ -10,6 +10,7 @@ number in their rows. Nor has the distance from a place any at that place.
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import ON_MECHANISM, kernel
 from linkwork.multibody.kernels.layout import (
     ANGULAR,
@@ -40,12 +41,18 @@ from linkwork.multibody.kernels.layout import (
     Q,
 )
 from linkwork.multibody.kernels.views import fill_matrix, matrix, table, vector
-from linkwork.multibody.linalg.vectors import Rows, combine, cross, dot, load, subtract, times
-from linkwork.multibody.model import Integers
+from linkwork.multibody.linalg.vectors import (
+    combine,
+    cross,
+    dot,
+    load,
+    subtract,
+    times,
+)
 
 
 @kernel(ON_MECHANISM)
-def coordinates(p: Rows, t: Integers, w: Rows) -> None:
+def coordinates(p: Floats, t: Integers, w: Floats) -> None:
     """After `kinematics`: θ, J and J̇ v for every coordinate of interest."""
     q, theta, jacobian, rate = vector(t, w, Q), vector(t, w, THETA), matrix(t, w, J, t[NV]), vector(t, w, JDV)
     kinds, links, points = table(t, COORDINATES, 2), table(t, LINKS, 3), table(t, POINTS, 1)

@@ -7,6 +7,7 @@ those of Kwatny & Blankenship 1995, section 5, with p = v and without the transf
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.contact.compliant_forces import compliant_forces
 from linkwork.multibody.kernels.compiling import ON_MECHANISM, kernel, part
 from linkwork.multibody.kernels.layout import (
@@ -53,7 +54,6 @@ from linkwork.multibody.kernels.layout import (
 from linkwork.multibody.kernels.views import fill_matrix, matrix, table, vector
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
 from linkwork.multibody.linalg.vectors import (
-    Rows,
     Vector,
     add,
     apply,
@@ -66,14 +66,13 @@ from linkwork.multibody.linalg.vectors import (
     subtract,
     times,
 )
-from linkwork.multibody.model import Integers
 from linkwork.multibody.steps.sticking import accelerate_others
 from linkwork.multibody.tree.kinematics import kinematics
 
 
 @part
 def _second_moment(
-    x: Vector, y: Vector, z: Vector, inertia: Rows, i: int, mass: float, c: Vector, out: Rows
+    x: Vector, y: Vector, z: Vector, inertia: Floats, i: int, mass: float, c: Vector, out: Floats
 ) -> None:
     """Row i of `out`: R I R' + m (c'c 1 - c c'), the inertia about a point; c leads from it to the centre."""
     a = combine(x, y, z, apply(inertia, i, (x[0], y[0], z[0])))
@@ -88,7 +87,7 @@ def _second_moment(
 
 
 @kernel(ON_MECHANISM)
-def dynamics(p: Rows, t: Integers, w: Rows) -> None:
+def dynamics(p: Floats, t: Integers, w: Floats) -> None:
     """From q and v: `kinematics`, then M, h, friction, and the forces of stops and contacts."""
     kinematics(p, t, w)
     links = table(t, LINKS, 3)
@@ -170,7 +169,7 @@ def dynamics(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @kernel(ON_MECHANISM)
-def forward_dynamics(p: Rows, t: Integers, w: Rows) -> None:
+def forward_dynamics(p: Floats, t: Integers, w: Floats) -> None:
     """`dynamics`, then v̇ = M⁻¹ (effort + friction + compliant - h); NaN where M is singular.
 
     Stuck velocities are held (sticking.py).
@@ -188,7 +187,7 @@ def forward_dynamics(p: Rows, t: Integers, w: Rows) -> None:
 
 
 @kernel(ON_MECHANISM)
-def energy(p: Rows, t: Integers, w: Rows) -> None:
+def energy(p: Floats, t: Integers, w: Floats) -> None:
     """After `dynamics`: kinetic energy v' M v / 2 (with armature), and potential -Σ m g'c + springs (J)."""
     v, mass_matrix, result = vector(t, w, V), matrix(t, w, M, t[NV]), vector(t, w, ENERGY)
     gravity, own_mass, com = load(matrix(t, p, GRAVITY, 3), 0), vector(t, p, MASS), matrix(t, p, COM, 3)

@@ -21,8 +21,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from linkwork.arrays import Floats
 from linkwork.multibody.model import Joint, ModelError
-from linkwork.multibody.tree.joint_map import Array, bracket, unclosed_pair
+from linkwork.multibody.tree.joint_map import (
+    bracket,
+    unclosed_pair,
+)
 
 SCREW, BALL = "screw", "ball"
 
@@ -36,7 +40,7 @@ class ChainMember:
 
     kind: str
     place: int
-    column: Array
+    column: Floats
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ def freedoms_of(joint: Joint) -> Freedoms:
     return _of(list(columns), numbers, list(reversed(range(count))), joint)
 
 
-def onto_z(axis: Array) -> Array:
+def onto_z(axis: Floats) -> Floats:
     """A rotation whose third column is the unit vector `axis`; the identity where that is z already."""
     if axis[2] == 1.0:
         return np.eye(3)
@@ -107,7 +111,7 @@ def _named(joint: Joint, suffixes: list[str]) -> tuple[str, ...]:
     return tuple(f"{joint.name}.{suffix}" if suffix else joint.name for suffix in suffixes)
 
 
-def _of(columns: list[Array], suffixes: list[str], order: list[int], joint: Joint) -> Freedoms:
+def _of(columns: list[Floats], suffixes: list[str], order: list[int], joint: Joint) -> Freedoms:
     """Screws, given in the order of q; `order` lists them from the parent to the child."""
     angles = tuple(bool(column[:3].any()) for column in columns)
     chain = tuple(ChainMember(SCREW, place, columns[place]) for place in order)
@@ -115,7 +119,7 @@ def _of(columns: list[Array], suffixes: list[str], order: list[int], joint: Join
 
 
 def _rotating(
-    joint: Joint, before: list[Array], suffixes: list[str], names: list[str] | None = None
+    joint: Joint, before: list[Floats], suffixes: list[str], names: list[str] | None = None
 ) -> Freedoms:
     """Translations in the parent's axes, then three rotations of the child."""
     first = len(before)
@@ -128,11 +132,11 @@ def _rotating(
     return Freedoms(named, (False,) * first + (True,) * 3, tuple(chain))
 
 
-def _commute(columns: Array) -> bool:
+def _commute(columns: Floats) -> bool:
     return all(np.abs(bracket(a, b)).max() < 1e-12 for a in columns for b in columns)
 
 
-def _refuse_unclosed(joint: Joint, columns: Array) -> None:
+def _refuse_unclosed(joint: Joint, columns: Floats) -> None:
     pair = unclosed_pair(columns)
     if pair is not None:
         i, j = pair

@@ -13,27 +13,24 @@ Bm Γ = H has no solution, and a constant H would be a nonholonomic constraint.
 Columns are given as an r × 6 array, one column of H in each row. rad and m.
 """
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
-Array: TypeAlias = npt.NDArray[np.float64]
+from linkwork.arrays import Floats
 
 _ZERO = np.zeros(3)
 
 
-def hat(a: Array) -> Array:
+def hat(a: Floats) -> Floats:
     """The matrix with hat(a) b = a × b, 3 × 3."""
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 
-def bracket(a: Array, b: Array) -> Array:
+def bracket(a: Floats, b: Floats) -> Floats:
     """[(w1, u1), (w2, u2)] = (w1 × w2, w1 × u2 - w2 × u1), 6."""
     return np.concatenate([np.cross(a[:3], b[:3]), np.cross(a[:3], b[3:]) - np.cross(b[:3], a[3:])])
 
 
-def unclosed_pair(columns: Array) -> tuple[int, int] | None:
+def unclosed_pair(columns: Floats) -> tuple[int, int] | None:
     """The first two columns whose bracket leaves the span of all columns; None where the span is closed."""
     for i in range(len(columns)):
         for j in range(i):
@@ -44,7 +41,7 @@ def unclosed_pair(columns: Array) -> tuple[int, int] | None:
     return None
 
 
-def screw_of(column: Array) -> tuple[Array, Array, float, float]:
+def screw_of(column: Floats) -> tuple[Floats, Floats, float, float]:
     """Direction (unit) and a point of a column's axis, and turn (rad) and travel (m) for each unit of e."""
     angular, linear = column[:3], column[3:]
     turn = _near_one(float(np.linalg.norm(angular)))
@@ -60,7 +57,7 @@ def _near_one(length: float) -> float:
     return 1.0 if abs(length - 1.0) < 1e-12 else length
 
 
-def elementary(column: Array, e: float) -> tuple[Array, Array]:
+def elementary(column: Floats, e: float) -> tuple[Floats, Floats]:
     """λ(e): rotation (3 × 3) and translation (3)."""
     direction, point, turn, travel = screw_of(column)
     k = hat(direction)
@@ -68,7 +65,7 @@ def elementary(column: Array, e: float) -> tuple[Array, Array]:
     return rotation, point - rotation @ point + travel * e * direction
 
 
-def configuration(columns: Array, e: Array) -> tuple[Array, Array]:
+def configuration(columns: Floats, e: Floats) -> tuple[Floats, Floats]:
     """X(e): rotation (3 × 3) and translation (3) of the body in the joint's frame."""
     rotation, translation = np.eye(3), np.zeros(3)
     for column, value in zip(columns, e, strict=True):
@@ -77,7 +74,7 @@ def configuration(columns: Array, e: Array) -> tuple[Array, Array]:
     return rotation, translation
 
 
-def twist_map(columns: Array, e: Array) -> Array:
+def twist_map(columns: Floats, e: Floats) -> Floats:
     """Bm(e), 6 × r: column i is the i-th twist seen through the factors between it and the body."""
     result = np.empty((6, len(columns)))
     for i, column in enumerate(columns):
@@ -87,7 +84,7 @@ def twist_map(columns: Array, e: Array) -> Array:
     return result
 
 
-def gamma(columns: Array, e: Array) -> Array:
+def gamma(columns: Floats, e: Floats) -> Floats:
     """Γ(e) = Bm⁺ H, r × r, with ė = Γ β for a simple joint. Raises ValueError where Bm loses rank."""
     twists = twist_map(columns, e)
     values = np.linalg.svd(twists, compute_uv=False)

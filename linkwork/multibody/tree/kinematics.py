@@ -10,6 +10,7 @@ twists add up without any transformation.
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     MATRIX,
@@ -48,14 +49,21 @@ from linkwork.multibody.kernels.layout import (
     V,
 )
 from linkwork.multibody.kernels.views import fill, fill_matrix, matrix, table, vector
-from linkwork.multibody.linalg.vectors import Rows, add, combine, cross, load, store, subtract, times
-from linkwork.multibody.model import Integers
+from linkwork.multibody.linalg.vectors import (
+    add,
+    combine,
+    cross,
+    load,
+    store,
+    subtract,
+    times,
+)
 from linkwork.multibody.tree.link_tree import SCREW
 from linkwork.multibody.tree.rotations import turned
 
 
 @kernel(ON_MECHANISM)
-def kinematics(p: Rows, t: Integers, w: Rows) -> None:
+def kinematics(p: Floats, t: Integers, w: Floats) -> None:
     """From q and v: pose, twist and its rate for v̇ = 0, of every link; then the same for every point."""
     q, v = vector(t, w, Q), vector(t, w, V)
     links, poses = table(t, LINKS, 3), table(t, POSES, 2)
@@ -130,12 +138,12 @@ def kinematics(p: Rows, t: Integers, w: Rows) -> None:
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, MATRIX, VECTOR))
 def point_jacobian(
-    p: Rows,  # noqa: ARG001  the arguments of every kernel
+    p: Floats,  # noqa: ARG001  the arguments of every kernel
     t: Integers,
-    w: Rows,
+    w: Floats,
     point: int,
-    jacobian: Rows,
-    rate: Rows,
+    jacobian: Floats,
+    rate: Floats,
 ) -> None:
     """After `kinematics`: Jacobian (6 × nv) of a point's twist (angular; linear) and its rate times v (6).
 

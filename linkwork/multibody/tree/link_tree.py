@@ -10,7 +10,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from linkwork.multibody.model import WORLD, Array, Body, Joint, ModelError
+from linkwork.arrays import Floats
+from linkwork.multibody.model import (
+    WORLD,
+    Body,
+    Joint,
+    ModelError,
+)
 from linkwork.multibody.tree.joint_dof import BALL, Freedoms, freedoms_of, onto_z
 from linkwork.multibody.tree.joint_map import elementary, screw_of
 
@@ -25,16 +31,16 @@ class Link:
     joint: Joint
     parent: int
     place: int  # of its velocity in v
-    axes: Array  # 3 × 3, columns: axes of the freedom's frame at zero, in the parent link's axes
-    origin: Array  # 3, its origin there
+    axes: Floats  # 3 × 3, columns: axes of the freedom's frame at zero, in the parent link's axes
+    origin: Floats  # 3, its origin there
     turn: float  # rotation about the frame's z axis for unit velocity, rad
     travel: float  # translation along it, m
     base: int  # link whose motion carries the freedom's axis along (-1: the world)
     coordinate: int  # place of its coordinate in q, of a ball's first link: of the quaternion's vector part
     scalar: int = SCREW  # of a ball's first link: place of the quaternion's scalar part in q
     mass: float = 0.0
-    first: Array = field(default_factory=lambda: np.zeros(3))  # mass times centre of mass
-    second: Array = field(default_factory=lambda: np.zeros((3, 3)))  # inertia about the link's origin
+    first: Floats = field(default_factory=lambda: np.zeros(3))  # mass times centre of mass
+    second: Floats = field(default_factory=lambda: np.zeros((3, 3)))  # inertia about the link's origin
 
 
 @dataclass(frozen=True)
@@ -42,8 +48,8 @@ class BodyPlacement:
     """Where a body sits: link (-1: the world), axes in link axes (columns), origin in the link."""
 
     link: int
-    axes: Array
-    origin: Array
+    axes: Floats
+    origin: Floats
 
 
 def check_names(kind: str, names: Sequence[str]) -> None:
@@ -241,13 +247,13 @@ def refuse_massless(links: Sequence[Link]) -> None:
         )
 
 
-def _mass_matrix(links: Sequence[Link], angles: Array) -> Array:
+def _mass_matrix(links: Sequence[Link], angles: Floats) -> Floats:
     """M in the order of the links; each turns about its z by angles[i], a ball by three of them."""
     n = len(links)
     matrix = np.diag([link.joint.armature for link in links]).astype(np.float64)
-    axes: list[Array] = []
-    origins: list[Array] = []
-    jacobians: list[tuple[Array, Array]] = []  # angular and linear (at the link's origin), 3 × n each
+    axes: list[Floats] = []
+    origins: list[Floats] = []
+    jacobians: list[tuple[Floats, Floats]] = []  # angular and linear (at the link's origin), 3 × n each
     for i, link in enumerate(links):
         base, place = np.eye(3), np.zeros(3)
         angular, linear = np.zeros((3, n)), np.zeros((3, n))

@@ -13,15 +13,20 @@ independent and the others follow.
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import part
 from linkwork.multibody.kernels.layout import BALLS
 from linkwork.multibody.kernels.views import copy, table
-from linkwork.multibody.linalg.vectors import Rows, add, cross, dot, times
-from linkwork.multibody.model import Integers
+from linkwork.multibody.linalg.vectors import (
+    add,
+    cross,
+    dot,
+    times,
+)
 
 
 @part
-def chart_rates(t: Integers, x: Rows, v: Rows, rates: Rows) -> None:
+def chart_rates(t: Integers, x: Floats, v: Floats, rates: Floats) -> None:
     """x˙ from v at x."""
     copy(v, rates)
     balls = table(t, BALLS, 2)
@@ -38,7 +43,7 @@ def chart_rates(t: Integers, x: Rows, v: Rows, rates: Rows) -> None:
 
 
 @part
-def chart_row(t: Integers, x: Rows, row: Rows, turned: Rows) -> None:
+def chart_row(t: Integers, x: Floats, row: Floats, turned: Floats) -> None:
     """The row of a Jacobian against x˙, from the one against v: row' J."""
     copy(row, turned)
     balls = table(t, BALLS, 2)

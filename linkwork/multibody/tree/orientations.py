@@ -19,39 +19,39 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from linkwork.multibody.model import Array
+from linkwork.arrays import Floats
 from linkwork.multibody.tree import quaternions
 
 _LOST = 1e-10
 """Sines below this count as zero: the two angles that they tell apart are then round-off."""
 
 
-def about_x(angle: float) -> Array:
+def about_x(angle: float) -> Floats:
     """Rx(angle), 3 × 3."""
     c, s = math.cos(angle), math.sin(angle)
     return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
-def about_y(angle: float) -> Array:
+def about_y(angle: float) -> Floats:
     """Ry(angle), 3 × 3."""
     c, s = math.cos(angle), math.sin(angle)
     return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
-def about_z(angle: float) -> Array:
+def about_z(angle: float) -> Floats:
     """Rz(angle), 3 × 3."""
     c, s = math.cos(angle), math.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def from_zyz(angles: npt.ArrayLike) -> Array:
+def from_zyz(angles: npt.ArrayLike) -> Floats:
     """R (3 × 3) = Rz(α) Ry(β) Rz(γ); Xu & Liu 2017, (42)."""
     alpha, beta, gamma = np.asarray(angles, dtype=np.float64)
-    rotation: Array = about_z(alpha) @ about_y(beta) @ about_z(gamma)
+    rotation: Floats = about_z(alpha) @ about_y(beta) @ about_z(gamma)
     return rotation
 
 
-def to_zyz(rotation: npt.ArrayLike) -> Array:
+def to_zyz(rotation: npt.ArrayLike) -> Floats:
     """α, β, γ (3, rad) with 0 ≤ β ≤ π; Xu & Liu 2017, (44)-(46).
 
     Where the z axes are parallel (β = 0: only α + γ counts) or opposite (β = π: only γ - α), α = 0, as there.
@@ -67,21 +67,21 @@ def to_zyz(rotation: npt.ArrayLike) -> Array:
     return np.array([0.0, math.pi, math.atan2(r[0, 1], -r[0, 0])])
 
 
-def zyz_rates(angles: npt.ArrayLike) -> Array:
+def zyz_rates(angles: npt.ArrayLike) -> Floats:
     """E (3 × 3) with ω = E (α̇, β̇, γ̇); its determinant is -sin β."""
     alpha, beta, _ = np.asarray(angles, dtype=np.float64)
     ca, sa, cb, sb = math.cos(alpha), math.sin(alpha), math.cos(beta), math.sin(beta)
     return np.array([[0.0, -sa, ca * sb], [0.0, ca, sa * sb], [1.0, 0.0, cb]])
 
 
-def from_angles_321(angles: npt.ArrayLike) -> Array:
+def from_angles_321(angles: npt.ArrayLike) -> Floats:
     """R (3 × 3) = Rz(yaw) Ry(pitch) Rx(roll), from (yaw, pitch, roll)."""
     yaw, pitch, roll = np.asarray(angles, dtype=np.float64)
-    rotation: Array = about_z(yaw) @ about_y(pitch) @ about_x(roll)
+    rotation: Floats = about_z(yaw) @ about_y(pitch) @ about_x(roll)
     return rotation
 
 
-def to_angles_321(rotation: npt.ArrayLike) -> Array:
+def to_angles_321(rotation: npt.ArrayLike) -> Floats:
     """Yaw, pitch, roll (3, rad) with |pitch| ≤ π/2; yaw is 0 where the turned x axis points up or down."""
     r = np.asarray(rotation, dtype=np.float64)
     cosine = math.hypot(r[0, 0], r[1, 0])
@@ -91,14 +91,14 @@ def to_angles_321(rotation: npt.ArrayLike) -> Array:
     return np.array([0.0, pitch, math.atan2(-r[1, 2], r[1, 1])])
 
 
-def angles_321_rates(angles: npt.ArrayLike) -> Array:
+def angles_321_rates(angles: npt.ArrayLike) -> Floats:
     """E (3 × 3) with ω = E (rates of yaw, pitch, roll); its determinant is -cos pitch."""
     yaw, pitch, _ = np.asarray(angles, dtype=np.float64)
     cy, sy, cp, sp = math.cos(yaw), math.sin(yaw), math.cos(pitch), math.sin(pitch)
     return np.array([[0.0, -sy, cy * cp], [0.0, cy, sy * cp], [1.0, 0.0, -sp]])
 
 
-def hat(a: npt.ArrayLike) -> Array:
+def hat(a: npt.ArrayLike) -> Floats:
     """a^ (3 × 3), so that a^ b = a × b."""
     x, y, z = np.asarray(a, dtype=np.float64)
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
@@ -117,16 +117,16 @@ def _series(angle: float) -> tuple[float, float, float]:
     return math.sin(angle) / angle, 2.0 * half * half / square, (angle - math.sin(angle)) / (square * angle)
 
 
-def from_rotation_vector(vector: npt.ArrayLike) -> Array:
+def from_rotation_vector(vector: npt.ArrayLike) -> Floats:
     """R (3 × 3) = exp((φ u)^), from φ u (3, rad), of any length."""
     phi = np.asarray(vector, dtype=np.float64)
     a, b, _ = _series(float(np.linalg.norm(phi)))
     k = hat(phi)
-    rotation: Array = np.eye(3) + a * k + b * (k @ k)
+    rotation: Floats = np.eye(3) + a * k + b * (k @ k)
     return rotation
 
 
-def to_rotation_vector(rotation: npt.ArrayLike) -> Array:
+def to_rotation_vector(rotation: npt.ArrayLike) -> Floats:
     """φ u (3, rad) with |φ| ≤ π; at half a turn, where u and -u are the same rotation, one of them."""
     q = quaternions.from_matrix(rotation)
     sine = float(np.linalg.norm(q[1:]))
@@ -135,16 +135,16 @@ def to_rotation_vector(rotation: npt.ArrayLike) -> Array:
     return 2.0 * math.atan2(sine, q[0]) / sine * q[1:]
 
 
-def rotation_vector_rates(vector: npt.ArrayLike) -> Array:
+def rotation_vector_rates(vector: npt.ArrayLike) -> Floats:
     """E (3 × 3) with ω = E × (rate of φ u): 1 + (1 - cos φ)/φ² (φu)^ + (φ - sin φ)/φ³ (φu)^²."""
     phi = np.asarray(vector, dtype=np.float64)
     _, b, c = _series(float(np.linalg.norm(phi)))
     k = hat(phi)
-    rates: Array = np.eye(3) + b * k + c * (k @ k)
+    rates: Floats = np.eye(3) + b * k + c * (k @ k)
     return rates
 
 
-def from_axis_angle(axis: npt.ArrayLike, angle: float) -> Array:
+def from_axis_angle(axis: npt.ArrayLike, angle: float) -> Floats:
     """R (3 × 3) for a turn by `angle` (rad) about `axis` (3, of any length). ValueError for a zero axis."""
     u = np.asarray(axis, dtype=np.float64)
     length = float(np.linalg.norm(u))
@@ -153,7 +153,7 @@ def from_axis_angle(axis: npt.ArrayLike, angle: float) -> Array:
     return from_rotation_vector(angle / length * u)
 
 
-def to_axis_angle(rotation: npt.ArrayLike) -> tuple[Array, float]:
+def to_axis_angle(rotation: npt.ArrayLike) -> tuple[Floats, float]:
     """A unit axis (3) and the angle 0 ≤ φ ≤ π about it; the z axis where nothing turns."""
     phi = to_rotation_vector(rotation)
     angle = float(np.linalg.norm(phi))

@@ -8,26 +8,26 @@ They map as R does, from turned to fixed axes: q(R1 R2) = q(R1) q(R2); q and -q 
 import numpy as np
 import numpy.typing as npt
 
-from linkwork.multibody.model import Array
+from linkwork.arrays import Floats
 
-IDENTITY: Array = np.array([1.0, 0.0, 0.0, 0.0])
+IDENTITY: Floats = np.array([1.0, 0.0, 0.0, 0.0])
 IDENTITY.flags.writeable = False
 
 
-def multiply(p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+def multiply(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """The product p q (4): first q, then p."""
     a, b = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     scalar = a[0] * b[0] - a[1:] @ b[1:]
     return np.concatenate([[scalar], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])])
 
 
-def inverse(q: npt.ArrayLike) -> Array:
+def inverse(q: npt.ArrayLike) -> Floats:
     """The opposite rotation (4), for a quaternion of unit length."""
-    opposite: Array = np.asarray(q, dtype=np.float64) * np.array([1.0, -1.0, -1.0, -1.0])
+    opposite: Floats = np.asarray(q, dtype=np.float64) * np.array([1.0, -1.0, -1.0, -1.0])
     return opposite
 
 
-def normalised(q: npt.ArrayLike) -> Array:
+def normalised(q: npt.ArrayLike) -> Floats:
     """The unit quaternion of the same direction (4). Raises ValueError for a zero one."""
     given = np.asarray(q, dtype=np.float64)
     length = float(np.linalg.norm(given))
@@ -36,7 +36,7 @@ def normalised(q: npt.ArrayLike) -> Array:
     return given / length
 
 
-def to_matrix(q: npt.ArrayLike) -> Array:
+def to_matrix(q: npt.ArrayLike) -> Floats:
     """R (3 × 3), whose columns are the turned axes. A quaternion not quite of unit length is normalised."""
     w, x, y, z = normalised(q)
     return np.array(
@@ -48,7 +48,7 @@ def to_matrix(q: npt.ArrayLike) -> Array:
     )
 
 
-def from_matrix(rotation: npt.ArrayLike) -> Array:
+def from_matrix(rotation: npt.ArrayLike) -> Floats:
     """The quaternion (4) with w ≥ 0 of a rotation matrix; never loses digits, whatever the angle.
 
     Each column of the symmetric matrix 4 q q' follows from R; the one with the largest diagonal is taken.
@@ -69,11 +69,11 @@ def from_matrix(rotation: npt.ArrayLike) -> Array:
     return -q if q[0] < 0.0 else q
 
 
-def rate(q: npt.ArrayLike, omega: npt.ArrayLike) -> Array:
+def rate(q: npt.ArrayLike, omega: npt.ArrayLike) -> Floats:
     """q̇ (4) for the angular velocity ω (3) in fixed axes."""
     return 0.5 * multiply(np.concatenate([[0.0], np.asarray(omega, dtype=np.float64)]), q)
 
 
-def angular_velocity(q: npt.ArrayLike, qdot: npt.ArrayLike) -> Array:
+def angular_velocity(q: npt.ArrayLike, qdot: npt.ArrayLike) -> Floats:
     """ω (3) in fixed axes from a unit quaternion and its rate (4): the vector part of 2 q̇ q⁻¹."""
     return 2.0 * multiply(qdot, inverse(q))[1:]

@@ -7,11 +7,19 @@ All kernels accept quaternions that are not quite of unit length, and take their
 
 import math
 
+from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import INTEGERS, TOPOLOGY, VECTOR, float64, kernel, part, void
 from linkwork.multibody.kernels.layout import BALLS
 from linkwork.multibody.kernels.views import table
-from linkwork.multibody.linalg.vectors import Rows, Vector, add, combine, cross, dot, subtract, times
-from linkwork.multibody.model import Integers
+from linkwork.multibody.linalg.vectors import (
+    Vector,
+    add,
+    combine,
+    cross,
+    dot,
+    subtract,
+    times,
+)
 
 
 @part
@@ -27,7 +35,7 @@ def turned(x: Vector, y: Vector, z: Vector, s: float, u: Vector) -> tuple[Vector
 
 
 @part
-def coordinate_rates(t: Integers, q: Rows, v: Rows, rates: Rows) -> None:
+def coordinate_rates(t: Integers, q: Floats, v: Floats, rates: Floats) -> None:
     """q̇ from v: equal, except for quaternions."""
     for k in range(len(v)):
         rates[k] = v[k]
@@ -40,7 +48,7 @@ def coordinate_rates(t: Integers, q: Rows, v: Rows, rates: Rows) -> None:
 
 
 @part
-def velocities(t: Integers, q: Rows, rates: Rows, v: Rows) -> None:
+def velocities(t: Integers, q: Floats, rates: Floats, v: Floats) -> None:
     """v from q̇ (which may have a part along the quaternion, that is ignored)."""
     for k in range(len(v)):
         v[k] = rates[k]
@@ -79,7 +87,7 @@ def quaternion_of(turn: Vector) -> tuple[float, Vector]:
 
 
 @part
-def way_between(t: Integers, q: Rows, q2: Rows, way: Rows) -> None:
+def way_between(t: Integers, q: Floats, q2: Floats, way: Floats) -> None:
     """way (nv) for which `move` takes q to q2: differences of coordinates, and rotation vectors."""
     for k in range(len(way)):
         way[k] = q2[k] - q[k]
@@ -102,7 +110,7 @@ def ball_of(t: Integers, freedom: int) -> int:
 
 
 @part
-def reading_at(t: Integers, q: Rows, freedom: int) -> float:
+def reading_at(t: Integers, q: Floats, freedom: int) -> float:
     """What a sensor on a freedom reads at q: its coordinate, or a component of the rotation vector."""
     i = ball_of(t, freedom)
     if i < 0:
@@ -114,14 +122,14 @@ def reading_at(t: Integers, q: Rows, freedom: int) -> float:
 
 
 @kernel(void(TOPOLOGY, VECTOR, INTEGERS, VECTOR))
-def readings_at(t: Integers, q: Rows, freedoms: Integers, readings: Rows) -> None:
+def readings_at(t: Integers, q: Floats, freedoms: Integers, readings: Floats) -> None:
     """Write what sensors on these freedoms read at q."""
     for i in range(len(freedoms)):
         readings[i] = reading_at(t, q, freedoms[i])
 
 
 @part
-def normalise(t: Integers, q: Rows) -> None:
+def normalise(t: Integers, q: Floats) -> None:
     """Bring every quaternion to unit length."""
     balls = table(t, BALLS, 2)
     for i in range(balls.shape[0]):
@@ -136,7 +144,7 @@ def normalise(t: Integers, q: Rows) -> None:
 
 
 @part
-def move(t: Integers, q: Rows, shift: Rows, reach: float) -> None:
+def move(t: Integers, q: Floats, shift: Floats, reach: float) -> None:
     """q := q moved along the constant v = `shift` for `reach`, exactly."""
     for k in range(len(shift)):
         q[k] += reach * shift[k]
@@ -155,7 +163,7 @@ def move(t: Integers, q: Rows, shift: Rows, reach: float) -> None:
 
 
 @part
-def go(t: Integers, q: Rows, v: Rows, rate: Rows, mean: Rows, seconds: float) -> None:
+def go(t: Integers, q: Floats, v: Floats, rate: Floats, mean: Floats, seconds: float) -> None:
     """q := q after so many seconds at the mean velocity `mean`, which began with v and the acceleration rate.
 
     Rotations do not commute: to the mean angular velocity belongs seconds²/12 v × v̇. mean is overwritten.
@@ -170,6 +178,6 @@ def go(t: Integers, q: Rows, v: Rows, rate: Rows, mean: Rows, seconds: float) ->
 
 
 @kernel(void(TOPOLOGY, VECTOR, VECTOR, float64))
-def move_by(t: Integers, q: Rows, shift: Rows, reach: float) -> None:
+def move_by(t: Integers, q: Floats, shift: Floats, reach: float) -> None:
     """`move` for callers in Python."""
     move(t, q, shift, reach)

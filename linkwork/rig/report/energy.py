@@ -10,13 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.multibody.functions import friction, kinetic_energy, potential_energy
 from linkwork.recordings.log_file import Ticks
 
-Floats = NDArray[np.float64]
 SAMPLES = 400
 
 

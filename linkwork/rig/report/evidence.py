@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.recordings.log_file import Ticks
 from linkwork.rig.collected import TestFindings
@@ -16,8 +16,6 @@ from linkwork.rig.report.energy import Energy, balance
 from linkwork.rig.report.following import Followed, followed
 from linkwork.rig.report.logs import Logs, has_clock, latencies_us, periods_us
 from linkwork.rig.report.struck import Struck, struck
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

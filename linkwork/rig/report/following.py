@@ -6,14 +6,13 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.recordings.log_file import Ticks
 from linkwork.recordings.tracking import rms
 from linkwork.rig.collected import Span, TestFindings
 
-Floats = NDArray[np.float64]
 _ERROR = re.compile(r"tracking_error\((?P<name>[^)]+)\)\.max")
 _WORST = "tracking_error over tolerance.max"
 """Of all coordinates that have a reference, each in its own path tolerances."""

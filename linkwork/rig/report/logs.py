@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.recordings.log_file import Ticks
 from linkwork.recordings.recording import NoRecording, read_recording
 from linkwork.rig.collected import Span
-
-Floats = NDArray[np.float64]
 
 
 class Logs:

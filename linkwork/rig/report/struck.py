@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
 from linkwork.rig.collected import FaultSeen, TestFindings
 from linkwork.rig.happened import Happened
 from linkwork.rig.report.logs import Logs
 
-Floats = NDArray[np.float64]
 BEFORE_S: Final = 0.1
 AFTER_REST_S: Final = 0.05
 LEAST_S: Final = 0.15

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.faults import FAULTS, FaultCode
 from linkwork.controller.gateway.records.event_detection import STICKS_TICKS, Story
 from linkwork.controller.gateway.records.messages import Wording
@@ -19,12 +20,11 @@ from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import load
 from linkwork.protocol.codes import ResultCode
 
-Words = NDArray[np.float64]
 MACHINE = load("scara")
 LAYOUT = layout_for(MACHINE)
 
 
-def blank(count: int) -> tuple[Words, NDArray[Any]]:
+def blank(count: int) -> tuple[Floats, NDArray[Any]]:
     words = np.zeros((count, LAYOUT.words))
     table = words.view(LAYOUT.dtype)[:, 0]
     table["tick"] = np.arange(count)
@@ -33,7 +33,7 @@ def blank(count: int) -> tuple[Words, NDArray[Any]]:
     return words, table
 
 
-def told(words: Words, cuts: list[int] | None = None) -> list[tuple[int, str, dict[str, Any]]]:
+def told(words: Floats, cuts: list[int] | None = None) -> list[tuple[int, str, dict[str, Any]]]:
     story = Story(LAYOUT, Wording(MACHINE))
     found = []
     for begin, end in itertools.pairwise([0, *sorted(cuts or []), len(words)]):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.goal_block import pack_block
 from linkwork.controller.loop.loop import tick_of
 from linkwork.controller.orders import NOW, Order, OrderKind, OrderOutcome
@@ -21,8 +22,6 @@ from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine, load
 from linkwork.plant.simulator import Simulator
 from linkwork.protocol.codes import DeviceStatus, Mode
-
-Floats = NDArray[np.float64]
 
 
 @dataclass

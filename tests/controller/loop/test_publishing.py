@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.loop.tick import Tick
 from linkwork.controller.orders import OrderKind
 from linkwork.controller.records import layout_for
@@ -24,7 +24,6 @@ from tests.controller.loop.in_process import InProcess, Sample, with_controller
 from tests.controller.loop.pressing_rig import PressingRig, polisher
 from tests.controller.loop.test_closed_chains import MOVES, move
 
-Floats = NDArray[np.float64]
 PARTS = ("fx", "fy", "fz", "mx", "my", "mz")
 
 

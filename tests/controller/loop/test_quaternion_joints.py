@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from linkwork.arrays import Floats
 from linkwork.controller.estimation.loop_model import OpenChainModel
 from linkwork.controller.estimation.sensor_estimate import SLOPE, Estimator
 from linkwork.controller.faults import FaultCode
@@ -18,7 +18,6 @@ from linkwork.multibody.functions import coordinate_jacobian
 from linkwork.plant.offline.run import simulate
 from tests.controller.loop.in_process import InProcess
 
-Floats = NDArray[np.float64]
 GOALS = ("shoulder.1", "shoulder.2", "elbow", "roll", "pitch", "yaw")
 TOOL = ("x", "y", "z", "roll", "pitch", "yaw")
 DISK = """

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.estimation.assembly_mode import Branch
 from linkwork.machine import Machine, for_controller, load
 from linkwork.machine.building.initial_assembly import admitted_velocities
@@ -20,7 +20,6 @@ from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move_by
 from tests.controller.loop.in_process import InProcess
 
-Floats = NDArray[np.float64]
 JOINTS = ("a1", "a2", "a3")
 PAIRS = list(combinations(JOINTS, 2))
 LINKAGES = {  # ground, first link, coupler, last link (m)

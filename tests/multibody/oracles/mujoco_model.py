@@ -2,11 +2,9 @@
 
 import mujoco
 import numpy as np
-import numpy.typing as npt
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Mechanism
-
-Array = npt.NDArray[np.float64]
 
 
 class MujocoModel:
@@ -51,7 +49,7 @@ class MujocoModel:
         self.data = mujoco.MjData(self.model)
         self.order = [self.model.joint(name).dofadr[0] for name in mechanism.joint_names]
 
-    def dynamics(self, q: Array, v: Array) -> tuple[Array, Array]:
+    def dynamics(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """M and h."""
         self.data.qpos[self.order], self.data.qvel[self.order] = q, v
         mujoco.mj_forward(self.model, self.data)

@@ -1,12 +1,10 @@
 """The same mechanism in Pinocchio, whose joints must be numbered depth first: else its numbers are wrong."""
 
 import numpy as np
-import numpy.typing as npt
 import pinocchio as pin
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism
-
-Array = npt.NDArray[np.float64]
 
 
 class PinocchioModel:
@@ -55,7 +53,7 @@ class PinocchioModel:
         inertia = pin.Inertia(body.mass_kg, np.asarray(body.com_m), np.asarray(body.inertia_kg_m2))
         self.model.appendBodyToJoint(*self._places[body.name][:1], inertia, self._places[body.name][1])
 
-    def _positions(self, q: Array) -> Array:
+    def _positions(self, q: Floats) -> Floats:
         """q in their order; quaternions are (vector, scalar) in place."""
         theirs = np.zeros(self.model.nq)
         k, scalar = 0, self.mechanism.nv
@@ -70,22 +68,22 @@ class PinocchioModel:
             k += number.nv
         return theirs
 
-    def _theirs(self, ours: Array) -> Array:
+    def _theirs(self, ours: Floats) -> Floats:
         theirs = np.zeros(len(ours))
         theirs[self.order] = ours
         return theirs
 
-    def mass_matrix(self, q: Array) -> Array:
+    def mass_matrix(self, q: Floats) -> Floats:
         pin.crba(self.model, self.data, self._positions(q))
         upper = np.triu(self.data.M)
-        full: Array = upper + np.triu(upper, 1).T
+        full: Floats = upper + np.triu(upper, 1).T
         return full[np.ix_(self.order, self.order)]
 
-    def bias(self, q: Array, v: Array) -> Array:
-        h: Array = pin.nonLinearEffects(self.model, self.data, self._positions(q), self._theirs(v))
+    def bias(self, q: Floats, v: Floats) -> Floats:
+        h: Floats = pin.nonLinearEffects(self.model, self.data, self._positions(q), self._theirs(v))
         return h[self.order]
 
-    def point(self, name: str, q: Array, v: Array) -> tuple[Array, Array, Array]:
+    def point(self, name: str, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
         """Position, Jacobian (angular; linear) in world axes at the point, and J̇ v."""
         frame, axes = self.model.getFrameId(name), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
         theirs = self._positions(q), self._theirs(v), np.zeros(len(v))
@@ -98,8 +96,8 @@ class PinocchioModel:
         return position, np.vstack([j[3:], j[:3]]), np.concatenate([bias.angular, bias.linear])
 
     def joint_wrenches(
-        self, q: Array, v: Array, effort: Array
-    ) -> dict[str, tuple[Array, Array, Array, Array]]:
+        self, q: Floats, v: Floats, effort: Floats
+    ) -> dict[str, tuple[Floats, Floats, Floats, Floats]]:
         """Of each joint: place and axes (world) of its child's frame, force and moment that it transmits."""
         theirs = self._positions(q), self._theirs(v)
         acceleration = pin.aba(self.model, self.data, *theirs, self._theirs(effort))

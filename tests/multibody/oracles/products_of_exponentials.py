@@ -5,18 +5,16 @@ derivatives come from adjoint transformations, the Coriolis matrix from Christof
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from linkwork.arrays import Floats
 from linkwork.multibody import Mechanism
 
-Array = npt.NDArray[np.float64]
 
-
-def hat(a: Array) -> Array:
+def hat(a: Floats) -> Floats:
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 
-def exponential(xi: Array, q: float) -> Array:
+def exponential(xi: Floats, q: float) -> Floats:
     """The motion (4 × 4) of a unit twist through q."""
     v, w = xi[:3], xi[3:]
     g = np.eye(4)
@@ -29,12 +27,12 @@ def exponential(xi: Array, q: float) -> Array:
     return g
 
 
-def adjoint(g: Array) -> Array:
+def adjoint(g: Floats) -> Floats:
     r = g[:3, :3]
     return np.block([[r, hat(g[:3, 3]) @ r], [np.zeros((3, 3)), r]])
 
 
-def bracket(a: Array, b: Array) -> Array:
+def bracket(a: Floats, b: Floats) -> Floats:
     return np.concatenate([np.cross(a[3:], b[:3]) - np.cross(b[3:], a[:3]), np.cross(a[3:], b[3:])])
 
 
@@ -44,11 +42,11 @@ class Chain:
     def __init__(self, mechanism: Mechanism) -> None:
         self.gravity = np.asarray(mechanism.gravity_m_s2)
         self.n = len(mechanism.joints)
-        self.twists: list[Array] = []
-        self.frames: list[Array] = []  # of the bodies, at zero
-        self.centres: list[Array] = []  # of mass, at zero
+        self.twists: list[Floats] = []
+        self.frames: list[Floats] = []  # of the bodies, at zero
+        self.centres: list[Floats] = []  # of mass, at zero
         self.masses: list[float] = []
-        self.inertias: list[Array] = []  # M'_l, at the zero pose
+        self.inertias: list[Floats] = []  # M'_l, at the zero pose
         self.armature = np.array([joint.armature for joint in mechanism.joints])
         g = np.eye(4)
         for body, joint in zip(mechanism.bodies, mechanism.joints, strict=True):
@@ -72,16 +70,16 @@ class Chain:
             own[:3, :3], own[3:, 3:] = body.mass_kg * np.eye(3), body.inertia_kg_m2
             self.inertias.append(back.T @ own @ back)
 
-    def _motion(self, q: Array, first: int, last: int) -> Array:
+    def _motion(self, q: Floats, first: int, last: int) -> Floats:
         g = np.eye(4)
         for k in range(first, last + 1):
             g = g @ exponential(self.twists[k], q[k])
         return g
 
-    def pose(self, q: Array, body: int) -> Array:
+    def pose(self, q: Floats, body: int) -> Floats:
         return self._motion(q, 0, body) @ self.frames[body]
 
-    def _adjoints(self, q: Array) -> list[list[Array]]:
+    def _adjoints(self, q: Floats) -> list[list[Floats]]:
         """A[i][j] carries twist j to link i; zero for i < j."""
         n = self.n
         a = [[np.zeros((6, 6)) for _ in range(n)] for _ in range(n)]
@@ -90,7 +88,7 @@ class Chain:
                 a[i][j] = adjoint(np.linalg.inv(self._motion(q, j + 1, i)))
         return a
 
-    def mass_matrix(self, q: Array) -> Array:
+    def mass_matrix(self, q: Floats) -> Floats:
         a, xi, n = self._adjoints(q), self.twists, self.n
         m = np.diag(self.armature)
         for i in range(n):
@@ -99,7 +97,7 @@ class Chain:
                     m[i, j] += xi[i] @ a[k][i].T @ self.inertias[k] @ a[k][j] @ xi[j]
         return m
 
-    def coriolis(self, q: Array, v: Array) -> Array:
+    def coriolis(self, q: Floats, v: Floats) -> Floats:
         a, xi, n = self._adjoints(q), self.twists, self.n
         d = np.zeros((n, n, n))  # dM_ij / dq_k
         for i in range(n):
@@ -110,12 +108,12 @@ class Chain:
                         inertia = self.inertias[link]
                         d[i, j, k] += left @ a[link][k].T @ inertia @ a[link][j] @ xi[j]
                         d[i, j, k] += xi[i] @ a[link][i].T @ inertia @ a[link][k] @ right
-        c: Array = 0.5 * (
+        c: Floats = 0.5 * (
             np.einsum("ijk,k->ij", d, v) + np.einsum("ikj,k->ij", d, v) - np.einsum("kji,k->ij", d, v)
         )
         return c
 
-    def body_jacobian(self, q: Array, body: int, frame: Array) -> Array:
+    def body_jacobian(self, q: Floats, body: int, frame: Floats) -> Floats:
         """(linear; angular) in the axes of a frame fixed to a body, given by its place at the zero pose."""
         columns = np.zeros((6, self.n))
         for j in range(body + 1):
@@ -123,7 +121,7 @@ class Chain:
             columns[:, j] = adjoint(np.linalg.inv(g)) @ self.twists[j]
         return columns
 
-    def gravity_force(self, q: Array) -> Array:
+    def gravity_force(self, q: Floats) -> Floats:
         """dU/dq."""
         total = np.zeros(self.n)
         for k, (mass, centre) in enumerate(zip(self.masses, self.centres, strict=True)):
@@ -131,6 +129,6 @@ class Chain:
             total -= mass * self.gravity @ rotation @ self.body_jacobian(q, k, centre)[:3]
         return total
 
-    def bias(self, q: Array, v: Array) -> Array:
-        h: Array = self.coriolis(q, v) @ v + self.gravity_force(q)
+    def bias(self, q: Floats, v: Floats) -> Floats:
+        h: Floats = self.coriolis(q, v) @ v + self.gravity_force(q)
         return h

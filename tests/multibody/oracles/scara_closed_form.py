@@ -1,9 +1,8 @@
 """The SCARA of Xu & Liu 2017 in closed form: mass matrix, Coriolis terms, gravity, tool and its rates."""
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from linkwork.arrays import Floats
 
 M1, M2, M3, M4 = 20.0, 15.0, 15.0, 0.5
 L1, L2, R1, R2 = 0.2, 0.25, 0.1, 0.125
@@ -16,7 +15,7 @@ GAMMA = L1 * L2 * (M3 + M4) + L1 * M2 * R2
 DELTA = I3 + I4
 
 
-def mass_matrix(q: Array) -> Array:
+def mass_matrix(q: Floats) -> Floats:
     c2 = np.cos(q[1])
     m11, m12, m22 = ALPHA + BETA + 2 * GAMMA * c2, BETA + GAMMA * c2, BETA
     return np.array(
@@ -24,18 +23,18 @@ def mass_matrix(q: Array) -> Array:
     )
 
 
-def coriolis(q: Array, v: Array) -> Array:
+def coriolis(q: Floats, v: Floats) -> Floats:
     s2 = GAMMA * np.sin(q[1])
     c = np.zeros((4, 4))
     c[0, 0], c[0, 1], c[1, 0] = -s2 * v[1], -s2 * (v[0] + v[1]), s2 * v[0]
     return c
 
 
-def gravity() -> Array:
+def gravity() -> Floats:
     return np.array([0.0, 0.0, 0.0, M4 * G])
 
 
-def tool(q: Array) -> Array:
+def tool(q: Floats) -> Floats:
     """x, y, z and angle."""
     q12 = q[0] + q[1]
     return np.array(
@@ -48,7 +47,7 @@ def tool(q: Array) -> Array:
     )
 
 
-def tool_jacobian(q: Array) -> Array:
+def tool_jacobian(q: Floats) -> Floats:
     x, y = tool(q)[:2]
     q12 = q[0] + q[1]
     return np.array(
@@ -61,7 +60,7 @@ def tool_jacobian(q: Array) -> Array:
     )
 
 
-def tool_jacobian_rate(q: Array, v: Array) -> Array:
+def tool_jacobian_rate(q: Floats, v: Floats) -> Floats:
     """J̇ v: the centripetal accelerations of both arms."""
     q12, w1, w12 = q[0] + q[1], v[0] ** 2, (v[0] + v[1]) ** 2
     return np.array(
