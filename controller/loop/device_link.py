@@ -15,6 +15,9 @@ from linkwork.protocol.injection import LostMessage, read_lost
 from linkwork.protocol.link import CommandCodec, StateCodec
 from linkwork.protocol.sockets import DeviceClient
 
+_OF_A_STATE = ("q", "v", "closed", "switched")
+"""Fields that only a state has: an error in one of them is told to people."""
+
 
 class DeviceLink:
     """One connection to a plant; after a loss the same object makes the next one.
@@ -77,7 +80,7 @@ class DeviceLink:
                 self._states.unpack(message, self._state)
                 return self._accept(inputs)
         except ProtocolError as error:
-            if error.field.startswith(("q", "v")):
+            if error.field.startswith(_OF_A_STATE):
                 self.text = f"the plant's state is not usable: {error}"
                 return False
             lost = read_lost(message)

@@ -238,6 +238,34 @@ def test_gains_and_loads_go_over_to_the_new_model_and_reactions_are_of_it(tmp_pa
     assert np.isfinite(last["reaction"]).all()
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_whatever_is_ordered_and_lost_around_a_switch_is_no_fault(arm: Switched, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    arm.enable()
+    arm.move(reach=0.5, height=0.3)
+    kinds = [OrderKind.SWITCH] * 6 + [OrderKind.ENABLE, OrderKind.DISABLE, OrderKind.STOP, OrderKind.JOG]
+    switched, next_order = 0, 0
+    for k in range(1500):
+        arm.inputs.fresh = bool(random.random() > 0.1)
+        order = None
+        if k == next_order:
+            next_order += int(random.integers(1, 60))
+            kind = kinds[random.integers(len(kinds))]
+            arguments = (float(random.integers(3) // 2), float(random.integers(2)))
+            if kind is OrderKind.JOG:
+                arguments = (float(random.integers(4)), float(random.uniform(-0.2, 0.2)))
+            arm._orders += 1
+            order = Order(arm._orders, kind, length=1, arguments=arguments)
+        sample = arm.tick(order)
+        switched += int((sample["switched"] > 0.0).sum())
+        assert sample["fault"] == 0
+        assert np.isfinite(sample["effort"]).all()
+        held = round(float(sample["closed"].sum()))
+        if arm.supervisor.switching.wanted < 0:
+            assert sample["rank"] == held
+    assert switched >= 2
+
+
 def test_every_attribute_of_supervisor_and_course_is_carried_over_or_of_the_model(arm: Switched) -> None:
     """A new attribute has to be put into one of the two lists."""
     supervisor = arm.supervisor
