@@ -17,7 +17,7 @@ from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.controller.supervision.supervisor import CARRIED as SUPERVISOR_CARRIED
-from linkwork.machine import Machine, load, shipped_path
+from linkwork.machine import Machine, for_controller, load, shipped_path
 from linkwork.machine.constraint_sets import constraint_sets
 from tests.controller.loop.goals_in_process import Planned
 from tests.controller.loop.in_process import InProcess, Sample
@@ -113,6 +113,47 @@ def test_a_slot_that_bears_weight_lets_go_without_a_drop(velocity: str, tmp_path
         heights.append(float(arm.simulator.work.theta[3]))
     assert bears > 3.0
     assert max(abs(height - 0.3) for height in heights) < 4e-5
+
+
+def two_arms(path: Path) -> Machine:
+    """The five-bar with motors and encoders at both elbows, whose arms may let go of each other."""
+    text = shipped_path("five_bar_redundant").read_text()
+    elbow = "  right_elbow: {max_torque_N_m: 4, max_speed_rad_s: 20, brake_torque_N_m: 1}\n"
+    encoder = "  right_elbow: {position: {counts_per_turn: 1048576}}\n"
+    text = text.replace("  tip:\n", "  tip:\n    switchable: true\n").replace(
+        "motors:\n", f"motors:\n{elbow}"
+    )
+    text = text.replace("  left: {position:", f"{encoder}  left: {{position:")
+    path.write_text(text.replace("gravity_m_s2: [0, 0, -9.81]", "gravity_m_s2: [0, -2, -9.6]"))
+    return for_controller(load(path))
+
+
+def test_two_arms_let_go_of_each_other_and_grip_again(tmp_path: Path) -> None:
+    """A loop of five rows, three of them redundant: four freedoms open, two closed."""
+    arm = Switched(two_arms(tmp_path / "five_bar_redundant.yaml"))
+    assert [one.freedoms for one in arm.sets.values() if isinstance(one, Machine)] == [4, 2]
+    arm.enable()
+    arm.move(x=0.03, y=0.34)
+    gripped = arm.run(0.2)[-1]
+    assert np.abs(gripped["constraint_force"][:2]).max() > 0.5
+    before = arm.simulator.q.copy()
+    arm.switch(0, on=False)
+    assert arm.run(0.2)[-1]["rank"] == 0
+    assert np.abs(arm.simulator.q - before).max() < 2e-5
+    there = dict(zip(arm.machine.mechanism.joint_names, before.tolist(), strict=True))
+    arm.move(left=there["left"] + 0.2)
+    arm.switch(0, on=True)
+    refused = arm.tick()
+    assert (refused["switched"][0], refused["closed"][0], refused["rank"]) == (-1.0, 0.0, 0)
+    arm.move(**there)
+    arm.run(0.4)
+    arm.switch(0, on=True)
+    gripped = arm.tick()
+    assert (gripped["switched"][0], gripped["rank"]) == (1.0, 2)
+    assert gripped["switch_residual"][0] < 1e-4
+    assert max(float(np.abs(sample["v"]).max()) for sample in arm.run(0.2)) < 1e-3
+    moved = arm.move(x=-0.03, y=0.32)
+    assert max(float(sample["closure_residual"]) for sample in moved) < 1e-9
 
 
 def test_the_shadow_takes_the_constraints_of_each_state(arm: Switched) -> None:
