@@ -20,7 +20,7 @@ from linkwork.cli.choices import (
 from linkwork.cli.connected import AsJson
 from linkwork.cli.file_commands import Config
 from linkwork.terminal.failures import Misuse
-from linkwork.terminal.output import console, emit, number, say, table
+from linkwork.terminal.output import complain, console, emit, number, say, table
 
 if TYPE_CHECKING:
     from linkwork.machine import Machine
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 Texts = list[str] | None
 Value = TypeVar("Value")
+_LSODA_S = 100.0
+"""Longest motion of which `lsoda` is a reference without a warning, s (benchmarks/long_energy.py)."""
 
 
 @dataclass(frozen=True)
@@ -221,6 +223,11 @@ def simulate(
         atol,
         gamma,
     ).run(machine)
+    if integrator is IntegratorChoice.LSODA and duration > _LSODA_S:
+        complain(
+            f"warning: over {duration:g} s the errors of lsoda exceed those of dop853 by a factor of 100; "
+            "for a reference take --integrator dop853"
+        )
     if out is not None:
         try:
             write_columns(out, motion.columns())

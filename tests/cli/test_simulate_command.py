@@ -64,6 +64,13 @@ def test_constant_efforts_and_initial_speeds() -> None:
     assert found["energy_balance_error_J"] < 1e-10
 
 
+def test_lsoda_over_a_long_time_is_warned_of() -> None:
+    words = ["scara", "--duration", "101", "--dt", "101", "--integrator"]
+    effort = f"--effort=lift_N={0.5 * G!r}"  # at rest
+    assert "take --integrator dop853" in linkwork(*words, "lsoda", effort).stderr
+    assert "warning" not in linkwork(*words, "dop853", effort).stderr
+
+
 def test_efforts_that_are_functions_of_time_are_of_second_order_in_the_step() -> None:
     errors = []
     for dt in ("0.002", "0.001"):

@@ -194,3 +194,21 @@ def test_both_wrists_of_the_arm_agree_through_daemons() -> None:
         assert Path(summary["plot"]).read_bytes().startswith(PNG)
         assert len(list((folder / "out").glob("arm_6dof_simple-*.mcap"))) > 1  # read over segments
         assert left_behind(folder) == []
+
+
+@pytest.mark.slow
+def test_the_helix_of_the_paper_is_followed_for_its_20_s() -> None:
+    """Xu & Liu 2017: peaks 0.88 and 0.48 N m, none at the wrist, m₄g at the lift; a log of two segments."""
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
+        status, summary = finish(start(Path(made) / "out", "--seconds", "20"))
+        assert (status, summary["result"], summary["missed_ticks"]) == (0, "SUCCESSFUL", 0), summary["text"]
+        assert summary["measured_ticks"] == 20_001
+        assert summary["tool_error_max_m"] < 1e-8
+        assert summary["angle_error_max_rad"] < 1e-8
+        peak = summary["peak_effort"]
+        assert (peak["shoulder"], peak["elbow"]) == (
+            pytest.approx(0.88, abs=5e-3),
+            pytest.approx(0.48, abs=5e-3),
+        )
+        assert peak["lift"] == pytest.approx(0.5 * 9.81, abs=1e-4)
+        assert peak["wrist"] < 1e-9
