@@ -184,11 +184,6 @@ class Joint:
             text = f"only spherical and free joints have a choice, not a {self.kind} joint"
             raise ModelError(text, (*where, "coordinates"))
 
-    @property
-    def is_angle(self) -> bool:
-        """Whether the first coordinate is an angle in radians, rather than a length in metres."""
-        return self.kind in ("revolute", "screw", "cylindrical", "universal", "spherical")
-
 
 def _unit(value: npt.ArrayLike, where: tuple[str, ...]) -> Floats:
     """A direction as a unit vector."""

@@ -1,4 +1,4 @@
-"""A control law and two requests, added to a copy of the repository as CONTRIBUTING.md says, and used."""
+"""A control law, two requests and a joint type, added to a copy as CONTRIBUTING.md says, and used."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from linkwork.protocol.laws import LawKind
 from linkwork.protocol.requests import REQUESTS
 from tests.waiting import wait_for
 
+pytestmark = pytest.mark.slow  # many processes; daemons of the copy compile its kernels
 ROOT = Path(__file__).parents[2]
 ROOMS = ("controller", "plant", "protocol", "configs", "linkwork")
 LAW = '''
@@ -60,6 +61,41 @@ HANDLER = """def _add(gateway: Gateway, call: Call) -> None:
 """
 CASE = """            case OrderKind.NOD:
                 return OrderOutcome.NOTHING_TO_DO
+"""
+JOINT = '''class TableSpec(_SeveralSpec, AxisSpec):
+    """Two slides, one on the other."""
+
+    type: Literal["table"] = entry("Two slides across axis; freedoms x and y")
+
+    def freedoms(self) -> dict[str, bool]:
+        """Return x and y."""
+        return {"x": False, "y": False}
+
+
+'''
+JOINT_DOF = """    if joint.kind == "table":
+        x, y, _ = onto_z(axis).T
+        slides = [np.concatenate([np.zeros(3), x]), np.concatenate([np.zeros(3), y])]
+        return _of(slides, ["x", "y"], [0, 1], joint)
+"""
+TABLE_MACHINE = """
+name: table
+bodies:
+  plate: {mass_kg: 2.0, inertia_kg_m2: {xx: 0.1, yy: 0.1, zz: 0.1}}
+joints:
+  table: {type: table, parent: world, child: plate, axis: [0, 0, 1]}
+motors:
+  table.x: {max_force_N: 10.0, max_speed_m_s: 1.0}
+sensors:
+  table.x: {}
+"""
+TABLE_REPORT = """
+import json
+from linkwork import load
+machine = load("table.yaml")
+joints = [[each.name, each.is_angle] for each in machine.joints]
+told = {"joints": joints, "motor": machine.motors[0].is_angle}
+print(json.dumps(told | {"columns": machine.mechanism.nv}))
 """
 SESSION = """
 import json
@@ -109,6 +145,18 @@ def copy() -> Iterator[Path]:
         insert(
             folder / "controller" / "supervision" / "supervisor.py", CASE, "            case OrderKind.ADOPT:"
         )
+        insert(
+            folder / "linkwork" / "multibody" / "model.py", '    "table",\n', '    "revolute", "prismatic",'
+        )
+        insert(
+            folder / "linkwork" / "multibody" / "tree" / "joint_dof.py",
+            JOINT_DOF,
+            '    if joint.kind == "planar":',
+        )
+        sections = folder / "linkwork" / "machine" / "sections"
+        insert(sections / "multi_dof_joints.py", JOINT, "_COORDINATES = ")
+        insert(sections / "joint_types.py", "    TableSpec,\n", "    UniversalSpec,\n")
+        insert(sections / "joint_types.py", "    | TableSpec\n", "    | ColumnsSpec\n")
         yield folder
 
 
@@ -159,7 +207,15 @@ def test_the_requests_have_commands(copy: Path) -> None:
     assert "first" in add.partition("╭")[0]
 
 
-@pytest.mark.slow  # compiles the kernels of the copy
+def test_the_joint_is_in_schema_and_machines(copy: Path) -> None:
+    (copy / "table.yaml").write_text(TABLE_MACHINE, encoding="utf-8")
+    report = command(copy, "-c", TABLE_REPORT)
+    assert report.returncode == 0, report.stderr
+    told = json.loads(report.stdout)
+    assert told == {"joints": [["table.x", False], ["table.y", False]], "motor": False, "columns": 2}
+    assert "TableSpec" in json.loads(command(copy, "-m", "linkwork", "schema").stdout)["$defs"]
+
+
 @pytest.mark.timeout(1200)
 def test_law_and_requests_work_in_running_daemons(copy: Path) -> None:
     controller = "controller scara --lockstep --law soft --lifeline --log log"

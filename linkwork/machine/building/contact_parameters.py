@@ -13,7 +13,6 @@ from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.contacts import ContactSpec
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.sections.joints import FixedSpec, PrismaticSpec, RevoluteSpec, ScrewSpec
 from linkwork.machine.sections.stops import AngleStopSpec, LengthStopSpec
 from linkwork.machine.yaml import Document
 from linkwork.multibody.contact.compliance import DAMPER, RUBBING, SPRING, JointStop
@@ -30,10 +29,8 @@ MOST_PARTS = 200
 def stop_of(file: MachineFile, name: str) -> AngleStopSpec | LengthStopSpec | None:
     """Return the stop that the file gives a freedom."""
     owner, _, freedom = name.partition(".")
-    spec = file.joints[owner]
-    if isinstance(spec, (RevoluteSpec, PrismaticSpec, ScrewSpec)):
-        return spec.stop
-    return None if isinstance(spec, FixedSpec) else spec.stop.get(freedom)
+    stop: AngleStopSpec | LengthStopSpec | None = file.joints[owner].of_freedom("stop", freedom)
+    return stop
 
 
 def check_contacts(file: MachineFile, document: Document) -> Iterator[Problem]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from linkwork.machine.sections.constraints import coordinates_in_formulas, named_coordinates
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.sections.joints import FixedSpec, PrismaticSpec, RevoluteSpec, ScrewSpec
 from linkwork.machine.sections.limits import AngleLimits, LengthLimits
-from linkwork.machine.sections.multi_dof_joints import ColumnsSpec, FreeSpec, SphericalSpec
 from linkwork.machine.sections.tasks import ANGLES
 from linkwork.machine.units import Quantity, keys_of
 
@@ -36,8 +34,7 @@ def of_orientation(file: MachineFile, joint: str) -> tuple[str, ...]:
 
 def balls(file: MachineFile) -> list[str]:
     """Return the joints whose orientation has a unit quaternion as coordinates."""
-    several = (SphericalSpec, FreeSpec, ColumnsSpec)
-    return [name for name, spec in file.joints.items() if isinstance(spec, several) and spec.has_ball()]
+    return [name for name, spec in file.joints.items() if spec.has_ball()]
 
 
 def unnamed_coordinates(file: MachineFile) -> dict[str, str]:
@@ -96,7 +93,5 @@ def _named(joint: str, freedom: str) -> str:
 def joint_limits(file: MachineFile, name: str) -> AngleLimits | LengthLimits | None:
     """Return the limits that the file gives a freedom; None where it gives none."""
     owner, _, freedom = name.partition(".")
-    spec = file.joints[owner]
-    if isinstance(spec, (RevoluteSpec, PrismaticSpec, ScrewSpec)):
-        return spec.limits
-    return None if isinstance(spec, FixedSpec) else spec.limits.get(freedom)
+    limits: AngleLimits | LengthLimits | None = file.joints[owner].of_freedom("limits", freedom)
+    return limits

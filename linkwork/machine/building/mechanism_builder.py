@@ -33,10 +33,7 @@ from linkwork.machine.sections.constraints import coordinates_in_formulas, named
 from linkwork.machine.sections.estimation import estimator_settings
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.formulas import with_names
-from linkwork.machine.sections.joint_types import friction
-from linkwork.machine.sections.joints import AxisSpec, JointSpec, ScrewSpec
 from linkwork.machine.sections.limits import AngleLimits, LengthLimits
-from linkwork.machine.sections.multi_dof_joints import ColumnsSpec, FreeSpec, SphericalSpec, UniversalSpec
 from linkwork.machine.yaml import Document
 from linkwork.multibody.constraints import Constraint
 from linkwork.multibody.mechanism import Mechanism
@@ -105,7 +102,7 @@ def _joint(file: MachineFile, name: str) -> Joint:
         "at_m": np.array(spec.at_m, dtype=np.float64),
         "rotation": spec.rotation(),
     }
-    armature, viscous, coulomb, coulomb_speed = friction(spec)
+    armature, viscous, coulomb, coulomb_speed = spec.friction()
     if name in file.motors:
         motor = file.motors[name].values()
         armature, viscous, coulomb = (
@@ -115,28 +112,12 @@ def _joint(file: MachineFile, name: str) -> Joint:
         )
     return Joint(
         **place,
-        **_geometry(spec),
+        **spec.geometry(),
         armature=armature,
         viscous=viscous,
         coulomb=coulomb,
         coulomb_speed=coulomb_speed,
     )
-
-
-def _geometry(spec: JointSpec) -> dict[str, Any]:
-    """What a joint's type adds: axes, pitch, columns, the choice of coordinates."""
-    own: dict[str, Any] = {}
-    if isinstance(spec, AxisSpec):
-        own["axis"] = spec.direction()
-    if isinstance(spec, ScrewSpec):
-        own["pitch_m_per_rad"] = spec.pitch()
-    if isinstance(spec, UniversalSpec):
-        own["second_axis"] = spec.second_direction()
-    if isinstance(spec, ColumnsSpec):
-        own["columns"] = np.array(spec.columns, dtype=np.float64)
-    if isinstance(spec, (SphericalSpec, FreeSpec)):
-        own["coordinates"] = spec.coordinates
-    return own
 
 
 def model_problem(error: ModelError, document: Document) -> Problem:

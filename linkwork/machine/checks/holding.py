@@ -130,7 +130,7 @@ def _pose(name: str, carriers: dict[str, Joint], values: dict[str, float], poses
         axes = axes @ np.asarray(joint.rotation)
         axis, value = np.asarray(joint.axis), values.get(joint.name, 0.0)
         travel = value if joint.kind == "prismatic" else value * joint.pitch_m_per_rad
-        angle = value if joint.is_angle else 0.0
+        angle = value if joint.kind in ("revolute", "screw") else 0.0
         poses[joint.child] = (axes @ _turn(axis, angle), origin + axes @ axis * travel)
         name = joint.child
     return poses[name]

@@ -11,8 +11,6 @@ from typing import Any
 
 ANGLE, LENGTH = "angle", "length"
 
-_KIND_OF_JOINT = {"revolute": ANGLE, "screw": ANGLE, "prismatic": LENGTH}
-_LENGTHS = {"cylindrical": ("slide",), "planar": ("x", "y"), "free": ("x", "y", "z")}
 _KIND_OF_COORDINATE = {
     "x": LENGTH,
     "y": LENGTH,
@@ -49,7 +47,7 @@ def mark_kinds(data: Any) -> Any:
 
 def _mark_stops(name: str, joint: Any, joints: dict[str, Any]) -> Any:
     """Return a joint of several freedoms with the mappings under its `stop` marked."""
-    if not isinstance(joint, dict) or str(joint.get("type")) in _KIND_OF_JOINT:
+    if not isinstance(joint, dict) or "" in _freedoms(joint):
         return joint
     stops = joint.get("stop")
     if not isinstance(stops, dict):
@@ -95,4 +93,11 @@ def _of_freedom(joints: dict[str, Any], name: str) -> str | None:
             return None
         column = columns[place]
         return ANGLE if isinstance(column, list) and any(column[:3]) else LENGTH
-    return _KIND_OF_JOINT.get(kind) or (LENGTH if freedom in _LENGTHS.get(kind, ()) else ANGLE)
+    own = _freedoms(joint)
+    return ANGLE if own.get("" if "" in own else freedom, True) else LENGTH
+
+
+def _freedoms(joint: dict[str, Any]) -> dict[str, bool]:
+    from linkwork.machine.sections.joint_types import freedoms_of_type  # whose modules import this one
+
+    return freedoms_of_type(str(joint.get("type")))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import Field
 
-from linkwork.machine.sections.joints import FixedSpec, PrismaticSpec, RevoluteSpec, ScrewSpec
+from linkwork.machine.sections.joints import FixedSpec, JointSpec, PrismaticSpec, RevoluteSpec, ScrewSpec
 from linkwork.machine.sections.multi_dof_joints import (
     ColumnsSpec,
     CylindricalSpec,
@@ -30,13 +30,16 @@ Joint = Annotated[
     Field(discriminator="type"),
 ]
 
-NO_FRICTION = (0.0, 0.0, 0.0, 1e-3)
+
+def freedoms_of_type(name: str) -> dict[str, bool]:
+    """The freedoms of a type of joint, as `JointSpec.freedoms`; none of an unknown type."""
+    return _FREEDOMS.get(name, {})
 
 
-def friction(joint: Joint) -> tuple[float, float, float, float]:
-    """Return armature, viscous, coulomb and the coulomb speed of a joint in SI units."""
-    if isinstance(joint, PrismaticSpec):
-        return joint.armature_kg, joint.viscous_N_s_m, joint.coulomb_N, joint.coulomb_speed_m_s
-    if isinstance(joint, (RevoluteSpec, ScrewSpec, UniversalSpec, SphericalSpec)):
-        return joint.armature_kg_m2, joint.viscous_N_m_s, joint.coulomb_N_m, joint.coulomb_speed_rad_s
-    return NO_FRICTION
+_SPECS: tuple[type[JointSpec], ...] = get_args(get_args(Joint)[0])
+_FREEDOMS = {
+    name: spec.model_construct().freedoms()
+    for spec in _SPECS
+    if spec is not ColumnsSpec  # its columns say
+    for name in get_args(spec.model_fields["type"].annotation)
+}

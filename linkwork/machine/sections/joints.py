@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from linkwork.machine.sections.limits import AngleLimits, LengthLimits
 from linkwork.machine.sections.stops import ABOUT, AngleStopSpec, LengthStopSpec, refuse_without_limits
 
 _SHORTEST_AXIS = 1e-6
+Friction = tuple[float, float, float, float]
+NO_FRICTION: Friction = (0.0, 0.0, 0.0, 1e-3)
 
 
 class Orientation(Section):
@@ -69,8 +71,28 @@ class JointSpec(Orientation):
     at_m: Vector3 = entry("Place of the child's frame, in the parent's frame", "m", [0.0, 0.0, 0.0])
 
     def freedoms(self) -> dict[str, bool]:
-        """Return the freedoms: the name that follows the joint's own and a dot; whether it is an angle."""
+        """Return the freedoms: the name that follows the joint's own and a dot; whether it is an angle.
+
+        A single freedom has the empty name: it bears the joint's own.
+        """
         return {}
+
+    def has_ball(self) -> bool:
+        """Return whether the orientation's coordinates are a unit quaternion."""
+        return False
+
+    def friction(self) -> Friction:
+        """Return armature, viscous and dry friction and the speed of dry friction, in SI units."""
+        return NO_FRICTION
+
+    def geometry(self) -> dict[str, Any]:
+        """Return what the type adds to `multibody.Joint`: axes, pitch, columns, choice of coordinates."""
+        return {}
+
+    def of_freedom(self, key: Literal["limits", "stop"], freedom: str) -> Any:
+        """Return the limits or the stop of a freedom, by its own name; None where the file gives none."""
+        given = getattr(self, key, None)
+        return given.get(freedom) if isinstance(given, dict) else given
 
 
 class AxisSpec(JointSpec):
@@ -86,6 +108,10 @@ class AxisSpec(JointSpec):
     def direction(self) -> NDArray[np.float64]:
         """Return the unit vector of the axis."""
         return unit_vector(self, "axis")
+
+    def geometry(self) -> dict[str, Any]:
+        """See `JointSpec`."""
+        return {"axis": self.direction()}
 
 
 class RevoluteSpec(AxisSpec):
@@ -108,6 +134,10 @@ class RevoluteSpec(AxisSpec):
         """Return the one freedom, which bears the joint's own name: an angle."""
         return {"": True}
 
+    def friction(self) -> Friction:
+        """See `JointSpec`."""
+        return self.armature_kg_m2, self.viscous_N_m_s, self.coulomb_N_m, self.coulomb_speed_rad_s
+
 
 class PrismaticSpec(AxisSpec):
     """A slide. Its coordinate is a length in m."""
@@ -128,6 +158,10 @@ class PrismaticSpec(AxisSpec):
     def freedoms(self) -> dict[str, bool]:
         """Return the one freedom, which bears the joint's own name: a length."""
         return {"": False}
+
+    def friction(self) -> Friction:
+        """See `JointSpec`."""
+        return self.armature_kg, self.viscous_N_s_m, self.coulomb_N, self.coulomb_speed_m_s
 
 
 class ScrewSpec(AxisSpec):
@@ -156,6 +190,14 @@ class ScrewSpec(AxisSpec):
     def freedoms(self) -> dict[str, bool]:
         """Return the one freedom, which bears the joint's own name: an angle."""
         return {"": True}
+
+    def friction(self) -> Friction:
+        """See `JointSpec`."""
+        return self.armature_kg_m2, self.viscous_N_m_s, self.coulomb_N_m, self.coulomb_speed_rad_s
+
+    def geometry(self) -> dict[str, Any]:
+        """See `JointSpec`."""
+        return super().geometry() | {"pitch_m_per_rad": self.pitch()}
 
     def pitch(self) -> float:
         """Return the pitch in m/rad."""

@@ -5,7 +5,7 @@ Their freedoms bear the joint's name and one of their own: `ankle.turn`, `ankle.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from linkwork.machine.sections.angle_or_length import ANGLE, LENGTH, angle_or_length
 from linkwork.machine.sections.fields import Number, Section, Vector3, entry, wrong
-from linkwork.machine.sections.joints import AxisSpec, JointSpec, unit_vector
+from linkwork.machine.sections.joints import AxisSpec, Friction, JointSpec, unit_vector
 from linkwork.machine.sections.limits import AngleLimits, LengthLimits
 from linkwork.machine.sections.stops import ABOUT, FreedomStop, refuse_without_limits
 
@@ -50,10 +50,6 @@ class _SeveralSpec(JointSpec):
             refuse_without_limits(stop, self.limits.get(name), ("stop", name))
         return self
 
-    def has_ball(self) -> bool:
-        """Return whether the orientation's coordinates are a unit quaternion."""
-        return False
-
 
 class _TurningFriction(Section):
     """Inertia and friction of joints that only turn, the same for each of their freedoms."""
@@ -62,6 +58,10 @@ class _TurningFriction(Section):
     viscous_N_m_s: Number = entry("Viscous friction of each freedom", "N m s/rad", 0.0, ge=0)
     coulomb_N_m: Number = entry("Dry friction of each freedom", "N m", 0.0, ge=0)
     coulomb_speed_rad_s: Number = entry("Speed at which dry friction is nearly full", "rad/s", 1e-3, gt=0)
+
+    def turning_friction(self) -> Friction:
+        """Return the friction of each freedom (`JointSpec.friction`)."""
+        return self.armature_kg_m2, self.viscous_N_m_s, self.coulomb_N_m, self.coulomb_speed_rad_s
 
 
 class CylindricalSpec(_SeveralSpec, AxisSpec):
@@ -95,6 +95,14 @@ class UniversalSpec(_SeveralSpec, AxisSpec, _TurningFriction):
         """Return 1 and 2."""
         return {"1": True, "2": True}
 
+    def friction(self) -> Friction:
+        """See `JointSpec`."""
+        return self.turning_friction()
+
+    def geometry(self) -> dict[str, Any]:
+        """See `JointSpec`."""
+        return super().geometry() | {"second_axis": self.second_direction()}
+
 
 class PlanarSpec(_SeveralSpec, AxisSpec):
     """A body that keeps to a plane."""
@@ -119,9 +127,17 @@ class SphericalSpec(_SeveralSpec, _TurningFriction):
         """Return rx, ry and rz: rates about the child's axes or, with angles, of the angles."""
         return {"rx": True, "ry": True, "rz": True}
 
+    def friction(self) -> Friction:
+        """See `JointSpec`."""
+        return self.turning_friction()
+
     def has_ball(self) -> bool:
         """Return whether the orientation's coordinates are a unit quaternion."""
         return self.coordinates == "quaternion"
+
+    def geometry(self) -> dict[str, Any]:
+        """See `JointSpec`."""
+        return {"coordinates": self.coordinates}
 
 
 class FreeSpec(_SeveralSpec):
@@ -137,6 +153,10 @@ class FreeSpec(_SeveralSpec):
     def has_ball(self) -> bool:
         """Return whether the orientation's coordinates are a unit quaternion."""
         return self.coordinates == "quaternion"
+
+    def geometry(self) -> dict[str, Any]:
+        """See `JointSpec`."""
+        return {"coordinates": self.coordinates}
 
 
 class ColumnsSpec(_SeveralSpec):
@@ -167,3 +187,7 @@ class ColumnsSpec(_SeveralSpec):
     def has_ball(self) -> bool:
         """Return whether the orientation's coordinates are a unit quaternion."""
         return self.type == "simple" and np.array_equal(np.array(self.columns), np.eye(6)[:3])
+
+    def geometry(self) -> dict[str, Any]:
+        """See `JointSpec`."""
+        return {"columns": np.array(self.columns, dtype=np.float64)}
