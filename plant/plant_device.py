@@ -37,7 +37,7 @@ from linkwork.protocol.link import CommandCodec, StateCodec, kind_of
 from linkwork.protocol.sockets import DeviceServer
 
 TEMPERATURE_EVERY_S: Final = 0.1
-PARTING_S: Final = 1.0
+PARTING_S: Final = 2.0
 """Longest wait of a plant that ends for the bye of its controller."""
 _ENABLED: Final = int(DeviceStatus.ENABLED)
 _FAULT: Final = int(DeviceStatus.FAULT)

@@ -185,7 +185,7 @@ def test_divergence_ends_the_daemon_and_says_so(scara, start_plant, controller) 
     said = read_handshake(message)
     assert isinstance(said, Bye)
     assert "diverged" in said.text
-    me.bye()
+    me.client.send(Bye(session=me.session, text="enough").pack())
     assert plant.process.wait(60) == 1
     assert plant.wait_for("diverged")["text"] == said.text
 
@@ -201,5 +201,5 @@ def test_a_plant_that_ends_waits_for_the_answer_to_its_bye(scara, start_plant, c
     said = me.answer()
     assert isinstance(said, Bye)
     assert said.text == "the plant was stopped"
-    me.bye()
+    me.client.send(Bye(session=me.session, text="enough").pack())
     assert plant.process.wait(60) == 0

@@ -93,7 +93,7 @@ class InPinocchio:
         return self.model.addJoint(parent, _MAKERS[element.kind](element), placement, name)
 
     def _close(self) -> None:
-        for constraint in self.mechanism.constraints:
+        for constraint in (each for each in self.mechanism.constraints if each.on):
             if isinstance(constraint, PointClosure):
                 self._contact(constraint, [np.zeros(3)])
             elif isinstance(constraint, RevoluteClosure):

@@ -31,7 +31,11 @@ JOINTS = (
 
 
 def worst_gap(mechanism: Mechanism, states: int, seed: int) -> dict[str, float]:
-    """Largest relative gap of each part between the symbolic model and the kernels, at random states."""
+    """Largest relative gap of each part between the symbolic model and the kernels, at random states.
+
+    The rows of constraints that are switched off, which the kernels leave out, are not compared.
+    """
+    on = np.array([each.on for each in mechanism.constraints for _ in each.rows], dtype=bool)
     rng = np.random.default_rng(seed)
     model = derive(mechanism)
     parts = model.parts()
@@ -50,9 +54,12 @@ def worst_gap(mechanism: Mechanism, states: int, seed: int) -> dict[str, float]:
         }  # fmt: skip
         assert list(expected) == list(parts)
         for name, found in zip(parts, function(w.q, w.v, time), strict=True):
+            wanted = expected[name]
+            if name in ("phi", "A", "Adot_v"):
+                found, wanted = np.asarray(found)[on], wanted[on]
             if found.size:
-                size = max(np.abs(expected[name]).max(), 1e-3)
-                worst[name] = max(worst.get(name, 0.0), np.abs(found - expected[name]).max() / size)
+                size = max(np.abs(wanted).max(), 1e-3)
+                worst[name] = max(worst.get(name, 0.0), np.abs(found - wanted).max() / size)
     return worst
 
 

@@ -109,7 +109,10 @@ def test_taylor_refuses_by_name(name: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"formulation": "newton"}, "projected, udwadia_kalaba, lagrange, minimal, taylor"),
+        (
+            {"formulation": "newton"},
+            "projected, udwadia_kalaba, lagrange, plain, symmetric, scaled, minimal, taylor",
+        ),
         ({"integrator": "euler"}, "rk4, semi_implicit, adaptive_rk4, gauss, dop853, lsoda"),
         ({"formulation": "minimal", "integrator": "lsoda"}, "take integrator rk4 or semi_implicit"),
         ({"formulation": "minimal", "integrator": "gauss"}, "take integrator rk4 or semi_implicit"),
