@@ -19,7 +19,7 @@ from linkwork.controller.gateway.goals.planner_jobs import Planning
 from linkwork.controller.gateway.loop_host import LoopHost
 from linkwork.controller.gateway.records.broadcast import Broadcast
 from linkwork.controller.gateway.records.flight_record import FlightRecorder
-from linkwork.controller.gateway.records.log import Log
+from linkwork.controller.gateway.records.log import STAMP, Log
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.requests.state_answers import linkwork_version
 from linkwork.controller.gateway.server import Server
@@ -103,10 +103,11 @@ def _gateway(
     planning = Planning(options.planner_arguments(seat.folder))
     shadowing = _shadowing(options, machine, layout) if options.shadow or machine.shadow.on else None
     source = _log_source(options, machine, layout, None if shadowing is None else shadowing.channels)
-    stamp = f"{datetime.now():%Y%m%d-%H%M%S}"
+    stamp = datetime.now().strftime(STAMP)
     log = None
     if options.log is not None:
         log = Log(options.log, machine.name, stamp, source, machine.controller.log_cap_bytes)
+        stamp = log.stamp
     flights = FlightRecorder(options.log or default_log_folder(), machine.name, stamp, source)
     gateway = Gateway(options, machine, layout, host, planning, broadcast, log, flights)
     if shadowing is not None:

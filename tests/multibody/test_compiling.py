@@ -47,6 +47,7 @@ def _copy_of_the_room(folder: Path) -> Path:
         copy = room / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source / name, copy)
+    shutil.copy(source.parent / "arrays.py", room.parent)
     for package in (room.parent, room, room / "kernels", room / "linalg"):
         (package / "__init__.py").write_text("")
     return room
@@ -91,8 +92,8 @@ print(x[0], cholesky_solve.stats.cache_hits.total())
 
 def test_two_processes_share_the_compiling_and_a_changed_source_compiles_anew(tmp_path):
     room = _copy_of_the_room(tmp_path)
-    both = [_start(tmp_path), _start(tmp_path)]
-    reports = sorted(_finish(process) for process in both)
+    with _start(tmp_path) as one, _start(tmp_path) as other:
+        reports = sorted(_finish(process) for process in (one, other))
     kernels = reports[0][0] + reports[1][0]
     assert reports[0][2] == reports[1][2]
     assert _finish(_start(tmp_path)) == (0, True, reports[0][2])

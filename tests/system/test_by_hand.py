@@ -103,7 +103,7 @@ def test_commands_for_a_goal_under_way(patient: Rig) -> None:
     moving = subprocess.Popen(
         [*command[:-6], "lift=0", *command[-5:]], stdout=subprocess.PIPE, env=environment(runtime), text=True
     )
-    wait_for(lambda: answer(runtime, "state")["goal"], "the goal")
+    wait_for(lambda: (answer(runtime, "state")["goal"] or {}).get("path_s", 0.0) > 0.5, "the goal on its way")
     moving.send_signal(signal.SIGINT)
     stdout, _ = moving.communicate(timeout=100)
     assert moving.returncode == 1

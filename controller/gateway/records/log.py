@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from linkwork.controller.gateway.records.logged_orders import GoalWords
 
 SEGMENT_BYTES = 12_000_000
 """Bytes of messages in a segment, before compression: bounds the index that the writer keeps in memory."""
+STAMP = "%Y%m%d-%H%M%S"
+"""When a run began, local time."""
 FLUSH_EVERY_NS = 250_000_000
 """Wall time after which a real-time log hands over even an unfinished chunk."""
 Event = tuple[int, str, Mapping[str, Any] | GoalWords]
@@ -28,13 +30,14 @@ Event = tuple[int, str, Mapping[str, Any] | GoalWords]
 class Log:
     """Segments `<family>-<stamp>-0000.mcap`, `…-0001.mcap`, … in a folder.
 
-    `family` begins the names of all logs that share the cap. Raises OSError when the first segment cannot
-    be made.
+    `family` begins the names of all logs that share the cap; `stamp` (STAMP) is when the run began, or the
+    next second in which no other run in the folder did. Raises OSError when the first segment cannot be
+    made.
     """
 
     def __init__(self, folder: Path, family: str, stamp: str, source: LogSource, cap_bytes: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._folder, self._family, self._stamp = folder, family, stamp
+        self._folder, self._family, self.stamp = folder, family, stamp
         self._source = source
         self._cap = cap_bytes
         self._segment_bytes = min(SEGMENT_BYTES, max(cap_bytes // 4, 1))
@@ -123,11 +126,18 @@ class Log:
 
     def _open(self) -> Segment:
         while True:
-            path = self._folder / f"{self._family}-{self._stamp}-{self._number:04d}.mcap"
-            self._number += 1
-            with suppress(FileExistsError):
+            path = self._folder / f"{self._family}-{self.stamp}-{self._number:04d}.mcap"
+            try:
                 segment = Segment(path, self._source)
                 break
+            except FileExistsError:
+                if self._number > 0:
+                    self._number += 1
+                    continue
+                # Another run began in the same second: its segments are not this run's.
+                later = datetime.strptime(self.stamp, STAMP) + timedelta(seconds=1)
+                self.stamp = later.strftime(STAMP)
+        self._number += 1
         self._prune(path)
         return segment
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.records import CHANNELS, RecordLayout
+from linkwork.recordings.recording import segments_of
 
 Records = Callable[..., NDArray[np.float64]]
 STAMP = "20260101-120000"
@@ -70,6 +71,17 @@ def test_every_number_of_a_tick_comes_back_through_an_independent_reader(
             if channel.per:
                 value = [getattr(value, name) for name in value.__slots__]
             np.testing.assert_array_equal(value, row[channel.name])
+
+
+def test_runs_that_begin_in_one_second_are_told_apart(
+    tmp_path: Path, records: Records, lockstep: LogSource
+) -> None:
+    logs = [Log(tmp_path, "m", "20251231-235959", lockstep, 10**9) for _ in range(2)]
+    for log in logs:
+        log.write(records(10))
+        log.close()
+    assert [log.first.name for log in logs] == ["m-20251231-235959-0000.mcap", "m-20260101-000000-0000.mcap"]
+    assert [len(segments_of(log.first)) for log in logs] == [1, 1]
 
 
 def test_a_lockstep_log_holds_no_wall_clock(tmp_path: Path, records: Records, lockstep: LogSource) -> None:
