@@ -79,11 +79,11 @@ def controller(
     ] = None,
     plant_key: PlantKey = None,
     shadow: Annotated[
-        bool, typer.Option("--shadow", help="Run the simulator beside the machine, and tell how they differ.")
+        bool, typer.Option("--shadow", help="Run a digital twin, and report how it differs from the machine.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
-    """Runs a machine: takes requests, plans, logs, and minds the real-time loop.
+    """Runs a machine: takes requests, plans, logs, and supervises the real-time loop.
 
     It ends with Ctrl-C: the machine is stopped on its path and disabled first; a second Ctrl-C brakes at
     once. Exit status: 0 ended, 1 it could not go on, 2 wrong usage or file, 3 refused.

@@ -60,7 +60,7 @@ class ReleaseParams(OwnedParams):
     """Gives the lease back."""
 
     holder: Annotated[str, Field(max_length=NAME_LENGTH)] = ""
-    """Who of those that ask in this name: the lease ends when nobody is left who acquired it as a holder."""
+    """Identifies one of several clients that share an owner name; the last to release ends the lease."""
 
 
 class AcquireParams(ReleaseParams):

@@ -48,9 +48,9 @@ def inject(
     server_key: ServerKey = None,
     as_json: AsJson = False,
 ) -> int:
-    """Puts faults into a running plant, which was started with --inject, and tells at which tick they begin.
+    """Puts faults into a running plant, started with --inject, and prints the tick at which each begins.
 
-    Exit status: 0 taken, 2 wrong usage, file or fault, 3 refused, 4 nobody there.
+    Exit status: 0 taken, 2 wrong usage, file or fault, 3 refused, 4 no daemon answered.
     """
     from linkwork.client.connection import find_plant
     from linkwork.client.injector import InjectionRefused, Injector
@@ -118,7 +118,7 @@ def _say_where(refused: InjectionRefused, document: Document | None) -> None:
 
 def _show(answer: Injected, *, everything: bool) -> None:
     """What was taken, or everything that there was and what cannot be done."""
-    when = "nobody is connected" if answer.tick < 0 else f"tick {answer.tick}"
+    when = "no controller is connected" if answer.tick < 0 else f"tick {answer.tick}"
     if not everything:
         new = [each for each in answer.faults if each.name in answer.names]
         for each in new[-len(answer.names) :] if new else []:

@@ -1,4 +1,4 @@
-"""The command that tells what was understood of a machine file."""
+"""The command that shows the model of a machine file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def model(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """What linkwork understood: bodies, joints, closures, freedoms, motors, and the state it starts from."""
+    """Shows the model: bodies, joints, closures, degrees of freedom, motors, initial state."""
     from linkwork.convert.model_report import report
     from linkwork.machine import load
 

@@ -90,7 +90,7 @@ def replay(
     law: Annotated[MotionLawName | None, typer.Option(help="Law of motion; none: the recorded one.")] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Feeds recorded states and orders to the controller as it is today; tells the first difference."""
+    """Replays recorded states and orders through the current controller; prints the first difference."""
     from linkwork.recordings.replay import replay as run
     from linkwork.terminal.progress import goal_bar
 
