@@ -115,7 +115,7 @@ def build(first: str = "") -> typer.Typer:
         no_args_is_help=True,
         pretty_exceptions_show_locals=False,
         help="Real-time control of machines whose joints are constrained.",
-        epilog="Exit status: 0 done, 1 the goal failed, 2 wrong usage or file, 3 refused, 4 no answer.",
+        epilog="Exit status: 0 done, 1 the goal failed, 2 wrong usage or file, 3 refused, 4 no daemon.",
     )
     derived = {} if first in _names() else _derived()
     for panel, commands in _PANELS.items():

@@ -50,7 +50,7 @@ def inject(
 ) -> int:
     """Puts faults into a running plant, started with --inject, and prints the tick at which each begins.
 
-    Exit status: 0 taken, 2 wrong usage, file or fault, 3 refused, 4 no daemon answered.
+    Exit status: 0 taken, 2 wrong usage, file or fault, 3 refused, 4 no daemon.
     """
     from linkwork.client.connection import find_plant
     from linkwork.client.injector import InjectionRefused, Injector

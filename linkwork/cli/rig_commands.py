@@ -77,7 +77,7 @@ def run_rig_tests(
 ) -> int:
     """Runs rig tests on machines, one after another; writes report.html, junit.xml and report.json.
 
-    Exit status: 0 all passed, 1 some did not, 2 wrong usage or file, 3 refused, 4 no daemon answered.
+    Exit status: 0 all passed, 1 some did not, 2 wrong usage or file, 3 refused, 4 no daemon.
     """
     from linkwork.launch.daemons import stamp
     from linkwork.rig.rig_tests import RigTests, run_all
