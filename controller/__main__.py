@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linkwork.protocol.laws import MotionLawName
+from linkwork.timing.realtime_choice import RealtimeChoice
 
 if TYPE_CHECKING:
     from linkwork.protocol.keys import ClientKeys
@@ -26,14 +27,6 @@ class PaceChoice(StrEnum):
     DEVICE = "device"
     HOST = "host"
     LOCKSTEP = "lockstep"
-
-
-class RealtimeChoice(StrEnum):
-    """What happens when real-time set-up falls short."""
-
-    ENFORCE = "enforce"
-    WARN = "warn"
-    IGNORE = "ignore"
 
 
 Config = Annotated[str, typer.Argument(help="Machine file, or the name of a machine that ships.")]

@@ -11,6 +11,8 @@ from typing import Annotated
 
 import typer
 
+from linkwork.timing.realtime_choice import RealtimeChoice
+
 
 class OfferedPace(StrEnum):
     """Paces the plant offers: one, or whichever the controller asks for."""
@@ -19,14 +21,6 @@ class OfferedPace(StrEnum):
     DEVICE = "device"
     HOST = "host"
     LOCKSTEP = "lockstep"
-
-
-class RealtimeChoice(StrEnum):
-    """What happens when real-time set-up falls short."""
-
-    ENFORCE = "enforce"
-    WARN = "warn"
-    IGNORE = "ignore"
 
 
 def plant(

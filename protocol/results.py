@@ -331,7 +331,7 @@ class Shadow(TypedDict):
     """Ticks that were not compared, as it had no room for them."""
 
 
-class RankDecision(TypedDict):
+class RankDecisionResult(TypedDict):
     """How the rank of the constraints is decided, with the numbers of the initial pose."""
 
     tolerance: float
@@ -381,7 +381,7 @@ class StatusResult(TypedDict):
     law: str
     config: str
     """Hash of the machine file's content."""
-    rank_decision: RankDecision
+    rank_decision: RankDecisionResult
     shadow: Shadow | None
     """None: there is none."""
 

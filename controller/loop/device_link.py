@@ -16,7 +16,7 @@ from linkwork.protocol.link import CommandCodec, StateCodec
 from linkwork.protocol.sockets import DeviceClient
 
 _OF_A_STATE = ("q", "v", "closed", "switched")
-"""Fields that only a state has: an error in one of them is told to people."""
+"""Fields that only a state message has; an error in one of them is reported."""
 
 
 class DeviceLink:

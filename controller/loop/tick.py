@@ -202,7 +202,7 @@ class Tick:
         self._disturbance.reset()
 
     def adopt(self, other: Tick) -> None:
-        """Goes on with the machine of another tick, whose constraints were others: at rest, where it is.
+        """Takes over the machine, at rest, from the tick of another constraint set.
 
         The next step estimates afresh, near the state that the other tick estimated last.
         """

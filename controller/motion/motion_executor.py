@@ -264,7 +264,7 @@ class MotionExecutor:
         self._evaluate()
 
     def adopt(self, other: MotionExecutor) -> None:
-        """Goes on from the course of another set of constraints; `hold_here` follows."""
+        """Copies the goal state of the executor of another constraint set; call `hold_here` next."""
         for name in CARRIED:
             setattr(self, name, getattr(other, name))
 

@@ -30,7 +30,7 @@ class Preload:
         self.changing = not np.array_equal(self.now, self._wanted)
 
     def adopt(self, other: Preload) -> None:
-        """Goes on where another of the same motors stands."""
+        """Copies the state of another pre-load of the same motors."""
         self._wanted[:], self.now[:], self.changing = other._wanted, other.now, other.changing
 
     def obey(self, order: Order) -> OrderOutcome:

@@ -56,7 +56,7 @@ class BrakeSequence:
         self._since_s = 0.0
 
     def adopt(self, other: BrakeSequence) -> None:
-        """Goes on where another sequence of the same machine stands."""
+        """Copies the state of another brake sequence of the same machine."""
         self.phase, self.share, self._since_s = other.phase, other.share, other._since_s
 
     def engage(self, time_s: float) -> None:

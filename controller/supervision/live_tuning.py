@@ -52,7 +52,7 @@ class Tuning:
         return OrderOutcome.DONE
 
     def adopt(self, other: Tuning) -> None:
-        """Goes on with the gains and loads of another set of constraints."""
+        """Copies gains and loads from the tuning of another constraint set."""
         self.gains, self._from, self._to = other.gains, other._from, other._to
         self._gain_share, self._load_share = other._gain_share, other._load_share
         self.changing = other.changing

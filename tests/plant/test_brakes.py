@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -256,23 +257,25 @@ def slips_then_stands(simulator: Simulator, brakes: list[float], most: int = 300
     assert simulator.resting
     lost = before - energy(simulator)
     assert lost > 0.0
-    # A motor that turns back within a period has gone further than that period's ends show.
-    assert lost == pytest.approx(float(np.dot(way, brakes)), rel=1e-4), mechanism.joint_names
+    assert lost == pytest.approx(float(np.dot(way, brakes)), rel=1e-6), mechanism.joint_names
     bits = simulator.q.tobytes()
     simulator.integrate(500)
     assert simulator.q.tobytes() == bits
     assert not simulator.v.any()
 
 
-@pytest.mark.parametrize("integrator", ["rk4", "adaptive_rk4", "gauss"])
-@pytest.mark.parametrize("formulation", ["projected", "minimal"])
+@pytest.mark.parametrize(
+    ("formulation", "integrator"),
+    [*itertools.product(["projected", "minimal"], ["rk4", "adaptive_rk4"]), ("projected", "gauss")],
+)
 def test_a_five_bar_loses_what_its_brakes_take(tmp_path: Path, integrator: str, formulation: str) -> None:
-    if (integrator, formulation) == ("gauss", "minimal"):
-        pytest.skip("refused by the machine file")
-    machine = shipped(tmp_path, "five_bar", [1.0, 3.0], integrator=integrator, formulation=formulation)
+    # Periods so short that a motor's way within the one in which it turns back does not count.
+    machine = shipped(
+        tmp_path, "five_bar", [1.0, 3.0], integrator=integrator, formulation=formulation, period_s=1e-4
+    )
     simulator = Simulator(machine)
     simulator.v[:] = consistent(machine, [9.0, -4.0])
-    slips_then_stands(simulator, [motor.brake_effort for motor in machine.motors])
+    slips_then_stands(simulator, [motor.brake_effort for motor in machine.motors], most=30_000)
 
 
 def consistent(machine: Machine, motors: list[float]) -> np.ndarray:

@@ -51,7 +51,7 @@ def switch_constraint(gateway: Gateway, call: Call) -> None:
         told = gateway.wording.switch(effect.record)
         if told is None:
             state = effect_map("", effect)["state"]
-            text = f"nobody knows whether {params.constraint} was switched: the controller is in {state}"
+            text = f"cannot tell whether {params.constraint} was switched: the controller's state is {state}"
             call.refuse(RequestError(RequestCode.WRONG_STATE, text, data={"state": state}))
         elif told["switched"]:
             call.answer(effect_map(call.method, effect, told["text"]) | told)
