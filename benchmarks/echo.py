@@ -17,7 +17,7 @@ import zmq
 
 from linkwork.machine import Machine
 from linkwork.protocol.codes import Mode
-from linkwork.protocol.link import CommandCodec, StateCodec
+from linkwork.protocol.link import CommandCodec, Measurements, StateCodec, StateHeader
 from linkwork.timing.children import Child
 from linkwork.timing.scheduling import pin, set_policy
 
@@ -29,7 +29,8 @@ def link_bytes(machine: Machine) -> tuple[bytes, bytes]:
     rng = np.random.default_rng(0)
     sensors, motors = len(machine.sensors), len(machine.motors)
     q, v, effort = rng.normal(size=sensors), rng.normal(size=sensors), rng.normal(size=motors)
-    state = StateCodec(sensors, motors).pack(SESSION, 100_000, 100.0, q, v, effort, Mode.EFFORT, 1, 0, 99_999)
+    head = StateHeader(SESSION, 100_000, 100.0, Mode.EFFORT, 1, 0, 99_999)
+    state = StateCodec(sensors, motors).pack(head, Measurements(q, v, effort, np.zeros(0)))
     return state, CommandCodec(motors).pack(SESSION, 100_000, Mode.EFFORT, effort)
 
 

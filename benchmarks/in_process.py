@@ -79,7 +79,7 @@ class InProcess:
         plant, inputs = self.plant, self._inputs
         plant.latch(self._mode, self._effort)
         self.q[:] = plant.q
-        inputs.q_measured[:], inputs.v_measured[:] = plant.measured_q, plant.measured_v
+        inputs.q_measured[:], inputs.v_measured[:] = plant.measured.q, plant.measured.v
         inputs.time_s, inputs.device_tick, inputs.order = plant.tick * self.period_s, plant.tick, order
         self.controller.step(inputs, self._outputs, self.period_s)
         self.controller.note(inputs, self._outputs)

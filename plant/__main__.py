@@ -5,13 +5,18 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linkwork.protocol.codes import Pace
 from linkwork.timing.realtime_choice import RealtimeChoice
+
+if TYPE_CHECKING:
+    from linkwork.timing.realtime import Policy
 
 
 class OfferedPace(StrEnum):
@@ -21,6 +26,28 @@ class OfferedPace(StrEnum):
     DEVICE = "device"
     HOST = "host"
     LOCKSTEP = "lockstep"
+
+
+@dataclass(frozen=True)
+class PlantArguments:
+    """The command line of a plant, as it was given."""
+
+    config: str
+    endpoint: str | None
+    paces: tuple[Pace, ...]
+    plant_set: tuple[str, ...]
+    driver: str | None
+    driver_set: tuple[str, ...]
+    realtime: Policy
+    cpu: int | None
+    seed: int
+    as_json: bool
+    lifeline: bool
+    keys: Path | None
+    allowed: Path | None
+    truth: Path | None
+    faults: Path | None
+    inject: bool
 
 
 def plant(
@@ -79,48 +106,32 @@ def plant(
     or file, 3 refused, 4 the driver found no device.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    given = PlantArguments(
+        config=config,
+        endpoint=endpoint,
+        paces=tuple(Pace) if pace is OfferedPace.ANY else (Pace(pace.value),),
+        plant_set=tuple(plant_set or ()),
+        driver=driver,
+        driver_set=tuple(driver_set or ()),
+        realtime=realtime.value,
+        cpu=cpu,
+        seed=seed,
+        as_json=as_json,
+        lifeline=lifeline,
+        keys=keys,
+        allowed=allowed,
+        truth=truth,
+        faults=faults,
+        inject=inject,
+    )
     try:
-        status = _run(
-            config,
-            endpoint,
-            pace,
-            plant_set or [],
-            driver,
-            driver_set or [],
-            realtime,
-            cpu,
-            seed,
-            as_json,
-            lifeline,
-            keys,
-            allowed,
-            truth,
-            faults,
-            inject,
-        )
+        status = _run(given)
     except KeyboardInterrupt:  # before the daemon counts signals itself; nothing runs yet
         status = 0
     raise typer.Exit(status)
 
 
-def _run(
-    config: str,
-    endpoint: str | None,
-    pace: OfferedPace,
-    plant_set: list[str],
-    driver: str | None,
-    driver_set: list[str],
-    realtime: RealtimeChoice,
-    cpu: int | None,
-    seed: int,
-    as_json: bool,
-    lifeline: bool,
-    keys: Path | None,
-    allowed: Path | None,
-    truth: Path | None,
-    faults: Path | None,
-    inject: bool,
-) -> int:
+def _run(given: PlantArguments) -> int:
     from linkwork.timing.realtime import RealTimeRefused, single_threaded_blas
 
     single_threaded_blas()  # before anything imports numpy
@@ -130,38 +141,50 @@ def _run(
     from linkwork.plant.events import Events
     from linkwork.plant.plant_daemon import PaceNotOffered, PlantOptions, run
     from linkwork.plant.start_values import NotAssembled
-    from linkwork.protocol.codes import ExitCode, Pace
+    from linkwork.protocol.codes import ExitCode
     from linkwork.protocol.errors import EndpointError
     from linkwork.protocol.keys import server_keys
 
-    events = Events(as_json=as_json)
+    events = Events(as_json=given.as_json)
 
     def compiling() -> None:
         events.say("warming", f"compiling kernels, {COMPILING}")
         events.flush()
 
     when_compiling(compiling)
-    paces = tuple(Pace) if pace is OfferedPace.ANY else (Pace(pace.value),)
     try:
-        if (keys is None) != (allowed is None):
+        if (given.keys is None) != (given.allowed is None):
             return _fail(
                 "--keys and --allowed belong together: the plant's secret file, and whom it lets in", 2
             )
-        if driver is None and driver_set:
+        if given.driver is None and given.driver_set:
             return _fail("--driver-set is for a driver: name it with --driver", 2)
-        if driver is not None and plant_set:
+        if given.driver is not None and given.plant_set:
             return _fail("--plant-set changes a simulated plant; with --driver there is none", 2)
-        machine = load(config, plant_set)
-        driver_options = read_options(driver_set)
-        secured = server_keys(keys, allowed) if keys is not None and allowed is not None else None
+        machine = load(given.config, given.plant_set)
+        driver_options = read_options(list(given.driver_set))
+        secured = None
+        if given.keys is not None and given.allowed is not None:
+            secured = server_keys(given.keys, given.allowed)
     except (MachineError, EndpointError, NoDriver) as error:
         return _fail(str(error), ExitCode.USAGE)
-    if truth is not None and (driver is not None or not truth.absolute().parent.is_dir()):
+    truth = given.truth
+    if truth is not None and (given.driver is not None or not truth.absolute().parent.is_dir()):
         return _fail("--truth names a file in a folder that exists, and is for simulated machines", 2)
     options = PlantOptions(
-        endpoint, paces, realtime.value, cpu, seed, secured, lifeline, driver, driver_options, truth,
-        faults, inject,
-    )  # fmt: skip
+        endpoint=given.endpoint,
+        paces=given.paces,
+        realtime=given.realtime,
+        cpu=given.cpu,
+        seed=given.seed,
+        keys=secured,
+        lifeline=given.lifeline,
+        driver=given.driver,
+        driver_options=driver_options,
+        truth=truth,
+        faults=given.faults,
+        inject=given.inject,
+    )
     try:
         return run(machine, options, events)
     except (NotAssembled, MachineError, NoDriver, PaceNotOffered) as error:

@@ -14,6 +14,7 @@ from linkwork.plant.guard import Guard
 from linkwork.plant.plant_layout import BRAKE, DAMP, EFFORTS, ZERO
 from linkwork.plant.scaling import Scaling
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode
+from linkwork.protocol.link import Measurements
 
 T = TypeVar("T")
 _ACTIONS: Final = {"brake": BRAKE, "damp": DAMP, "zero": ZERO}
@@ -22,6 +23,73 @@ STILL_S: Final = 0.05
 """A machine stands when no sensor has left its place by more than two counts for so long."""
 _STEP: Final = 1e-6
 """rad or m: the smallest way that counts as motion, of a sensor without counts."""
+
+
+class MotorOutput:
+    """The efforts that a driver is given each period: clipped, damped or zero, in the device's own units."""
+
+    def __init__(self, machine: Machine, scaling: Scaling, command: Command) -> None:
+        joints, motors = tuple(sensor.joint for sensor in machine.sensors), machine.motors
+        self._scaling, self._command = scaling, command
+        self._wanted, self._acting = np.zeros(len(motors)), np.zeros(len(motors))
+        self._most = np.array([motor.max_effort for motor in motors])
+        self._damping = np.array([motor.damping for motor in motors])
+        self._sensor_of = np.array([_place(joints, motor.joint) for motor in motors], np.int64)
+
+    def latch(self, effort: Floats) -> None:
+        """Take the efforts (N m or N at the joint) of a fresh command, within the motors' limits."""
+        np.clip(effort, -self._most, self._most, out=self._wanted)
+
+    def release(self) -> None:
+        """Forget the efforts of the last command."""
+        self._wanted[:] = 0.0
+
+    def command(self, mode: int, speed: Floats, *, guarded: bool, clear: bool) -> Command:
+        """Compose this period's command.
+
+        speed: of each sensor's joint (rad/s or m/s), which damping opposes. guarded: a limit was exceeded,
+        so the brakes are set. clear: ask the device to clear its fault.
+        """
+        command = self._command
+        command.clear = clear
+        if guarded:
+            mode = BRAKE
+        if mode == DAMP:
+            damped = np.where(self._sensor_of >= 0, speed[self._sensor_of], 0.0)
+            np.clip(-self._damping * damped, -self._most, self._most, out=self._acting)
+        elif mode == ZERO or guarded:
+            self._acting[:] = 0.0
+        else:
+            self._acting[:] = self._wanted
+        command.mode = Mode(EFFORTS if mode == DAMP else mode)
+        self._scaling.to_device(self._acting, command.effort)
+        return command
+
+
+class Standstill:
+    """Detects that no sensor has moved by more than two counts for STILL_S."""
+
+    def __init__(self, resolution: Floats, period_s: float) -> None:
+        self._band = 2.0 * resolution + _STEP
+        self._anchor = np.zeros_like(self._band)
+        self._period_s, self._periods = period_s, 0
+
+    @property
+    def reached(self) -> bool:
+        """Whether nothing has moved for STILL_S."""
+        return self._periods * self._period_s >= STILL_S
+
+    def begin(self, q: Floats) -> None:
+        """Compare with these positions (rad or m) from now on."""
+        self._anchor[:] = q
+
+    def update(self, q: Floats) -> None:
+        """Take the positions (rad or m) of one period."""
+        if (np.abs(q - self._anchor) > self._band).any():
+            self._anchor[:] = q
+            self._periods = 0
+        else:
+            self._periods += 1
 
 
 class Hardware:
@@ -43,23 +111,21 @@ class Hardware:
         self.tick = 0
         self.mode = BRAKE
         self.sampled = False
-        self.measured_q, self.measured_v = np.zeros(sensors), np.zeros(sensors)
-        self.effort, self._temperature = np.zeros(motors), np.full(motors, np.nan)
-        self.temperature = self._temperature if self.description.temperatures else None
-        self.measured_force = np.zeros(machine.force_numbers)
+        self._temperature = np.full(motors, np.nan)
+        self.measured = Measurements(
+            q=np.zeros(sensors),
+            v=np.zeros(sensors),
+            effort=np.zeros(motors),
+            force=np.zeros(machine.force_numbers),
+            temperature=self._temperature if self.description.temperatures else None,
+        )
         self.travel = np.zeros(sensors)
-        self._wanted, self._acting, self._speed = np.zeros(motors), np.zeros(motors), np.zeros(sensors)
-        self._before, self._anchor = np.zeros(sensors), np.zeros(sensors)
-        self._most = np.array([motor.max_effort for motor in machine.motors])
-        self._damping = np.array([motor.damping for motor in machine.motors])
-        self._sensor_of = np.array([_place(self.joints, motor.joint) for motor in machine.motors], np.int64)
-        self._measures = np.array([sensor.velocity for sensor in machine.sensors], np.bool_)
-        self._command = Command(np.zeros(self.description.motors))
+        self._speed, self._before = np.zeros(sensors), np.zeros(sensors)
+        self._measures_velocity = np.array([sensor.velocity for sensor in machine.sensors], np.bool_)
+        self._output = MotorOutput(machine, self.scaling, Command(np.zeros(self.description.motors)))
         self._reading = Reading.sized(self.description)
-        self._period_s = machine.plant.period_s
-        self._patience = machine.plant.command_timeout_periods
-        self._missing = self._still = self._braked_for = 0
-        self._told = 0
+        self._standstill = Standstill(self.scaling.resolution, machine.plant.period_s)
+        self._missing = self._braked_for = self._reported_fault = 0
         self._seen = False
         self.homed = False
         """Whether homing was done here, so that positions are absolute whatever the device says."""
@@ -77,7 +143,7 @@ class Hardware:
                 "on, and can it answer within half a period?"
             )
         if self.machine.driver.homing == "here":
-            self.scaling.put(self.measured_q, [self.machine.initial_q[s.index] for s in self.machine.sensors])
+            self.scaling.put(self.measured.q, [self.machine.initial_q[s.index] for s in self.machine.sensors])
             self._take_in(first=True)
             self.homed = True
 
@@ -97,7 +163,7 @@ class Hardware:
 
     def latch(self, mode: int, effort: Floats) -> None:
         """A fresh command acts from the next `sense` on; what lies beyond a motor's limit is cut off."""
-        np.clip(effort, -self._most, self._most, out=self._wanted)
+        self._output.latch(effort)
         self.mode = mode
         self.travel[:] = 0.0
         if mode == Mode.BRAKE:
@@ -106,12 +172,13 @@ class Hardware:
     def act(self, action: str) -> None:
         """The time-out's action, "brake", "damp" or "zero", acts from the next `sense` on."""
         self.mode = _ACTIONS[action]
-        self._wanted[:] = 0.0
+        self._output.release()
 
     def sense(self) -> None:
         """One exchange with the device: `write`, then `read`. Raises DriverFailed."""
-        self._compose()
-        self._exchange(lambda: self.driver.write(self._command))
+        clear = self._braked_for >= self.machine.plant.command_timeout_periods
+        command = self._output.command(self.mode, self._speed, guarded=bool(self.guard.fault), clear=clear)
+        self._exchange(lambda: self.driver.write(command))
 
     def home(self) -> bool:
         """One period of the driver's own procedure; whether it is done. Raises DriverFailed."""
@@ -152,7 +219,7 @@ class Hardware:
     @property
     def fault(self) -> int:
         """The device's own fault; a reading that stays away; a limit that was exceeded."""
-        if self._missing >= self._patience:
+        if self._missing >= self.machine.plant.command_timeout_periods:
             return int(DeviceFault.SENSOR)
         reading = self._reading
         if reading.fault:
@@ -169,23 +236,7 @@ class Hardware:
     @property
     def standing(self) -> bool:
         """Whether nothing has moved for STILL_S, as far as the sensors see."""
-        return self._still * self._period_s >= STILL_S
-
-    def _compose(self) -> None:
-        """What the device is given now: what is latched, unless a limit was exceeded."""
-        mode, command = self.mode, self._command
-        command.clear = self._braked_for >= self._patience
-        if self.guard.fault:
-            mode = BRAKE
-        if mode == DAMP:
-            speed = np.where(self._sensor_of >= 0, self._speed[self._sensor_of], 0.0)
-            np.clip(-self._damping * speed, -self._most, self._most, out=self._acting)
-        elif mode == ZERO or self.guard.fault:
-            self._acting[:] = 0.0
-        else:
-            self._acting[:] = self._wanted
-        command.mode = Mode(EFFORTS if mode == DAMP else mode)
-        self.scaling.to_device(self._acting, command.effort)
+        return self._standstill.reached
 
     def _exchange(self, give: Callable[[], bool | None]) -> bool | None:
         """Calls `give`, then `read`, and looks at what came."""
@@ -198,12 +249,12 @@ class Hardware:
             self._braked_for = self._braked_for + 1 if faulty else 0
             self._take_in(first=not self._seen)
             self._seen = True
-            self.guard.look(self.measured_q, self._speed, self._temperature, homed=bool(self.status & _HOMED))
+            self.guard.look(self.measured.q, self._speed, self._temperature, homed=bool(self.status & _HOMED))
         else:
             self._missing += 1
             # the controller is told by a state, though its measurements are old
-            self.sampled = self._seen and self._missing >= self._patience
-        self._tell()
+            self.sampled = self._seen and self._missing >= self.machine.plant.command_timeout_periods
+        self._report_fault()
         return given
 
     def _call(self, what: Callable[[], T]) -> T:
@@ -222,28 +273,25 @@ class Hardware:
         return all(bool(np.isfinite(numbers).all()) for numbers in told)
 
     def _take_in(self, *, first: bool) -> None:
-        q, speed, reading = self.measured_q, self._speed, self._reading
+        measured, speed, reading = self.measured, self._speed, self._reading
+        q = measured.q
         self._before[:] = q
-        self.scaling.from_device(reading, q, self.measured_v, self.effort, self._temperature)
-        self.measured_force[:] = reading.force[: len(self.measured_force)]
+        self.scaling.from_device(reading, q, measured.v, measured.effort, self._temperature)
+        measured.force[:] = reading.force[: len(measured.force)]
         if first:
-            self._before[:], self._anchor[:] = q, q
+            self._before[:] = q
+            self._standstill.begin(q)
         np.subtract(q, self._before, out=speed)
         self.travel += np.abs(speed)
-        speed /= self._period_s
-        speed[self._measures] = self.measured_v[self._measures]
-        moved = np.abs(q - self._anchor) > 2.0 * self.scaling.resolution + _STEP
-        if moved.any():
-            self._anchor[:] = q
-            self._still = 0
-        else:
-            self._still += 1
+        speed /= self.machine.plant.period_s
+        speed[self._measures_velocity] = measured.v[self._measures_velocity]
+        self._standstill.update(q)
 
-    def _tell(self) -> None:
+    def _report_fault(self) -> None:
         fault = self.fault
-        if fault == self._told:
+        if fault == self._reported_fault:
             return
-        self._told = fault
+        self._reported_fault = fault
         if not fault:
             self._say("device", "the device's fault is gone")
         elif self.guard.fault == fault:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from linkwork.arrays import Floats
+from linkwork.protocol.link import Measurements
 
 
 class MachineryFailed(Exception):
@@ -24,16 +25,8 @@ class Machinery(Protocol):
     """Whether the machine's time goes on when nobody moves it on: that of a real one does."""
     tick: int
     """Periods since the plant started."""
-    measured_q: Floats
-    """Position per sensor at this tick, from `sense` on."""
-    measured_v: Floats
-    """Velocity per sensor; 0 where it measures none."""
-    effort: Floats
-    """Per motor, what acts."""
-    measured_force: Floats
-    """Three components (N) per force sensor."""
-    temperature: Floats | None
-    """°C per motor, NaN where it is not measured; None: no motor measures it."""
+    measured: Measurements
+    """What the sensors measure and the motors apply at this tick, from `sense` on."""
     travel: Floats
     """Length of the way of each of `joints` since the last fresh command."""
 

@@ -33,7 +33,7 @@ from linkwork.protocol.handshake import (
     read_handshake,
 )
 from linkwork.protocol.injection import InjectRefusal, InjectRefused, inject_id
-from linkwork.protocol.link import CommandCodec, StateCodec, kind_of
+from linkwork.protocol.link import CommandCodec, StateCodec, StateHeader, kind_of
 from linkwork.protocol.sockets import DeviceServer
 
 TEMPERATURE_EVERY_S: Final = 0.1
@@ -128,21 +128,15 @@ class PlantDevice:
             status = (status & ~_ENABLED if self._fault else status) | _FAULT
         owner.sent_seq = seq = tick - owner.first_tick
         owner.unanswered += 1
-        state = self._pack(
-            owner.session,
-            seq,
-            tick * self.period_s,
-            machinery.measured_q,
-            machinery.measured_v,
-            machinery.effort,
-            self._mode,
-            status,
-            fault,
-            owner.taken_seq,
-            machinery.temperature if seq % self._between_temperatures == 0 else None,
-            machinery.measured_force,
+        head = StateHeader(
+            owner.session, seq, tick * self.period_s, self._mode, status, fault, owner.taken_seq,
             machinery.closed,
-            self._switched,
+        )  # fmt: skip
+        state = self._pack(
+            head,
+            machinery.measured,
+            temperatures=seq % self._between_temperatures == 0,
+            switched=self._switched,
         )
         self._switched = None
         owner.reply = self._send_state(owner, state)

@@ -19,6 +19,7 @@ from linkwork.plant.plant_layout import BRAKE, DAMP, ZERO
 from linkwork.plant.start_values import put_together
 from linkwork.plant.stepping import latch, measure
 from linkwork.protocol.codes import DeviceStatus
+from linkwork.protocol.link import Measurements
 
 if TYPE_CHECKING:
     from linkwork.plant.simulated_force_sensors import ForceSensing
@@ -67,17 +68,15 @@ class Simulator:
     """A machine that starts braked, in the file's initial state (`plant.machinery.Machinery`).
 
     Views into its memory, none of them to be written from outside: `q` (nq), `v` (nv, true state),
-    `measured_q`, `measured_v` (per sensor, of the present state), `measured_force` (N or N m, the components
-    of each force sensor), `effort` (per motor, what acts), `joint_effort` (nv, what motors put on every joint
-    in the last period), `travel` (nv, length of the way since the last fresh command). `tick` counts periods;
-    `mode` is what acts (`plant.stepping`); `fastest` is the largest speed of a joint. `work` is the
-    mechanism's workspace. `seed` decides the sensors' noise.
+    `measured` (of the present state, see `linkwork.protocol.link.Measurements`), `joint_effort` (nv, what
+    motors put on every joint in the last period), `travel` (nv, length of the way since the last fresh
+    command). `tick` counts periods; `mode` is what acts (`plant.stepping`); `fastest` is the largest speed of
+    a joint. `work` is the mechanism's workspace. `seed` decides the sensors' noise.
     """
 
     runs_by_itself = False
     sampled = True
     fault = 0
-    temperature: Floats | None = None
     homing: dict[str, Any] | None = None
 
     def __init__(self, machine: Machine, seed: int = 0) -> None:
@@ -90,19 +89,20 @@ class Simulator:
         self._arguments = (*self.work.arguments, self._s, self._b)
         self.q, self.v = self.work.q, self.work.v
         self.joint_effort = self.work.effort
-        self.effort = layout.view(self._s, self._b, layout.EFFORT)
-        self._commanded = layout.view(self._s, self._b, layout.COMMANDED)
-        self.travel = layout.view(self._s, self._b, layout.TRAVEL)
-        self.measured_q = layout.view(self._s, self._b, layout.MEASURED_Q)
-        self.measured_v = layout.view(self._s, self._b, layout.MEASURED_V)
-        self._drawn = layout.view(self._s, self._b, layout.DRAWN)
+        self._commanded, self.travel = self.view(layout.COMMANDED), self.view(layout.TRAVEL)
+        self._drawn = self.view(layout.DRAWN)
         self._noise = np.random.default_rng(seed)
         self._noisy = any(sensor.noise or sensor.velocity_noise for sensor in machine.sensors)
         self._advance = period_of(machine)
         names = machine.plant_mechanism.constraint_names
         self._switches = [names.index(name) for name in machine.switchable]
         self._force_sensing = _force_sensing(machine, self._noise)
-        self.measured_force = self._force_sensing.measured if self._force_sensing else np.zeros(0)
+        self.measured = Measurements(
+            q=self.view(layout.MEASURED_Q),
+            v=self.view(layout.MEASURED_V),
+            effort=self.view(layout.EFFORT),
+            force=self._force_sensing.measured if self._force_sensing else np.zeros(0),
+        )
         self.q[:] = machine.initial_q
         self.v[:] = machine.initial_v
         put_together(machine, self.work)
@@ -116,7 +116,7 @@ class Simulator:
 
     def act(self, action: str) -> None:
         """The time-out's action, "brake", "damp" or "zero", acts from now on, without a command's effort."""
-        self.effort[:] = self._commanded[:] = 0.0
+        self.measured.effort[:] = self._commanded[:] = 0.0
         self.mode = ACTIONS[action]
 
     def integrate(self, periods: int = 1) -> None:

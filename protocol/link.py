@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import copysign, inf, isfinite, nan
 from typing import Any, Final
 
@@ -31,6 +32,36 @@ _FORCE_FIELD: Final = "force"
 _CLOSED_FIELD: Final = "closed"
 _SWITCHED_FIELD: Final = "switched"
 _COMMAND_FIELDS: Final = ("type", "session", "seq", "mode", "effort")
+
+
+@dataclass(slots=True)
+class Measurements:
+    """What a plant measures at one tick, as its states carry it.
+
+    q: position per sensor (rad or m). v: velocity per sensor (rad/s or m/s, 0 where a sensor measures none).
+    effort: joint-side effort in force per motor (N m or N). force: the components (N or N m) of each force
+    sensor, in its frame. temperature: °C per motor, NaN where a motor measures none; None: no motor does.
+    """
+
+    q: Floats
+    v: Floats
+    effort: Floats
+    force: Floats
+    temperature: Floats | None = None
+
+
+@dataclass(slots=True)
+class StateHeader:
+    """The integers and the time of one state; the fields mean what they mean in StateMessage."""
+
+    session: int
+    seq: int
+    time_s: float
+    mode: int
+    status: int
+    fault: int
+    ack: int
+    closed: int = -1
 
 
 class StateMessage:
@@ -121,43 +152,34 @@ class StateCodec:
 
     def pack(
         self,
-        session: int,
-        seq: int,
-        time_s: float,
-        q: Floats,
-        v: Floats,
-        effort: Floats,
-        mode: int,
-        status: int,
-        fault: int,
-        ack: int,
-        temperature: Floats | None = None,
-        force: Floats | None = None,
-        closed: int = -1,
+        head: StateHeader,
+        measured: Measurements,
+        *,
+        temperatures: bool = False,
         switched: list[dict[str, Any]] | None = None,
     ) -> bytes:
-        """The bytes of one state; the fields mean what they mean in StateMessage."""
-        if temperature is not None or switched is not None:
-            values = (session, seq, time_s, mode, status, fault, ack)
-            lists = (q.tolist(), v.tolist(), effort.tolist())
+        """Pack one state. Temperatures are included where they are asked for and measured."""
+        lists = (measured.q.tolist(), measured.v.tolist(), measured.effort.tolist())
+        values = (head.session, head.seq, head.time_s, head.mode, head.status, head.fault, head.ack)
+        hot = measured.temperature if temperatures else None
+        if hot is not None or switched is not None:
             fields: dict[str, Any] = dict(zip(_STATE_FIELDS, ("state", *values, *lists), strict=True))
-            if temperature is not None:
-                hot = [each if isfinite(each) else None for each in temperature.tolist()]
-                fields["temperature"] = hot
-            if force is not None and self.forces:
-                fields[_FORCE_FIELD] = force.tolist()
+            if hot is not None:
+                fields["temperature"] = [each if isfinite(each) else None for each in hot.tolist()]
+            if self.forces:
+                fields[_FORCE_FIELD] = measured.force.tolist()
             if self.switches:
-                fields[_CLOSED_FIELD] = closed
+                fields[_CLOSED_FIELD] = head.closed
             if switched is not None:
                 fields[_SWITCHED_FIELD] = switched
             packed: bytes = msgpack.packb(fields)
             return packed
         row = self._row
-        row[1:15:2] = session, seq, time_s, mode, status, fault, ack
+        row[1:15:2] = values
         if self.switches:
-            row[15] = closed
-        numbers = q.tolist() + v.tolist() + effort.tolist()
-        row[self._lists :: 2] = numbers + force.tolist() if force is not None else numbers
+            row[15] = head.closed
+        q, v, effort = lists
+        row[self._lists :: 2] = q + v + effort + measured.force.tolist()
         return self._pack(*row)
 
     def unpack(self, data: bytes, out: StateMessage) -> None:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwork.protocol.codes import Mode
-from linkwork.protocol.link import CommandCodec, StateCodec
+from linkwork.protocol.link import CommandCodec, Measurements, StateCodec, StateHeader
 from linkwork.protocol.sockets import DeviceClient, DeviceServer, bare_pair
 from linkwork.timing.children import Lifeline, ignore_interrupts
 from linkwork.timing.clock import MonotonicClock, Ticker, now_ns
@@ -36,6 +36,7 @@ BLOCKS = ("sleep", "exchange", "bare")
 FIFO_PRIORITY = 50
 _PATIENCE_MS = 5000
 _SESSION = 2**52
+_NO_FORCE = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -139,9 +140,8 @@ class Measurer:
     def _pack(self, number: int) -> bytes:
         numbers = self._numbers
         time_s = number * self._run.period_ns * 1e-9
-        return self._states.pack(
-            _SESSION, number, time_s, numbers, numbers, numbers, Mode.EFFORT, 1, 0, number - 1
-        )
+        head = StateHeader(_SESSION, number, time_s, Mode.EFFORT, 1, 0, number - 1)
+        return self._states.pack(head, Measurements(numbers, numbers, numbers, _NO_FORCE))
 
     def _exchange(self, number: int) -> None:
         self._server.send(self._peer, self._pack(number))

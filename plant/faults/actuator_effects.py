@@ -145,7 +145,7 @@ class Rubbing(ActuatorEffect):
         self._viscous = entry.viscous_N_m_s or entry.viscous_N_s_m or 0.0
         if simulated is None:
             self._sensor = self.site.sensor(entry.of)
-            self._before = float(self.machinery.inner.measured_q[self._sensor])
+            self._before = float(self.machinery.inner.measured.q[self._sensor])
             return super().begin(tick) or "made by the motor itself"
         if self._dry:
             simulated.drags[self] = (self.motor, self._dry)
@@ -163,9 +163,9 @@ class Rubbing(ActuatorEffect):
     def drive(self, effort: Floats) -> None:
         """Against the motion of the last period."""
         inner, place = self.machinery.inner, self._sensor
-        speed = float(inner.measured_v[place])
+        speed = float(inner.measured.v[place])
         if not self.site.machine.sensors[place].velocity:
-            q = float(inner.measured_q[place])
+            q = float(inner.measured.q[place])
             speed, self._before = (q - self._before) / self.site.period_s, q
         effort[self.motor] -= self._dry * math.tanh(speed / CREEP) + self._viscous * speed
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -41,15 +42,16 @@ class FaultyMachinery:
     def __init__(self, inner: Machinery, simulated: Simulated | None = None) -> None:
         self.inner, self.simulated = inner, simulated
         self.runs_by_itself = inner.runs_by_itself
-        self.measured_q, self.measured_v = inner.measured_q.copy(), inner.measured_v.copy()
-        self.measured_force = inner.measured_force.copy()
-        self.effort, self.temperature, self.travel = inner.effort, inner.temperature, inner.travel
+        measured, self.travel = inner.measured, inner.travel
+        self.measured = replace(
+            measured, q=measured.q.copy(), v=measured.v.copy(), force=measured.force.copy()
+        )
         self.sensing: list[Falsifying] = []
         self.driving: list[Driving] = []
-        self.driven = np.zeros(len(inner.effort))
+        self.driven = np.zeros(len(measured.effort))
         """Efforts that the motors are given now."""
         self.awake = False
-        self._wanted = np.zeros(len(inner.effort))
+        self._wanted = np.zeros(len(measured.effort))
         self._mode = inner.mode
         self._commanded = self._ended = False
 
@@ -135,8 +137,12 @@ class FaultyMachinery:
         else:
             self.driven[:] = self._wanted
         inner.sense()
-        self.measured_q[:], self.measured_v[:] = inner.measured_q, inner.measured_v
-        self.measured_force[:] = inner.measured_force
+        measured = self.measured
+        measured.q[:], measured.v[:], measured.force[:] = (
+            inner.measured.q,
+            inner.measured.v,
+            inner.measured.force,
+        )
         for effect in self.sensing:
             effect.falsify()
 

@@ -173,8 +173,8 @@ class Faults:
         tick = machinery.tick
         values = {"time_s": tick * site.period_s, "tick": float(tick - (self.first or 0))}
         for place, sensor in enumerate(site.machine.sensors):
-            values[f"{sensor.joint}.position"] = float(machinery.measured_q[place])
-            values[f"{sensor.joint}.velocity"] = float(machinery.measured_v[place])
+            values[f"{sensor.joint}.position"] = float(machinery.measured.q[place])
+            values[f"{sensor.joint}.velocity"] = float(machinery.measured.v[place])
         for place, motor in enumerate(site.machine.motors):
-            values[f"{motor.joint}.effort"] = float(machinery.effort[place])
+            values[f"{motor.joint}.effort"] = float(machinery.measured.effort[place])
         return values

@@ -47,12 +47,12 @@ class SensorEffect:
         if not self._of_force:
             at = slice(site.sensor(name), site.sensor(name) + 1)
             measures = site.machine.sensors[at.start].velocity
-            return machinery.measured_q[at], machinery.measured_v[at] if measures else nothing
+            return machinery.measured.q[at], machinery.measured.v[at] if measures else nothing
         sensor, axis = site.machine.force_sensors[site.force_sensor(name)], self.entry.axis
         if axis is None:
-            return machinery.measured_force[sensor.numbers], nothing
+            return machinery.measured.force[sensor.numbers], nothing
         first = sensor.first + sensor.components.index(axis)
-        return machinery.measured_force[first : first + 1], nothing
+        return machinery.measured.force[first : first + 1], nothing
 
     def begin(self, tick: int) -> str:
         """Changes readings from this tick on."""

@@ -27,21 +27,21 @@ def test_the_force_is_along_the_normal_in_the_world(tmp_path: Path) -> None:
     simulator = Simulator(pressing(tmp_path, "frame: world"))
     depth = -float(simulator.work.contact_gap[0])
     assert 1e-4 < depth < 2e-3
-    np.testing.assert_allclose(simulator.measured_force, 5e4 * depth * NORMAL, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(simulator.measured.force, 5e4 * depth * NORMAL, rtol=1e-9, atol=1e-9)
 
 
 def test_in_the_frame_of_the_body_it_turns_with_it(tmp_path: Path) -> None:
-    world = Simulator(pressing(tmp_path, "frame: world")).measured_force
-    body = Simulator(pressing(tmp_path, "frame: body")).measured_force
+    world = Simulator(pressing(tmp_path, "frame: world")).measured.force
+    body = Simulator(pressing(tmp_path, "frame: body")).measured.force
     c, s = np.cos(np.deg2rad(30.0)), np.sin(np.deg2rad(30.0))
     np.testing.assert_allclose([[c, -s, 0], [s, c, 0], [0, 0, 1]] @ body, world, atol=1e-9)
 
 
 def test_resolution_and_noise(tmp_path: Path) -> None:
-    stepped = Simulator(pressing(tmp_path, "resolution_N: 0.5")).measured_force
+    stepped = Simulator(pressing(tmp_path, "resolution_N: 0.5")).measured.force
     np.testing.assert_allclose(stepped, np.round(stepped / 0.5) * 0.5)
     machine = pressing(tmp_path, "noise_N: 0.1")
-    ideal = Simulator(pressing(tmp_path, "frame: world")).measured_force
-    drawn = [Simulator(machine, seed).measured_force - ideal for seed in range(40)]
+    ideal = Simulator(pressing(tmp_path, "frame: world")).measured.force
+    drawn = [Simulator(machine, seed).measured.force - ideal for seed in range(40)]
     assert np.std(drawn) == pytest.approx(0.1, rel=0.3)
-    np.testing.assert_array_equal(Simulator(machine, 3).measured_force, Simulator(machine, 3).measured_force)
+    np.testing.assert_array_equal(Simulator(machine, 3).measured.force, Simulator(machine, 3).measured.force)

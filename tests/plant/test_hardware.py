@@ -70,19 +70,19 @@ def run(hardware, ticks):
 def test_numbers_of_the_device_become_those_of_the_joint_and_back(cart):
     hardware, driver, _ = started(cart())
     machinery: Machinery = hardware
-    assert machinery.measured_q.tolist() == [pytest.approx(0.1 + 0.05)]
+    assert machinery.measured.q.tolist() == [pytest.approx(0.1 + 0.05)]
     assert hardware.status == DeviceStatus.ENABLED | DeviceStatus.HOMED | DeviceStatus.BRAKE
     hardware.latch(Mode.EFFORT, np.array([20.0]))
     run(hardware, 1)
     assert driver.effort == pytest.approx(20.0 / 100.0 / 0.5 * 10.0), (
         "N, over rad/m, over N m/A, in tenths of A"
     )
-    assert hardware.effort.tolist() == [pytest.approx(20.0)]
-    assert hardware.measured_v.tolist() == [pytest.approx(driver.speed * 1e-3)]
-    assert hardware.temperature.tolist() == [30.0]
+    assert hardware.measured.effort.tolist() == [pytest.approx(20.0)]
+    assert hardware.measured.v.tolist() == [pytest.approx(driver.speed * 1e-3)]
+    assert hardware.measured.temperature.tolist() == [30.0]
     hardware.latch(Mode.EFFORT, np.array([500.0]))
     run(hardware, 1)
-    assert hardware.effort.tolist() == [pytest.approx(50.0)], "saturated"
+    assert hardware.measured.effort.tolist() == [pytest.approx(50.0)], "saturated"
 
 
 def test_a_reversed_sensor_and_motor_turn_their_signs(cart):
@@ -90,12 +90,12 @@ def test_a_reversed_sensor_and_motor_turn_their_signs(cart):
         ("counts_per_m: 1000,", "counts_per_m: 1000, reversed: true,"), ("scale: 10", "reversed: true")
     )
     hardware, driver, _ = started(machine)
-    assert hardware.measured_q.tolist() == [pytest.approx(-0.1 + 0.05)]
+    assert hardware.measured.q.tolist() == [pytest.approx(-0.1 + 0.05)]
     hardware.latch(Mode.EFFORT, np.array([20.0]))
     run(hardware, 1)
     assert driver.effort == pytest.approx(-0.4)
-    assert hardware.effort.tolist() == [pytest.approx(20.0)]
-    assert hardware.measured_v[0] > 0.0
+    assert hardware.measured.effort.tolist() == [pytest.approx(20.0)]
+    assert hardware.measured.v[0] > 0.0
 
 
 def test_damping_opposes_the_motion_and_brakes_stand(cart):
@@ -104,13 +104,13 @@ def test_damping_opposes_the_motion_and_brakes_stand(cart):
     run(hardware, 20)
     hardware.act("damp")
     run(hardware, 1)
-    assert hardware.effort[0] == pytest.approx(-8.0 * 20 * 0.001 * 0.5)
+    assert hardware.measured.effort[0] == pytest.approx(-8.0 * 20 * 0.001 * 0.5)
     assert not hardware.standing
     hardware.act("brake")
     run(hardware, 60)
     assert driver.braked
     assert hardware.standing
-    assert hardware.travel[0] == pytest.approx(hardware.measured_q[0] - 0.15)
+    assert hardware.travel[0] == pytest.approx(hardware.measured.q[0] - 0.15)
 
 
 def test_beyond_a_limit_the_plant_brakes_until_the_controller_does(cart):
@@ -130,7 +130,7 @@ def test_beyond_a_limit_the_plant_brakes_until_the_controller_does(cart):
     hardware.latch(Mode.EFFORT, np.array([-4.0]))
     run(hardware, 400)
     assert hardware.fault == 0
-    assert hardware.measured_q[0] < 0.4, "it may move back"
+    assert hardware.measured.q[0] < 0.4, "it may move back"
 
 
 def test_heat_and_speed_are_limits_too(cart):
@@ -190,7 +190,7 @@ def test_forces_that_a_device_measures_go_with_its_states(cart):
     hardware, driver, _ = started(machine, forces=3)
     hardware.latch(Mode.EFFORT, np.array([4.0]))
     run(hardware, 2)
-    assert hardware.measured_force.tolist() == [1.0, 2.0, driver.effort]
+    assert hardware.measured.force.tolist() == [1.0, 2.0, driver.effort]
     with pytest.raises(MachineError, match="toy measures no forces"):
         started(machine)
 
@@ -207,11 +207,11 @@ def test_the_welcome_tells_how_the_zeros_were_found(cart):
 def test_homing_here_takes_the_initial_pose(cart):
     machine = cart(("driver:", "driver:\n  homing: here"))
     hardware, driver, _ = started(machine, unhomed=True)
-    assert hardware.measured_q.tolist() == [pytest.approx(0.25)]
+    assert hardware.measured.q.tolist() == [pytest.approx(0.25)]
     assert hardware.status & DeviceStatus.HOMED
     driver.position += 10
     run(hardware, 1)
-    assert hardware.measured_q.tolist() == [pytest.approx(0.26)]
+    assert hardware.measured.q.tolist() == [pytest.approx(0.26)]
 
 
 def test_homing_by_procedure_ends_when_the_device_is_homed(cart):
@@ -222,7 +222,7 @@ def test_homing_by_procedure_ends_when_the_device_is_homed(cart):
         ticks += 1
     assert ticks == 29
     assert hardware.status & DeviceStatus.HOMED
-    assert hardware.measured_q.tolist() == [pytest.approx(0.12)]
+    assert hardware.measured.q.tolist() == [pytest.approx(0.12)]
 
 
 def test_what_a_driver_raises_ends_the_plant_with_its_name(cart):

@@ -38,8 +38,8 @@ def test_a_cell_in_motion_reads_the_multipliers_under_the_efforts_of_the_period(
             each.integrate(10)
         truth.q[:], truth.v[:], truth.effort[:] = plant.q, plant.v, plant.joint_effort
         projected(*truth.arguments)
-        np.testing.assert_allclose(plant.measured_force, truth.multipliers[list(sensor.rows)], atol=1e-9)
-        assert np.abs(plant.measured_force).max() > 0.1
+        np.testing.assert_allclose(plant.measured.force, truth.multipliers[list(sensor.rows)], atol=1e-9)
+        assert np.abs(plant.measured.force).max() > 0.1
     assert plant.q.tobytes() == plain.q.tobytes(), "a sensor changes nothing"
     assert plant.mode == EFFORTS
 
@@ -47,10 +47,10 @@ def test_a_cell_in_motion_reads_the_multipliers_under_the_efforts_of_the_period(
 def test_under_brakes_it_reads_what_holds_the_machine_up(tmp_path: Path) -> None:
     """The point mass at the rod's end is held by the guide alone, as the rod may turn about the knee."""
     plant = Simulator(with_cell(tmp_path, "slider_crank", "constraint: guide"))
-    np.testing.assert_array_equal(plant.measured_force, [0.0])
+    np.testing.assert_array_equal(plant.measured.force, [0.0])
     plant.integrate(5)
     assert plant.resting
-    np.testing.assert_allclose(plant.measured_force, [9.81], rtol=1e-9)
+    np.testing.assert_allclose(plant.measured.force, [9.81], rtol=1e-9)
 
 
 def test_steps_noise_and_torques(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_steps_noise_and_torques(tmp_path: Path) -> None:
     assert (sensor.resolution, sensor.noise) == (0.25, 0.1)
     plant = Simulator(machine)
     plant.integrate(3)
-    np.testing.assert_allclose(plant.measured_force % 0.25, 0.0, atol=1e-12)
+    np.testing.assert_allclose(plant.measured.force % 0.25, 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -33,10 +33,10 @@ def test_one_command_is_one_period_and_acts_one_period_later(scara, start_plant,
         state = me.exchange(k, Mode.EFFORT, effort.tolist())
         assert (state.seq, state.ack, state.mode, state.fault) == (k + 1, k, Mode.EFFORT, 0)
         assert state.time_s == (k + 1) * 0.001
-        assert state.q.tobytes() == twin.measured_q.tobytes(), "sampled before the command acts"
-        assert state.v.tobytes() == twin.measured_v.tobytes()
+        assert state.q.tobytes() == twin.measured.q.tobytes(), "sampled before the command acts"
+        assert state.v.tobytes() == twin.measured.v.tobytes()
         twin.latch(Mode.EFFORT, effort)
-        assert state.effort.tobytes() == twin.effort.tobytes(), "saturated as it acts"
+        assert state.effort.tobytes() == twin.measured.effort.tobytes(), "saturated as it acts"
         twin.integrate()
     assert me.silence(0.1), "nobody speaks unasked"
 

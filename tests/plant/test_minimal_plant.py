@@ -206,7 +206,7 @@ def test_a_daemon_in_lockstep_runs_it_and_says_so(
     for k, mode in enumerate(modes):
         effort = random.uniform(-2, 2, motors)
         state = me.exchange(k, mode, effort.tolist())
-        assert state.q.tobytes() == twin.measured_q.tobytes()
-        assert state.v.tobytes() == twin.measured_v.tobytes()
+        assert state.q.tobytes() == twin.measured.q.tobytes()
+        assert state.v.tobytes() == twin.measured.v.tobytes()
         twin.latch(mode, effort)
         twin.integrate()

@@ -85,7 +85,7 @@ def test_effort_acts_under_a_set_brake(slider: MakeSlider) -> None:
     held = moving(slider(), [0.0], BRAKE, [29.9])
     held.integrate(200)
     assert held.resting
-    assert held.effort[0] == 29.9
+    assert held.measured.effort[0] == 29.9
     slips = moving(slider(), [0.0], BRAKE, [40.0])
     slips.integrate(200)
     assert slips.v[0] == pytest.approx((40.0 - BRAKE_N) / M * 0.2, rel=1e-9)
@@ -133,7 +133,9 @@ def test_damping_decays_exponentially(slider: MakeSlider) -> None:
     simulator.act("damp")
     simulator.integrate(300)
     assert simulator.v[0] == pytest.approx(2.0 * np.exp(-8.0 * 300 * DT / M), rel=1e-9)
-    assert simulator.effort[0] == pytest.approx(-8.0 * simulator.v[0], rel=1e-9), "what the motors give"
+    assert simulator.measured.effort[0] == pytest.approx(-8.0 * simulator.v[0], rel=1e-9), (
+        "what the motors give"
+    )
 
 
 def test_damping_gives_at_most_the_motors_effort(slider: MakeSlider) -> None:
@@ -149,7 +151,7 @@ def test_zero_is_free(slider: MakeSlider) -> None:
     simulator.integrate(100)
     assert simulator.v[0] == 1.5
     simulator.latch(ZERO, np.array([33.0]))
-    assert simulator.effort[0] == 0.0
+    assert simulator.measured.effort[0] == 0.0
 
 
 @pytest.mark.parametrize("asked", [20.0, -50.0, 51.0, -1e6])
@@ -159,7 +161,7 @@ def test_motors_saturate(slider: MakeSlider, asked: float, integrator: str) -> N
     simulator = moving(machine, [0.0], EFFORTS, [asked])
     simulator.integrate(100)
     given_effort = np.clip(asked, -50.0, 50.0)
-    assert simulator.effort[0] == given_effort
+    assert simulator.measured.effort[0] == given_effort
     assert simulator.v[0] == pytest.approx(given_effort / M * 0.1, rel=1e-9)
 
 
@@ -191,8 +193,8 @@ def test_substeps_make_the_period_finer(slider: MakeSlider) -> None:
 def test_ideal_sensors_give_the_state_itself() -> None:
     simulator = moving(SCARA, [0.1, 0.2, 0.3, 0.0])
     simulator.integrate(10)
-    assert simulator.measured_q.tobytes() == simulator.q.tobytes()
-    assert simulator.measured_v.tobytes() == simulator.v.tobytes()
+    assert simulator.measured.q.tobytes() == simulator.q.tobytes()
+    assert simulator.measured.v.tobytes() == simulator.v.tobytes()
 
 
 def test_an_encoder_has_steps_and_no_velocity_unless_the_file_says_so(slider: MakeSlider) -> None:
@@ -200,8 +202,8 @@ def test_an_encoder_has_steps_and_no_velocity_unless_the_file_says_so(slider: Ma
     simulator = moving(machine, [0.7])
     for _ in range(50):
         simulator.integrate()
-        assert simulator.measured_q[0] == pytest.approx(0.01 * np.floor(simulator.q[0] / 0.01 + 0.5))
-        assert simulator.measured_v[0] == 0.0
+        assert simulator.measured.q[0] == pytest.approx(0.01 * np.floor(simulator.q[0] / 0.01 + 0.5))
+        assert simulator.measured.v[0] == 0.0
 
 
 def test_noise_has_its_standard_deviation_and_its_seed(slider: MakeSlider) -> None:
@@ -213,7 +215,7 @@ def test_noise_has_its_standard_deviation_and_its_seed(slider: MakeSlider) -> No
         samples = []
         for _ in range(4000):
             simulator.integrate()
-            samples.append([simulator.measured_q[0] - simulator.q[0], simulator.measured_v[0]])
+            samples.append([simulator.measured.q[0] - simulator.q[0], simulator.measured.v[0]])
         return np.array(samples)
 
     first = record(1)

@@ -63,7 +63,7 @@ def test_two_carts_that_are_hooked_go_on_with_their_common_momentum(carts: Path)
     assert report["energy_loss_J"] == pytest.approx(0.5 * 2 * 3 / 5, rel=1e-9)
     assert abs(report["impulse"][0]) == pytest.approx(2 * 3 / 5, rel=1e-9)
     assert plant.closed == HOOK
-    np.testing.assert_allclose(plant.measured_v, 0.4, rtol=1e-9)
+    np.testing.assert_allclose(plant.measured.v, 0.4, rtol=1e-9)
     plant.integrate(200)
     np.testing.assert_allclose(plant.v, 0.4, rtol=1e-9)
     assert plant.q[1] - plant.q[0] == pytest.approx(-0.2, abs=1e-9)
@@ -123,8 +123,8 @@ def test_a_command_switches_at_its_tick_in_lockstep(carts: Path, start_plant, co
         reports = twin.switch(closed) if closed >= 0 else []
         assert state.closed == twin.closed
         assert state.switched == (reports or None)
-        assert state.v.tobytes() == twin.measured_v.tobytes()
-        assert state.q.tobytes() == twin.measured_q.tobytes()
+        assert state.v.tobytes() == twin.measured.v.tobytes()
+        assert state.q.tobytes() == twin.measured.q.tobytes()
         if reports:
             told[k] = reports[0]
         if k == 6:

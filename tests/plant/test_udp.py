@@ -204,15 +204,15 @@ def test_forces_travel_from_the_device(tmp_path):
     with running("--lockstep", "--wall-deg", "40") as (port, _):
         hardware = Hardware(machine, make_driver("udp", machine, {"port": port, "lockstep": True}), print)
         hardware.start()
-        assert hardware.measured_force.tolist() == [0.0, 0.0, 0.0]
+        assert hardware.measured.force.tolist() == [0.0, 0.0, 0.0]
         hardware.latch(Mode.EFFORT, np.array([0.4]))
         for _ in range(600):
             hardware.sense()
             hardware.integrate()
-        force, normal = hardware.measured_force, np.array([0.6427876097, -0.7660444431, 0.0])
+        force, normal = hardware.measured.force, np.array([0.6427876097, -0.7660444431, 0.0])
         assert force @ normal == pytest.approx(4.0, abs=0.5), "0.4 N m at 0.1 m, less or more dry friction"
         np.testing.assert_allclose(force, (force @ normal) * normal, atol=1e-5)
-        assert hardware.measured_q[0] == pytest.approx(np.deg2rad(40.0) + 4.0 / 5000 / 0.1, abs=2e-3)
+        assert hardware.measured.q[0] == pytest.approx(np.deg2rad(40.0) + 4.0 / 5000 / 0.1, abs=2e-3)
         hardware.close()
     with running("--lockstep") as (port, _), pytest.raises(DriverFailed, match="and 3 forces"):
         Hardware(machine, make_driver("udp", machine, {"port": port, "lockstep": True}), print).start()
@@ -250,7 +250,7 @@ def test_homing_by_the_devices_own_procedure():
             hardware.sense()
             hardware.integrate()
         assert hardware.status & DeviceStatus.HOMED
-        assert abs(hardware.measured_q[0]) < 0.01, "zero is where the index mark is"
+        assert abs(hardware.measured.q[0]) < 0.01, "zero is where the index mark is"
         hardware.close()
 
 

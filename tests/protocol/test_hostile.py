@@ -33,6 +33,7 @@ from linkwork.protocol.link import CommandCodec, StateCodec, kind_of
 from linkwork.protocol.requests import pack_request, read_answer, read_params, read_request
 from linkwork.protocol.telemetry import read_telemetry
 from tests.hostile import changed, nested, nested_maps, shapes, with_value
+from tests.state_bytes import state_bytes
 
 STATES, LAX, COMMANDS = StateCodec(2, 2, 3), StateCodec(2, 2, unfit=True), CommandCodec(2)
 STATE, LAX_STATE, COMMAND = STATES.message(), LAX.message(), COMMANDS.message()
@@ -155,16 +156,7 @@ def test_a_number_beyond_its_range_is_refused_by_name(fields: dict[str, object],
         codec.unpack(msgpack.packb(state(**fields)), message)
     assert caught.value.field == where
     ours = {"time_s": 1.0, "q": [0.0, 0.0], "v": [0.0, 0.0], "effort": [0.0, 0.0]} | fields
-    fast = codec.pack(
-        1,
-        1,
-        float(ours["time_s"]),
-        *(np.array(ours[name], float) for name in ("q", "v", "effort")),
-        2,
-        17,
-        0,
-        0,
-    )  # type: ignore[arg-type]
+    fast = state_bytes(codec, session=1, seq=1, mode=2, status=17, fault=0, ack=0, **ours)
     with pytest.raises(ProtocolError) as caught:
         codec.unpack(fast, message)
     assert caught.value.field == where

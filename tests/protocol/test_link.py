@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from linkwork.protocol.decoding import LATEST_S, MOST_NUMBER
 from linkwork.protocol.errors import ProtocolError
-from linkwork.protocol.link import CommandCodec, StateCodec, kind_of, read_map
+from linkwork.protocol.link import CommandCodec, Measurements, StateCodec, StateHeader, kind_of, read_map
+from tests.state_bytes import state_bytes
 
 finite = st.floats(-MOST_NUMBER, MOST_NUMBER)
 times = st.floats(-LATEST_S, LATEST_S)
 counter = st.integers(0, 2**53 - 1)
+HEAD = StateHeader(5, 1, 0.001, 2, 17, 0, -1)
 STATES = StateCodec(2, 3)
 COMMANDS = CommandCodec(3)
 STATE = {
@@ -25,13 +27,19 @@ STATE = {
 COMMAND = {"type": "command", "session": 5, "seq": 1, "mode": 2, "effort": [1.0, 2.0, 3.0]}
 
 
+def measurements(q, v, effort, temperature=None):
+    """Measurements of a machine without force sensors."""
+    return Measurements(q, v, effort, np.zeros(0), temperature)
+
+
 @given(
     st.lists(finite, min_size=7, max_size=7), counter, counter, times, st.integers(0, 2), counter, counter,
     st.integers(-1, 2**53 - 1),
 )  # fmt: skip
 def test_states_come_back_as_they_went(values, session, seq, time_s, mode, status, fault, ack):
     row = np.array(values)
-    data = STATES.pack(session, seq, time_s, row[:2], row[2:4], row[4:], mode, status, fault, ack)
+    head = StateHeader(session, seq, time_s, mode, status, fault, ack)
+    data = STATES.pack(head, measurements(row[:2], row[2:4], row[4:]))
     out = STATES.message()
     STATES.unpack(data, out)
     assert out.values.tobytes() == row.tobytes()
@@ -65,7 +73,7 @@ def test_numbers_at_the_end_of_their_range_are_read_though_their_sum_is_beyond_i
     row = np.array([MOST_NUMBER, -MOST_NUMBER, 0.0, 0.0, 0.0, 0.0, 0.0])
     for data in (
         msgpack.packb({**STATE, "q": row[:2].tolist()}),
-        STATES.pack(5, 1, 0.001, row[:2], row[2:4], row[4:], 2, 17, 0, -1),
+        STATES.pack(HEAD, measurements(row[:2], row[2:4], row[4:])),
     ):
         STATES.unpack(data, out)
         assert out.q.tolist() == [MOST_NUMBER, -MOST_NUMBER]
@@ -170,7 +178,7 @@ def test_any_value_in_any_field_is_read_or_refused(field, value):
     assert 0 <= out.mode <= 2
 
 
-OURS = STATES.pack(5, 1, 0.001, np.ones(2), np.ones(2), np.ones(3), 2, 17, 0, -1)
+OURS = STATES.pack(HEAD, measurements(np.ones(2), np.ones(2), np.ones(3)))
 
 
 @given(st.data(), st.sampled_from([msgpack.packb(STATE), OURS]))
@@ -198,7 +206,7 @@ def test_a_wrong_state_in_our_own_layout_is_refused_by_field(change, field):
     }
     out = STATES.message()
     with pytest.raises(ProtocolError) as caught:
-        STATES.unpack(STATES.pack(**{**scalars, **fields}), out)
+        STATES.unpack(state_bytes(STATES, **{**scalars, **fields}), out)
     assert caught.value.field == field
     assert not out.values.any()
 
@@ -207,7 +215,7 @@ def test_our_layout_and_the_general_encoder_say_the_same():
     for sensors, motors in ((2, 3), (0, 0), (1, 0), (0, 2), (40, 17)):
         codec = StateCodec(sensors, motors)
         q, v, effort = np.arange(sensors) + 0.5, np.arange(sensors) - 0.5, np.arange(motors) + 0.25
-        packed = codec.pack(5, 1, 0.001, q, v, effort, 2, 17, 0, -1)
+        packed = codec.pack(HEAD, measurements(q, v, effort))
         lists = {"q": q.tolist(), "v": v.tolist(), "effort": effort.tolist()}
         assert msgpack.unpackb(packed) == {**STATE, **lists}
         one, other = codec.message(), codec.message()
@@ -232,7 +240,7 @@ def test_a_machine_without_motors_has_empty_lists():
     codec = StateCodec(0, 0)
     empty = np.zeros(0)
     out = codec.message()
-    codec.unpack(codec.pack(1, 2, 0.5, empty, empty, empty, 0, 0, 0, -1), out)
+    codec.unpack(codec.pack(StateHeader(1, 2, 0.5, 0, 0, 0, -1), measurements(empty, empty, empty)), out)
     assert out.seq == 2
     assert out.values.size == 0
 
@@ -243,7 +251,8 @@ def test_temperatures_come_with_some_states_and_stand_until_the_next():
     assert np.isnan(message.temperature).all()
 
     def state(seq, hot=None):
-        return codec.pack(1, seq, 0.0, one, one, two, 0, 1, 0, -1, hot)
+        head = StateHeader(1, seq, 0.0, 0, 1, 0, -1)
+        return codec.pack(head, measurements(one, one, two, hot), temperatures=True)
 
     codec.unpack(state(0, np.array([40.5, np.nan])), message)
     codec.unpack(state(1), message)
@@ -263,13 +272,14 @@ def test_switches_travel_with_states_and_commands():
     out, command = SWITCHING.message(), ORDERS.message()
     assert (out.closed, command.closed) == (-1, -1)
     numbers = (np.zeros(2), np.zeros(2), np.zeros(3))
-    SWITCHING.unpack(SWITCHING.pack(5, 1, 0.0, *numbers, 2, 0, 0, -1, closed=2), out)
+    SWITCHING.unpack(SWITCHING.pack(StateHeader(5, 1, 0.0, 2, 0, 0, -1, 2), measurements(*numbers)), out)
     assert (out.closed, out.switched, out.ack) == (2, None, -1)
     told = [{"name": "grip", "on": True, "impulse": [1.5]}]
     hot = np.array([40.0, math.nan, 41.0])
-    SWITCHING.unpack(SWITCHING.pack(5, 2, 0.0, *numbers, 2, 0, 0, 1, hot, closed=3, switched=told), out)
+    later, measured = StateHeader(5, 2, 0.0, 2, 0, 0, 1, 3), measurements(*numbers, hot)
+    SWITCHING.unpack(SWITCHING.pack(later, measured, temperatures=True, switched=told), out)
     assert (out.closed, out.switched, out.temperature[0]) == (3, told, 40.0)
-    SWITCHING.unpack(SWITCHING.pack(5, 3, 0.0, *numbers, 2, 0, 0, 1, closed=3), out)
+    SWITCHING.unpack(SWITCHING.pack(StateHeader(5, 3, 0.0, 2, 0, 0, 1, 3), measured), out)
     assert out.switched is None
     ORDERS.unpack(ORDERS.pack(5, 1, 2, np.ones(3), 3), command)
     assert (command.closed, command.effort.tolist()) == (3, [1.0, 1.0, 1.0])

@@ -17,6 +17,7 @@ from linkwork.protocol.injection import read_answer as read_injected
 from linkwork.protocol.link import CommandCodec, StateCodec
 from linkwork.protocol.requests import Notification, Response, read_answer, read_params, read_request
 from linkwork.protocol.telemetry import read_telemetry
+from tests.state_bytes import state_bytes
 
 FOLDER = Path(protocol.__file__).parent / "vectors"
 ROWS = json.loads((FOLDER / "vectors.json").read_text())
@@ -126,7 +127,7 @@ def test_our_writers_give_the_same_bytes():
         row = next(row["content"] for row in GOOD if row["file"] == f"{name}.bin")
         arrays = {key: np.array(value) for key, value in row.items() if isinstance(value, list)}
         fields = {key: arrays.get(key, value) for key, value in row.items() if key != "type"}
-        assert StateCodec(2, 2, forces).pack(**fields) == (FOLDER / f"{name}.bin").read_bytes()
+        assert state_bytes(StateCodec(2, 2, forces), **fields) == (FOLDER / f"{name}.bin").read_bytes()
     for name in ("command", "command_brake"):
         row = next(row["content"] for row in GOOD if row["file"] == f"{name}.bin")
         packed = CommandCodec(2).pack(row["session"], row["seq"], row["mode"], np.array(row["effort"]))

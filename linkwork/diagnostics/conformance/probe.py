@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,14 @@ from linkwork.plant.findings import Failed, require
 from linkwork.protocol.codes import DeviceStatus, Mode, Pace, RefuseCode
 from linkwork.protocol.errors import ProtocolError
 from linkwork.protocol.handshake import Bye, Hello, Refuse, Welcome, read_handshake
-from linkwork.protocol.link import CommandCodec, CommandMessage, StateCodec, kind_of
+from linkwork.protocol.link import (
+    CommandCodec,
+    CommandMessage,
+    Measurements,
+    StateCodec,
+    StateHeader,
+    kind_of,
+)
 from linkwork.protocol.sockets import DeviceServer
 
 PATIENCE_S = 10.0
@@ -132,21 +139,11 @@ class Probe:
         return Bye(session=self.asked.session, text="the examiner leaves").pack()
 
     def state(self, seq: int, **changes: Any) -> bytes:
-        """A state with this number, with fields changed."""
-        fields: dict[str, Any] = {
-            "session": self.asked.session,
-            "seq": seq,
-            "time_s": seq * self.machine.plant.period_s,
-            "q": self.q,
-            "v": self.v,
-            "effort": self.effort,
-            "mode": self.mode,
-            "status": self.status,
-            "fault": self.fault,
-            "ack": self.ack,
-            "force": self._force,
-        }
-        return self._states.pack(**{**fields, **changes})
+        """A state with this number; `changes`: fields of its header."""
+        time_s = seq * self.machine.plant.period_s
+        head = StateHeader(self.asked.session, seq, time_s, self.mode, self.status, self.fault, self.ack)
+        measured = Measurements(self.q, self.v, self.effort, self._force)
+        return self._states.pack(replace(head, **changes), measured)
 
     # -- exchanges ---------------------------------------------------------------------------------------
 

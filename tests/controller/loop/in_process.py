@@ -64,8 +64,8 @@ class InProcess:
         plant.latch(self._mode, self._effort)
         reports = plant.switch(self._closed) if self._closed >= 0 else []
         if inputs.fresh:
-            inputs.q_measured[:], inputs.v_measured[:] = plant.measured_q, plant.measured_v
-            inputs.device_effort[:], inputs.force_measured[:] = plant.effort, plant.measured_force
+            inputs.q_measured[:], inputs.v_measured[:] = plant.measured.q, plant.measured.v
+            inputs.device_effort[:], inputs.force_measured[:] = plant.measured.effort, plant.measured.force
             inputs.closed = plant.closed
             for report in reports:
                 self.tell(report)

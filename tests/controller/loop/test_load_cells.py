@@ -65,7 +65,7 @@ def test_a_wanted_force_of_a_guide_is_held_by_its_cell(tmp_path: Path, constrain
     while not samples or samples[-1]["goal_status"] not in ENDED:
         samples.append(rig.tick())
         truth.q[:], truth.v[:] = rig.simulator.q, rig.simulator.v
-        truth.effort[:] = rig.simulator.effort
+        truth.effort[:] = rig.simulator.measured.effort
         projected(*truth.arguments)
         forces.append(float(truth.multipliers[0]))
     assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL

@@ -32,7 +32,7 @@ def pushed(machine: Machine, efforts: list[list[float]]) -> list[np.ndarray]:
     for effort in efforts:
         simulator.latch(Mode.EFFORT, np.array(effort))
         simulator.integrate()
-        acted.append(simulator.effort.copy())
+        acted.append(simulator.measured.effort.copy())
     return acted
 
 
@@ -67,7 +67,7 @@ def test_the_controllers_drives_are_the_plants(tmp_path: Path, hertz: float) -> 
         simulator.latch(Mode.EFFORT, effort)
         simulator.integrate()
         drives.deliver(effort)
-        np.testing.assert_allclose(drives.mean, simulator.effort, rtol=1e-13)
+        np.testing.assert_allclose(drives.mean, simulator.measured.effort, rtol=1e-13)
 
 
 def worst_error(machine: Machine, plant: Machine | None = None) -> float:

@@ -81,7 +81,7 @@ def test_they_are_those_of_the_plants_state_under_the_effort_that_acts(name: str
     q, v = simulator.q.copy(), simulator.v.copy()
     effort = np.zeros(mechanism.nv)
     sample = rig.tick()
-    for motor, value in zip(rig.machine.motors, simulator.effort, strict=True):
+    for motor, value in zip(rig.machine.motors, simulator.measured.effort, strict=True):
         effort[motor.index] += value
     rank = rig.machine.assembly.ordinary_rank
     for each in joint_reactions(mechanism, q, v, effort, ordinary_rank=rank):

@@ -134,7 +134,7 @@ def test_readings_are_the_rotation_vector_of_the_joint(tmp_path: Path) -> None:
     machine = disk(tmp_path)
     turned = Rotation.from_euler("xyz", [10, -20, 170], degrees=True)
     rig = InProcess(machine)
-    np.testing.assert_allclose(rig.simulator.measured_q, turned.as_rotvec(), atol=3.1e-6)
+    np.testing.assert_allclose(rig.simulator.measured.q, turned.as_rotvec(), atol=3.1e-6)
     rig.run(0.01)
     found = Rotation.from_quat(rig.controller._now.q)
     assert (found * turned.inv()).magnitude() < 6e-6
@@ -215,7 +215,7 @@ def test_a_closed_machine_is_measured_by_an_orientation(tmp_path: Path) -> None:
     assert max(tick["closure_residual"] for tick in ticks) < 1e-9
     rig = InProcess(for_controller(machine))
     rig.run(0.01)
-    rig.simulator.measured_q[1] += 0.02
+    rig.simulator.measured.q[1] += 0.02
     assert rig.tick()["fault"] == FaultCode.SENSORS_DISAGREE
 
 

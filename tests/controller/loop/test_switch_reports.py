@@ -13,7 +13,7 @@ from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import load
 from linkwork.protocol.codes import Pace
 from linkwork.protocol.handshake import Hello, Welcome
-from linkwork.protocol.link import CommandCodec, StateCodec
+from linkwork.protocol.link import CommandCodec, Measurements, StateCodec, StateHeader
 
 SLOT_ARM = load("slot_arm")
 
@@ -51,10 +51,8 @@ class Plant:
         self._seq += 1
         numbers = np.zeros(2)
         codec = StateCodec(2, 2, switches=switches)
-        state = codec.pack(
-            self.session, self._seq, 0.001 * self._seq, numbers, numbers, numbers, 0, 1, 0, -1,
-            closed=closed, switched=switched,
-        )  # fmt: skip
+        head = StateHeader(self.session, self._seq, 0.001 * self._seq, 0, 1, 0, -1, closed)
+        state = codec.pack(head, Measurements(numbers, numbers, numbers, np.zeros(0)), switched=switched)
         return self.link.take(state, self.inputs)
 
 

@@ -213,7 +213,7 @@ def test_a_cause_is_a_latched_fault_in_the_same_tick(rig: InProcess, spoil: obje
     rig.run(0.3)
     tick = rig.inputs
     rig.inputs.fresh = False  # the measurements of this tick are ours
-    rig.inputs.q_measured[:], rig.inputs.v_measured[:] = rig.simulator.measured_q, rig.simulator.measured_v
+    rig.inputs.q_measured[:], rig.inputs.v_measured[:] = rig.simulator.measured.q, rig.simulator.measured.v
     spoil(tick)  # type: ignore[operator]
     rig.inputs.fresh = True
     rig.controller.step(rig.inputs, rig.outputs, rig.period_s)

@@ -187,7 +187,7 @@ def test_a_wanted_force_of_a_guide_is_held_in_motion(tmp_path: Path) -> None:
     while True:
         sample = rig.tick()
         truth.q[:], truth.v[:] = rig.simulator.q, rig.simulator.v
-        truth.effort[:] = rig.simulator.effort
+        truth.effort[:] = rig.simulator.measured.effort
         projected(*truth.arguments)
         forces.append(float(truth.multipliers[0]))
         if sample["goal_status"] in (GoalStatus.SUCCEEDED, GoalStatus.ENDED):

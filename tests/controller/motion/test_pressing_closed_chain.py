@@ -83,7 +83,7 @@ def test_a_component_of_a_closure_carries_what_is_wanted() -> None:
     while True:
         sample = rig.tick()
         truth.q[:], truth.v[:] = rig.simulator.q, rig.simulator.v
-        truth.effort[driven] = rig.simulator.effort
+        truth.effort[driven] = rig.simulator.measured.effort
         projected(*truth.arguments)
         forces.append(float(truth.multipliers[1]))
         if sample["goal_status"] in ENDED:

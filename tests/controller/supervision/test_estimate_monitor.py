@@ -77,7 +77,7 @@ def test_a_machine_of_several_assemblies_wants_its_own_confirmed_once() -> None:
 def test_measurements_that_no_pose_fits_name_the_constraint() -> None:
     rig = InProcess(load("five_bar"))
     rig.run(0.01)
-    rig.simulator.measured_q[:] = np.pi, 0.0  # the arms are spread further than the forearms reach
+    rig.simulator.measured.q[:] = np.pi, 0.0  # the arms are spread further than the forearms reach
     sample = rig.tick()
     assert sample["fault"] == FaultCode.CLOSURE_RESIDUAL
     assert rig.machine.mechanism.constraint_names[int(sample["fault_index"])] == "tip"
@@ -94,7 +94,7 @@ def five_bar_with(*elbows: str) -> Machine:
 
 def with_error(rig: InProcess, sensor: int, error: float) -> np.void:
     for _ in range(30):
-        rig.simulator.measured_q[sensor] += error
+        rig.simulator.measured.q[sensor] += error
         sample = rig.tick()
         if sample["fault"]:
             break

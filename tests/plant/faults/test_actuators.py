@@ -76,9 +76,9 @@ def test_the_way_since_the_last_command_counts_on_under_faults(slider: Callable[
                 {"at_tick": 20, "wire": "drop", "direction": "commands"})  # fmt: skip
     line.effort[:] = 40.0
     line.run(21)
-    q = float(line.machinery.inner.measured_q[0])
+    q = float(line.machinery.inner.measured.q[0])
     line.run(15)
-    moved = float(line.machinery.inner.measured_q[0]) - q
+    moved = float(line.machinery.inner.measured.q[0]) - q
     assert line.machinery.travel[0] > 0.9 * moved
 
 

@@ -45,12 +45,12 @@ def test_a_longer_link_leaves_the_machine_closed() -> None:
     line = Line(CRANK, {"at_tick": 20, "mechanism": "change", "set": ["knee.at_m=[1.05, 0, 0]"]})
     line.effort[:] = 10.0
     line.run(20)
-    before = line.machinery.inner.measured_q.copy()
+    before = line.machinery.inner.measured.q.copy()
     line.run(30)
     assert residual(line) < 1e-9
     assert "moved by" in line.said[-1]["text"]
     assert np.all(np.isfinite(line.link._state.q))
-    assert not np.array_equal(before, line.machinery.inner.measured_q)
+    assert not np.array_equal(before, line.machinery.inner.measured.q)
 
 
 def test_a_change_that_cannot_be_closed_changes_nothing_and_says_so() -> None:
