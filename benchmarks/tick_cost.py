@@ -30,7 +30,7 @@ from tests.controller.loop.in_process import InProcess
 from tests.controller.loop.test_closed_chains import MOVES, move
 from tests.verification.in_pinocchio import InPinocchio
 
-PARTS = {"estimate": "_estimate", "law": "_law", "limit": "_limit"}
+PARTS = {"estimate": "_estimate", "law": "_act", "limit": "_limit"}
 UNDER_WAY = (GoalStatus.RUNNING, GoalStatus.SETTLING)
 
 

@@ -83,7 +83,7 @@ class PublishingTick(Tick):
     def note(self, inputs: Inputs, outputs: Outputs) -> None:
         """As `Tick.note`. While a brake is on, what it bears is not known and nor are the reactions."""
         if self.supervisor.brakes.phase is RELEASED:
-            acting = self._disturbance.with_it(self._acted)
+            acting = self._disturbance.with_it(self._efforts.acted)
             self._reactions.look(acting, self._touch, self._r_reaction)
         else:
             self._r_reaction[:] = np.nan

@@ -1,7 +1,8 @@
 """The end of every tick: finite check, filter, rate limit, saturation, finite check. Always in that order.
 
 Before that the law's effort gives way to what is known of the machine: less the disturbance believed in
-(disturbance.py), corrected for its own effect (laws/feedback.py), ahead of drives that lag (drives.py).
+(disturbance_observer.py), corrected for its own effect (laws/feedback.py), ahead of drives that lag
+(motor_lag.py).
 """
 
 from __future__ import annotations

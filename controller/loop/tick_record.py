@@ -1,0 +1,118 @@
+"""The record of a tick: packs what was read and decided into the words that the loop appends to its ring."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.arrays import Floats
+from linkwork.controller.motion.reference import Follow
+from linkwork.controller.records import Record
+from linkwork.controller.supervision.supervisor import Supervisor
+from linkwork.controller.tick_io import Inputs, Outputs
+from linkwork.multibody import Workspace
+from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reals
+from linkwork.multibody.kernels.compiling import INTEGERS, VECTOR, boolean, kernel, part, void
+from linkwork.protocol.laws import LawKind
+
+_NO_LAW = LawKind.NONE
+_INTEGERS = struct.Struct("=27q")
+_SCALARS = struct.Struct("=11d")
+
+
+@part
+def _append(values: Floats, out: Floats, at: int) -> int:
+    """Write values to out from `at` on; return where they end."""
+    for i in range(len(values)):
+        out[at + i] = values[i]
+    return at + len(values)
+
+
+@kernel(void(VECTOR, BUNDLE, *(VECTOR,) * 5, INTEGERS, VECTOR, VECTOR, boolean))
+def publish(
+    out: Floats, bundle: NDArray[np.int64], q_measured: Floats, v_measured: Floats, effort: Floats,
+    device_effort: Floats, temperature: Floats, index: NDArray[np.int64], reference: Floats,
+    velocity: Floats, moving: bool,
+) -> None:  # fmt: skip
+    """Write the record's channels from `q_measured` to `temperature` in their order, but not `law_effort`.
+
+    bundle: the estimate (q, v, theta). The reference goes to its coordinates; the others are NaN.
+    """
+    theta = reals(bundle, 2)
+    at = _append(q_measured, out, 0)
+    at = _append(v_measured, out, at)
+    at = _append(reals(bundle, 0), out, at)
+    at = _append(reals(bundle, 1), out, at)
+    at = _append(theta, out, at)
+    for i in range(2 * len(theta)):
+        out[at + i] = np.nan
+    if moving:
+        for i in range(len(index)):
+            out[at + index[i]] = reference[i]
+            out[at + len(theta) + index[i]] = velocity[i]
+    at = _append(effort, out, at + 2 * len(theta) + len(effort))
+    at = _append(device_effort, out, at)
+    _append(temperature, out, at)
+
+
+class TickRecord:
+    """Writes one record, tick after tick. `estimate` is the workspace of the estimated state."""
+
+    def __init__(self, record: Record, estimate: Workspace) -> None:
+        offsets = record.layout.offsets
+        self.record = record
+        self.wanted_effort = record.view("law_effort")
+        """Effort per motor (N m or N) that the law wants, before limits."""
+        self.disturbance = record.view("disturbance")
+        self.forces = [record.view(name) for name in ("force", "force_reference", "force_push")]
+        self.force_measured = record.view("force_measured")
+        self._published = record.floats[offsets["q_measured"] :]
+        words = record.floats.data.cast("B")
+        self._integers = words[: _INTEGERS.size]
+        at = 8 * offsets["time_s"]
+        self._scalars = words[at : at + _SCALARS.size]
+        self._estimate = Bundle(estimate.q, estimate.v, estimate.theta)
+
+    def write(
+        self,
+        tick: int,
+        inputs: Inputs,
+        outputs: Outputs,
+        s: Supervisor,
+        gains: tuple[float, float],
+    ) -> None:
+        """Write what every machine publishes.
+
+        s: the supervisor. gains: bandwidth (rad/s) and damping ratio of the error dynamics.
+        """
+        course = s.course
+        motion = course.motion
+        path_s = path_rate = path_length = 0.0
+        if isinstance(motion, Follow):
+            path_s, path_rate, _ = motion.path.here()
+            path_length = motion.block.duration_s
+        moving = s.moving
+        _INTEGERS.pack_into(
+            self._integers, 0,
+            tick, inputs.device_tick, s.state, s.brakes.phase, outputs.mode,
+            course.law if moving else _NO_LAW,
+            course.goal_id, course.goal_status, course.goal_code, course.goal_coordinate, course.slots_in_use,
+            course.replaced_goal, course.replaced_code,
+            s.order_id, s.order_outcome, s.authority, s.authority_end,
+            s.fault.code, s.fault.index, s.fault.tick, course.limited,
+            inputs.device_status, inputs.device_fault,
+            inputs.lost_in_a_row, inputs.lost_total, inputs.connected, inputs.fresh,
+        )  # fmt: skip
+        _SCALARS.pack_into(
+            self._scalars, 0,
+            inputs.time_s, path_s, path_rate, path_length,
+            course.goal_value, course.goal_limit, s.fault.value, s.fault.limit, inputs.loss_ratio, *gains,
+        )  # fmt: skip
+        reference = course.now
+        publish(
+            self._published, self._estimate.words, inputs.q_measured, inputs.v_measured, outputs.effort,
+            inputs.device_effort, inputs.temperature, reference.index, reference.theta, reference.velocity,
+            moving,
+        )  # fmt: skip
