@@ -4,9 +4,9 @@
     response      [1, msgid, error | nil, result]   error is {code, name, message, path, data}
     notification  [2, method, params]
 
-A frame is read in two steps. The server reads the envelope (`read_request`): type, msgid, method, and of the
-parameters `as`, `at_tick` and `replace`. The rest is skipped, so that a trajectory of many megabytes costs
-milliseconds. The process that acts on the parameters decodes them (`read_params`).
+The server decodes a frame once (`read_request`). Of bulk parameters it reads only the envelope: `as`,
+`at_tick` and `replace`. The rest is skipped, so that a trajectory of many megabytes costs milliseconds; the
+process that acts on it decodes it (`read_params`).
 """
 
 from __future__ import annotations
@@ -262,14 +262,29 @@ REQUESTS: Final[Mapping[str, Request]] = {
 
 @dataclass(frozen=True, slots=True)
 class RequestFrame:
-    """A request whose parameters stay encoded, but for `owner` ('': unnamed), `at_tick` and `replace`."""
+    """A request: its envelope, with `owner` '' where no name is given, and its parameters.
+
+    params: as they came. content: decoded, or the refusal of what cannot be decoded; None of a bulk request.
+    """
 
     msgid: int
     method: str
     params: memoryview
+    content: object = None
     owner: str = ""
     at_tick: int | None = None
     replace: bool = False
+
+    def checked_params(self) -> Any:
+        """The validated parameters, an instance of REQUESTS[method].params.
+
+        Raises RequestError with the path of the first wrong field.
+        """
+        if REQUESTS[self.method].bulk:
+            return read_params(self.method, self.params)
+        if isinstance(self.content, RequestError):
+            raise self.content
+        return check_params(self.method, self.content)
 
 
 class UnreadableRequest(RequestError):
@@ -301,7 +316,7 @@ class Notification:
 
 
 def read_request(data: bytes) -> RequestFrame:
-    """Reads the envelope of a request and leaves the rest of its parameters encoded.
+    """Reads a request; of a bulk one the envelope alone, and the rest of its parameters stays encoded.
 
     Raises UnreadableRequest, which can be answered: `pack_error(error.msgid, error)`.
     """
@@ -329,18 +344,22 @@ def read_request(data: bytes) -> RequestFrame:
     if method not in REQUESTS:
         text = f"there is no method {method[:NAME_LENGTH]!r}; there are {', '.join(sorted(REQUESTS))}"
         raise UnreadableRequest(RequestCode.UNKNOWN_METHOD, text, msgid)
-    params = memoryview(data)[start:]
+    params, content = memoryview(data)[start:], None
     try:
-        return RequestFrame(msgid, method, params, *_read_envelope(params))
+        if not REQUESTS[method].bulk:
+            content = _decoded_or_refused(method, params)
+        envelope = content if isinstance(content, dict) else _read_envelope(params)
+        owner, at_tick = _owner(envelope.get("as")), _tick(envelope.get("at_tick"))
+        return RequestFrame(msgid, method, params, content, owner, at_tick, envelope.get("replace") is True)
     except RequestError as error:
         raise UnreadableRequest(error.code, error.message, msgid, error.path) from None
 
 
-def _read_envelope(params: memoryview) -> tuple[str, int | None, bool]:
-    """`as`, `at_tick` and `replace` of encoded parameters. Raises RequestError."""
-    if not len(params) or bytes(params[:1]) == b"\xc0":
-        return "", None, False
+def _read_envelope(params: memoryview) -> dict[str, object]:
+    """`as`, `at_tick` and `replace` of encoded parameters, where they are there. Raises RequestError."""
     found: dict[str, object] = {}
+    if not len(params) or bytes(params[:1]) == b"\xc0":
+        return found
     unpacker = msgpack.Unpacker(max_buffer_size=REQUEST_BYTES, max_str_len=REQUEST_BYTES)
     try:
         unpacker.feed(params)
@@ -353,7 +372,7 @@ def _read_envelope(params: memoryview) -> tuple[str, int | None, bool]:
     except Exception as error:
         text = f"params are not a readable map: {cut(str(error), 200) or type(error).__name__}"
         raise RequestError(RequestCode.MALFORMED, text) from None
-    return _owner(found.get("as")), _tick(found.get("at_tick")), found.get("replace") is True
+    return found
 
 
 def _owner(value: object) -> str:
@@ -379,14 +398,20 @@ def read_params(method: str, raw: bytes | memoryview) -> Any:
 
     Raises RequestError with the path of the first wrong field.
     """
-    request = REQUESTS[method]
-    most = TRAJECTORY_POINTS if request.bulk else _SMALL_LIST
+    content = _decoded_or_refused(method, raw)
+    if isinstance(content, RequestError):
+        raise content
+    return check_params(method, content)
+
+
+def _decoded_or_refused(method: str, raw: bytes | memoryview) -> object:
+    """The parameters as plain data, or the refusal of what is not MessagePack within the method's bounds."""
+    most = TRAJECTORY_POINTS if REQUESTS[method].bulk else _SMALL_LIST
     try:
-        content = decode(raw, most_list=most, most_map=_SMALL_LIST)
+        return decode(raw, most_list=most, most_map=_SMALL_LIST)
     except NotDecodable as error:
         text = f"params are not readable as MessagePack within the bounds: {error}"
-        raise RequestError(RequestCode.MALFORMED, text) from None
-    return check_params(method, content)
+        return RequestError(RequestCode.MALFORMED, text)
 
 
 def check_params(method: str, content: object) -> Any:

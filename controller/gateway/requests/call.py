@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linkwork.protocol.errors import RequestError
-from linkwork.protocol.requests import RequestFrame, pack_error, pack_response, read_params
+from linkwork.protocol.requests import RequestFrame, pack_error, pack_response
 from linkwork.protocol.sockets import RequestServer
 
 
@@ -37,7 +37,7 @@ class Call:
 
     def params(self) -> Any:
         """The decoded, validated parameters. Raises RequestError with the path of the field."""
-        return read_params(self.request.method, self.request.params)
+        return self.request.checked_params()
 
     def answer(self, result: Mapping[str, Any]) -> None:
         """Succeeds."""
