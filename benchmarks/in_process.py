@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.controller.goal_block import pack_block
 from linkwork.controller.loop.tick import Tick
-from linkwork.controller.orders import Order, OrderKind
+from linkwork.controller.orders import Enable, Order, StartGoal
 from linkwork.controller.records import layout_for
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.tick_io import Inputs, Outputs
@@ -55,8 +55,8 @@ class InProcess:
     def __init__(self, machine: Machine) -> None:
         self.machine, self.period_s = machine, machine.controller.period_s
         self.plant = Simulator(machine)
-        self.slot, self.sound = np.zeros(1 << 16), set[int]()
-        self.controller = Tick(machine, layout_for(machine), lambda _: self.slot, self.sound)
+        self.slot = np.zeros(1 << 16)
+        self.controller = Tick(machine, layout_for(machine), lambda _: self.slot)
         motors = len(machine.motors)
         self._inputs, self._outputs = Inputs.sized(len(machine.sensors), motors), Outputs.sized(motors)
         self._inputs.connected = self._inputs.fresh = True
@@ -65,7 +65,7 @@ class InProcess:
         self.q = self.plant.q.copy()
         """Where the plant really was in the last tick."""
         self.tick()
-        self.order(OrderKind.ENABLE)
+        self.order(Enable())
         while self.tick()["phase"] != Phase.RELEASED:
             pass
 
@@ -87,10 +87,10 @@ class InProcess:
         plant.integrate()
         return self.record
 
-    def order(self, kind: OrderKind, **fields: Any) -> np.void:
-        """One tick in which this order arrives."""
+    def order(self, order: Order) -> np.void:
+        """One tick in which this order arrives, with a number of its own."""
         self._orders += 1
-        return self.tick(Order(self._orders, kind, **fields))
+        return self.tick(replace(order, id=self._orders))
 
     def send(self, index: NDArray[np.int64], knots: Floats, values: Floats) -> np.void:
         """A goal through knots (n + 1) in the coordinates `index` (k); values (n + 1, 3, k): θ, θ̇, θ̈."""
@@ -100,12 +100,5 @@ class InProcess:
             goal_time_s=1.0, stopping=np.array([[4.0], [4.0], [80.0]]),
         )  # fmt: skip
         self.slot[: len(words)] = words
-        self._orders += 1
-        self.sound.add(self._orders)
         checksum = zlib.crc32(words.tobytes())
-        return self.tick(
-            Order(
-                self._orders, OrderKind.GOAL, slot=0, length=len(words), generation=1, checksum=checksum,
-                goal_id=self._orders, arguments=(1.0,),
-            )
-        )  # fmt: skip
+        return self.order(StartGoal(0, len(words), checksum, self._orders + 1, verified=True))

@@ -18,7 +18,8 @@ from typing import Any
 from linkwork.controller.loop.loop import Loop
 from linkwork.controller.loop.loop_process import LoopOptions, run
 from linkwork.controller.loop.pacing import PACES
-from linkwork.controller.orders import Order, OrderKind, OrderOutbox
+from linkwork.controller.order_socket import OrderOutbox
+from linkwork.controller.orders import Enable
 from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.protocol.codes import Pace
 from linkwork.protocol.endpoints import MachineEndpoints
@@ -93,7 +94,7 @@ class Clocked:
             done = now_ns()
             ticks += 1
             if ticks == 1 - SETTLE_TICKS:
-                self._outbox.send(Order(1, OrderKind.ENABLE))
+                self._outbox.send(Enable(id=1))
             elif ticks > 0:
                 self._marks.append(
                     (begin, received, taken, self._step_begin, self._step_end, packed, sent, done)

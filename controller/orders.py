@@ -1,112 +1,36 @@
-"""Orders: what the gateway tells the loop, one small datagram each.
+"""Orders of the gateway to the loop: one frozen record for each kind, one small datagram each.
 
-An order is 264 bytes, little endian: nine signed 64-bit integers and twenty-four doubles. Anything large (a
-goal's coefficients) lies in shared memory; the order only names its slot, length, generation and checksum.
-The loop takes at most one order a tick and says what became of it in that tick's record (`order_id`,
-`order_outcome`).
+A datagram has 264 bytes, little endian: nine signed 64-bit integers (id, kind, at_tick, slot, length,
+generation, checksum, goal, authority) and 24 doubles (arguments). Each kind uses some of these places; its
+`layout` says which. The log keeps orders by the same places, so a place keeps its meaning in later versions.
 
-The socket is a Unix datagram socket owned by the loop: it has no connection, so a gateway that replaces a
-dead one needs nothing but the path. Only ADOPT carries a file descriptor, the new gateway's lifeline.
+Anything large (the coefficients of a goal) is in shared memory; the order names its slot, length and
+checksum. The loop accepts at most one order per tick, and writes the outcome to the record of that tick
+(`order_id`, `order_outcome`). The sockets are in `order_socket.py`.
 """
 
 from __future__ import annotations
 
-import os
-import select
-import socket
 import struct
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from enum import IntEnum
-from pathlib import Path
+from typing import Any, ClassVar, Self
 
-ARGUMENTS = 24
-_LAYOUT = struct.Struct(f"<9q{ARGUMENTS}d")
-ORDER_BYTES = _LAYOUT.size
+from linkwork.protocol.codes import ResultCode
+
 NOW = -1
-
-
-class OrderKind(IntEnum):
-    """What an order asks for."""
-
-    ENABLE = 1
-    DISABLE = 2
-    GOAL = 3
-    """arguments: speed (0 … 1), how it begins (GoalBegin), the goal before it, and for SPLICE that goal's
-    path parameter, its rate and the result code that it ends with; for RETIME 0, the speed of the block, 0,
-    and 1 where the goal keeps its speed as far as the block allows it.
-    """
-    STOP = 4
-    CANCEL = 5
-    """arguments[0]: the result code that the goal ends with, 0: CANCELLED."""
-    PAUSE = 6
-    RESUME = 7
-    SPEED = 8
-    """arguments[0]: fraction of the goal's own speed, 0 … 1."""
-    JOG = 9
-    """arguments[2 i], arguments[2 i + 1]: coordinate index and its velocity, `length` pairs; repeated while
-    the key is held.
-    """
-    RECOVER = 10
-    ESTOP = 11
-    RESET = 12
-    ADVANCE = 13
-    """length: ticks of lockstep time to run."""
-    LAW = 14
-    """length: the law's number (protocol.laws.LawKind)."""
-    ADOPT = 15
-    """A new gateway has taken over; its lifeline comes with the datagram."""
-    SHUTDOWN = 16
-    """Stop on the path, disable, say bye to the plant, leave. length 1: brake at once instead of stopping."""
-    LEASE_LOST = 17
-    """The mover's lease ended: stop on the path, then hold."""
-    PRELOAD = 24
-    """arguments[2 i], arguments[2 i + 1]: motor's number and its pre-load, `length` pairs."""
-    CONFIRM_BRANCH = 30
-    """A person has looked: the machine is in the assembly that the estimate shows."""
-    DIFFERENCE = 35
-    """The shadow differs from the machine (docs/shadow.md): stop on the path, or with length 1 the fault.
-
-    arguments: which difference (machine.twin_settings.differences), its value, its threshold.
-    """
-    GAIN = 40
-    """arguments: bandwidth (rad/s) and damping ratio of the error dynamics."""
-    PAYLOAD = 41
-    """arguments: the point's place among the mechanism's, mass (kg), centre of mass from the point and
-    moments of inertia about it (xx, xy, xz, yy, yz, zz), both in the axes of the point's body.
-    """
-
-    SWITCH = 42
-    """arguments: place of a constraint among the switchable ones, 1 to close it and 0 to open it."""
-
-
-MOVING_KINDS = frozenset(
-    {
-        OrderKind.ENABLE, OrderKind.GOAL, OrderKind.JOG, OrderKind.LAW, OrderKind.RESUME, OrderKind.SPEED,
-        OrderKind.SWITCH,
-    }
-)  # fmt: skip
-"""Orders that set the machine in motion, or make it able to move."""
-ENDING_KINDS = frozenset(
-    {OrderKind.STOP, OrderKind.ESTOP, OrderKind.DISABLE, OrderKind.LEASE_LOST, OrderKind.SHUTDOWN}
-)
-"""Orders that end every motion, and with it the authority of all orders accepted before."""
-_NEVER_REVOKED = frozenset(
-    {
-        OrderKind.STOP, OrderKind.ESTOP, OrderKind.LEASE_LOST, OrderKind.SHUTDOWN, OrderKind.DIFFERENCE,
-        OrderKind.ADOPT,
-    }
-)  # fmt: skip
-"""Orders that nobody holds the lease for; all but ADOPT only ever end a motion."""
-
-
-def needs_authority(kind: OrderKind, at_tick: int) -> bool:
-    """Whether an order is bound to the motion authority under which it was accepted.
-
-    That holds for every order that moves the machine, and for every order of the lease's owner that waits
-    for a later tick. What ends a motion, or clears a fault at once, is not bound.
-    """
-    return kind in MOVING_KINDS or (at_tick != NOW and kind not in _NEVER_REVOKED)
+ORDER_BYTES = 264
+ARGUMENTS = 24
+"""Doubles at the end of a datagram."""
+_HEADER = struct.Struct("<3q40xq")
+"""id, kind, at_tick, …, authority."""
+_HEADER_FIELDS = 3
+_NUMBERS_AT = 24
+"""Byte at which the layout of a kind begins: behind id, kind and at_tick."""
+_AUTHORITY_AT, _ARGUMENTS_AT = 64, 72
+_WORD = struct.Struct("<q")
+MOST_PAIRS = ARGUMENTS // 2
+"""Pairs of a number and a value that fit into the arguments."""
 
 
 class AuthorityEnd(IntEnum):
@@ -129,19 +53,6 @@ class AuthorityEnd(IntEnum):
     """The rest of a goal became infeasible and it was stopped."""
     SWITCHED = 10
     """Other constraints hold: what was planned for those before has no effect."""
-
-
-class GoalBegin(IntEnum):
-    """How a goal begins."""
-
-    FRESH = 0
-    """At once, where the machine holds."""
-    SPLICE = 1
-    """In place of the goal before it, where that one's path parameter has the value given."""
-    AFTER = 2
-    """When the goal before it has succeeded."""
-    RETIME = 3
-    """The goal under way goes on by this block: the same path at another speed of its own."""
 
 
 class OrderOutcome(IntEnum):
@@ -185,113 +96,477 @@ class OrderOutcome(IntEnum):
     """Accepted, but there was nothing to change (a stop at rest, a cancel without a goal)."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """One order. `at_tick` is the tick at which it takes effect, or NOW.
+    """Header of every order.
 
-    authority: the loop's `authority` (controller.records) under which the order was accepted, 0 for one that
-    is not bound to any. An order that ends the authority carries the number of the next one.
+    at_tick: the tick at which it takes effect, or NOW. authority: the loop's motion authority
+    (`controller.records`) under which the order was accepted, 0 if it is not bound to one. An order that ends
+    the authority carries the number of the next one. The gateway's queue gives the numbers.
     """
 
-    id: int
-    kind: OrderKind
+    id: int = 0
     at_tick: int = NOW
-    slot: int = 0
-    length: int = 0
-    generation: int = 0
-    checksum: int = 0
-    goal_id: int = 0
-    arguments: tuple[float, ...] = field(default=())
     authority: int = 0
 
-    def pack(self) -> bytes:
-        """The 264 bytes on the socket."""
-        padded = tuple(self.arguments) + (0.0,) * (ARGUMENTS - len(self.arguments))
-        return _LAYOUT.pack(
-            self.id, self.kind, self.at_tick, self.slot, self.length,
-            self.generation, self.checksum, self.goal_id, self.authority, *padded,
-        )  # fmt: skip
+    kind: ClassVar[int]
+    """Number of the kind in datagrams."""
+    name: ClassVar[str]
+    """Name of the kind in the log. A request of the same name is this order."""
+    layout: ClassVar[struct.Struct] = struct.Struct("<48x")
+    """Places of `numbers` in the datagram, from slot on; `x` skips bytes."""
+    moves: ClassVar[bool] = False
+    """Sets the machine in motion, or makes it able to move."""
+    ends_authority: ClassVar[bool] = False
+    """Ends every motion, and with it the authority of all orders accepted before."""
+    needs_no_lease: ClassVar[bool] = False
+    """Comes from no owner of the lease, and is never revoked. All but Adopt only ever end a motion."""
+    precedes_goals: ClassVar[bool] = False
+    """Takes effect before a goal that waits for the same tick."""
+    overtakes: ClassVar[bool] = False
+    """Does not wait behind a goal whose block is being verified."""
+
+    @property
+    def bound(self) -> bool:
+        """Whether the order has no effect once the authority under which it was accepted has ended.
+
+        True for every order that moves the machine, and for every order of the lease's owner that waits for a
+        later tick. What ends a motion, or clears a fault at once, is not bound.
+        """
+        return self.moves or (self.at_tick != NOW and not self.needs_no_lease)
+
+    def numbers(self) -> tuple[float, ...]:
+        """What the order says beyond its header, as `layout` places it: by default all its fields."""
+        return tuple(getattr(self, each.name) for each in fields(self)[_HEADER_FIELDS:])
 
     @classmethod
-    def unpack(cls, data: bytes) -> Order:
-        """The order in these bytes. Raises ValueError when they are none."""
-        if len(data) != ORDER_BYTES:
-            raise ValueError(f"an order has {ORDER_BYTES} bytes, these are {len(data)}")
-        number, kind, at_tick, slot, length, generation, checksum, goal_id, authority, *arguments = (
-            _LAYOUT.unpack(data)
-        )
-        return cls(
-            number, OrderKind(kind), at_tick, slot, length, generation, checksum, goal_id, tuple(arguments),
-            authority,
-        )  # fmt: skip
+    def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> Self:
+        """The order with these `numbers`. Raises ValueError or OverflowError if they make no such order."""
+        return cls(*numbers, id=number, at_tick=at_tick, authority=authority)
+
+    @property
+    def argument_count(self) -> int:
+        """Doubles of the datagram that the order uses."""
+        return (self.layout.size - _ARGUMENTS_AT + _NUMBERS_AT) // 8
+
+    def pack(self) -> bytes:
+        """The datagram."""
+        data = bytearray(ORDER_BYTES)
+        self.layout.pack_into(data, _NUMBERS_AT, *self.numbers())
+        _WORD.pack_into(data, _AUTHORITY_AT, self.authority)
+        struct.pack_into("<3q", data, 0, self.id, self.kind, self.at_tick)
+        return bytes(data)
 
 
-class OrderInbox:
-    """The loop's end: a bound, non-blocking datagram socket that takes at most one order a call."""
-
-    def __init__(self, path: Path) -> None:
-        with suppress(FileNotFoundError):
-            path.unlink()
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-        self._socket.bind(str(path))
-        path.chmod(0o600)
-        self._path = path
-        self._poll = select.poll()
-        self._poll.register(self._socket, select.POLLIN)
-        self.lifeline: int | None = None
-
-    def fileno(self) -> int:
-        """For polling while lockstep time stands."""
-        return self._socket.fileno()
-
-    def take(self) -> Order | None:
-        """The next order, or None. A datagram that is no order is dropped. A lifeline that came along is kept
-        in `lifeline`.
-        """
-        if not self._poll.poll(0):  # a third of the price of an exception
-            return None
-        data, ancillary, _, _ = self._socket.recvmsg(ORDER_BYTES + 1, socket.CMSG_SPACE(4))
-        for level, kind, content in ancillary:
-            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                self._keep(struct.unpack("i", content[:4])[0])
-        try:
-            return Order.unpack(data)
-        except ValueError:
-            return None
-
-    def _keep(self, descriptor: int) -> None:
-        if self.lifeline is not None:
-            os.close(self.lifeline)
-        self.lifeline = descriptor
-
-    def close(self) -> None:
-        """Closes the socket and removes its path."""
-        self._socket.close()
-        with suppress(FileNotFoundError):
-            self._path.unlink()
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """Begin at once, where the machine holds."""
 
 
-class OrderOutbox:
-    """The gateway's end."""
+@dataclass(frozen=True, slots=True)
+class After:
+    """Begin when the goal `before` has succeeded."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = str(path)
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+    before: int
 
-    def send(self, order: Order, *, lifeline: int | None = None) -> bool:
-        """Hands the order over. False when the loop is not there or its queue is full: nothing was sent
-        then.
-        """
-        try:
-            if lifeline is None:
-                self._socket.sendto(order.pack(), self._path)
-            else:
-                rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", lifeline))
-                self._socket.sendmsg([order.pack()], [rights], 0, self._path)
-        except (BlockingIOError, ConnectionRefusedError, FileNotFoundError):
-            return False
-        return True
 
-    def close(self) -> None:
-        """Closes the socket."""
-        self._socket.close()
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """Take over from the goal `before` where its path parameter is s and its path rate is `rate`.
+
+    result: the result code that the goal before it then ends with.
+    """
+
+    before: int
+    s: float
+    rate: float
+    result: ResultCode
+
+
+@dataclass(frozen=True, slots=True)
+class Retime:
+    """Follow the goal `before`, which is under way, by another block: the same path at another speed.
+
+    speed: the speed of the block, as a fraction of the goal's own. keep_speed: whether the goal keeps its
+    present speed as far as the block allows it; otherwise it takes the speed of the block.
+    """
+
+    before: int
+    speed: float
+    keep_speed: bool = False
+
+
+GoalBegin = Fresh | After | Splice | Retime
+"""How a goal begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enable(Order):
+    """Release the brakes and hold."""
+
+    kind, name, moves = 1, "enable", True
+
+
+@dataclass(frozen=True, slots=True)
+class Disable(Order):
+    """Stop on the path, then brake."""
+
+    kind, name = 2, "disable"
+    ends_authority = precedes_goals = overtakes = True
+
+
+@dataclass(frozen=True, slots=True)
+class StartGoal(Order):
+    """Follow the goal whose block of `words` numbers is in a slot of the shared memory.
+
+    checksum: CRC-32 of the block. speed: fraction of the goal's own speed, 0 … 1.
+    """
+
+    slot: int
+    words: int
+    checksum: int
+    goal: int
+    begin: GoalBegin = Fresh()
+    speed: float = 1.0
+    verified: bool = False
+    """Whether the loop found that the block agrees with its checksum; no part of the datagram."""
+
+    kind, name, moves = 3, "goal", True
+    layout = struct.Struct("<5q8x7d")
+
+    def numbers(self) -> tuple[float, ...]:
+        """Slot, words, goal (as generation), checksum and goal; speed, then how it begins."""
+        place = (self.slot, self.words, self.goal, self.checksum, self.goal, self.speed)
+        match self.begin:
+            case Fresh():
+                return (*place, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            case Splice(before, s, rate, result):
+                return (*place, 1.0, before, s, rate, result, 0.0)
+            case After(before):
+                return (*place, 2.0, before, 0.0, 0.0, 0.0, 0.0)
+            case Retime(before, speed, keep_speed):
+                return (*place, 3.0, before, 0.0, speed, 0.0, keep_speed)
+
+    @classmethod
+    def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> StartGoal:
+        """See `Order`. A way to begin that is not known is read as Fresh."""
+        slot, words, _, checksum, goal, speed, way, before, s, rate, result, keep_speed = numbers
+        begin: GoalBegin = Fresh()
+        match int(way):
+            case 1:
+                begin = Splice(int(before), s, rate, ResultCode(int(result)))
+            case 2:
+                begin = After(int(before))
+            case 3:
+                begin = Retime(int(before), rate, keep_speed != 0.0)
+        return cls(slot, words, checksum, goal, begin, speed, id=number, at_tick=at_tick, authority=authority)
+
+    @property
+    def argument_count(self) -> int:
+        """As `Order`; whether a speed is kept is the last argument, and left out if not."""
+        return 7 if isinstance(self.begin, Retime) and self.begin.keep_speed else 6
+
+
+@dataclass(frozen=True, slots=True)
+class Stop(Order):
+    """Stop on the path, then hold."""
+
+    kind, name = 4, "stop"
+    ends_authority = needs_no_lease = precedes_goals = overtakes = True
+
+
+@dataclass(frozen=True, slots=True)
+class CancelGoal(Order):
+    """End a goal: a stop on its path, or if it still waits, never begin it.
+
+    goal: its number, 0: the one under way. cause: the result code that it ends with if the machine is the
+    reason, None: CANCELLED.
+    """
+
+    goal: int = 0
+    cause: ResultCode | None = None
+
+    kind, name, precedes_goals = 5, "cancel", True
+    layout = struct.Struct("<32xq8xd")
+
+    def numbers(self) -> tuple[float, ...]:
+        """Goal, and the cause or 0."""
+        return self.goal, self.cause or 0.0
+
+    @classmethod
+    def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> CancelGoal:
+        """See `Order`."""
+        goal, cause = numbers
+        why = ResultCode(int(cause)) if cause else None
+        return cls(goal, why, id=number, at_tick=at_tick, authority=authority)
+
+    @property
+    def argument_count(self) -> int:
+        """As `Order`; without a cause there is none."""
+        return int(self.cause is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Pause(Order):
+    """Slow the goal under way to rest on its path, and keep it."""
+
+    kind, name = 6, "pause"
+
+
+@dataclass(frozen=True, slots=True)
+class Resume(Order):
+    """Continue the goal that was paused."""
+
+    kind, name, moves = 7, "resume", True
+
+
+@dataclass(frozen=True, slots=True)
+class SetSpeed(Order):
+    """Scale the speed of the goal under way to this fraction of its own, at most that of its block."""
+
+    fraction: float
+
+    kind, name, moves = 8, "speed", True
+    layout = struct.Struct("<48xd")
+
+
+@dataclass(frozen=True, slots=True)
+class _PairsOrder(Order):
+    """An order of at most MOST_PAIRS pairs of a number and a value."""
+
+    pairs: tuple[tuple[int, float], ...]
+
+    layout = struct.Struct(f"<8xq32x{ARGUMENTS}d")
+
+    def numbers(self) -> tuple[float, ...]:
+        """The count of pairs, then pair by pair."""
+        flat = [value for pair in self.pairs for value in pair]
+        return (len(self.pairs), *flat, *[0.0] * (ARGUMENTS - len(flat)))
+
+    @classmethod
+    def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> Self:
+        """See `Order`."""
+        count = min(max(numbers[0], 0), MOST_PAIRS)
+        pairs = tuple((int(numbers[i]), numbers[i + 1]) for i in range(1, 2 * count, 2))
+        return cls(pairs, id=number, at_tick=at_tick, authority=authority)
+
+    @property
+    def argument_count(self) -> int:
+        """As `Order`."""
+        return 2 * len(self.pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class JogCoordinates(_PairsOrder):
+    """Move at these velocities (coordinate's index, rad/s or m/s); repeated while the key is held."""
+
+    kind, name, moves = 9, "jog", True
+
+
+@dataclass(frozen=True, slots=True)
+class Recover(Order):
+    """Clear the fault if its cause is gone."""
+
+    kind, name = 10, "recover"
+
+
+@dataclass(frozen=True, slots=True)
+class EmergencyStop(Order):
+    """Brake at once and latch."""
+
+    kind, name = 11, "estop"
+    ends_authority = needs_no_lease = precedes_goals = overtakes = True
+
+
+@dataclass(frozen=True, slots=True)
+class Reset(Order):
+    """Leave the emergency stop."""
+
+    kind, name = 12, "reset"
+
+
+@dataclass(frozen=True, slots=True)
+class AdvanceTime(Order):
+    """Run lockstep time for a number of ticks."""
+
+    ticks: int
+
+    kind, name = 13, "advance"
+    layout = struct.Struct("<8xq32x")
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseLaw(Order):
+    """Take up another law at rest, by its number (`protocol.laws.LawKind`)."""
+
+    law: int
+
+    kind, name, moves = 14, "law", True
+    layout = struct.Struct("<8xq32x")
+
+
+@dataclass(frozen=True, slots=True)
+class Adopt(Order):
+    """A new gateway has taken over; its lifeline comes with the datagram."""
+
+    kind, name, needs_no_lease = 15, "adopt", True
+
+
+@dataclass(frozen=True, slots=True)
+class _FlaggedOrder(Order):
+    """An order that is milder without its flag."""
+
+    at_once: bool = False
+
+    layout = struct.Struct("<8xq32x")
+
+    def numbers(self) -> tuple[float, ...]:
+        """The flag."""
+        return (self.at_once,)
+
+    @classmethod
+    def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> Self:
+        """See `Order`."""
+        return cls(numbers[0] != 0, id=number, at_tick=at_tick, authority=authority)
+
+
+@dataclass(frozen=True, slots=True)
+class Shutdown(_FlaggedOrder):
+    """Stop on the path, disable, say bye to the plant, leave. at_once: brake instead of stopping."""
+
+    kind, name = 16, "shutdown"
+    ends_authority = needs_no_lease = precedes_goals = overtakes = True
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseLost(Order):
+    """Stop on the path, then hold: the lease of the owner that moved the machine has ended."""
+
+    kind, name = 17, "lease_lost"
+    ends_authority = needs_no_lease = precedes_goals = overtakes = True
+
+
+@dataclass(frozen=True, slots=True)
+class SetPreload(_PairsOrder):
+    """Set the internal force of redundant motors (motor's index, N m or N)."""
+
+    kind, name = 24, "preload"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmBranch(Order):
+    """Confirm that the machine is in the assembly mode that the estimate shows."""
+
+    kind, name = 30, "confirm_branch"
+
+
+@dataclass(frozen=True, slots=True)
+class ReportDifference(Order):
+    """Stop on the path, or with `fault` raise the fault: the machine differs from its digital twin.
+
+    which: the difference (`machine.twin_settings.differences`), its value and its threshold.
+    """
+
+    which: int
+    value: float
+    limit: float
+    fault: bool = False
+
+    kind, name = 35, "difference"
+    needs_no_lease = precedes_goals = overtakes = True
+    layout = struct.Struct("<8xq32x3d")
+
+    def numbers(self) -> tuple[float, ...]:
+        """The flag, which, value, limit."""
+        return self.fault, self.which, self.value, self.limit
+
+    @classmethod
+    def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> ReportDifference:
+        """See `Order`."""
+        fault, which, value, limit = numbers
+        return cls(int(which), value, limit, fault != 0, id=number, at_tick=at_tick, authority=authority)
+
+
+@dataclass(frozen=True, slots=True)
+class SetGains(Order):
+    """Set bandwidth and damping ratio of the error dynamics."""
+
+    bandwidth_rad_s: float
+    damping_ratio: float
+
+    kind, name = 40, "gain"
+    layout = struct.Struct("<48x2d")
+
+
+@dataclass(frozen=True, slots=True)
+class SetPayload(Order):
+    """Set what the machine carries at a point, by the point's index in the mechanism.
+
+    com_m: centre of mass from the point. inertia_kg_m2: moments about it (xx, xy, xz, yy, yz, zz). Both are
+    in the axes of the point's body.
+    """
+
+    point: int
+    mass_kg: float
+    com_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    inertia_kg_m2: tuple[float, float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+    kind, name = 41, "payload"
+    layout = struct.Struct("<48x11d")
+
+    def numbers(self) -> tuple[float, ...]:
+        """Point, mass, centre of mass and moments."""
+        return (self.point, self.mass_kg, *self.com_m, *self.inertia_kg_m2)
+
+    @classmethod
+    def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> SetPayload:
+        """See `Order`."""
+        point, mass, *load = numbers
+        x, y, z, xx, xy, xz, yy, yz, zz = load
+        com, moments = (x, y, z), (xx, xy, xz, yy, yz, zz)
+        return cls(int(point), mass, com, moments, id=number, at_tick=at_tick, authority=authority)
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchConstraint(Order):
+    """Close or open a constraint, by its index among the switchable ones."""
+
+    constraint: int
+    on: bool
+
+    kind, name, moves = 42, "switch", True
+    layout = struct.Struct("<48x2d")
+
+    @classmethod
+    def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> SwitchConstraint:
+        """See `Order`."""
+        constraint, on = numbers
+        return cls(int(constraint), on != 0.0, id=number, at_tick=at_tick, authority=authority)
+
+    def numbers(self) -> tuple[float, ...]:
+        """Constraint, on."""
+        return self.constraint, self.on
+
+
+ORDERS: tuple[type[Order], ...] = (
+    Enable, Disable, StartGoal, Stop, CancelGoal, Pause, Resume, SetSpeed, JogCoordinates, Recover,
+    EmergencyStop, Reset, AdvanceTime, ChooseLaw, Adopt, Shutdown, LeaseLost, SetPreload, ConfirmBranch,
+    ReportDifference, SetGains, SetPayload, SwitchConstraint,
+)  # fmt: skip
+"""Every kind of order."""
+_BY_KIND = {order.kind: order for order in ORDERS}
+BY_NAME = {order.name: order for order in ORDERS}
+
+
+def read_order(data: bytes) -> Order:
+    """The order in a datagram. Raises ValueError when it is none."""
+    if len(data) != ORDER_BYTES:
+        raise ValueError(f"an order has {ORDER_BYTES} bytes, these are {len(data)}")
+    number, kind, at_tick, authority = _HEADER.unpack_from(data)
+    found = _BY_KIND.get(kind)
+    if found is None:
+        raise ValueError(f"there is no order of kind {kind}")
+    try:
+        return found.read(found.layout.unpack_from(data, _NUMBERS_AT), number, at_tick, authority)
+    except OverflowError as error:
+        raise ValueError(f"{found.name}: {error}") from None

@@ -31,7 +31,7 @@ from linkwork.controller.gateway.records.loop_statistics import LoopStatistics
 from linkwork.controller.gateway.records.messages import Wording, in_motion, state_name
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.lease import Lease, LeaseChange, LeaseHeld
-from linkwork.controller.orders import OrderKind
+from linkwork.controller.orders import LeaseLost, StartGoal
 from linkwork.controller.records import RecordLayout
 from linkwork.machine import Machine
 from linkwork.machine.constraint_sets import constraint_sets
@@ -345,9 +345,9 @@ class Gateway:
         if order is None or self.log is None or self.host.shared is None:
             return []
         told: list[Event] = [(row, "order", order_event(order, record))]
-        if order.kind is OrderKind.GOAL:
-            words = self.host.shared.slot(order.slot)[: order.length]
-            told.append((row, "goal", GoalWords(order.id, order.goal_id, words)))
+        if isinstance(order, StartGoal):
+            words = self.host.shared.slot(order.slot)[: order.words]
+            told.append((row, "goal", GoalWords(order.id, order.goal, words)))
         return told
 
     def _happened(self, name: str, content: dict[str, Any]) -> None:
@@ -433,7 +433,7 @@ class Gateway:
             return
         if change.before is not None:
             if change.motion_lost or self.desk.bound:
-                self.desk.place(OrderKind.LEASE_LOST, lambda _: None, now_ns=self.now_ns, urgent=True)
+                self.desk.place(LeaseLost(), lambda _: None, now_ns=self.now_ns, urgent=True)
             self.drop_plans(f"the lease of {change.before} was {_HOW_ENDED[change.reason]}")
         self.aside("lease", dict(self.lease.as_map(self.now_ns, change.reason)))
 

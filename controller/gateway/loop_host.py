@@ -9,7 +9,8 @@ from enum import Enum, auto
 from pathlib import Path
 
 from linkwork.controller.gateway.daemon_options import same_connection
-from linkwork.controller.orders import Order, OrderKind, OrderOutbox
+from linkwork.controller.order_socket import OrderOutbox
+from linkwork.controller.orders import Adopt, Shutdown
 from linkwork.controller.shared_memory import Shared, SharedMismatch
 from linkwork.protocol.endpoints import MachineEndpoints, running
 from linkwork.timing.children import Child, Process, lifeline_pipe
@@ -131,7 +132,7 @@ class LoopHost:
             return False
         outbox = OrderOutbox(self._seat.orders_path)
         theirs, ours = lifeline_pipe()
-        sent = outbox.send(Order(0, OrderKind.ADOPT), lifeline=theirs)
+        sent = outbox.send(Adopt(), lifeline=theirs)
         os.close(theirs)
         if not sent:
             os.close(ours)
@@ -147,7 +148,7 @@ class LoopHost:
         """A loop that does not fit brakes and leaves; one that does not listen is ended."""
         outbox = OrderOutbox(self._seat.orders_path)
         deadline = time.monotonic() + LEAVES_WITHIN_S
-        outbox.send(Order(0, OrderKind.SHUTDOWN, length=1))
+        outbox.send(Shutdown(at_once=True))
         self.note = f"told the loop of another configuration, process {process.pid}, to brake and leave"
         if not process.wait(max(0.0, deadline - time.monotonic())):
             self.note += "; it did not and was ended"

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from linkwork.controller.orders import (
-    ENDING_KINDS,
-    NOW,
-    Order,
-    OrderKind,
-    OrderOutbox,
-    OrderOutcome,
-    needs_authority,
-)
+from linkwork.controller.order_socket import OrderOutbox
+from linkwork.controller.orders import NOW, CancelGoal, Order, OrderOutcome, StartGoal
 from linkwork.protocol.codes import PENDING_GOALS, PENDING_ORDERS, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 
@@ -72,13 +65,18 @@ class _Placed:
     @property
     def bound(self) -> bool:
         """Whether it has no effect once the authority to move has ended."""
-        return needs_authority(self.order.kind, self.order.at_tick)
+        return self.order.bound
 
     @property
     def waits(self) -> bool:
         """Whether it was accepted for a later tick, or for the end of another goal."""
-        later = self.order.at_tick != NOW or self.order.kind is OrderKind.GOAL
+        later = self.order.at_tick != NOW or self.goal is not None
         return self.deadline_ns is None and self.bound and later
+
+    @property
+    def goal(self) -> int | None:
+        """Number of the goal that it starts."""
+        return self.order.goal if isinstance(self.order, StartGoal) else None
 
 
 @dataclass(eq=False)
@@ -130,24 +128,17 @@ class OrderQueue:
 
     def place(
         self,
-        kind: OrderKind,
+        order: Order,
         then: Then,
         *,
         now_ns: int,
         timeout_s: float | None = None,
         urgent: bool = False,
         leased: bool = False,
-        at_tick: int = NOW,
-        slot: int = 0,
-        length: int = 0,
-        generation: int = 0,
-        checksum: int = 0,
-        goal_id: int = 0,
-        arguments: tuple[float, ...] = (),
         authority: int | None = None,
         asked: Asked = NOBODY,
     ) -> int:
-        """Places an order; returns its id.
+        """Gives an order its number and authority, and places it; returns the number.
 
         `timeout_s`: how long to wait for the effect (None: as long as it takes). `urgent` orders go first,
         and two of the same kind that wait are one. `leased`: the order needs the lease.
@@ -157,25 +148,26 @@ class OrderQueue:
         """
         if self._outbox is None:
             raise no_loop()
-        queue = self._urgent if urgent else self._queue
-        ends = kind in ENDING_KINDS and at_tick == NOW
-        same = next((one for one in queue if urgent and (one.kind, one.at_tick) == (kind, at_tick)), None)
-        if same is not None:
-            same.authority = self._next_authority() if ends else 0
-            self._join(same.id, then)
-            return same.id
-        if len(queue) >= MOST_WAITING and not (urgent and at_tick == NOW):
+        queue, at_once = self._urgent if urgent else self._queue, order.at_tick == NOW
+        ends = order.ends_authority and at_once
+        for place, one in enumerate(queue):
+            if urgent and (one.kind, one.at_tick) == (order.kind, order.at_tick):
+                same = replace(one, authority=self._next_authority() if ends else 0)
+                queue[place] = self._placed[one.id].order = self._under_way[one.id] = same
+                self._join(one.id, then)
+                return one.id
+        if len(queue) >= MOST_WAITING and not (urgent and at_once):
             raise RequestError(RequestCode.BUSY, f"{len(queue)} orders wait for the loop; try again")
         number = self._next_id
         self._next_id += 1
         deadline = None if timeout_s is None else now_ns + round(1e9 * timeout_s)
         if ends:
             stamp = self._next_authority()
-        elif needs_authority(kind, at_tick):
+        elif order.bound:
             stamp = self.authority if authority is None else authority
         else:
             stamp = 0
-        order = Order(number, kind, at_tick, slot, length, generation, checksum, goal_id, arguments, stamp)
+        order = replace(order, id=number, authority=stamp)
         self._placed[number] = _Placed(order, then, deadline, leased, asked)
         self._under_way[number] = order
         queue.append(order)
@@ -189,7 +181,7 @@ class OrderQueue:
     def refuse_if_full(self, owner: str, *, goal: bool) -> None:
         """Refuses another order for a later tick (BUSY) when too many of this owner wait already."""
         mine = [one for one in self._placed.values() if one.waits and one.asked.owner == owner]
-        goals = [one.order.goal_id for one in mine if _is_goal(one) and one.order.at_tick != NOW]
+        goals = [one.goal for one in mine if one.goal is not None and one.order.at_tick != NOW]
         if goal and len(goals) >= PENDING_GOALS:
             text = (
                 f"{len(goals)} goals of {owner} wait for a later tick ({', '.join(map(str, goals))}), as many"
@@ -243,7 +235,7 @@ class OrderQueue:
         if placed is not None:
             outcome = OrderOutcome(int(record["order_outcome"]))
             placed.then(OrderEffect(outcome, record))
-            if placed.order.kind is OrderKind.CANCEL and outcome is OrderOutcome.DONE:
+            if isinstance(placed.order, CancelGoal) and outcome is OrderOutcome.DONE:
                 self._withdraw(placed.order, record)
         authority = int(record["authority"])
         self.authority = max(self.authority, authority)
@@ -260,14 +252,14 @@ class OrderQueue:
         over = [number for number in over if self._placed[number].bound]
         self._take_back(over, OrderEffect(OrderOutcome.REVOKED, record))
 
-    def _withdraw(self, cancel: Order, record: np.void) -> None:
+    def _withdraw(self, cancel: CancelGoal, record: np.void) -> None:
         """A goal that waited was cancelled by its number."""
         goals = [
             number
             for number, one in self._placed.items()
-            if cancel.goal_id and one.order.goal_id == cancel.goal_id and one.waits and _is_goal(one)
+            if cancel.goal and one.goal == cancel.goal and one.waits
         ]
-        code = ResultCode(int(cancel.arguments[0])) if any(cancel.arguments) else ResultCode.CANCELLED
+        code = ResultCode.CANCELLED if cancel.cause is None else cancel.cause
         self._take_back(goals, OrderEffect(OrderOutcome.CANCELLED, record, code))
 
     def _take_back(self, numbers: list[int], effect: OrderEffect) -> None:
@@ -284,7 +276,7 @@ class OrderQueue:
                 number,
                 one.asked,
                 None if one.order.at_tick == NOW else one.order.at_tick,
-                one.order.goal_id if _is_goal(one) else None,
+                one.goal,
             )
             for number, one in self._placed.items()
             if one.waits
@@ -325,10 +317,6 @@ class OrderQueue:
         """Whether an order that needs the lease is about to take effect."""
         at_once = any(one.leased and not one.waits for one in self._placed.values())
         return at_once or any(one.leased for one in self._waits)
-
-
-def _is_goal(placed: _Placed) -> bool:
-    return placed.order.kind is OrderKind.GOAL
 
 
 def no_loop() -> RequestError:

@@ -16,7 +16,7 @@ from linkwork.controller.gateway.gateway import Gateway
 from linkwork.controller.gateway.loop_host import LoopStatus
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.handlers import HANDLERS
-from linkwork.controller.orders import OrderKind
+from linkwork.controller.orders import Shutdown
 from linkwork.protocol.codes import ExitCode, RequestCode
 from linkwork.protocol.endpoints import Claim
 from linkwork.protocol.errors import RequestError
@@ -210,9 +210,8 @@ class Server:
         gateway.drop_plans("the controller is being shut down")
         self._say("ending", "braking and leaving" if again else "stopping the machine, then leaving")
         if self._standing is LoopStatus.READY:
-            gateway.desk.place(
-                OrderKind.SHUTDOWN, lambda _: None, now_ns=gateway.now_ns, urgent=True, length=int(again)
-            )
+            order = Shutdown(at_once=again)
+            gateway.desk.place(order, lambda _: None, now_ns=gateway.now_ns, urgent=True)
         else:
             gateway.host.kill()  # it has no machine yet
 

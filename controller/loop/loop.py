@@ -12,7 +12,8 @@ from linkwork.controller.loop.device_link import DeviceLink
 from linkwork.controller.loop.switching_tick import SwitchingTick
 from linkwork.controller.loop.tick import Tick
 from linkwork.controller.motion.goal_loading import OrderSource
-from linkwork.controller.orders import NOW, Order, OrderInbox, OrderKind
+from linkwork.controller.order_socket import OrderInbox
+from linkwork.controller.orders import Adopt, LeaseLost, Order, Shutdown
 from linkwork.controller.records import RING_FIELDS, RecordLayout, layout_for
 from linkwork.controller.shared_memory import Shared
 from linkwork.controller.supervision.state_machine import State
@@ -49,7 +50,7 @@ class Loop:
         self.inputs = Inputs.sized(len(machine.sensors), len(machine.motors), machine.force_numbers)
         self.outputs = Outputs.sized(len(machine.motors))
         self.source = OrderSource(inbox, shared.slot, at_once=pace is Pace.LOCKSTEP)
-        self._tick = tick_of(machine, layout, shared.slot, self.source.sound)
+        self._tick = tick_of(machine, layout, shared.slot)
         self._shared, self._lifeline = shared, lifeline
         self._orphan_s = machine.controller.orphan_timeout_s
         self._orphan_since: float | None = None
@@ -77,7 +78,7 @@ class Loop:
         if not fresh:
             inputs.time_s += self.period_s
         inputs.order = self._next_order() if orders else None
-        if inputs.order is not None and inputs.order.kind is OrderKind.ADOPT:
+        if isinstance(inputs.order, Adopt):
             self._adopt()
         dt = inputs.time_s - self._last_time_s
         self._last_time_s = inputs.time_s
@@ -125,9 +126,9 @@ class Loop:
         now = time.monotonic()
         if self._orphan_since is None:
             self._orphan_since = now
-            self._own_orders.append(Order(0, OrderKind.LEASE_LOST, NOW))
+            self._own_orders.append(LeaseLost())
         elif now - self._orphan_since > self._orphan_s and not self.supervisor.leaving:
-            self._own_orders.append(Order(0, OrderKind.SHUTDOWN, NOW))
+            self._own_orders.append(Shutdown())
 
     def _adopt(self) -> None:
         if self.inbox.lifeline is not None:
@@ -174,7 +175,6 @@ def tick_of(
     machine: Machine,
     layout: RecordLayout,
     slot: Callable[[int], NDArray[np.float64]],
-    sound: set[int],
 ) -> Tick | SwitchingTick:
     """The tick of a machine: one that publishes more than usual where the machine file asks for it."""
     build = Tick
@@ -185,8 +185,8 @@ def tick_of(
 
         build = PublishingTick
     if machine.switchable:
-        return SwitchingTick(machine, layout, build, slot, sound)
-    return build(machine, layout, slot, sound)
+        return SwitchingTick(machine, layout, build, slot)
+    return build(machine, layout, slot)
 
 
 class LossWindow:

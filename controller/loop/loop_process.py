@@ -13,7 +13,7 @@ from linkwork.controller.first_start import say_when_compiling
 from linkwork.controller.loop.device_link import DeviceLink
 from linkwork.controller.loop.loop import Loop
 from linkwork.controller.loop.pacing import PACES
-from linkwork.controller.orders import OrderInbox
+from linkwork.controller.order_socket import OrderInbox
 from linkwork.controller.records import layout_for
 from linkwork.controller.shared_memory import Shared
 from linkwork.multibody.kernels.compiling import warm

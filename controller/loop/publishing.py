@@ -72,10 +72,9 @@ class PublishingTick(Tick):
         machine: Machine,
         layout: RecordLayout,
         slot: Callable[[int], Floats] = no_slots,
-        sound: set[int] | None = None,
         record: Record | None = None,
     ) -> None:
-        super().__init__(machine, layout, slot, sound, record)
+        super().__init__(machine, layout, slot, record)
         self._reactions = PublishedReactions(machine, self._model, self._loads)
         self._r_reaction = self.record.view("reaction")
         self._touch = self._force_control.felt_contacts if machine.mechanism.contacts else None

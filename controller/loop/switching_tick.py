@@ -38,12 +38,10 @@ class SwitchingTick:
         layout: RecordLayout,
         build: Callable[..., Tick],
         slot: Callable[[int], Floats] = no_slots,
-        sound: set[int] | None = None,
     ) -> None:
         self.record = Record(layout)
-        sound = set() if sound is None else sound
         self._ticks = {
-            closed: build(one, layout, slot, sound, self.record)
+            closed: build(one, layout, slot, self.record)
             for closed, one in constraint_sets(machine).items()
             if isinstance(one, Machine)
         }

@@ -162,9 +162,8 @@ class ActiveLaw:
 class Tick:
     """The controller of one machine, one call a period.
 
-    `slot` gives a goal slot's words and `sound` the ids of goal orders whose block was verified (both from
-    the loop process); `record` is where it publishes, a new one by default. A tick is `step`, then `note`;
-    after that its record stands in `record`.
+    `slot` gives a goal slot's words; `record` is where the tick publishes, a new one by default. A tick is
+    `step`, then `note`; after that its record stands in `record`.
     """
 
     def __init__(
@@ -172,7 +171,6 @@ class Tick:
         machine: Machine,
         layout: RecordLayout,
         slot: Callable[[int], Floats] = no_slots,
-        sound: set[int] | None = None,
         record: Record | None = None,
     ) -> None:
         self._period_s = machine.controller.period_s
@@ -199,9 +197,7 @@ class Tick:
             from linkwork.controller.supervision.closure_loads import BearingLoads
 
             self._bearings = BearingLoads(machine)
-        self.supervisor = Supervisor(
-            machine, self._now, self.quality, slot, set() if sound is None else sound
-        )
+        self.supervisor = Supervisor(machine, self._now, self.quality, slot)
         self._force_control = self.supervisor.course.pressing.control
         self._law = ActiveLaw(machine, self.supervisor.preload.now, self._force_control.forces)
         self._tuning = Tuning(machine, self._law.laws, loads)

@@ -6,27 +6,24 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.controller.orders import Order, OrderInbox, OrderKind
+from linkwork.controller.order_socket import OrderInbox
+from linkwork.controller.orders import Order, StartGoal
 from linkwork.controller.shared_memory import GOAL_SLOTS
 
 SLICE_BYTES = 64 * 1024
 
 
 class OrderSource:
-    """Orders as the supervisor may have them: goals only once their block has been verified.
+    """Orders as the supervisor may have them: goals only once their block has been checked (`verified`).
 
     `slot` gives a goal slot's words. Orders keep their sequence: while a block is being verified the ones
     behind it wait, except those that stop the machine.
     """
-
-    _URGENT = (
-        OrderKind.STOP, OrderKind.ESTOP, OrderKind.SHUTDOWN, OrderKind.LEASE_LOST, OrderKind.DISABLE,
-        OrderKind.DIFFERENCE,
-    )  # fmt: skip
 
     def __init__(
         self, inbox: OrderInbox, slot: Callable[[int], NDArray[np.float64]], *, at_once: bool
@@ -34,18 +31,16 @@ class OrderSource:
         self._inbox = inbox
         self._slot = slot
         self._slice = 1 << 62 if at_once else SLICE_BYTES
-        self._loading: Order | None = None
+        self._loading: StartGoal | None = None
         self._waiting: list[Order] = []
         self._verified = 0
         self._sum = 0
-        self.sound: set[int] = set()
-        """Ids of goal orders whose block agreed with its checksum; the supervisor takes them out."""
 
     def next(self) -> Order | None:
         """The order for this tick, or None."""
         arrived = self._inbox.take()
         if self._loading is not None:
-            if arrived is not None and arrived.kind in self._URGENT:
+            if arrived is not None and arrived.overtakes:
                 return arrived
             if arrived is not None:
                 self._waiting.append(arrived)
@@ -54,7 +49,7 @@ class OrderSource:
             if arrived is not None:
                 self._waiting.append(arrived)
             arrived = self._waiting.pop(0)
-        if arrived is not None and arrived.kind is OrderKind.GOAL:
+        if isinstance(arrived, StartGoal):
             self._loading, self._verified, self._sum = arrived, 0, 0
             return self._verify()
         return arrived
@@ -67,14 +62,14 @@ class OrderSource:
     def _verify(self) -> Order | None:
         order = self._loading
         assert order is not None
-        known = 0 <= order.slot < GOAL_SLOTS and order.length > 0
-        words = (self._slot(order.slot)[: order.length] if known else np.empty(0)).view(np.uint8)
+        known = 0 <= order.slot < GOAL_SLOTS and order.words > 0
+        words = (self._slot(order.slot)[: order.words] if known else np.empty(0)).view(np.uint8)
         upto = min(len(words), self._verified + self._slice)
         self._sum = zlib.crc32(words[self._verified : upto].data, self._sum)
         self._verified = upto
         if upto < len(words):
             return None
-        if known and len(words) == 8 * order.length and self._sum == order.checksum:
-            self.sound.add(order.id)
+        if known and len(words) == 8 * order.words and self._sum == order.checksum:
+            order = replace(order, verified=True)
         self._loading = None
         return order

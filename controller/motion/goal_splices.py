@@ -8,85 +8,67 @@ goal, and refuses it otherwise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from linkwork.controller.motion.reference import Follow, GoalStatus
-from linkwork.controller.orders import GoalBegin, Order, OrderOutcome
+from linkwork.controller.orders import After, OrderOutcome, Splice, StartGoal
 
 SAME_RATE = 1e-9
 SAME_PLACE_S = 1e-9
 MOST_WAITING = 3
 
 
-@dataclass(frozen=True, slots=True)
-class GoalSplice:
-    """Where a goal begins, from its order: see `controller.orders.OrderKind.GOAL`."""
+def junction_outcome(
+    begin: After | Splice, goal: Follow | None, last: int, status: int, period_s: float
+) -> OrderOutcome | None:
+    """DONE when the new goal may begin in this tick, a refusal when it cannot any more, None: it waits.
 
-    begin: GoalBegin
-    before: int
-    s: float
-    rate: float
-    code: int
-    anew: bool = False
-
-    @classmethod
-    def of(cls, order: Order) -> GoalSplice:
-        """The junction that a goal's order asks for."""
-        numbers = (*order.arguments, *(0.0,) * 7)[:7]
-        kinds = set(GoalBegin)
-        begin = GoalBegin(int(numbers[1])) if int(numbers[1]) in kinds else GoalBegin.FRESH
-        return cls(begin, int(numbers[2]), numbers[3], numbers[4], int(numbers[5]), bool(numbers[6]))
-
-    def look(self, goal: Follow | None, last: int, status: int, period_s: float) -> OrderOutcome | None:
-        """DONE when the new goal may begin in this tick, a refusal when it cannot any more, None: it waits.
-
-        goal: the goal under way. last, status: number and status of the latest goal.
-        """
-        if goal is None:  # it has ended; whether the new one begins there is looked at later
-            ended_well = last == self.before and status == GoalStatus.SUCCEEDED
-            return OrderOutcome.DONE if ended_well else OrderOutcome.REFUSED_SPLICE
-        if goal.goal_id != self.before or goal.stopping:
-            return OrderOutcome.REFUSED_SPLICE
-        if self.begin is GoalBegin.AFTER:
-            return None
-        s, rate, change = goal.path.here()
-        if abs(rate - self.rate) > SAME_RATE or abs(change) > SAME_RATE:
-            return OrderOutcome.REFUSED_SPLICE
-        if s < self.s - SAME_PLACE_S:
-            return None if rate > 0.0 else OrderOutcome.REFUSED_SPLICE
-        late = s - self.s > rate * period_s + SAME_PLACE_S
-        return OrderOutcome.REFUSED_SPLICE if late else OrderOutcome.DONE
+    goal: the goal under way. last, status: number and status of the latest goal.
+    """
+    if goal is None:  # it has ended; whether the new one begins there is checked later
+        ended_well = last == begin.before and status == GoalStatus.SUCCEEDED
+        return OrderOutcome.DONE if ended_well else OrderOutcome.REFUSED_SPLICE
+    if goal.goal_id != begin.before or goal.stopping:
+        return OrderOutcome.REFUSED_SPLICE
+    if isinstance(begin, After):
+        return None
+    s, rate, change = goal.path.here()
+    if abs(rate - begin.rate) > SAME_RATE or abs(change) > SAME_RATE:
+        return OrderOutcome.REFUSED_SPLICE
+    if s < begin.s - SAME_PLACE_S:
+        return None if rate > 0.0 else OrderOutcome.REFUSED_SPLICE
+    late = s - begin.s > rate * period_s + SAME_PLACE_S
+    return OrderOutcome.REFUSED_SPLICE if late else OrderOutcome.DONE
 
 
 class WaitingGoals:
     """The goals that wait, first come first served."""
 
     def __init__(self) -> None:
-        self.waiting: list[Order] = []
+        self.waiting: list[StartGoal] = []
 
-    def take(self, order: Order) -> bool:
+    def take(self, order: StartGoal) -> bool:
         """Lets a goal wait; False when too many do."""
         if len(self.waiting) >= MOST_WAITING:
             return False
         self.waiting.append(order)
         return True
 
-    def decided(self, goal: Follow | None, last: int, status: int, period_s: float) -> Order | None:
+    def decided(self, goal: Follow | None, last: int, status: int, period_s: float) -> StartGoal | None:
         """The first order that need not wait any longer, whether it may begin or not."""
         for order in self.waiting:
-            if self.has(GoalSplice.of(order).before):
+            begin = order.begin
+            if not isinstance(begin, After | Splice) or self.has(begin.before):
                 continue  # its turn comes when that one is under way, or refused
-            if GoalSplice.of(order).look(goal, last, status, period_s) is not None:
+            if junction_outcome(begin, goal, last, status, period_s) is not None:
                 self.waiting.remove(order)
                 return order
         return None
 
-    def drop(self, goal: int | None = None) -> list[Order]:
+    def drop(self, goal: int | None = None) -> list[StartGoal]:
         """Takes out the goal of this number, or all of them; returns their orders."""
-        dropped = [order for order in self.waiting if goal in (None, order.goal_id)]
+        dropped = [order for order in self.waiting if goal in (None, order.goal)]
         self.waiting = [order for order in self.waiting if order not in dropped]
         return dropped
 
     def has(self, goal: int) -> bool:
         """Whether this goal waits."""
-        return any(order.goal_id == goal for order in self.waiting)
+        return any(order.goal == goal for order in self.waiting)

@@ -12,11 +12,22 @@ from linkwork.controller.goal_block import BlockError, GoalBlock
 from linkwork.controller.goal_force_part import ForcePart
 from linkwork.controller.laws import Reference
 from linkwork.controller.motion.effort_limits import Limited
-from linkwork.controller.motion.goal_splices import GoalSplice
+from linkwork.controller.motion.goal_splices import junction_outcome
 from linkwork.controller.motion.jogging import Jogging
 from linkwork.controller.motion.pressing import Pressing
 from linkwork.controller.motion.reference import Follow, Following, GoalStatus, Hold, Jog, ReferenceMotion
-from linkwork.controller.orders import GoalBegin, Order, OrderKind, OrderOutcome
+from linkwork.controller.orders import (
+    ChooseLaw,
+    Fresh,
+    JogCoordinates,
+    OrderOutcome,
+    Pause,
+    Resume,
+    Retime,
+    SetSpeed,
+    Splice,
+    StartGoal,
+)
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.protocol.codes import ResultCode
@@ -270,24 +281,24 @@ class MotionExecutor:
 
     # Orders.
 
-    def accept(self, order: Order, *, sound: bool) -> OrderOutcome:
-        """Begins a goal, if its block is sound and begins where the machine is, or where the reference of the
-        goal before it is in this very tick.
+    def accept(self, order: StartGoal) -> OrderOutcome:
+        """Begins a goal, if its block is verified and begins where the machine is, or where the reference of
+        the goal before it is in this very tick.
         """
-        if not sound:
+        if not order.verified:
             return OrderOutcome.REFUSED_BLOCK
         try:
-            block = GoalBlock(self._slot(order.slot)[: order.length])
+            block = GoalBlock(self._slot(order.slot)[: order.words])
         except BlockError:
             return OrderOutcome.REFUSED_BLOCK
-        junction = GoalSplice.of(order)
-        if junction.begin is GoalBegin.RETIME:
-            return self._retime(order, block, junction)
-        if not 0.0 < order.arguments[0] <= 1.0:
+        begin = order.begin
+        if isinstance(begin, Retime):
+            return self._retime(order.slot, block, begin)
+        if not 0.0 < order.speed <= 1.0:
             return OrderOutcome.REFUSED_VALUE
         late_s, before = 0.0, self.goal
-        if junction.begin is not GoalBegin.FRESH:
-            found = junction.look(before, self.goal_id, self.goal_status, self._period_s)
+        if not isinstance(begin, Fresh):
+            found = junction_outcome(begin, before, self.goal_id, self.goal_status, self._period_s)
             if found is not OrderOutcome.DONE:
                 return OrderOutcome.REFUSED_SPLICE
         elif isinstance(self.motion, Follow | Jog):
@@ -297,54 +308,57 @@ class MotionExecutor:
                 return OrderOutcome.REFUSED_START
         elif before.touched:
             return OrderOutcome.REFUSED_SPLICE
-        elif junction.rate > 0.0:
-            late_s = (before.path.here()[0] - junction.s) / junction.rate
-        goal = Follow(order.goal_id, block, self._time_s - late_s, order.arguments[0])
+        elif isinstance(begin, Splice) and begin.rate > 0.0:
+            late_s = (before.path.here()[0] - begin.s) / begin.rate
+        goal = Follow(order.goal, block, self._time_s - late_s, order.speed)
         goal.advance(self._time_s)
         law = self.pressing.begin(goal, self.motion, self._time_s)
         if law is None:
             return OrderOutcome.REFUSED_CONTACT
-        ended_with = junction.code if before is not None else self.goal_code
-        self.replaced_goal = 0 if junction.begin is GoalBegin.FRESH else junction.before
-        self.replaced_code = 0 if junction.begin is GoalBegin.FRESH else ended_with
+        if isinstance(begin, Fresh):
+            self.replaced_goal = self.replaced_code = 0
+        else:
+            self.replaced_goal, self.replaced_code = begin.before, self.goal_code
+            if isinstance(begin, Splice) and before is not None:
+                self.replaced_code = int(begin.result)
         self.motion, self.law = goal, self._motion_law if law is LawKind.PIDC else law
         self._evaluate()
-        self.goal_id, self.goal_status, self.goal_code = order.goal_id, GoalStatus.RUNNING, 0
+        self.goal_id, self.goal_status, self.goal_code = order.goal, GoalStatus.RUNNING, 0
         self.goal_coordinate, self.goal_value, self.goal_limit = -1, 0.0, 0.0
         self.slots_in_use = 1 << order.slot
         return OrderOutcome.DONE
 
-    def expect(self, order: Order) -> None:
+    def expect(self, order: StartGoal) -> None:
         """Looks ahead to a goal that waits, where it takes over in the coordinates of the one under way."""
-        junction, goal = GoalSplice.of(order), self.goal
-        if goal is None or junction.begin is not GoalBegin.SPLICE:
+        begin, goal = order.begin, self.goal
+        if goal is None or not isinstance(begin, Splice):
             return
         try:
-            block = GoalBlock(self._slot(order.slot)[: order.length])
+            block = GoalBlock(self._slot(order.slot)[: order.words])
         except BlockError:
             return  # refused when its time comes
         if np.array_equal(block.coordinates, goal.index):
-            goal.following = Following(block, junction.s, junction.rate)
+            goal.following = Following(block, begin.s, begin.rate)
 
     def forget_following(self) -> None:
         """No goal takes over from the one under way any more."""
         if isinstance(self.motion, Follow):
             self.motion.following = None
 
-    def _retime(self, order: Order, block: GoalBlock, junction: GoalSplice) -> OrderOutcome:
+    def _retime(self, slot: int, block: GoalBlock, begin: Retime) -> OrderOutcome:
         """The goal under way goes on by a block for another speed."""
         goal = self.goal
-        same = goal is not None and goal.goal_id == junction.before and not goal.stopping
+        same = goal is not None and goal.goal_id == begin.before and not goal.stopping
         if goal is None or not same or not np.array_equal(goal.index, block.coordinates):
             return OrderOutcome.REFUSED_SPLICE
         if goal.touched:
             return OrderOutcome.NOTHING_TO_DO
-        if junction.anew or junction.rate > goal.own:
-            goal.retime(block, junction.rate, goal.speed if junction.anew else junction.rate)
+        if begin.keep_speed or begin.speed > goal.own:
+            goal.retime(block, begin.speed, goal.speed if begin.keep_speed else begin.speed)
             self._evaluate()
-            self.slots_in_use = 1 << order.slot
+            self.slots_in_use = 1 << slot
         else:
-            goal.set_speed(junction.rate)
+            goal.set_speed(begin.speed)
         return OrderOutcome.DONE
 
     def _begins_here(self, block: GoalBlock) -> bool:
@@ -356,17 +370,16 @@ class MotionExecutor:
         here = self.now.theta if held else self._theta[index]
         return bool(np.all(np.abs(rate) <= allowed) and np.all(np.abs(start - here) <= allowed))
 
-    def jog(self, order: Order) -> OrderOutcome:
+    def jog(self, order: JogCoordinates) -> OrderOutcome:
         """Begins a jog, or says again that it should go on."""
         if isinstance(self.motion, Follow):
             return OrderOutcome.REFUSED_BUSY
-        pairs = order.arguments[: 2 * order.length]
-        index = self._watch.jog_set([int(number) for number in pairs[::2]])
+        index = self._watch.jog_set([coordinate for coordinate, _ in order.pairs])
         if index is None:
             return OrderOutcome.REFUSED_VALUE
         velocity = np.zeros(len(index))
-        for number, rate in zip(pairs[::2], pairs[1::2], strict=True):
-            velocity[int(np.flatnonzero(index == int(number))[0])] = rate
+        for coordinate, rate in order.pairs:
+            velocity[int(np.flatnonzero(index == coordinate)[0])] = rate
         if self.pressing.control.pressing:  # the jog begins when the force has gone and the key is still held
             self.pressing.control.release()
             return OrderOutcome.DONE
@@ -383,30 +396,29 @@ class MotionExecutor:
             self.limited |= int(Limited.JOG_VELOCITY)
         return OrderOutcome.DONE
 
-    def steer(self, order: Order) -> OrderOutcome:
+    def steer(self, order: Pause | Resume | SetSpeed) -> OrderOutcome:
         """Pauses, resumes or changes the speed of the goal under way."""
         goal = self.motion
-        named = order.goal_id in (0, self.goal_id)
-        if not isinstance(goal, Follow) or goal.stopping or goal.touched or not named:
+        if not isinstance(goal, Follow) or goal.stopping or goal.touched:
             return OrderOutcome.NOTHING_TO_DO
-        if order.kind is OrderKind.PAUSE:
+        if isinstance(order, Pause):
             goal.pause()
             self.goal_status = GoalStatus.PAUSED
-        elif order.kind is OrderKind.RESUME:
+        elif isinstance(order, Resume):
             goal.resume()
             self.goal_status = GoalStatus.RUNNING
-        elif not 0.0 <= order.arguments[0] <= goal.own:
+        elif not 0.0 <= order.fraction <= goal.own:
             return OrderOutcome.REFUSED_VALUE
         else:
-            goal.set_speed(order.arguments[0])
+            goal.set_speed(order.fraction)
         return OrderOutcome.DONE
 
-    def choose(self, order: Order) -> OrderOutcome:
+    def choose(self, order: ChooseLaw) -> OrderOutcome:
         """Takes up another law at rest (`REST_LAWS`)."""
-        if order.length not in REST_LAWS:
+        if order.law not in REST_LAWS:
             return OrderOutcome.REFUSED_VALUE
         if isinstance(self.motion, Follow | Jog):
             return OrderOutcome.REFUSED_BUSY
         self.hold_here()
-        self.law = LawKind(order.length)
+        self.law = LawKind(order.law)
         return OrderOutcome.DONE

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.controller.orders import Order, OrderOutcome
+from linkwork.controller.orders import OrderOutcome, SetPreload
 from linkwork.machine import Machine
 
 RAMP_S = 0.5
@@ -33,12 +33,10 @@ class Preload:
         """Copies the state of another pre-load of the same motors."""
         self._wanted[:], self.now[:], self.changing = other._wanted, other.now, other.changing
 
-    def obey(self, order: Order) -> OrderOutcome:
-        """Takes the efforts of an order, pairs of a motor's number and its effort."""
-        pairs = order.arguments[: 2 * order.length]
+    def obey(self, order: SetPreload) -> OrderOutcome:
+        """Aim for the efforts of an order."""
         wanted = self._wanted.copy()
-        for number, effort in zip(pairs[::2], pairs[1::2], strict=True):
-            motor = int(number)
+        for motor, effort in order.pairs:
             if not (0 <= motor < len(wanted) and abs(effort) <= self._most[motor]):
                 return OrderOutcome.REFUSED_VALUE
             wanted[motor] = effort

@@ -7,9 +7,8 @@ inverse kinematics is the one it is on; what the machine does there follows from
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from linkwork.arrays import Floats
 from linkwork.controller.goal_block import BlockError
 from linkwork.controller.planning.force_goals import with_gaps
 from linkwork.controller.planning.path import Path
+from linkwork.controller.planning.planner_messages import GoalBefore
 from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.planning.walk_choice import walk
 from linkwork.machine import Machine
@@ -33,11 +33,12 @@ _LEAST_WAY_S = 1e-3
 
 @dataclass(frozen=True)
 class GoalInMotion:
-    """The goal before a new one: its path (with the gaps of pressed contacts), the joints `q` at its
-    parameter `at_s`, and the junction at `s` with the rate `rate`; `own`: the speed, as a fraction of the
+    """The goal before a new one: its number, path (with the gaps of pressed contacts), the joints `q` at
+    its parameter `at_s`, and the junction at `s` with the rate `rate`; `own`: the speed, as a fraction of the
     goal's own, that the block is for.
     """
 
+    goal: int
     words: Floats
     path: Path
     q: Floats
@@ -47,18 +48,17 @@ class GoalInMotion:
     own: float
 
     @classmethod
-    def from_map(cls, machine: Machine, content: Mapping[str, Any], words: Words) -> GoalInMotion:
-        """From plain data: slot, length, q, at_s, s, rate, own. Raises RequestError (INTERNAL)."""
+    def from_message(cls, machine: Machine, before: GoalBefore, words: Words) -> GoalInMotion:
+        """The goal that the gateway names, with its block read. Raises RequestError (INTERNAL)."""
+        q = np.array(before.q, dtype=np.float64)
         try:
-            block = words(int(content["slot"]), int(content["length"]))
-            numbers = [float(content[name]) for name in ("at_s", "s", "rate", "own")]
-            q = np.array(content["q"], dtype=np.float64)
+            block = words(before.slot, before.words)
             path = with_gaps(machine, Path.of_block(block), q)
-        except (BlockError, KeyError, TypeError, ValueError) as error:
+        except (BlockError, ValueError) as error:
             text = f"the goal under way is unreadable: {type(error).__name__} {error}"
             raise RequestError(RequestCode.INTERNAL, text) from None
-        at_s, s, rate, own = numbers
-        return cls(block, path, q, at_s, min(s, path.duration_s), rate, own)
+        s = min(before.s, path.duration_s)
+        return cls(before.goal, block, path, q, before.at_s, s, before.rate, before.own)
 
     def start(self, machine: Machine, s: float | None = None, rate: float | None = None) -> Start:
         """The state at the junction, or at another point of the path ahead, at this rate or another one.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.controller.goal_block import CUBIC, QUINTIC, block_words, check_block
-from linkwork.controller.orders import GoalBegin
+from linkwork.controller.orders import After, Fresh, GoalBegin, Retime, Splice
 from linkwork.controller.planning.admission import Admitted, admit
 from linkwork.controller.planning.appending import appended_start
 from linkwork.controller.planning.curves import path_along
@@ -25,6 +25,7 @@ from linkwork.controller.planning.goal_in_motion import GoalInMotion
 from linkwork.controller.planning.goal_set import complete, index_of
 from linkwork.controller.planning.moves import path_to
 from linkwork.controller.planning.path import Path
+from linkwork.controller.planning.planner_messages import PlannedGoal
 from linkwork.controller.planning.planner_start import Present, Start
 from linkwork.controller.planning.retiming import Retimed, retime, rewalk
 from linkwork.controller.planning.splines import path_through
@@ -52,24 +53,11 @@ _ROOM = CAPACITY - 3 * MOST_WINDOWS
 
 
 @dataclass(frozen=True)
-class Begin:
-    """How a goal begins: where the machine holds, or on the path before it, at its parameter s with its rate.
-
-    `code`: the result code that the goal before it then ends with.
-    """
-
-    kind: GoalBegin = GoalBegin.FRESH
-    s: float = 0.0
-    rate: float = 0.0
-    code: int = 0
-
-
-@dataclass(frozen=True)
 class Plan:
     """An accepted goal: its block, and what people want to know. `coordinates`: names, held ones too.
 
-    `begin`: where it takes over from the goal before it. `q`: the machine's pose where it begins. `told`:
-    what else the answer should say.
+    `begin`: how it takes over from the goal before it. `q`: the machine's pose where it begins. `limited`:
+    why a retimed goal does not get the speed that was asked for.
     """
 
     words: Floats
@@ -77,31 +65,29 @@ class Plan:
     coordinates: tuple[str, ...]
     full_speed: tuple[float, float]
     report: dict[str, Any]
-    begin: Begin = Begin()
+    begin: GoalBegin = field(default_factory=Fresh)
     q: Floats | None = None
-    told: dict[str, Any] | None = None
+    limited: dict[str, Any] | None = None
 
     @property
     def checksum(self) -> int:
         """CRC-32 of the words' bytes."""
         return zlib.crc32(self.words.data.cast("B"))
 
-    def as_map(self) -> dict[str, Any]:
-        """The plan without its words, as it travels."""
-        return {
-            "length": len(self.words),
-            "checksum": self.checksum,
-            "duration_s": self.duration_s,
-            "coordinates": list(self.coordinates),
-            "full_speed_s": list(self.full_speed),
-            "report": self.report,
-            "begin": int(self.begin.kind),
-            "s": self.begin.s,
-            "rate": self.begin.rate,
-            "code": self.begin.code,
-            "q": None if self.q is None else self.q.tolist(),
-            "told": self.told or {},
-        }
+    def in_slot(self, slot: int) -> PlannedGoal:
+        """The plan without its words, which are in this slot."""
+        return PlannedGoal(
+            slot,
+            len(self.words),
+            self.checksum,
+            self.duration_s,
+            self.coordinates,
+            self.full_speed,
+            self.report,
+            self.begin,
+            None if self.q is None else tuple(self.q.tolist()),
+            self.limited,
+        )
 
 
 def plan(
@@ -114,14 +100,14 @@ def plan(
     INVALID_COORDINATES or INFEASIBLE.
     """
     if method == "rewalk" and running is not None:
-        return _retimed(machine, rewalk(machine, running))
+        return _retimed(machine, rewalk(machine, running), running.goal, keep_speed=True)
     known = isinstance(params, MoveParams | SendParams | AppendParams | SpeedParams)
     model = params if known else check_params(method, params)
-    begin = Begin()
+    begin: GoalBegin = Fresh()
     if isinstance(model, SpeedParams):
         if running is None:
             raise RequestError(RequestCode.WRONG_STATE, "there is no goal under way that could be sped up")
-        return _retimed(machine, retime(model, machine, running))
+        return _retimed(machine, retime(model, machine, running), running.goal, keep_speed=False)
     if running is not None:
         start, begin = _junction(machine, model, running)
     if isinstance(model, MoveParams):
@@ -144,13 +130,12 @@ def _plan(machine: Machine, words: Floats, path: Path, report: dict[str, Any], *
     return Plan(words, path.duration_s, names, path.full_speed, report, **more)
 
 
-def _retimed(machine: Machine, made: Retimed) -> Plan:
-    begin = Begin(GoalBegin.RETIME, 0.0, made.fraction)
-    told = {"fraction": made.fraction, "limited": made.limited}
-    return _plan(machine, made.words, made.path, made.report, begin=begin, told=told)
+def _retimed(machine: Machine, made: Retimed, goal: int, *, keep_speed: bool) -> Plan:
+    begin = Retime(goal, made.fraction, keep_speed)
+    return _plan(machine, made.words, made.path, made.report, begin=begin, limited=made.limited)
 
 
-def _junction(machine: Machine, params: object, running: GoalInMotion) -> tuple[Start, Begin]:
+def _junction(machine: Machine, params: object, running: GoalInMotion) -> tuple[Start, GoalBegin]:
     """Where the new goal takes over: at the point that the gateway named, or where an appended one fits."""
     end = running.path.duration_s
     before, force, guard = running.path.forces, dict[str, Any](), dict[str, float]()
@@ -170,12 +155,12 @@ def _junction(machine: Machine, params: object, running: GoalInMotion) -> tuple[
         s, code = running.s, ResultCode.REPLACED
         start = running.start(machine)
     if s >= end:
-        return start, Begin(GoalBegin.AFTER)
+        return start, After(running.goal)
     if guard:
         text = "a guarded move takes what it feels at rest for nothing: it cannot replace a goal under way"
         raise RequestError(ResultCode.INVALID_GOAL, text, (*where, "guard" if where else "until_force"))
     refuse_to_take_over(machine, before, force, where)
-    return start, Begin(GoalBegin.SPLICE, s, running.rate, int(code))
+    return start, Splice(running.goal, s, running.rate, code)
 
 
 def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:

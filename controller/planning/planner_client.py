@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import select
 import subprocess
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from linkwork.controller.planning.pipe_frames import BadFrame, FrameReader, pack_frame, read_body
+from linkwork.controller.planning.pipe_frames import BadFrame, FrameReader
+from linkwork.controller.planning.planner_messages import PlanAnswer, PlanJob, pack_job, read_answer
 from linkwork.timing.children import Child
 
 _READ_BYTES = 1 << 20
@@ -53,13 +53,13 @@ class PlannerClient:
         """Whether the process still answers."""
         return not self._ended
 
-    def submit(self, job: Mapping[str, Any]) -> None:
+    def submit(self, job: PlanJob) -> None:
         """Takes a job; `receive` sends what does not fit into the pipe now. A dead planner takes nothing."""
         if not self._ended:
-            self._unsent += pack_frame(dict(job))
+            self._unsent += pack_job(job)
             self._send()
 
-    def receive(self) -> list[dict[str, Any]]:
+    def receive(self) -> list[PlanAnswer]:
         """The answers that have arrived, in the order of the jobs."""
         self._send()
         while not self._ended:
@@ -80,15 +80,15 @@ class PlannerClient:
             self._child.stop(_LEAVE_S)
             self._child.close()
 
-    def _frames(self) -> list[dict[str, Any]]:
+    def _frames(self) -> list[PlanAnswer]:
         found = []
         try:
             while (body := self._reader.next()) is not None:
-                content = read_body(body)
-                if isinstance(content, dict) and content.get("ready"):
+                answer = read_answer(body)
+                if answer is None:
                     self.ready = True
-                elif isinstance(content, dict):
-                    found.append(content)
+                else:
+                    found.append(answer)
         except BadFrame:
             self._end()
         return found

@@ -1,16 +1,8 @@
 """The planner process: takes jobs on standard input, answers them in order on standard output.
 
-    job     {id, method, params: bytes (MessagePack), start: {q, v, coordinates, theta, closed}, slot}
-            closed is the set of the switchable constraints that hold (`linkwork.machine.constraint_sets`);
-            start has `running` too where there is a goal before it (`controller.planning.goal_in_motion`)
-    ready   {ready: true}, once, when the kernels are there; jobs may be sent before
-    answer  {id, goal: {slot, length, checksum, duration_s, coordinates, full_speed_s, report}}
-            {id, goal: the answer of `check`}
-            {id, error: {code, name, message, path, data}}
-
-The block of an accepted goal is written into the shared slot before the answer; with slot -1 it is thrown
-away. Whatever is wrong with a job, its answer says so and the next one is taken. The end of standard input
-ends the process.
+The messages are in `planner_messages.py`. The block of an accepted goal is written into the shared slot
+before the answer; with slot -1 it is discarded. Whatever is wrong with a job, its answer says so and the next
+one is taken. The end of standard input ends the process.
 """
 
 from __future__ import annotations
@@ -23,10 +15,19 @@ from typing import Any
 
 from linkwork.arrays import Floats
 from linkwork.controller.planning.goal_in_motion import GoalInMotion, Words
-from linkwork.controller.planning.pipe_frames import BadFrame, FrameReader, pack_frame, read_body
+from linkwork.controller.planning.pipe_frames import BadFrame, FrameReader
 from linkwork.controller.planning.planner import judge, plan
+from linkwork.controller.planning.planner_messages import (
+    READY,
+    PlanAnswer,
+    PlanJob,
+    PlanResult,
+    Verdict,
+    pack_answer,
+    read_job,
+)
 from linkwork.controller.planning.planner_start import REWALK, Start
-from linkwork.controller.shared_memory import GOAL_SLOTS, Shared, SharedMismatch
+from linkwork.controller.shared_memory import Shared, SharedMismatch
 from linkwork.machine import Machine
 from linkwork.machine.chains import declared
 from linkwork.machine.constraint_sets import constraint_sets
@@ -57,7 +58,7 @@ def run(machine: Machine, shared: Path) -> None:
     if machine.regions:
         import_module("linkwork.controller.planning.workspace_check")
     warm()
-    _write(answers, pack_frame({"ready": True}))
+    _write(answers, READY)
     serve(
         constraint_sets(machine),
         jobs,
@@ -100,64 +101,51 @@ def serve(sets: Sets, jobs: int, answers: int, keep: Store, read: Words) -> None
         reader.feed(data)
         try:
             while (body := reader.next()) is not None:
-                _write(answers, pack_frame(answer(sets, body, keep, read)))
+                job = read_job(body)
+                made = answer(sets, job, keep, read) if isinstance(job, PlanJob) else job
+                _write(answers, pack_answer(made))
         except BadFrame as error:  # nobody knows where the next frame begins
             wrong = RequestError(RequestCode.MALFORMED, str(error))
-            _write(answers, pack_frame({"id": None, "error": wrong.as_map()}))
+            _write(answers, pack_answer(PlanAnswer(None, wrong)))
             return
         except BrokenPipeError:
             return
 
 
-def answer(sets: Sets, body: bytes, keep: Store, read: Words) -> dict[str, Any]:
+def answer(sets: Sets, job: PlanJob, keep: Store, read: Words) -> PlanAnswer:
     """The answer to one job, for the machine under the constraints that hold."""
-    number: Any = None
     try:
-        job = _read_job(body)
-        number = job["id"]
-        under = sets[job["start"].get("closed", next(iter(sets)))]
-        if isinstance(under, str):
-            text = f"the controller cannot run the machine under the constraints that hold: {under}"
-            raise RequestError(RequestCode.UNSUPPORTED, text)
-        machine = loaded(under, job["start"].get("payloads") or {})
-        start, slot = Start.from_map(machine, job["start"]), job["slot"]
-        params = _params(job)
-        if job["method"] == "check":
-            return {"id": number, "goal": judge(params, machine, start)}
-        before = job["start"].get("running")
-        running = None if before is None else GoalInMotion.from_map(machine, before, read)
-        made = plan(job["method"], params, machine, start, running)
-        if slot >= 0:
-            keep(slot, made.words)
-        return {"id": number, "goal": {"slot": slot, **made.as_map()}}
+        return PlanAnswer(job.id, _result(sets, job, keep, read))
     except RequestError as error:
-        return {"id": number, "error": error.as_map()}
+        return PlanAnswer(job.id, error)
     except Exception as error:  # a defect must cost this job alone
         text = f"the planner failed: {type(error).__name__}: {error}"
-        return {"id": number, "error": RequestError(RequestCode.INTERNAL, text).as_map()}
+        return PlanAnswer(job.id, RequestError(RequestCode.INTERNAL, text))
 
 
-def _read_job(body: bytes) -> Mapping[str, Any]:
-    try:
-        job = read_body(body)
-    except BadFrame as error:
-        raise RequestError(RequestCode.MALFORMED, str(error)) from None
-    match job:
-        case {"id": int(), "method": str(), "params": bytes(), "start": dict(), "slot": int() as slot} if (
-            -1 <= slot < GOAL_SLOTS
-        ):
-            return dict(job)
-    text = f"a job is {{id, method, params, start, slot}} with a slot from -1 to {GOAL_SLOTS - 1}"
-    raise RequestError(RequestCode.MALFORMED, text, (), {"found": type(job).__name__})
+def _result(sets: Sets, job: PlanJob, keep: Store, read: Words) -> PlanResult:
+    under, before = sets[job.start.closed], job.start.before
+    if isinstance(under, str):
+        text = f"the controller cannot run the machine under the constraints that hold: {under}"
+        raise RequestError(RequestCode.UNSUPPORTED, text)
+    machine = loaded(under, job.start.payloads)
+    start, params = Start.from_message(machine, job.start), _params(job)
+    if job.method == "check":
+        return Verdict(judge(params, machine, start))
+    running = None if before is None else GoalInMotion.from_message(machine, before, read)
+    made = plan(job.method, params, machine, start, running)
+    if job.slot >= 0:
+        keep(job.slot, made.words)
+    return made.in_slot(job.slot)
 
 
-def _params(job: Mapping[str, Any]) -> Any:
-    method = job["method"]
-    if method == REWALK:
+def _params(job: PlanJob) -> Any:
+    if job.method == REWALK:
         return None
-    if method not in PLANNED:
-        raise RequestError(RequestCode.UNSUPPORTED, f"the planner plans {', '.join(PLANNED)}, not {method!r}")
-    return read_params(method, job["params"])
+    if job.method not in PLANNED:
+        text = f"the planner plans {', '.join(PLANNED)}, not {job.method!r}"
+        raise RequestError(RequestCode.UNSUPPORTED, text)
+    return read_params(job.method, job.params)
 
 
 def _write(fd: int, data: bytes) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
+from linkwork.controller.planning.planner_messages import MachineState
 from linkwork.machine import Machine
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
@@ -96,16 +96,15 @@ class Start:
         )
 
     @classmethod
-    def from_map(cls, machine: Machine, content: Mapping[str, Any]) -> Start:
-        """The start in plain data: `q`, `v` (lists), `coordinates` (names) and `theta` (their references).
+    def from_message(cls, machine: Machine, state: MachineState) -> Start:
+        """The start in the state that the gateway sent.
 
         A reference that is given stands still, whatever the estimate v says; without one the motion begins at
         v. Raises RequestError (INTERNAL), because the gateway wrote it.
         """
         try:
-            names, theta = content.get("coordinates") or (), content.get("theta") or ()
-            reference = {str(name): float(value) for name, value in zip(names, theta, strict=True)}
-            start = cls.at(machine, content["q"], None if reference else content.get("v"), reference)
+            reference = dict(zip(state.coordinates, state.theta, strict=True))
+            start = cls.at(machine, state.q, None if reference else state.v, reference)
         except Exception as error:
             text = f"the start of the motion is unreadable: {type(error).__name__} {error}"
             raise RequestError(RequestCode.INTERNAL, text) from None

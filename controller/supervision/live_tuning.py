@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from linkwork.controller.laws import Law, Tunable
-from linkwork.controller.orders import Order, OrderKind, OrderOutcome
+from linkwork.controller.orders import OrderOutcome, SetGains, SetPayload
 from linkwork.machine import Machine
 from linkwork.machine.payloads import Loads, load_vector
 
@@ -29,10 +29,10 @@ class Tuning:
         self.changing = False
         """Whether `advance` has something to do."""
 
-    def ask(self, order: Order) -> OrderOutcome:
-        """Takes an order of kind GAIN or PAYLOAD."""
-        if order.kind is OrderKind.GAIN:
-            return self._ask_gains(order.arguments[0], order.arguments[1])
+    def ask(self, order: SetGains | SetPayload) -> OrderOutcome:
+        """Begin the ramp to other gains, or to another load."""
+        if isinstance(order, SetGains):
+            return self._ask_gains(order.bandwidth_rad_s, order.damping_ratio)
         return self._ask_load(order)
 
     def _ask_gains(self, bandwidth: float, damping: float) -> OrderOutcome:
@@ -43,11 +43,10 @@ class Tuning:
         self.changing = True
         return OrderOutcome.DONE
 
-    def _ask_load(self, order: Order) -> OrderOutcome:
-        numbers = order.arguments
-        if self._loads is None or int(numbers[0]) not in self._known or not numbers[1] >= 0.0:
+    def _ask_load(self, order: SetPayload) -> OrderOutcome:
+        if self._loads is None or order.point not in self._known or not order.mass_kg >= 0.0:
             return OrderOutcome.REFUSED_VALUE
-        self._loads.aim(int(numbers[0]), load_vector(numbers[1], numbers[2:5], numbers[5:11]))
+        self._loads.aim(order.point, load_vector(order.mass_kg, order.com_m, order.inertia_kg_m2))
         self._load_share, self.changing = 0.0, True
         return OrderOutcome.DONE
 

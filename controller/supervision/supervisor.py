@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,17 +16,39 @@ from linkwork.arrays import Floats
 from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.estimation.limit_monitor import Watch
 from linkwork.controller.faults import Fault, FaultCode
-from linkwork.controller.motion.goal_splices import GoalSplice, WaitingGoals
+from linkwork.controller.motion.goal_splices import WaitingGoals, junction_outcome
 from linkwork.controller.motion.motion_executor import MotionExecutor
 from linkwork.controller.motion.preload import Preload
 from linkwork.controller.orders import (
     NOW,
+    Adopt,
+    AdvanceTime,
+    After,
     AuthorityEnd,
-    GoalBegin,
+    CancelGoal,
+    ChooseLaw,
+    ConfirmBranch,
+    Disable,
+    EmergencyStop,
+    Enable,
+    JogCoordinates,
+    LeaseLost,
     Order,
-    OrderKind,
     OrderOutcome,
-    needs_authority,
+    Pause,
+    Recover,
+    ReportDifference,
+    Reset,
+    Resume,
+    SetGains,
+    SetPayload,
+    SetPreload,
+    SetSpeed,
+    Shutdown,
+    Splice,
+    StartGoal,
+    Stop,
+    SwitchConstraint,
 )
 from linkwork.controller.supervision.brakes import BrakeSequence, Phase
 from linkwork.controller.supervision.estimate_monitor import Beliefs
@@ -49,17 +72,7 @@ COASTING_S = 5.0
 """So long lockstep time runs for a machine that is braked and does not come to rest: one without brakes may
 swing for ever, and the readings of some sensors never stand still.
 """
-STOPS = (
-    OrderKind.STOP, OrderKind.CANCEL, OrderKind.DISABLE, OrderKind.LEASE_LOST, OrderKind.SHUTDOWN,
-    OrderKind.ESTOP, OrderKind.DIFFERENCE,
-)  # fmt: skip
-"""Orders that come before a goal that has waited for this tick."""
 _NO_OUTCOME = OrderOutcome.NONE
-_ENDS = {
-    OrderKind.STOP: AuthorityEnd.STOP,
-    OrderKind.LEASE_LOST: AuthorityEnd.LEASE_LOST,
-    OrderKind.DISABLE: AuthorityEnd.DISABLE,
-}
 CARRIED = (
     "_advance_ticks", "_braked_ticks", "_disabling", "_pending", "_splices", "_tick", "_time_s", "authority",
     "authority_end", "fault", "handshake_wanted", "leaving", "order_id", "order_outcome", "state",
@@ -94,7 +107,7 @@ class Supervisor:
     """State, brakes and fault of one machine, and its course.
 
     `estimate` is the workspace that the tick keeps current, `quality` what the tick thinks of it; `slot`
-    gives a goal slot's words; `sound` holds the ids of goal orders whose block was verified.
+    gives a goal slot's words.
     """
 
     def __init__(
@@ -103,9 +116,8 @@ class Supervisor:
         estimate: Workspace,
         quality: Quality,
         slot: Callable[[int], Floats],
-        sound: set[int],
     ) -> None:
-        self._q, self._v, self._sound = estimate.q[: len(estimate.v)], estimate.v, sound
+        self._q, self._v = estimate.q[: len(estimate.v)], estimate.v
         self._period_s = machine.controller.period_s
         self._watch = Watch(machine)
         self._closed = quality.closes
@@ -131,8 +143,9 @@ class Supervisor:
         self.authority_end = AuthorityEnd.NONE
         self._splices = WaitingGoals()
         self.switching = Switching()
-        self.tune: Callable[[Order], OrderOutcome] = lambda _: OrderOutcome.REFUSED_VALUE
+        self.tune: Callable[[SetGains | SetPayload], OrderOutcome] = lambda _: OrderOutcome.REFUSED_VALUE
         """Carries out orders that change gains or loads; the tick sets it."""
+        self._handlers = self._handlers_of_orders()
 
     def update(self, inputs: Inputs, tick: int, bad_sensor: int) -> None:
         """One tick: faults first, then the motion under way, then an order."""
@@ -178,7 +191,7 @@ class Supervisor:
             order = self._due(inputs.order)
         if order is not None:
             self.order_id = order.id
-            self.order_outcome = self._obey(order, inputs)
+            self.order_outcome = self._handlers[type(order)](order, inputs)
         if self.handshake_wanted and inputs.connected:
             self._try_clear(inputs)
 
@@ -221,7 +234,7 @@ class Supervisor:
         """Whether time must run for an order to come: one of the shadow, or any while a goal is paused."""
         if self.course.goal is not None and self._pending:
             return True
-        return any(order.kind is OrderKind.DIFFERENCE for order in self._pending)
+        return any(isinstance(order, ReportDifference) for order in self._pending)
 
     def _stopped(self) -> None:
         """The reference rests: hold, or go on with the disable."""
@@ -249,16 +262,13 @@ class Supervisor:
         """
         self.authority = max(self.authority + 1, order.authority if order is not None else 0)
         self.authority_end = why
-        dropped = self._splices.drop()
+        dropped = bool(self._splices.drop())
         if dropped:
             self.course.forget_following()
-        kept: list[Order] = []
-        for one in self._pending:
-            (dropped if needs_authority(one.kind, one.at_tick) else kept).append(one)
+        kept = [one for one in self._pending if not one.bound]
+        dropped = dropped or len(kept) < len(self._pending)
         self._pending = kept
-        for one in dropped:
-            self._sound.discard(one.id)
-        return bool(dropped)
+        return dropped
 
     def _move(self, event: Event) -> bool:
         following = after(self.state, event)
@@ -274,7 +284,6 @@ class Supervisor:
         refused = self._refusal(arrived) if arrived is not None else None
         if arrived is not None and refused is not None:
             self.order_id, self.order_outcome = arrived.id, refused
-            self._sound.discard(arrived.id)
             return None
         if arrived is not None and arrived.at_tick > self._tick:
             self._pending.append(arrived)
@@ -282,7 +291,7 @@ class Supervisor:
             arrived = None
         if arrived is None and self._pending and self._pending[0].at_tick <= self._tick:
             arrived = self._pending.pop(0)
-        if self._splices.waiting and (arrived is None or arrived.kind not in STOPS):
+        if self._splices.waiting and (arrived is None or not arrived.precedes_goals):
             course = self.course
             ready = self._splices.decided(course.goal, course.goal_id, course.goal_status, self._period_s)
             if ready is not None:
@@ -293,7 +302,7 @@ class Supervisor:
 
     def _refusal(self, order: Order) -> OrderOutcome | None:
         """Why an order that has just arrived can neither take effect nor wait."""
-        if 0 < order.authority < self.authority and needs_authority(order.kind, order.at_tick):
+        if 0 < order.authority < self.authority and order.bound:
             return OrderOutcome.REVOKED
         if order.at_tick in (NOW, self._tick):
             return None
@@ -301,64 +310,52 @@ class Supervisor:
             return OrderOutcome.REFUSED_LATE
         if order.at_tick - self._tick > self._horizon_ticks:
             return OrderOutcome.REFUSED_FAR
-        bound = needs_authority(order.kind, order.at_tick)
-        alike = sum(needs_authority(one.kind, one.at_tick) is bound for one in self._pending)
+        alike = sum(one.bound is order.bound for one in self._pending)
         return OrderOutcome.REFUSED_FULL if alike >= PENDING_ORDERS else None
 
     def _waits(self, order: Order) -> bool:
         """Whether the order is a goal that has to wait for the one before it, and now does."""
-        if order.kind is not OrderKind.GOAL:
+        if not isinstance(order, StartGoal) or not isinstance(order.begin, After | Splice):
             return False
-        junction, course = GoalSplice.of(order), self.course
-        if junction.begin not in (GoalBegin.SPLICE, GoalBegin.AFTER):
-            return False
+        begin, course = order.begin, self.course
         found = None
-        if not self._splices.has(junction.before):
-            found = junction.look(course.goal, course.goal_id, course.goal_status, self._period_s)
+        if not self._splices.has(begin.before):
+            found = junction_outcome(begin, course.goal, course.goal_id, course.goal_status, self._period_s)
         if found is not None or not self._splices.take(order):
             return False
-        if order.id in self._sound:
+        if order.verified:
             course.expect(order)
         return True
 
-    def _obey(self, order: Order, inputs: Inputs) -> OrderOutcome:
-        match order.kind:
-            case OrderKind.ENABLE:
-                return self._enable(inputs)
-            case OrderKind.GOAL | OrderKind.JOG | OrderKind.LAW:
-                return self._set_out(order, inputs)
-            case OrderKind.PAUSE | OrderKind.RESUME | OrderKind.SPEED:
-                return self.course.steer(order)
-            case OrderKind.CANCEL:
-                return self._cancel(order)
-            case OrderKind.STOP | OrderKind.LEASE_LOST | OrderKind.DISABLE:
-                return self._end_motion(order)
-            case OrderKind.DIFFERENCE:
-                return self._differs(order)
-            case OrderKind.SHUTDOWN:
-                return self._leave(order)
-            case OrderKind.RECOVER:
-                return self._recover(inputs)
-            case OrderKind.ESTOP:
-                self._brake_now(Event.ESTOP)
-                self.authority = max(self.authority, order.authority)
-                return OrderOutcome.DONE
-            case OrderKind.RESET:
-                return self._reset(inputs)
-            case OrderKind.PRELOAD:
-                return self.preload.obey(order)
-            case OrderKind.GAIN | OrderKind.PAYLOAD:
-                return self.tune(order)
-            case OrderKind.SWITCH:
-                return self._switch(order, inputs)
-            case OrderKind.ADVANCE:
-                return self._advance(order.length)
-            case OrderKind.ADOPT:
-                return OrderOutcome.DONE
-            case OrderKind.CONFIRM_BRANCH:
-                return self._confirm_branch(inputs)
+    def _handlers_of_orders(self) -> dict[type[Order], Callable[[Any, Inputs], OrderOutcome]]:
+        """What carries out each kind of order."""
+        return {
+            Enable: self._enable,
+            Disable: self._disable,
+            StartGoal: self._start_goal,
+            Stop: self._stop,
+            CancelGoal: self._cancel,
+            Pause: self._steer,
+            Resume: self._steer,
+            SetSpeed: self._steer,
+            JogCoordinates: self._jog,
+            Recover: self._recover,
+            EmergencyStop: self._stop_at_once,
+            Reset: self._reset,
+            AdvanceTime: self._advance,
+            ChooseLaw: self._choose_law,
+            Adopt: self._adopted,
+            Shutdown: self._leave,
+            LeaseLost: self._lose_lease,
+            SetPreload: self._set_preload,
+            ConfirmBranch: self._confirm_branch,
+            ReportDifference: self._differs,
+            SetGains: self._tune,
+            SetPayload: self._tune,
+            SwitchConstraint: self._switch,
+        }
 
-    def _enable(self, inputs: Inputs) -> OrderOutcome:
+    def _enable(self, _: Enable, inputs: Inputs) -> OrderOutcome:
         if self.state is State.ACTIVE:
             return OrderOutcome.NOTHING_TO_DO
         if self.state is State.INACTIVE and not self._beliefs.confirmed:
@@ -369,7 +366,7 @@ class Supervisor:
         self.brakes.engage(self._time_s)
         return OrderOutcome.DONE
 
-    def _confirm_branch(self, inputs: Inputs) -> OrderOutcome:
+    def _confirm_branch(self, _: ConfirmBranch, inputs: Inputs) -> OrderOutcome:
         if not inputs.connected:
             return OrderOutcome.REFUSED_STATE
         if self._beliefs.confirmed:
@@ -377,30 +374,49 @@ class Supervisor:
         self._beliefs.confirm()
         return OrderOutcome.DONE
 
-    def _set_out(self, order: Order, inputs: Inputs) -> OrderOutcome:
-        sound = order.id in self._sound
-        self._sound.discard(order.id)
+    def _start_goal(self, order: StartGoal, inputs: Inputs) -> OrderOutcome:
+        refused = self._not_ready_to_move()
+        if refused is None and not inputs.device_status & int(DeviceStatus.HOMED):
+            refused = OrderOutcome.REFUSED_NOT_HOMED
+        return self.course.accept(order) if refused is None else refused
+
+    def _jog(self, order: JogCoordinates, _: Inputs) -> OrderOutcome:
+        refused = self._not_ready_to_move()
+        return self.course.jog(order) if refused is None else refused
+
+    def _choose_law(self, order: ChooseLaw, _: Inputs) -> OrderOutcome:
+        refused = self._not_ready_to_move()
+        return self.course.choose(order) if refused is None else refused
+
+    def _not_ready_to_move(self) -> OrderOutcome | None:
+        """Why nothing may set the machine in motion now."""
         if self.state is not State.ACTIVE or self.brakes.phase is not Phase.RELEASED:
             return OrderOutcome.REFUSED_STATE
-        if self.switching.wanted >= 0:
-            return OrderOutcome.REFUSED_BUSY
-        if order.kind is OrderKind.GOAL and not inputs.device_status & int(DeviceStatus.HOMED):
-            return OrderOutcome.REFUSED_NOT_HOMED
-        if order.kind is OrderKind.GOAL:
-            return self.course.accept(order, sound=sound)
-        return self.course.jog(order) if order.kind is OrderKind.JOG else self.course.choose(order)
+        return OrderOutcome.REFUSED_BUSY if self.switching.wanted >= 0 else None
 
-    def _switch(self, order: Order, inputs: Inputs) -> OrderOutcome:
+    def _steer(self, order: Pause | Resume | SetSpeed, _: Inputs) -> OrderOutcome:
+        return self.course.steer(order)
+
+    def _set_preload(self, order: SetPreload, _: Inputs) -> OrderOutcome:
+        return self.preload.obey(order)
+
+    def _tune(self, order: SetGains | SetPayload, _: Inputs) -> OrderOutcome:
+        return self.tune(order)
+
+    def _adopted(self, _: Adopt, __: Inputs) -> OrderOutcome:
+        return OrderOutcome.DONE
+
+    def _switch(self, order: SwitchConstraint, inputs: Inputs) -> OrderOutcome:
         """Asks the device for another set of constraints; the machine holds, or is braked."""
         switching, here = self.switching, self.state is State.ACTIVE or self.state is State.INACTIVE
         if not inputs.connected or not here or self.brakes.changing:
             return OrderOutcome.REFUSED_STATE
         if self.course.under_way or self.course.pressing.control.pressing or switching.wanted >= 0:
             return OrderOutcome.REFUSED_BUSY
-        bit, on = int(order.arguments[0]), order.arguments[1] != 0.0
+        bit = order.constraint
         if not 0 <= bit < switching.count:
             return OrderOutcome.REFUSED_VALUE
-        wanted = switching.closed | 1 << bit if on else switching.closed & ~(1 << bit)
+        wanted = switching.closed | 1 << bit if order.on else switching.closed & ~(1 << bit)
         if wanted == switching.closed:
             return OrderOutcome.NOTHING_TO_DO
         if wanted not in switching.runnable:
@@ -432,36 +448,45 @@ class Supervisor:
         self.course.adopt(other.course)
         self._beliefs.adopt(other._beliefs)
 
-    def _end_motion(self, order: Order) -> OrderOutcome:
-        """Stops on the path and ends the authority: for STOP, LEASE_LOST and DISABLE."""
-        dropped = self._end_authority(_ENDS[order.kind], order)
-        code = ResultCode.LEASE_LOST if order.kind is OrderKind.LEASE_LOST else ResultCode.CANCELLED
-        outcome = self._come_to_rest(code, disable=order.kind is OrderKind.DISABLE)
+    def _stop(self, order: Stop, _: Inputs) -> OrderOutcome:
+        return self._end_motion(order, AuthorityEnd.STOP, ResultCode.CANCELLED)
+
+    def _lose_lease(self, order: LeaseLost, _: Inputs) -> OrderOutcome:
+        return self._end_motion(order, AuthorityEnd.LEASE_LOST, ResultCode.LEASE_LOST)
+
+    def _disable(self, order: Disable, _: Inputs) -> OrderOutcome:
+        return self._end_motion(order, AuthorityEnd.DISABLE, ResultCode.CANCELLED, disable=True)
+
+    def _end_motion(
+        self, order: Order, why: AuthorityEnd, code: ResultCode, *, disable: bool = False
+    ) -> OrderOutcome:
+        """Stop on the path and end the authority; a goal ends with `code`."""
+        dropped = self._end_authority(why, order)
+        outcome = self._come_to_rest(code, disable=disable)
         return OrderOutcome.DONE if dropped and outcome is OrderOutcome.NOTHING_TO_DO else outcome
 
-    def _cancel(self, order: Order) -> OrderOutcome:
-        """Ends the goal under way, or takes out one that waits. With a result code of its own the cause is
-        the machine's, and the authority ends too.
-        """
-        if order.goal_id not in (0, self.course.goal_id):
-            return self._withdraw(order.goal_id)
-        if not any(order.arguments):
+    def _stop_at_once(self, order: EmergencyStop, _: Inputs) -> OrderOutcome:
+        self._brake_now(Event.ESTOP)
+        self.authority = max(self.authority, order.authority)
+        return OrderOutcome.DONE
+
+    def _cancel(self, order: CancelGoal, _: Inputs) -> OrderOutcome:
+        """End the goal under way, or remove one that waits. With a cause the authority ends too."""
+        if order.goal not in (0, self.course.goal_id):
+            return self._withdraw(order.goal)
+        if order.cause is None:
             return self._come_to_rest(ResultCode.CANCELLED, disable=False)
         self._end_authority(AuthorityEnd.INFEASIBLE, order)
-        return self._come_to_rest(ResultCode(int(order.arguments[0])), disable=False)
+        return self._come_to_rest(order.cause, disable=False)
 
     def _withdraw(self, goal: int) -> OrderOutcome:
         """A goal that waits shall not begin."""
-        waiting = [one for one in self._pending if one.kind is OrderKind.GOAL and one.goal_id == goal]
-        dropped = [*waiting, *self._splices.drop(goal)]
-        if not dropped:
-            return OrderOutcome.NOTHING_TO_DO
-        self._pending = [one for one in self._pending if one not in waiting]
-        if len(dropped) > len(waiting):
+        kept = [one for one in self._pending if not (isinstance(one, StartGoal) and one.goal == goal)]
+        dropped, self._pending = len(kept) < len(self._pending), kept
+        if self._splices.drop(goal):
             self.course.forget_following()
-        for one in dropped:
-            self._sound.discard(one.id)
-        return OrderOutcome.DONE
+            dropped = True
+        return OrderOutcome.DONE if dropped else OrderOutcome.NOTHING_TO_DO
 
     def _come_to_rest(self, code: ResultCode, *, disable: bool) -> OrderOutcome:
         under_way = self.moving and self.course.under_way
@@ -474,34 +499,33 @@ class Supervisor:
             self._disabling = self._disabling or disable
         return OrderOutcome.DONE if under_way or disable else OrderOutcome.NOTHING_TO_DO
 
-    def _differs(self, order: Order) -> OrderOutcome:
+    def _differs(self, order: ReportDifference, _: Inputs) -> OrderOutcome:
         if not self.moving:
             return OrderOutcome.NOTHING_TO_DO
-        if not order.length:
+        if not order.fault:
             self._end_authority(AuthorityEnd.DIFFERENCE, order)
             return self._come_to_rest(ResultCode.MODEL_DIFFERENCE, disable=False)
-        which, value, limit = order.arguments[:3]
-        self.raise_fault(FaultCode.MODEL_DIFFERENCE, int(which), value, limit)
+        self.raise_fault(FaultCode.MODEL_DIFFERENCE, order.which, order.value, order.limit)
         return OrderOutcome.DONE
 
-    def _leave(self, order: Order) -> OrderOutcome:
+    def _leave(self, order: Shutdown, _: Inputs) -> OrderOutcome:
         self.leaving = True
         self._end_authority(AuthorityEnd.SHUTDOWN, order)
-        if self.moving and order.length:
+        if self.moving and order.at_once:
             self._brake_now(Event.ESTOP)
         elif self.moving:
             self._come_to_rest(ResultCode.CANCELLED, disable=True)
         return OrderOutcome.DONE
 
-    def _advance(self, ticks: int) -> OrderOutcome:
-        if ticks < 0:
+    def _advance(self, order: AdvanceTime, _: Inputs) -> OrderOutcome:
+        if order.ticks < 0:
             return OrderOutcome.REFUSED_VALUE
-        self._advance_ticks += max(0, ticks - 1)  # this tick is the first of them
+        self._advance_ticks += max(0, order.ticks - 1)  # this tick is the first of them
         return OrderOutcome.DONE
 
     # Clearing.
 
-    def _recover(self, inputs: Inputs) -> OrderOutcome:
+    def _recover(self, _: Recover, inputs: Inputs) -> OrderOutcome:
         if self.state is not State.FAULT:
             nothing = self.fault.code is FaultCode.NONE
             return OrderOutcome.NOTHING_TO_DO if nothing else OrderOutcome.REFUSED_STATE
@@ -524,7 +548,7 @@ class Supervisor:
             return True
         return self._watch.still_there(code, inputs, self._v) or self._beliefs.still_there(code)
 
-    def _reset(self, inputs: Inputs) -> OrderOutcome:
+    def _reset(self, _: Reset, inputs: Inputs) -> OrderOutcome:
         if self.state is not State.ESTOP:
             return OrderOutcome.NOTHING_TO_DO
         if not inputs.connected or self._still_there(inputs):

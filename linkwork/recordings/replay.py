@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.gateway.records.logged_orders import GoalWords
 from linkwork.controller.loop.loop import tick_of
-from linkwork.controller.orders import NOW, Order, OrderKind, OrderOutcome
+from linkwork.controller.orders import NOW, Order, OrderOutcome, StartGoal
 from linkwork.controller.records import CHANNELS, SETTINGS, RecordLayout, field_name, layout_for
 from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
@@ -87,12 +87,11 @@ def replay(
     table = recording.table
     compared = _check(recording, layout)
     slot = np.zeros(1)
-    sound: set[int] = set()
 
     def words(_: int) -> Floats:
         return slot
 
-    tick = tick_of(machine, layout, words, sound)
+    tick = tick_of(machine, layout, words)
     answer = tick.record.record()
     alike = _alike(table.dtype, layout)
     inputs = Inputs.sized(len(machine.sensors), len(machine.motors), machine.force_numbers)
@@ -108,10 +107,9 @@ def replay(
         if why:
             return Replayed(done, None, f"tick {done}: {why}")
         goal = recording.goals.get(order.id) if order is not None else None
-        if order is not None and goal is not None:
+        if isinstance(order, StartGoal) and goal is not None:
             slot = goal.words
-            if _agrees(order, goal):
-                sound.add(order.id)
+            order = replace(order, verified=_agrees(order, goal))
         inputs.order = order
         tick.step(inputs, outputs, inputs.time_s - before)
         before = inputs.time_s
@@ -199,15 +197,13 @@ def _order(recording: Recording, row: np.void) -> tuple[Order | None, str]:
     order = recording.orders.get(number)
     if order is None:
         return None, f"order {number} took effect, but the recording does not say what it asked for"
-    if order.kind is OrderKind.GOAL and number not in recording.goals:
-        return None, f"order {number} began goal {order.goal_id}, which is not in the recording"
-    if outcome not in _REFUSED_ON_ARRIVAL:
-        order.at_tick = NOW
-    return order, ""
+    if isinstance(order, StartGoal) and number not in recording.goals:
+        return None, f"order {number} began goal {order.goal}, which is not in the recording"
+    return order if outcome in _REFUSED_ON_ARRIVAL else replace(order, at_tick=NOW), ""
 
 
-def _agrees(order: Order, goal: GoalWords) -> bool:
-    return len(goal.words) == order.length and zlib.crc32(goal.words.tobytes()) == order.checksum
+def _agrees(order: StartGoal, goal: GoalWords) -> bool:
+    return len(goal.words) == order.words and zlib.crc32(goal.words.tobytes()) == order.checksum
 
 
 def _compare(

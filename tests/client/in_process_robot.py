@@ -11,8 +11,9 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.gateway.requests.describe import describe
 from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import NOW, Order, OrderKind
+from linkwork.controller.orders import Order, StartGoal
 from linkwork.controller.planning.planner import plan
+from linkwork.controller.planning.planner_messages import MachineState
 from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.records import CHANNELS
 from linkwork.demos.demo import Demo
@@ -103,17 +104,14 @@ class RobotInProcess:
         last = self._tick()
         names = self.machine.mechanism.coordinate_names
         held = {name: float(at) for name, at in zip(names, last["reference"], strict=True) if np.isfinite(at)}
-        start = {"q": last["q"].tolist(), "v": last["v"].tolist()}
-        start |= {"coordinates": list(held), "theta": list(held.values())}
-        made = plan(method, params, self.machine, Start.from_map(self.machine, start))
+        state = MachineState(
+            tuple(last["q"].tolist()), tuple(last["v"].tolist()), tuple(held), tuple(held.values())
+        )
+        made = plan(method, params, self.machine, Start.from_message(self.machine, state))
         self._goals = number = self._goals + 1
         self.rig.slot[: len(made.words)] = made.words
         order = 1_000_000 + number
-        self.rig.sound.add(order)
-        goal = Order(
-            order, OrderKind.GOAL, NOW, 0, len(made.words), 1, made.checksum, number, arguments=(1.0,)
-        )
-        self._tick(goal)
+        self._tick(StartGoal(0, len(made.words), made.checksum, number, verified=True, id=order))
         return GoalInProcess(self, number, made.duration_s)
 
     def _tick(self, order: Order | None = None) -> Sample:

@@ -10,7 +10,7 @@ import numpy as np
 from linkwork.controller.gateway.records.log import Event, Log
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.records.logged_orders import GoalWords, order_event
-from linkwork.controller.orders import Order, OrderKind
+from linkwork.controller.orders import Order, StartGoal
 from linkwork.machine import Machine
 from tests.controller.loop.in_process import InProcess, Sample
 
@@ -39,8 +39,8 @@ class Recorder(InProcess):
         done = self._placed.pop(int(record["order_id"]), None)
         if done is not None:
             events.append((0, "order", order_event(done, record)))
-            if done.kind is OrderKind.GOAL:
-                events.append((0, "goal", GoalWords(done.id, done.goal_id, self.slot[: done.length])))
+            if isinstance(done, StartGoal):
+                events.append((0, "goal", GoalWords(done.id, done.goal, self.slot[: done.words])))
         words: Any = np.frombuffer(record.tobytes(), np.float64).reshape(1, -1)
         self.log.write(words, events)
         return sample

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.controller.orders import OrderKind
+from linkwork.controller.orders import Disable, Enable, JogCoordinates, SetSpeed, Stop
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine, load
@@ -31,13 +31,13 @@ def swung(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     run.inputs.fresh, run.inputs.lost_in_a_row, run.inputs.loss_ratio = False, 1, 1e-3
     run.tick()
     run.inputs.fresh, run.inputs.lost_in_a_row = True, 0
-    run.order(OrderKind.ENABLE)
-    run.order(OrderKind.STOP)
+    run.order(Enable())
+    run.order(Stop())
     run.run(0.4)
     run.send(*run.swing(0.1, 0.3), at_tick=run.simulator.tick + 20, goal_id=2)
     run.run(0.4)
-    run.order(OrderKind.SPEED, at_tick=3)
-    run.order(OrderKind.DISABLE)
+    run.order(SetSpeed(0.0, at_tick=3))
+    run.order(Disable())
     run.run(0.2)
     return read_recording(run.close())
 
@@ -45,8 +45,8 @@ def swung(tmp_path_factory: pytest.TempPathFactory) -> Recording:
 def test_a_recording_holds_everything(swung: Recording) -> None:
     assert swung.machine_file == SCARA.source_text
     assert swung.metadata["machine"] == "scara"
-    assert [order.kind.name for order in swung.orders.values()] == [
-        "ENABLE", "GOAL", "ENABLE", "STOP", "GOAL", "SPEED", "DISABLE",
+    assert [order.name for order in swung.orders.values()] == [
+        "enable", "goal", "enable", "stop", "goal", "speed", "disable",
     ]  # fmt: skip
     assert sorted(goal.goal for goal in swung.goals.values()) == [1, 2]
     np.testing.assert_array_equal(swung.table["tick"], np.arange(len(swung.table)))
@@ -97,7 +97,7 @@ def test_a_closed_machine_too(tmp_path: Path) -> None:
     run = Recorder(machine, tmp_path)
     run.enable()
     run.run(0.05)
-    run.order(OrderKind.JOG, length=1, arguments=(0.0, 0.2))
+    run.order(JogCoordinates(((0, 0.2),)))
     run.run(0.2)
     found = replay(read_recording(run.close()), machine)
     assert (found.difference, found.ended) == (None, "")

@@ -59,8 +59,17 @@ HANDLER = """def _add(gateway: Gateway, call: Call) -> None:
 
 
 """
-CASE = """            case OrderKind.NOD:
-                return OrderOutcome.NOTHING_TO_DO
+ORDER = '''@dataclass(frozen=True, slots=True)
+class Nod(Order):
+    """Do nothing."""
+
+    kind, name = 99, "nod"
+
+
+'''
+NOD = """    def _nod(self, _: Nod, __: Inputs) -> OrderOutcome:
+        return OrderOutcome.NOTHING_TO_DO
+
 """
 JOINT = '''class TableSpec(_SeveralSpec, AxisSpec):
     """Two slides, one on the other."""
@@ -141,10 +150,13 @@ def copy() -> Iterator[Path]:
         handlers = folder / "controller" / "gateway" / "requests" / "handlers.py"
         insert(handlers, HANDLER, "def _simple(")
         insert(handlers, '    "add": _add,\n', '    "recover": _recover,')
-        insert(folder / "controller" / "orders.py", "    NOD = 99\n", "    PRELOAD = 24")
-        insert(
-            folder / "controller" / "supervision" / "supervisor.py", CASE, "            case OrderKind.ADOPT:"
-        )
+        orders = folder / "controller" / "orders.py"
+        insert(orders, ORDER, "ORDERS: tuple[")
+        insert(orders, "    Nod,\n", "    Enable, Disable,")
+        supervisor = folder / "controller" / "supervision" / "supervisor.py"
+        insert(supervisor, "    Nod,\n", "    Order,\n")
+        insert(supervisor, "            Nod: self._nod,\n", "            Enable: self._enable,")
+        insert(supervisor, NOD, "    def _enable(")
         insert(
             folder / "linkwork" / "multibody" / "model.py", '    "table",\n', '    "revolute", "prismatic",'
         )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from linkwork.controller.gateway.records.messages import UNDER_WAY
+from linkwork.controller.planning.planner_messages import GoalBefore
 
 MOST_KNOWN = 8
 
@@ -23,7 +23,7 @@ class Handed:
 
     goal: int
     slot: int
-    length: int
+    words: int
     duration_s: float
     q: tuple[float, ...]
     at_tick: int | None = None
@@ -55,11 +55,11 @@ class Chain:
         """The loop has refused it."""
         self._goals.pop(goal, None)
 
-    def retime(self, goal: int, slot: int, length: int, duration_s: float, own: float) -> None:
+    def retime(self, goal: int, slot: int, words: int, duration_s: float, own: float) -> None:
         """The loop follows it by another block."""
         known = self._goals.get(goal)
         if known is not None:
-            self._goals[goal] = replace(known, slot=slot, length=length, duration_s=duration_s, own=own)
+            self._goals[goal] = replace(known, slot=slot, words=words, duration_s=duration_s, own=own)
 
     def known(self, goal: int) -> Handed | None:
         """The goal of this number."""
@@ -84,16 +84,16 @@ class Chain:
 
 def junction(
     handed: Handed, record: np.void | None, ahead_s: float, at_tick: int | None, period_s: float
-) -> dict[str, Any]:
-    """The goal before a new one, as the planner reads it (`controller.planning.goal_in_motion`).
+) -> GoalBefore:
+    """The goal before a new one, for the planner.
 
     ahead_s: how far ahead the new one takes over, if not at a tick.
     """
-    base: dict[str, Any] = {"slot": handed.slot, "length": handed.length, "own": handed.own}
+    goal, slot, words, own = handed.goal, handed.slot, handed.words, handed.own
     if record is None or not handed.begun or int(record["goal_id"]) != handed.goal:
         ticks = 0 if at_tick is None or handed.at_tick is None else at_tick - handed.at_tick
-        return base | {"q": list(handed.q), "at_s": 0.0, "s": max(0.0, ticks * period_s), "rate": 1.0}
+        return GoalBefore(goal, slot, words, own, handed.q, 0.0, max(0.0, ticks * period_s), 1.0)
     s, rate = float(record["path_s"]), float(record["path_rate"])
     if at_tick is not None:
         ahead_s = (at_tick - int(record["tick"])) * period_s
-    return base | {"q": record["q"].tolist(), "at_s": s, "s": s + rate * ahead_s, "rate": rate}
+    return GoalBefore(goal, slot, words, own, tuple(record["q"].tolist()), s, s + rate * ahead_s, rate)

@@ -6,8 +6,8 @@ planner was too slow for it, or the speed changed meanwhile, the loop says so an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from linkwork.controller.gateway.goals.goal_queue import Handed, junction
 from linkwork.controller.gateway.goals.goal_start import start_of
@@ -25,7 +25,8 @@ from linkwork.controller.gateway.requests.order_outcomes import (
     wrong_state,
 )
 from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import NOW, GoalBegin, OrderKind, OrderOutcome
+from linkwork.controller.orders import NOW, After, OrderOutcome, Retime, Splice, StartGoal
+from linkwork.controller.planning.planner_messages import MachineState, PlannedGoal, PlanResult, Verdict
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.protocol.codes import DeviceStatus, RequestCode, ResultCode
@@ -44,7 +45,6 @@ MOST_AHEAD_S.
 """
 MOST_AHEAD_S = 3.0
 AGAIN_S = 0.05
-Result = Mapping[str, Any] | RequestError
 
 
 class GoalRequest:
@@ -81,7 +81,7 @@ class GoalRequest:
             self.gateway.planning.free_slot(self.slot)
             raise
 
-    def _start(self) -> dict[str, Any]:
+    def _start(self) -> MachineState:
         """Where it begins, as things stand when the planner takes it up."""
         gateway, at_tick = self.gateway, self.call.at_tick
         self._loads = gateway.loads
@@ -92,7 +92,7 @@ class GoalRequest:
         ahead_s = min(AHEAD_S * 2.0**self._tries, MOST_AHEAD_S)
         when = at_tick if self._scheduled else None
         period_s = gateway.machine.controller.period_s
-        return start | {"running": junction(self._before, gateway.latest, ahead_s, when, period_s)}
+        return replace(start, before=junction(self._before, gateway.latest, ahead_s, when, period_s))
 
     def goal_before(self) -> Handed | None:
         """The goal that it takes over from, follows, or speeds up."""
@@ -103,56 +103,49 @@ class GoalRequest:
         waiting = chain.waiting(at_tick) if self._scheduled and at_tick is not None else None
         return waiting or chain.running(record)
 
-    def _planned(self, result: Result) -> None:
+    def _planned(self, result: PlanResult) -> None:
         if isinstance(result, RequestError):
             self.call.refuse(result)
             return
+        assert isinstance(result, PlannedGoal), "only `check` has a verdict"
         try:
             self._hand_over(result)
         except RequestError as error:
             self.gateway.planning.free_slot(self.slot)
             self.call.refuse(error)
 
-    def _hand_over(self, plan: Mapping[str, Any]) -> None:
+    def _hand_over(self, plan: PlannedGoal) -> None:
         """Gives it to the loop, unless whoever asked for it went away during the planning."""
         gateway, call = self.gateway, self.call
-        told = pack_notification("goal.planned", {"duration_s": plan["duration_s"]})
+        told = pack_notification("goal.planned", {"duration_s": plan.duration_s})
         if not call.server.send(call.peer, told):
             raise RequestError(RequestCode.NOT_OWNER, "whoever asked is gone; nothing moves")
         if not gateway.still_owner(call.owner):
             raise RequestError(ResultCode.LEASE_LOST, f"not begun: the lease of {call.owner} has ended")
-        kind = GoalBegin(int(plan["begin"]))
-        before = self._before.goal if self._before is not None else 0
-        goal = before if kind is GoalBegin.RETIME else gateway.next_goal()
-        at_tick = call.at_tick
-        if kind is not GoalBegin.RETIME:
-            length, duration_s = int(plan["length"]), float(plan["duration_s"])
-            begins = self._expected_tick(plan, kind)
-            q, loads = tuple(plan["q"]), self._loads
-            handed = Handed(goal, self.slot, length, duration_s, q, at_tick, begins, loads=loads)
+        begin, at_tick = plan.begin, call.at_tick
+        goal = begin.before if isinstance(begin, Retime) else gateway.next_goal()
+        if not isinstance(begin, Retime):
+            q, begins = plan.q or (), self._expected_tick(plan)
+            handed = Handed(
+                goal, self.slot, plan.words, plan.duration_s, q, at_tick, begins, loads=self._loads
+            )
             gateway.chain.hand(handed)
-        joins = kind is GoalBegin.SPLICE and call.method == "append"
-        waits = self._scheduled or kind is GoalBegin.AFTER or joins
+        joins = isinstance(begin, Splice) and call.method == "append"
+        waits = self._scheduled or isinstance(begin, After) or joins
+        when = NOW if at_tick is None else at_tick
         gateway.desk.place(
-            OrderKind.GOAL,
-            lambda effect: self._taken(goal, kind, plan, effect, waits=waits),
+            StartGoal(self.slot, plan.words, plan.checksum, goal, begin, at_tick=when),
+            lambda effect: self._taken(goal, plan, effect, waits=waits),
             now_ns=gateway.now_ns,
             timeout_s=None if waits else ANSWER_WITHIN_S,
             leased=True,
-            at_tick=NOW if at_tick is None else at_tick,
-            slot=self.slot,
-            length=int(plan["length"]),
-            generation=goal,
-            checksum=int(plan["checksum"]),
-            goal_id=goal,
-            arguments=(1.0, float(kind), float(before), plan["s"], plan["rate"], float(plan["code"])),
             authority=self._authority,
             asked=Asked(call.method, call.owner),
         )
         if waits:
-            self._answer(goal, plan, self._expected_tick(plan, kind))
+            self._answer(goal, plan, self._expected_tick(plan))
 
-    def _expected_tick(self, plan: Mapping[str, Any], kind: GoalBegin) -> int:
+    def _expected_tick(self, plan: PlannedGoal) -> int:
         """When a goal that waits is to begin, as far as is known."""
         record, at_tick = self.gateway.latest, self.call.at_tick
         if self._scheduled and at_tick is not None:
@@ -162,24 +155,26 @@ class GoalRequest:
             return self.gateway.tick
         if not before.begun:
             return before.begins + round(before.duration_s / period_s)
-        until = before.duration_s if kind is GoalBegin.AFTER else float(plan["s"])
+        begin = plan.begin
+        until = before.duration_s if isinstance(begin, After) else 0.0
+        if isinstance(begin, Splice):
+            until = begin.s
         left_s = max(0.0, until - float(record["path_s"])) / max(float(record["path_rate"]), 1e-3)
         return int(record["tick"]) + round(left_s / period_s)
 
     def _taken(
         self,
         goal: int,
-        kind: GoalBegin,
-        plan: Mapping[str, Any],
+        plan: PlannedGoal,
         effect: OrderEffect | RequestError,
         *,
         waits: bool,
     ) -> None:
         """The loop has said what became of it."""
-        gateway, call = self.gateway, self.call
+        gateway, call, begin = self.gateway, self.call, plan.begin
         error = effect if isinstance(effect, RequestError) else None
         if isinstance(effect, OrderEffect) and effect.outcome < 0:
-            if kind is not GoalBegin.RETIME:
+            if not isinstance(begin, Retime):
                 gateway.chain.drop(goal)
             again = effect.outcome is OrderOutcome.REFUSED_SPLICE and call.method != "append"
             if again and not self._scheduled and self._tries < MOST_TRIES:
@@ -189,13 +184,11 @@ class GoalRequest:
             error = refusal(call.method, effect, gateway.wording, gateway.link_text)
         gateway.planning.free_slot(self.slot)
         if error is not None:
-            if waits and kind is not GoalBegin.RETIME:
+            if waits and not isinstance(begin, Retime):
                 gateway.goal_refused(goal, error, Requester(call.server, call.peer))
             call.refuse(error)
-        elif isinstance(effect, OrderEffect) and kind is GoalBegin.RETIME:
-            gateway.chain.retime(
-                goal, self.slot, int(plan["length"]), float(plan["duration_s"]), float(plan["rate"])
-            )
+        elif isinstance(effect, OrderEffect) and isinstance(begin, Retime):
+            gateway.chain.retime(goal, self.slot, plan.words, plan.duration_s, begin.speed)
             self._look_again(goal)
             self._answer(goal, plan, int(effect.record["tick"]), effect)
         elif isinstance(effect, OrderEffect):
@@ -221,27 +214,27 @@ class GoalRequest:
             self.gateway.planning.free_slot(self.slot)
             self.call.refuse(error)
 
-    def _accepted(self, goal: int, plan: Mapping[str, Any], tick: int) -> GoalAccepted:
+    def _accepted(self, goal: int, plan: PlannedGoal, tick: int) -> GoalAccepted:
         return {
             "goal": goal,
             "method": self.call.method,
             "owner": self.call.owner,
             "tick": tick,
-            "duration_s": float(plan["duration_s"]),
-            "coordinates": list(plan["coordinates"]),
-            "report": dict(plan.get("report") or {}),
+            "duration_s": plan.duration_s,
+            "coordinates": list(plan.coordinates),
+            "report": plan.report,
         }
 
-    def _answer(
-        self, goal: int, plan: Mapping[str, Any], tick: int, effect: OrderEffect | None = None
-    ) -> None:
-        if self.call.method != "speed":
-            self.call.answer(dict(self._accepted(goal, plan, tick)) | {"full_speed_s": plan["full_speed_s"]})
+    def _answer(self, goal: int, plan: PlannedGoal, tick: int, effect: OrderEffect | None = None) -> None:
+        if not isinstance(plan.begin, Retime):
+            full_speed_s = list(plan.full_speed_s)
+            self.call.answer(dict(self._accepted(goal, plan, tick)) | {"full_speed_s": full_speed_s})
             return
         known = {"tick": tick, "state": self.gateway.state_name, "text": ""}
         if effect is not None:
             known = effect_map("speed", effect)
-        self.call.answer(known | {"goal": goal} | dict(plan["told"]))
+        made = {"goal": goal, "fraction": plan.begin.speed, "limited": plan.limited}
+        self.call.answer(known | made)
 
 
 def undertake(gateway: Gateway, call: Call) -> None:
@@ -265,11 +258,12 @@ def faster(gateway: Gateway, call: Call) -> bool:
 def check(gateway: Gateway, call: Call) -> None:
     """`check`: walk through it, and say what would come of it."""
 
-    def planned(result: Result) -> None:
+    def planned(result: PlanResult) -> None:
         if isinstance(result, RequestError):
             call.refuse(result)
         else:
-            call.answer(result)
+            assert isinstance(result, Verdict), "`check` plans no goal"
+            call.answer(result.content)
 
     params = bytes(call.request.params)
     gateway.planning.submit(Job(call.method, params, lambda: start_of(gateway), planned, -1))

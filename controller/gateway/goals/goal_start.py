@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from linkwork.controller.planning.planner_messages import MachineState
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway
 
 
-def start_of(gateway: Gateway) -> dict[str, Any]:
+def start_of(gateway: Gateway) -> MachineState:
     """Where a goal begins: the newest estimate, and the reference that the loop holds."""
-    record = gateway.latest
-    load: dict[str, Any] = {"closed": gateway.closed}
-    load["payloads"] = {name: list(numbers) for name, numbers in gateway.payloads.items()}
+    record, machine = gateway.latest, gateway.machine
+    payloads = dict(gateway.payloads)
     if record is None:
-        q, v = gateway.machine.initial_q, [0.0] * gateway.machine.mechanism.nv
-        return load | {"q": q.tolist(), "v": v, "coordinates": [], "theta": []}
+        v = (0.0,) * machine.mechanism.nv
+        return MachineState(tuple(machine.initial_q.tolist()), v, closed=gateway.closed, payloads=payloads)
     reference = record["reference"]
     held = np.flatnonzero(np.isfinite(reference))
-    names = gateway.machine.mechanism.coordinate_names
-    return load | {
-        "q": record["q"].tolist(),
-        "v": record["v"].tolist(),
-        "coordinates": [names[index] for index in held],
-        "theta": reference[held].tolist(),
-    }
+    names = machine.mechanism.coordinate_names
+    return MachineState(
+        tuple(record["q"].tolist()),
+        tuple(record["v"].tolist()),
+        tuple(names[index] for index in held),
+        tuple(reference[held].tolist()),
+        gateway.closed,
+        payloads,
+    )

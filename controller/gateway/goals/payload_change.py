@@ -7,15 +7,16 @@ Otherwise the goal stops on its path, and ends with INFEASIBLE.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from linkwork.controller.gateway.goals.goal_queue import Handed, junction
 from linkwork.controller.gateway.goals.goal_start import start_of
 from linkwork.controller.gateway.goals.planner_jobs import Job
 from linkwork.controller.gateway.order_queue import Asked, OrderEffect
 from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import NOW, GoalBegin, OrderKind
+from linkwork.controller.orders import NOW, CancelGoal, Order, Retime, StartGoal
+from linkwork.controller.planning.planner_messages import MachineState, PlannedGoal, PlanResult
 from linkwork.controller.planning.planner_start import REWALK
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
@@ -68,60 +69,57 @@ class _Rewalk:
     slot: int
     at_tick: int | None
 
-    def start(self) -> dict[str, Any]:
+    def start(self) -> MachineState:
         """Where the rest begins, when the planner takes it up."""
         gateway = self.gateway
         known = gateway.chain.known(self.goal.goal) or self.goal
         period_s = gateway.machine.controller.period_s
-        running = junction(known, gateway.latest, 0.0, self.at_tick, period_s)
-        loads = {name: list(numbers) for name, numbers in self.payloads.items()}
-        return start_of(gateway) | {"payloads": loads, "running": running}
+        before = junction(known, gateway.latest, 0.0, self.at_tick, period_s)
+        return replace(start_of(gateway), payloads=dict(self.payloads), before=before)
 
-    def planned(self, result: Mapping[str, Any] | RequestError) -> None:
+    def planned(self, result: PlanResult) -> None:
         """The planner's word."""
         number = self.goal.goal
         if not isinstance(result, RequestError):
+            assert isinstance(result, PlannedGoal), "only `check` has a verdict"
             self._go_on(result)
         elif result.code == ResultCode.INFEASIBLE:
-            self._place(OrderKind.CANCEL, lambda _: None, arguments=(float(ResultCode.INFEASIBLE),))
+            self._place(CancelGoal(number, ResultCode.INFEASIBLE), lambda _: None)
             self._tell(f"goal {number} stops on its path: {result.message}")
         elif result.code == ResultCode.CANCELLED:
             self.told("")
         else:
             self.told(f"the rest of goal {number} was not walked through again: {result.message}")
 
-    def _go_on(self, plan: Mapping[str, Any]) -> None:
-        gateway, number, fraction = self.gateway, self.goal.goal, float(plan["rate"])
-        length, duration_s = int(plan["length"]), float(plan["duration_s"])
-        why = plan["told"].get("limited")
+    def _go_on(self, plan: PlannedGoal) -> None:
+        gateway, number, why = self.gateway, self.goal.goal, plan.limited
+        assert isinstance(plan.begin, Retime), "the rest of a goal is the same path at another speed"
+        fraction = plan.begin.speed
 
         def taken(effect: OrderEffect | RequestError) -> None:
             gateway.planning.free_slot(self.slot)
             if isinstance(effect, RequestError) or effect.outcome < 0:
                 self.told("")  # it has ended meanwhile
                 return
-            gateway.chain.retime(number, self.slot, length, duration_s, fraction)
+            gateway.chain.retime(number, self.slot, plan.words, plan.duration_s, fraction)
             if why is None:
                 self.told("")
             else:
                 self._tell(f"goal {number} goes on at {fraction:.3g} of its speed: {why['text']}")
 
-        kind = float(GoalBegin.RETIME)
-        self._place(
-            OrderKind.GOAL, taken, slot=self.slot, length=length, generation=number,
-            checksum=int(plan["checksum"]), arguments=(1.0, kind, float(number), 0.0, fraction, 0.0, 1.0),
-        )  # fmt: skip
+        self._place(StartGoal(self.slot, plan.words, plan.checksum, number, plan.begin), taken)
 
-    def _place(
-        self, kind: OrderKind, then: Callable[[OrderEffect | RequestError], None], **more: Any
-    ) -> None:
+    def _place(self, order: Order, then: Callable[[OrderEffect | RequestError], None]) -> None:
         gateway = self.gateway
         when = NOW if self.at_tick is None or self.at_tick <= gateway.tick else self.at_tick
         gateway.desk.place(
-            kind, then, now_ns=gateway.now_ns, leased=True, at_tick=when, goal_id=self.goal.goal,
+            replace(order, at_tick=when),
+            then,
+            now_ns=gateway.now_ns,
+            leased=True,
             timeout_s=ANSWER_WITHIN_S if when == NOW else None,
-            asked=Asked("payload", gateway.lease.owner or ""), **more,
-        )  # fmt: skip
+            asked=Asked("payload", gateway.lease.owner or ""),
+        )
 
     def _tell(self, text: str) -> None:
         """Says it to whoever asked, and to all who listen."""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from linkwork.controller.planning.planner_client import PlannerClient
+from linkwork.controller.planning.planner_messages import MachineState, PlanAnswer, PlanJob, PlanResult
 from linkwork.controller.shared_memory import GOAL_SLOTS
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
 
 MOST_JOBS = 8
 STEADY_S = 5.0
-Planned = Callable[[Mapping[str, Any] | RequestError], None]
+Planned = Callable[[PlanResult], None]
 
 
 @dataclass(eq=False)
@@ -24,7 +24,7 @@ class Job:
 
     method: str
     params: bytes
-    start: Callable[[], Mapping[str, Any]]
+    start: Callable[[], MachineState]
     then: Planned
     slot: int = -1
     """Goal slot that the block goes to; -1: none is needed."""
@@ -141,41 +141,21 @@ class Planning:
             assert self._client is not None
             job = self._running = self._queue.popleft()
             self._number += 1
-            self._client.submit(
-                {
-                    "id": self._number,
-                    "method": job.method,
-                    "params": job.params,
-                    "start": job.start(),
-                    "slot": job.slot,
-                }
-            )
+            self._client.submit(PlanJob(self._number, job.method, job.params, job.start(), job.slot))
 
-    def _told(self, answer: Mapping[str, Any]) -> None:
-        if self._running is None or answer.get("id") != self._number:
+    def _told(self, answer: PlanAnswer) -> None:
+        if self._running is None or answer.id != self._number:
             return
         job, self._running = self._running, None
-        error, goal = answer.get("error"), answer.get("goal")
-        if error is not None:
-            self._finish(job, RequestError.from_map(error))
-        elif isinstance(goal, dict):
-            self._finish(job, goal)
-        else:
-            self._finish(job, RequestError(RequestCode.INTERNAL, "the planner's answer holds no goal"))
+        self._finish(job, answer.result)
 
     def _fail_running(self, reason: RequestError) -> None:
         job, self._running = self._running, None
         if job is not None:
             self._finish(job, reason)
 
-    def _finish(self, job: Job, result: Mapping[str, Any] | RequestError) -> None:
+    def _finish(self, job: Job, result: PlanResult) -> None:
         if isinstance(result, RequestError) or job.dropped:
             self.free_slot(job.slot)
-        if job.dropped:
-            return
-        try:
+        if not job.dropped:
             job.then(result)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:  # an answer that is no plan
-            self.free_slot(job.slot)
-            text = f"the planner's answer is not usable: {type(error).__name__}: {error}"
-            job.then(RequestError(RequestCode.INTERNAL, text))

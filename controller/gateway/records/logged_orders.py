@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.controller.orders import NOW, Order, OrderKind
+from linkwork.controller.orders import ARGUMENTS, BY_NAME, NOW, Order, read_order
 
 GOAL_SCHEMA = "int64 order\nint64 goal\nfloat64[] words\n"
 """ROS 2 message text of a goal's block (controller.goal_block)."""
 _HEAD = struct.Struct("<4sqqI4x")
 _CDR_LITTLE_ENDIAN = b"\0\1\0\0"
+_DATAGRAM = struct.Struct(f"<9q{ARGUMENTS}d")
+"""Every place of an order's datagram."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,35 +44,36 @@ class GoalWords:
 
 
 def order_event(order: Order, record: np.void) -> dict[str, Any]:
-    """The event `order`: its number and kind, when it took effect, and its arguments."""
+    """The event `order`: its number and kind, when it took effect, and the places of its datagram."""
+    _, _, _, slot, length, generation, checksum, goal, _, *arguments = _DATAGRAM.unpack(order.pack())
     return {
         "tick": int(record["tick"]),
         "time_s": float(record["time_s"]),
         "order": order.id,
-        "kind": order.kind.name.lower(),
+        "kind": order.name,
         "at_tick": None if order.at_tick == NOW else order.at_tick,
-        "slot": order.slot,
-        "length": order.length,
-        "generation": order.generation,
-        "checksum": order.checksum,
-        "goal": order.goal_id,
-        "arguments": list(order.arguments),
+        "slot": slot,
+        "length": length,
+        "generation": generation,
+        "checksum": checksum,
+        "goal": goal,
+        "arguments": arguments[: order.argument_count],
         "authority": order.authority,
     }
 
 
 def order_of(event: Mapping[str, Any]) -> Order:
-    """The order that an event tells of. Raises KeyError for what is no such event."""
-    at_tick = event["at_tick"]
-    return Order(
-        int(event["order"]),
-        OrderKind[str(event["kind"]).upper()],
-        NOW if at_tick is None else int(at_tick),
-        int(event["slot"]),
-        int(event["length"]),
-        int(event["generation"]),
-        int(event["checksum"]),
-        int(event["goal"]),
-        tuple(float(argument) for argument in event["arguments"]),
-        int(event.get("authority", 0)),
+    """The order that an event records. Raises KeyError or ValueError if it records none."""
+    at_tick, arguments = event["at_tick"], [float(argument) for argument in event["arguments"]]
+    places = [int(event[name]) for name in ("slot", "length", "generation", "checksum", "goal")]
+    return read_order(
+        _DATAGRAM.pack(
+            int(event["order"]),
+            BY_NAME[str(event["kind"])].kind,
+            NOW if at_tick is None else int(at_tick),
+            *places,
+            int(event.get("authority", 0)),
+            *arguments,
+            *[0.0] * (ARGUMENTS - len(arguments)),
+        )
     )

@@ -17,11 +17,26 @@ from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.describe import describe
 from linkwork.controller.gateway.requests.lease import LeaseChange
 from linkwork.controller.gateway.requests.order_outcomes import assumed, effect_map, not_cleared
-from linkwork.controller.gateway.requests.order_requests import ANSWER_WITHIN_S, order
-from linkwork.controller.gateway.requests.preload_requests import preload_pairs
+from linkwork.controller.gateway.requests.order_requests import ANSWER_WITHIN_S, place
+from linkwork.controller.gateway.requests.preload_requests import preload_order
 from linkwork.controller.gateway.requests.switch_requests import switch_constraint
 from linkwork.controller.gateway.requests.tuning_requests import HANDLERS as TUNING_HANDLERS
-from linkwork.controller.orders import OrderKind, OrderOutcome
+from linkwork.controller.orders import (
+    BY_NAME,
+    MOST_PAIRS,
+    AdvanceTime,
+    CancelGoal,
+    ChooseLaw,
+    Disable,
+    EmergencyStop,
+    Enable,
+    JogCoordinates,
+    Order,
+    OrderOutcome,
+    Recover,
+    SetSpeed,
+    Stop,
+)
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine.nearest_name import nearest
@@ -36,7 +51,6 @@ if TYPE_CHECKING:
 Handler = Callable[["Gateway", Call], None]
 STOP_ANSWER_S = 0.010
 """A stop is answered within 20 ms, whether or not the loop has had its next tick by then."""
-MOST_JOGGED = 12
 
 
 def _state(gateway: Gateway, call: Call) -> None:
@@ -116,7 +130,7 @@ def _enable(gateway: Gateway, call: Call) -> None:
                 text += f": {gateway.wording.fault(effect.record)['text']}"
             call.refuse(RequestError(RequestCode.WRONG_STATE, text, data={"state": state}))
 
-    order(gateway, call, OrderKind.ENABLE, done=done)
+    place(gateway, call, Enable(), done=done)
 
 
 def _disable(gateway: Gateway, call: Call) -> None:
@@ -134,7 +148,7 @@ def _disable(gateway: Gateway, call: Call) -> None:
             leased=True,
         )
 
-    order(gateway, call, OrderKind.DISABLE, done=done)
+    place(gateway, call, Disable(), done=done)
 
 
 def _recover(gateway: Gateway, call: Call) -> None:
@@ -164,7 +178,7 @@ def _recover(gateway: Gateway, call: Call) -> None:
             leased=True,
         )
 
-    order(gateway, call, OrderKind.RECOVER, done=done)
+    place(gateway, call, Recover(), done=done)
 
 
 def _advance(gateway: Gateway, call: Call) -> None:
@@ -185,7 +199,7 @@ def _advance(gateway: Gateway, call: Call) -> None:
             leased=True,
         )
 
-    order(gateway, call, OrderKind.ADVANCE, length=ticks, done=done)
+    place(gateway, call, AdvanceTime(ticks), done=done)
 
 
 def _stop(gateway: Gateway, call: Call) -> None:
@@ -196,7 +210,7 @@ def _stop(gateway: Gateway, call: Call) -> None:
     def done(effect: OrderEffect) -> None:
         call.answer(effect_map(call.method, effect, told))
 
-    order(gateway, call, OrderKind.ESTOP if call.method == "estop" else OrderKind.STOP, done=done)
+    place(gateway, call, EmergencyStop() if call.method == "estop" else Stop(), done=done)
 
     def late() -> None:
         text = "handed to the loop, which has not had its next tick yet"
@@ -216,15 +230,15 @@ def _cancel(gateway: Gateway, call: Call) -> None:
     gateway.borrow(call)
     if goal is None:
         gateway.drop_plans("it was cancelled while it was being planned")
-    order(gateway, call, OrderKind.CANCEL, goal_id=goal or 0)
+    place(gateway, call, CancelGoal(goal or 0))
 
 
 def _jog(gateway: Gateway, call: Call) -> None:
     velocity = call.params().velocity
     names = gateway.machine.mechanism.coordinate_names
-    pairs: list[float] = []
-    if len(velocity) > MOST_JOGGED:
-        text = f"velocity: at most {MOST_JOGGED} coordinates can be jogged at once, these are {len(velocity)}"
+    pairs: list[tuple[int, float]] = []
+    if len(velocity) > MOST_PAIRS:
+        text = f"velocity: at most {MOST_PAIRS} coordinates can be jogged at once, these are {len(velocity)}"
         raise RequestError(RequestCode.INVALID_PARAMS, text, ["velocity"])
     for name, rate in velocity.items():
         if name not in names:
@@ -232,9 +246,9 @@ def _jog(gateway: Gateway, call: Call) -> None:
             hint = f", did you mean {meant!r}?" if meant else ""
             text = f"there is no coordinate {name!r}{hint}; there are {', '.join(names)}"
             raise RequestError(ResultCode.INVALID_COORDINATES, text, ["velocity", name])
-        pairs += [float(names.index(name)), rate]
+        pairs.append((names.index(name), rate))
     gateway.borrow(call)
-    order(gateway, call, OrderKind.JOG, length=len(velocity), arguments=tuple(pairs))
+    place(gateway, call, JogCoordinates(tuple(pairs)))
 
 
 def _law(gateway: Gateway, call: Call) -> None:
@@ -243,7 +257,7 @@ def _law(gateway: Gateway, call: Call) -> None:
         text = f"name: there is no law {name!r} to choose; there are {', '.join(REST_LAW_NAMES)}"
         raise RequestError(RequestCode.INVALID_PARAMS, text, ["name"])
     gateway.borrow(call)
-    order(gateway, call, OrderKind.LAW, length=int(law_named(name)))
+    place(gateway, call, ChooseLaw(int(law_named(name))))
 
 
 def _speed(gateway: Gateway, call: Call) -> None:
@@ -252,25 +266,25 @@ def _speed(gateway: Gateway, call: Call) -> None:
     if fraction > (under_way.own if under_way is not None else 1.0) and faster(gateway, call):
         return
     gateway.borrow(call)
-    order(gateway, call, OrderKind.SPEED, arguments=(fraction,))
+    place(gateway, call, SetSpeed(fraction))
 
 
 def _preload(gateway: Gateway, call: Call) -> None:
-    kind, pairs = preload_pairs(gateway, call)
+    order = preload_order(gateway, call)
     gateway.borrow(call)
-    order(gateway, call, kind, length=len(pairs) // 2, arguments=pairs)
+    place(gateway, call, order)
 
 
-def _simple(kind: OrderKind) -> Handler:
+def _simple(kind: type[Order]) -> Handler:
     def handle(gateway: Gateway, call: Call) -> None:
         call.params()
         gateway.borrow(call)
-        order(gateway, call, kind)
+        place(gateway, call, kind())
 
     return handle
 
 
-_PLAIN = {name: OrderKind[name.upper()] for name in REQUESTS if name.upper() in OrderKind.__members__}
+_PLAIN = {name: BY_NAME[name] for name in REQUESTS if name in BY_NAME}
 """Requests that are one order of the same name."""
 HANDLERS: dict[str, Handler] = {
     **{name: _simple(kind) for name, kind in _PLAIN.items()},

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from linkwork.controller.gateway.history import Requester
 from linkwork.controller.gateway.order_queue import Asked, OrderEffect
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.order_outcomes import effect_map, refusal
-from linkwork.controller.orders import NOW, OrderKind
+from linkwork.controller.orders import NOW, Order
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.requests import REQUESTS
 
@@ -19,14 +20,11 @@ if TYPE_CHECKING:
 ANSWER_WITHIN_S = 10.0
 
 
-def order(
+def place(
     gateway: Gateway,
     call: Call,
-    kind: OrderKind,
+    order: Order,
     *,
-    arguments: tuple[float, ...] = (),
-    length: int = 0,
-    goal_id: int = 0,
     done: Callable[[OrderEffect], None] | None = None,
     taken: Callable[[], None] | None = None,
 ) -> None:
@@ -58,16 +56,12 @@ def order(
             done(effect)
 
     number = gateway.desk.place(
-        kind,
+        replace(order, at_tick=NOW if call.at_tick is None else call.at_tick),
         then,
         now_ns=gateway.now_ns,
         timeout_s=None if scheduled else ANSWER_WITHIN_S,
         urgent=not leased,
         leased=leased,
-        at_tick=NOW if call.at_tick is None else call.at_tick,
-        length=length,
-        goal_id=goal_id,
-        arguments=arguments,
         asked=Asked(call.method, call.owner),
     )
     if scheduled:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from linkwork.controller.gateway.requests.call import Call
-from linkwork.controller.orders import OrderKind
+from linkwork.controller.orders import SetPreload
 from linkwork.machine.nearest_name import nearest
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
@@ -14,17 +14,15 @@ if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway
 
 
-def preload_pairs(gateway: Gateway, call: Call) -> tuple[OrderKind, tuple[float, ...]]:
-    """The order and its arguments. Raises RequestError: a motor that there is not, or more than the file
-    allows.
-    """
+def preload_order(gateway: Gateway, call: Call) -> SetPreload:
+    """The order. Raises RequestError: a motor that there is not, or more than the file allows."""
     machine = gateway.held
     names = [motor.joint for motor in machine.motors]
     if len(names) <= machine.freedoms:
         now = " under the constraints that hold" if machine.switchable else ""
         text = f"there is no internal force to set: the machine has no more motors than freedoms{now}"
         raise RequestError(RequestCode.UNSUPPORTED, text)
-    pairs: list[float] = []
+    pairs: list[tuple[int, float]] = []
     for name, effort in call.params().effort.items():
         if name not in names:
             meant = nearest(name, names)
@@ -39,5 +37,5 @@ def preload_pairs(gateway: Gateway, call: Call) -> tuple[OrderKind, tuple[float,
             )
             data = {"value": effort, "limit": most}
             raise RequestError(RequestCode.INVALID_PARAMS, text, ["effort", name], data)
-        pairs += [float(names.index(name)), effort]
-    return OrderKind.PRELOAD, tuple(pairs)
+        pairs.append((names.index(name), effort))
+    return SetPreload(tuple(pairs))

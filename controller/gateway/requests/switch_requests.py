@@ -9,8 +9,8 @@ import numpy as np
 from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.order_outcomes import effect_map
-from linkwork.controller.gateway.requests.order_requests import ANSWER_WITHIN_S, order
-from linkwork.controller.orders import OrderKind, OrderOutcome
+from linkwork.controller.gateway.requests.order_requests import ANSWER_WITHIN_S, place
+from linkwork.controller.orders import OrderOutcome, SwitchConstraint
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine.constraint_sets import names_of
 from linkwork.machine.nearest_name import nearest
@@ -58,7 +58,7 @@ def switch_constraint(gateway: Gateway, call: Call) -> None:
         else:
             call.refuse(RequestError(RequestCode.NOT_SWITCHED, told["text"], data=dict(told)))
 
-    order(gateway, call, OrderKind.SWITCH, arguments=(float(bit), float(params.on)), done=done)
+    place(gateway, call, SwitchConstraint(bit, params.on), done=done)
 
 
 def _answered(record: np.void) -> bool:

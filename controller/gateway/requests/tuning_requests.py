@@ -11,8 +11,8 @@ from linkwork.controller.gateway.goals.payload_change import rewalk
 from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.order_outcomes import effect_map
-from linkwork.controller.gateway.requests.order_requests import order
-from linkwork.controller.orders import OrderKind
+from linkwork.controller.gateway.requests.order_requests import place
+from linkwork.controller.orders import SetGains, SetPayload
 from linkwork.machine.nearest_name import nearest
 from linkwork.machine.sections.bounds import PayloadBounds
 from linkwork.protocol.codes import RequestCode
@@ -47,7 +47,7 @@ def _set_gain(gateway: Gateway, call: Call) -> None:
         text = f"bandwidth {gains[0]:g} rad/s, damping ratio {gains[1]:g}"
         call.answer(effect_map(call.method, effect, text))
 
-    order(gateway, call, OrderKind.GAIN, arguments=tuple(gains), done=done, taken=taken)
+    place(gateway, call, SetGains(*gains), done=done, taken=taken)
 
 
 def _present(gateway: Gateway) -> tuple[float, float]:
@@ -93,8 +93,9 @@ def _payload(gateway: Gateway, call: Call) -> None:
 
         rewalk(gateway, gateway.chain.running(gateway.latest), gateway.payloads, answer)
 
-    arguments = (float(bounds.index), *numbers)
-    order(gateway, call, OrderKind.PAYLOAD, arguments=arguments, done=done, taken=taken)
+    x, y, z = params.com_m
+    order = SetPayload(bounds.index, params.mass_kg, (x, y, z), (xx, xy, xz, yy, yz, zz))
+    place(gateway, call, order, done=done, taken=taken)
     if at_tick is not None and at_tick > gateway.tick:
         goal = gateway.chain.waiting(at_tick) or gateway.chain.running(gateway.latest)
         rewalk(gateway, goal, loads(), at_tick=at_tick)

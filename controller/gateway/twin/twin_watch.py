@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.twin.twin import LEASH, REACTS_AFTER, Shadowing
 from linkwork.controller.gateway.twin.twin_alarm import Alarm
-from linkwork.controller.orders import NOW, Order, OrderKind, OrderOutcome
+from linkwork.controller.orders import NOW, Order, OrderOutcome, ReportDifference, SetPayload
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.telemetry import SHADOW_TOPIC
 
@@ -87,9 +87,9 @@ class ShadowWatch:
     def order_taken(self, order: Order, record: np.void) -> None:
         """What is carried is the model's too."""
         done = int(record["order_outcome"]) == OrderOutcome.DONE
-        if order.kind is OrderKind.PAYLOAD and done:
-            point, *load = order.arguments[:11]
-            self.shadowing.carry(int(record["tick"]), int(point), load)
+        if isinstance(order, SetPayload) and done:
+            load = [order.mass_kg, *order.com_m, *order.inertia_kg_m2]
+            self.shadowing.carry(int(record["tick"]), order.point, load)
 
     def _publish(self, compared: NDArray[Any]) -> None:
         broadcast, shadowing = self._gateway.broadcast, self.shadowing
@@ -104,20 +104,18 @@ class ShadowWatch:
 
     def _order(self, content: Mapping[str, Any], *, at_once: bool = False) -> None:
         """The loop is to do what the file says: in lockstep at a tick that depends on nobody's haste."""
-        numbers = (float(content["which"]), float(content["value"]), float(content["limit"]))
         later = self.shadowing.in_step and not at_once
+        order = ReportDifference(
+            int(content["which"]),
+            float(content["value"]),
+            float(content["limit"]),
+            self._fault,
+            at_tick=int(content["tick"]) + REACTS_AFTER if later else NOW,
+        )
 
         def then(effect: OrderEffect | RequestError) -> None:
             if isinstance(effect, OrderEffect) and effect.outcome in _TOO_LATE_TO_WAIT:
                 self._order(content, at_once=True)
 
         with suppress(RequestError):  # no loop: nothing moves
-            self._gateway.desk.place(
-                OrderKind.DIFFERENCE,
-                then,
-                now_ns=self._gateway.now_ns,
-                urgent=True,
-                at_tick=int(content["tick"]) + REACTS_AFTER if later else NOW,
-                length=int(self._fault),
-                arguments=numbers,
-            )
+            self._gateway.desk.place(order, then, now_ns=self._gateway.now_ns, urgent=True)

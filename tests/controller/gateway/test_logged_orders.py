@@ -1,32 +1,36 @@
 """Orders and goals as the log holds them, and back."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from linkwork.controller.gateway.records.logged_orders import GoalWords, order_event, order_of
-from linkwork.controller.orders import ARGUMENTS, NOW, Order, OrderKind
+from linkwork.controller.orders import NOW, Order, Splice, StartGoal
+from linkwork.protocol.codes import ResultCode
+from tests.controller.examples_of_orders import EXAMPLES, Places
 from tests.controller.gateway.conftest import LAYOUT, make_records
 
-FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
-
-@given(
-    st.integers(1, 2**62),
-    st.sampled_from(OrderKind),
-    st.sampled_from([NOW, 0, 7, 2**40]),
-    st.integers(0, 3),
-    st.integers(0, 2**20),
-    st.integers(0, 2**32 - 1),
-    st.lists(FINITE, max_size=ARGUMENTS),
-)
-def test_an_order_comes_back_from_json(number, kind, at_tick, slot, length, checksum, arguments):
-    order = Order(number, kind, at_tick, slot, length, 3, checksum, 5, tuple(arguments))
+@pytest.mark.parametrize(("order", "places"), EXAMPLES, ids=str)
+@pytest.mark.parametrize("at_tick", [NOW, 7])
+def test_an_order_is_logged_by_its_places_and_comes_back(order: Order, places: Places, at_tick: int) -> None:
+    order = replace(order, id=12, at_tick=at_tick, authority=3)
     record = make_records(1).view(LAYOUT.dtype)[0, 0]
-    assert order_of(json.loads(json.dumps(order_event(order, record)))) == order
+    event = json.loads(json.dumps(order_event(order, record)))
+    _, *words, arguments = places
+    assert [event[name] for name in ("slot", "length", "generation", "checksum", "goal")] == words
+    assert event["arguments"] == list(arguments)
+    assert order_of(event) == order
+
+
+def test_an_order_of_an_earlier_log_is_read() -> None:
+    event = {
+        "tick": 5121, "time_s": 5.121, "order": 4, "kind": "goal", "at_tick": None, "slot": 1, "length": 2084,
+        "generation": 2, "checksum": 913344, "goal": 2, "arguments": [1.0, 1.0, 1.0, 0.431, 1.0, -105.0],
+    }  # fmt: skip
+    assert order_of(event) == StartGoal(1, 2084, 913344, 2, Splice(1, 0.431, 1.0, ResultCode.REPLACED), id=4)
 
 
 def test_a_goal_comes_back_from_its_bytes():

@@ -9,7 +9,16 @@ import pytest
 from numpy.typing import NDArray
 
 from linkwork.controller.gateway.order_queue import MOST_WAITING, OrderEffect, OrderQueue
-from linkwork.controller.orders import Order, OrderInbox, OrderKind, OrderOutbox, OrderOutcome
+from linkwork.controller.order_socket import OrderInbox, OrderOutbox
+from linkwork.controller.orders import (
+    EmergencyStop,
+    Enable,
+    JogCoordinates,
+    Order,
+    OrderOutcome,
+    SetSpeed,
+    Stop,
+)
 from linkwork.controller.records import RecordLayout
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
@@ -57,9 +66,9 @@ def drained(inbox: OrderInbox, desk: OrderQueue) -> list[Order]:
 
 def test_an_order_comes_back_as_its_effect(desk: OrderQueue, inbox: OrderInbox, effect_of: Any) -> None:
     told: list[Any] = []
-    number = desk.place(OrderKind.SPEED, told.append, now_ns=0, arguments=(0.5,), leased=True)
+    number = desk.place(SetSpeed(0.5), told.append, now_ns=0, leased=True)
     (order,) = drained(inbox, desk)
-    assert (order.id, order.kind, order.arguments[0]) == (number, OrderKind.SPEED, 0.5)
+    assert order == SetSpeed(0.5, id=number, authority=1)
     assert desk.in_use
     desk.settle(effect_of(number + 1))
     assert told == []
@@ -72,11 +81,11 @@ def test_an_order_comes_back_as_its_effect(desk: OrderQueue, inbox: OrderInbox, 
 def test_more_orders_than_the_socket_holds_arrive_in_order_with_the_urgent_ahead(
     desk: OrderQueue, inbox: OrderInbox
 ) -> None:
-    numbers = [desk.place(OrderKind.JOG, lambda _: None, now_ns=0) for _ in range(MOST_WAITING)]
+    numbers = [desk.place(JogCoordinates(()), lambda _: None, now_ns=0) for _ in range(MOST_WAITING)]
     with pytest.raises(RequestError) as caught:
-        numbers.extend(desk.place(OrderKind.JOG, lambda _: None, now_ns=0) for _ in range(5000))
+        numbers.extend(desk.place(JogCoordinates(()), lambda _: None, now_ns=0) for _ in range(5000))
     assert caught.value.code == RequestCode.BUSY
-    stop = desk.place(OrderKind.STOP, lambda _: None, now_ns=0, urgent=True)
+    stop = desk.place(Stop(), lambda _: None, now_ns=0, urgent=True)
     arrived = [order.id for order in drained(inbox, desk)]
     assert [number for number in arrived if number != stop] == numbers
     assert len(arrived) - arrived.index(stop) > MOST_WAITING // 2
@@ -86,11 +95,11 @@ def test_stops_that_wait_for_room_are_one(desk: OrderQueue, inbox: OrderInbox, e
     told: list[Any] = []
 
     def stop_at(tick: int) -> int:
-        return desk.place(OrderKind.STOP, lambda _: None, now_ns=0, urgent=True, at_tick=tick)
+        return desk.place(Stop(at_tick=tick), lambda _: None, now_ns=0, urgent=True)
 
     with pytest.raises(RequestError, match="orders wait"):
         list(map(stop_at, range(5000)))  # until neither socket nor desk has room for more
-    numbers = {desk.place(OrderKind.ESTOP, told.append, now_ns=0, urgent=True) for _ in range(500)}
+    numbers = {desk.place(EmergencyStop(), told.append, now_ns=0, urgent=True) for _ in range(500)}
     (number,) = numbers
     assert [order.id for order in drained(inbox, desk)].count(number) == 1
     desk.settle(effect_of(number))
@@ -99,7 +108,7 @@ def test_stops_that_wait_for_room_are_one(desk: OrderQueue, inbox: OrderInbox, e
 
 def test_an_order_without_effect_fails_when_its_time_is_over(desk: OrderQueue, effect_of: Any) -> None:
     told: list[Any] = []
-    number = desk.place(OrderKind.ENABLE, told.append, now_ns=0, timeout_s=2.0)
+    number = desk.place(Enable(), told.append, now_ns=0, timeout_s=2.0)
     desk.expire(2 * SECOND - 1)
     assert told == []
     desk.expire(2 * SECOND)
@@ -125,22 +134,20 @@ def test_a_wait_ends_with_the_first_record_that_meets_it(desk: OrderQueue, effec
 def test_when_the_loop_is_gone_everybody_is_told_once(desk: OrderQueue) -> None:
     told: list[Any] = []
     late = RequestError(RequestCode.BUSY, "late")
-    desk.place(OrderKind.ENABLE, told.append, now_ns=0)
+    desk.place(Enable(), told.append, now_ns=0)
     desk.wait(lambda record: True, told.append, now_ns=0, timeout_s=None, late=late)
     gone = RequestError(RequestCode.NO_LOOP, "gone")
     desk.disconnect(gone)
     desk.disconnect(gone)
     assert told == [gone, gone]
     with pytest.raises(RequestError, match="not running yet"):
-        desk.place(OrderKind.ENABLE, told.append, now_ns=0)
+        desk.place(Enable(), told.append, now_ns=0)
 
 
 def test_a_callback_may_place_the_next_order(desk: OrderQueue, inbox: OrderInbox, effect_of: Any) -> None:
     told: list[Any] = []
-    first = desk.place(
-        OrderKind.ENABLE, lambda _: told.append(desk.place(OrderKind.STOP, told.append, now_ns=0)), now_ns=0
-    )
+    first = desk.place(Enable(), lambda _: told.append(desk.place(Stop(), told.append, now_ns=0)), now_ns=0)
     desk.settle(effect_of(first))
     desk.settle(effect_of(told[0]))
     assert told[1].outcome is OrderOutcome.DONE
-    assert [order.kind for order in drained(inbox, desk)] == [OrderKind.ENABLE, OrderKind.STOP]
+    assert [type(order) for order in drained(inbox, desk)] == [Enable, Stop]

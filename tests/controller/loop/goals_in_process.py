@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from linkwork.controller.motion.reference import Follow
-from linkwork.controller.orders import NOW, Order, OrderKind
+from linkwork.controller.orders import NOW, Retime
 from linkwork.controller.planning.goal_in_motion import GoalInMotion
 from linkwork.controller.planning.planner import Plan, plan
+from linkwork.controller.planning.planner_messages import GoalBefore
 from linkwork.controller.planning.planner_start import Start
 from linkwork.machine.payloads import loaded
 from tests.controller.loop.in_process import InProcess, Sample
@@ -34,17 +35,14 @@ class Planned:
         s, rate, _ = goal.path.at(0.0)
         slot, waits = self.slot_of[self.goal], self.goal != goal.goal_id
         if waits:  # the last of several that wait for each other
-            content = {"q": self.pose[self.goal], "at_s": 0.0, "s": 0.0, "rate": 1.0, "own": 1.0}
-            content |= {"slot": slot, "length": self.lengths[slot]}
-            return GoalInMotion.from_map(
-                rig.machine, content, lambda number, length: rig.slot_of(number)[:length].copy()
-            )
-        content = {
-            "slot": slot, "length": self.lengths[slot], "q": rig.controller._now.q.copy(), "at_s": s,
-            "s": s + rate * lead_s, "rate": rate, "own": goal.own,
-        }  # fmt: skip
-        return GoalInMotion.from_map(
-            rig.machine, content, lambda number, length: rig.slot_of(number)[:length].copy()
+            q = tuple(self.pose[self.goal].tolist())
+            before = GoalBefore(self.goal, slot, self.lengths[slot], 1.0, q, 0.0, 0.0, 1.0)
+        else:
+            q = tuple(rig.controller._now.q.tolist())
+            words, s_then = self.lengths[slot], s + rate * lead_s
+            before = GoalBefore(self.goal, slot, words, goal.own, q, s, s_then, rate)
+        return GoalInMotion.from_message(
+            rig.machine, before, lambda number, length: rig.slot_of(number)[:length].copy()
         )
 
     def plan(self, method: str, lead_s: float | None = None, **params: Any) -> Plan:
@@ -56,11 +54,10 @@ class Planned:
         running = None if lead_s is None else self.running(lead_s)
         return plan(method, params, loaded(rig.machine, self.carried), start, running)
 
-    def order(self, made: Plan, at_tick: int = NOW, method: str = "") -> Sample:
+    def order(self, made: Plan, at_tick: int = NOW) -> Sample:
         """Hands a planned goal to the loop: one tick."""
         rig = self.rig
-        before, retimed = self.goal, made.begin.kind == 3
-        if not retimed:
+        if not isinstance(made.begin, Retime):
             self.goal += 1
         running = rig.supervisor.course.goal_id
         waiting = {slot for goal, slot in self.slot_of.items() if goal > running}
@@ -68,19 +65,8 @@ class Planned:
         slot = next(n for n in range(4) if not in_use >> n & 1 and n not in waiting)
         if made.q is not None:
             self.pose[self.goal] = made.q
-        rig.slot_of(slot)[: len(made.words)] = made.words
         self.lengths[slot], self.slot_of[self.goal] = len(made.words), slot
-        rig._orders += 1
-        rig.sound.add(rig._orders)
-        begin = made.begin
-        again = float(method == "rewalk")
-        arguments = (1.0, float(begin.kind), float(before), begin.s, begin.rate, float(begin.code), again)
-        return rig.tick(
-            Order(
-                rig._orders, OrderKind.GOAL, at_tick, slot, len(made.words), 1, made.checksum, self.goal,
-                arguments,
-            )
-        )  # fmt: skip
+        return rig.start_goal(made.words, self.goal, made.begin, slot=slot, at_tick=at_tick)
 
 
 def references(samples: list[Sample], names: list[int]) -> np.ndarray:

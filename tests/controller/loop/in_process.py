@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.controller.goal_block import pack_block
 from linkwork.controller.loop.loop import tick_of
-from linkwork.controller.orders import NOW, Order, OrderKind, OrderOutcome
+from linkwork.controller.orders import NOW, Enable, Fresh, GoalBegin, Order, OrderOutcome, StartGoal
 from linkwork.controller.records import layout_for
 from linkwork.controller.shared_memory import GOAL_SLOTS
 from linkwork.controller.supervision.brakes import Phase
@@ -22,6 +22,8 @@ from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine, load
 from linkwork.plant.simulator import Simulator
 from linkwork.protocol.codes import DeviceStatus, Mode
+
+FRESH = Fresh()
 
 
 @dataclass
@@ -43,8 +45,7 @@ class InProcess:
         self.simulator = Simulator(self.machine)
         self.slot = np.zeros(1 << 16)
         self.further_slots = np.zeros((GOAL_SLOTS - 1, 1 << 16))
-        self.sound: set[int] = set()
-        self.controller = tick_of(self.machine, self.layout, self.slot_of, self.sound)
+        self.controller = tick_of(self.machine, self.layout, self.slot_of)
         motors, sensors = len(self.machine.motors), len(self.machine.sensors)
         self.inputs = Inputs.sized(sensors, motors, self.machine.force_numbers)
         self.outputs = Outputs.sized(motors)
@@ -94,10 +95,19 @@ class InProcess:
         """Device time since the last tick, s."""
         return self.period_s
 
-    def order(self, kind: OrderKind, **fields: object) -> Sample:
-        """One tick in which this order arrives."""
+    def order(self, order: Order) -> Sample:
+        """One tick in which this order arrives, with a number of its own."""
         self._orders += 1
-        return self.tick(Order(self._orders, kind, **fields))  # type: ignore[arg-type]
+        return self.tick(replace(order, id=self._orders))
+
+    def start_goal(
+        self, words: Floats, goal: int = 1, begin: GoalBegin = FRESH, *, slot: int = 0, at_tick: int = NOW
+    ) -> Sample:
+        """One tick in which a goal arrives whose block has been verified."""
+        self.slot_of(slot)[: len(words)] = words
+        checksum = zlib.crc32(words.tobytes())
+        order = StartGoal(slot, len(words), checksum, goal, begin, verified=True, at_tick=at_tick)
+        return self.order(order)
 
     def run(self, seconds: float) -> list[Sample]:
         """So much time."""
@@ -115,7 +125,7 @@ class InProcess:
         """To active and released."""
         if self.supervisor.state is State.UNCONFIGURED:
             self.tick()
-        assert self.order(OrderKind.ENABLE)["order_outcome"] == OrderOutcome.DONE
+        assert self.order(Enable())["order_outcome"] == OrderOutcome.DONE
         self.until(lambda sample: sample["phase"] == Phase.RELEASED)
 
     def send(
@@ -128,15 +138,7 @@ class InProcess:
             [int(i) for i in index], knots, values, path_tolerance=[path] * k, goal_tolerance=[goal] * k,
             goal_time_s=0.5, stopping=np.array([[stop], [stop], [20.0 * stop]]),
         )  # fmt: skip
-        self.slot[: len(words)] = words
-        self._orders += 1
-        self.sound.add(self._orders)
-        checksum = zlib.crc32(words.tobytes())
-        return self.tick(
-            Order(
-                self._orders, OrderKind.GOAL, at_tick, 0, len(words), 1, checksum, goal_id, arguments=(1.0,)
-            )
-        )  # fmt: skip
+        return self.start_goal(words, goal_id, at_tick=at_tick)
 
     def swing(self, amplitude: float = 0.3, seconds: float = 1.0) -> tuple[Floats, Floats, Floats]:
         """A smooth swing of the first joint from where the machine holds: index, knots, values."""

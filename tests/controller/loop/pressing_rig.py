@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import NOW, Order, OrderKind
 from linkwork.controller.planning.planner import plan
 from linkwork.controller.planning.planner_start import Start
 from linkwork.machine import Machine, load
@@ -46,13 +45,7 @@ class PressingRig(InProcess):
     def ask(self, method: str, **params: Any) -> Sample:
         """Plans a goal and lets it begin; raises what the planner raises."""
         made = plan(method, params, self.machine, self.start())
-        self.slot[: len(made.words)] = made.words
-        self._orders += 1
-        self.sound.add(self._orders)
-        order = Order(
-            self._orders, OrderKind.GOAL, NOW, 0, len(made.words), 1, made.checksum, self._orders,
-            arguments=(1.0,) )  # fmt: skip
-        return self.tick(order)
+        return self.start_goal(made.words, self._orders + 1)
 
     def at(self, *names: str) -> list[float]:
         """Coordinates as they are estimated."""

@@ -14,7 +14,7 @@ from benchmarks.in_process import with_encoders
 from linkwork.controller.laws import laws_of
 from linkwork.controller.laws.closed_chain import Motors, evaluate_closed
 from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import NOW, Order, OrderKind, OrderOutcome
+from linkwork.controller.orders import ChooseLaw, EmergencyStop, OrderOutcome, Stop
 from linkwork.controller.planning.planner import plan
 from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.supervision.state_machine import State
@@ -41,11 +41,7 @@ def move(rig: InProcess, target: dict[str, float]) -> Sample:
     """A planned move from where the machine holds."""
     start = Start.at(rig.machine, rig.controller._now.q)
     made = plan("move", MoveParams.model_validate({"target": target}), rig.machine, start)
-    rig.slot[: len(made.words)] = made.words
-    rig._orders += 1
-    rig.sound.add(rig._orders)
-    order = Order(rig._orders, OrderKind.GOAL, NOW, 0, len(made.words), 1, made.checksum, 1, arguments=(1.0,))
-    return rig.tick(order)
+    return rig.start_goal(made.words)
 
 
 @pytest.fixture(params=list(MOVES))
@@ -67,7 +63,7 @@ def test_after_an_emergency_stop_lockstep_time_stands_once_the_machine_rests() -
     rig.enable()
     move(rig, MOVES["delta"])
     rig.run(0.15)
-    rig.order(OrderKind.ESTOP)
+    rig.order(EmergencyStop())
     assert rig.supervisor.busy
     rig.until(lambda _: not rig.supervisor.busy, most_s=0.5)
     assert np.all(rig.simulator.v == 0.0)
@@ -78,7 +74,7 @@ def test_lockstep_time_stands_in_the_end_though_the_readings_never_do() -> None:
     noisy = tuple(replace(sensor, noise=1e-4) for sensor in machine.sensors)
     rig = InProcess(replace(machine, sensors=noisy))
     rig.enable()
-    rig.order(OrderKind.ESTOP)
+    rig.order(EmergencyStop())
     last = rig.until(lambda _: not rig.supervisor.busy, most_s=6.0)[-1]
     assert np.any(np.abs(last["v"]) > 1e-4)
 
@@ -129,7 +125,7 @@ def test_floating_holds_against_gravity_and_damping_takes_speed(name: str, kind:
     rig = InProcess(load(name))
     rig.enable()
     before = rig.simulator.q.copy()
-    assert rig.order(OrderKind.LAW, length=int(kind))["order_outcome"] == OrderOutcome.DONE
+    assert rig.order(ChooseLaw(int(kind)))["order_outcome"] == OrderOutcome.DONE
     rig.run(0.3)
     np.testing.assert_allclose(rig.simulator.q, before, atol=1e-6)
 
@@ -139,7 +135,7 @@ def test_a_stop_keeps_the_closures_and_the_path(name: str) -> None:
     rig.enable()
     move(rig, MOVES[name])
     rig.run(0.05)
-    assert rig.order(OrderKind.STOP)["state"] == State.STOPPING
+    assert rig.order(Stop())["state"] == State.STOPPING
     samples = rig.until(lambda sample: sample["state"] == State.ACTIVE)
     assert samples[-1]["goal_code"] == ResultCode.CANCELLED
     for sample in samples:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linkwork.controller.motion.reference import Follow, GoalStatus
-from linkwork.controller.orders import OrderKind
+from linkwork.controller.orders import CancelGoal, LeaseLost, Pause, Shutdown, Stop
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.walk_choice import walk
 from linkwork.controller.supervision.state_machine import State
@@ -22,11 +22,11 @@ from tests.controller.loop.in_process import InProcess, Sample
 from tests.controller.motion.test_goal_splices import FIRST
 
 STOPS = {
-    "cancel": OrderKind.CANCEL,
-    "stop": OrderKind.STOP,
-    "pause": OrderKind.PAUSE,
-    "lease lost": OrderKind.LEASE_LOST,
-    "shutdown": OrderKind.SHUTDOWN,
+    "cancel": CancelGoal(),
+    "stop": Stop(),
+    "pause": Pause(),
+    "lease lost": LeaseLost(),
+    "shutdown": Shutdown(),
     "path tolerance": None,
 }
 CODES = {
@@ -47,9 +47,9 @@ def stopping_way(rate: float, deceleration: float, jerk: float) -> float:
 
 def begin_stop(rig: InProcess, how: str) -> Sample:
     """The first tick of the stop."""
-    kind = STOPS[how]
-    if kind is not None:
-        return rig.order(kind)
+    order = STOPS[how]
+    if order is not None:
+        return rig.order(order)
     goal = rig.supervisor.course.motion
     assert isinstance(goal, Follow)
     goal.block.path_tolerance[:] = 1e-15  # whatever the tracking error is, it is too much now

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import OrderKind, OrderOutcome
+from linkwork.controller.orders import CancelGoal, OrderOutcome, Retime, SetPayload, SetSpeed
 from linkwork.controller.planning.planner import Plan
 from linkwork.controller.supervision.live_tuning import LOAD_RAMP_S, smooth
 from linkwork.machine import Machine, load
@@ -45,7 +45,7 @@ def under_way(machine: Machine, target: dict[str, float], share: float) -> tuple
 def carry(rig: InProcess, planned: Planned) -> None:
     """The machine is told of its load, and so is whoever plans."""
     point = rig.machine.controller.payloads[0]
-    assert rig.order(OrderKind.PAYLOAD, arguments=(float(point.index), *LOAD))["order_outcome"] == 1
+    assert rig.order(SetPayload(point.index, LOAD[0], LOAD[1:4], LOAD[4:]))["order_outcome"] == 1
     planned.carried = {point.point: LOAD}
 
 
@@ -74,14 +74,14 @@ def stop_limits(rig: InProcess) -> Callable[[float], float]:
 
 def test_a_goal_that_stays_feasible_goes_on_as_fast_as_it_was_told() -> None:
     rig, planned, _ = under_way(load("scara"), {"shoulder": 0.9}, 0.3)
-    rig.order(OrderKind.SPEED, arguments=(0.6,))
+    rig.order(SetSpeed(0.6))
     rig.run(0.3)
-    assert planned.order(planned.plan("rewalk", 0.0), method="rewalk")["order_outcome"] == OrderOutcome.DONE
+    assert planned.order(planned.plan("rewalk", 0.0))["order_outcome"] == OrderOutcome.DONE
     before = stop_limits(rig)
     carry(rig, planned)
     again = planned.plan("rewalk", 0.0)
-    assert again.told == {"fraction": 1.0, "limited": None}
-    assert planned.order(again, method="rewalk")["order_outcome"] == OrderOutcome.DONE
+    assert (again.begin, again.limited) == (Retime(1, 1.0, keep_speed=True), None)
+    assert planned.order(again)["order_outcome"] == OrderOutcome.DONE
     goal = rig.supervisor.course.goal
     assert goal is not None
     here = goal.path.at(0.0)[0]
@@ -95,14 +95,15 @@ def test_a_goal_that_is_too_fast_for_the_load_goes_on_slower_and_says_why() -> N
     rig, planned, made = under_way(weaker("elbow", 7.0), {"shoulder": 1.6, "elbow": -0.2}, 0.3)
     carry(rig, planned)
     again = planned.plan("rewalk", 0.0)
-    assert again.told is not None
-    fraction, why = again.told["fraction"], again.told["limited"]
-    assert 0.05 < fraction < 0.99
+    assert isinstance(again.begin, Retime)
+    why = again.limited
+    assert why is not None
+    assert 0.05 < again.begin.speed < 0.99
     assert why["coordinate"] == "elbow"
     assert "elbow would need effort" in why["text"]
     peak = again.report["effort_peaks"]["elbow"]
     assert abs(peak["value"]) <= peak["limit"]
-    assert planned.order(again, method="rewalk")["order_outcome"] == OrderOutcome.DONE
+    assert planned.order(again)["order_outcome"] == OrderOutcome.DONE
     samples = to_the_end(rig)
     assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL
     places = np.array([sample["reference"][:2] for sample in samples])
@@ -117,7 +118,7 @@ def test_a_goal_that_no_speed_makes_feasible_stops_on_its_path() -> None:
     with pytest.raises(RequestError, match="lift would need effort") as caught:
         planned.plan("rewalk", 0.0)
     assert caught.value.code == ResultCode.INFEASIBLE
-    stop = rig.order(OrderKind.CANCEL, goal_id=1, arguments=(float(ResultCode.INFEASIBLE),))
+    stop = rig.order(CancelGoal(1, ResultCode.INFEASIBLE))
     assert stop["order_outcome"] == OrderOutcome.DONE
     last = to_the_end(rig)[-1]
     assert (last["goal_code"], last["goal_status"]) == (ResultCode.INFEASIBLE, GoalStatus.ENDED)

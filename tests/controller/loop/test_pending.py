@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,25 +16,38 @@ from linkwork.controller.faults import FaultCode
 from linkwork.controller.gateway.order_queue import Asked, OrderEffect, OrderQueue
 from linkwork.controller.gateway.requests.lease import Lease, LeaseHeld
 from linkwork.controller.goal_block import pack_block
+from linkwork.controller.order_socket import OrderInbox, OrderOutbox
 from linkwork.controller.orders import (
-    ENDING_KINDS,
+    BY_NAME,
     NOW,
+    Adopt,
     AuthorityEnd,
-    GoalBegin,
+    CancelGoal,
+    ChooseLaw,
+    Disable,
+    EmergencyStop,
+    Enable,
+    JogCoordinates,
+    LeaseLost,
     Order,
-    OrderInbox,
-    OrderKind,
-    OrderOutbox,
     OrderOutcome,
-    needs_authority,
+    Recover,
+    ReportDifference,
+    Reset,
+    Resume,
+    SetPayload,
+    StartGoal,
+    Stop,
 )
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.protocol.codes import ORDER_HORIZON_S, PENDING_GOALS, PENDING_ORDERS, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
+from tests.controller.examples_of_orders import examples_of_orders
 from tests.controller.loop.in_process import InProcess
 
 FOREVER = 10**6
+JOG = JogCoordinates(((3, 0.02),))
 
 
 @pytest.fixture
@@ -47,15 +61,15 @@ def fault(rig: InProcess) -> None:
     rig.supervisor.raise_fault(FaultCode.SINGULAR_POSE, -1, 0.0, 1.0)
 
 
-def ordered(kind: OrderKind) -> Callable[[InProcess], None]:
-    return lambda rig: rig.order(kind) and None
+def ordered(order: Order) -> Callable[[InProcess], None]:
+    return lambda rig: rig.order(order) and None
 
 
 ENDS: dict[AuthorityEnd, Callable[[InProcess], None]] = {
-    AuthorityEnd.STOP: ordered(OrderKind.STOP),
-    AuthorityEnd.DISABLE: ordered(OrderKind.DISABLE),
-    AuthorityEnd.ESTOP: ordered(OrderKind.ESTOP),
-    AuthorityEnd.LEASE_LOST: ordered(OrderKind.LEASE_LOST),
+    AuthorityEnd.STOP: ordered(Stop()),
+    AuthorityEnd.DISABLE: ordered(Disable()),
+    AuthorityEnd.ESTOP: ordered(EmergencyStop()),
+    AuthorityEnd.LEASE_LOST: ordered(LeaseLost()),
     AuthorityEnd.FAULT: fault,
 }
 
@@ -63,8 +77,8 @@ ENDS: dict[AuthorityEnd, Callable[[InProcess], None]] = {
 def enabled_again(rig: InProcess) -> None:
     """Whatever ended the motion: active and released."""
     rig.until(lambda sample: sample["state"] != State.STOPPING)
-    for kind in (OrderKind.RESET, OrderKind.RECOVER, OrderKind.ENABLE):
-        rig.order(kind)
+    for order in (Reset(), Recover(), Enable()):
+        rig.order(order)
     rig.until(lambda sample: sample["phase"] == Phase.RELEASED)
     assert rig.supervisor.state is State.ACTIVE
 
@@ -85,16 +99,15 @@ def test_a_goal_that_waits_for_its_tick_ends_with_what_ends_motion(rig: InProces
     for sample in rig.run(1.5):
         assert sample["goal_id"] == 0
     np.testing.assert_allclose(rig.simulator.q, rest, atol=1e-6)
-    assert rig.supervisor._sound == set(), "and leaves nothing behind"
+    assert rig.supervisor._pending == [], "and leaves nothing behind"
 
 
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.name)
 @pytest.mark.parametrize(
-    "kind", [OrderKind.JOG, OrderKind.ENABLE, OrderKind.LAW, OrderKind.RESUME, OrderKind.PAYLOAD]
+    "order", [JOG, Enable(), ChooseLaw(1), Resume(), SetPayload(0, 0.0)], ids=lambda order: order.name
 )
-def test_so_does_any_other_order_of_an_owner(rig: InProcess, end: AuthorityEnd, kind: OrderKind) -> None:
-    arguments = (3.0, 0.02) if kind is OrderKind.JOG else ()
-    rig.order(kind, at_tick=now(rig) + 400, length=1, arguments=arguments)
+def test_so_does_any_other_order_of_an_owner(rig: InProcess, end: AuthorityEnd, order: Order) -> None:
+    rig.order(replace(order, at_tick=now(rig) + 400))
     waiting = rig._orders
     ENDS[end](rig)
     enabled_again(rig)
@@ -103,62 +116,59 @@ def test_so_does_any_other_order_of_an_owner(rig: InProcess, end: AuthorityEnd, 
 
 
 def test_a_stop_for_a_later_tick_is_never_cancelled(rig: InProcess) -> None:
-    rig.order(OrderKind.ESTOP, at_tick=now(rig) + 300)
-    rig.order(OrderKind.STOP)
+    rig.order(EmergencyStop(at_tick=now(rig) + 300))
+    rig.order(Stop())
     assert rig.run(0.4)[-1]["state"] == State.ESTOP
 
 
-@pytest.mark.parametrize("kind", sorted(set(OrderKind)), ids=lambda kind: kind.name)
+@pytest.mark.parametrize("order", examples_of_orders(), ids=lambda order: order.name)
 def test_an_order_from_before_the_end_that_arrives_after_it_has_no_effect(
-    rig: InProcess, kind: OrderKind
+    rig: InProcess, order: Order
 ) -> None:
     authority = int(rig.tick()["authority"])
-    rig.order(OrderKind.STOP)
-    if not needs_authority(kind, NOW):
-        assert (
-            kind in ENDING_KINDS
-            or needs_authority(kind, 5)
-            or kind in (OrderKind.DIFFERENCE, OrderKind.ADOPT)
-        )
+    rig.order(Stop())
+    if not order.bound:
+        waiting = replace(order, at_tick=5)
+        assert order.ends_authority or waiting.bound or isinstance(order, ReportDifference | Adopt)
         return
-    late = rig.order(kind, authority=authority, length=1, arguments=(3.0, 0.02))
+    late = rig.order(replace(order, authority=authority))
     assert late["order_outcome"] == OrderOutcome.REVOKED
-    later = rig.order(kind, authority=authority, at_tick=now(rig) + 50)
+    later = rig.order(replace(order, authority=authority, at_tick=now(rig) + 50))
     assert later["order_outcome"] == OrderOutcome.REVOKED
     assert not rig.supervisor.course.under_way
 
 
 def test_a_stop_that_ends_nothing_but_a_pending_order_has_done_something(rig: InProcess) -> None:
-    assert rig.order(OrderKind.STOP)["order_outcome"] == OrderOutcome.NOTHING_TO_DO
+    assert rig.order(Stop())["order_outcome"] == OrderOutcome.NOTHING_TO_DO
     rig.send(*rig.swing(), at_tick=now(rig) + 100)
-    assert rig.order(OrderKind.STOP)["order_outcome"] == OrderOutcome.DONE
+    assert rig.order(Stop())["order_outcome"] == OrderOutcome.DONE
 
 
 def test_a_pending_goal_is_cancelled_by_its_number_alone(rig: InProcess) -> None:
     tick = now(rig)
     rig.send(*rig.swing(0.2, 0.5), at_tick=tick + 50, goal_id=3)
-    rig.order(OrderKind.JOG, at_tick=tick + 900, length=1, arguments=(3.0, 0.02))
-    assert rig.order(OrderKind.CANCEL, goal_id=9)["order_outcome"] == OrderOutcome.NOTHING_TO_DO
-    assert rig.order(OrderKind.CANCEL, goal_id=3)["order_outcome"] == OrderOutcome.DONE
+    rig.order(replace(JOG, at_tick=tick + 900))
+    assert rig.order(CancelGoal(9))["order_outcome"] == OrderOutcome.NOTHING_TO_DO
+    assert rig.order(CancelGoal(3))["order_outcome"] == OrderOutcome.DONE
     assert rig.run(0.4)[-1]["goal_id"] == 0
-    assert [order.kind for order in rig.supervisor._pending] == [OrderKind.JOG]
+    assert [type(order) for order in rig.supervisor._pending] == [JogCoordinates]
 
 
 def test_beyond_the_horizon_and_beyond_their_number_orders_are_refused(rig: InProcess) -> None:
     horizon = round(ORDER_HORIZON_S / rig.period_s)
-    far = rig.order(OrderKind.ENABLE, at_tick=now(rig) + horizon + 2)
+    far = rig.order(Enable(at_tick=now(rig) + horizon + 2))
     assert far["order_outcome"] == OrderOutcome.REFUSED_FAR
-    assert rig.order(OrderKind.ENABLE, at_tick=now(rig) + horizon)["order_outcome"] == OrderOutcome.NONE
+    assert rig.order(Enable(at_tick=now(rig) + horizon))["order_outcome"] == OrderOutcome.NONE
     outcomes = [
-        rig.order(OrderKind.LAW, at_tick=now(rig) + 5000)["order_outcome"] for _ in range(PENDING_ORDERS)
+        rig.order(ChooseLaw(1, at_tick=now(rig) + 5000))["order_outcome"] for _ in range(PENDING_ORDERS)
     ]
     assert outcomes == [OrderOutcome.NONE] * (PENDING_ORDERS - 1) + [OrderOutcome.REFUSED_FULL]
-    assert rig.order(OrderKind.STOP, at_tick=now(rig) + 5000)["order_outcome"] == OrderOutcome.NONE
+    assert rig.order(Stop(at_tick=now(rig) + 5000))["order_outcome"] == OrderOutcome.NONE
 
 
 def test_an_orphaned_loop_drops_what_is_pending(rig: InProcess) -> None:
     rig.send(*rig.swing(), at_tick=now(rig) + 200)
-    rig.tick(Order(0, OrderKind.LEASE_LOST, NOW))
+    rig.tick(LeaseLost())
     assert rig.run(0.4)[-1]["goal_id"] == 0
 
 
@@ -188,7 +198,7 @@ class Controller:
     def changed(self, change: object) -> None:
         """What the gateway does when the lease changes hands."""
         if change is not None and change.before is not None and (change.motion_lost or self.desk.bound):  # type: ignore[attr-defined]
-            self.desk.place(OrderKind.LEASE_LOST, lambda _: None, now_ns=self.now_ns, urgent=True)
+            self.desk.place(LeaseLost(), lambda _: None, now_ns=self.now_ns, urgent=True)
 
     def borrow(self, owner: str) -> bool:
         try:
@@ -203,7 +213,10 @@ class Controller:
         self.changed(self.lease.settle(self.now_ns, in_use=in_use, in_motion=self.in_motion, pending=pending))
         self.desk.send()
         holder = self.lease.owner
-        sample = self.rig.tick(self.inbox.take())
+        order = self.inbox.take()
+        if isinstance(order, StartGoal):
+            order = replace(order, verified=True)
+        sample = self.rig.tick(order)
         self.judge(sample, holder)
         self.desk.settle(sample.record)
 
@@ -215,27 +228,24 @@ class Controller:
         if done and owner is not None:
             assert owner == holder, f"order {number} of {owner} moved the machine under the lease of {holder}"
 
-    def motion(self, owner: str, kind: OrderKind, ahead: int) -> None:
+    def motion(self, owner: str, what: str, ahead: int) -> None:
         if not self.borrow(owner):
             return
         at_tick = NOW if ahead == 0 else self.rig.simulator.tick + ahead
-        more: dict[str, object] = {"length": 1, "arguments": (3.0, 0.05)}
-        if kind is OrderKind.GOAL:
-            more = self.block()
+        order = self.goal() if what == "goal" else JogCoordinates(((3, 0.05),))
         try:
             number = self.desk.place(
-                kind, lambda effect: self.tell(number, effect), now_ns=self.now_ns, leased=True,
-                at_tick=at_tick, timeout_s=None if ahead else 10.0, asked=Asked(kind.name, owner), **more,
-            )  # type: ignore[arg-type]  # fmt: skip
+                replace(order, at_tick=at_tick), lambda effect: self.tell(number, effect), now_ns=self.now_ns,
+                leased=True, timeout_s=None if ahead else 10.0, asked=Asked(what, owner),
+            )  # fmt: skip
         except RequestError:
             return
         self.owner_of[number] = owner
-        self.rig.sound.add(number)
 
     def tell(self, number: int, effect: OrderEffect | RequestError) -> None:
         self.told[number] = None
 
-    def block(self) -> dict[str, object]:
+    def goal(self) -> StartGoal:
         self.goals += 1
         index, knots, values = self.rig.swing(0.05, 0.1)
         k = len(index)
@@ -245,16 +255,14 @@ class Controller:
         )  # fmt: skip
         slot = self.goals % 2
         self.rig.slot_of(slot)[: len(words)] = words
-        return {
-            "slot": slot, "length": len(words), "generation": self.goals, "goal_id": self.goals,
-            "checksum": zlib.crc32(words.tobytes()), "arguments": (1.0, float(GoalBegin.FRESH)),
-        }  # fmt: skip
+        return StartGoal(slot, len(words), zlib.crc32(words.tobytes()), self.goals)
 
-    def simple(self, owner: str, kind: OrderKind) -> None:
-        anyone = kind in (OrderKind.STOP, OrderKind.ESTOP)
+    def simple(self, owner: str, what: str) -> None:
+        order = BY_NAME[what]()
+        anyone = isinstance(order, Stop | EmergencyStop)
         if anyone or self.borrow(owner):
             self.desk.place(
-                kind, lambda _: None, now_ns=self.now_ns, urgent=anyone, leased=not anyone, timeout_s=10.0
+                order, lambda _: None, now_ns=self.now_ns, urgent=anyone, leased=not anyone, timeout_s=10.0
             )
 
     def act(self, what: str, owner: str, amount: int) -> None:
@@ -268,10 +276,10 @@ class Controller:
             case "wait":
                 for _ in range(amount):
                     self.tick()
-            case "goal" | "jog" | "law":
-                self.motion(owner, OrderKind[what.upper()], amount)
+            case "goal" | "jog":
+                self.motion(owner, what, amount)
             case _:
-                self.simple(owner, OrderKind[what.upper()])
+                self.simple(owner, what)
 
     def close(self) -> None:
         self.desk.disconnect(RequestError(RequestCode.NO_LOOP, "over"))
@@ -295,7 +303,7 @@ def test_nothing_moves_without_a_live_lease_of_its_owner(
 ) -> None:
     controller = Controller(tmp_path_factory.mktemp("loop"))
     try:
-        controller.simple("ann", OrderKind.ENABLE)
+        controller.simple("ann", "enable")
         controller.act("wait", "", 150)
         for what, owner, amount in acts:
             controller.act(what, owner, amount)
@@ -323,11 +331,9 @@ def test_pending_orders_count_against_their_owner(desk: OrderQueue) -> None:
     for goal in range(PENDING_GOALS):
         desk.refuse_if_full("ann", goal=True)
         desk.place(
-            OrderKind.GOAL,
+            StartGoal(0, 1, 0, goal + 1, at_tick=FOREVER),
             lambda _: None,
             now_ns=0,
-            at_tick=FOREVER,
-            goal_id=goal + 1,
             asked=Asked("move", "ann"),
         )
     with pytest.raises(RequestError) as caught:
@@ -336,7 +342,7 @@ def test_pending_orders_count_against_their_owner(desk: OrderQueue) -> None:
     desk.refuse_if_full("bob", goal=True)
     desk.refuse_if_full("ann", goal=False)
     for _ in range(PENDING_ORDERS - PENDING_GOALS):
-        desk.place(OrderKind.LAW, lambda _: None, now_ns=0, at_tick=FOREVER, asked=Asked("law", "ann"))
+        desk.place(ChooseLaw(1, at_tick=FOREVER), lambda _: None, now_ns=0, asked=Asked("law", "ann"))
     with pytest.raises(RequestError, match=f"at most {PENDING_ORDERS}"):
         desk.refuse_if_full("ann", goal=False)
     assert len(desk.pending) == PENDING_ORDERS

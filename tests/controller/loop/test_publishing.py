@@ -11,7 +11,7 @@ import pytest
 
 from linkwork.arrays import Floats
 from linkwork.controller.loop.tick import Tick
-from linkwork.controller.orders import OrderKind
+from linkwork.controller.orders import EmergencyStop, SetPayload
 from linkwork.controller.records import layout_for
 from linkwork.controller.supervision.live_tuning import LOAD_RAMP_S, smooth
 from linkwork.machine import Machine, load, shipped_path
@@ -95,7 +95,7 @@ def test_a_payload_is_carried_by_the_joints_below_it() -> None:
     carried = (2.0, 0.0, 0.1, 0.0, *(0.0,) * 6)
     rig = InProcess(machine)
     rig.enable()
-    assert rig.order(OrderKind.PAYLOAD, arguments=(float(point.index), *carried))["order_outcome"] == 1
+    assert rig.order(SetPayload(point.index, carried[0], carried[1:4], carried[4:]))["order_outcome"] == 1
     for tick in range(1000):  # the plant takes it up as the model does
         part = (carried[0] * smooth(min(1.0, (tick + 1) * rig.period_s / LOAD_RAMP_S)), *carried[1:])
         heavier = loaded(rig.machine, {"tool": part}).mechanism.parameters
@@ -118,7 +118,7 @@ def test_payloads_are_taken_in_only_when_they_change(monkeypatch: pytest.MonkeyP
     rig.run(0.05)
     assert counted == []
     point = rig.machine.controller.payloads[0]
-    rig.order(OrderKind.PAYLOAD, arguments=(float(point.index), 1.0, *(0.0,) * 9))
+    rig.order(SetPayload(point.index, 1.0))
     rig.run(LOAD_RAMP_S + 0.01)
     ramp = len(counted)
     assert ramp >= LOAD_RAMP_S / rig.period_s - 1
@@ -146,7 +146,7 @@ def test_while_a_brake_is_on_nobody_knows() -> None:
     assert np.isnan(rig.tick()["reaction"]).all()
     rig.enable()
     assert np.isfinite(rig.tick()["reaction"]).all()
-    rig.order(OrderKind.ESTOP)
+    rig.order(EmergencyStop())
     assert np.isnan(rig.tick()["reaction"]).all()
 
 

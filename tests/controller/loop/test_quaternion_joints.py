@@ -12,7 +12,7 @@ from linkwork.arrays import Floats
 from linkwork.controller.estimation.loop_model import OpenChainModel
 from linkwork.controller.estimation.sensor_estimate import SLOPE, Estimator
 from linkwork.controller.faults import FaultCode
-from linkwork.controller.orders import OrderKind, OrderOutcome
+from linkwork.controller.orders import JogCoordinates, OrderOutcome
 from linkwork.machine import Machine, MachineError, for_controller, load, shipped_path
 from linkwork.multibody.functions import coordinate_jacobian
 from linkwork.plant.offline.run import simulate
@@ -232,7 +232,7 @@ def test_a_quaternion_arm_jogs_in_its_goal_coordinates(tmp_path: Path) -> None:
     roll = rig.machine.mechanism.coordinate_index("roll")
     began = float(rig.controller._now.theta[roll])
     for _ in range(20):
-        outcome = rig.order(OrderKind.JOG, length=1, arguments=(float(roll), 0.5))["order_outcome"]
+        outcome = rig.order(JogCoordinates(((roll, 0.5),)))["order_outcome"]
         assert outcome == OrderOutcome.DONE
         rig.run(0.01)
     assert rig.run(1.0)[-1]["fault"] == 0

@@ -9,7 +9,7 @@ from linkwork.controller.laws import Reference, laws_of
 from linkwork.controller.laws.closed_chain import evaluate_closed
 from linkwork.controller.motion.effort_limits import Limited
 from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import OrderKind, OrderOutcome
+from linkwork.controller.orders import OrderOutcome, SetPreload
 from linkwork.controller.planning.planner import plan
 from linkwork.controller.planning.planner_start import Start
 from linkwork.machine import Machine, MachineError, load
@@ -40,9 +40,9 @@ def test_a_pre_load_is_set_within_its_bounds_and_moves_nothing(redundant: Machin
     rig.enable()
     rig.run(0.3)
     before = rig.simulator.q.copy()
-    assert rig.order(OrderKind.PRELOAD, length=1, arguments=(2.0, 9.0))["order_outcome"] == -8
-    assert rig.order(OrderKind.PRELOAD, length=1, arguments=(0.0, 0.1))["order_outcome"] == -8
-    assert rig.order(OrderKind.PRELOAD, length=1, arguments=(2.0, 2.0))["order_outcome"] == OrderOutcome.DONE
+    assert rig.order(SetPreload(((2, 9.0),)))["order_outcome"] == -8
+    assert rig.order(SetPreload(((0, 0.1),)))["order_outcome"] == -8
+    assert rig.order(SetPreload(((2, 2.0),)))["order_outcome"] == OrderOutcome.DONE
     samples = rig.run(1.0)
     efforts = np.array([sample["effort"] for sample in samples])
     assert np.abs(np.diff(efforts, axis=0)).max() < 0.1  # no step

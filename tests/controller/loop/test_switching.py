@@ -11,7 +11,19 @@ from linkwork.controller.faults import FaultCode
 from linkwork.controller.loop.switching_tick import PATIENCE
 from linkwork.controller.motion.motion_executor import CARRIED as COURSE_CARRIED
 from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import AuthorityEnd, Order, OrderKind, OrderOutcome
+from linkwork.controller.orders import (
+    AuthorityEnd,
+    Disable,
+    Enable,
+    JogCoordinates,
+    Order,
+    OrderOutcome,
+    Recover,
+    SetGains,
+    SetPayload,
+    Stop,
+    SwitchConstraint,
+)
 from linkwork.controller.planning.planner import plan
 from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.supervision.brakes import Phase
@@ -36,7 +48,7 @@ class Switched(InProcess):
 
     def switch(self, which: int, *, on: bool) -> Sample:
         """The tick in which the order arrives."""
-        return self.order(OrderKind.SWITCH, arguments=(float(which), float(on)))
+        return self.order(SwitchConstraint(which, on))
 
     def move(self, **target: float) -> list[Sample]:
         """A planned move, to its end."""
@@ -217,7 +229,7 @@ def _swing(arm: Switched) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_it_switches_under_the_brakes_too(arm: Switched) -> None:
     arm.enable()
     arm.move(reach=0.5, height=0.3)
-    arm.order(OrderKind.DISABLE)
+    arm.order(Disable())
     arm.until(lambda sample: sample["phase"] == Phase.BRAKED)
     arm.switch(SLOT, on=True)
     assert arm.tick()["closed"][SLOT] == 1.0
@@ -245,7 +257,7 @@ def test_a_constraint_that_switches_by_itself_is_a_fault_in_motion(arm: Switched
     assert (found["fault"], found["fault_index"]) == (FaultCode.CONSTRAINT_SWITCHED, SLOT)
     assert (found["state"], found["rank"]) == (State.FAULT, 0)
     arm.run(0.2)
-    assert arm.order(OrderKind.RECOVER)["order_outcome"] == OrderOutcome.DONE
+    assert arm.order(Recover())["order_outcome"] == OrderOutcome.DONE
     arm.enable()
     arm.move(reach=0.45, height=0.35)
 
@@ -262,10 +274,9 @@ def test_gains_and_loads_go_over_to_the_new_model_and_reactions_are_of_it(tmp_pa
     arm.enable()
     arm.move(reach=0.5, height=0.3)
     pin = arm.machine.mechanism.point_index("pin")
-    load_of = (float(pin), 0.01, *[0.0] * 9)
-    assert arm.order(OrderKind.PAYLOAD, arguments=load_of)["order_outcome"] == OrderOutcome.DONE
+    assert arm.order(SetPayload(pin, 0.01))["order_outcome"] == OrderOutcome.DONE
     arm.run(0.6)
-    arm.order(OrderKind.GAIN, arguments=(40.0, 1.2))
+    arm.order(SetGains(40.0, 1.2))
     arm.run(0.05)
     arm.switch(SLOT, on=True)
     bandwidths = [float(sample["bandwidth"]) for sample in arm.run(0.3)]
@@ -284,19 +295,23 @@ def test_whatever_is_ordered_and_lost_around_a_switch_is_no_fault(arm: Switched,
     random = np.random.default_rng(seed)
     arm.enable()
     arm.move(reach=0.5, height=0.3)
-    kinds = [OrderKind.SWITCH] * 6 + [OrderKind.ENABLE, OrderKind.DISABLE, OrderKind.STOP, OrderKind.JOG]
+    kinds: list[type[Order]] = [SwitchConstraint] * 6 + [Enable, Disable, Stop, JogCoordinates]
     switched, next_order = 0, 0
     for k in range(1500):
         arm.inputs.fresh = bool(random.random() > 0.1)
-        order = None
+        order: Order | None = None
         if k == next_order:
             next_order += int(random.integers(1, 60))
             kind = kinds[random.integers(len(kinds))]
-            arguments = (float(random.integers(3) // 2), float(random.integers(2)))
-            if kind is OrderKind.JOG:
-                arguments = (float(random.integers(4)), float(random.uniform(-0.2, 0.2)))
             arm._orders += 1
-            order = Order(arm._orders, kind, length=1, arguments=arguments)
+            which, on = int(random.integers(3) // 2), bool(random.integers(2))
+            if kind is SwitchConstraint:
+                order = SwitchConstraint(which, on, id=arm._orders)
+            elif kind is JogCoordinates:
+                pair = int(random.integers(4)), float(random.uniform(-0.2, 0.2))
+                order = JogCoordinates((pair,), id=arm._orders)
+            else:
+                order = kind(id=arm._orders)
         sample = arm.tick(order)
         switched += int((sample["switched"] > 0.0).sum())
         assert sample["fault"] == 0
@@ -311,7 +326,7 @@ def test_every_attribute_of_supervisor_and_course_is_carried_over_or_of_the_mode
     """A new attribute has to be put into one of the two lists."""
     supervisor = arm.supervisor
     model = {
-        "_beliefs", "_closed", "_following_error", "_horizon_ticks", "_period_s", "_q", "_sound", "_v",
+        "_beliefs", "_closed", "_following_error", "_handlers", "_horizon_ticks", "_period_s", "_q", "_v",
         "_watch", "brakes", "course", "preload", "tune",
     }  # fmt: skip
     assert set(vars(supervisor)) == model | set(SUPERVISOR_CARRIED)
@@ -329,9 +344,9 @@ def test_constraints_without_a_model_keep_the_machine_braked(arm: Switched) -> N
     found = arm.tick()
     assert (found["fault"], found["closed"].tolist()) == (FaultCode.CONSTRAINT_SWITCHED, [1.0, 1.0])
     arm.run(0.2)
-    assert arm.order(OrderKind.RECOVER)["order_outcome"] == OrderOutcome.NOT_CLEARED
+    assert arm.order(Recover())["order_outcome"] == OrderOutcome.NOT_CLEARED
     arm.simulator.switch(0b01)
     arm.run(0.01)
-    assert arm.order(OrderKind.RECOVER)["order_outcome"] == OrderOutcome.DONE
+    assert arm.order(Recover())["order_outcome"] == OrderOutcome.DONE
     arm.enable()
     arm.move(reach=0.55)

@@ -9,7 +9,25 @@ import pytest
 
 from linkwork.controller.faults import FaultCode
 from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import OrderKind, OrderOutcome
+from linkwork.controller.orders import (
+    ChooseLaw,
+    Disable,
+    EmergencyStop,
+    Enable,
+    JogCoordinates,
+    LeaseLost,
+    Order,
+    OrderOutcome,
+    Pause,
+    Recover,
+    ReportDifference,
+    Reset,
+    Resume,
+    SetSpeed,
+    Shutdown,
+    StartGoal,
+    Stop,
+)
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import load
@@ -42,7 +60,7 @@ def test_enabling_moves_nothing(rig: InProcess) -> None:
 def test_disabling_moves_nothing_and_ends_inactive(rig: InProcess) -> None:
     rig.enable()
     before = rig.simulator.q.copy()
-    assert rig.order(OrderKind.DISABLE)["state"] == State.STOPPING
+    assert rig.order(Disable())["state"] == State.STOPPING
     last = rig.until(lambda sample: sample["state"] == State.INACTIVE)[-1]
     assert (last["phase"], last["mode"]) == (Phase.BRAKED, Mode.BRAKE)
     np.testing.assert_allclose(rig.simulator.q, before, atol=1e-12)
@@ -93,7 +111,7 @@ def test_a_stop_keeps_the_machine_on_its_path_and_ends_in_a_hold(rig: InProcess)
     rig.enable()
     rig.send(*rig.swing())
     rig.run(0.4)
-    stopped = rig.order(OrderKind.STOP)
+    stopped = rig.order(Stop())
     assert (stopped["state"], stopped["order_outcome"]) == (State.STOPPING, OrderOutcome.DONE)
     samples = rig.until(lambda sample: sample["state"] == State.ACTIVE)
     assert samples[-1]["goal_status"] == GoalStatus.ENDED
@@ -115,10 +133,10 @@ def test_pause_and_resume_reach_the_goal(rig: InProcess) -> None:
     index, knots, values = rig.swing()
     rig.send(index, knots, values)
     rig.run(0.3)
-    rig.order(OrderKind.PAUSE)
+    rig.order(Pause())
     rig.until(lambda sample: sample["path_rate"] == 0.0)
     assert not rig.supervisor.busy
-    rig.order(OrderKind.RESUME, at_tick=int(rig.tick()["tick"]) + 500)
+    rig.order(Resume(at_tick=int(rig.tick()["tick"]) + 500))
     assert rig.supervisor.busy, "time runs for what is ordered for later"
     last = rig.until(lambda sample: sample["goal_status"] == GoalStatus.SUCCEEDED)[-1]
     np.testing.assert_allclose(last["q"], values[-1, 0], atol=1e-5)
@@ -127,10 +145,10 @@ def test_pause_and_resume_reach_the_goal(rig: InProcess) -> None:
 def test_speed_scales_time_and_leaves_the_path_as_it_is(rig: InProcess) -> None:
     rig.enable()
     rig.send(*rig.swing())
-    rig.order(OrderKind.SPEED, arguments=(0.5,))
+    rig.order(SetSpeed(0.5))
     samples = rig.until(lambda sample: sample["goal_status"] == GoalStatus.SUCCEEDED)
     assert 1.8 < len(samples) * rig.period_s < 2.0
-    assert rig.order(OrderKind.SPEED, arguments=(0.5,))["order_outcome"] == OrderOutcome.NOTHING_TO_DO
+    assert rig.order(SetSpeed(0.5))["order_outcome"] == OrderOutcome.NOTHING_TO_DO
 
 
 def test_a_violated_path_tolerance_is_named_and_stops_the_goal_not_the_machine(rig: InProcess) -> None:
@@ -169,27 +187,26 @@ def test_a_damaged_block_is_refused(rig: InProcess) -> None:
     rig.send(*rig.swing())
     rig.until(lambda sample: sample["goal_status"] == GoalStatus.SUCCEEDED)
     rig.slot[0] = 99.0
-    rig.sound.add(1000)
-    refused = rig.order(OrderKind.GOAL, length=5000)
+    refused = rig.order(StartGoal(0, 5000, 0, 1))
     assert refused["order_outcome"] == OrderOutcome.REFUSED_BLOCK
 
 
 def test_orders_take_effect_at_their_tick(rig: InProcess) -> None:
     first = rig.tick()["tick"]
-    rig.order(OrderKind.ENABLE, at_tick=int(first) + 20)
+    rig.order(Enable(at_tick=int(first) + 20))
     samples = rig.run(0.03)
     acted = [int(sample["tick"]) for sample in samples if sample["order_id"]]
     assert acted == [first + 20]
-    assert rig.order(OrderKind.STOP, at_tick=3)["order_outcome"] == OrderOutcome.REFUSED_LATE
+    assert rig.order(Stop(at_tick=3))["order_outcome"] == OrderOutcome.REFUSED_LATE
 
 
 @pytest.mark.parametrize(
-    ("kind", "state"),
-    [(kind, State.INACTIVE) for kind in (OrderKind.GOAL, OrderKind.JOG, OrderKind.LAW)],
+    ("order", "state"),
+    [(order, State.INACTIVE) for order in (StartGoal(0, 1, 0, 1), JogCoordinates(((0, 0.1),)), ChooseLaw(1))],
 )  # fmt: skip
-def test_nothing_moves_before_it_is_enabled(rig: InProcess, kind: OrderKind, state: State) -> None:
+def test_nothing_moves_before_it_is_enabled(rig: InProcess, order: Order, state: State) -> None:
     rig.tick()
-    refused = rig.order(kind, length=1)
+    refused = rig.order(order)
     assert (refused["order_outcome"], refused["state"]) == (OrderOutcome.REFUSED_STATE, state)
 
 
@@ -228,10 +245,10 @@ def test_a_fault_clears_only_when_its_cause_is_gone(rig: InProcess) -> None:
     rig.enable()
     rig.inputs.device_status |= int(DeviceStatus.STO)
     assert rig.tick()["fault"] == FaultCode.DEVICE_STO
-    assert rig.order(OrderKind.RECOVER)["order_outcome"] == OrderOutcome.NOT_CLEARED
-    assert rig.order(OrderKind.ENABLE)["order_outcome"] == OrderOutcome.REFUSED_STATE
+    assert rig.order(Recover())["order_outcome"] == OrderOutcome.NOT_CLEARED
+    assert rig.order(Enable())["order_outcome"] == OrderOutcome.REFUSED_STATE
     rig.inputs.device_status &= ~int(DeviceStatus.STO)
-    cleared = rig.order(OrderKind.RECOVER)
+    cleared = rig.order(Recover())
     assert (cleared["order_outcome"], cleared["state"]) == (OrderOutcome.DONE, State.INACTIVE)
     before = rig.simulator.q.copy()
     rig.enable()
@@ -253,7 +270,7 @@ def test_the_plants_watchdog_asks_for_a_new_handshake(rig: InProcess) -> None:
     rig.inputs.device_status |= int(DeviceStatus.FAULT)
     rig.inputs.device_fault = int(DeviceFault.COMMAND_TIMEOUT)
     assert rig.tick()["fault"] == FaultCode.DEVICE_WATCHDOG
-    rig.order(OrderKind.RECOVER)
+    rig.order(Recover())
     assert rig.supervisor.handshake_wanted
     rig.inputs.device_status &= ~int(DeviceStatus.FAULT)
     rig.inputs.device_fault = 0
@@ -265,22 +282,22 @@ def test_an_emergency_stop_brakes_at_once_and_reset_ends_it(rig: InProcess) -> N
     rig.enable()
     rig.send(*rig.swing())
     rig.run(0.5)
-    stopped = rig.order(OrderKind.ESTOP)
+    stopped = rig.order(EmergencyStop())
     assert (stopped["state"], stopped["mode"], stopped["goal_status"]) == (
         State.ESTOP,
         Mode.BRAKE,
         GoalStatus.ENDED,
     )
     rig.until(lambda _: not np.any(rig.simulator.v))
-    assert rig.order(OrderKind.ENABLE)["order_outcome"] == OrderOutcome.REFUSED_STATE
-    assert rig.order(OrderKind.RESET)["state"] == State.INACTIVE
+    assert rig.order(Enable())["order_outcome"] == OrderOutcome.REFUSED_STATE
+    assert rig.order(Reset())["state"] == State.INACTIVE
 
 
 def test_a_jog_moves_while_it_is_repeated_and_rests_when_it_is_not(rig: InProcess) -> None:
     rig.enable()
     start = rig.simulator.q.copy()
     for _ in range(10):
-        rig.order(OrderKind.JOG, length=1, arguments=(0.0, 0.4))
+        rig.order(JogCoordinates(((0, 0.4),)))
         rig.run(0.1)
     assert rig.simulator.v[0] == pytest.approx(0.4, abs=1e-3)
     samples = rig.until(lambda sample: sample["law"] == LawKind.HOLD)
@@ -292,7 +309,7 @@ def test_a_jog_moves_while_it_is_repeated_and_rests_when_it_is_not(rig: InProces
 def test_a_jog_stops_before_a_joint_limit(rig: InProcess) -> None:
     rig.enable()
     for _ in range(60):
-        rig.order(OrderKind.JOG, length=1, arguments=(3.0, 0.4))
+        rig.order(JogCoordinates(((3, 0.4),)))
         rig.run(0.05)
     assert rig.supervisor.state is State.ACTIVE
     assert 0.4 < rig.simulator.q[3] <= 0.45
@@ -302,7 +319,7 @@ def test_a_lost_lease_ends_the_goal_by_name(rig: InProcess) -> None:
     rig.enable()
     rig.send(*rig.swing())
     rig.run(0.5)
-    rig.order(OrderKind.LEASE_LOST)
+    rig.order(LeaseLost())
     last = rig.until(lambda sample: sample["state"] == State.ACTIVE)[-1]
     assert last["goal_code"] == ResultCode.LEASE_LOST
     assert last["fault"] == FaultCode.NONE
@@ -310,11 +327,11 @@ def test_a_lost_lease_ends_the_goal_by_name(rig: InProcess) -> None:
 
 def test_float_then_stop_damps_and_holds(rig: InProcess) -> None:
     rig.enable()
-    assert rig.order(OrderKind.LAW, length=int(LawKind.FLOAT))["order_outcome"] == OrderOutcome.DONE
+    assert rig.order(ChooseLaw(int(LawKind.FLOAT)))["order_outcome"] == OrderOutcome.DONE
     rig.simulator.v[0] = 0.5
     rig.run(0.2)
     assert rig.simulator.v[0] > 0.3
-    rig.order(OrderKind.STOP)
+    rig.order(Stop())
     rig.until(lambda sample: sample["state"] == State.ACTIVE)
     assert np.abs(rig.simulator.v).max() < 2e-3
 
@@ -323,11 +340,11 @@ def test_a_shutdown_brings_the_machine_to_rest_and_brakes_it(rig: InProcess) -> 
     rig.enable()
     rig.send(*rig.swing())
     rig.run(0.4)
-    rig.order(OrderKind.SHUTDOWN)
+    rig.order(Shutdown())
     assert rig.supervisor.leaving
     rig.until(lambda sample: sample["state"] == State.INACTIVE)
     assert not np.any(rig.simulator.v)
-    assert rig.order(OrderKind.ENABLE)["order_outcome"] == OrderOutcome.REFUSED_STATE
+    assert rig.order(Enable())["order_outcome"] == OrderOutcome.REFUSED_STATE
 
 
 def test_a_lost_state_is_bridged_by_the_model(rig: InProcess) -> None:
@@ -350,7 +367,7 @@ def test_two_runs_of_the_same_orders_are_the_same_to_the_last_bit() -> None:
         rig.enable()
         rig.send(*rig.swing())
         words = [sample.record.tobytes() for sample in rig.run(0.4)]
-        rig.order(OrderKind.STOP)
+        rig.order(Stop())
         words += [sample.record.tobytes() for sample in rig.run(0.3)]
         return b"".join(words)
 
@@ -361,9 +378,9 @@ def test_a_machine_that_is_not_homed_only_jogs(rig: InProcess) -> None:
     rig.inputs.device_status = int(DeviceStatus.ENABLED)
     rig.enable()
     assert rig.send(*rig.swing())["order_outcome"] == OrderOutcome.REFUSED_NOT_HOMED
-    assert rig.order(OrderKind.JOG, length=1, arguments=(3.0, 0.1))["order_outcome"] == OrderOutcome.DONE
+    assert rig.order(JogCoordinates(((3, 0.1),)))["order_outcome"] == OrderOutcome.DONE
     assert rig.run(0.1)[-1]["state"] == State.ACTIVE
-    rig.order(OrderKind.STOP)
+    rig.order(Stop())
     rig.until(lambda sample: sample["state"] == State.ACTIVE)
     rig.inputs.device_status |= int(DeviceStatus.HOMED)
     assert rig.send(*rig.swing())["order_outcome"] == OrderOutcome.DONE
@@ -378,7 +395,7 @@ def test_a_difference_from_the_model_stops_on_the_path_or_brakes() -> None:
         rig.send(*rig.swing())
         rig.run(0.3)
         now = int(rig.tick()["tick"])
-        rig.order(OrderKind.DIFFERENCE, at_tick=now + 13, length=fault, arguments=(1.0, 9.0, 4.0))
+        rig.order(ReportDifference(1, 9.0, 4.0, fault, at_tick=now + 13))
         assert rig.supervisor.busy
         assert all(sample["order_id"] == 0 for sample in rig.run(0.011))
         assert rig.tick()["order_outcome"] == OrderOutcome.DONE
@@ -390,5 +407,5 @@ def test_a_difference_from_the_model_stops_on_the_path_or_brakes() -> None:
         assert (last["fault_index"], last["fault_value"], last["fault_limit"]) == (
             (1, 9.0, 4.0) if fault else (-1, 0.0, 0.0)
         )
-        again = rig.order(OrderKind.DIFFERENCE, length=fault, arguments=(1.0, 9.0, 4.0))
+        again = rig.order(ReportDifference(1, 9.0, 4.0, fault))
         assert again["order_outcome"] == OrderOutcome.NOTHING_TO_DO

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import GoalBegin, OrderKind, OrderOutcome
+from linkwork.controller.orders import After, Order, OrderOutcome, Pause, Retime, SetSpeed, Splice, Stop
 from linkwork.controller.planning.planner import Plan
 from linkwork.machine import load
 from linkwork.protocol.codes import ResultCode
@@ -61,7 +61,7 @@ def jerks_of_the_reference(rig: InProcess, samples: list[Sample]) -> np.ndarray:
 def test_a_goal_takes_over_without_a_jump(name: str) -> None:
     rig, planned, _, samples = under_way(name)
     made = planned.plan("move", 0.0502, target=THEN[name])
-    assert made.begin.kind is GoalBegin.SPLICE
+    assert isinstance(made.begin, Splice)
     samples.append(planned.order(made))
     assert samples[-1]["order_id"] == 0
     samples += until_ended(rig, 2)
@@ -97,6 +97,7 @@ def test_way_points_take_over_with_velocity_and_acceleration() -> None:
         {"time_from_start_s": 1.6, "positions": [0.8, -0.7]},
     ]
     made = planned.plan("send", 0.05, trajectory={"coordinates": ["shoulder", "elbow"], "points": points})
+    assert isinstance(made.begin, Splice)
     before = made.begin.s
     samples.append(planned.order(made))
     samples += until_ended(rig, 2)
@@ -115,11 +116,11 @@ def test_a_goal_planned_too_late_is_refused_and_the_other_goes_on() -> None:
     assert rig.run(0.01)[-1]["goal_status"] == GoalStatus.RUNNING
 
 
-@pytest.mark.parametrize("kind", [OrderKind.SPEED, OrderKind.PAUSE])
-def test_a_goal_that_waits_is_refused_when_the_one_under_way_changes_its_pace(kind: OrderKind) -> None:
+@pytest.mark.parametrize("order", [SetSpeed(0.5), Pause()], ids=lambda order: order.name)
+def test_a_goal_that_waits_is_refused_when_the_one_under_way_changes_its_pace(order: Order) -> None:
     rig, planned, _, _ = under_way("scara")
     planned.order(planned.plan("move", 0.1, target=THEN["scara"]))
-    rig.order(kind, arguments=(0.5,))
+    rig.order(order)
     last = rig.until(lambda sample: sample["order_id"] == rig._orders - 1)[-1]
     assert last["order_outcome"] in (OrderOutcome.REFUSED_SPLICE, OrderOutcome.REFUSED_STATE)
     assert last["goal_id"] == 1
@@ -129,7 +130,7 @@ def test_a_stop_drops_the_goal_that_waits() -> None:
     rig, planned, _, _ = under_way("scara")
     planned.order(planned.plan("move", 0.1, target=THEN["scara"]))
     before = int(rig.tick()["authority"])
-    rig.order(OrderKind.STOP)
+    rig.order(Stop())
     samples = [*until_ended(rig, 1), *rig.run(0.5)]
     assert samples[-1]["authority"] == before + 1
     assert {int(sample["goal_id"]) for sample in samples} == {1}
@@ -138,7 +139,7 @@ def test_a_stop_drops_the_goal_that_waits() -> None:
 
 def test_a_paused_goal_can_be_replaced() -> None:
     rig, planned, _, _ = under_way("scara")
-    rig.order(OrderKind.PAUSE)
+    rig.order(Pause())
     rig.until(lambda sample: sample["path_rate"] == 0.0)
     taken = planned.order(planned.plan("move", 0.1, target=THEN["scara"]))
     assert (taken["order_outcome"], taken["replaced_code"]) == (OrderOutcome.DONE, ResultCode.REPLACED)
@@ -149,7 +150,7 @@ def test_an_appended_goal_begins_when_the_one_before_has_succeeded() -> None:
     rig, planned, _, _ = under_way("five_bar")
     trajectory = {"coordinates": ["left"], "points": [{"time_from_start_s": 0.5, "positions": [2.1]}]}
     made = planned.plan("append", 0.0, trajectory=trajectory)
-    assert made.begin.kind is GoalBegin.AFTER
+    assert isinstance(made.begin, After)
     planned.order(made)
     samples = until_ended(rig, 2)
     first = next(sample for sample in samples if sample["goal_id"] == 2)
@@ -178,7 +179,7 @@ def test_an_appended_goal_whose_first_sample_fits_goes_on_without_stopping() -> 
         {"time_from_start_s": 0.9, "positions": (place + 0.5 * rate)[:2].tolist()},
     ]
     made = planned.plan("append", 0.0, trajectory={"coordinates": ["shoulder", "elbow"], "points": points})
-    assert made.begin.kind is GoalBegin.SPLICE
+    assert isinstance(made.begin, Splice)
     assert made.begin.s == pytest.approx(0.6 * before.duration_s, abs=1e-6)
     planned.order(made)
     samples = until_ended(rig, 2)
@@ -226,8 +227,9 @@ def test_a_speed_may_be_limited_instead() -> None:
     planned.order(planned.plan("move", target=FIRST["scara"], speed=0.7))
     rig.run(0.3)
     made = planned.plan("speed", 0.0, fraction=2.0, limit=True)
-    assert made.told is not None
-    assert 1.0 < made.told["fraction"] < 2.0
-    assert made.told["limited"]["coordinate"] in ("shoulder", "elbow")
+    assert isinstance(made.begin, Retime)
+    assert 1.0 < made.begin.speed < 2.0
+    assert made.limited is not None
+    assert made.limited["coordinate"] in ("shoulder", "elbow")
     assert planned.order(made)["order_outcome"] == OrderOutcome.DONE
     assert until_ended(rig, 1)[-1]["goal_code"] == ResultCode.SUCCESSFUL

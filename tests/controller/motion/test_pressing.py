@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import OrderKind, OrderOutcome
+from linkwork.controller.orders import JogCoordinates, OrderOutcome, Stop
 from linkwork.controller.supervision.state_machine import State
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
@@ -134,9 +134,9 @@ def test_what_needs_contact_or_must_have_none_is_refused(rig: PressingRig) -> No
 
 def test_a_jog_lets_go_first(rig: PressingRig) -> None:
     rig.touch(5.0)
-    index = float(rig.machine.mechanism.coordinate_index("n"))
+    index = rig.machine.mechanism.coordinate_index("n")
     for _ in range(40):
-        assert rig.order(OrderKind.JOG, length=1, arguments=(index, 0.02))["order_outcome"] == 1
+        assert rig.order(JogCoordinates(((index, 0.02),)))["order_outcome"] == 1
         rig.run(0.01)
     assert rig.pressed_N() == 0.0
     assert rig.at("n")[0] > 1e-3
@@ -148,7 +148,7 @@ def test_stopping_in_contact_keeps_the_force(rig: PressingRig) -> None:
     rig.touch(20.0)
     rig.circle()
     rig.run(0.7)
-    rig.order(OrderKind.STOP)
+    rig.order(Stop())
     samples, forces = rig.to_the_end()
     assert samples[-1]["goal_code"] == ResultCode.CANCELLED
     np.testing.assert_allclose(forces, 20.0, atol=0.2)

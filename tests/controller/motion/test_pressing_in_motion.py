@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import GoalBegin, OrderKind, OrderOutcome
+from linkwork.controller.orders import (
+    After,
+    CancelGoal,
+    OrderOutcome,
+    Pause,
+    Resume,
+    Retime,
+    SetSpeed,
+    Splice,
+)
 from linkwork.controller.planning.planner import Plan
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
@@ -84,7 +93,8 @@ def check_pressed(polishing: Polishing) -> None:
 
 def test_it_is_replaced_in_motion_by_a_goal_that_presses_the_same(polishing: Polishing) -> None:
     made = polishing.order("send", 0.05, trajectory=polishing.way(-0.02, 1.5))
-    assert (made.begin.kind, made.begin.rate) == (GoalBegin.SPLICE, 1.0)
+    assert isinstance(made.begin, Splice)
+    assert made.begin.rate == 1.0
     last = polishing.to_the_end()
     told = next(each for each in polishing.samples if each["order_id"] and each["goal_id"] == 3)
     assert (told["replaced_goal"], told["replaced_code"]) == (2, ResultCode.REPLACED)
@@ -102,19 +112,19 @@ def test_it_goes_on_with_another_force(polishing: Polishing) -> None:
 
 def test_it_pauses_resumes_changes_its_speed_and_is_cancelled(polishing: Polishing) -> None:
     rig = polishing.rig
-    polishing.keep(rig.order(OrderKind.PAUSE))
+    polishing.keep(rig.order(Pause()))
     polishing.run(1.0)
     assert polishing.samples[-1]["goal_status"] == GoalStatus.PAUSED
     assert polishing.samples[-1]["path_rate"] == 0.0
-    polishing.keep(rig.order(OrderKind.RESUME))
-    polishing.keep(rig.order(OrderKind.SPEED, arguments=(0.5,)))
+    polishing.keep(rig.order(Resume()))
+    polishing.keep(rig.order(SetSpeed(0.5)))
     polishing.run(0.5)
     assert polishing.samples[-1]["path_rate"] == pytest.approx(0.5)
     made = polishing.order("speed", 0.0, fraction=1.6)
-    assert made.begin.kind is GoalBegin.RETIME
+    assert isinstance(made.begin, Retime)
     assert polishing.samples[-1]["order_outcome"] == OrderOutcome.DONE
     polishing.run(0.1)
-    polishing.keep(rig.order(OrderKind.CANCEL))
+    polishing.keep(rig.order(CancelGoal()))
     assert polishing.to_the_end()["goal_code"] == ResultCode.CANCELLED
     polishing.run(0.2)
     check_pressed(polishing)
@@ -122,7 +132,7 @@ def test_it_pauses_resumes_changes_its_speed_and_is_cancelled(polishing: Polishi
 
 def test_another_goal_follows_it_pressing_or_letting_go(polishing: Polishing) -> None:
     first = polishing.order("append", 0.0, trajectory=polishing.way(0.0, 1.0))
-    assert first.begin.kind is GoalBegin.AFTER
+    assert isinstance(first.begin, After)
     points = [{"time_from_start_s": 1.0, "positions": [0.01]}]
     polishing.order("append", 0.0, trajectory={"coordinates": ["n"], "points": points})
     while polishing.samples[-1]["goal_id"] != 4:
@@ -145,7 +155,8 @@ def test_a_trajectory_that_fits_goes_on_in_motion(polishing: Polishing) -> None:
         {"time_from_start_s": 1.0, "positions": [place + 0.5 * speed], "velocities": [0.0]},
     ]
     made = polishing.order("append", 0.0, trajectory=half)
-    assert (made.begin.kind, made.begin.s) == (GoalBegin.SPLICE, pytest.approx(at.s, abs=1e-3))
+    assert isinstance(made.begin, Splice)
+    assert made.begin.s == pytest.approx(at.s, abs=1e-3)
     assert polishing.to_the_end()["goal_code"] == ResultCode.SUCCESSFUL
     check_pressed(polishing)
 
@@ -181,8 +192,8 @@ def test_a_guarded_move_is_steered_until_it_touches(tmp_path: Path) -> None:
         planned.plan("append", 0.0, trajectory={"coordinates": ["n"], "points": [
             {"time_from_start_s": 1.0, "positions": [0.01]}]})  # fmt: skip
     rig.until(lambda sample: sample["goal_status"] == GoalStatus.SETTLING)
-    for kind in (OrderKind.PAUSE, OrderKind.RESUME):
-        assert rig.order(kind)["order_outcome"] == OrderOutcome.NOTHING_TO_DO
+    for order in (Pause(), Resume()):
+        assert rig.order(order)["order_outcome"] == OrderOutcome.NOTHING_TO_DO
     samples, forces = rig.to_the_end()
     assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL
     assert forces[-1] == pytest.approx(5.0, abs=0.1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linkwork.controller.motion.effort_limits import Limited
-from linkwork.controller.orders import OrderKind
+from linkwork.controller.orders import JogCoordinates
 from linkwork.controller.planning.planner import judge, plan
 from linkwork.controller.planning.planner_start import Start
 from linkwork.machine import Machine, load
@@ -70,8 +70,8 @@ def test_a_jog_stops_inside_the_box_and_keeps_the_speed(name: str) -> None:
     limited, places = 0, []
     for n in range(1200):
         jogs = n % 100 == 0
-        asked = (float(y), 0.4)
-        sample = rig.order(OrderKind.JOG, length=1, arguments=asked) if jogs else rig.tick()
+        asked = JogCoordinates(((y, 0.4),))
+        sample = rig.order(asked) if jogs else rig.tick()
         limited |= int(sample["limited"])
         places.append(sample["coordinate"][[y - 1, y]])
     places = np.array(places)

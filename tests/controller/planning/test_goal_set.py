@@ -1,17 +1,21 @@
 """Which coordinates a goal moves in: what it names, completed to a full independent set."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from linkwork.controller.planning.goal_set import complete, index_of
+from linkwork.controller.planning.planner_messages import MachineState
 from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.planning.singularity import independent, smallest_singular_value
 from linkwork.machine import load
 from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 
+REST = (0.0,) * 4
 NAMES = ["shoulder", "elbow", "wrist", "lift", "x", "y", "z", "angle"]
 
 
@@ -143,28 +147,27 @@ def test_singular_values_see_the_stretched_arm(scara):
 
 
 @pytest.mark.parametrize(
-    "content",
+    "state",
     [
-        {},
-        {"q": [0.0]},
-        {"q": ["a", 0, 0, 0]},
-        {"q": [0.0] * 4, "coordinates": ["x"], "theta": []},
-        {"q": [0.0] * 4, "coordinates": ["nowhere"], "theta": [0.0]},
-        {"q": [float("nan")] * 4},
-        {"q": [0.0] * 4, "v": [float("inf")] * 4},
+        MachineState((), REST),
+        MachineState((0.0,), REST),
+        MachineState((0.0,) * 4, REST, ("x",), ()),
+        MachineState((0.0,) * 4, REST, ("nowhere",), (0.0,)),
+        MachineState((math.nan,) * 4, REST),
+        MachineState((0.0,) * 4, (math.inf,) * 4),
     ],
+    ids=str,
 )
-def test_an_unreadable_start_is_a_defect_that_is_told(scara, content):
+def test_an_unreadable_start_is_a_defect_that_is_told(scara, state):
     with pytest.raises(RequestError) as caught:
-        Start.from_map(scara, content)
+        Start.from_message(scara, state)
     assert caught.value.code == RequestCode.INTERNAL
 
 
 def test_a_reference_that_is_given_stands_still(scara):
-    names = ["shoulder", "elbow", "wrist", "lift"]
-    content = {"q": [0.1] * 4, "v": [0.2] * 4, "coordinates": names, "theta": [0.0] * 4}
-    start = Start.from_map(scara, content)
+    names = ("shoulder", "elbow", "wrist", "lift")
+    start = Start.from_message(scara, MachineState((0.1,) * 4, (0.2,) * 4, names, REST))
     np.testing.assert_array_equal(start.rate, 0.0)
     np.testing.assert_array_equal(start.q, 0.1)
-    without = Start.from_map(scara, {"q": [0.1] * 4, "v": [0.2] * 4, "coordinates": [], "theta": []})
+    without = Start.from_message(scara, MachineState((0.1,) * 4, (0.2,) * 4))
     np.testing.assert_array_equal(without.v, 0.2)

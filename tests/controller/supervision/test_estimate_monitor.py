@@ -11,7 +11,7 @@ from benchmarks.in_process import with_controller
 from linkwork.controller.estimation.assembly_mode import Branch
 from linkwork.controller.estimation.redundant_sensors import told
 from linkwork.controller.faults import FaultCode
-from linkwork.controller.orders import OrderKind, OrderOutcome
+from linkwork.controller.orders import ConfirmBranch, Enable, OrderOutcome, Recover
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine, load
 from linkwork.machine.checks.assembly_modes import other_assemblies
@@ -59,18 +59,18 @@ def test_another_assembly_is_a_fault_in_the_same_tick_and_must_be_confirmed() ->
     sample = rig.tick()
     assert (sample["branch"], sample["fault"], sample["state"]) == (-1, FaultCode.BRANCH_FLIP, State.FAULT)
     rig.until(lambda sample: not np.any(sample["v"]))
-    assert rig.order(OrderKind.RECOVER)["order_outcome"] == OrderOutcome.DONE
-    assert rig.order(OrderKind.ENABLE)["order_outcome"] == OrderOutcome.REFUSED_BRANCH
-    assert rig.order(OrderKind.CONFIRM_BRANCH)["order_outcome"] == OrderOutcome.DONE
-    assert rig.order(OrderKind.ENABLE)["order_outcome"] == OrderOutcome.DONE
+    assert rig.order(Recover())["order_outcome"] == OrderOutcome.DONE
+    assert rig.order(Enable())["order_outcome"] == OrderOutcome.REFUSED_BRANCH
+    assert rig.order(ConfirmBranch())["order_outcome"] == OrderOutcome.DONE
+    assert rig.order(Enable())["order_outcome"] == OrderOutcome.DONE
 
 
 def test_a_machine_of_several_assemblies_wants_its_own_confirmed_once() -> None:
     rig = InProcess(with_controller(load("five_bar"), assemblies="several"))
     rig.tick()
-    assert rig.order(OrderKind.ENABLE)["order_outcome"] == OrderOutcome.REFUSED_BRANCH
-    assert rig.order(OrderKind.CONFIRM_BRANCH)["order_outcome"] == OrderOutcome.DONE
-    assert rig.order(OrderKind.CONFIRM_BRANCH)["order_outcome"] == OrderOutcome.NOTHING_TO_DO
+    assert rig.order(Enable())["order_outcome"] == OrderOutcome.REFUSED_BRANCH
+    assert rig.order(ConfirmBranch())["order_outcome"] == OrderOutcome.DONE
+    assert rig.order(ConfirmBranch())["order_outcome"] == OrderOutcome.NOTHING_TO_DO
     rig.enable()
 
 

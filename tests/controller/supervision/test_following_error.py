@@ -7,7 +7,7 @@ import pytest
 
 from linkwork.controller.faults import FaultCode
 from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import OrderKind, OrderOutcome
+from linkwork.controller.orders import CancelGoal, ChooseLaw, JogCoordinates, OrderOutcome, Recover
 from linkwork.controller.supervision.state_machine import State
 from linkwork.protocol.codes import Mode, ResultCode
 from linkwork.protocol.laws import LawKind
@@ -42,7 +42,7 @@ def assert_braked(sample: Sample, off: float) -> None:
 
 def test_holding(rig: InProcess) -> None:
     assert_braked(carried_off(rig, 0.12), 0.12)
-    assert rig.order(OrderKind.RECOVER)["order_outcome"] == OrderOutcome.DONE
+    assert rig.order(Recover())["order_outcome"] == OrderOutcome.DONE
     there = float(rig.simulator.q[JOINT])
     rig.enable()
     rig.run(0.2)
@@ -59,7 +59,7 @@ def test_a_machine_that_is_nearer_goes_back(rig: InProcess) -> None:
 def test_coming_to_rest_on_the_path(rig: InProcess) -> None:
     rig.send(*rig.swing())
     rig.run(0.5)
-    rig.order(OrderKind.CANCEL)
+    rig.order(CancelGoal())
     braked = carried_off(rig, 0.12)
     assert_braked(braked, 0.12)
     assert (braked["goal_status"], braked["goal_code"]) == (GoalStatus.ENDED, ResultCode.CANCELLED)
@@ -78,20 +78,20 @@ def test_a_goal_with_wider_tolerances_comes_to_rest_within_them(rig: InProcess) 
     rig.send(*rig.swing(), path=0.5)
     rig.run(0.5)
     carried_off(rig, 0.12)
-    rig.order(OrderKind.CANCEL)
+    rig.order(CancelGoal())
     last = rig.until(lambda sample: sample["goal_status"] == GoalStatus.ENDED)[-1]
     assert last["fault"] == FaultCode.NONE
 
 
 def test_jogging(rig: InProcess) -> None:
-    rig.order(OrderKind.JOG, length=1, arguments=(float(JOINT), 0.1))
+    rig.order(JogCoordinates(((JOINT, 0.1),)))
     assert_braked(carried_off(rig, 0.12), 0.12)
 
 
 def test_a_machine_led_by_hand_has_no_reference(rig: InProcess) -> None:
-    rig.order(OrderKind.LAW, length=int(LawKind.FLOAT))
+    rig.order(ChooseLaw(int(LawKind.FLOAT)))
     assert carried_off(rig, 0.3)["fault"] == FaultCode.NONE
     here = rig.simulator.q.copy()
-    rig.order(OrderKind.LAW, length=int(LawKind.HOLD))
+    rig.order(ChooseLaw(int(LawKind.HOLD)))
     assert {int(sample["fault"]) for sample in rig.run(0.2)} == {FaultCode.NONE}
     np.testing.assert_allclose(rig.simulator.q, here, atol=1e-6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkwork.controller.orders import OrderKind, OrderOutcome
+from linkwork.controller.orders import OrderOutcome, SetGains, SetPayload
 from linkwork.machine import Machine, load
 from linkwork.machine.payloads import loaded
 from linkwork.multibody.functions import mass_matrix
@@ -48,7 +48,7 @@ def test_a_payload_ramps_the_effort(name: str) -> None:
     rig.enable()
     rig.run(0.05)
     point = rig.machine.controller.payloads[0].index
-    taken = rig.order(OrderKind.PAYLOAD, arguments=(float(point), 0.4, *(0.0,) * 9))
+    taken = rig.order(SetPayload(point, 0.4))
     assert taken["order_outcome"] == OrderOutcome.DONE
     samples = rig.run(0.7)
     efforts = np.array([sample["law_effort"] for sample in samples])
@@ -66,7 +66,7 @@ def test_a_payload_that_is_told_is_carried_without_an_error() -> None:
         rig.tick()
         if told:
             point = machine.mechanism.point_index("tool")
-            rig.order(OrderKind.PAYLOAD, arguments=(float(point), 1.5, *(0.0,) * 9))
+            rig.order(SetPayload(point, 1.5))
             rig.run(0.6)
         before = rig.simulator.q[3]
         rig.enable()
@@ -79,10 +79,10 @@ def test_a_payload_that_is_told_is_carried_without_an_error() -> None:
 def test_gains_go_over_without_a_jump_and_stay_in_their_bounds() -> None:
     rig = InProcess(load("scara"))
     rig.enable()
-    refused = rig.order(OrderKind.GAIN, arguments=(200.0, 1.0))
+    refused = rig.order(SetGains(200.0, 1.0))
     assert (refused["order_outcome"], refused["bandwidth"]) == (OrderOutcome.REFUSED_VALUE, 20.0)
     rig.simulator.q[0] += 1e-3
-    rig.order(OrderKind.GAIN, arguments=(50.0, 0.8))
+    rig.order(SetGains(50.0, 0.8))
     samples = rig.run(0.3)
     bandwidths = np.array([sample["bandwidth"] for sample in samples])
     assert bandwidths[-1] == 50.0
@@ -94,5 +94,5 @@ def test_gains_go_over_without_a_jump_and_stay_in_their_bounds() -> None:
 def test_what_the_file_does_not_allow_is_refused() -> None:
     rig = InProcess(load("four_bar"))
     rig.enable()
-    assert rig.order(OrderKind.PAYLOAD, arguments=(0.0, 1.0))["order_outcome"] == OrderOutcome.REFUSED_VALUE
-    assert rig.order(OrderKind.GAIN, arguments=(25.0, 1.0))["order_outcome"] == OrderOutcome.REFUSED_VALUE
+    assert rig.order(SetPayload(0, 1.0))["order_outcome"] == OrderOutcome.REFUSED_VALUE
+    assert rig.order(SetGains(25.0, 1.0))["order_outcome"] == OrderOutcome.REFUSED_VALUE
