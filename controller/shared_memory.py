@@ -31,7 +31,7 @@ _LAYOUT_VERSION = 1
 _AT_MAGIC, _AT_VERSION, _AT_RECORD_BYTES, _AT_LOOP_PID, _AT_HEAD, _AT_TAIL, _AT_LOCKSTEP, _AT_GATEWAY_PID = (
     range(8)
 )
-_AT_LEASH, _AT_STANDS = 16, 17
+_AT_LEASH, _AT_STANDS, _AT_BEATS = 16, 17, 18
 _HASH_AT = 64
 _HASH_BYTES = 64
 _TEXT_AT = 256
@@ -175,6 +175,15 @@ class Shared:
     @stands.setter
     def stands(self, waits: bool) -> None:
         self._words[_AT_STANDS] = int(waits)
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """Two numbers of which one grows while the loop runs: records written, and `beat` calls."""
+        return int(self._words[_AT_HEAD]), int(self._words[_AT_BEATS])
+
+    def beat(self) -> None:
+        """The loop's sign of life where it writes no records: it waits for a plant or for an order."""
+        self._words[_AT_BEATS] += 1
 
     def append(self, record: NDArray[np.float64]) -> None:
         """The loop's write: the record's words, then the new head."""

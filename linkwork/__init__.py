@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from linkwork.plant.offline.run import Motion, simulate
     from linkwork.protocol.errors import NobodyThere, RequestError
 
+    __version__: str
+
 __all__ = [
     "Robot",
     "Goal",
@@ -48,9 +50,21 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _version()
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
     return getattr(import_module(_HOMES[name]), name)
+
+
+def _version() -> str:
+    """The installed version; "0" in a source tree that was never installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("linkwork")
+    except PackageNotFoundError:
+        return "0"
 
 
 def __dir__() -> list[str]:

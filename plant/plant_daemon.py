@@ -22,6 +22,7 @@ from linkwork.protocol.endpoints import MachineEndpoints, claim
 from linkwork.protocol.keys import ServerKeys
 from linkwork.protocol.sockets import DeviceServer
 from linkwork.timing.children import Lifeline, ignore_interrupts
+from linkwork.timing.notify import Notifier
 from linkwork.timing.realtime import Obtained, Policy, set_up
 from linkwork.timing.scheduling import set_policy, share_processors
 from linkwork.timing.signals import Interrupts
@@ -59,10 +60,14 @@ class PlantOptions:
 
 
 class DaemonEnd:
-    """SIGINT, SIGTERM, or the end of the parent: any of them ends the daemon."""
+    """SIGINT, SIGTERM, or the end of the parent: any of them ends the daemon.
 
-    def __init__(self, interrupts: Interrupts, lifeline: Lifeline | None) -> None:
-        self._interrupts, self._lifeline = interrupts, lifeline
+    The daemon asks for it wherever it waits and every few ticks, so each look is progress for the watchdog
+    of a service manager.
+    """
+
+    def __init__(self, interrupts: Interrupts, lifeline: Lifeline | None, notifier: Notifier) -> None:
+        self._interrupts, self._lifeline, self._notifier = interrupts, lifeline, notifier
 
     @property
     def asked(self) -> bool:
@@ -71,7 +76,12 @@ class DaemonEnd:
 
     def looked(self) -> bool:
         """Whether a signal has come or the parent has gone."""
+        self._notifier.ping()
         return self.asked or (self._lifeline is not None and self._lifeline.ended())
+
+    def announce(self) -> None:
+        """Reports to a service manager that the daemon is about to end."""
+        self._notifier.stopping("braking and leaving")
 
 
 def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
@@ -86,10 +96,10 @@ def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
         options = replace(options, paces=_paces_of(driver, options.paces))
     line = _time_line(machine, options)
     lifeline = Lifeline.from_stdin() if options.lifeline else None
-    with _seated(machine, options), Interrupts() as interrupts:
+    with _seated(machine, options), Interrupts() as interrupts, closing(Notifier()) as notifier:
         if lifeline is not None:
             ignore_interrupts()
-        ending = DaemonEnd(interrupts, lifeline)
+        ending = DaemonEnd(interrupts, lifeline, notifier)
         # Before the real-time priority: compiling at it would starve whatever else runs on this processor.
         if driver is None and not _warm(machine, ending, events, faulty=_faulty(options)):
             return ExitCode.DONE
@@ -103,6 +113,7 @@ def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
                     device = _device(machine, machinery, server, events, options, line)
                     obtained.freeze_garbage()
                     _introduce(device, obtained, events)
+                    notifier.ready(f"plant of {machine.name} at {server.endpoint}")
                     status = _serve(device, ending, events)
                 device.part()  # now the brakes of a real machine are on, too
                 server.close(flush_ms=100)
@@ -253,6 +264,7 @@ def _serve(device: PlantDevice, ending: DaemonEnd, events: Events) -> ExitCode:
         events.say("failed" if failed else "diverged", str(ended))
         device.leave(str(ended))
         return ExitCode.GOAL_FAILED
+    ending.announce()
     device.leave("the plant was stopped")
     events.say("end", f"ended, braked, at tick {device.machinery.tick}")
     return ExitCode.DONE

@@ -66,6 +66,15 @@ def _choose() -> Path:
     return parent / f"linkwork-{os.getuid()}"
 
 
+def state_dir() -> Path:
+    """The folder for what is kept between runs: $XDG_STATE_HOME/linkwork, else ~/.local/state/linkwork.
+
+    It is not created.
+    """
+    state = os.environ.get("XDG_STATE_HOME")
+    return (Path(state) if state else Path.home() / ".local" / "state") / "linkwork"
+
+
 @dataclass(frozen=True, slots=True)
 class MachineEndpoints:
     """One machine's place in the runtime folder: its sockets, locks and shared memory."""

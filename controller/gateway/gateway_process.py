@@ -11,6 +11,7 @@ from getpass import getuser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import linkwork
 from linkwork.controller.configuration import configured
 from linkwork.controller.first_start import say_when_compiling
 from linkwork.controller.gateway.daemon_options import GatewayOptions
@@ -21,16 +22,16 @@ from linkwork.controller.gateway.records.broadcast import Broadcast
 from linkwork.controller.gateway.records.flight_record import FlightRecorder
 from linkwork.controller.gateway.records.log import STAMP, Log
 from linkwork.controller.gateway.records.log_segment import LogSource
-from linkwork.controller.gateway.requests.state_answers import linkwork_version
 from linkwork.controller.gateway.server import Server
 from linkwork.controller.records import RecordLayout, layout_for
 from linkwork.machine import Machine, name_in
 from linkwork.protocol.codes import Pace, RequestCode
-from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim
+from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim, state_dir
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.keys import ServerKeys, server_keys
 from linkwork.protocol.sockets import RequestServer
 from linkwork.timing.children import Lifeline
+from linkwork.timing.notify import Notifier
 from linkwork.timing.scheduling import share_processors
 from linkwork.timing.signals import Interrupts
 
@@ -48,7 +49,9 @@ def run(options: GatewayOptions) -> int:
     StartFailed before it is ready.
     """
     say_when_compiling("kernels")
+    notifier = Notifier()  # first: it removes variables that the children must not inherit
     with ExitStack() as early:
+        early.callback(notifier.close)
         name, held = name_in(options.config), None
         if name is not None:  # before anything is compiled: clients see that it is starting
             held = early.enter_context(claim(MachineEndpoints.named(name).folder, "gateway", STARTING))
@@ -57,10 +60,10 @@ def run(options: GatewayOptions) -> int:
             held = early.enter_context(
                 claim(MachineEndpoints.named(machine.name).folder, "gateway", STARTING)
             )
-        return _run(options, machine, held)
+        return _run(options, machine, held, notifier)
 
 
-def _run(options: GatewayOptions, machine: Machine, held: Claim) -> int:
+def _run(options: GatewayOptions, machine: Machine, held: Claim, notifier: Notifier) -> int:
     if options.pace is not Pace.LOCKSTEP:
         options = replace(options, cpu=_leave_a_processor(options.cpu))
     layout = layout_for(machine)
@@ -87,7 +90,7 @@ def _run(options: GatewayOptions, machine: Machine, held: Claim) -> int:
         gateway.planning.start()
         if gateway.shadow is not None:
             gateway.shadow.shadowing.start()
-        return Server(gateway, servers, interrupts, lifeline, held).run()
+        return Server(gateway, servers, interrupts, lifeline, held, notifier).run()
 
 
 def _gateway(
@@ -130,7 +133,7 @@ def _log_source(
 ) -> LogSource:
     """What stands at the head of a log: equal for equal runs, so no path, host or time."""
     metadata = {
-        "linkwork": linkwork_version(),
+        "linkwork": linkwork.__version__,
         "machine": machine.name,
         "law": machine.controller.law,
         "pace": options.pace.value,
@@ -145,8 +148,7 @@ def _log_source(
 
 def default_log_folder() -> Path:
     """$XDG_STATE_HOME/linkwork/logs, else ~/.local/state/linkwork/logs."""
-    state = os.environ.get("XDG_STATE_HOME")
-    return (Path(state) if state else Path.home() / ".local" / "state") / "linkwork" / "logs"
+    return state_dir() / "logs"
 
 
 def _keys(options: GatewayOptions) -> ServerKeys | None:

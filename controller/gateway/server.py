@@ -23,6 +23,7 @@ from linkwork.protocol.errors import RequestError
 from linkwork.protocol.requests import UnreadableRequest, pack_error, read_request
 from linkwork.protocol.sockets import Poller, RequestServer
 from linkwork.timing.children import Lifeline
+from linkwork.timing.notify import Notifier
 from linkwork.timing.signals import Interrupts
 
 MOST_AT_ONCE, MOST_BYTES_AT_ONCE = 16, 256 * 1024
@@ -64,9 +65,13 @@ class Server:
         interrupts: Interrupts,
         lifeline: Lifeline | None,
         held: Claim,
+        notifier: Notifier,
     ) -> None:
         self._gateway, self._servers = gateway, servers
         self._interrupts, self._lifeline, self._held = interrupts, lifeline, held
+        self._notifier = notifier
+        self._progress = (-1, -1)
+        """How far the loop was at the last ping of the service manager's watchdog."""
         self._standing = LoopStatus.STARTING
         self._started_s = time.monotonic()
         self._deaths = 0
@@ -94,6 +99,7 @@ class Server:
             self._mind_loop()
             self._gateway.take_records()
             self._gateway.attend()
+            self._ping()
             if self._asked_to_end():
                 self._begin_to_end()
             if self._ending is not None and self._ended():
@@ -192,6 +198,18 @@ class Server:
         self._restart_s = now + RESTART_AFTER_S[min(self._deaths, len(RESTART_AFTER_S)) - 1]
         self._say("loop_ended", f"the loop ended unexpectedly (status {status}); starting a new one")
 
+    def _ping(self) -> None:
+        """Ping the service manager's watchdog, unless the loop has made no progress since the last ping."""
+        shared = self._gateway.host.shared
+        if not self._notifier.due:
+            return
+        if self._standing is LoopStatus.READY and shared is not None and self._ending is None:
+            progress = shared.progress
+            if progress == self._progress:
+                return
+            self._progress = progress
+        self._notifier.ping()
+
     # The end.
 
     def _asked_to_end(self) -> bool:
@@ -208,6 +226,7 @@ class Server:
         self._ending = _Ending(time.monotonic() + within, braking=again)
         gateway.leaving = True
         gateway.drop_plans("the controller is being shut down")
+        self._notifier.stopping("braking and leaving" if again else "stopping the machine, then leaving")
         self._say("ending", "braking and leaving" if again else "stopping the machine, then leaving")
         if self._standing is LoopStatus.READY:
             order = Shutdown(at_once=again)
@@ -235,6 +254,7 @@ class Server:
         if first:
             gc.collect()
             gc.freeze()
+            self._notifier.ready(f"controller of {gateway.machine.name} at {self._servers[-1].endpoint}")
         shared = gateway.host.shared
         note = f"; {gateway.host.note}" if gateway.host.note else ""
         log = f"; log {gateway.log.path}" if gateway.log is not None else ""

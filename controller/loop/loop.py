@@ -117,7 +117,8 @@ class Loop:
         self.look_around()
 
     def look_around(self) -> None:
-        """Off the tick's path: link text for the gateway; the gateway's end, and what follows from it."""
+        """Off the tick's path: a sign of life and link text for the gateway, and the gateway's end."""
+        self._shared.beat()
         if self.link.text != self._link_text:
             self._link_text = self._shared.link_text = self.link.text
             self._shared.homing, self._shared.simulation = self.link.homing, self.link.simulation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -20,6 +20,9 @@ from linkwork.cli import (
     file_commands as files,
 )
 from linkwork.cli import (
+    group_commands as groups,
+)
+from linkwork.cli import (
     inject_command as injecting,
 )
 from linkwork.cli import (
@@ -33,6 +36,9 @@ from linkwork.cli import (
 )
 from linkwork.cli import (
     rig_commands as rig,
+)
+from linkwork.cli import (
+    service_command as service,
 )
 from linkwork.cli import (
     simulate_command as simulating,
@@ -54,9 +60,10 @@ from linkwork.cli import (
 )
 from linkwork.controller.__main__ import controller
 from linkwork.plant.__main__ import plant
+from linkwork.terminal.output import say
 
 _PANELS: dict[str, tuple[Any, ...]] = {
-    "Start": (daemons.demo, plant, controller),
+    "Start": (daemons.demo, groups.up, groups.down, groups.logs, plant, controller),
     "Look": (looking.status, looking.state, looking.watch, looking.describe, looking.faults),
     "Move": (
         motion.move,
@@ -80,6 +87,7 @@ _PANELS: dict[str, tuple[Any, ...]] = {
     ),
     "Test a rig": (rig.rig,),
     "Files and this computer": (
+        service.service,
         files.check,
         files.robots,
         files.schema,
@@ -104,6 +112,14 @@ _GROUPS = {
 _AFTER_FAULTS = ("recover", "estop", "reset")
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        import linkwork
+
+        say(f"linkwork {linkwork.__version__}")
+        raise typer.Exit
+
+
 def build(first: str = "") -> typer.Typer:
     """The application, every command in its panel.
 
@@ -117,7 +133,8 @@ def build(first: str = "") -> typer.Typer:
         help="Real-time control of machines whose joints are constrained.",
         epilog="Exit status: 0 done, 1 the goal failed, 2 wrong usage or file, 3 refused, 4 no daemon.",
     )
-    derived = {} if first in _names() else _derived()
+    app.callback()(_options)
+    derived = {} if first in {"--version", *_names()} else _derived()
     for panel, commands in _PANELS.items():
         for command in (*derived.get(panel, ()), *commands):
             if isinstance(command, typer.Typer):
@@ -126,6 +143,14 @@ def build(first: str = "") -> typer.Typer:
             else:
                 app.command(rich_help_panel=panel)(command)
     return app
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Real-time control of machines whose joints are constrained."""
 
 
 def _derived() -> dict[str, list[Callable[..., Any]]]:

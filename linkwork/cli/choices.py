@@ -12,6 +12,13 @@ class OnOff(StrEnum):
     OFF = "off"
 
 
+class RestartChoice(StrEnum):
+    """When a daemon of a group is started again."""
+
+    ON_FAILURE = "on-failure"
+    NO = "no"
+
+
 class FormulationChoice(StrEnum):
     """Ways to move under constraints."""
 

@@ -50,9 +50,11 @@ def check(config: Config, as_json: AsJson = False) -> int:
 
 def robots(as_json: AsJson = False) -> None:
     """Lists the machines that ship, and those that run."""
+    from linkwork.launch.group import running_groups
     from linkwork.machine import load, shipped, shipped_path
     from linkwork.protocol.endpoints import running
 
+    groups = running_groups()
     there = {role: {found.name: found.pid for found in running(role)} for role in ("plant", "gateway")}
     listed = []
     for name in shipped():
@@ -66,7 +68,16 @@ def robots(as_json: AsJson = False) -> None:
             }
         )
     if as_json:
-        emit({"robots": listed, "running": {"plants": there["plant"], "controllers": there["gateway"]}})
+        emit(
+            {
+                "robots": listed,
+                "running": {
+                    "plants": there["plant"],
+                    "controllers": there["gateway"],
+                    "groups": {found.name: found.pid for found in groups},
+                },
+            }
+        )
         return
     for each in listed:
         say(f"{each['name']}  {each['about']}")
@@ -74,6 +85,8 @@ def robots(as_json: AsJson = False) -> None:
     for role, word in (("plant", "plant"), ("gateway", "controller")):
         for name, pid in there[role].items():
             say(f"running: {word} of {name}, process {pid}")
+    for found in groups:
+        say(f"up: {found.name}, {found.text}; supervisor process {found.pid}")
 
 
 def schema(

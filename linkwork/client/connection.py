@@ -29,14 +29,12 @@ def find_controller(name: str | None = None) -> MachineEndpoints:
         if name not in names:
             there = f"running: {', '.join(names)}" if names else "none is running"
             raise NobodyThere(
-                f"no controller of {name!r} is running ({there}); start it with `linkwork plant {name}` and "
-                f"`linkwork controller {name}`"
+                f"no controller of {name!r} is running ({there}); start it with `linkwork up {name}`"
             )
         return MachineEndpoints.named(name)
     if not names:
         raise NobodyThere(
-            "no controller is running; start one with `linkwork plant scara` and "
-            "`linkwork controller scara`, or see `linkwork demo scara`"
+            "no controller is running; start one with `linkwork up scara`, or see `linkwork demo scara`"
         )
     if len(names) > 1:
         raise EndpointError(

@@ -76,8 +76,7 @@ class Rig:
             before = self.children.pop(role)
             before.stop(_STOP_S)
             before.close()
-        # -P: a file of the user's, plant.py or controller.py, must not stand in for ours
-        argv = [sys.executable, "-m", f"linkwork.{role}", *arguments, "--lifeline", "--json"]
+        argv = daemon_argv(role, [*arguments, "--lifeline", "--json"])
         stdout, stderr = (self._output(f"{role}.{stream}") for stream in ("out", "err"))
         child = Child.start(
             argv, env={"LINKWORK_RUNTIME_DIR": str(self.runtime)}, stdout=stdout, stderr=stderr
@@ -120,18 +119,10 @@ class Rig:
                     on_event(str(event.get("text", "")))
                 told = len(events)
                 self._check_alive()
-                if client.connected(_LOOK_S) and self._is_ready(client):
+                if client.connected(_LOOK_S) and is_ready(status_of(client)):
                     return
                 time.sleep(_LOOK_S)
         raise RigFailed(f"the controller had no plant after {timeout_s:g} s\n{self._last_words()}")
-
-    @staticmethod
-    def _is_ready(client: RequestClient) -> bool:
-        try:
-            status = client.request("status", timeout_s=2.0)
-            return status["state"] != "unconfigured" and bool(status["planner_ready"])
-        except NobodyThere:
-            return False
 
     def _check_alive(self) -> None:
         for role, child in self.children.items():
@@ -176,6 +167,25 @@ class Rig:
                 child.stop(_BRAKE_S)
         finally:
             signal.signal(signal.SIGINT, before)
+
+
+def status_of(client: RequestClient) -> dict[str, Any] | None:
+    """The answer of a controller to `status`, None where it gives none within 2 s."""
+    try:
+        status: dict[str, Any] = client.request("status", timeout_s=2.0)
+    except NobodyThere:
+        return None
+    return status
+
+
+def is_ready(status: dict[str, Any] | None) -> bool:
+    """Whether a controller with this status has its plant and can plan."""
+    return status is not None and status["state"] != "unconfigured" and bool(status["planner_ready"])
+
+
+def daemon_argv(role: str, words: Sequence[str]) -> list[str]:
+    """The command line of a daemon. role: `plant` or `controller`; words: its arguments."""
+    return [sys.executable, "-m", f"linkwork.{role}", *words]
 
 
 def stamp() -> str:

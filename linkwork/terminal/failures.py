@@ -44,6 +44,7 @@ def explain(error: Exception) -> tuple[int, dict[str, Any]]:
     from linkwork.client.goal import GoalFailed
     from linkwork.client.injector import InjectionRefused
     from linkwork.launch.daemons import RigFailed
+    from linkwork.launch.group import GroupFailed
     from linkwork.machine.problems import MachineError
     from linkwork.protocol.errors import EndpointError, NobodyThere, RequestError, Taken
 
@@ -67,6 +68,8 @@ def explain(error: Exception) -> tuple[int, dict[str, Any]]:
             return REFUSED, {"name": "TAKEN", "message": str(error)}
         case RigFailed():
             return NOBODY_THERE, {"name": "NOT_STARTED", "message": str(error)}
+        case GroupFailed():
+            return error.status, {"name": "NOT_STARTED", "message": str(error), "said": list(error.said)}
         case EndpointError():
             return USAGE, {"name": "ENDPOINT", "message": str(error)}
     raise error

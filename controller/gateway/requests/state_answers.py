@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import os
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+import linkwork
 from linkwork.controller.gateway.records.messages import finite, limits_named, state_name
 from linkwork.machine.checks.rank_gap import rank_decision
 from linkwork.protocol.codes import PROTOCOL_VERSION
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway
-
-
-def linkwork_version() -> str:
-    """The installed version; "0" in a source tree that was never installed."""
-    try:
-        return version("linkwork")
-    except PackageNotFoundError:
-        return "0"
 
 
 def state(gateway: Gateway) -> dict[str, Any]:
@@ -82,7 +74,7 @@ def status(gateway: Gateway) -> dict[str, Any]:
     """The answer of `status` (protocol.results.StatusResult)."""
     record, statistics, log = gateway.latest, gateway.statistics, gateway.log
     return {
-        "version": linkwork_version(),
+        "version": linkwork.__version__,
         "protocol": PROTOCOL_VERSION,
         "machine": gateway.machine.name,
         "state": gateway.state_name,

@@ -1,0 +1,256 @@
+"""Commands for a machine's daemons as a group: up, down, logs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing, suppress
+from typing import IO, TYPE_CHECKING, Annotated
+
+import typer
+
+from linkwork.cli.choices import RestartChoice
+from linkwork.cli.connected import AsJson
+from linkwork.cli.daemon_options import DaemonWords, with_daemon_options
+from linkwork.terminal.failures import DONE, Misuse
+from linkwork.terminal.output import console, emit, say
+
+if TYPE_CHECKING:
+    from linkwork.protocol.endpoints import RunningProcess
+    from linkwork.timing.children import Child
+
+Config = Annotated[
+    str, typer.Argument(metavar="MACHINE", help="Machine file, or the name of one that ships.")
+]
+Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Which machine, where several are up.")]
+_LOOK_S = 0.05
+_ENDS_WITHIN_S = 180.0
+
+
+@with_daemon_options
+def up(
+    config: Config,
+    words: DaemonWords,
+    detach: Annotated[
+        bool,
+        typer.Option("--detach", "-d", help="Return when the machine is ready; `linkwork down` ends it."),
+    ] = False,
+    restart: Annotated[
+        RestartChoice, typer.Option(help="Start a daemon again when it has crashed, or end both.")
+    ] = RestartChoice.ON_FAILURE,
+    as_json: AsJson = False,
+) -> int:
+    """Starts plant and controller of a machine together, and supervises them until Ctrl-C or `linkwork down`.
+
+    The machine comes up braked. A daemon that crashes is reported and started again; the machine is never
+    enabled again by itself. Ctrl-C stops the machine on its path, disables it and ends both daemons; a second
+    Ctrl-C brakes at once.
+    """
+    name = _machine_name(config)
+    if detach:
+        return _detached(name, [*words.given, "--restart", restart.value], as_json=as_json)
+    from linkwork.launch.group import Group, GroupFailed, GroupOptions
+
+    options = GroupOptions(name, words.plant, words.controller, restart is RestartChoice.ON_FAILURE)
+    show = _ignored if as_json else _shown
+    try:
+        Group(options, show).run()
+    except GroupFailed as failed:
+        if sys.stdout.isatty() and not as_json:
+            raise  # the daemon's own words stand above
+        raise GroupFailed("\n  ".join((str(failed), *failed.said)), failed.status, failed.said) from None
+    if as_json:
+        emit({"name": name, "ended": True})
+    return DONE
+
+
+def _machine_name(config: str) -> str:
+    """The name in a machine file. Raises MachineError."""
+    from linkwork.machine import load, name_in
+
+    return name_in(config) or load(config).name
+
+
+def _shown(source: str, text: str) -> None:
+    with suppress(BrokenPipeError):
+        say(f"{source:<10}  {text}")
+
+
+def _ignored(source: str, text: str) -> None:
+    """With --json nothing is shown meanwhile."""
+
+
+def _detached(name: str, words: list[str], *, as_json: bool) -> int:
+    """Starts a supervisor without a terminal, and waits until the machine is ready or the supervisor ends."""
+    from linkwork.launch.output_log import output_path
+    from linkwork.timing.children import Child
+
+    argv = [sys.executable, "-m", "linkwork", "up", *words]
+    with tempfile.TemporaryFile() as errors:
+        child = Child.start(argv, lifeline=False, stdout=subprocess.DEVNULL, stderr=errors)
+        try:
+            with console.status(f"starting {name}"):
+                found = _ready(name, child)
+        except KeyboardInterrupt:
+            _end(child.pid)
+            raise
+        if found is None:
+            return _failed(errors, child.stop(0.0), as_json=as_json)
+    path = output_path(name)
+    if as_json:
+        emit({"name": name, "process": found.pid, "text": found.text, "output": str(path)})
+    else:
+        say(f"{name} is up: {found.text}; supervisor process {found.pid}")
+        say(f"`linkwork logs {name}` shows what the daemons print, `linkwork down {name}` ends them")
+    return DONE
+
+
+def _ready(name: str, child: Child) -> RunningProcess | None:
+    """The supervisor once its machine is ready; None when it has ended."""
+    from linkwork.launch.group import READY, running_groups
+
+    while child.alive:
+        for found in running_groups():
+            if (found.name, found.pid) == (name, child.pid) and found.text.startswith(READY):
+                return found
+        time.sleep(_LOOK_S)
+    return None
+
+
+def _failed(errors: IO[bytes], status: int, *, as_json: bool) -> int:
+    errors.seek(0)
+    text = errors.read().decode(errors="replace").strip()
+    console.print(text, markup=False, style="red")
+    if as_json:
+        emit({"error": {"name": "NOT_STARTED", "message": text}})
+    return status if status > 0 else 1
+
+
+def down(
+    name: Name = None,
+    every: Annotated[bool, typer.Option("--all", help="Every machine that is up.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Ends machines that `linkwork up` started: each is stopped on its path and disabled first.
+
+    Ctrl-C while it waits leaves the machine ending.
+    """
+    from linkwork.launch.group import running_groups
+
+    if every and name is not None:
+        raise Misuse("give a machine's name or --all, not both")
+    groups = running_groups() if every else [_group(name)]
+    for found in groups:
+        if not _end(found.pid):
+            raise Misuse(
+                f"{found.name} has not ended after {_ENDS_WITHIN_S:g} s; see `linkwork logs {found.name}`, "
+                f"or end process {found.pid} with `kill -9`: plant and controller end with it"
+            )
+        if not as_json:
+            say(f"{found.name} is down")
+    if as_json:
+        emit({"down": [found.name for found in groups]})
+    elif not groups:
+        say("no machine is up")
+    return DONE
+
+
+def _group(name: str | None) -> RunningProcess:
+    """The supervisor of this machine, or the only one. Raises NobodyThere, EndpointError."""
+    from linkwork.launch.group import running_groups
+    from linkwork.protocol.endpoints import running
+    from linkwork.protocol.errors import EndpointError, NobodyThere
+
+    groups = running_groups()
+    names = ", ".join(found.name for found in groups)
+    chosen = [found for found in groups if name in (None, found.name)]
+    if len(chosen) > 1:
+        raise EndpointError(f"several machines are up: {names}; name one of them, or use --all")
+    if chosen:
+        return chosen[0]
+    if name in [found.name for role in ("plant", "gateway") for found in running(role)]:
+        raise NobodyThere(
+            f"{name} was not started with `linkwork up`; press Ctrl-C in the terminals of its daemons"
+        )
+    there = f"up: {names}" if names else "none is up"
+    what = "no machine" if name is None else f"no machine {name!r}"
+    raise NobodyThere(f"{what} is up ({there}); `linkwork up {name or 'scara'}` starts one")
+
+
+def _end(pid: int) -> bool:
+    """Asks a supervisor to end, and waits; whether it has ended."""
+    import signal
+
+    from linkwork.timing.children import Process
+
+    try:
+        process = Process(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        process.send_signal(signal.SIGTERM)
+        return process.wait(_ENDS_WITHIN_S)
+    finally:
+        process.close()
+
+
+def logs(
+    name: Name = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on with new lines until Ctrl-C.")
+    ] = False,
+    lines: Annotated[
+        int, typer.Option("--lines", "-n", min=0, metavar="N", help="Last lines to show.")
+    ] = 100,
+    plant: Annotated[bool, typer.Option("--plant", help="Only what the plant printed.")] = False,
+    controller: Annotated[
+        bool, typer.Option("--controller", help="Only what the controller printed.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Shows what the daemons of `linkwork up` print, with the time in UTC; also after they have ended."""
+    from linkwork.launch.output_log import follow_output, output_path, read_output
+
+    if plant and controller:
+        raise Misuse("give --plant or --controller; without either, lines of both are shown")
+    if follow and as_json:
+        raise Misuse("--json gives one object, which --follow would never complete")
+    source = "plant" if plant else "controller" if controller else None
+    path = output_path(_recorded(name))
+    new = follow_output(path, source) if follow else None  # first, so that no line is missed
+    try:
+        found = read_output(path, source, lines)
+    except OSError as error:
+        raise Misuse(f"{path} cannot be read: {error.strerror}") from None
+    if as_json:
+        emit({"file": str(path), "lines": found})
+        return DONE
+    for line in found:
+        say(line)
+    if new is not None:
+        with suppress(KeyboardInterrupt), closing(new):
+            for line in new:
+                say(line)
+    return DONE
+
+
+def _recorded(name: str | None) -> str:
+    """A machine with output: this one, the only one that is up, or the only one there is. Raises Misuse."""
+    from linkwork.launch.group import running_groups
+    from linkwork.launch.output_log import output_folder, recorded_groups
+
+    names = recorded_groups()
+    if name is not None:
+        if name in names:
+            return name
+        there = f"there is output of {', '.join(names)}" if names else f"{output_folder()} holds none"
+        raise Misuse(f"there is no output of {name!r}; {there}; `linkwork up {name}` starts a machine")
+    running = [found.name for found in running_groups()]
+    for chosen in (running, names):
+        if len(chosen) == 1:
+            return chosen[0]
+    if not names:
+        raise Misuse(f"{output_folder()} holds no output; `linkwork up scara` starts a machine")
+    raise Misuse(f"there is output of several machines; name one of {', '.join(names)}")
