@@ -183,9 +183,9 @@ class Group:
         if is_ready(status) and "connected" in self._daemons["plant"].events:
             self._ready = True
             self._describe(READY)
-            fault = status.get("fault")
-            then = f" ({fault['text']}); `linkwork recover`, then `linkwork enable`" if fault else ""
-            self._say(f"ready: plant and controller are connected, the machine is {status['state']}{then}")
+            again = any(daemon.restarts for daemon in self._daemons.values())
+            then = "; the machine stays braked until it is recovered and enabled" if again else ""
+            self._say(f"ready: plant and controller are connected{then}")
 
     @property
     def _pressing(self) -> bool:

@@ -68,9 +68,9 @@ def only_object(text: str) -> dict[str, Any]:
         (["status", "--endpoint", "nonsense"], 2, "no endpoint"),
         (["status", "--keys", "mine.secret"], 4, "no controller"),
         (["demo", "nothing"], 2, "nothing"),
-        *([[word], 4, "linkwork controller scara"] for word in ("status", "state", "enable", "stop", "jog")),
-        (["move", "shoulder=1"], 4, "linkwork controller scara"),
-        (["status", "--robot", "arm"], 4, "linkwork controller arm"),
+        *([[word], 4, "linkwork up scara"] for word in ("status", "state", "enable", "stop", "jog")),
+        (["move", "shoulder=1"], 4, "linkwork up scara"),
+        (["status", "--robot", "arm"], 4, "linkwork up arm"),
     ],
 )
 def test_mistakes(runtime: str, words: list[str], status: int, says: str) -> None:
@@ -104,7 +104,7 @@ def test_check_names_line_key_found_and_allowed(runtime: str, tmp_path: Path) ->
 
 def test_what_ships_is_valid(runtime: str) -> None:
     listed = only_object(linkwork(runtime, "robots", "--json").stdout)
-    assert listed["running"] == {"plants": {}, "controllers": {}}
+    assert listed["running"] == {"plants": {}, "controllers": {}, "groups": {}}
     for robot in listed["robots"]:
         ran = linkwork(runtime, "check", robot["file"], "--json")
         assert ran.returncode == 0, ran.stderr
