@@ -19,7 +19,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import IO, Any, Final
 
-from linkwork.controller.orders import Order, OrderKind, OrderOutbox
+from linkwork.controller.order_socket import OrderOutbox
+from linkwork.controller.orders import Shutdown
 from linkwork.launch.daemons import daemon_argv, is_ready, status_of
 from linkwork.launch.output_log import GROUP, OutputLog, output_path
 from linkwork.protocol.codes import ExitCode
@@ -230,7 +231,7 @@ class Group:
 
     def _order_loop_to_leave(self, *, brake: bool = False) -> None:
         outbox = OrderOutbox(self._seat.orders_path)
-        outbox.send(Order(0, OrderKind.SHUTDOWN, length=int(brake)))
+        outbox.send(Shutdown(at_once=brake))
         outbox.close()
 
     def _loop_pid(self) -> int | None:
