@@ -51,20 +51,12 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return _version()
+        from linkwork.installed import installed_version
+
+        return installed_version()
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
     return getattr(import_module(_HOMES[name]), name)
-
-
-def _version() -> str:
-    """The installed version; "0" in a source tree that was never installed."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("linkwork")
-    except PackageNotFoundError:
-        return "0"
 
 
 def __dir__() -> list[str]:

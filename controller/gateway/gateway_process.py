@@ -11,7 +11,6 @@ from getpass import getuser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import linkwork
 from linkwork.controller.configuration import configured
 from linkwork.controller.first_start import say_when_compiling
 from linkwork.controller.gateway.daemon_options import GatewayOptions
@@ -24,6 +23,7 @@ from linkwork.controller.gateway.records.log import STAMP, Log
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.server import Server
 from linkwork.controller.records import RecordLayout, layout_for
+from linkwork.installed import installed_version
 from linkwork.machine import Machine, name_in
 from linkwork.protocol.codes import Pace, RequestCode
 from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim, state_dir
@@ -133,7 +133,7 @@ def _log_source(
 ) -> LogSource:
     """What stands at the head of a log: equal for equal runs, so no path, host or time."""
     metadata = {
-        "linkwork": linkwork.__version__,
+        "linkwork": installed_version(),
         "machine": machine.name,
         "law": machine.controller.law,
         "pace": options.pace.value,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-import linkwork
 from linkwork.controller.gateway.records.messages import finite, limits_named, state_name
+from linkwork.installed import installed_version
 from linkwork.machine.checks.rank_gap import rank_decision
 from linkwork.protocol.codes import PROTOCOL_VERSION
 
@@ -74,7 +74,7 @@ def status(gateway: Gateway) -> dict[str, Any]:
     """The answer of `status` (protocol.results.StatusResult)."""
     record, statistics, log = gateway.latest, gateway.statistics, gateway.log
     return {
-        "version": linkwork.__version__,
+        "version": installed_version(),
         "protocol": PROTOCOL_VERSION,
         "machine": gateway.machine.name,
         "state": gateway.state_name,
