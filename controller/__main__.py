@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 
 class PaceChoice(StrEnum):
-    """Who is the clock."""
+    """Which process keeps time."""
 
     DEVICE = "device"
     HOST = "host"
     LOCKSTEP = "lockstep"
 
 
-Config = Annotated[str, typer.Argument(help="Machine file, or the name of a machine that ships.")]
-Law = Annotated[MotionLawName | None, typer.Option(help="Law of motion; none: the machine file's.")]
+Config = Annotated[str, typer.Argument(help="Machine file, or the name of a machine of linkwork.")]
+Law = Annotated[MotionLawName | None, typer.Option(help="Law of motion. Default: the machine file's.")]
 Realtime = Annotated[
     RealtimeChoice, typer.Option(help="Refuse to start, warn, or stay silent when real time is not granted.")
 ]
-Cpu = Annotated[int | None, typer.Option(min=0, help="Processor for the loop; the gateway stays off it.")]
+Cpu = Annotated[int | None, typer.Option(min=0, help="Processor for the loop; the gateway uses the others.")]
 Keys = Annotated[Path | None, typer.Option(help="This controller's secret key file.")]
 PlantKey = Annotated[Path | None, typer.Option(help="Public key file of a plant that has keys.")]
 
@@ -42,29 +42,29 @@ PlantKey = Annotated[Path | None, typer.Option(help="Public key file of a plant 
 def controller(
     config: Config,
     plant: Annotated[
-        str | None, typer.Option(help="Endpoint of the plant; none: the machine's seat.")
+        str | None, typer.Option(help="Endpoint of the plant. Default: in the runtime folder.")
     ] = None,
-    endpoint: Annotated[
-        str | None, typer.Option(help="Where to take requests, beside the machine's seat.")
-    ] = None,
+    endpoint: Annotated[str | None, typer.Option(help="Additional endpoint for requests.")] = None,
     telemetry: Annotated[
         str | None,
-        typer.Option(help="Where to publish telemetry, beside the machine's seat: tcp://127.0.0.1:9872."),
+        typer.Option(help="Additional endpoint for telemetry: tcp://127.0.0.1:9872."),
     ] = None,
-    pace: Annotated[PaceChoice, typer.Option(help="Who is the clock.")] = PaceChoice.DEVICE,
+    pace: Annotated[PaceChoice, typer.Option(help="Which process keeps time.")] = PaceChoice.DEVICE,
     lockstep: Annotated[bool, typer.Option("--lockstep", help="The same as --pace lockstep.")] = False,
     law: Law = None,
     log: Annotated[
-        Path | None, typer.Option(help="Folder for logs; none: ~/.local/state/linkwork/logs.")
+        Path | None, typer.Option(help="Folder for logs. Default: ~/.local/state/linkwork/logs.")
     ] = None,
     no_log: Annotated[
-        bool, typer.Option("--no-log", help="Keep no log (flight records are still made).")
+        bool, typer.Option("--no-log", help="Write no log (flight records are still written).")
     ] = False,
     realtime: Realtime = RealtimeChoice.WARN,
     cpu: Cpu = None,
     lifeline: Annotated[
         bool,
-        typer.Option("--lifeline", help="End when standard input closes (for programs that start this)."),
+        typer.Option(
+            "--lifeline", help="Exit when standard input closes (for programs that start this one)."
+        ),
     ] = False,
     keys: Keys = None,
     allowed: Annotated[
@@ -74,7 +74,7 @@ def controller(
     shadow: Annotated[
         bool, typer.Option("--shadow", help="Run a digital twin, and report how it differs from the machine.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Log lines as JSON objects.")] = False,
 ) -> None:
     """Runs a machine: takes requests, plans, logs, and supervises the real-time loop.
 

@@ -58,13 +58,13 @@ class FaultKind:
 
 FAULTS: dict[FaultCode, FaultKind] = {
     FaultCode.LINK_LOST: FaultKind(
-        "no fresh state from the plant", "", "periods", "a plant answers the handshake again"
+        "no fresh state from the plant", "", "periods", "the plant answers the handshake again"
     ),
     FaultCode.LINK_LOSS_RATIO: FaultKind(
-        "too many states lost within one second", "", "fraction", "few enough were lost in the last second"
+        "too many states lost within one second", "", "fraction", "fewer states were lost in the last second"
     ),
     FaultCode.DEVICE_FAULT: FaultKind(
-        "the device reports a fault of its own", "", "", "the device's status no longer shows it"
+        "the device reports a fault", "", "", "the device no longer reports a fault"
     ),
     FaultCode.DEVICE_STO: FaultKind(
         "safe torque off is active on the device", "", "", "safe torque off is released"
@@ -73,10 +73,10 @@ FAULTS: dict[FaultCode, FaultKind] = {
         "the plant's watchdog took over", "", "", "a new handshake, which `recover` makes"
     ),
     FaultCode.MEASUREMENT_NOT_FINITE: FaultKind(
-        "a sensor gave no finite number", "sensor", "", "every sensor gives finite numbers"
+        "a sensor reading is not finite", "sensor", "", "all sensor readings are finite"
     ),
     FaultCode.EFFORT_NOT_FINITE: FaultKind(
-        "the law gave no finite effort", "motor", "", "always: enabling starts from the measured pose"
+        "the law's effort is not finite", "motor", "", "always: enabling starts from the measured pose"
     ),
     FaultCode.POSITION_LIMIT: FaultKind(
         "a joint is beyond its position limit", "joint", "rad or m", "always: the joint may be moved back"
@@ -88,27 +88,28 @@ FAULTS: dict[FaultCode, FaultKind] = {
         "the goal's coordinates do not determine the motion here", "", "smallest pivot ratio", "always"
     ),
     FaultCode.CONSTRAINT_FORCE: FaultKind(
-        "a constraint bears more than it may", "load", "N or N m", "always: the brakes have taken the load"
+        "the load on a constraint exceeds its limit", "load", "N or N m", "always: the brakes hold the load"
     ),
     FaultCode.MODEL_DIFFERENCE: FaultKind(
         "the machine differs from its model", "difference", "N m or N",
-        "always: the brakes have the machine",
+        "always: the brakes hold the machine",
     ),
     FaultCode.FOLLOWING_ERROR: FaultKind(
-        "the machine is too far from where it should be", "coordinate", "rad or m",
+        "the deviation from the reference exceeds its limit", "coordinate", "rad or m",
         "always: enabling starts from the measured pose",
     ),
     FaultCode.CONSTRAINT_SWITCHED: FaultKind(
         "this constraint was switched without an order of the controller", "switch", "",
         "the controller can run the machine under the constraints that hold",
     ),
-    FaultCode.NOT_HOMED: FaultKind("the device is not homed", "", "", "the device says it is homed"),
+    FaultCode.NOT_HOMED: FaultKind("the device is not homed", "", "", "the device reports that it is homed"),
     FaultCode.CLOSURE_RESIDUAL: FaultKind(
-        "the measured joints fit no pose in which this constraint is met", "constraint",
+        "no pose satisfies this constraint at the measured joint positions", "constraint",
         "typical lengths", "the sensors fit the closures again",
     ),
     FaultCode.BRANCH_FLIP: FaultKind(
-        "the machine went over into another assembly", "", "", "always; then the branch must be confirmed"
+        "the machine has changed its assembly mode", "", "", "always; the assembly mode must then be"
+            " confirmed"
     ),
     FaultCode.SENSOR_DISAGREES: FaultKind(
         "this sensor contradicts the others and the closures", "sensor", "rad or m", "the sensors agree again"

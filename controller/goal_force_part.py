@@ -77,7 +77,7 @@ class ForcePart:
     def from_words(cls, words: Floats) -> ForcePart:
         """The part in these words. Raises ValueError when they are none."""
         if len(words) < _HEADER or words[0] != VERSION:
-            raise ValueError("the words behind the path are no forces of this version")
+            raise ValueError("the force part of the goal has another version")
         g, m, c = (int(number) for number in words[2:5])
         if g < 1 or m < 1 or c < 0 or len(words) != _HEADER + 3 * g + m + g * m + c:
             raise ValueError(f"{len(words)} words for {g} forces, {m} points, {c} coordinates kept")

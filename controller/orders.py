@@ -73,7 +73,7 @@ class OrderOutcome(IntEnum):
     REFUSED_LATE = -6
     """`at_tick` lies in the past."""
     REFUSED_FULL = -7
-    """Too many orders wait for a later tick."""
+    """Too many orders are pending."""
     REFUSED_VALUE = -8
     """An argument is outside what the order allows."""
     REFUSED_BRANCH = -30
@@ -81,7 +81,7 @@ class OrderOutcome(IntEnum):
     REFUSED_CONTACT = -9
     """A force goal needs contact first, and a guarded move must not begin in contact."""
     REFUSED_NOT_HOMED = -10
-    """The device is not homed: it only jogs."""
+    """The device is not homed: jogging only."""
     REFUSED_SPLICE = -11
     """The goal under way is not, or not any longer, where and as fast as the new goal expects it to be."""
     REFUSED_FAR = -12
@@ -500,7 +500,7 @@ class SetGains(Order):
 
 @dataclass(frozen=True, slots=True)
 class SetPayload(Order):
-    """Set what the machine carries at a point, by the point's index in the mechanism.
+    """Set the payload at a point, by the point's index in the mechanism.
 
     com_m: centre of mass from the point. inertia_kg_m2: moments about it (xx, xy, xz, yy, yz, zz). Both are
     in the axes of the point's body.
@@ -561,7 +561,7 @@ BY_NAME = {order.name: order for order in ORDERS}
 def read_order(data: bytes) -> Order:
     """The order in a datagram. Raises ValueError when it is none."""
     if len(data) != ORDER_BYTES:
-        raise ValueError(f"an order has {ORDER_BYTES} bytes, these are {len(data)}")
+        raise ValueError(f"an order has {ORDER_BYTES} bytes, found {len(data)}")
     number, kind, at_tick, authority = _HEADER.unpack_from(data)
     found = _BY_KIND.get(kind)
     if found is None:

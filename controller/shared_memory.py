@@ -91,7 +91,7 @@ class Shared:
         magic, version, record_bytes = np.frombuffer(head.ljust(64, b"\0"), np.int64, 3)
         if magic != _MAGIC or version != _LAYOUT_VERSION:
             os.close(descriptor)
-            raise SharedMismatch(f"{path.name} is not the memory of a loop of this version")
+            raise SharedMismatch(f"{path.name} is not the shared memory of a loop of this version")
         return cls(path, descriptor, int(record_bytes))
 
     @property

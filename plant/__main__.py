@@ -51,21 +51,24 @@ class PlantArguments:
 
 
 def plant(
-    config: Annotated[str, typer.Argument(help="Machine file, or the name of a machine that ships.")],
+    config: Annotated[str, typer.Argument(help="Machine file, or the name of a machine of linkwork.")],
     endpoint: Annotated[
-        str | None, typer.Option(help="Where to listen; none: the machine's seat in the runtime folder.")
+        str | None, typer.Option(help="Endpoint to listen on. Default: in the runtime folder.")
     ] = None,
     pace: Annotated[OfferedPace, typer.Option(help="Pace to offer.")] = OfferedPace.ANY,
     plant_set: Annotated[
         list[str] | None,
         typer.Option(
-            "--plant-set", metavar="KEY=VALUE", help="Let the plant differ: upper_arm.mass_kg=+20%."
+            "--plant-set",
+            metavar="KEY=VALUE",
+            help="Change a value of the plant only: upper_arm.mass_kg=+20%.",
         ),
     ] = None,
     driver: Annotated[
         str | None,
         typer.Option(
-            metavar="MODULE:CLASS", help="Driver of real hardware; or one that ships: udp. None: simulate."
+            metavar="MODULE:CLASS",
+            help="Driver of real hardware (package.module:Class, or udp). Default: simulate.",
         ),
     ] = None,
     driver_set: Annotated[
@@ -76,9 +79,9 @@ def plant(
         RealtimeChoice,
         typer.Option(help="Refuse to start, warn, or stay silent when real time is not granted."),
     ] = RealtimeChoice.WARN,
-    cpu: Annotated[int | None, typer.Option(min=0, help="Processor to stay on.")] = None,
+    cpu: Annotated[int | None, typer.Option(min=0, help="Processor to run on.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the sensors' noise.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Log lines as JSON objects.")] = False,
     lifeline: Annotated[
         bool,
         typer.Option("--lifeline", help="End when standard input closes (for programs that start a plant)."),
@@ -91,13 +94,13 @@ def plant(
     ] = None,
     truth: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Record what the simulated machine really does, period by period."),
+        typer.Option(metavar="FILE", help="Record the true state of the simulated machine every period."),
     ] = None,
     faults: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Time line of faults that this plant is to have.")
+        Path | None, typer.Option(metavar="FILE", help="Fault timeline for this plant.")
     ] = None,
     inject: Annotated[
-        bool, typer.Option("--inject", help="Let anybody who reaches it put faults in while it runs.")
+        bool, typer.Option("--inject", help="Allow clients to inject faults while it runs.")
     ] = False,
 ) -> None:
     """Runs the machine itself, simulated or behind a driver: it starts braked and waits for a controller.
@@ -155,12 +158,12 @@ def _run(given: PlantArguments) -> int:
     try:
         if (given.keys is None) != (given.allowed is None):
             return _fail(
-                "--keys and --allowed belong together: the plant's secret file, and whom it lets in", 2
+                "give --keys (the plant's secret file) and --allowed (folder of client keys) together", 2
             )
         if given.driver is None and given.driver_set:
-            return _fail("--driver-set is for a driver: name it with --driver", 2)
+            return _fail("--driver-set needs a driver: add --driver", 2)
         if given.driver is not None and given.plant_set:
-            return _fail("--plant-set changes a simulated plant; with --driver there is none", 2)
+            return _fail("--plant-set changes a simulated plant; it cannot be used with --driver", 2)
         machine = load(given.config, given.plant_set)
         driver_options = read_options(list(given.driver_set))
         secured = None

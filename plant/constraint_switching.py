@@ -60,7 +60,7 @@ def parse_switch(text: str) -> Switch:
         time_s = math.nan
     if not (name and sign and at and math.isfinite(time_s)) or action not in ACTIONS:
         raise ValueError(
-            f"{text}: this is no switch; write NAME=on@SECONDS, NAME=off@SECONDS or NAME=hold@SECONDS"
+            f"{text}: not a switch; write NAME=on@SECONDS, NAME=off@SECONDS or NAME=hold@SECONDS"
         )
     return Switch(name, action, time_s)
 
@@ -75,11 +75,11 @@ def schedule(
         if event.constraint not in names:
             meant = nearest(event.constraint, names)
             raise ValueError(
-                f"there is no constraint {event.constraint!r}; there are {', '.join(names) or 'none'}"
+                f"unknown constraint {event.constraint!r}; available: {', '.join(names) or 'none'}"
                 + (f"; write {meant}" if meant else "")
             )
         if event.action not in ACTIONS:
-            raise ValueError(f"{event.action!r} is no way to switch; there are {', '.join(ACTIONS)}")
+            raise ValueError(f"{event.action!r} is not a way to switch; allowed: {', '.join(ACTIONS)}")
         if not (math.isfinite(event.time_s) and 0.0 <= event.time_s <= (steps + 0.5) * dt):
             raise ValueError(
                 f"{event.constraint} is to be switched at {event.time_s:g} s, but the simulation lasts "
@@ -92,7 +92,7 @@ def schedule(
 def refuse_switches(switches: Sequence[Switch], formulation: str) -> None:
     """Raise ValueError for what cannot be asked for where constraints are switched."""
     if switches and formulation == "taylor":
-        raise ValueError("taylor cannot switch constraints on the way: take formulation projected")
+        raise ValueError("taylor cannot switch constraints during a run: use formulation projected")
 
 
 def perform(

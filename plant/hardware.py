@@ -139,8 +139,9 @@ class Hardware:
                 break
         if not self._seen:
             raise DriverFailed(
-                f"{self.description.name} was started, but gave no sample in {within} readings; is its power "
-                "on, and can it answer within half a period?"
+                f"{self.description.name} was started, but returned no sample in {within} readings; check"
+                " that its "
+                "power is on and that it answers within half a period"
             )
         if self.machine.driver.homing == "here":
             self.scaling.put(self.measured.q, [self.machine.initial_q[s.index] for s in self.machine.sensors])
@@ -185,8 +186,7 @@ class Hardware:
         driver = self.driver
         if not isinstance(driver, Homes):
             raise DriverFailed(
-                f"{self.description.name} has no procedure to find its zero; "
-                "write driver.homing: device, or here"
+                f"{self.description.name} has no homing procedure; set driver.homing to device or here"
             )
         done = self._exchange(driver.home)
         self.tick += 1
@@ -203,7 +203,7 @@ class Hardware:
         try:
             self._call(self.driver.stop)
         except DriverFailed as failed:
-            self._say("device", f"{failed}; whether {self.description.name} is braked is not known")
+            self._say("device", f"{failed}; the brake state of {self.description.name} is unknown")
 
     @property
     def status(self) -> int:
@@ -293,9 +293,9 @@ class Hardware:
             return
         self._reported_fault = fault
         if not fault:
-            self._say("device", "the device's fault is gone")
+            self._say("device", "the device's fault has cleared")
         elif self.guard.fault == fault:
-            self._say("device", f"{self.guard.text}; braked, until the controller brakes too")
+            self._say("device", f"{self.guard.text}; braked until the controller brakes")
         else:
             known = fault in set(DeviceFault)
             name = DeviceFault(fault).name if known else f"the vendor's fault {fault}"

@@ -1,4 +1,4 @@
-"""The driver's own procedure to find its zero, before anybody may connect."""
+"""The driver's own procedure to find its zero, before clients may connect."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def find_home(hardware: Hardware, ending: EndRequested, events: Events) -> bool:
     Raises DriverFailed when the device reports a fault, or does not find its zero in time.
     """
     timeout_s, period_s = hardware.machine.driver.homing_timeout_s, hardware.machine.plant.period_s
-    events.say("homing", f"{hardware.description.name} looks for its zero, for {timeout_s:g} s at most")
+    events.say("homing", f"{hardware.description.name} searches for its zero for up to {timeout_s:g} s")
     events.flush()
     ticker = Ticker(round(1e9 * period_s))
     ticker.start()

@@ -54,7 +54,7 @@ class PlantOptions:
     truth: Path | None = None
     """Where the simulator's own record goes; None: nowhere."""
     faults: Path | None = None
-    """A time line of faults; None: none."""
+    """A fault timeline; None: none."""
     inject: bool = False
     """Whether anybody may inject faults while the plant runs."""
 
@@ -81,7 +81,7 @@ class DaemonEnd:
 
     def announce(self) -> None:
         """Reports to a service manager that the daemon is about to end."""
-        self._notifier.stopping("braking and leaving")
+        self._notifier.stopping("braking, then ending")
 
 
 def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
@@ -225,7 +225,7 @@ def _warm(machine: Machine, ending: DaemonEnd, events: Events, *, faulty: bool) 
     except KeyboardInterrupt:
         return False
     if not report.from_cache:
-        text = f"{report.compiled} kernels compiled in {report.seconds:.1f} s and kept for the next start"
+        text = f"{report.compiled} kernels compiled in {report.seconds:.1f} s and cached"
         events.say("warm", text, compiled=report.compiled)
     return True
 

@@ -280,7 +280,7 @@ class PlantDevice:
         return True
 
     def _refuse_inject(self, peer: bytes, number: int) -> None:
-        text = "this plant takes no faults: start it with --inject"
+        text = "this plant accepts no faults: start it with --inject"
         self.server.send(peer, InjectRefused(id=number, code=InjectRefusal.NOT_OFFERED, text=text).pack())
 
     def _hear_hello(self, peer: bytes, message: bytes) -> Greeting | None:

@@ -66,26 +66,32 @@ def _refuse_misfits(machine: Machine, description: Description) -> None:
     shortest, longest = description.period_s
     if not shortest <= machine.plant.period_s <= longest:
         found, allowed = f"{machine.plant.period_s:g} s", f"{shortest:g} to {longest:g} s"
-        misfit(("plant", "period_s"), f"{name} does not run at this period", found, allowed)
+        misfit(("plant", "period_s"), f"{name} does not support this period", found, allowed)
     for row, motor in zip(settings.motors, machine.motors, strict=True):
         path = ("driver", "motors", motor.joint)
         if row.channel >= description.motors:
             found, allowed = f"channel {row.channel}", f"0 to {description.motors - 1}"
-            misfit(path, f"{name} has no such motor", found, allowed, "give another `channel`")
+            misfit(path, f"{name} has no motor with this channel", found, allowed, "give another `channel`")
         if np.isfinite(row.max_temperature) and not description.temperatures:
             misfit(path, f"{name} measures no temperature", "max_temperature_degC", "nothing", "remove it")
     for place, sensor in zip(settings.sensors, machine.sensors, strict=True):
         if place.channel >= description.sensors:
             found, allowed = f"channel {place.channel}", f"0 to {description.sensors - 1}"
             path = ("driver", "sensors", sensor.joint)
-            misfit(path, f"{name} has no such sensor", found, allowed, "give another `channel`")
+            misfit(path, f"{name} has no sensor with this channel", found, allowed, "give another `channel`")
         if sensor.velocity and not description.velocities:
             path = ("sensors", sensor.joint, "velocity")
-            misfit(path, f"{name} measures no velocity", "true", "false", "remove it: the observer finds it")
+            misfit(
+                path,
+                f"{name} does not measure velocity",
+                "true",
+                "false",
+                "remove it: the observer estimates it",
+            )
     channels = description.force_channels
     if machine.force_numbers > channels:
         found, allowed = f"{machine.force_numbers} channels of force sensors", str(channels or "none")
-        remedy = "remove them: the model finds the forces"
+        remedy = "remove them: forces are estimated by the model"
         has = f"has only {channels}" if channels else "measures no forces"
         misfit(("force_sensors",), f"{name} {has}", found, allowed, remedy)
     if problems:

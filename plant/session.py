@@ -23,20 +23,20 @@ class Hearing(Enum):
     """What a command is to the plant; only a FRESH one may take effect."""
 
     FRESH = "newer than any before"
-    REPEATED = "the newest one again; in lockstep it is answered with the stored reply"
+    REPEATED = "the newest one again; in lockstep the stored reply is sent again"
     OLD = "older than the newest one"
     EARLY = "answers a state that was never sent"
     FOREIGN = "of a session that does not own the plant"
-    PASSED = "injected faults took it, or its state: in lockstep time goes on all the same"
-    CUT_OFF = "the owner's bye, which an injected fault took: in lockstep nobody moves the plant on any more"
-    LATCHED = "of the owner that the watchdog has shut out until a new handshake"
+    PASSED = "removed by an injected fault, or its state was; lockstep time still advances"
+    CUT_OFF = "the owner's bye, removed by an injected fault; a lockstep plant stops advancing"
+    LATCHED = "of the owner, after the watchdog has tripped; a new handshake is needed"
 
 
 class Greeting(Enum):
     """What a hello is to the plant, unless it is refused."""
 
-    ENTER = "a new session that may have the plant"
-    REPEATED = "of the session that is here: answered again, and with the fault if the watchdog has tripped"
+    ENTER = "a new session that may own the plant"
+    REPEATED = "of the present session: answered again, with the fault if the watchdog has tripped"
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,6 @@ def put_together(
         )
     except AssemblyError as error:
         raise NotAssembled(
-            f"{machine.name} cannot be assembled with these initial positions: {error}"
+            f"{machine.name} cannot be assembled at these initial positions: {error}"
         ) from None
     work.ranking[ORDINARY] = found.ordinary_rank

@@ -84,7 +84,7 @@ class Watchdog:
     def standstill(self, tick: int, travel: Sequence[float]) -> Trip:
         """The machine came to rest at this tick after this much way (joints' order): completes the report."""
         if self.last_trip is None:
-            raise ValueError("nothing has tripped, so there is no standstill to report")
+            raise ValueError("the watchdog has not tripped: no standstill to report")
         ways = dict(zip(self._joints, map(float, travel), strict=True))
         self.last_trip = replace(self.last_trip, standstill_tick=tick, travel=ways)
         return self.last_trip

@@ -33,10 +33,10 @@ ORDER_HORIZON_S: Final = 600.0
 """A request may be made for a tick at most this much controller time ahead (`at_tick`)."""
 
 PENDING_ORDERS: Final = 32
-"""Most orders of one owner that may wait for a later tick."""
+"""Most orders of one owner that may be pending."""
 
 PENDING_GOALS: Final = 3
-"""Most goals of one owner that may wait for a later tick: one goal slot stays free for what moves now."""
+"""Most goals of one owner that may be pending: one goal slot stays free for what moves now."""
 
 NAME_LENGTH: Final = 64
 """Longest name of a joint, coordinate, machine, owner or method, in characters."""
@@ -123,7 +123,7 @@ class ResultCode(IntEnum):
     INVALID_GOAL = -1
     """The goal contradicts itself or the machine's limits."""
     INVALID_COORDINATES = -2
-    """A coordinate does not exist, comes twice, or is not free."""
+    """A coordinate does not exist, is named twice, or is not free."""
     OLD_TIMESTAMP = -3
     """`at_tick` lies in the past."""
     PATH_TOLERANCE_VIOLATED = -4

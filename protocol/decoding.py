@@ -38,7 +38,7 @@ class NotDecodable(ValueError):
 def decode(data: bytes | memoryview, *, most_list: int = MOST_ITEMS, most_map: int = MOST_ITEMS) -> Any:
     """The one value in these bytes: plain data, with text as keys of maps. Raises NotDecodable.
 
-    Of a key that comes twice the last value stands. Extension types are refused.
+    Of a key that is given twice the last value stands. Extension types are refused.
     """
     try:
         # Lists, not tuples: a hostile header that claims a long list then costs address space, not memory.

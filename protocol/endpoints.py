@@ -37,7 +37,7 @@ def runtime_dir() -> Path:
         status = folder.lstat()
     except OSError as error:
         raise EndpointError(
-            f"the runtime folder {folder} cannot be made: {error.strerror}; "
+            f"cannot create the runtime folder {folder}: {error.strerror}; "
             "set LINKWORK_RUNTIME_DIR to another folder"
         ) from None
     if not stat.S_ISDIR(status.st_mode):
@@ -47,7 +47,7 @@ def runtime_dir() -> Path:
     if status.st_uid != os.getuid():
         raise EndpointError(
             f"the runtime folder {folder} belongs to user {status.st_uid}, not to you ({os.getuid()}); "
-            "set LINKWORK_RUNTIME_DIR to a folder of your own"
+            "set LINKWORK_RUNTIME_DIR to a folder that you own"
         )
     if status.st_mode & 0o077:
         folder.chmod(0o700)
@@ -86,7 +86,7 @@ class MachineEndpoints:
         """The seat of the machine of this name; makes its folder. Raises EndpointError with the remedy."""
         if not _NAME.fullmatch(name):
             raise EndpointError(
-                f"{name!r} cannot name a machine's seat: letters, digits, '_', '-', '.', "
+                f"{name!r} is not a machine name: allowed are letters, digits, '_', '-', '.', "
                 "at most 64 of them, the first a letter or digit"
             )
         folder = runtime_dir() / name
@@ -179,7 +179,7 @@ def claim_file(path: Path, what: str, text: str = "") -> Claim:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise EndpointError(f"the lock {path} cannot be opened: {error.strerror}") from None
+        raise EndpointError(f"cannot open the lock {path}: {error.strerror}") from None
     if not _lock(descriptor, patience_s=0.1):
         holder = _read(path)
         os.close(descriptor)

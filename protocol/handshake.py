@@ -165,7 +165,7 @@ def read_handshake(data: bytes) -> Handshake:
     kind = content.get("type")
     validate = _KINDS.get(kind) if isinstance(kind, str) else None
     if validate is None:
-        raise ProtocolError(f"`type` must be one of {', '.join(_KINDS)}, this is {excerpt(kind)}", "type")
+        raise ProtocolError(f"`type` must be one of {', '.join(_KINDS)}, found {excerpt(kind)}", "type")
     try:
         return validate(content)
     except ValidationError as error:

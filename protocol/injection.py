@@ -154,7 +154,7 @@ def read_answer(data: bytes) -> Injected | InjectRefused:
         return _validated(Injected, content)
     if kind == "refuse":
         return _validated(InjectRefused, content)
-    raise ProtocolError(f"`type` must be injected or refuse, this is {excerpt(kind)}", "type")
+    raise ProtocolError(f"`type` must be injected or refuse, found {excerpt(kind)}", "type")
 
 
 def _validated(model: type[M], content: dict[str, Any]) -> M:

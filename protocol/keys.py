@@ -19,7 +19,7 @@ _KEY = r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}"
 _LINE = re.compile(rf'^\s*(public-key|secret-key)\s*=\s*"({_KEY})"\s*$', re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
 _ABOUT = {
-    "public": "# linkwork: public key of {name}. Give it to those who may talk to {name}.",
+    "public": "# linkwork: public key of {name}. Give it to the users who may connect to {name}.",
     "secret": "# linkwork: secret key of {name}. Keep it to yourself.",
 }
 
@@ -50,7 +50,9 @@ def write_pair(folder: Path, name: str, public: bytes, secret: bytes) -> tuple[P
     Returns both paths. Raises EndpointError.
     """
     if not _NAME.fullmatch(name):
-        raise EndpointError(f"{name!r} cannot name keys: letters, digits, '_', '-', '.', '@', at most 64")
+        raise EndpointError(
+            f"{name!r} is not a key name: allowed are letters, digits, '_', '-', '.', '@', at most 64"
+        )
     lines = {
         "public": f'    public-key = "{public.decode()}"',
         "secret": f'    secret-key = "{secret.decode()}"',
@@ -87,14 +89,14 @@ def server_keys(secret_file: Path, allowed_folder: Path) -> ServerKeys:
     own = _read_secret(secret_file)
     if not allowed_folder.is_dir():
         raise EndpointError(
-            f"{allowed_folder} is no folder; it must hold the *.public files of the clients you allow"
+            f"{allowed_folder} is not a folder; it must hold the *.public files of the clients you allow"
         )
     allowed = frozenset(read_public(path) for path in sorted(allowed_folder.glob("*.public"))) - {
         own["public-key"]
     }
     if not allowed:
         raise EndpointError(
-            f"{allowed_folder} holds no client's *.public file, so nobody could connect; "
+            f"{allowed_folder} holds no client's *.public file, so no client could connect; "
             "copy the public files of the clients you allow there"
         )
     return ServerKeys(own["public-key"], own["secret-key"], allowed)
@@ -113,7 +115,7 @@ def check_bind(endpoint: str, keys: ServerKeys | ClientKeys | None) -> None:
     if ipc_path(endpoint) is not None or _is_loopback(endpoint):
         return
     raise EndpointError(
-        f"refusing to bind {endpoint} without keys: whoever reaches it could move the machine. "
+        f"refusing to bind {endpoint} without keys: any host that reaches it could move the machine. "
         "Make keys with `linkwork keys`, list the clients you allow, and name both when you start; "
         "or bind ipc://PATH or tcp://127.0.0.1:PORT"
     )
@@ -132,7 +134,7 @@ def _is_loopback(endpoint: str) -> bool:
 def _read_secret(path: Path) -> dict[str, bytes]:
     found = _read(path)
     if "secret-key" not in found:
-        raise EndpointError(f"{path} holds no secret key; name the file that ends in .secret")
+        raise EndpointError(f"{path} contains no secret key; name the file that ends in .secret")
     if path.stat().st_mode & 0o077:
         raise EndpointError(f"{path} can be read by others; run: chmod 600 {path}")
     return found
@@ -145,5 +147,5 @@ def _read(path: Path) -> dict[str, bytes]:
         raise EndpointError(f"the key file {path} cannot be read: {error}") from None
     found = {kind: key.encode() for kind, key in _LINE.findall(text)}
     if "public-key" not in found:
-        raise EndpointError(f'{path} is no key file: it has no line `public-key = "…40 characters…"`')
+        raise EndpointError(f'{path} is not a key file: it has no line `public-key = "…40 characters…"`')
     return found

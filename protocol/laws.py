@@ -52,7 +52,7 @@ class LawKind(IntEnum):
     NONE = (
         0,
         LawSpec(
-            "no law: the motors give nothing",
+            "no law: zero effort",
             open_chain=_LAWS + "damp:Damp",
             closed_chain=_LAWS + "closed_chain:ClosedDamp",
         ),
@@ -89,7 +89,7 @@ class LawKind(IntEnum):
     FLOAT = (
         4,
         LawSpec(
-            "gravity compensation: the machine can be led by hand",
+            "gravity compensation: the machine can be moved by hand",
             open_chain=_LAWS + "float:Float",
             closed_chain=_LAWS + "closed_chain:ClosedFloat",
             chosen="at rest",
@@ -107,7 +107,7 @@ class LawKind(IntEnum):
     HYBRID = (
         6,
         LawSpec(
-            "motion where the machine is free, force where it presses",
+            "hybrid control: motion along free directions, force along contact normals",
             open_chain=_LAWS + "hybrid:Hybrid",
             closed_chain=_LAWS + "closed_chain_hybrid:OpenedHybrid",
             follows="force",

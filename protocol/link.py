@@ -304,7 +304,7 @@ def read_map(data: bytes) -> dict[str, Any]:
     except NotDecodable as error:
         raise ProtocolError(f"not readable as MessagePack: {error}") from None
     if not isinstance(content, dict):
-        raise ProtocolError(f"a message is a map, this is {excerpt(content)}")
+        raise ProtocolError(f"a message must be a map, found {excerpt(content)}")
     return content
 
 
@@ -328,11 +328,11 @@ def _fields(
     Raises ProtocolError naming the field.
     """
     if len(data) > most:
-        raise ProtocolError(f"{len(data)} bytes are too many for a {kind}, at most {most}")
+        raise ProtocolError(f"{len(data)} bytes exceed the {most} allowed for a {kind}")
     content = read_map(data)
     found = content.get("type", kind)
     if found != kind:
-        raise ProtocolError(f"this is {excerpt(found)}, not a {kind}", "type")
+        raise ProtocolError(f"expected a {kind}, found {excerpt(found)}", "type")
     for name in fields:
         if name not in content:
             raise ProtocolError(f"the {kind} has no field `{name}`", name)
@@ -341,9 +341,9 @@ def _fields(
 
 def _require_integer(name: str, value: object, lowest: int, highest: int) -> None:
     if type(value) is not int:
-        raise ProtocolError(f"`{name}` must be an integer, this is {excerpt(value)}", name)
+        raise ProtocolError(f"`{name}` must be an integer, found {excerpt(value)}", name)
     if not lowest <= value <= highest:
-        raise ProtocolError(f"`{name}` must be from {lowest} to {highest}, this is {value}", name)
+        raise ProtocolError(f"`{name}` must be from {lowest} to {highest}, found {value}", name)
 
 
 def _integer(name: str, value: object, lowest: int, highest: int) -> int:
@@ -365,18 +365,18 @@ def _reports(value: object, most: int) -> list[dict[str, Any]]:
 
 def _number(name: str, value: object, most: float = MOST_NUMBER, *, finite: bool = True) -> float:
     if type(value) is not float and type(value) is not int:
-        raise ProtocolError(f"`{name}` must be a number, this is {excerpt(value)}", name)
+        raise ProtocolError(f"`{name}` must be a number, found {excerpt(value)}", name)
     number = float(value)
     if abs(number) <= most:
         return number
     if finite:
-        raise ProtocolError(f"`{name}` must be finite, from {-most:g} to {most:g}, this is {value}", name)
+        raise ProtocolError(f"`{name}` must be finite, from {-most:g} to {most:g}, found {value}", name)
     return copysign(inf, number) if number == number else nan
 
 
 def _numbers(name: str, values: object, count: int, *, finite: bool = True) -> list[float]:
     if not isinstance(values, list):
-        raise ProtocolError(f"`{name}` must be a list of {count} numbers, this is {excerpt(values)}", name)
+        raise ProtocolError(f"`{name}` must be a list of {count} numbers, found {excerpt(values)}", name)
     if len(values) != count:
         raise ProtocolError(f"`{name}` must have {count} numbers, this has {len(values)}", name)
     return [_number(f"{name}[{index}]", value, finite=finite) for index, value in enumerate(values)]

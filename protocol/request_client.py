@@ -45,7 +45,7 @@ class RequestClient:
         frame = pack_request(self._last_id, method, params or {})
         while not self.transport.send(frame):
             if not self.transport.writable(_left_ms(deadline)):
-                raise NobodyThere(f"nobody answers at {self.endpoint}: is the daemon running?")
+                raise NobodyThere(f"no answer from {self.endpoint}: is the daemon running?")
         while True:
             answer = self._next(_left_ms(deadline))
             if answer is None:

@@ -80,7 +80,7 @@ class MoveParams(TimedParams):
     until_force: Annotated[dict[Name, Positive], Field(max_length=1)] = Field(default_factory=dict)
     """Contact → force (N): the move ends where the contact is felt, and it is pressed with this force."""
     replace: Switch = False
-    """Take over from the goal under way, without stopping."""
+    """Replace the active goal, without stopping."""
 
 
 class SendParams(TimedParams):
@@ -88,7 +88,7 @@ class SendParams(TimedParams):
 
     trajectory: Trajectory
     replace: Switch = False
-    """Take over from the goal under way, without stopping."""
+    """Replace the active goal, without stopping."""
 
 
 class AppendParams(TimedParams):
@@ -115,7 +115,7 @@ class SpeedParams(TimedParams):
 class CancelParams(TimedParams):
     """Ends a goal by a stop on its path."""
 
-    goal: Annotated[Tick | None, Field(description="Number of the goal; none: the one under way.")] = None
+    goal: Annotated[Tick | None, Field(description="Number of the goal. Default: the active goal.")] = None
     """The goal's number; nil: whichever is under way."""
 
 
@@ -138,7 +138,7 @@ class SwitchParams(TimedParams):
 
     constraint: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)]
     on: Switch
-    """Whether it shall hold."""
+    """on: close it; off: open it."""
 
 
 class GainParams(TimedParams):
@@ -191,72 +191,72 @@ class Request:
     """One line for people: `describe` lists it, and the command line shows it."""
     bulk: bool = False
     """Parameters may be large: decoded by the planner, never by the gateway."""
-    nothing: str = "there was nothing to do"
+    nothing: str = "nothing to do"
     """Text of the answer when nothing changed."""
 
 
 REQUESTS: Final[Mapping[str, Request]] = {
-    "state": Request(NoParams, False, "what the machine does now"),
+    "state": Request(NoParams, False, "current state of the machine"),
     "describe": Request(NoParams, False, "the machine: joints, coordinates, motors, limits, hashes"),
     "status": Request(NoParams, False, "the daemons: plant, loop, timing, lease, log"),
     "faults": Request(FaultsParams, False, "the latest faults, newest first"),
     "acquire": Request(AcquireParams, False, "take the lease, or renew it"),
-    "release": Request(ReleaseParams, False, "give the lease back"),
+    "release": Request(ReleaseParams, False, "release the lease"),
     "enable": Request(
         TimedParams,
         True,
-        "release the brakes and hold where the machine stands",
-        nothing="it was enabled already",
+        "release the brakes and hold the current position",
+        nothing="already enabled",
     ),
     "confirm_branch": Request(
         TimedParams,
         True,
-        "confirm that the machine is in the assembly that `state` shows",
-        nothing="the assembly was known already",
+        "confirm the assembly mode that `state` shows",
+        nothing="the assembly mode was already known",
     ),
-    "disable": Request(
-        TimedParams, True, "stop where something moves, then brake", nothing="it was disabled already"
-    ),
+    "disable": Request(TimedParams, True, "stop any motion, then brake", nothing="already disabled"),
     "move": Request(MoveParams, True, "jerk-limited move to rest at a target"),
     "send": Request(SendParams, True, "follow a trajectory", bulk=True),
-    "append": Request(AppendParams, True, "follow a trajectory after the goal under way", bulk=True),
-    "check": Request(CheckParams, False, "would this trajectory be accepted", bulk=True),
+    "append": Request(AppendParams, True, "follow a trajectory after the active goal", bulk=True),
+    "check": Request(CheckParams, False, "check whether a trajectory would be accepted", bulk=True),
     "pause": Request(
         TimedParams,
         True,
-        "slow the goal to rest on its path and keep it",
-        nothing="there was nothing to pause",
+        "slow the active goal to rest on its path; resume continues it",
+        nothing="no motion to pause",
     ),
-    "resume": Request(TimedParams, True, "continue after a pause", nothing="there was nothing to resume"),
-    "speed": Request(SpeedParams, True, "scale the speed of the goal", nothing="there was no goal under way"),
+    "resume": Request(TimedParams, True, "continue after a pause", nothing="nothing to resume"),
+    "speed": Request(SpeedParams, True, "scale the speed of the active goal", nothing="no active goal"),
     "cancel": Request(
-        CancelParams, True, "end the goal by a stop on its path", nothing="there was no such goal under way"
+        CancelParams, True, "stop on the path and cancel the goal", nothing="no such active goal"
     ),
-    "jog": Request(JogParams, True, "velocities while a key is held"),
+    "jog": Request(JogParams, True, "move at given velocities while the request is repeated"),
     "preload": Request(
         PreloadParams,
         True,
         "set the internal force of redundant motors, within the bounds of the machine file",
-        nothing="it was set to that already",
+        nothing="already set",
     ),
     "switch": Request(SwitchParams, True, "close or open a constraint: a grasp, a guide, a latch"),
-    "law": Request(LawParams, True, f"what the machine does at rest: {', '.join(REST_LAW_NAMES)}"),
+    "law": Request(LawParams, True, f"choose the behavior at rest: {', '.join(REST_LAW_NAMES)}"),
     "set_gain": Request(GainParams, True, "bandwidth and damping of the error dynamics"),
-    "payload": Request(PayloadParams, True, "what the machine carries at a point"),
-    "advance": Request(AdvanceParams, True, "run lockstep time"),
+    "payload": Request(PayloadParams, True, "set the payload at a point"),
+    "advance": Request(AdvanceParams, True, "advance lockstep time"),
     "stop": Request(
         TimedParams,
         False,
         "stop on the path, then hold; accepted from anyone",
-        nothing="there was nothing to stop",
+        nothing="nothing to stop",
     ),
     "estop": Request(
         TimedParams,
         False,
         "brake at once and latch; accepted from anyone. A software stop is no safety function",
     ),
-    "reset": Request(TimedParams, True, "leave the emergency stop", nothing="there was no emergency stop"),
-    "recover": Request(TimedParams, True, "leave a fault, or say why not", nothing="there was no fault"),
+    "reset": Request(TimedParams, True, "clear the emergency stop", nothing="no emergency stop is active"),
+    "recover": Request(
+        TimedParams, True, "clear a fault, or report why it cannot be cleared", nothing="no fault is latched"
+    ),
 }
 
 
@@ -336,13 +336,13 @@ def read_request(data: bytes) -> RequestFrame:
             raise ValueError("method must be text")
         start = unpacker.tell()
     except Exception as error:
-        text = f"not a request: {error or 'the frame ends too soon'}"
+        text = f"not a request: {error or 'the frame is truncated'}"
         raise UnreadableRequest(RequestCode.MALFORMED, text, msgid) from None
     if len(data) > REQUEST_BYTES:
         text = f"the request has {len(data)} bytes, at most {REQUEST_BYTES} are allowed"
         raise UnreadableRequest(RequestCode.TOO_LARGE, text, msgid)
     if method not in REQUESTS:
-        text = f"there is no method {method[:NAME_LENGTH]!r}; there are {', '.join(sorted(REQUESTS))}"
+        text = f"unknown method {method[:NAME_LENGTH]!r}; available: {', '.join(sorted(REQUESTS))}"
         raise UnreadableRequest(RequestCode.UNKNOWN_METHOD, text, msgid)
     params, content = memoryview(data)[start:], None
     try:
@@ -370,7 +370,7 @@ def _read_envelope(params: memoryview) -> dict[str, object]:
             else:
                 unpacker.skip()
     except Exception as error:
-        text = f"params are not a readable map: {cut(str(error), 200) or type(error).__name__}"
+        text = f"params cannot be read as a map: {cut(str(error), 200) or type(error).__name__}"
         raise RequestError(RequestCode.MALFORMED, text) from None
     return found
 
@@ -421,7 +421,7 @@ def check_params(method: str, content: object) -> Any:
         content = {}
     if not isinstance(content, dict):
         raise RequestError(
-            RequestCode.INVALID_PARAMS, f"params must be a map, this is {type(content).__name__}"
+            RequestCode.INVALID_PARAMS, f"params must be a map, found {type(content).__name__}"
         )
     if request.bulk:
         if "trajectory" not in content:
@@ -455,7 +455,7 @@ def read_answer(data: bytes) -> Response | Notification:
     try:
         content = decode(data, most_list=len(data), most_map=len(data))
     except NotDecodable as error:
-        raise ProtocolError(f"the answer is not readable: {error}") from None
+        raise ProtocolError(f"the answer cannot be decoded: {error}") from None
     match content:
         case [1, (int() | None) as msgid, error, result]:
             return Response(msgid, None if error is None else RequestError.from_map(error), result)
@@ -472,4 +472,4 @@ def _pack(content: list[Any]) -> bytes:
 def _plain(value: object) -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} cannot travel")
+    raise TypeError(f"{type(value).__name__} cannot be encoded")

@@ -128,7 +128,7 @@ class _Socket:
         except zmq.ZMQError as error:
             self.close()
             raise EndpointError(
-                f"{endpoint!r} is no endpoint: {error.strerror}; say ipc://PATH or tcp://HOST:PORT"
+                f"{endpoint!r} is not an endpoint: {error.strerror}; use ipc://PATH or tcp://HOST:PORT"
             ) from None
         except EndpointError:
             self.close()

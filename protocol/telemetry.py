@@ -31,7 +31,7 @@ def read_telemetry(payload: bytes) -> dict[str, Any]:
     try:
         content = decode(payload, most_list=len(payload), most_map=len(payload))
     except NotDecodable as error:
-        raise ProtocolError(f"the telemetry is not readable: {error}") from None
+        raise ProtocolError(f"the telemetry cannot be decoded: {error}") from None
     stamp = content.get("timestamp") if isinstance(content, dict) else None
     if not isinstance(stamp, (int, float)) or isinstance(stamp, bool) or not abs(stamp) <= LATEST_S:
         raise ProtocolError("telemetry is a map with a numeric `timestamp`, in s", "timestamp")

@@ -155,7 +155,7 @@ def read_trajectory(content: object, path: Sequence[str | int] = ("trajectory",)
     for index, name in enumerate(names):
         if name in names[:index]:
             where = (*path, "coordinates", index)
-            raise RequestError(ResultCode.INVALID_COORDINATES, f"coordinate {name!r} comes twice", where)
+            raise RequestError(ResultCode.INVALID_COORDINATES, f"coordinate {name!r} is given twice", where)
     for part, named in (("hold", trajectory.hold), ("tolerances", trajectory.tolerances)):
         for name in named:
             if name not in names and (part == "hold" or name not in trajectory.force):
@@ -169,7 +169,7 @@ def read_trajectory(content: object, path: Sequence[str | int] = ("trajectory",)
 
 def _check_forces(trajectory: Trajectory, path: Sequence[str | int]) -> None:
     if trajectory.force and trajectory.guard:
-        text = "a goal either presses (`force`) or looks for a contact (`guard`): send two goals"
+        text = "a goal has either `force` (keep contact) or `guard` (make contact), not both: send two goals"
         raise RequestError(ResultCode.INVALID_GOAL, text, (*path, "guard"))
     for name, given in trajectory.force.items():
         times = [point.time_from_start_s for point in given] if isinstance(given, list) else []
@@ -189,7 +189,7 @@ def _with_curve(trajectory: Trajectory, curve: Curve, path: Sequence[str | int])
     if len(set(curve.of)) != len(curve.of):
         raise RequestError(ResultCode.INVALID_COORDINATES, "`of` must name different coordinates", where)
     if len(curve.of) == 2 and curve.leaves_plane:
-        text = f"the curve leaves the plane of {' and '.join(curve.of)}: name a third coordinate"
+        text = f"the curve is not in the plane of {' and '.join(curve.of)}: name a third coordinate"
         raise RequestError(ResultCode.INVALID_COORDINATES, text, where)
     if curve.line is not None and curve.line.from_m == curve.line.to_m:
         raise RequestError(
@@ -203,16 +203,16 @@ def _with_curve(trajectory: Trajectory, curve: Curve, path: Sequence[str | int])
             text = f"the curve moves {name!r}, which is not among the coordinates"
             raise RequestError(ResultCode.INVALID_COORDINATES, text, (*where, index))
         if name in trajectory.hold:
-            text = f"{name!r} is moved by the curve and cannot be held"
+            text = f"{name!r} is moved by the curve; `hold` cannot fix it"
             raise RequestError(ResultCode.INVALID_COORDINATES, text, (*path, "hold", name))
     return trajectory
 
 
 def _check_points(points: list[Waypoint], trajectory: Trajectory, path: Sequence[str | int]) -> None:
     if trajectory.entry is not None:
-        raise RequestError(ResultCode.INVALID_GOAL, "`entry` belongs to a curve", (*path, "entry"))
+        raise RequestError(ResultCode.INVALID_GOAL, "`entry` is allowed only with a curve", (*path, "entry"))
     if trajectory.hold:
-        raise RequestError(ResultCode.INVALID_GOAL, "`hold` belongs to a curve", (*path, "hold"))
+        raise RequestError(ResultCode.INVALID_GOAL, "`hold` is allowed only with a curve", (*path, "hold"))
     count = len(trajectory.coordinates)
     before = -1.0
     for index, point in enumerate(points):
@@ -226,12 +226,12 @@ def _check_points(points: list[Waypoint], trajectory: Trajectory, path: Sequence
                 text = f"{len(values)} {part} for {count} coordinates"
                 raise RequestError(ResultCode.INVALID_GOAL, text, (*where, part))
         if point.accelerations is not None and point.velocities is None:
-            text = "accelerations need velocities beside them"
+            text = "accelerations require velocities"
             raise RequestError(ResultCode.INVALID_GOAL, text, (*where, "accelerations"))
         if point.time_from_start_s <= before:
             text = f"times must increase strictly: {point.time_from_start_s} s after {before} s"
             raise RequestError(ResultCode.INVALID_GOAL, text, (*where, "time_from_start_s"))
         before = point.time_from_start_s
     if before == 0.0:
-        text = "a single way-point needs a time above 0 to be reached in"
+        text = "a single way-point needs a time greater than 0"
         raise RequestError(ResultCode.INVALID_GOAL, text, (*path, "points", 0, "time_from_start_s"))

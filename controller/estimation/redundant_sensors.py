@@ -118,7 +118,7 @@ def told(machine: Machine) -> str:
     """What the sensors can find out about each other, in words."""
     names = [sensor.joint for sensor in machine.sensors]
     if len(names) <= machine.freedoms:
-        return "no redundant sensor: an error of one would not be noticed"
+        return "no redundant sensor: a sensor error cannot be detected"
     from linkwork.machine.building.initial_assembly import admitted_velocities  # loads the compiler
 
     basis = admitted_velocities(machine.mechanism, machine.initial_q)
@@ -126,7 +126,7 @@ def told(machine: Machine) -> str:
     noticed = [name for name, own in zip(names, np.diag(seen), strict=True) if own > _BLIND]
     count = round(float(np.trace(seen)))
     if count < 1:
-        return "no redundant sensor: an error of one would not be noticed"
+        return "no redundant sensor: a sensor error cannot be detected"
     if count == 1:
-        return f"one redundant sensor: an error of one among {', '.join(noticed)} is noticed, not which"
-    return f"{count} redundant sensors: the one that is wrong is named, among {', '.join(noticed)}"
+        return f"one redundant sensor: an error of one among {', '.join(noticed)} is detected but not located"
+    return f"{count} redundant sensors: a single error is located, among {', '.join(noticed)}"

@@ -12,7 +12,7 @@ from linkwork.timing.realtime import Policy
 
 @dataclass(frozen=True)
 class GatewayOptions:
-    """`linkwork controller`, as values. `config` is a file or the name of a machine that ships.
+    """`linkwork controller`, as values. `config` is a file or the name of a machine of linkwork.
 
     `plant` and `endpoint` default to the machine's seat; `telemetry` is a further endpoint beside the seat's.
     `shadow`: the simulator runs beside the machine, even if the file does not ask for it.

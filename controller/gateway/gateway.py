@@ -143,7 +143,7 @@ class Gateway:
     def link_text(self) -> str:
         """How the device link stands, in words."""
         text = self.host.shared.link_text if self.host.shared is not None and self._loop_lives else ""
-        return text or "the loop is being started"
+        return text or "the loop is starting"
 
     @property
     def homing(self) -> dict[str, Any] | None:
@@ -183,7 +183,7 @@ class Gateway:
     def need_owner(self, call: Call) -> None:
         """Refuses a request that does not say in whose name it is made."""
         if not call.owner:
-            text = "as: say in whose name you ask, such as user@host; the lease belongs to a name"
+            text = "as: the name of the client is missing, such as user@host; the lease belongs to a name"
             raise RequestError(RequestCode.INVALID_PARAMS, text, ["as"])
 
     def borrow(self, call: Call) -> None:
@@ -208,7 +208,7 @@ class Gateway:
 
     def drop_plans(self, why: str) -> None:
         """What is being planned shall not move the machine any more."""
-        self.planning.drop_motions(RequestError(ResultCode.CANCELLED, f"not begun: {why}"))
+        self.planning.drop_motions(RequestError(ResultCode.CANCELLED, f"not started: {why}"))
 
     def after(self, seconds: float, act: Callable[[], None]) -> None:
         """Acts a little later."""
@@ -305,7 +305,7 @@ class Gateway:
             words, first, lost = shared.take(self._since, RECORDS_AT_ONCE)
             if lost:
                 self.records_lost += lost
-                self.aside("log", {"text": f"{lost} records were overwritten before they could be taken"})
+                self.aside("log", {"text": f"{lost} records were overwritten before they were read"})
             words, compared = (words, None) if self.shadow is None else self.shadow.records(words, last=last)
             if len(words):
                 self._digest(first, words, compared)

@@ -149,9 +149,9 @@ class LoopHost:
         outbox = OrderOutbox(self._seat.orders_path)
         deadline = time.monotonic() + LEAVES_WITHIN_S
         outbox.send(Shutdown(at_once=True))
-        self.note = f"told the loop of another configuration, process {process.pid}, to brake and leave"
+        self.note = f"asked the loop of another configuration, process {process.pid}, to brake and end"
         if not process.wait(max(0.0, deadline - time.monotonic())):
-            self.note += "; it did not and was ended"
+            self.note += "; it did not, and was killed"
             process.kill()
             process.wait(LEAVES_WITHIN_S)
         outbox.close()

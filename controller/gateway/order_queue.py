@@ -157,7 +157,7 @@ class OrderQueue:
                 self._join(one.id, then)
                 return one.id
         if len(queue) >= MOST_WAITING and not (urgent and at_once):
-            raise RequestError(RequestCode.BUSY, f"{len(queue)} orders wait for the loop; try again")
+            raise RequestError(RequestCode.BUSY, f"{len(queue)} orders are queued for the loop; try again")
         number = self._next_id
         self._next_id += 1
         deadline = None if timeout_s is None else now_ns + round(1e9 * timeout_s)
@@ -184,13 +184,13 @@ class OrderQueue:
         goals = [one.goal for one in mine if one.goal is not None and one.order.at_tick != NOW]
         if goal and len(goals) >= PENDING_GOALS:
             text = (
-                f"{len(goals)} goals of {owner} wait for a later tick ({', '.join(map(str, goals))}), as many"
-                " as may; cancel one by its number, or stop, which cancels them all"
+                f"{len(goals)} goals of {owner} are pending ({', '.join(map(str, goals))}), the"
+                " maximum; cancel one by its number, or stop, which cancels them all"
             )
             raise RequestError(RequestCode.BUSY, text, ["at_tick"], {"goals": goals})
         if len(mine) >= PENDING_ORDERS:
             text = (
-                f"{len(mine)} orders of {owner} wait for a later tick, at most {PENDING_ORDERS} may;"
+                f"{len(mine)} orders of {owner} are pending, the maximum is {PENDING_ORDERS};"
                 " stop cancels them all"
             )
             raise RequestError(RequestCode.BUSY, text, ["at_tick"])
@@ -294,7 +294,8 @@ class OrderQueue:
         for number in late:
             self._placed.pop(number).then(
                 RequestError(
-                    RequestCode.NO_LOOP, "the loop has not taken the order in time; it may still do so"
+                    RequestCode.NO_LOOP,
+                    "the loop has not executed the order in time; it may still execute it",
                 )
             )
         over = [wait for wait in self._waits if _over(wait.deadline_ns, now_ns)]
@@ -321,7 +322,7 @@ class OrderQueue:
 
 def no_loop() -> RequestError:
     """The refusal while there is no loop."""
-    text = "the real-time loop is not running yet; it is being started"
+    text = "the real-time loop is not running yet; it is starting"
     return RequestError(RequestCode.NO_LOOP, text, data={"starting": True})
 
 

@@ -226,8 +226,8 @@ class Server:
         self._ending = _Ending(time.monotonic() + within, braking=again)
         gateway.leaving = True
         gateway.drop_plans("the controller is being shut down")
-        self._notifier.stopping("braking and leaving" if again else "stopping the machine, then leaving")
-        self._say("ending", "braking and leaving" if again else "stopping the machine, then leaving")
+        self._notifier.stopping("braking, then ending" if again else "stopping the machine, then ending")
+        self._say("ending", "braking, then ending" if again else "stopping the machine, then ending")
         if self._standing is LoopStatus.READY:
             order = Shutdown(at_once=again)
             gateway.desk.place(order, lambda _: None, now_ns=gateway.now_ns, urgent=True)
@@ -240,7 +240,7 @@ class Server:
             return True
         if time.monotonic() < self._ending.until_s:
             return False
-        self._say("killed", "the loop did not leave in time and was ended; the plant brakes the machine")
+        self._say("killed", "the loop did not end in time and was killed; the plant brakes the machine")
         self._gateway.host.kill()
         self._gateway.host.wait(BRAKES_WITHIN_S)
         return True

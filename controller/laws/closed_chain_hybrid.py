@@ -61,7 +61,7 @@ def _without_rows(work: Workspace, rows: list[int]) -> Floats:
 
 
 def force_controllability(machine: Machine, row: ForceRow) -> str:
-    """Why the motors cannot choose the force of a row, in the initial pose; '' where they can."""
+    """Why the motors cannot control the force of a row, in the initial pose; '' where they can."""
     motors = [motor.index for motor in machine.motors]
     work = machine.workspace()
     basis = opened_basis(work, work.on.copy(), [row])
@@ -72,8 +72,10 @@ def force_controllability(machine: Machine, row: ForceRow) -> str:
         return f"the force of {row.name} cannot be wanted: other constraints already ask for the same"
     if held < len(basis):
         return (
-            f"the motors cannot choose the force of {row.name} beside the motion: it takes a motor for each "
-            f"of {len(basis)} freedoms, and {len(motors)} motors hold {held}. The force is what the motion "
+            f"the motors cannot control the force of {row.name} in addition to the motion: one motor is"
+            " needed"
+            f" for each of {len(basis)} degrees of freedom, and {len(motors)} motors hold {held}. The"
+            " force follows from the motion"
             "makes it; add a motor, or leave the force out"
         )
     return ""

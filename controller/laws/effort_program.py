@@ -76,7 +76,7 @@ def _solve(
     """
     n, k = len(linear), len(right)
     if rows.shape != (k, n) or quadratic.shape != (n, n) or not (len(upper) == len(lower) == n):
-        raise ValueError("the sizes of the program do not fit together")
+        raise ValueError("the sizes of the program do not match")
     arrays = (
         np.ascontiguousarray(quadratic, np.float64),
         np.ascontiguousarray(linear, np.float64),

@@ -42,7 +42,7 @@ def law_of(kind: LawKind, machine: Machine) -> Law:
     laws = laws_of(machine)
     if kind not in laws:
         there = ", ".join(each.label for each in laws)
-        raise LawRefused(f"{machine.name}: the law {kind.label} does not serve it; it has {there}")
+        raise LawRefused(f"{machine.name}: law {kind.label} is not available for it; available: {there}")
     return laws[kind]
 
 

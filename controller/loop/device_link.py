@@ -71,7 +71,7 @@ class DeviceLink:
             return self._take(message, inputs)
         except Exception as error:  # a defect of ours, found by the plant's message
             self.unusable += 1
-            self.text = f"{self.unusable} messages of the plant were not usable: {type(error).__name__}"
+            self.text = f"{self.unusable} messages from the plant could not be used: {type(error).__name__}"
             return False
 
     def _take(self, message: bytes, inputs: Inputs) -> bool:
@@ -81,7 +81,7 @@ class DeviceLink:
                 return self._accept(inputs)
         except ProtocolError as error:
             if error.field.startswith(_OF_A_STATE):
-                self.text = f"the plant's state is not usable: {error}"
+                self.text = f"the plant's state cannot be used: {error}"
                 return False
             lost = read_lost(message)
             if lost is not None:
@@ -129,7 +129,7 @@ class DeviceLink:
             if (
                 not self.connected and error.field != "type"
             ):  # states of a session given up are still on their way
-                self.text = f"the plant's answer is not readable: {error}"
+                self.text = f"the plant's answer cannot be decoded: {error}"
             return
         if answer.session != self._session or (self.connected and isinstance(answer, Welcome)):
             return
@@ -137,7 +137,8 @@ class DeviceLink:
             case Welcome() if answer.interface != self._machine.interface_hash:
                 self.text = (
                     f"{answer.name} at {self._client.endpoint} has other joints, motors, sensors or another "
-                    f"period ({excerpt(answer.layout, 400)}); give plant and controller the same machine file"
+                    f"period ({excerpt(answer.layout, 400)}); start plant and controller with the same"
+                    " machine file"
                 )
                 self._client.send(Bye(session=self._session, text="the interfaces differ").pack())
             case Welcome():

@@ -102,7 +102,7 @@ class Loop:
         if self.link.connected and self.inputs.lost_in_a_row >= self.loss_limit:
             self.lose(f"no state for {self.inputs.lost_in_a_row} periods", for_now=True)
         elif supervisor.handshake_wanted and self.link.connected:
-            self.lose("a fresh handshake was asked for", for_now=True)
+            self.lose("a new handshake was requested", for_now=True)
         if self._count % LIFELINE_EVERY == 0:
             self.look_around()
 

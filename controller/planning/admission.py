@@ -181,8 +181,8 @@ def _check_poses(machine: Machine, path: Path, walked: Walk) -> Closest:
         where = _position(machine, path, walked, sample)
         at = ", ".join(f"{name} = {value:.6g}" for name, value in where.items())
         text = (
-            f"the path ends at {at}, where branches of the closures meet: at rest there no effort could"
-            " choose the way out. Pass that pose in motion, and end beside it"
+            f"the path ends at {at}, where branches of the closures meet: from rest, no effort could select"
+            " the branch. Pass that pose in motion, and end outside it"
         )
         _refuse(
             text, walked, sample, {"quantity": "branch", "position": where, "coordinate": next(iter(where))}
@@ -196,9 +196,9 @@ def _check_poses(machine: Machine, path: Path, walked: Walk) -> Closest:
     if value < SINGULAR_BELOW:
         names = ", ".join(machine.mechanism.coordinate_names[index] for index in path.coordinates)
         text = (
-            f"{names} lose their hold on the machine at {walked.s[sample]:.3f} s (sample {sample}):"
-            f" smallest singular value {value:.3g}, at least {SINGULAR_BELOW:g} is needed. Keep away from"
-            " that pose, or move in joints"
+            f"{names} are singular at {walked.s[sample]:.3f} s (sample {sample}):"
+            f" smallest singular value {value:.3g}, at least {SINGULAR_BELOW:g} is needed. Avoid that pose,"
+            " or move in joint coordinates"
         )
         lost: dict[str, Any] = {
             "quantity": "singularity",
@@ -217,15 +217,15 @@ def _check_poses(machine: Machine, path: Path, walked: Walk) -> Closest:
 
 
 def _check_leverage(machine: Machine, path: Path, walked: Walk) -> None:
-    """Refuses a path on which the motors lose their hold on the machine."""
+    """Refuses a path on which the motors are singular."""
     if walked.leverage is None or walked.leverage.min() >= LEAST_LEVERAGE:
         return
     sample = int(np.argmin(walked.leverage))
     value = float(walked.leverage[sample])
     text = (
-        f"the motors lose their leverage at {walked.s[sample]:.3f} s (sample {sample}): they hardly drive one"
-        f" of its motions there; smallest singular value {value:.3g}, at least {LEAST_LEVERAGE:g} is needed."
-        " Keep away from that pose"
+        f"the motors cannot control one motion at {walked.s[sample]:.3f} s (sample {sample}):"
+        f" smallest singular value {value:.3g}, at least {LEAST_LEVERAGE:g} is needed."
+        " Avoid that pose"
     )
     found = {"quantity": "leverage", "value": value, "limit": LEAST_LEVERAGE, "unit": "1"}
     where = _position(machine, path, walked, sample)
@@ -240,7 +240,7 @@ def _position(machine: Machine, path: Path, walked: Walk, sample: int) -> dict[s
 
 def _refuse_demand(walked: Walk, worst: Demand) -> NoReturn:
     smallest = worst.stretch * SAFELY if math.isfinite(worst.stretch) else None
-    remedy = f"stretch its time by {smallest:.4g} at least" if smallest else "slower does not help"
+    remedy = f"stretch its time by at least {smallest:.4g}" if smallest else "a slower motion does not help"
     text = (
         f"{worst.name} would need {worst.quantity} {worst.value:.6g} {worst.unit} at"
         f" {walked.s[worst.sample]:.3f} s (sample {worst.sample}), {worst.limit:.6g} {worst.unit} is allowed;"

@@ -18,7 +18,7 @@ from linkwork.machine import Machine
 if TYPE_CHECKING:
     from linkwork.controller.planning.zonotope import Given
 
-TOGETHER = "of what they can give together"
+TOGETHER = "of the combined effort limits"
 """The unit of what redundant motors share."""
 MOST_SOLVED = 2000
 """Samples for which efforts of redundant motors are found exactly, where they are for the report alone."""
@@ -28,7 +28,7 @@ class Efforts:
     """Efforts along a walk, by the motors where joints close on each other.
 
     `least` (n × nv): the smallest efforts that make the motion. `shared`: what is bounded, `limit` by column;
-    each motor's effort or, where motors are redundant, the shares of what they can give together
+    each motor's effort or, where motors are redundant, the shares of the combined effort limits
     (`controller.planning.zonotope`). `rate_limit` (nv): of the motors at each joint, 0 without one. Rates
     are those of the efforts that the loop gives: it knows bounds of efforts when it chooses among those of
     redundant motors, and bounds of their rates only afterwards.

@@ -35,9 +35,7 @@ def row_of(machine: Machine, name: str, where: Where) -> int:
     if name in names:
         return names.index(name)
     if not names:
-        text = (
-            f"{name!r} is no force: {machine.name} has neither surfaces to touch nor constraints of one row"
-        )
+        text = f"{name!r} has no forces to name: it has neither contacts nor constraints of one row"
     else:
         meant = nearest(name, names)
         hint = f", did you mean {meant!r}?" if meant else ";"
@@ -103,12 +101,12 @@ def guard_of(
     if not given:
         return None
     if len(given) > 1:
-        raise RequestError(ResultCode.INVALID_GOAL, "a guard watches one contact", where)
+        raise RequestError(ResultCode.INVALID_GOAL, "a guard monitors one contact", where)
     ((name, force),) = given.items()
     number = row_of(machine, name, (*where, name))
     row = machine.force_rows[number]
     if row.kind != "contact":
-        text = f"{name} is a constraint, which always holds; a guard watches a contact"
+        text = f"{name} is a constraint; a guard monitors contacts"
         raise RequestError(ResultCode.INVALID_GOAL, text, (*where, name))
     least = machine.controller.force.touch_N
     if force < least:
@@ -151,14 +149,14 @@ def complete_pressed(
     said, pressed = ", ".join(names[i] for i in named), ", ".join(names[i].partition(".")[0] for i in gaps)
     if len(chosen) != wanted:
         text = (
-            f"{said}: {len(chosen)} coordinates, but {wanted} of {machine.freedoms} freedoms are left to "
-            f"motion while {pressed} is pressed"
+            f"{said}: {len(chosen)} coordinates, but motion has {wanted} of {machine.freedoms} degrees of "
+            f"freedom while {pressed} is pressed"
         )
         data = {"coordinates": [names[i] for i in named], "freedoms": wanted}
         raise RequestError(ResultCode.INVALID_COORDINATES, text, path, data)
     ordered = start.reference if chosen == set(start.reference) else tuple(sorted(chosen))
     if not independent(mechanism, [*ordered, *gaps], start.q):
-        text = f"{said} and the force on {pressed} want the same motion: leave the normal to the force"
+        text = f"{said} and the force on {pressed} control the same direction: leave out the contact normal"
         raise RequestError(ResultCode.INVALID_COORDINATES, text, path)
     return ordered, gaps
 
@@ -205,11 +203,11 @@ def refuse_to_take_over(
     pressed = [] if before is None or before.guard else [machine.force_rows[i].name for i in before.rows]
     if set(pressed) <= named:
         missing = ", ".join(name for name in named if name not in pressed)
-        text = f"{missing} is not pressed yet: a guarded move makes contact; a goal that presses follows it"
+        text = f"{missing} is not in contact yet: make contact with a guarded move first"
     else:
         left = ", ".join(name for name in pressed if name not in named)
         text = (
-            f"the goal under way presses {left}, and this one does not: the machine lets go at rest only."
-            " Stop first, append it instead, or name the same forces in it"
+            f"the active goal presses {left}, and this one does not: contact can be released only at rest."
+            " Stop first, append the goal, or name the same forces in it"
         )
     raise RequestError(ResultCode.INVALID_GOAL, text, where, {"pressed": pressed})

@@ -55,7 +55,7 @@ class GoalInMotion:
             block = words(before.slot, before.words)
             path = with_gaps(machine, Path.of_block(block), q)
         except (BlockError, ValueError) as error:
-            text = f"the goal under way is unreadable: {type(error).__name__} {error}"
+            text = f"the active goal cannot be read: {type(error).__name__} {error}"
             raise RequestError(RequestCode.INTERNAL, text) from None
         s = min(before.s, path.duration_s)
         return cls(before.goal, block, path, q, before.at_s, s, before.rate, before.own)
@@ -98,6 +98,6 @@ class GoalInMotion:
             row = -1 if s > _LEAST_WAY_S else 0
         found = walk(machine, self.path.part(first, last), self.q)
         if found.reached < len(found.s):
-            text = "the goal under way cannot be followed from where the machine is; try again"
+            text = "the active goal cannot be followed from the machine's position; try again"
             raise RequestError(RequestCode.INTERNAL, text)
         return found.q[row], found.q1[row], found.q2[row]

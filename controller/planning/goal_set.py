@@ -52,7 +52,7 @@ def complete(
     said = ", ".join(names[index] for index in named)
     data: dict[str, Any] = {"coordinates": [names[index] for index in named], "freedoms": freedoms}
     if len(chosen) > freedoms:
-        text = f"{said}: {len(chosen)} coordinates, but the machine has only {freedoms} freedoms; name fewer"
+        text = f"{said}: {len(chosen)} coordinates, but the machine has {freedoms} degrees of freedom"
         raise RequestError(ResultCode.INVALID_COORDINATES, text, path, data)
     if len(chosen) < freedoms:
         missing = freedoms - len(chosen)
@@ -62,7 +62,8 @@ def complete(
             if index not in chosen and independent(mechanism, sorted((*chosen, index)), start.q)
         ]
         text = (
-            f"{said} leave {missing} of {freedoms} freedoms open; name {missing} more of {', '.join(useful)}"
+            f"{said} leave {missing} of {freedoms} degrees of freedom undetermined;"
+            f" name {missing} more of {', '.join(useful)}"
         )
         raise RequestError(ResultCode.INVALID_COORDINATES, text, path, {**data, "allowed": useful})
     ordered = start.reference if chosen == set(start.reference) else tuple(sorted(chosen))
@@ -92,12 +93,12 @@ def _refuse_dependent(
     said = ", ".join(names[index] for index in chosen)
     text = f"{said} are not independent{where}: "
     if len(tied) == 1:
-        text += f"{names[tied[0]]} does not move with the rest held"
+        text += f"{names[tied[0]]} does not move while the others are held"
     else:
         first = ", ".join(names[index] for index in tied[:-1])
-        text += f"{first} and {names[tied[-1]]} follow from each other"
+        text += f"{first} and {names[tied[-1]]} depend on each other"
     if useful:
-        text += f"; instead of one of them name one of {', '.join(useful)}"
+        text += f"; replace one of them by one of {', '.join(useful)}"
     dependents = [names[index] for index in tied]
     raise RequestError(
         ResultCode.INVALID_COORDINATES, text, path, {**data, "dependent": dependents, "allowed": useful}

@@ -23,11 +23,11 @@ ROUND_OFF = 1e-6
 
 @dataclass(frozen=True)
 class Demand:
-    """The most a path asks of one quantity of one joint, coordinate or motor.
+    """Largest demand of a path on one quantity of one joint, coordinate or motor.
 
     `used`: share of the limit. `stretch`: factor of time that brings it within the limit; 1 when it is
-    within, infinite when slower does not help. `over`: the first and the last sample beyond the limit, and
-    how many there are.
+    within, infinite when a slower motion does not help. `over`: the first and last sample beyond the limit,
+    and how many there are.
     """
 
     quantity: str

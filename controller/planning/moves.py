@@ -56,7 +56,7 @@ def path_to(machine: Machine, present: Present, target: Floats, slower: float = 
     theta, rate = present.theta, present.rate
     for name, speed, (velocity, _, _) in zip(present.names, rate.tolist(), limits.tolist(), strict=True):
         if abs(speed) > velocity:
-            text = f"{name} moves at {speed:.6g} per s, above its limit {velocity:.6g}; let it stop first"
+            text = f"{name} moves at {speed:.6g} per s, above its limit {velocity:.6g}; wait until it stops"
             data = {"coordinate": name, "value": speed, "limit": velocity}
             raise RequestError(ResultCode.INVALID_GOAL, text, ("target", name), data)
     limits = limits * slower ** -np.arange(1.0, 4.0)

@@ -106,7 +106,7 @@ def plan(
     begin: GoalBegin = Fresh()
     if isinstance(model, SpeedParams):
         if running is None:
-            raise RequestError(RequestCode.WRONG_STATE, "there is no goal under way that could be sped up")
+            raise RequestError(RequestCode.WRONG_STATE, "there is no active goal to speed up")
         return _retimed(machine, retime(model, machine, running), running.goal, keep_speed=False)
     if running is not None:
         start, begin = _junction(machine, model, running)
@@ -116,7 +116,7 @@ def plan(
         given = model.trajectory
         admitted = _followed(given, machine, start)
     else:
-        raise RequestError(RequestCode.UNSUPPORTED, f"{method} is not a motion that can be planned")
+        raise RequestError(RequestCode.UNSUPPORTED, f"{method} is not a plannable motion")
     path = admitted.path.followed()
     words = path.pack(machine, admitted.stopping, given.tolerances, given.goal_time_s)
     return _plan(machine, words, path, admitted.report, begin=begin, q=start.q)
@@ -146,7 +146,10 @@ def _junction(machine: Machine, params: object, running: GoalInMotion) -> tuple[
         guard, where = params.until_force, ()
     if isinstance(params, AppendParams):
         if before is not None and before.guard:
-            text = "a guarded move ends where it touches, which nobody knows yet: send this when it has ended"
+            text = (
+                "a guarded move ends at contact, at a position that is not known in advance: send this"
+                " goal after it has ended"
+            )
             raise RequestError(ResultCode.INVALID_GOAL, text, where)
         start, s = appended_start(machine, params.trajectory, running)
         done = s >= running.path.full_speed[1] - _SAME_PLACE_S

@@ -69,25 +69,30 @@ def run(machine: Machine, shared: Path) -> None:
 
 
 def store(shared: Path, slot: int, words: Floats) -> None:
-    """Writes a block into a goal slot. Raises RequestError (NO_LOOP) when the loop's memory is not there.
+    """Write a block into a goal slot.
+
+    Raises RequestError (NO_LOOP) when the loop's shared memory is missing.
 
     The memory is opened for each block, because a new loop makes a new one at the same path.
     """
     try:
         memory = Shared.open(shared)
     except (OSError, SharedMismatch) as error:
-        text = f"the loop's memory is not there: {error}; ask again when the loop runs"
+        text = f"the loop's shared memory is missing: {error}; try again when the loop runs"
         raise RequestError(RequestCode.NO_LOOP, text) from None
     memory.slot(slot)[: len(words)] = words
     memory.close()
 
 
 def fetch(shared: Path, slot: int, length: int) -> Floats:
-    """The words of the goal in a slot. Raises RequestError (NO_LOOP) when the loop's memory is not there."""
+    """Return the words of the goal in a slot.
+
+    Raises RequestError (NO_LOOP) when the loop's shared memory is missing.
+    """
     try:
         memory = Shared.open(shared)
     except (OSError, SharedMismatch) as error:
-        text = f"the loop's memory is not there: {error}; ask again when the loop runs"
+        text = f"the loop's shared memory is missing: {error}; try again when the loop runs"
         raise RequestError(RequestCode.NO_LOOP, text) from None
     words: Floats = memory.slot(slot)[:length].copy()
     memory.close()

@@ -17,7 +17,7 @@ from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
 
 REWALK = "rewalk"
-"""Not asked for by clients: the rest of the goal under way, with what the machine carries now."""
+"""Internal method, not a request of clients: the rest of the active goal, with the present payload."""
 
 
 @dataclass(frozen=True)

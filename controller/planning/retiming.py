@@ -102,6 +102,6 @@ def _first_pose(machine: Machine, running: GoalInMotion) -> Floats:
     back = running.path.part(0.0, max(running.at_s, _LEAST_WAY_S)).backwards()
     found = walk(machine, back, running.q)
     if found.reached < len(found.s):
-        text = "the goal under way cannot be followed back to its beginning; try again"
+        text = "the active goal cannot be followed back to its start; try again"
         raise RequestError(RequestCode.INTERNAL, text)
     return np.asarray(found.q[-1])

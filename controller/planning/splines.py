@@ -183,6 +183,6 @@ def _check_end(rate: Floats, present: Present, last: int, columns: Sequence[int]
         if abs(value) > limit:
             name = present.names[column]
             _refuse(
-                f"the last way-point has {name} at {value:.6g} per s; a goal ends at rest",
+                f"the last way-point has {name} at {value:.6g} per s; a goal must end at rest",
                 last, "velocities", place, coordinate=name, value=value, limit=limit,
             )  # fmt: skip

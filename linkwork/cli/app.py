@@ -77,7 +77,7 @@ _PANELS: dict[str, tuple[Any, ...]] = {
         states.advance,
     ),
     "When something went wrong": (),
-    "Let something go wrong": (injecting.inject,),
+    "Inject faults": (injecting.inject,),
     "Record and replay": (
         recordings.record,
         recordings.replay,

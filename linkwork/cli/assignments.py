@@ -28,7 +28,8 @@ def read_assignments(
         key, sign, written = (part.strip() for part in text.partition("="))
         if not sign:
             raise Misuse(
-                f"{text!r} is no assignment; write NAME=VALUE, say {next(iter(keys), 'shoulder_deg')}=0.1"
+                f"{text!r} is not an assignment; write NAME=VALUE, such as"
+                f" {next(iter(keys), 'shoulder_deg')}=0.1"
             )
         if key in angles:
             name, factor = key, 1.0
@@ -37,7 +38,7 @@ def read_assignments(
         else:
             allowed, remedy = choices(key, angles, speeds=speeds)
             raise Misuse(
-                f"{key!r} is no coordinate of {described['machine']}; there are {', '.join(angles)}; "
+                f"{key!r} is not a coordinate of {described['machine']}; there are {', '.join(angles)}; "
                 f"with a unit: {allowed}" + (f"; {remedy}?" if remedy else "")
             )
         if name in found:
@@ -57,7 +58,7 @@ def read_guard(text: str | None, described: DescribeResult) -> dict[str, float]:
     if name not in contacts:
         known = ", ".join(contacts)
         hint = f"write --until-force CONTACT=N; there are {known}" if known else "it has none"
-        raise Misuse(f"--until-force {text}: which contact of {described['machine']}? {hint}")
+        raise Misuse(f"--until-force {text}: no contact of {described['machine']} has this name; {hint}")
     return {name: _number(name, written)}
 
 

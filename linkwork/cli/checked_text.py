@@ -26,11 +26,9 @@ def lines(found: Checked) -> Iterator[str]:
         yield f"  {where}{violation['text']}{_span(violation)}"
     if not found["feasible"]:
         stretch = found["min_time_stretch"]
-        yield (
-            f"stretch its time by {stretch:.4g} at least" if stretch else "no stretch of its time would help"
-        )
+        yield (f"stretch its time by {stretch:.4g} at least" if stretch else "no longer duration would help")
     elif found["largest_speed"]:
-        yield f"keeps every limit up to {found['largest_speed']:.3g} times its own speed"
+        yield f"within all limits up to {found['largest_speed']:.3g} times its own speed"
     yield from _distances(found["report"])
 
 
@@ -46,7 +44,8 @@ def _distances(report: Mapping[str, Any]) -> Iterator[str]:
     for name, entry in (report.get("singularities") or {}).items():
         if entry is not None:
             needed = f", at least {number(entry['limit'])} is needed" if "limit" in entry else ""
-            yield f"hold of the {name}: {number(entry['smallest'])} at {entry['time_s']:.3f} s{needed}"
+            yield f"smallest singular value of the {name}: {number(entry['smallest'])} at"
+            f" {entry['time_s']:.3f} s{needed}"
 
 
 def limits_table(found: Checked) -> Table | None:

@@ -24,7 +24,7 @@ class LanguageChoice(StrEnum):
 
 def codegen(
     config: Config,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files; made where it is missing.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files; created if missing.")],
     language: Annotated[
         LanguageChoice, typer.Option(help="C99, or a Python module for numba.")
     ] = LanguageChoice.C,

@@ -9,25 +9,26 @@ import typer
 from linkwork.cli.connected import AsJson
 from linkwork.cli.driver_commands import show, sum_up
 
-conformance = typer.Typer(no_args_is_help=True, help="Whether your own programs keep to the protocol.")
+conformance = typer.Typer(no_args_is_help=True, help="Test whether your own programs follow the protocol.")
 
 
 @conformance.callback()
 def suites() -> None:
-    """Whether your own programs keep to the protocol."""
+    """Test whether your own programs follow the protocol."""
 
 
 @conformance.command()
 def controller(
-    config: Annotated[str, typer.Argument(help="Machine file, or the name of a machine that ships.")],
+    config: Annotated[str, typer.Argument(help="Machine file, or the name of a machine of linkwork.")],
     command: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Behind --: what starts the controller; {endpoint} and {interface} are replaced."
+            help="After --: the command that starts the controller; {endpoint} and {interface} are replaced."
         ),
     ] = None,
     endpoint: Annotated[
-        str | None, typer.Option(help="Where to listen in the plant's place; none: the machine's seat.")
+        str | None,
+        typer.Option(help="Endpoint to listen on in the plant's place. Default: in the runtime folder."),
     ] = None,
     as_json: AsJson = False,
 ) -> int:

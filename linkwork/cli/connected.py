@@ -23,18 +23,20 @@ if TYPE_CHECKING:
     from linkwork.protocol.request_client import RequestClient
 
 RobotName = Annotated[
-    str | None, typer.Option("--robot", metavar="NAME", help="Which machine, where several run.")
+    str | None, typer.Option("--robot", metavar="NAME", help="Machine name, if several are running.")
 ]
 Endpoint = Annotated[
     str | None,
-    typer.Option("--endpoint", metavar="URL", help="The controller's requests, instead of a name."),
+    typer.Option(
+        "--endpoint", metavar="URL", help="Endpoint of the controller's requests, instead of a name."
+    ),
 ]
-Owner = Annotated[str | None, typer.Option("--as", metavar="NAME", help="In whose name; none: user@host.")]
+Owner = Annotated[str | None, typer.Option("--as", metavar="NAME", help="Client name. Default: user@host.")]
 Keys = Annotated[Path | None, typer.Option("--keys", metavar="FILE", help="Your secret key file.")]
 ServerKey = Annotated[
     Path | None, typer.Option("--server-key", metavar="FILE", help="The daemon's public key file.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Answer with one JSON object on standard output.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 
 
 def client_keys_of(keys: Path | None, server_key: Path | None) -> ClientKeys | None:
@@ -42,7 +44,7 @@ def client_keys_of(keys: Path | None, server_key: Path | None) -> ClientKeys | N
     from linkwork.protocol.keys import client_keys
 
     if (keys is None) != (server_key is None):
-        raise Misuse("--keys and --server-key belong together: your secret file, the daemon's public file")
+        raise Misuse("give --keys (your secret file) and --server-key (the daemon's public file) together")
     return None if keys is None or server_key is None else client_keys(keys, server_key)
 
 

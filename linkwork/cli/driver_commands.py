@@ -13,17 +13,19 @@ from linkwork.terminal.output import console, emit
 if TYPE_CHECKING:
     from linkwork.plant.findings import Finding
 
-driver = typer.Typer(no_args_is_help=True, help="Drivers of hardware that stands in the plant's place.")
+driver = typer.Typer(no_args_is_help=True, help="Hardware drivers, which replace the simulated plant.")
 
 
 @driver.callback()
 def drivers() -> None:
-    """Drivers of hardware that stands in the plant's place."""
+    """Hardware drivers, which replace the simulated plant."""
 
 
 @driver.command()
 def check(
-    name: Annotated[str, typer.Argument(metavar="MODULE:CLASS", help="The driver, or one that ships: udp.")],
+    name: Annotated[
+        str, typer.Argument(metavar="MODULE:CLASS", help="The driver: package.module:Class, or udp.")
+    ],
     config: Annotated[
         str | None, typer.Option(help="Machine file, for its section `driver` and its size.")
     ] = None,
@@ -32,7 +34,7 @@ def check(
         typer.Option("--driver-set", metavar="KEY=VALUE", help="An option of the driver: port=5800."),
     ] = None,
     move: Annotated[
-        bool, typer.Option("--move", help="Move each motor a little, too. Needs --config, and room.")
+        bool, typer.Option("--move", help="Also move each motor slightly. Needs --config and free space.")
     ] = False,
     as_json: AsJson = False,
 ) -> int:
@@ -48,7 +50,7 @@ def check(
     from linkwork.plant.findings import ExerciseVerdict
 
     if move and config is None:
-        raise Misuse("--move needs --config: the machine file says which efforts are safe")
+        raise Misuse("--move needs --config: the machine file defines safe efforts")
     try:
         kind, options = find_driver(name), read_options(driver_set or [])
     except NoDriver as error:

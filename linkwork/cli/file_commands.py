@@ -13,7 +13,7 @@ from linkwork.cli.connected import AsJson
 from linkwork.terminal.failures import DONE, USAGE, Misuse
 from linkwork.terminal.output import complain, console, emit, say
 
-Config = Annotated[str, typer.Argument(help="Machine file, or the name of a machine that ships.")]
+Config = Annotated[str, typer.Argument(help="Machine file, or the name of a machine of linkwork.")]
 
 
 def check(config: Config, as_json: AsJson = False) -> int:
@@ -90,7 +90,7 @@ def robots(as_json: AsJson = False) -> None:
 
 
 def schema(
-    what: Annotated[SchemaChoice, typer.Argument(help="Of machine files, or of time lines of faults.")] = (
+    what: Annotated[SchemaChoice, typer.Argument(help="Schema of machine files, or of fault timelines.")] = (
         SchemaChoice.MACHINE
     ),
 ) -> None:
@@ -104,8 +104,8 @@ def schema(
 
 
 def keys(
-    name: Annotated[str, typer.Argument(help="Whose keys: NAME.secret and NAME.public are made.")],
-    folder: Annotated[Path, typer.Option(help="Where to put them.")] = Path(),
+    name: Annotated[str, typer.Argument(help="Key name: NAME.secret and NAME.public are created.")],
+    folder: Annotated[Path, typer.Option(help="Folder for the keys.")] = Path(),
     as_json: AsJson = False,
 ) -> None:
     """Makes a pair of CURVE keys, for daemons and clients on different computers."""
@@ -115,7 +115,7 @@ def keys(
     if as_json:
         emit({"public": str(public), "secret": str(secret)})
     else:
-        say(f"{public}: give it to those who may talk to {name}")
+        say(f"{public}: give it to the users who may connect to {name}")
         say(f"{secret}: keep it to yourself")
 
 
@@ -128,7 +128,9 @@ def warm(as_json: AsJson = False) -> None:
         emit({"compiled": report.compiled, "seconds": report.seconds, "from_cache": report.from_cache})
     else:
         text = (
-            "everything was compiled already" if report.from_cache else f"{report.compiled} kernels compiled"
+            "all kernels were already compiled"
+            if report.from_cache
+            else f"{report.compiled} kernels compiled"
         )
         say(f"{text} ({report.seconds:.1f} s)")
 
@@ -137,7 +139,9 @@ def latency(
     for_seconds: Annotated[
         float | None, typer.Argument(min=0.1, metavar="[SECONDS]", help="The same as --seconds.")
     ] = None,
-    seconds: Annotated[float, typer.Option(min=0.1, metavar="S", help="How long to measure, s.")] = 10.0,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, metavar="S", help="Duration of the measurement, s.")
+    ] = 10.0,
     period: Annotated[float, typer.Option(min=1e-4, max=1.0, metavar="S", help="Period, s.")] = 0.001,
     as_json: AsJson = False,
 ) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from linkwork.timing.children import Child
 
 Config = Annotated[
-    str, typer.Argument(metavar="MACHINE", help="Machine file, or the name of one that ships.")
+    str, typer.Argument(metavar="MACHINE", help="Machine file, or the name of one of linkwork's.")
 ]
 Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Which machine, where several are up.")]
 _LOOK_S = 0.05

@@ -23,23 +23,23 @@ _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 def inject(
     file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="A time line of faults; none: what there was.")
+        str | None, typer.Argument(metavar="[FILE]", help="A fault timeline; none: what there was.")
     ] = None,
     fault: Annotated[
         list[str] | None,
         typer.Option(
             metavar="FAULT",
-            help="One fault as an entry of a time line: '{sensor: bias, of: elbow, by_deg: 1}'; repeatable.",
+            help="One fault, as an entry of a timeline: '{sensor: bias, of: elbow, by_deg: 1}'; repeatable.",
         ),
     ] = None,
     clear: Annotated[
-        str | None, typer.Option(metavar="NAME", help="End this fault; `all`: every one.")
+        str | None, typer.Option(metavar="NAME", help="End this fault; `all`: every fault.")
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of the faults' random numbers; none: the file's, or 0.")
     ] = None,
     robot: Annotated[
-        str | None, typer.Option("--robot", metavar="NAME", help="Which machine, where several run.")
+        str | None, typer.Option("--robot", metavar="NAME", help="Machine name, if several are running.")
     ] = None,
     plant: Annotated[
         str | None, typer.Option(metavar="URL", help="The plant's endpoint, instead of a name.")
@@ -84,9 +84,9 @@ def _read(file: str | None) -> tuple[list[dict[str, Any]], Document | None, int]
     data = document.data if isinstance(document.data, dict) else {}
     faults, seed = data.get("faults"), data.get("seed", 0)
     if not isinstance(faults, list) or not all(isinstance(each, dict) for each in faults):
-        raise Misuse(f"{file} is no time line: it wants a list `faults` of mappings")
+        raise Misuse(f"{file} is not a timeline: it needs a list `faults` of mappings")
     if type(seed) is not int or seed < 0:
-        raise Misuse(f"{file}: seed: a whole number, 0 or more, not {seed!r}")
+        raise Misuse(f"{file}: seed: an integer, 0 or more, not {seed!r}")
     return list(faults), document, seed
 
 
@@ -99,7 +99,7 @@ def _entry(text: str) -> dict[str, Any]:
     except MachineError:
         entry = None
     if not isinstance(entry, dict):
-        raise Misuse(f"--fault {text}: write a mapping, say '{{sensor: bias, of: elbow, by_deg: 1}}'")
+        raise Misuse(f"--fault {text}: write a mapping, such as '{{sensor: bias, of: elbow, by_deg: 1}}'")
     return entry
 
 

@@ -62,7 +62,7 @@ def watch_telemetry(
                 if live is not None and sample:
                     live.update(view(sample, homing), refresh=True)
         except NobodyThere as gone:
-            raise NobodyThere(f"the controller has gone: {gone}") from None
+            raise NobodyThere(f"the controller has ended: {gone}") from None
         finally:
             if live is not None:
                 live.stop()
@@ -101,7 +101,7 @@ def view(sample: dict[str, Any], homing: str = "") -> Group:
     if homing:
         shown.insert(1, Text(homing))
     elif not int(sample.get("device_status", DeviceStatus.HOMED)) & DeviceStatus.HOMED:
-        shown.insert(1, Text("not homed: it only jogs"))
+        shown.insert(1, Text("not homed: jogging only"))
     if sample.get("closed"):
         held = "; ".join(f"{name} {'on' if on else 'off'}" for name, on in sample["closed"].items())
         shown.append(Text(held))
@@ -118,7 +118,7 @@ def closures(sample: dict[str, Any]) -> list[Any]:
     """Of a closed machine: how well its pose is known, and what its closures bear."""
     flipped = "" if sample["branch"] > 0 else " (not that of the initial pose)"
     text = (
-        f"closures open by {sample['closure_residual']:.1e} after {sample['newton_iterations']} steps; "
+        f"closure residual {sample['closure_residual']:.1e} after {sample['newton_iterations']} steps; "
         f"rank {sample['rank']}; smallest singular values: closures {number(sample['sigma_closures'])}, "
         f"motors {number(sample['sigma_motors'])}; branch {sample['branch']:+d}{flipped}"
     )
@@ -141,7 +141,7 @@ def shadow(said: dict[str, Any]) -> list[Any]:
     """How far the machine differs from its model, where a shadow runs beside it."""
     compared = "" if said["compared"] else " (not compared now)"
     head = (
-        f"differs from its model by {number(said['share'])} of the nearest threshold{compared}; "
+        f"difference from the model: {number(said['share'])} of the nearest threshold{compared}; "
         f"energy {number(said['energy'])} J"
     )
     rows = [(name, number(value)) for name, value in said["motor_effort"].items()]

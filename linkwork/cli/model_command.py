@@ -49,7 +49,7 @@ def _say(found: dict[str, Any]) -> None:
         freedoms = ", ".join(joint["freedoms"]) or "none"
         say(
             f"    {joint['name']}: {joint['type']}, {joint['parent']} → {joint['child']}; "
-            f"freedoms: {freedoms}"
+            f"degrees of freedom: {freedoms}"
         )
     for closure in found["closures"]:
         waits = "" if closure["on"] else ", off at the start"
@@ -76,12 +76,13 @@ def _say(found: dict[str, Any]) -> None:
     decision = found["rank_decision"]
     if decision["smallest"] is not None:
         say(
-            f"singular values of the scaled rows: from {decision['smallest']:.2g} on they count; dropped up "
+            f"singular values of the scaled rows: counted from {decision['smallest']:.2g} on they count;"
+            " dropped up "
             f"to {decision['largest_dropped']:.2g}; the limit is {decision['limit']:.2g}"
             + (" (a narrow gap: see `linkwork check`)" if decision["narrow"] else "")
         )
     if found["mobility"] != found["degrees_of_freedom"]:
-        say(f"singular here: {found['mobility']} motions are free in this very pose")
+        say(f"singular pose: {found['mobility']} instantaneous degrees of freedom")
     say(
         f"actuated: {', '.join(found['actuated']) or 'none'}; "
         f"passive: {', '.join(found['passive']) or 'none'}"
@@ -94,7 +95,8 @@ def _say(found: dict[str, Any]) -> None:
     say(f"sensors: {found['sensing']}")
     if found["other_assemblies"]:
         say(
-            f"the same measurements fit {found['other_assemblies']} other assemblies at least; the initial "
+            f"the same measurements fit at least {found['other_assemblies']} other assembly modes; the"
+            " initial "
             "pose says which is meant (assemblies: several asks for a confirmation)"
         )
     put = found["assembly"]

@@ -25,12 +25,10 @@ JOG_EVERY_S = 0.1
 _AFTER_CANCEL_S = 30.0
 _STANDS_WITHIN_S = 10.0
 Assignments = Annotated[
-    list[str], typer.Argument(metavar="NAME=VALUE...", help="shoulder_deg=30, or rad and m.")
+    list[str], typer.Argument(metavar="NAME=VALUE...", help="shoulder_deg=30; also _rad and _m.")
 ]
-NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait for the end.")]
-Replace = Annotated[
-    bool, typer.Option("--replace", help="Take over from the goal under way, without stopping.")
-]
+NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait for the goal to end.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace the active goal, without stopping.")]
 
 
 @connected
@@ -41,7 +39,9 @@ def move(
     until_force: Annotated[
         str | None,
         typer.Option(
-            "--until-force", metavar="[CONTACT=]N", help="Until a contact is felt; then press it so hard (N)."
+            "--until-force",
+            metavar="[CONTACT=]N",
+            help="Guarded move: stop at contact, then press with this force (N).",
         ),
     ] = None,
     no_wait: NoWait = False,
@@ -63,11 +63,11 @@ def move(
 def send(
     link: ControllerConnection,
     file: Annotated[Path, typer.Argument(help="Trajectory: YAML, or CSV of way-points.")],
-    check: Annotated[bool, typer.Option("--check", help="Only say whether it would be accepted.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only check whether it would be accepted.")] = False,
     replace: Replace = False,
     append: Annotated[
         bool,
-        typer.Option("--append", help="Follow it after the goal under way, without stopping if it fits."),
+        typer.Option("--append", help="Follow it after the active goal, without a stop if possible."),
     ] = False,
     no_wait: NoWait = False,
     at_tick: AtTick = None,
@@ -97,11 +97,11 @@ def jog(
     link: ControllerConnection,
     velocity: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME=VELOCITY...]", help="shoulder_deg_s=5, or rad/s and m/s."),
+        typer.Argument(metavar="[NAME=VELOCITY...]", help="shoulder_deg_s=5; also _rad_s and _m_s."),
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option("--for", min=0.05, max=60.0, metavar="SECONDS", help="Jog so long, then stop."),
+        typer.Option("--for", min=0.05, max=60.0, metavar="SECONDS", help="Duration, then stop."),
     ] = None,
     fraction: Annotated[
         float, typer.Option("--speed", min=0.001, max=1.0, help="With keys: fraction of the velocity limits.")

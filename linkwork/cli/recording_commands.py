@@ -34,13 +34,15 @@ End = Annotated[float | None, typer.Option("--to", metavar="S", help="Device tim
 @connected
 def record(
     link: ControllerConnection,
-    file: Annotated[Path, typer.Argument(metavar="FILE.mcap", help="File to be made.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.mcap", help="Output file.")],
     seconds: Annotated[
-        float | None, typer.Option(min=0.0, metavar="S", help="How long; none: until Ctrl-C.")
+        float | None, typer.Option(min=0.0, metavar="S", help="Duration. Default: until Ctrl-C.")
     ] = None,
     from_now: Annotated[
         bool,
-        typer.Option("--from-now", help="Not from the run's start; such a recording cannot be replayed."),
+        typer.Option(
+            "--from-now", help="Start now instead of at the run's start; such a recording cannot be replayed."
+        ),
     ] = False,
 ) -> None:
     """Records a running controller: every tick, orders, goals, events, configuration, in one file."""
@@ -52,7 +54,7 @@ def record(
     found = link.ask("status")
     log = Path(found["log"]) if found["log"] else None
     if log is None:
-        raise Misuse("this controller keeps no log to record from; start it without --no-log")
+        raise Misuse("this controller writes no log to record from; start it without --no-log")
     if not log.exists():
         raise Misuse(f"the controller's log {log} is not on this computer; record where the controller runs")
     pin(share_processors()[1])  # off the loop's processor, where there is another
@@ -82,12 +84,14 @@ def replay(
     file: File,
     against: Annotated[
         str | None,
-        typer.Option("--against", metavar="CONFIG", help="Machine file or name; none: the recorded file."),
+        typer.Option("--against", metavar="CONFIG", help="Machine file or name. Default: the recorded file."),
     ] = None,
     tolerance: Annotated[
-        float | None, typer.Option(min=0.0, help="How far numbers may differ; none: to the last bit.")
+        float | None, typer.Option(min=0.0, help="Tolerance for differences. Default: bit for bit.")
     ] = None,
-    law: Annotated[MotionLawName | None, typer.Option(help="Law of motion; none: the recorded one.")] = None,
+    law: Annotated[
+        MotionLawName | None, typer.Option(help="Law of motion. Default: the recorded one.")
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Replays recorded states and orders through the current controller; prints the first difference."""
@@ -131,7 +135,7 @@ def plot(
     begin: Begin = None,
     end: End = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="PICTURE", help="none: FILE.png; .svg and .pdf do too.")
+        Path | None, typer.Option(metavar="PICTURE", help="Default: FILE.png; .svg and .pdf work too.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -149,7 +153,7 @@ def export(
     file: File,
     csv: Annotated[bool, typer.Option("--csv", help="As text, FILE.csv.")] = False,
     npz: Annotated[bool, typer.Option("--npz", help="As named arrays, FILE.npz.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Another name: .csv or .npz.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Output file: .csv or .npz.")] = None,
     signal: Signals = None,
     begin: Begin = None,
     end: End = None,
@@ -163,7 +167,7 @@ def export(
     targets = [file.with_suffix(end) for end, asked in ((".csv", csv), (".npz", npz)) if asked]
     targets += [out] if out is not None else []
     if not targets or (out is not None and out.suffix not in (".csv", ".npz")):
-        raise Misuse("say how: --csv, --npz, or --out with a name that ends in .csv or .npz")
+        raise Misuse("choose a format: --csv, --npz, or --out with a name that ends in .csv or .npz")
     recording = _part(_read(file), begin, end)
     columns = signals(recording.ticks)
     if signal:
@@ -184,9 +188,11 @@ def export(
 
 def animate(
     file: File,
-    out: Annotated[Path, typer.Option(metavar="X.gif|X.mp4", help="File to be made.")],
+    out: Annotated[Path, typer.Option(metavar="X.gif|X.mp4", help="Output file.")],
     fps: Annotated[float, typer.Option(min=1.0, max=100.0, help="Frames per second.")] = 25.0,
-    speed: Annotated[float, typer.Option(min=0.001, max=1000.0, help="2: twice as fast as it was.")] = 1.0,
+    speed: Annotated[
+        float, typer.Option(min=0.001, max=1000.0, help="Playback speed; 2: twice real time.")
+    ] = 1.0,
     begin: Begin = None,
     end: End = None,
     as_json: AsJson = False,
@@ -238,7 +244,7 @@ def _machine(recording: Recording, against: str | None, law: str | None) -> Mach
     if against is not None:
         return configured(against, law)
     if not recording.machine_file:
-        raise Misuse(f"{recording.paths[0]} holds no machine file; name one with --against")
+        raise Misuse(f"{recording.paths[0]} contains no machine file; name one with --against")
     with tempfile.TemporaryDirectory(prefix="linkwork-") as folder:
         path = Path(folder) / "machine.yaml"
         path.write_text(recording.machine_file, encoding="utf-8")

@@ -41,37 +41,40 @@ def commands() -> None:
 def run_rig_tests(
     path: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PATH]…", help="Test files, folders, FILE::TEST; none: the suite."),
+        typer.Argument(metavar="[PATH]…", help="Test files, folders, FILE::TEST. Default: the suite."),
     ] = None,
     config: Annotated[
         list[str] | None,
-        typer.Option("--rig", metavar="CONFIG", help="Machine file, or a name that ships; repeatable."),
+        typer.Option(
+            "--rig", metavar="CONFIG", help="Machine file, or the name of one of linkwork's; repeatable."
+        ),
     ] = None,
     all_machines: Annotated[
-        bool, typer.Option("--all-machines", help="Every machine that ships and has motors.")
+        bool, typer.Option("--all-machines", help="Every machine of linkwork that has motors.")
     ] = False,
     suite: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A suite that ships; none, without PATH: standard.")
+        str | None, typer.Option(metavar="NAME", help="Suite of linkwork. Default, without PATH: standard.")
     ] = None,
     pace: Annotated[
-        RigPace, typer.Option(help="Clock: none, the plant's or the controller's.")
+        RigPace, typer.Option(help="Pace: lockstep (no clock), or the clock of the plant or the controller.")
     ] = RigPace.LOCKSTEP,
     seed: Annotated[int, typer.Option(min=0, help="Seed of noise and injected faults.")] = 0,
     law: Annotated[
-        MotionLawName | None, typer.Option(help="Law of motion; none: the machine file's.")
+        MotionLawName | None, typer.Option(help="Law of motion. Default: the machine file's.")
     ] = None,
     plant: Annotated[
-        str | None, typer.Option(metavar="ENDPOINT", help="A plant that runs already; none: one is started.")
+        str | None, typer.Option(metavar="ENDPOINT", help="Endpoint of a running plant. Default: start one.")
     ] = None,
     controller: Annotated[
         str | None,
-        typer.Option(metavar="ENDPOINT", help="A controller that runs already; none: one is started."),
+        typer.Option(metavar="ENDPOINT", help="Endpoint of a running controller. Default: start one."),
     ] = None,
     keyword: Annotated[
-        str | None, typer.Option("-k", metavar="EXPR", help="Only tests whose names fit, as pytest's -k.")
+        str | None, typer.Option("-k", metavar="EXPR", help="Only tests whose names match, as pytest's -k.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the report; none: one in linkwork-out.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of the report. Default: a new one in linkwork-out."),
     ] = None,
     as_json: AsJson = False,
 ) -> int:
@@ -113,9 +116,7 @@ def run_rig_tests(
 def compare(
     one: Annotated[Path, typer.Argument(metavar="A.json", help="A report.json.")],
     other: Annotated[Path, typer.Argument(metavar="B.json", help="Another one.")],
-    tolerance: Annotated[
-        float, typer.Option(min=0.0, help="By what part numbers may differ; 0: not at all.")
-    ] = 0.0,
+    tolerance: Annotated[float, typer.Option(min=0.0, help="Relative tolerance for numbers; 0: none.")] = 0.0,
     as_json: AsJson = False,
 ) -> int:
     """Tells where two reports differ: verdicts, numbers, faults; not where and when they were made.
@@ -174,9 +175,9 @@ def _machines(configs: list[str], every: bool, *, attached: bool) -> list[tuple[
     from linkwork.machine import MachineError, shipped
 
     if every == bool(configs):
-        raise Misuse("say which machine: --rig CONFIG, once or more; or --all-machines")
+        raise Misuse("name the machine: --rig CONFIG, once or more; or --all-machines")
     if attached and (every or len(configs) > 1):
-        raise Misuse("--plant and --controller belong to one machine: give one --rig")
+        raise Misuse("--plant and --controller are for one machine: give one --rig")
     if not every:
         return [(config, configured(config)) for config in configs]
     found = []
@@ -217,6 +218,6 @@ def _show(report: RigReport, written: Written) -> None:
         if machine.problem:
             console.print(f"{machine.name}: {machine.problem}", markup=False, style="red")
         elif machine.passed and not machine.counts["passed"]:
-            console.print(f"{machine.name}: every test was skipped, so nothing is known", markup=False)
+            console.print(f"{machine.name}: every test was skipped: no result", markup=False)
     say("passed" if report.passed else "not passed")
     say(f"report: {shlex.quote(str(written.html))}")

@@ -16,7 +16,7 @@ from linkwork.terminal.output import emit, say
 @with_daemon_options
 def service(
     config: Annotated[
-        str, typer.Argument(metavar="MACHINE", help="Machine file, or the name of one that ships.")
+        str, typer.Argument(metavar="MACHINE", help="Machine file, or the name of one of linkwork's.")
     ],
     words: DaemonWords,
     user: Annotated[

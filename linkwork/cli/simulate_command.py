@@ -120,9 +120,9 @@ def _once(texts: Sequence[str], read: Callable[[str], tuple[str, Value]], option
 
 def simulate(
     config: Config,
-    duration: Annotated[float, typer.Option(metavar="S", help="How long, s.")],
+    duration: Annotated[float, typer.Option(metavar="S", help="Duration, s.")],
     dt: Annotated[
-        float | None, typer.Option(metavar="S", help="Step (dop853, lsoda: sample), s; none: the plant's.")
+        float | None, typer.Option(metavar="S", help="Step (dop853, lsoda: sample), s. Default: the plant's.")
     ] = None,
     initial: Annotated[
         Texts, typer.Option(metavar="JOINT=VALUE", help="Initial position, shoulder_deg=30; repeatable.")
@@ -145,10 +145,11 @@ def simulate(
     ] = None,
     every: Annotated[int, typer.Option(metavar="N", help="Keep the state after every N-th step.")] = 1,
     formulation: Annotated[
-        FormulationChoice, typer.Option(help="Accelerations (the first six), or steps of their own.")
+        FormulationChoice,
+        typer.Option(help="Formulation of the dynamics; minimal and taylor have their own steps."),
     ] = FormulationChoice.PROJECTED,
     stabilisation: Annotated[
-        StabilisationChoice, typer.Option(help="What keeps the constraints closed.")
+        StabilisationChoice, typer.Option(help="Stabilization of the constraints.")
     ] = StabilisationChoice.PROJECTION,
     integrator: Annotated[
         IntegratorChoice | None,
@@ -226,7 +227,7 @@ def simulate(
     if integrator is IntegratorChoice.LSODA and duration > _LSODA_S:
         complain(
             f"warning: over {duration:g} s the errors of lsoda exceed those of dop853 by a factor of 100; "
-            "for a reference take --integrator dop853"
+            "for a reference use --integrator dop853"
         )
     if out is not None:
         try:
@@ -288,10 +289,10 @@ def _say_balance(motion: Motion, balance: Balance) -> None:
     say(f"largest difference between energy and work {balance.energy_balance_error_J:.3g} J")
     if balance.rank_min is not None:
         say(
-            f"constraints open by at most {balance.residual_position_max:.3g} (m or rad), "
+            f"largest constraint residual {balance.residual_position_max:.3g} (m or rad), "
             f"{balance.residual_velocity_max:.3g} per second; rank {balance.rank_min} to {balance.rank_max}, "
             f"smallest singular value {number(balance.sigma_min)}; "
-            f"passed {balance.singular_passages} branch poses"
+            f"branch poses passed: {balance.singular_passages}"
         )
     if motion.switches is not None:
         say(f"changed its independent coordinates {motion.switches} times")

@@ -14,27 +14,27 @@ from linkwork.protocol.laws import MOTION_LAW_NAMES, MotionLawName
 from linkwork.terminal.failures import DONE, GOAL_FAILED
 from linkwork.terminal.output import console, emit, say
 
-demo = typer.Typer(no_args_is_help=True, help="Shows a machine at work, from one command.")
+demo = typer.Typer(no_args_is_help=True, help="Show a machine in motion, with one command.")
 
 
 @demo.callback()
 def demos() -> None:
-    """Shows a machine at work, from one command."""
+    """Show a machine in motion, with one command."""
 
 
 def _command(name: str, about: str) -> Callable[..., int]:
     def show(
         as_json: AsJson = False,
         lockstep: Annotated[
-            bool, typer.Option("--lockstep", help="As fast as this computer can, without a clock.")
+            bool, typer.Option("--lockstep", help="As fast as possible, without a clock.")
         ] = False,
         law: Annotated[MotionLawName, typer.Option(help="Law of motion.")] = MOTION_LAW_NAMES[0],
         seconds: Annotated[
-            float | None, typer.Option(min=0.01, help="Measured length, s.", show_default="the demo's own")
+            float | None, typer.Option(min=0.01, help="Measured length, s.", show_default="the demo's")
         ] = None,
-        speed: Annotated[float, typer.Option(min=0.05, max=1.0, help="Share of the demo's own speed.")] = 1.0,
+        speed: Annotated[float, typer.Option(min=0.05, max=1.0, help="Share of the demo's speed.")] = 1.0,
         exact: Annotated[
-            bool, typer.Option("--exact-sensors", help="Sensors without steps or noise instead of encoders.")
+            bool, typer.Option("--exact-sensors", help="Ideal sensors, without resolution or noise.")
         ] = False,
         seed: Annotated[int, typer.Option(min=0, help="Seed of the sensors' noise.")] = 0,
         out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for plot and log.")] = Path(
@@ -43,16 +43,20 @@ def _command(name: str, about: str) -> Callable[..., int]:
         plant_set: Annotated[
             list[str] | None,
             typer.Option(
-                "--plant-set", metavar="KEY=VALUE", help="Let the plant differ: upper_arm.mass_kg=+20%."
+                "--plant-set",
+                metavar="KEY=VALUE",
+                help="Change a value of the plant only: upper_arm.mass_kg=+20%.",
             ),
         ] = None,
         force_sensor: Annotated[
-            bool, typer.Option("--force-sensor/--no-force-sensor", help="Forces by sensors, or by the model.")
+            bool,
+            typer.Option("--force-sensor/--no-force-sensor", help="Forces from sensors, or from the model."),
         ] = True,
         write: Annotated[
             Path | None,
             typer.Option(
-                metavar="DIR", help="Run nothing; write the trajectories there, as files for `linkwork send`."
+                metavar="DIR",
+                help="Only write the trajectories to this folder, as files for `linkwork send`.",
             ),
         ] = None,
     ) -> int:
@@ -82,7 +86,7 @@ def _command(name: str, about: str) -> Callable[..., int]:
             show_summary(summary, console)
         return DONE if summary["result"] in ("SUCCESSFUL", "CANCELLED") else GOAL_FAILED
 
-    show.__doc__ = f"{about}: plant and controller are started, used, and ended again."
+    show.__doc__ = f"{about}: plant and controller are started, used, and ended."
     return show
 
 

@@ -11,16 +11,17 @@ from linkwork.cli.connected import ControllerConnection, connected
 from linkwork.terminal.output import emit, say
 
 AtTick = Annotated[
-    int | None, typer.Option("--at-tick", min=0, help="Device tick at which it takes effect; none: at once.")
+    int | None,
+    typer.Option("--at-tick", min=0, help="Device tick at which it takes effect. Default: at once."),
 ]
 
 
 @connected
 def speed(
     link: ControllerConnection,
-    fraction: Annotated[float, typer.Argument(min=0.0, max=2.0, help="Of the goal's own speed.")],
+    fraction: Annotated[float, typer.Argument(min=0.0, max=2.0, help="Fraction of the goal's speed.")],
     limit: Annotated[
-        bool, typer.Option("--limit", help="Take the largest feasible speed, if that is less.")
+        bool, typer.Option("--limit", help="Use the largest feasible speed, if it is less.")
     ] = False,
     at_tick: AtTick = None,
 ) -> None:
@@ -39,8 +40,10 @@ def speed(
 @connected
 def switch(
     link: ControllerConnection,
-    constraint: Annotated[str, typer.Argument(help="One that the machine file calls switchable.")],
-    to: Annotated[OnOff, typer.Argument(metavar="on|off", help="Whether it shall hold.")],
+    constraint: Annotated[
+        str, typer.Argument(help="A constraint with `switchable: true` in the machine file.")
+    ],
+    to: Annotated[OnOff, typer.Argument(metavar="on|off", help="on: close it; off: open it.")],
     at_tick: AtTick = None,
 ) -> None:
     """Closes or opens a constraint of a machine that holds still: a grasp, a guide, a latch."""
@@ -67,11 +70,11 @@ def gain(
 @connected
 def payload(
     link: ControllerConnection,
-    point: Annotated[str, typer.Argument(help="Point of the machine file where it is carried.")],
-    mass_kg: Annotated[float, typer.Argument(min=0.0, help="0: nothing any longer.")],
+    point: Annotated[str, typer.Argument(help="Payload point of the machine file.")],
+    mass_kg: Annotated[float, typer.Argument(min=0.0, help="Mass in kg; 0: no payload.")],
     com_m: Annotated[
         tuple[float, float, float],
-        typer.Option("--com", metavar="X Y Z", help="Centre of mass from the point, in m."),
+        typer.Option("--com", metavar="X Y Z", help="Centre of mass relative to the point, in m."),
     ] = (0.0, 0.0, 0.0),
     inertia: Annotated[
         tuple[float, float, float],

@@ -58,7 +58,7 @@ def _simulated_by(device: dict[str, Any]) -> str:
 
 def homing_told(device: dict[str, Any]) -> str:
     """Whether the device is homed, by whom, and where its encoders' zeros are."""
-    text = "homed" if device.get("homed") else "not homed: it only jogs"
+    text = "homed" if device.get("homed") else "not homed: jogging only"
     homing = device.get("homing")
     if not homing:
         return text
@@ -96,7 +96,7 @@ def state(link: ControllerConnection) -> None:
 def _pending_told(each: dict[str, Any]) -> str:
     what = each["method"] if each["goal"] is None else f"{each['method']} (goal {each['goal']})"
     when = "after the goal before it" if each["at_tick"] is None else f"at tick {each['at_tick']}"
-    return f"pending: {what} {when}, asked for by {each['owner']}"
+    return f"pending: {what} {when}, requested by {each['owner']}"
 
 
 def positions(found: dict[str, Any]) -> Any:
@@ -151,7 +151,7 @@ def _set_told(each: dict[str, Any]) -> str:
     """What the machine can do while some of its switchable constraints hold."""
     held = " and ".join(each["closed"]) or "no switchable constraint"
     if each["refused"]:
-        return f"with {held}: cannot be controlled, {each['refused']}"
+        return f"with {held}: not controllable, {each['refused']}"
     freedoms = f"{each['freedoms']} degree{'s' if each['freedoms'] > 1 else ''} of freedom"
     return f"with {held}: {freedoms}, held by {', '.join(each['goal_coordinates'])}"
 
@@ -159,7 +159,7 @@ def _set_told(each: dict[str, Any]) -> str:
 @connected
 def faults(
     link: ControllerConnection,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Largest number of entries.")] = 20,
 ) -> None:
     """The latest faults, newest first."""
     found = link.ask("faults", limit=limit)
@@ -181,7 +181,7 @@ def faults(
 def watch(
     link: ControllerConnection,
     seconds: Annotated[
-        float | None, typer.Option("--for", min=0.0, metavar="SECONDS", help="End by itself.")
+        float | None, typer.Option("--for", min=0.0, metavar="SECONDS", help="End after this duration.")
     ] = None,
 ) -> None:
     """A live table from telemetry, until Ctrl-C. With --json, the last sample that was seen."""

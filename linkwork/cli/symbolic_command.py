@@ -42,16 +42,14 @@ class Velocities(StrEnum):
 
 def symbolic(
     config: Config,
-    show: Annotated[
-        list[Show] | None, typer.Option(help="What to derive; may be given several times.")
-    ] = None,
-    form: Annotated[Form, typer.Option("--format", help="How to write it.")] = Form.TEXT,
+    show: Annotated[list[Show] | None, typer.Option(help="Results to derive; repeatable.")] = None,
+    form: Annotated[Form, typer.Option("--format", help="Output format.")] = Form.TEXT,
     velocities: Annotated[
         Velocities,
         typer.Option(help="The machine's velocities (Poincaré), or rates of coordinates alone (Lagrange)."),
     ] = Velocities.MACHINE,
     however_long: Annotated[
-        bool, typer.Option("--however-long", help="Show forms that are too long to mean anything, too.")
+        bool, typer.Option("--however-long", help="Also show very long expressions.")
     ] = False,
     linearize: Annotated[
         str | None,
@@ -63,7 +61,8 @@ def symbolic(
     coordinates: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME,…", help="Independent coordinates of the linear model; none: the file's goal ones."
+            metavar="NAME,…",
+            help="Independent coordinates of the linear model. Default: the file's goal coordinates.",
         ),
     ] = None,
     out: Annotated[
@@ -78,7 +77,7 @@ def symbolic(
     needs_sympy()
     if linearize is not None:
         if show:
-            raise Misuse("--linearize shows the linear model alone; leave --show out")
+            raise Misuse("--linearize shows only the linear model; leave --show out")
         from linkwork.cli.linear_command import linear
 
         names = [name.strip() for name in (coordinates or "").split(",") if name.strip()]
@@ -86,7 +85,7 @@ def symbolic(
         return
     for option, value in (("--out", out), ("--coordinates", coordinates)):
         if value is not None:
-            raise Misuse(f"{option} is for the linear model; say where with --linearize")
+            raise Misuse(f"{option} is for the linear model; add --linearize")
     from linkwork.convert.symbolic_report import SymbolicReport
     from linkwork.convert.symbolic_text import LATEX_NEEDS, content, lines, too_long
     from linkwork.terminal.progress import goal_bar

@@ -26,30 +26,30 @@ def teach(
     link: ControllerConnection,
     file: Annotated[Path, typer.Argument(help="Trajectory file to write.")],
     by_jog: Annotated[
-        bool, typer.Option("--jog", help="Jog with keys; without it the machine floats and is led by hand.")
+        bool, typer.Option("--jog", help="Jog with keys. Default: the machine floats and is moved by hand.")
     ] = False,
     every: Annotated[
         float | None,
-        typer.Option("--every", min=0.02, metavar="SECONDS", help="Capture by itself, with these times."),
+        typer.Option("--every", min=0.02, metavar="SECONDS", help="Capture automatically at this interval."),
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option("--for", min=0.02, metavar="SECONDS", help="With --every: end after so long."),
+        typer.Option("--for", min=0.02, metavar="SECONDS", help="With --every: total duration."),
     ] = None,
     fraction: Annotated[
         float, typer.Option("--speed", min=0.001, max=1.0, help="With --jog: fraction of velocity limits.")
     ] = 0.1,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> int:
     """Captures way-points, by hand or jogged: space or enter captures, q saves and ends."""
     from linkwork.trajectories.teach import Lesson, finished, write_lesson
 
     if seconds is not None and every is None:
-        raise Misuse("--for belongs to --every")
+        raise Misuse("--for needs --every")
     if by_jog and every is not None:
         raise Misuse("choose one of --jog and --every")
     if file.exists() and not force:
-        raise Misuse(f"{file} exists; write elsewhere, or over it with --force")
+        raise Misuse(f"{file} exists; choose another file, or overwrite it with --force")
     if seconds is None and not sys.stdin.isatty():
         raise Misuse("teaching with keys needs a terminal; otherwise: --every SECONDS --for SECONDS")
     with link.robot() as robot:
@@ -67,7 +67,7 @@ def teach(
     if link.as_json:
         emit({"file": str(file), "time_stretch": stretch, **made})
     else:
-        slower = f", {stretch:.3g} times as slow as shown" if stretch > 1.0 else ""
+        slower = f", {stretch:.3g} times slower than taught" if stretch > 1.0 else ""
         say(f"{len(made['points'])} points in {file}{slower}; follow them: linkwork send {file}")
     return DONE
 
@@ -91,7 +91,7 @@ def _floating(robot: Robot, lesson: Lesson, every: float | None, seconds: float 
         if end is not None and every is not None:
             capture_every(robot, lesson, every, _until(end), _tell)
             return
-        console.print("lead the machine; [bold]space[/]: capture   [bold]q[/]: save and end")
+        console.print("move the machine by hand; [bold]space[/]: capture   [bold]q[/]: save and end")
         with raw_terminal() as fd:
             if every is not None:
                 capture_every(robot, lesson, every, lambda wait: "q" in keys(fd, wait), _tell)

@@ -38,7 +38,7 @@ def find_controller(name: str | None = None) -> MachineEndpoints:
         )
     if len(names) > 1:
         raise EndpointError(
-            f"several controllers are running: {', '.join(names)}; say which with --robot NAME"
+            f"several controllers are running: {', '.join(names)}; choose one with --robot NAME"
         )
     return MachineEndpoints.named(names[0])
 
@@ -50,7 +50,7 @@ def find_plant(name: str | None = None) -> MachineEndpoints:
     """
     names = [found.name for found in running("plant")]
     if name is None and len(names) > 1:
-        raise EndpointError(f"several plants are running: {', '.join(names)}; say which with --robot NAME")
+        raise EndpointError(f"several plants are running: {', '.join(names)}; choose one with --robot NAME")
     if name not in (None, *names) or not names:
         there = f"running: {', '.join(names)}" if names else "none is running"
         raise NobodyThere(

@@ -73,7 +73,7 @@ class Injector:
         frame = message.pack()
         while not self._client.send(frame):
             if not self._client.writable(_left_ms(deadline)):
-                raise NobodyThere(f"nobody answers at {self.endpoint}: is the plant running there?")
+                raise NobodyThere(f"no answer from {self.endpoint}: is the plant running there?")
         while True:
             data = self._client.receive(_left_ms(deadline))
             if data is None:

@@ -298,7 +298,7 @@ class Robot:
         *,
         at_tick: int | None = None,
     ) -> RequestEffect:
-        """Says what the machine carries at a point, within `controller.payloads` of the machine file.
+        """Says set the payload at a point, within `controller.payloads` of the machine file.
 
         com_m: its centre of mass from the point; inertia_kg_m2: xx, yy, zz, xy, xz, yz about it; both in the
         axes of the point's body. 0 kg: nothing any longer.

@@ -42,16 +42,16 @@ def reach(client: RequestClient, say: Say | None) -> None:
     deadline, told = time.monotonic() + START_S, False
     while starting(client.endpoint) and time.monotonic() < deadline:
         if say is not None and not told:
-            say("the controller is starting; on a fresh computer it compiles first. Waiting")
+            say("the controller is starting; the first start compiles kernels. Waiting")
             told = True
         if client.connected(_LOOK_S):
             return
     if not client.connected(CONNECT_S):
-        raise NobodyThere(f"nobody answers at {client.endpoint}; is the controller running there?")
+        raise NobodyThere(f"no answer from {client.endpoint}; is the controller running there?")
 
 
 def patiently(endpoint: str, method: str, ask: Callable[[], Any], say: Say | None) -> Any:
-    """Asks, and asks again while the answer is that the loop is being started or its plant is on its way.
+    """Asks, and asks again while the answer is that the loop is starting or its plant is on its way.
 
     Raises what the last try raises.
     """

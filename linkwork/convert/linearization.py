@@ -53,7 +53,7 @@ def linear_model(machine: Machine, where: str, coordinates: Sequence[str] = ()) 
             machine.effort_weights.tolist(),
         )
     except NotIndependent as error:
-        remedy = f"say --coordinates {','.join(error.suggested)}" if error.suggested else ""
+        remedy = f"use --coordinates {','.join(error.suggested)}" if error.suggested else ""
         allowed = f"independent ones of {', '.join(choices)}"
         raise _refusal(
             where, str(error), ", ".join(wanted), allowed, remedy or "add task coordinates to the file"
@@ -80,7 +80,7 @@ def pose(machine: Machine, where: str) -> Floats:
             kept.append(mechanism.coordinate_names[index])
             if kept[-1] not in names:
                 own = [name for name in mechanism.coordinate_names if name in names]
-                remedy = "name joints, or write all of q: q=…"
+                remedy = "name joints, or give all of q: q=…"
                 raise _refusal(text, "only joints have a position", kept[-1], ", ".join(own), remedy)
             q[names.index(kept[-1])] = value
         if not mechanism.constraints:
@@ -88,8 +88,8 @@ def pose(machine: Machine, where: str) -> Floats:
         first = [*kept, *machine.assembly.kept, *(motor.joint for motor in machine.motors)]
         found, _, _ = assembled(mechanism, q, np.zeros(mechanism.nv), first, near=machine.initial_q)
     except AssemblyError as error:
-        remedy = "check the numbers, or start nearer to a pose that the machine can take"
-        message = "the machine cannot be put together in this pose"
+        remedy = "check the numbers, or start nearer to a pose that the machine can reach"
+        message = "the machine cannot be assembled in this pose"
         raise _refusal(where, message, str(error), "a pose that meets all constraints", remedy) from None
     return np.asarray(found)
 
@@ -103,7 +103,7 @@ def _all_of_q(machine: Machine, where: str, values: str) -> Floats:
         numbers = []
     allowed = f"{len(positions)} finite numbers, for {', '.join(positions)}"
     if len(numbers) != len(positions) or not np.isfinite(numbers).all():
-        raise _refusal(where, "this is no pose", values, allowed, "numbers with commas between, q=0.5,0.2")
+        raise _refusal(where, "not a pose", values, allowed, "numbers with commas between, q=0.5,0.2")
     q = np.array(numbers)
     t = mechanism.topology
     for first, scalar in t[t[layout.BALLS] : t[layout.BALLS + 1]].reshape(-1, 2).tolist():
@@ -111,7 +111,9 @@ def _all_of_q(machine: Machine, where: str, values: str) -> Floats:
         size = float(np.linalg.norm(q[places]))
         if not size > 0.0:
             names = ", ".join(positions[k] for k in places)
-            raise _refusal(where, "a quaternion is zero", names, "one that is not, 0, 0, 0, 1 is no turn")
+            raise _refusal(
+                where, "a quaternion is zero", names, "a quaternion other than 0, 0, 0, 1 is no rotation"
+            )
         q[places] /= size
     return q
 

@@ -10,7 +10,7 @@ from linkwork.multibody.symbolic.symbolic_model import SymbolicModel
 from linkwork.multibody.symbolic.writing import latex, latex_names, text
 
 Form = Literal["text", "latex"]
-LATEX_NEEDS = r"% needs \usepackage{amsmath}; \allowdisplaybreaks lets long results go on on the next page"
+LATEX_NEEDS = r"% needs \usepackage{amsmath}; \allowdisplaybreaks lets long results continue on the next page"
 _MARKS = {"text": "#", "latex": "%"}
 _LETTERS = {"Φ": r"\Phi", "Γ": r"\Gamma", "Ȧv": r"\dot{A}v", "V'∂U/∂q": r"V^{\top}\partial U/\partial q"}
 _LETTERS |= {f"ω{k}": rf"\omega_{k}" for k in (1, 2, 3)} | {"∂Φ/∂t": r"\partial\Phi/\partial t"}
@@ -30,8 +30,8 @@ def too_long(name: str, machine: str, each: TooLong) -> str:
     """What is said in the place of a result that nobody could read."""
     return (
         f"{each.name} of {name} takes {each.operations} operations with common subexpressions named, and "
-        f"{each.operations_written_out} written out: too long to mean anything. `linkwork codegen {machine} "
-        "--language c --out DIR` writes the recursion as C code instead; --however-long shows it all the same"
+        f"{each.operations_written_out} written out: too long to read. `linkwork codegen {machine} "
+        "--language c --out DIR` writes the recursion as C code instead; --however-long shows it anyway"
     )
 
 

@@ -15,11 +15,11 @@ __all__ = ["DEMOS", "demo_named"]
 
 DEMOS = {
     "scara": "A SCARA arm follows a helix",
-    "five_bar": "A planar parallel robot draws circles with its tool",
+    "five_bar": "A planar parallel robot follows circles with its tool",
     "delta": "A delta robot picks and places",
     "platform_3rrs": "A platform on three legs tilts, yaws and heaves",
-    "slider_crank": "A crank lets its slider move as a sine, through the branch poses",
-    "scara_polish": "A SCARA feels for a tilted table, presses and polishes it",
+    "slider_crank": "A slider-crank follows a sine through its branch poses",
+    "scara_polish": "A SCARA makes contact with a tilted table and polishes it",
     "four_bar": "The coupler of a four-bar swings between two angles",
     "slot_arm": "The pin of an arm enters a slot, runs in it, and leaves it again",
     "arm_6dof": "An arm with a compound wrist, and with a simple one, makes one motion with the same efforts",

@@ -12,7 +12,7 @@ from linkwork.demos.demo import Demo
 def files_of(name: str, demo: Demo, seconds: float | None = None, speed: float = 1.0) -> dict[str, str]:
     """Name of the file → its text, for every trajectory that the demo follows, in their order.
 
-    seconds: measured length, s; None: the demo's own. speed: share of the demo's own.
+    seconds: measured length, s; None: the demo's. speed: share of the demo's.
     """
     found: dict[str, str] = {}
     lead: list[str] = []

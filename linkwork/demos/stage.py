@@ -14,9 +14,9 @@ from linkwork.protocol.laws import MOTION_LAW_NAMES
 
 @dataclass(frozen=True)
 class DemoOptions:
-    """What the command line says. seconds: measured length, s; None: the demo's own.
+    """What the command line says. seconds: measured length, s; None: the demo's.
 
-    speed: share of the demo's own speed. exact: sensors that tell positions exactly instead of the file's.
+    speed: share of the demo's speed. exact: sensors that tell positions exactly instead of the file's.
     """
 
     lockstep: bool = False

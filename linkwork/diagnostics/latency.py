@@ -25,14 +25,14 @@ from linkwork.timing.realtime import BLAS_ENVIRONMENT, Policy
 from linkwork.timing.statistics import Histogram
 
 BANDS = (
-    (20, "excellent", "fit for everything, step pulses made in software included"),
-    (50, "good", "fit for loops of 1 kHz and faster"),
-    (500, "usable", "fit for 1 kHz where single ticks may come late by half a period"),
+    (20, "excellent", "suitable for all uses, including step pulses in software"),
+    (50, "good", "suitable for loops of 1 kHz and faster"),
+    (500, "usable", "suitable for 1 kHz if single ticks may be late by half a period"),
 )
 """Largest late wake-up in µs, a word, what it is fit for; bands as in LinuxCNC's latency test."""
 WORST = (
     "poor",
-    "single ticks come late by half a millisecond and more: docs/real_time.md says what to change",
+    "single ticks are late by half a millisecond and more: docs/real_time.md says what to change",
 )
 LOAD = (
     "The worst case shows only under load. While this runs, use the computer as hard as the machine's user "
@@ -154,7 +154,7 @@ def run_latency(
                 if progress is not None and report.rounds:
                     progress(report.rounds / rounds)
     if not report.rounds:
-        raise LatencyError("interrupted before the first round was over")
+        raise LatencyError("interrupted before the first round had ended")
     return report
 
 

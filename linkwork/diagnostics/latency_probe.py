@@ -89,7 +89,7 @@ class Measurer:
         """Waits for the other process on both links."""
         hello = self._server.receive(_PATIENCE_MS * 4)
         if hello is None:
-            raise TimeoutError("the answering process did not come")
+            raise TimeoutError("the answering process did not start")
         self._peer = hello[0]
         self._pair.recv()
 
@@ -147,7 +147,7 @@ class Measurer:
         self._server.send(self._peer, self._pack(number))
         answer = self._server.receive(_PATIENCE_MS)
         if answer is None:
-            raise TimeoutError("the answering process fell silent")
+            raise TimeoutError("the answering process stopped answering")
         self._commands.unpack(answer[1], self._command)
 
     def _echo(self, _number: int) -> None:
@@ -169,7 +169,7 @@ class Answerer:
     def meet(self) -> None:
         """Says hello on both links."""
         if not self._client.writable(_PATIENCE_MS * 4):
-            raise TimeoutError("the measuring process did not come")
+            raise TimeoutError("the measuring process did not start")
         self._client.send(b"hello")
         self._pair.send(b"hello")
 
@@ -191,7 +191,7 @@ class Answerer:
         for _ in range(self._run.ticks + 1):
             message = client.receive_until(now_ns() + _PATIENCE_MS * 1_000_000)
             if message is None:
-                raise TimeoutError("the measuring process fell silent")
+                raise TimeoutError("the measuring process stopped answering")
             states.unpack(message, state)
             client.send(commands.pack(state.session, state.seq, Mode.EFFORT, self._effort))
 

@@ -20,5 +20,5 @@ def shipped() -> tuple[str, ...]:
 def shipped_path(name: str) -> Path:
     """Return where a shipped machine's file lies. Raises KeyError for a name that does not ship."""
     if name not in shipped():
-        raise KeyError(f"no machine named {name!r} ships; these do: {', '.join(shipped())}")
+        raise KeyError(f"unknown machine {name!r}; available: {', '.join(shipped())}")
     return Path(str(files("linkwork.configs").joinpath(f"{name}.yaml")))

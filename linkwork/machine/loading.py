@@ -46,7 +46,7 @@ from linkwork.multibody.model import ModelError
 
 
 def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
-    """Read a machine: the path of a file, or the name of a machine that ships ("scara").
+    """Read a machine: the path of a file, or the name of a machine of linkwork ("scara").
 
     `plant_set` are settings of the simulated plant, as `plant.set` in the file has them:
     "upper_arm.mass_kg=+20%". Raises MachineError with every problem found.
@@ -178,7 +178,7 @@ def _with_neighbours(problem: Problem, path: Path) -> Problem:
     except (OSError, ValueError):
         beside = []
     meant = nearest(path.name, [Path(name).name for name in beside]) or nearest(path.stem, shipped())
-    allowed = "the path of a file, or a machine that ships: " + ", ".join(shipped())
+    allowed = "the path of a file, or a machine of linkwork: " + ", ".join(shipped())
     return replace(problem, allowed=allowed, remedy=f"write {meant}" if meant else problem.remedy)
 
 

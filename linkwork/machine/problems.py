@@ -76,7 +76,7 @@ def shown(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
     if isinstance(value, int) and value.bit_length() > 200:
-        return "a whole number of more than 60 digits"
+        return "an integer of more than 60 digits"
     return _cut(repr(value) if isinstance(value, (str, int, float)) else str(value))
 
 

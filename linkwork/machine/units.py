@@ -82,7 +82,9 @@ def _parsed(
     """Read NAME_UNIT=VALUE or NAME=VALUE with one of the keys: the name, and the value in rad, m and s."""
     key, sign, number = (part.strip() for part in text.partition("="))
     if not sign or not key or not number:
-        raise _refusal(text, "this is not an assignment", text, "NAME_UNIT=VALUE", f"write, say, {example}")
+        raise _refusal(
+            text, "this is not an assignment", text, "NAME_UNIT=VALUE", f"write, for example, {example}"
+        )
     quantity = keys.get(key) or (Quantity(key, False, 1.0) if key in angles else None)
     if quantity is None:
         raise _refusal(text, "no coordinate has this name and unit", key, *_allowed(key, angles, keys))
@@ -91,7 +93,9 @@ def _parsed(
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or "_" in number:
-        raise _refusal(text, "this is not a finite number", number, "a number", f"write, say, {example}")
+        raise _refusal(
+            text, "this is not a finite number", number, "a number", f"write, for example, {example}"
+        )
     return quantity.name, value * quantity.factor
 
 

@@ -21,7 +21,7 @@ DEEPEST = 50
 
 _TAG = "tag:yaml.org,2002:"
 _WANTED = {
-    _TAG + "int": "a whole number",
+    _TAG + "int": "an integer",
     _TAG + "float": "a number",
     _TAG + "bool": "true or false",
     _TAG + "null": "nothing",
@@ -98,7 +98,7 @@ def parse_yaml(source: str | bytes, file: str = "<text>") -> Document:
         line, column = _place(text, error.position)
         found = f"the character with code {error.character:#x}" if isinstance(error.character, int) else ""
         raise MachineError(
-            [Problem(file, line, column, "", "this character may not stand in YAML", found)]
+            [Problem(file, line, column, "", "this character is not allowed in YAML", found)]
         ) from None
     except RecursionError:
         raise _refusal(file, "lists or mappings are nested too deeply", allowed=f"{DEEPEST} levels") from None
@@ -142,9 +142,7 @@ class _Walk:
             return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
         if isinstance(node, ScalarNode):
             return self.scalar(node, path)
-        return self.refuse(
-            node, path, "this tag is not known", str(node.tag), "plain values, lists and mappings"
-        )
+        return self.refuse(node, path, "unknown tag", str(node.tag), "plain values, lists and mappings")
 
     def mapping(self, node: MappingNode, path: Place) -> dict[str, Any]:
         data: dict[str, Any] = {}
@@ -161,7 +159,7 @@ class _Walk:
             if key in data:
                 first = self.keys[place][0]
                 self.refuse(
-                    key_node, place, "this key stands twice", f"first on line {first}", remedy="keep one"
+                    key_node, place, "this key is given twice", f"first on line {first}", remedy="keep one"
                 )
                 continue
             self.keys[place] = _mark(key_node)
@@ -177,7 +175,7 @@ class _Walk:
         if tag in _TEXTS:
             return str(node.value)
         if tag not in _WANTED:
-            return self.refuse(node, path, "this tag is not known", tag, "numbers, texts, true, false, null")
+            return self.refuse(node, path, "unknown tag", tag, "numbers, texts, true, false, null")
         try:
             return self.constructor.construct_object(node)
         except (ValueError, YAMLError, KeyError, IndexError, OverflowError):
@@ -235,7 +233,7 @@ def _syntax(error: MarkedYAMLError, file: str, text: str) -> Problem:
             line,
             column,
             "",
-            "a tab stands where YAML wants spaces",
+            "a tab in the indentation; YAML needs spaces",
             "a tab",
             "spaces",
             "indent with spaces",

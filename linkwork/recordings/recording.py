@@ -88,7 +88,7 @@ def read_recording(path: Path) -> Recording:
                     goal = GoalWords.unpack(data)
                     goals[goal.order] = goal
     if not rows:
-        raise NoRecording(f"{path} holds no ticks; it is no recording, or ended before the first of them")
+        raise NoRecording(f"{path} contains no ticks; it is not a recording, or ended before the first tick")
     try:
         ticks = ticks_of(rows)
     except ValueError as error:
@@ -108,7 +108,7 @@ def contents(path: Path) -> Iterator[Metadata | Attachment | tuple[str, Schema, 
             return
         except McapError as error:
             if stream.tell() <= 8:
-                raise NoRecording(f"{path} is no recording: {error}") from None
+                raise NoRecording(f"{path} is not a recording: {error}") from None
 
 
 def _records(reader: StreamReader) -> Iterator[Metadata | Attachment | tuple[str, Schema, bytes]]:

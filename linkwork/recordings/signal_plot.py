@@ -31,7 +31,7 @@ def chosen(ticks: Ticks, names: Sequence[str]) -> list[tuple[str, dict[str, Floa
             channels = list(ticks.table.dtype.names or ())
             meant = nearest(name, [*channels, *there])
             raise ValueError(
-                f"there is no signal {name!r}; there are {', '.join(channels)}, and of each its numbers as "
+                f"unknown signal {name!r}; available: {', '.join(channels)}, and of each its numbers as "
                 "CHANNEL.NAME" + (f"; write {meant}" if meant else "")
             )
         panels.append((name, found))

@@ -67,7 +67,7 @@ class AttachedRig:
         """The client of the controller, with the lease and every request of the protocol."""
         if self._robot is None:
             self.start()
-        assert self._robot is not None, "there is no controller of linkwork's in this rig"
+        assert self._robot is not None, "this rig has no linkwork controller"
         return self._robot
 
     @property
@@ -98,7 +98,7 @@ class AttachedRig:
     def cannot_inject(self, kind: str = "") -> str:
         """Why faults of this kind cannot be injected; "" where they can."""
         if self.daemons.plant is None and not self.daemons.owns_plant:
-            return "faults are injected at the plant, whose endpoint is not known: --plant ENDPOINT"
+            return "faults are injected at the plant, whose endpoint is unknown: add --plant ENDPOINT"
         return "" if self.daemons.owns_plant else self._desk.cannot(kind)
 
     def inject(self, entries: Entries = (), /, **entry: Any) -> list[str]:

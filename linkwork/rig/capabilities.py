@@ -39,17 +39,17 @@ def _controller(rig: ReadyRig) -> str:
 
 
 def _closures(rig: ReadyRig) -> str:
-    return "" if rig.machine.is_constrained else f"nothing closes in {rig.name}: its joints form a tree"
+    return "" if rig.machine.is_constrained else f"{rig.name} has no closures: its joints form a tree"
 
 
 def _redundant(rig: ReadyRig) -> str:
     motors, freedoms = len(rig.machine.motors), rig.machine.freedoms
-    return "" if motors > freedoms else f"{rig.name} has {motors} motors for {freedoms} freedoms"
+    return "" if motors > freedoms else f"{rig.name} has {motors} motors for {freedoms} degrees of freedom"
 
 
 def _extra_sensors(rig: ReadyRig) -> str:
     sensors, freedoms = len(rig.machine.sensors), rig.machine.freedoms
-    return "" if sensors > freedoms else f"{rig.name} has {sensors} sensors for {freedoms} freedoms"
+    return "" if sensors > freedoms else f"{rig.name} has {sensors} sensors for {freedoms} degrees of freedom"
 
 
 def _passive(rig: ReadyRig) -> str:
@@ -58,7 +58,7 @@ def _passive(rig: ReadyRig) -> str:
 
 
 def _gravity(rig: ReadyRig) -> str:
-    return "" if rig.holds_effort else f"{rig.name} needs no effort to stand still at home"
+    return "" if rig.holds_effort else f"{rig.name} needs no holding effort at home"
 
 
 def _brakes(rig: ReadyRig) -> str:
@@ -67,7 +67,7 @@ def _brakes(rig: ReadyRig) -> str:
 
 
 def _contacts(rig: ReadyRig) -> str:
-    return "" if rig.machine.mechanism.contacts else f"{rig.name} touches nothing"
+    return "" if rig.machine.mechanism.contacts else f"{rig.name} has no contacts"
 
 
 def _force_sensors(rig: ReadyRig) -> str:
@@ -94,13 +94,13 @@ def _real_time(rig: ReadyRig) -> str:
 
 
 def _truth(rig: ReadyRig) -> str:
-    return "" if rig.daemons.owns_plant else "what the plant really does is known of our own simulator only"
+    return "" if rig.daemons.owns_plant else "the true state is known only for linkwork's simulator"
 
 
 def _own(role: str) -> Callable[[ReadyRig], str]:
     def why(rig: ReadyRig) -> str:
         ours = rig.daemons.owns_plant if role == "plant" else rig.daemons.owns_controller
-        return "" if ours else f"the {role} was not started by these tests, which leave it alone"
+        return "" if ours else f"the {role} was not started by these tests and is not stopped by them"
 
     return why
 
@@ -137,7 +137,7 @@ def can(rig: ReadyRig, name: str) -> Can:
         names = [*CAPABILITIES, "inject", *(f"inject:{kind}" for kind in FAULT_KINDS)]
         meant = nearest(name, names)
         hint = f", did you mean {meant!r}?" if meant else ""
-        raise KeyError(f"there is no capability {name!r}{hint}; there are {', '.join(names)}")
+        raise KeyError(f"unknown capability {name!r}{hint}; there are {', '.join(names)}")
     return Can(name, CAPABILITIES[name](rig))
 
 

@@ -33,7 +33,7 @@ class FaultWatch:
         reads the first wrong state has a delay of 0 ticks.
         """
         if ticks is None and seconds is None:
-            raise TypeError("say within how many ticks, or seconds")
+            raise TypeError("give within_ticks or within_s")
         period_s = self._record.period_s
         allowed = ticks if ticks is not None else round((seconds or 0.0) / period_s)
         seen = self._seen(allowed)
@@ -52,9 +52,7 @@ class FaultWatch:
         """The newest injected fault, and its first device tick."""
         begun = [dict(one) for one in self._record.injected if one.get("applied", True)]
         if not begun:
-            raise AssertionError(
-                "no fault was injected in this record, so that nothing can be counted from it"
-            )
+            raise AssertionError("no fault was injected in this record: there is no instant to count from")
         newest = max(begun, key=lambda one: int(one["from_tick"]))
         return newest, int(newest["from_tick"])
 

@@ -138,7 +138,7 @@ class Happened:
     @property
     def _known_truth(self) -> PlantTruth:
         if self.truth is None:
-            raise AssertionError("what the plant really did is not known here: `rig.can('truth')`")
+            raise AssertionError("the true state is unknown here; check `rig.can('truth')`")
         return self.truth
 
 

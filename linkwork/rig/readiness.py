@@ -38,7 +38,7 @@ def make_ready(rig: RecordedRig) -> None:
     try:
         _bring(rig)
     except (RequestError, NobodyThere, GoalFailed) as error:
-        raise NotReady(f"{rig.name}, started anew, cannot be made ready: {error}") from error
+        raise NotReady(f"{rig.name}, restarted, cannot be made ready: {error}") from error
 
 
 def _bring(rig: RecordedRig) -> None:
@@ -57,7 +57,7 @@ def _bring(rig: RecordedRig) -> None:
         _activate(rig)
         _go_home(rig)
     if rig.elsewhere:
-        raise NotReady(f"it is at home in another assembly: {rig.elsewhere} is elsewhere")
+        raise NotReady(f"it is at home in another assembly mode: {rig.elsewhere} differs")
 
 
 def _clear(rig: RecordedRig) -> None:
@@ -91,7 +91,7 @@ def _activate(rig: RecordedRig) -> None:
             rig.pass_time(SPAN_S)  # causes that are counted over a span of time pass with it
     state = rig.state
     why = f" ({state['fault']['name']}: {state['fault']['text']})" if state["fault"] is not None else ""
-    raise NotReady(f"it stays {state['state']}{why}")
+    raise NotReady(f"it remains {state['state']}{why}")
 
 
 def _step(rig: RecordedRig, state: str) -> None:

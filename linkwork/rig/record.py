@@ -156,7 +156,7 @@ class RigRecord(Happened):
     def ended_with(self, name: str) -> None:
         """Raises AssertionError unless the goal ended with this result code."""
         if self.result is None:
-            raise AssertionError("this record is of no goal that has ended")
+            raise AssertionError("this record contains no goal that has ended")
         if self.result["code"] != ResultCode[name]:
             raise AssertionError(
                 f"the goal ended with {self.result['name']}: {self.result['text']}; not {name}"
@@ -189,7 +189,7 @@ class RigRecord(Happened):
         return FaultWatch(self, names)
 
     def tolerates(self, because: str, bound: MeasuredValue, limit: float) -> None:
-        """Notes that what was injected is borne by design, because `bound` is at most `limit`.
+        """Notes that what was injected is tolerated by design, because `bound` is at most `limit`.
 
         Raises AssertionError for a fault, a goal that did not succeed, or a larger number.
         """
@@ -200,7 +200,7 @@ class RigRecord(Happened):
         injected = dict(self.injected[-1]) if self.injected else {}
         if self.findings is not None:
             self.findings.tolerated.append(Tolerated(injected, because, judged))
-        assert judged.holds, f"{bound!r}, at most {limit:g} would be tolerable"
+        assert judged.holds, f"{bound!r}, at most {limit:g} is allowed"
 
     def noted(self, name: str, value: float, unit: str) -> MeasuredValue:
         """A number of a test's own, noted for the report with the limit that it is compared with."""
@@ -264,6 +264,6 @@ class RigRecord(Happened):
 
     def _wall(self, channel: str) -> NDArray[np.int64]:
         if channel not in (self.table.dtype.names or ()):
-            raise AssertionError("lockstep has no clock: ask for this in real time (--pace device)")
+            raise AssertionError("lockstep has no clock: run in real time (--pace device)")
         values: NDArray[np.int64] = self.table[channel]
         return values

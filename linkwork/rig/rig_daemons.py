@@ -105,7 +105,7 @@ class Daemons:
         rig = self._ours(role)
         if role == "loop":
             if pid is None:
-                raise NotOurs("there is no loop to be killed: the controller says that none runs")
+                raise NotOurs("there is no loop to kill: the controller reports none")
             process = Process(pid)
             process.kill()
             process.wait(10.0)
@@ -127,7 +127,7 @@ class Daemons:
     def _ours(self, role: Role) -> Rig:
         ours = self.owns_plant if role == "plant" else self.owns_controller
         if not ours or self._rig is None:
-            raise NotOurs(f"the {role} was not started by these tests, which therefore leave it alone")
+            raise NotOurs(f"the {role} was not started by these tests and is not stopped by them")
         return self._rig
 
     @property
@@ -155,6 +155,6 @@ def _reach(plant: str) -> None:
     client = DeviceClient(plant)
     try:
         if not client.writable(round(1e3 * _ANSWER_S)):
-            raise NobodyThere(f"nobody answers at {plant}; is the plant running there?")
+            raise NobodyThere(f"no answer from {plant}; is the plant running there?")
     finally:
         client.close()

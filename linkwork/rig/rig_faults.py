@@ -36,7 +36,7 @@ class FaultDesk:
         """Why no fault of this kind ("sensor", "sensor.bias", "": any) can be put in; "" where one can."""
         try:
             if not self.kinds():
-                return "the plant has no faults to be put in"
+                return "the plant accepts no injected faults"
             self._ask_for_nothing()
         except InjectionRefused as refused:
             return f"{refused}; start the plant with --inject"

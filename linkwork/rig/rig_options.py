@@ -18,18 +18,23 @@ NONE = "none"
 _OPTIONS: dict[str, dict[str, Any]] = {
     "plant": {
         "metavar": "ENDPOINT",
-        "help": "Plant that runs already, also hardware behind `linkwork plant --driver`; none: start one.",
+        "help": "Endpoint of a running plant, also of hardware behind `linkwork plant --driver`."
+        " Default: start one.",
     },
     "controller": {
         "metavar": "ENDPOINT",
-        "help": "Controller that runs already (endpoint of its requests); `none`: the tests need none.",
+        "help": "Endpoint of a running controller's requests; `none`: the tests need no controller.",
     },
     "pace": {
         "choices": PACES,
         "default": "lockstep",
-        "help": "Clock of our own controller: lockstep (no clock; the default), device or host (real time).",
+        "help": "Pace of the started controller: lockstep (no clock; the default), device or host (real"
+        " time).",
     },
-    "law": {"metavar": "LAW", "help": "Law of motion of our own controller; none: the machine file's."},
+    "law": {
+        "metavar": "LAW",
+        "help": "Law of motion of the started controller. Default: the machine file's.",
+    },
     "seed": {
         "type": int,
         "default": 0,
@@ -42,9 +47,9 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 class RigOptions:
     """One machine under test.
 
-    config: its file, or the name of one that ships. plant, controller: endpoints of daemons that run already;
-    None: daemons of our own are started. `controller` may be "none". pace: of our own controller. law: None:
-    the machine file's. seed: of the sensors' noise and of what is injected. out: folder where logs are kept.
+    config: its file, or the name of one of linkwork's. plant, controller: endpoints of running daemons;
+    None: the tests start them. `controller` may be "none". pace: of a started controller. law: None:
+    the machine file's. seed: of the sensors' noise and injected faults. out: folder for logs.
     """
 
     config: str
@@ -64,14 +69,15 @@ def add_options(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="CONFIG",
-        help="Machine under test: a machine file, or the name of one that ships. May be given several times.",
+        help="Machine under test: a machine file, or the name of one of linkwork's. May be given several"
+        " times.",
     )
     group.addoption(
         "--rig-out",
         type=Path,
         default=None,
         metavar="DIR",
-        help="Folder where what is found (collected.jsonl) and the logs are kept; none: nothing is.",
+        help="Folder for results (collected.jsonl) and logs. Default: none are written.",
     )
     for name, option in _OPTIONS.items():
         group.addoption(f"--rig-{name}", dest=f"rig_{name}", **option)

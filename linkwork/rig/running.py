@@ -149,7 +149,7 @@ def _judged(collected: Collected, status: int, said: Path) -> tuple[str, int]:
     if status in _FINE:
         return "", status
     if status == _NO_TESTS:
-        return "no test was chosen: nothing in what was named is a test, or none fits -k", 2
+        return "no test was selected: the paths contain no tests, or none matches -k", 2
     if status < 0:
         under_way = f" in {collected.begun}" if collected.begun else ""
         return f"pytest was ended by signal {signal.Signals(-status).name}{under_way}", 1

@@ -39,7 +39,7 @@ def run(
         rig.ready()
         record = _once(rig, goal, during, inject, settle_s, title)
     if repeated:
-        assert record.noted("runs repeated: the computer stalled", repeated, "") <= REPEATS
+        assert record.noted("runs repeated after a stall of the computer", repeated, "") <= REPEATS
     return record
 
 

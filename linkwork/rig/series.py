@@ -76,9 +76,7 @@ class Series:
     def _known(self) -> Floats:
         known = self.values[np.isfinite(self.values)]
         if not len(known):
-            raise AssertionError(
-                f"{self.name} is known in none of the {len(self.values)} ticks of the record"
-            )
+            raise AssertionError(f"{self.name} is unknown in all {len(self.values)} ticks of the record")
         return known
 
     def _measured(self, figure: str, value: float) -> MeasuredValue:

@@ -80,7 +80,7 @@ class LogTap:
             if self.last >= tick:
                 return
             if time.monotonic() > deadline or not alive():
-                raise TimeoutError(f"the log ends with tick {self.last}; tick {tick} does not come")
+                raise TimeoutError(f"the log ends with tick {self.last}; tick {tick} is missing")
             time.sleep(_LOOK_S)
 
     def ticks(self, first: int, last: int) -> Ticks:

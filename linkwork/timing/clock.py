@@ -82,7 +82,7 @@ class Ticker:
 
     def __init__(self, period_ns: int, clock: Clock | None = None) -> None:
         if period_ns <= 0:
-            raise ValueError(f"period_ns is {period_ns}; a period is longer than nothing")
+            raise ValueError(f"period_ns is {period_ns}; a period must be longer than 0")
         self.period_ns = int(period_ns)
         self._clock: Clock = clock if clock is not None else MonotonicClock()
         self.deadline_ns = self.late_ns = self.slack_ns = self.skipped = 0

@@ -18,8 +18,8 @@ _CAP_IPC_LOCK = 14
 _HEAP_RESERVE_BYTES = 16 * 1024 * 1024
 _REMEDY = (
     "Allow it with a line '@realtime - memlock unlimited' in /etc/security/limits.d/realtime.conf and the "
-    "group realtime, with LimitMEMLOCK=infinity in a systemd unit, or run as root; without it a page may "
-    "have to be fetched from disk during a tick."
+    "group realtime, with LimitMEMLOCK=infinity in a systemd unit, or run as root; without it a page "
+    "fault may delay a tick."
 )
 
 

@@ -149,7 +149,7 @@ def set_up(
         obtained.close()
         raise RealTimeRefused(
             f"real-time set-up is enforced and was not obtained:\n  {reasons}\n"
-            "Mend that, or run with the policy warn or ignore."
+            "Correct this, or run with the policy warn or ignore."
         )
     return obtained
 

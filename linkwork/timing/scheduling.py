@@ -80,7 +80,7 @@ def set_timer_slack(slack_ns: int) -> SetupStep:
     if _policy().startswith(("fifo", "rr")) and found == 0:
         found = slack_ns
     return SetupStep(
-        "timer slack", f"{slack_ns} ns", f"{found} ns", "The kernel did not take it; it is harmless."
+        "timer slack", f"{slack_ns} ns", f"{found} ns", "The kernel rejected it; this is harmless."
     )
 
 

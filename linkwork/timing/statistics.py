@@ -99,7 +99,7 @@ class Histogram:
         0 when there are none.
         """
         if not 0.0 <= fraction <= 1.0:
-            raise ValueError(f"fraction is {fraction}; a quantile's fraction lies between 0 and 1")
+            raise ValueError(f"fraction is {fraction}; a quantile's fraction must be between 0 and 1")
         if not self.count:
             return 0.0
         wanted = fraction * self.count

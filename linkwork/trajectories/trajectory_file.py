@@ -99,7 +99,7 @@ def _unknown_key(source: Document, place: tuple[str | int, ...], known: list[str
     remedy = f"write {meant}" if meant else ""
     return source.problem(
         place,
-        "this key is not known",
+        "unknown key",
         of_key=True,
         found=str(place[-1]),
         allowed=", ".join(known),

@@ -85,7 +85,7 @@ def read_csv(path: Path) -> CsvTable:
         }
         points.append({TIME: numbers.pop(TIME)[0], **numbers})
     if not points and not problems:
-        allowed = "one line a way-point"
+        allowed = "one line per way-point"
         problems.append(Problem(file, line, 1, "", "there are no way-points", "only a header", allowed))
     if problems:
         raise MachineError(problems[:20])
@@ -108,7 +108,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
             )
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
         raise MachineError([Problem(file, None, None, "", f"the file cannot be read: {reason}")]) from None
     reader = csv.reader(io.StringIO(text, newline=""))
     try:
@@ -123,11 +123,11 @@ def _header(file: str, line: int, cells: list[str]) -> tuple[list[str], dict[str
     """The coordinates' names, and the columns of each part of a way-point."""
     for at, cell in enumerate(cells):
         if cell in cells[:at] or not cell:
-            what = "this column stands twice" if cell else "a column has no name"
-            raise MachineError([Problem(file, line, at + 1, "", what, cell, "each name once")])
+            what = "this column is given twice" if cell else "a column has no name"
+            raise MachineError([Problem(file, line, at + 1, "", what, cell, "unique names")])
     if TIME not in cells:
         remedy = f"name the column of times {TIME}"
-        message, found = "there is no column of times", ", ".join(cells)
+        message, found = "the column of times is missing", ", ".join(cells)
         raise MachineError([Problem(file, line, 1, "", message, found, TIME, remedy)])
     names = [cell for cell in cells if cell != TIME and not _rate_of(cell, cells)]
     columns: dict[str, tuple[int, ...]] = {TIME: (cells.index(TIME) + 1,)}

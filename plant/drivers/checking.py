@@ -37,17 +37,17 @@ class Examination:
     def findings(self) -> Iterator[Finding]:
         """Each exercise as it is done. After one that fails, those that stand on it are left out."""
         exercises: list[tuple[str, Callable[[], str], bool]] = [
-            ("is made, and describes itself", self._describes, True),
+            ("can be constructed, and returns its description", self._describes, True),
             ("refuses an option it does not know", self._refuses, False),
-            ("starts, and gives a sample", self._starts, True),
+            ("starts and returns a sample", self._starts, True),
             ("starts braked", self._is_braked, False),
-            ("gives samples every period", self._keeps_up, True),
-            ("stands still while braked", self._stands, False),
-            ("fills in finite numbers and known bits", self._is_sound, False),
+            ("returns a sample every period", self._keeps_up, True),
+            ("stays at rest while braked", self._stands, False),
+            ("returns finite numbers and known status bits", self._is_sound, False),
             ("reports no fault", self._is_well, False),
-            ("keeps nothing of the command", self._copies, False),
-            ("brakes by itself when commands stay away", self._watches, False),
-            ("stops, more than once, and starts again", self._stops, False),
+            ("keeps no reference to the command", self._copies, False),
+            ("brakes when commands stop arriving", self._watches, False),
+            ("can be stopped repeatedly, and started again", self._stops, False),
         ]
         try:
             yield from examined(exercises)
@@ -86,17 +86,17 @@ class Examination:
         require(
             isinstance(found, Description), f"describe returned {type(found).__name__}, not a Description"
         )
-        require(found == self.driver.describe(), "describe says something else each time")
-        require(found.motors >= 1 and found.sensors >= 1, "it has no motor, or no sensor")
-        require(bool(found.paces), "it runs at no pace")
+        require(found == self.driver.describe(), "describe returns a different description each time")
+        require(found.motors >= 1 and found.sensors >= 1, "it has no motors or no sensors")
+        require(bool(found.paces), "it offers no pace")
         low, high = found.period_s
-        require(0 < low <= high, f"its periods, {low:g} to {high:g} s, are none")
+        require(0 < low <= high, f"its periods, {low:g} to {high:g} s, are not a range")
         for what, have, need in (
             ("motors", found.motors, self.setup.motors),
             ("sensors", found.sensors, self.setup.sensors),
             ("channels of forces", found.force_channels, self.setup.forces),
         ):
-            require(have >= need, f"it has {have} {what}, and the machine needs {need}")
+            require(have >= need, f"it has {have} {what}; the machine needs {need}")
         self.reading = Reading.sized(found)
         if not low <= self.setup.period_s <= high:
             raise Failed(f"it runs at {low:g} to {high:g} s, not at the machine's {self.setup.period_s:g} s")
@@ -112,19 +112,19 @@ class Examination:
             self.make(replace(self.setup, options=options))
         except OptionError as error:
             return str(error)
-        raise Warned("it takes any option: one that is misspelt has no effect and is not told")
+        raise Warned("it accepts any option, so a misspelt one is not reported")
 
     def _starts(self) -> str:
         self.driver.start()
         for tick in range(50):
             if self.exchange():
                 return f"a sample with reading {tick + 1}"
-        raise Failed("50 readings, and no sample")
+        raise Failed("no sample in 50 readings")
 
     def _is_braked(self) -> str:
         if not self.description.brakes:
             raise Skipped("it has no brakes")
-        require(bool(self.reading.status & DeviceStatus.BRAKE), "its status has not the bit BRAKE")
+        require(bool(self.reading.status & DeviceStatus.BRAKE), "its status lacks the bit BRAKE")
         return ""
 
     def _keeps_up(self) -> str:
@@ -158,15 +158,15 @@ class Examination:
         for name in ("position", "velocity", "effort", "force"):
             require(bool(np.isfinite(getattr(reading, name)).all()), f"{name} is not finite")
         status, fault = int(reading.status), int(reading.fault)
-        require(status & ~_BITS == 0, f"status {status} has bits that mean nothing")
+        require(status & ~_BITS == 0, f"status {status} has unknown bits")
         known = fault in set(DeviceFault) or fault > DeviceFault.VENDOR
-        require(known, f"fault {fault} is not known; the vendor's own begin at 1000")
+        require(known, f"fault {fault} is unknown; vendor codes begin at 1000")
         hot = reading.temperature
         measured = bool(np.isfinite(hot).any())
-        require(measured == self.description.temperatures, "temperatures come otherwise than describe says")
-        require(not measured or bool(np.nanmax(hot) < 300), f"{np.nanmax(hot):g} °C; is that in °C?")
+        require(measured == self.description.temperatures, "temperatures do not match the description")
+        require(not measured or bool(np.nanmax(hot) < 300), f"{np.nanmax(hot):g} °C; is the unit °C?")
         require(
-            bool(np.allclose(reading.effort, 0.0, atol=1e-3)), f"efforts act under brakes: {reading.effort}"
+            bool(np.allclose(reading.effort, 0.0, atol=1e-3)), f"efforts act while braked: {reading.effort}"
         )
         return f"status {status}, positions {', '.join(f'{value:g}' for value in reading.position)}"
 
@@ -176,7 +176,7 @@ class Examination:
         if status & DeviceStatus.STO:
             raise Warned("safe torque off is active: it cannot move")
         if not status & DeviceStatus.HOMED:
-            raise Warned("it is not homed: linkwork only jogs it, unless driver.homing says otherwise")
+            raise Warned("it is not homed: only jogging is possible, unless driver.homing is set")
         return "enabled, homed" if status & DeviceStatus.ENABLED else "homed, not enabled"
 
     def _copies(self) -> str:
@@ -185,7 +185,10 @@ class Examination:
         command.effort[:] = 1.0
         self.driver.read(self.reading)
         self.exchange()
-        require(bool(np.allclose(self.reading.effort, 0.0, atol=1e-3)), "an effort changed after write acts")
+        require(
+            bool(np.allclose(self.reading.effort, 0.0, atol=1e-3)),
+            "an effort that is changed after write takes effect",
+        )
         return ""
 
     def _watches(self) -> str:
@@ -193,7 +196,7 @@ class Examination:
         if not patience:
             raise Skipped("it has no watchdog")
         if Pace.LOCKSTEP in self.description.paces:
-            raise Skipped("a device in lockstep has no time of its own")
+            raise Skipped("a lockstep device has no clock")
         time.sleep(1.5 * patience + 0.05)
         while not self.exchange():
             pass
@@ -206,13 +209,13 @@ class Examination:
         for _ in range(20):
             self.driver.write(command)
             if self.driver.read(self.reading) and not self.reading.fault:
-                return f"after {patience:g} s, and goes on when told to clear"
-        raise Failed(f"fault {self.reading.fault} stays although `clear` was said")
+                return f"after {patience:g} s, and continues after a clear"
+        raise Failed(f"fault {self.reading.fault} remains after `clear`")
 
     def _stops(self) -> str:
         self.driver.stop()
         self.driver.stop()
         self.driver.start()
-        require(any(self.exchange() for _ in range(50)), "no sample after it was started again")
+        require(any(self.exchange() for _ in range(50)), "no sample after a restart")
         self.driver.stop()
         return ""

@@ -30,7 +30,7 @@ def find_driver(name: str) -> type[Driver]:
         ours = ", ".join(SHIPPED)
         hint = meant(name, SHIPPED)
         raise NoDriver(
-            f"{name!r} is no driver: write package.module:Class, or one that ships: {ours}"
+            f"{name!r} is not a driver: write package.module:Class, or one of linkwork's: {ours}"
             + (f"; {hint}" if hint else "")
         )
     here = str(Path.cwd())
@@ -39,7 +39,7 @@ def find_driver(name: str) -> type[Driver]:
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
-        where = "is there a file of that name here, or is it installed?"
+        where = "check that it is installed or in this folder"
         raise NoDriver(f"{module_name} cannot be imported: {error}; {where}") from error
     except Exception as error:
         raise NoDriver(f"{module_name} fails when imported: {type(error).__name__}: {error}") from error
@@ -50,7 +50,7 @@ def find_driver(name: str) -> type[Driver]:
         raise NoDriver(f"{module_name} has no class {class_name}" + (f"; {hint}" if hint else ""))
     missing = [call for call in CALLS if not callable(getattr(found, call, None))]
     if missing:
-        raise NoDriver(f"{module_name}:{class_name} is no driver: it has no {', '.join(missing)}")
+        raise NoDriver(f"{module_name}:{class_name} is not a driver: it lacks {', '.join(missing)}")
     return found
 
 
@@ -62,7 +62,7 @@ def make_driver(name: str, machine: Machine, options: Mapping[str, Any]) -> Driv
     except OptionError as error:
         raise MachineError([_placed(error, machine, options)]) from None
     except Exception as error:
-        raise NoDriver(f"{name} fails when it is made: {type(error).__name__}: {error}") from error
+        raise NoDriver(f"{name} cannot be constructed: {type(error).__name__}: {error}") from error
 
 
 def read_options(settings: list[str]) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def read_options(settings: list[str]) -> dict[str, Any]:
     for text in settings:
         key, sign, value = text.partition("=")
         if not sign or not key.strip():
-            raise NoDriver(f"{text!r} is no option of a driver: write KEY=VALUE")
+            raise NoDriver(f"{text!r} is not a driver option: write KEY=VALUE")
         found[key.strip()] = parse_yaml(f"value: {value}").data["value"]
     return found
 

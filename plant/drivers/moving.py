@@ -38,7 +38,7 @@ class MovingExamination(Examination):
             yield judged("starts again", self._starts_again)
             yield judged("finds its zero", self._homes)
             for place, motor in enumerate(self.machine.motors):
-                name = f"moves {motor.joint} by its motor, the right way"
+                name = f"moves {motor.joint} in the right direction"
                 yield judged(name, partial(self._pushes, place))
             yield judged("comes to rest when braked", self._rests)
         finally:

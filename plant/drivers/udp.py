@@ -83,7 +83,7 @@ class Udp:
         except OSError as error:
             self.stop()
             raise DriverFailed(
-                f"no way to {options.host}:{options.port}: {error.strerror or error}"
+                f"cannot reach {options.host}:{options.port}: {error.strerror or error}"
             ) from None
         self._poll = select.poll()
         self._poll.register(link, select.POLLIN)
@@ -98,7 +98,7 @@ class Udp:
         self.stop()
         forces = f", and {self._forces} forces" if self._forces else ""
         raise DriverFailed(
-            f"nobody answers at {options.host}:{options.port} with {self._sensors} sensors and "
+            f"no answer from {options.host}:{options.port} with {self._sensors} sensors and "
             f"{self._motors} motors{forces}; is the device on, and are driver.options right?"
         )
 

@@ -39,16 +39,16 @@ class Options:
             rule = _RULES.get(key)
             if rule is None:
                 known = ", ".join(_RULES)
-                raise OptionError(key, "the driver udp has no such option", key, known, meant(key, _RULES))
+                raise OptionError(key, "unknown option of the driver udp", key, known, meant(key, _RULES))
             fits, allowed = rule
             if not fits(value):
-                raise OptionError(key, "this does not fit the driver udp", shown(value), allowed)
+                raise OptionError(key, "invalid value for the driver udp", shown(value), allowed)
             values[key] = value
         return cls(**values)
 
 
 def _whole(low: int, high: int) -> tuple[Callable[[Any], bool], str]:
-    return lambda value: type(value) is int and low <= value <= high, f"a whole number from {low} to {high}"
+    return lambda value: type(value) is int and low <= value <= high, f"an integer from {low} to {high}"
 
 
 def _seconds(high: float) -> tuple[Callable[[Any], bool], str]:

@@ -55,10 +55,14 @@ class Stick(ActuatorEntry):
     """The motor's brake is on, though it is told to open."""
 
     kind: ClassVar[str] = "actuator.stick"
-    hardware: ClassVar[str] = "a driver opens all brakes or none"
+    hardware: ClassVar[str] = "a driver releases all brakes or none"
     actuator: Literal["stick"]
-    with_N_m: Number | None = entry("Friction of the brake; none: that of the motor's own", "N m", None, gt=0)
-    with_N: Number | None = entry("Friction of the brake; none: that of the motor's own", "N", None, gt=0)
+    with_N_m: Number | None = entry(
+        "Friction of the brake. Default: that of the motor's brake", "N m", None, gt=0
+    )
+    with_N: Number | None = entry(
+        "Friction of the brake. Default: that of the motor's brake", "N", None, gt=0
+    )
 
     @model_validator(mode="after")
     def _one_friction(self) -> Stick:
@@ -91,7 +95,7 @@ class Friction(ActuatorEntry):
         if not any(
             getattr(self, key) for key in ("coulomb_N_m", "coulomb_N", "viscous_N_m_s", "viscous_N_s_m")
         ):
-            raise wrong("this friction is none", remedy="give coulomb_N_m or viscous_N_m_s")
+            raise wrong("the friction is missing", remedy="give coulomb_N_m or viscous_N_m_s")
         return self
 
 

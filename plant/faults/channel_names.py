@@ -107,7 +107,7 @@ class Naming:
             if getattr(entry, key) is None:
                 continue
             if sensor is None or not sensor.velocity:
-                self.note(index, key, f"{entry.of} measures no velocity", key, remedy=f"remove {key}")
+                self.note(index, key, f"{entry.of} does not measure velocity", key, remedy=f"remove {key}")
             elif sensor.is_angle is not angle:
                 self.note(index, key, f"the velocity of {entry.of} has another unit", key)
 
@@ -136,7 +136,7 @@ class Naming:
             of_angle, of_length = key.endswith(("_N_m", "_N_m_s")), key.endswith(("_N", "_N_s_m"))
             if getattr(entry, key) is not None and (of_length if motor.is_angle else of_angle):
                 moves = "turns" if motor.is_angle else "slides"
-                self.note(index, key, f"{entry.of} {moves}, so this unit is not its own", key)
+                self.note(index, key, f"{entry.of} {moves}, so the unit does not apply", key)
         if isinstance(entry, Stick) and not (entry.with_N_m or entry.with_N or motor.brake_effort):
             key = "with_N_m" if motor.is_angle else "with_N"
             self.note(index, "of", f"{entry.of} has no brake", entry.of, remedy=f"give {key}")

@@ -103,13 +103,13 @@ def parse_condition(text: str) -> Condition:
             "the condition is too long", LONGEST, f"{len(text)} characters", f"at most {LONGEST}"
         )
     if "not" in words_in(text):
-        remedy = "turn the sign of the comparison"
+        remedy = "reverse the comparison"
         raise ExpressionError("there is no `not`", words_in(text)["not"], "not", "and, or", remedy)
     root = _condition(text, 0, len(text), 0)
     names: dict[str, int] = {}
     for side in root.sides:
         if TIME in _heads(side):
-            raise ExpressionError("there is no such name", words_in(text)[TIME], TIME, "", "write time_s")
+            raise ExpressionError("unknown name", words_in(text)[TIME], TIME, "", "write time_s")
         for name, at in names_in(side).items():
             names.setdefault(name, at)
     return Condition(root, names)
@@ -142,8 +142,8 @@ def _outside(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
         if mark[0] == ")":
             depth -= 1
             if depth < 0:
-                remedy = "remove it, or open one before"
-                raise ExpressionError("this bracket closes nothing", mark.start(), ")", "", remedy)
+                remedy = "remove it, or add an opening bracket"
+                raise ExpressionError("this bracket has no opening bracket", mark.start(), ")", "", remedy)
             opened.pop()
         if depth == 0:
             yield mark
@@ -164,7 +164,7 @@ def _comparison(text: str, start: int, end: int) -> ConditionTerm:
         raise ExpressionError("measured numbers are never exactly equal", sign.start(), sign[0], allowed)
     if more:
         raise ExpressionError(
-            "one comparison has one sign", more[0].start(), more[0][0], "", "join two by `and`"
+            "a comparison has one operator", more[0].start(), more[0][0], "", "join two by `and`"
         )
     return ConditionTerm(_expression(text, start, sign.start()), sign[0], _expression(text, sign.end(), end))
 

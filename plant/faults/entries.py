@@ -23,18 +23,18 @@ class FaultEntry(Section):
     hardware: ClassVar[str] = ""
     """Why a real machine cannot do it; "" where it can."""
 
-    name: Name | None = entry("What it is called when it is cleared and reported", default=None)
+    name: Name | None = entry("Name, for clearing it and in reports", default=None)
     at_s: Number | None = entry(
         "Device time at which it begins, as time_s of the states", "s", None, ge=0, le=1e7
     )
     at_tick: Count | None = entry("Tick at which it begins, as seq of the states", default=None, ge=0)
-    after_s: Number | None = entry("How long after it was given it begins", "s", None, ge=0, le=1e7)
-    after_ticks: Count | None = entry("How many ticks after it was given it begins", default=None, ge=0)
+    after_s: Number | None = entry("Delay from injection to start", "s", None, ge=0, le=1e7)
+    after_ticks: Count | None = entry("Delay from injection to start, in ticks", default=None, ge=0)
     when: str | None = entry(
-        "Condition that begins it, once: comparisons of expressions, joined by `and`", default=None
+        "Condition that starts it, once: comparisons of expressions, joined by `and`", default=None
     )
-    for_s: Number | None = entry("How long it lasts; none: until it is cleared", "s", None, gt=0, le=1e7)
-    for_ticks: Count | None = entry("How many ticks it lasts", default=None, ge=1)
+    for_s: Number | None = entry("Duration. Default: until it is cleared", "s", None, gt=0, le=1e7)
+    for_ticks: Count | None = entry("Duration in ticks", default=None, ge=1)
 
     @model_validator(mode="after")
     def _when(self) -> FaultEntry:
@@ -60,13 +60,13 @@ class Clear(FaultEntry):
 
     kind: ClassVar[str] = "clear"
 
-    clear: Named = entry("The name of a fault given before, or `all`")
+    clear: Named = entry("Name of an earlier fault, or `all`")
 
     @model_validator(mode="after")
     def _momentary(self) -> Clear:
         for key in ("for_s", "for_ticks"):
             if getattr(self, key) is not None:
-                raise wrong("clearing takes no time", remedy=f"remove {key}", at=(key,))
+                raise wrong("clearing is immediate", remedy=f"remove {key}", at=(key,))
         return self
 
     @property

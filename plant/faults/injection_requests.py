@@ -55,7 +55,7 @@ class InjectionRequests:
             self._send(peer, InjectRefused(code=InjectRefusal.MALFORMED, text=str(error)).pack())
             return
         if asked.faults and not self._is_open:
-            text = "this plant takes no more faults than its time line has: start it with --inject"
+            text = "this plant accepts no faults besides its timeline: start it with --inject"
             self._send(peer, InjectRefused(id=asked.id, code=InjectRefusal.NOT_OFFERED, text=text).pack())
             return
         if self._checking is not None:

@@ -69,9 +69,9 @@ def capabilities(machine: Machine, *, hardware: bool) -> dict[str, str]:
     shapes: list[object] = [sensor.is_angle for sensor in machine.sensors]
     shapes += [(sensor.unit, len(sensor.components)) for sensor in machine.force_sensors]
     if len(shapes) == len(set(shapes)):
-        found[Swap.kind] = "the machine has no two sensors of one kind"
+        found[Swap.kind] = "the machine has no two sensors of the same kind"
     if not machine.plant_mechanism.constraints:
-        found[Open.kind] = found[Open.kind] or "the machine has no constraint that could open"
+        found[Open.kind] = found[Open.kind] or "the machine has no constraint to open"
     return found
 
 

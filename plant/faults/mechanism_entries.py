@@ -12,7 +12,7 @@ from linkwork.machine.sections.fields import Number, Vector3, entry
 from linkwork.multibody.model import Body
 from linkwork.plant.faults.entries import FaultEntry, Named
 
-_SIMULATED = "the machine is a real one: only a simulated mechanism can be changed"
+_SIMULATED = "the plant is hardware: only a simulated mechanism can be changed"
 
 
 class Change(FaultEntry):
@@ -22,7 +22,7 @@ class Change(FaultEntry):
     hardware: ClassVar[str] = _SIMULATED
     mechanism: Literal["change"]
     set: Annotated[list[str], Field(min_length=1, max_length=100)] = entry(
-        'What differs from now on: "rod.mass_kg=+20%"'
+        'Value to change: "rod.mass_kg=+20%"'
     )
 
     @property
@@ -39,7 +39,7 @@ class Payload(FaultEntry):
     mechanism: Literal["payload"]
     of: Named = entry("The body that carries it")
     mass_kg: Number = entry("Its mass", "kg", gt=0)
-    at_m: Vector3 = entry("Where it is, in the body's frame", "m", default=[0.0, 0.0, 0.0])
+    at_m: Vector3 = entry("Position, in the body's frame", "m", default=[0.0, 0.0, 0.0])
 
     def settings(self, body: Body) -> list[str]:
         """The body with the mass on it, in the words of --plant-set: about the new centre, parallel axes."""

@@ -69,7 +69,9 @@ class Changed(_Changing):
         if moved is None:
             simulated.release(self)
             simulated.work.buffer[:] = kept
-            raise CannotBegin("the constraints cannot be closed with these values, here: nothing is changed")
+            raise CannotBegin(
+                "the constraints cannot be closed with these values in this pose: nothing is changed"
+            )
         simulated.simulator.look()
         return f"the state was moved by {moved:.3g} to close the constraints" if moved > TOLERANCE else ""
 
@@ -101,7 +103,7 @@ class Opened(_Changing):
         except SwitchRefused as refused:
             return f"stays open: {refused}"
         self.simulated.simulator.look()
-        return f"closed again, which took {done.energy_loss_J:.3g} J"
+        return f"closed again, energy loss {done.energy_loss_J:.3g} J"
 
 
 def put_back(simulated: Simulated) -> float | None:

@@ -25,10 +25,10 @@ class SensorEntry(FaultEntry):
 
     of: Named = entry("The sensor: the joint that it measures, or the force sensor's name")
     axis: Named | None = entry(
-        "Of a force sensor: the component, x, y or z; of a constraint's the row; none: all", default=None
+        "Component x, y or z of a force sensor, row of a constraint. Default: all", default=None
     )
     measures: Literal["motion", "force"] | None = entry(
-        "Which of two sensors of one name: of a joint's motion, or of a force", default=None
+        "Selects between two sensors of one name: joint motion, or force", default=None
     )
 
     @model_validator(mode="after")
@@ -62,11 +62,11 @@ class Bias(SensorEntry):
     kind: ClassVar[str] = "sensor.bias"
     quantity: ClassVar[str] = "by"
     sensor: Literal["bias"]
-    by_rad: Number | None = _of("What is added", "rad")
-    by_deg: Number | None = _of("What is added", "degrees")
-    by_m: Number | None = _of("What is added", "m")
-    by_N: Number | None = _of("What is added", "N")
-    by_N_m: Number | None = _of("What is added", "N m")
+    by_rad: Number | None = _of("Bias added to the reading", "rad")
+    by_deg: Number | None = _of("Bias added to the reading", "degrees")
+    by_m: Number | None = _of("Bias added to the reading", "m")
+    by_N: Number | None = _of("Bias added to the reading", "N")
+    by_N_m: Number | None = _of("Bias added to the reading", "N m")
 
 
 class Drift(SensorEntry):
@@ -76,11 +76,11 @@ class Drift(SensorEntry):
     quantity: ClassVar[str] = "rate"
     suffix: ClassVar[str] = "_s"
     sensor: Literal["drift"]
-    rate_rad_s: Number | None = _of("How fast it grows", "rad/s")
-    rate_deg_s: Number | None = _of("How fast it grows", "degrees/s")
-    rate_m_s: Number | None = _of("How fast it grows", "m/s")
-    rate_N_s: Number | None = _of("How fast it grows", "N/s")
-    rate_N_m_s: Number | None = _of("How fast it grows", "N m/s")
+    rate_rad_s: Number | None = _of("Drift rate", "rad/s")
+    rate_deg_s: Number | None = _of("Drift rate", "degrees/s")
+    rate_m_s: Number | None = _of("Drift rate", "m/s")
+    rate_N_s: Number | None = _of("Drift rate", "N/s")
+    rate_N_m_s: Number | None = _of("Drift rate", "N m/s")
 
 
 class Freeze(SensorEntry):
@@ -152,7 +152,7 @@ class Scale(SensorEntry):
 
     kind: ClassVar[str] = "sensor.scale"
     sensor: Literal["scale"]
-    factor: Number = entry("By what the reading is multiplied")
+    factor: Number = entry("Factor of the reading")
 
 
 SENSOR = (Bias, Drift, Freeze, Noise, Quantise, NotANumber, Swap, Scale)

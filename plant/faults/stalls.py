@@ -28,9 +28,9 @@ class PlantStall:
     def begin(self, tick: int) -> str:  # noqa: ARG002
         """Sleeps."""
         if self._wire.lockstep:
-            return "in lockstep time stands still meanwhile, so nothing changes"
+            return "lockstep time does not advance meanwhile, so nothing changes"
         time.sleep(self._seconds)
-        return f"slept for {self._seconds:g} s; what becomes of the time is plant.on_overrun's matter"
+        return f"slept for {self._seconds:g} s; see plant.on_overrun for the effect"
 
     def tick(self, tick: int) -> None:
         """Nothing is left to do."""

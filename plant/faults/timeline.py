@@ -24,16 +24,16 @@ from linkwork.protocol.injection import MOST_FAULTS
 
 
 class TimeLineFile(Section):
-    """A time line of faults."""
+    """A fault timeline."""
 
-    seed: Count = entry("Of the random numbers that the faults draw", default=0, ge=0, lt=2**53)
+    seed: Count = entry("Seed of the faults' random numbers", default=0, ge=0, lt=2**53)
     faults: Annotated[list[AnyEntry], Field(max_length=MOST_FAULTS)] = entry("The faults", default=[])
 
 
 def schema() -> dict[str, Any]:
     """The JSON schema of time lines (draft 2020-12)."""
     data = for_editors(TimeLineFile.model_json_schema(mode="validation"))
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A time line of faults"}
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A fault timeline"}
     return {**head, **data}
 
 
@@ -124,7 +124,7 @@ def _of_no_kind(document: Document) -> list[Problem]:
     data = document.data
     faults = data.get("faults") if isinstance(data, dict) else None
     if not isinstance(data, dict):
-        return [document.problem((), "this is not a time line", found=shown(data), allowed="seed, faults")]
+        return [document.problem((), "not a fault timeline", found=shown(data), allowed="seed, faults")]
     problems = []
     for index, each in enumerate(faults if isinstance(faults, list) else []):
         place = ("faults", index)

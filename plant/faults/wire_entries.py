@@ -13,13 +13,13 @@ Direction = Literal["states", "commands", "both"]
 
 
 class _Chance(Section):
-    probability: Share = entry("Share of the messages that it strikes", default=1.0)
+    probability: Share = entry("Fraction of the messages affected", default=1.0)
 
 
 class WireEntry(FaultEntry):
     """A fault of the link: the message of a tick is lost, late, twice, unreadable."""
 
-    direction: Direction = entry("Which messages it strikes: states, commands, or both", default="both")
+    direction: Direction = entry("Messages affected: states, commands, or both", default="both")
 
     @property
     def about(self) -> str:
@@ -39,7 +39,7 @@ class Delay(WireEntry):
 
     kind: ClassVar[str] = "wire.delay"
     wire: Literal["delay"]
-    by_ticks: Count = entry("How many ticks late", default=1, ge=1, le=1000)
+    by_ticks: Count = entry("Delay in ticks", default=1, ge=1, le=1000)
 
 
 class Jitter(WireEntry):
@@ -47,7 +47,7 @@ class Jitter(WireEntry):
 
     kind: ClassVar[str] = "wire.jitter"
     wire: Literal["jitter"]
-    up_to_ticks: Count = entry("Most ticks late", default=2, ge=1, le=1000)
+    up_to_ticks: Count = entry("Largest delay in ticks", default=2, ge=1, le=1000)
 
 
 class Duplicate(WireEntry, _Chance):
@@ -69,7 +69,7 @@ class Corrupt(WireEntry, _Chance):
 
     kind: ClassVar[str] = "wire.corrupt"
     wire: Literal["corrupt"]
-    bytes_flipped: Count = entry("How many bytes of a message are changed", default=1, ge=1, le=64)
+    bytes_flipped: Count = entry("Number of bytes changed per message", default=1, ge=1, le=64)
 
 
 class Disconnect(FaultEntry):
@@ -84,14 +84,14 @@ class Stall(FaultEntry):
 
     kind: ClassVar[str] = "processor.stall"
     processor: Literal["stall"]
-    of: Literal["controller", "plant"] = entry("Which process stands still")
+    of: Literal["controller", "plant"] = entry("Process to stall")
 
     @model_validator(mode="after")
     def _ends(self) -> Stall:
         if self.for_s is None and self.for_ticks is None:
             raise wrong("for_s or for_ticks is missing", found="nothing", remedy="add for_s")
         if self.of == "plant" and (self.for_s or 0.0) > 10.0:
-            raise wrong("a stall of the plant is short", f"{self.for_s:g} s", "at most 10 s", at=("for_s",))
+            raise wrong("a stall of the plant is limited", f"{self.for_s:g} s", "at most 10 s", at=("for_s",))
         return self
 
 

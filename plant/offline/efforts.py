@@ -76,11 +76,11 @@ def parse_effort(text: str, machine: Machine) -> tuple[str, str]:
     keys = {f"{name}_{unit}": name for name, unit in units.items()}
     if not (key and sign and value):
         example = next(iter(keys), "shoulder_N_m")
-        raise ValueError(f"{text}: this is no effort; write MOTOR=VALUE, say {example}=10")
+        raise ValueError(f"{text}: not an effort; write MOTOR=VALUE, say {example}=10")
     if key not in units and key not in keys:
         remedy = meant(key, [*units, *keys])
         raise ValueError(
-            f"{text}: there is no motor {key!r}; there are {', '.join(units) or 'none'}, with a unit "
+            f"{text}: unknown motor {key!r}; available: {', '.join(units) or 'none'}, with a unit "
             f"{', '.join(keys) or 'none'}" + (f"; {remedy}" if remedy else "")
         )
     return keys.get(key, key), value
@@ -91,7 +91,7 @@ def _known(given: Mapping[str, float | str], names: Sequence[str]) -> dict[str, 
         if name not in names:
             remedy = meant(name, names)
             raise ValueError(
-                f"there is no motor {name!r}; there are {', '.join(names) or 'none'}"
+                f"unknown motor {name!r}; available: {', '.join(names) or 'none'}"
                 + (f"; {remedy}" if remedy else "")
             )
     return dict(given)
@@ -111,7 +111,7 @@ def _program(name: str, given: float | str) -> Program:
         other = next(iter(names_in(tree)), None)
         if other is not None:
             allowed = f"numbers, {TIME} (time, s), pi, deg and functions of them"
-            raise ExpressionError("an effort depends on time alone", names_in(tree)[other], other, allowed)
+            raise ExpressionError("an effort may depend only on time", names_in(tree)[other], other, allowed)
         return program_of(tree, {})
     except ExpressionError as error:
         raise ValueError(f"effort {name}={text}: {error}") from None

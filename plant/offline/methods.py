@@ -91,10 +91,7 @@ def integrator_of(machine: Machine, formulation: str, asked: str | None) -> str:
     Raises ValueError where one is asked for and the formulation takes none.
     """
     if asked is not None and formulation == "taylor":
-        raise ValueError(
-            f"taylor has steps of its own, which no integrator makes: leave {asked} out, or take formulation "
-            "projected"
-        )
+        raise ValueError(f"taylor has its own integrator: leave {asked} out, or use formulation projected")
     if asked is None and formulation in ASSEMBLIES:
         return "rk4"
     if asked is not None:
@@ -108,7 +105,7 @@ def tolerances_of(method: str, relative: float | None, absolute: float | None) -
     if method not in ADAPTIVE:
         if relative is not None or absolute is not None:
             raise ValueError(
-                f"{method} takes fixed steps and no tolerance: give a shorter step (dt), or take integrator "
+                f"{method} has fixed steps and no tolerance: set a shorter step (dt), or use integrator "
                 f"{' or '.join(ADAPTIVE)}"
             )
         return 0.0, 0.0
@@ -116,7 +113,7 @@ def tolerances_of(method: str, relative: float | None, absolute: float | None) -
     found = usual[0] if relative is None else relative, usual[1] if absolute is None else absolute
     if not least <= found[0] < 1.0:
         raise ValueError(
-            f"the relative tolerance of {method} must lie between {least:.2g} and 1, not {found[0]}"
+            f"the relative tolerance of {method} must be between {least:.2g} and 1, not {found[0]}"
         )
     if not 0.0 < found[1] < math.inf:
         raise ValueError(f"the absolute tolerance must be positive and finite, not {found[1]}")
@@ -141,11 +138,10 @@ def steps_by(
     and for machines that `taylor` cannot take.
     """
     if formulation in OWN_STEPS and stabilisation == "baumgarte":
-        raise ValueError(f"{formulation} has no stabilisation by Baumgarte: take projection (or none)")
+        raise ValueError(f"{formulation} has no Baumgarte stabilization: use projection (or none)")
     if formulation == "minimal" and method not in MINIMAL:
         raise ValueError(
-            f"minimal has steps of its own, which {method} cannot make: take integrator "
-            f"{' or '.join(MINIMAL)}, or formulation projected"
+            f"minimal cannot use {method}: use integrator {' or '.join(MINIMAL)}, or formulation projected"
         )
     if gamma is not None and formulation != "scaled":
         raise ValueError(f"gamma belongs to the formulation scaled, not to {formulation}")
@@ -171,7 +167,7 @@ def steps_by(
         return MinimalSteps(work)
     if method == "gauss":
         if touches(work):
-            raise ValueError("gauss does not see stops and contacts touch: take integrator adaptive_rk4")
+            raise ValueError("gauss does not detect stops and contacts: use integrator adaptive_rk4")
         from linkwork.plant.offline.gauss_run import gauss_steps
 
         return KernelSteps(gauss_steps)
@@ -199,7 +195,7 @@ def _assembled_steps(
         )
     if not len(work.phi) or touches(work):
         raise ValueError(
-            f"{formulation} is for machines with constraints and without stops and contacts: take "
+            f"{formulation} is for machines with constraints, without stops or contacts: use "
             "formulation projected"
         )
     return AssembledSteps(machine.plant_mechanism, work, formulation, gamma)  # type: ignore[arg-type]  # one of ASSEMBLIES

@@ -121,7 +121,9 @@ def known_points(mechanism: Mechanism, names: Sequence[str]) -> tuple[str, ...]:
     """The names without repetition. Raises ValueError with the points that there are."""
     for name in names:
         if name not in mechanism.point_names:
-            there = ", ".join(mechanism.point_names) or "none; the machine file's `points` section makes some"
+            there = (
+                ", ".join(mechanism.point_names) or "none; the machine file's `points` section defines them"
+            )
             raise ValueError(f"there is no point {name!r}; there are {there}")
     return tuple(dict.fromkeys(names))
 

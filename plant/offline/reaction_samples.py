@@ -42,9 +42,9 @@ def place_in_step(wanted: ReactionRequest, formulation: str) -> float:
     if wanted.at not in PLACES:
         raise ValueError(f"reactions cannot be taken at {wanted.at!r}; there are {', '.join(PLACES)}")
     if formulation != "taylor" and wanted.at == "middle":
-        raise ValueError("only taylor takes reactions in the middle of a step: take them at its begin or end")
+        raise ValueError("only taylor computes reactions in the middle of a step: choose begin or end")
     if formulation != "taylor" and not (wanted.reactions or wanted.constraint_efforts):
-        raise ValueError("where reactions are taken matters only where reactions are asked for, or in taylor")
+        raise ValueError("the place of reactions applies only with reactions, or to taylor")
     return PLACES[wanted.at]
 
 

@@ -341,10 +341,10 @@ def _check(duration_s: float, dt: float, method: str, every: int) -> None:
         raise ValueError(f"the step must be positive and finite, not {dt} s")
     if duration_s / dt > MOST_STEPS:
         raise ValueError(
-            f"{duration_s:g} s in steps of {dt:g} s are more than {MOST_STEPS} steps; take a longer step"
+            f"{duration_s:g} s in steps of {dt:g} s are more than {MOST_STEPS} steps; use a longer step"
         )
     if method not in INTEGRATORS:
-        raise ValueError(f"{method!r} is no integrator; there are {', '.join(INTEGRATORS)}")
+        raise ValueError(f"{method!r} is not an integrator; available: {', '.join(INTEGRATORS)}")
     if every < 1:
         raise ValueError(f"`every` must be at least 1, not {every}")
 

@@ -73,7 +73,7 @@ def refuse_start(machine: Machine, start: StartState, formulation: str) -> None:
         and formulation in ("minimal", "taylor")
     ):
         raise ValueError(
-            f"{formulation} closes every constraint in its first step: for a start as-given take formulation "
+            f"{formulation} closes every constraint in its first step: for a start as-given use formulation "
             "projected, udwadia_kalaba or lagrange"
         )
 
@@ -85,8 +85,7 @@ def _put(
         if name not in known:
             remedy = meant(name, known)
             raise ValueError(
-                f"there is no joint {name!r}; there are {', '.join(known)}"
-                + (f"; {remedy}" if remedy else "")
+                f"unknown joint {name!r}; available: {', '.join(known)}" + (f"; {remedy}" if remedy else "")
             )
         if not math.isfinite(value):
             raise ValueError(f"the initial {what} of {name} must be finite, not {value}")
@@ -101,7 +100,7 @@ def _refuse_other_speeds(machine: Machine, work: Workspace, speeds: Mapping[str,
         left = float(work.v[mechanism.joint_index(name)])
         if abs(left - wanted) > _KEPT * size:
             raise NotAssembled(
-                f"{machine.name} cannot begin with the speed {wanted:g} of {name}: the constraints and the "
-                f"speeds given before leave {left:g}. Give no more speeds than the machine has freedoms "
-                f"({machine.freedoms}), of joints that can move here, or start as-given"
+                f"{machine.name} cannot start with the speed {wanted:g} of {name}: the constraints and the "
+                f"speeds before it give {left:g}. Give at most {machine.freedoms} (one per degree of "
+                "freedom), of joints that can move here, or start as-given"
             )

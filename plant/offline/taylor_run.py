@@ -35,7 +35,7 @@ class TaylorSteps:
             self._stepper = TaylorStepper(maximal_model_of(mechanism, work.q), reactions_at)
             efforts_of(self._stepper.model, mechanism, work.effort)
         except ModelError as error:
-            text = f"taylor cannot take {machine.name}: {error}. The formulation projected takes it"
+            text = f"taylor cannot simulate {machine.name}: {error}. Use formulation projected"
             raise ValueError(text) from None
         self._stepper.stand_as(mechanism, work.q, work.v)
         self._coordinates = TreeCoordinates(mechanism, self._stepper, work.q)

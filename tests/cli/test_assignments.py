@@ -31,7 +31,7 @@ def test_speeds() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("shoulder", "no assignment"),
+        ("shoulder", "not an assignment"),
         ("elbow=1", "shoulder, lift"),
         ("lift_deg=1", "lift_m"),
         ("shoulder=abc", "finite number"),

@@ -36,7 +36,7 @@ def test_a_shadow_shows_the_difference_of_every_motor() -> None:
     sample["shadow"] = {"compared": 1, "share": 0.21, "energy": 0.5, "motor_effort": efforts}
     page = io.StringIO()
     Console(width=200, file=page).print(view(sample))
-    assert "differs from its model by 0.21 of the nearest threshold" in page.getvalue()
+    assert "difference from the model: 0.21 of the nearest threshold" in page.getvalue()
     assert "1.25" in page.getvalue()
 
 

@@ -67,7 +67,7 @@ def test_constant_efforts_and_initial_speeds() -> None:
 def test_lsoda_over_a_long_time_is_warned_of() -> None:
     words = ["scara", "--duration", "101", "--dt", "101", "--integrator"]
     effort = f"--effort=lift_N={0.5 * G!r}"  # at rest
-    assert "take --integrator dop853" in linkwork(*words, "lsoda", effort).stderr
+    assert "use --integrator dop853" in linkwork(*words, "lsoda", effort).stderr
     assert "warning" not in linkwork(*words, "dop853", effort).stderr
 
 
@@ -161,7 +161,7 @@ def test_where_taylor_takes_its_reactions() -> None:
         (["--effort", "sholder=3"], "write shoulder"),
         (["--effort", "shoulder_deg=3"], "shoulder_N_m"),
         (["--effort", "shoulder"], "MOTOR=VALUE"),
-        (["--effort", "shoulder=3*elbow"], "time alone"),
+        (["--effort", "shoulder=3*elbow"], "only on time"),
         (["--effort", "shoulder=1/t", "--effort", "lift=1/(t-0.0005)"], "not a finite number"),
         (["--effort", "shoulder=1", "--effort", "shoulder_N_m=2"], "given twice"),
         (["--speed", "sholder_deg_s=3"], "write shoulder_deg_s"),
@@ -171,7 +171,7 @@ def test_where_taylor_takes_its_reactions() -> None:
         (["--every", "0"], "at least 1"),
         (["--start", "loose"], "as-given"),
         (["--csv", "--json"], "choose one"),
-        (["--reactions-at", "end"], "asked for"),
+        (["--reactions-at", "end"], "applies only with reactions"),
         (["--reactions-at", "middle", "--reactions"], "only taylor"),
     ],
 )
@@ -184,8 +184,8 @@ def test_mistakes(words: list[str], says: str) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--speed", "a1=1", "--speed", "a3=1"], "freedoms (1)"),
-        (["--start", "as-given", "--formulation", "minimal"], "take formulation projected"),
+        (["--speed", "a1=1", "--speed", "a3=1"], "one per degree of freedom"),
+        (["--start", "as-given", "--formulation", "minimal"], "use formulation projected"),
     ],
 )
 def test_mistakes_of_closed_machines(words: list[str], says: str) -> None:

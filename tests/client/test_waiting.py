@@ -15,7 +15,7 @@ from linkwork.protocol.errors import NobodyThere, RequestError
 from tests.client.test_robot import Controller
 
 ENABLED = {"tick": 3, "state": "active", "text": ""}
-STARTING = RequestError(RequestCode.NO_LOOP, "it is being started", data={"starting": True})
+STARTING = RequestError(RequestCode.NO_LOOP, "it is starting", data={"starting": True})
 NO_PLANT = RequestError(RequestCode.NO_PLANT, "`enable` needs a plant: waiting for a plant")
 
 
@@ -37,7 +37,7 @@ def test_enabling_waits_for_the_loop_and_its_plant(seat: MachineEndpoints) -> No
     try:
         with Robot(endpoint=seat.requests, on_wait=told) as robot:
             assert robot.enable()["state"] == "active"
-            assert said == ["it is being started. Waiting"]
+            assert said == ["it is starting. Waiting"]
             controller.answers["enable"] = NO_PLANT
             with pytest.raises(RequestError, match="needs a plant"):
                 robot.enable()

@@ -13,7 +13,7 @@ def test_check_warns_where_the_sensors_fit_other_assemblies(write: Callable[...,
     assert check(write(text)) == ()
     assert SAID in text
     (found,) = check(write(text.replace(SAID, "")))
-    assert (found.severity, found.found) == ("warning", "1 others at least")
+    assert (found.severity, found.found) == ("warning", "at least 1 others")
     assert "confirm_branch" in found.remedy
     assert check(write(text.replace(SAID, SAID.replace("one", "several")))) == ()
 

@@ -45,7 +45,12 @@ def test_bounds_are_read(write):
         ("motors:", "workspace: {tol: {x_m: [0, 1]}}\nmotors:", "workspace.tol", "tool"),
         ("motors:", "workspace: {tool: {x_m: [1, 0]}}\nmotors:", "workspace.tool.x_m", "lower"),
         ("motors:", "workspace: {tool: {speed_m_s: 0}}\nmotors:", "workspace.tool.speed_m_s", "0"),
-        (GAINS, "gain_bounds: {bandwidth_rad_s: [30, 60]}", "controller.gain_bounds.bandwidth_rad_s", "own"),
+        (
+            GAINS,
+            "gain_bounds: {bandwidth_rad_s: [30, 60]}",
+            "controller.gain_bounds.bandwidth_rad_s",
+            "its bounds",
+        ),
         (GAINS, "gain_bounds: {damping_ratio: [0, 2]}", "controller.gain_bounds.damping_ratio", "above 0"),
         ("{tool: {max_mass_kg: 2", "{hand: {max_mass_kg: 2", "controller.payloads.hand", "point"),
     ],

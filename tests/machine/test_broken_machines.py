@@ -49,13 +49,13 @@ CASES = {
     "parent": ("parent: link", "parent: lnk", "joints.knee.parent", "lnk", "write link"),
     "child": ("child: rod", "child: rd", "joints.knee.child", "rd", "write rod"),
     "loop": ("parent: base", "parent: rod", "joints.crank.parent", "rod", "under `constraints`"),
-    "own parent": ("parent: link", "parent: rod", "joints.knee.parent", "rod", "hangs on itself"),
+    "own parent": ("parent: link", "parent: rod", "joints.knee.parent", "rod", "its own ancestor"),
     "two keys": ("joints:\n", f"  rod: {ROD}\njoints:\n", "bodies.rod", "rod: {mass_kg: 0.5", "keep one"),
     "names of joint and task": ("  height:", "  crank:", "task.crank", "crank", "another name"),
     "axis of nothing": (
         "axis: [0, 1, 0]}\npoints", "axis: [0, 0, 0]}\npoints", "joints.knee.axis", "[0, 0, 0]", "direction",
     ),
-    "out of reach": ("equals_m: 0.2", "equals_m: 3", "constraints.guide", "guide", "cannot be met near"),
+    "out of reach": ("equals_m: 0.2", "equals_m: 3", "constraints.guide", "guide", "cannot be satisfied"),
     "closure out of reach": (
         GUIDE, f"{{type: revolute, {GROUND}, b: {{body: rod, axis: [0, 1, 0]}}}}", "constraints.guide",
         "guide", "check lengths and frames",
@@ -77,7 +77,7 @@ CASES = {
     ),
     "parallel axes": (
         KNEE, KNEE.replace("revolute", "universal") + ", second_axis: [0, -2, 0]", "joints.knee.second_axis",
-        "[0, -2", "across",
+        "[0, -2", "not parallel",
     ),
     "flat disc": (
         GUIDE, f"{{type: rolling, a: {UP}, b: {{body: base, axis: [0, 0, 1]}}, radius_m: 1}}",

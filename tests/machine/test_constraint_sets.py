@@ -49,7 +49,10 @@ def test_every_set_has_its_freedoms_its_pose_and_its_coordinates() -> None:
     assert sets[machine.closed_at_start] is machine
     for closed, under in sets.items():
         if isinstance(under, str):
-            assert (names_of(machine, closed), "no motion" in under) == (("slot", "carriage"), True)
+            assert (names_of(machine, closed), "no degree of freedom" in under) == (
+                ("slot", "carriage"),
+                True,
+            )
             continue
         held = [one.name for one in under.mechanism.constraints if one.on]
         assert held == list(names_of(machine, closed))
@@ -63,7 +66,7 @@ def test_every_set_has_its_freedoms_its_pose_and_its_coordinates() -> None:
 def test_a_set_that_leaves_a_joint_without_a_motor_is_refused_and_the_reason_said(tmp_path: Path) -> None:
     sets = constraint_sets(for_controller(reaching(tmp_path, HOOK)))
     assert isinstance(sets[1], Machine)
-    assert sets[0] == "the motors do not hold y in the initial pose"
+    assert sets[0] == "the motors do not control y in the initial pose"
 
 
 def test_constraints_that_cannot_be_met_together_are_refused(tmp_path: Path) -> None:
@@ -86,5 +89,5 @@ def test_more_than_four_are_for_a_plant_alone(tmp_path: Path) -> None:
     path.write_text(text.replace("task:", f"{more}task:"))
     machine = load(path)
     assert len(machine.switchable) == 5
-    with pytest.raises(MachineError, match="5 constraints are switchable, and the controller runs 4 at most"):
+    with pytest.raises(MachineError, match="5 constraints are switchable; the controller supports at most 4"):
         for_controller(machine)

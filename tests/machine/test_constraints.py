@@ -106,7 +106,7 @@ SLIDER = machine.shipped_path("slider_crank").read_text(encoding="utf-8")
         ("of: tip.y", "of: tip.w", "constraints.guide.of", "x, y, z, roll, pitch, yaw"),
         ("equals_m: 0", "equals_rad: 0", "constraints.guide.equals_rad", "equals_m"),
         ("equals_m: 0", "equals_deg: 0, equals_m: 0", "constraints.guide.equals_deg", "twice"),
-        ("equals_m: 0", "equals_m: 3", "constraints.guide", "cannot be met"),
+        ("equals_m: 0", "equals_m: 3", "constraints.guide", "cannot be satisfied"),
         ("type: coordinate", "type: coordinat", "constraints.guide.type", "write coordinate"),
         (
             "{type: coordinate, of: tip.y, equals_m: 0}",
@@ -124,7 +124,7 @@ SLIDER = machine.shipped_path("slider_crank").read_text(encoding="utf-8")
             "{type: coordinate, of: tip.y, equals_m: 0}",
             "{type: coupling, factors: {crank: 0}}",
             "constraints.guide.factors.crank",
-            "couples nothing",
+            "has no effect",
         ),
         (
             "goal_coordinates: [crank]",

@@ -58,7 +58,7 @@ def test_a_file_without_them_has_the_fingerprints_it_had(write) -> None:
         ("stop: {slide: {}}", "stop: {turn: {}}", "joints.sleeve.stop.turn", "limits"),
         ("stop: {slide: {}}", "stop: {slide: {damping_N_m_s: 1}}", SLIDE + ".damping_N_m_s", "damping_N_s_m"),
         ("point: tip, plane", "point: tipp, plane", "contacts.wall.point", "write tip"),
-        ("point: tip, plane", "point: rock, plane", "contacts.wall.point", "a body that moves"),
+        ("point: tip, plane", "point: rock, plane", "contacts.wall.point", "a moving body"),
         ("normal: [-1, 0, 0]", "normal: [0, 0, 0]", "contacts.wall.plane.normal", "not zero"),
         ("radius_m: 0.5", "radius_m: -0.5", "contacts.ball.sphere.radius_m", "more than 0"),
         ("friction: 0.4", "friction: -0.4", "contacts.wall.friction", "0 or more"),

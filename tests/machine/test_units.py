@@ -40,7 +40,7 @@ def test_names_units_and_values(text, index, value):
         ("shoulder_deg=nan", "a finite number"),
         ("shoulder_deg=1_0", "a finite number"),
         ("shoulder_deg=3O", "a finite number"),
-        ("", "write, say, shoulder_deg=30"),
+        ("", "write, for example, shoulder_deg=30"),
     ],
 )
 def test_what_is_no_assignment_says_what_would_be(text, words):

@@ -162,7 +162,7 @@ def _build(*constraints: Constraint) -> Mechanism:
         (lambda: CoordinateConstraint("it", of="w"), ("of",), "known: joint"),
         (lambda: CouplingConstraint("it", factors={"w": 1.0}), ("factors",), "known: joint"),
         (lambda: CouplingConstraint("it"), ("factors",), "at least one"),
-        (lambda: CouplingConstraint("it", factors={"joint1": 0.0}), ("factors", "joint1"), "couples nothing"),
+        (lambda: CouplingConstraint("it", factors={"joint1": 0.0}), ("factors", "joint1"), "has no effect"),
         (lambda: DistanceClosure("it", b=Frame("body1"), distance_m=0.0), ("distance_m",), "PointClosure"),
         (lambda: RollingConstraint("it", b=Frame("body1"), radius_m=-1.0), ("radius_m",), "more than 0"),
         (lambda: PointClosure("it", b=Frame("body1"), baumgarte=(-1.0, 0.0)), ("baumgarte",), "at least 0"),

@@ -61,7 +61,7 @@ def test_not_where_something_touches(tmp_path: Path) -> None:
     (problem,) = [each for each in check(path) if each.severity == "error"]
     assert problem.key == "plant.integrator"
     path.write_text(touching.replace("gauss", "rk4"))
-    with pytest.raises(ValueError, match="take integrator adaptive_rk4"):
+    with pytest.raises(ValueError, match="use integrator adaptive_rk4"):
         simulate(load(path), 0.1, integrator="gauss")
 
 

@@ -172,7 +172,7 @@ def test_the_devices_own_fault_passes_and_may_be_cleared_only_under_brakes(cart)
     assert driver.cleared > 0
     driver.fault = 0
     run(hardware, 2)
-    assert (hardware.fault, said[-1]) == (0, "the device's fault is gone")
+    assert (hardware.fault, said[-1]) == (0, "the device's fault has cleared")
     cleared = driver.cleared
     run(hardware, 30)
     assert driver.cleared == cleared
@@ -233,7 +233,7 @@ def test_what_a_driver_raises_ends_the_plant_with_its_name(cart):
 
 def test_a_device_that_never_answers_is_not_started(cart):
     hardware = Hardware(cart(), Mute(Setup()), lambda *_: None)
-    with pytest.raises(DriverFailed, match="toy was started, but gave no sample"):
+    with pytest.raises(DriverFailed, match="toy was started, but returned no sample"):
         hardware.start()
 
 
@@ -243,9 +243,9 @@ def test_a_device_that_never_answers_is_not_started(cart):
         ("slide: {counts_per_m", "slid: {counts_per_m", "no sensor has this name"),
         ("counts_per_m: 1000", "counts_per_turn: 1000", "this joint slides"),
         ("at_zero_m: 0.05", "at_zero_deg: 5", "this joint slides"),
-        ("at_zero_m: 0.05", "at_zero_m: 0.05, at_zero_rad: 1", "the same thing twice"),
+        ("at_zero_m: 0.05", "at_zero_m: 0.05, at_zero_rad: 1", "the same value twice"),
         ("scale: 10", "scale: 0", "out of range"),
-        ("driver:", "driver:\n  homing: luck", "this choice does not exist"),
+        ("driver:", "driver:\n  homing: luck", "invalid choice"),
     ],
 )
 def test_mistakes_in_the_section_are_told_at_their_place(cart, old, new, message):
@@ -260,11 +260,11 @@ def test_mistakes_in_the_section_are_told_at_their_place(cart, old, new, message
         (
             "counts_per_m: 1000",
             "channel: 3, counts_per_m: 1000",
-            "toy has no such sensor",
+            "toy has no sensor with this channel",
             "driver.sensors.slide",
         ),
-        ("scale: 10", "channel: 1", "toy has no such motor", "driver.motors.slide"),
-        ("driver:", "plant: {period_s: 0.00005}\ndriver:", "does not run at this period", "plant.period_s"),
+        ("scale: 10", "channel: 1", "toy has no motor with this channel", "driver.motors.slide"),
+        ("driver:", "plant: {period_s: 0.00005}\ndriver:", "does not support this period", "plant.period_s"),
     ],
 )
 def test_what_the_device_has_not_is_told_at_its_place(cart, old, new, message, key):
@@ -279,15 +279,15 @@ def test_what_the_device_has_not_is_told_at_its_place(cart, old, new, message, k
 def test_drivers_are_found_by_name_and_options_checked(cart):
     assert find_driver("tests.plant.toy_driver:Toy") is Toy
     machine = cart(("driver:", "driver:\n  options: {unhomd: true}"))
-    with pytest.raises(MachineError, match=r"driver\.options\.unhomd: the toy has no such option"):
+    with pytest.raises(MachineError, match=r"driver\.options\.unhomd: the toy has unknown option"):
         make_driver("tests.plant.toy_driver:Toy", machine, {})
     with pytest.raises(MachineError, match="--driver-set: error: loud"):
         make_driver("tests.plant.toy_driver:Toy", cart(), {"loud": 1})
     for name, why in [
-        ("upd", "write package.module:Class, or one that ships: udp"),
+        ("upd", "write package.module:Class, or one of linkwork's: udp"),
         ("nothing.here:Class", "nothing.here cannot be imported"),
         ("tests.plant.toy_driver:Toys", "no class Toys; write Toy"),
-        ("tests.plant.toy_driver:NoDriverAtAll", "it has no describe, start"),
+        ("tests.plant.toy_driver:NoDriverAtAll", "it lacks describe, start"),
     ]:
         with pytest.raises(NoDriver, match=why):
             find_driver(name)
@@ -342,7 +342,7 @@ class Homeless(Toy):
 
 def test_a_driver_without_a_procedure_says_what_else_there_is(cart):
     hardware = Hardware(cart(), Homeless(Setup()), lambda *_: None)
-    with pytest.raises(DriverFailed, match=r"write driver\.homing: device, or here"):
+    with pytest.raises(DriverFailed, match=r"set driver\.homing to device or here"):
         hardware.home()
 
 
@@ -360,7 +360,7 @@ def test_a_driver_that_fails_at_start_and_end_is_told_by_name(cart):
     with pytest.raises(DriverFailed, match="Failing raised OSError: no bus"):
         hardware.start()
     hardware.close()
-    assert "whether toy is braked is not known" in said[-1]
+    assert "the brake state of toy is unknown" in said[-1]
 
 
 def test_periods_that_were_missed_have_passed_all_the_same(cart):

@@ -89,23 +89,21 @@ def test_taylor_takes_no_integrator_and_needs_none(stabilisation: str) -> None:
     machine = load("platform_3rrs")
     motion = simulate(machine, 0.002, 0.0005, formulation="taylor", stabilisation=stabilisation)
     assert motion.steps == 4
-    with pytest.raises(ValueError, match="taylor has no stabilisation by Baumgarte"):
+    with pytest.raises(ValueError, match="taylor has no Baumgarte stabilization"):
         simulate(machine, 0.002, 0.0005, formulation="taylor", stabilisation="baumgarte")
 
 
 @pytest.mark.parametrize("integrator", [name for name in INTEGRATORS if name not in ADAPTIVE])
 @pytest.mark.parametrize("option", ["rtol", "atol"])
 def test_fixed_steps_take_no_tolerance(tmp_path: Path, integrator: str, option: str) -> None:
-    with pytest.raises(
-        ValueError, match=rf"{integrator} takes fixed steps and no tolerance.*dop853 or lsoda"
-    ):
+    with pytest.raises(ValueError, match=rf"{integrator} has fixed steps and no tolerance.*dop853 or lsoda"):
         simulate(machine_of(tmp_path, HINGE), 0.1, integrator=integrator, **{option: 1e-6})
 
 
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"rtol": 1e-17}, "relative tolerance of dop853 must lie between 1e-16 and 1"),
+        ({"rtol": 1e-17}, "relative tolerance of dop853 must be between 1e-16 and 1"),
         ({"rtol": float("nan")}, "relative tolerance"),
         ({"rtol": 1.0}, "relative tolerance"),
         ({"atol": 0.0}, "absolute tolerance must be positive"),

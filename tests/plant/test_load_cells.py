@@ -75,7 +75,7 @@ def test_steps_noise_and_torques(tmp_path: Path) -> None:
         ("five_bar", "constraint: tip, frame: body", "of a constraint has no frame"),
         ("five_bar", "constraint: tip, noise_N_m: 1", "of forces has no noise_N_m"),
         ("five_bar", "measures: force", "measures one thing"),
-        ("slider_crank", "constraint: guide, measures: torque", "bears no torque of its own"),
+        ("slider_crank", "constraint: guide, measures: torque", "has no torque"),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, name: str, words: str, text: str) -> None:

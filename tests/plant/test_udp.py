@@ -135,7 +135,7 @@ def test_the_bytes_are_those_of_the_page(force):
         device.setblocking(False)
         driver = Udp(Setup({"port": device.getsockname()[1], "motors": 2, "sensors": 3, **more}, 2, 3, 0.002))
         reading = Reading.sized(driver.describe())
-        with pytest.raises(DriverFailed, match=r"nobody answers at .* with 3 sensors and 2 motors"):
+        with pytest.raises(DriverFailed, match=r"no answer from .* with 3 sensors and 2 motors"):
             driver.start()
         data = device.recv(1000)
         assert len(data) == 32
@@ -221,9 +221,9 @@ def test_forces_travel_from_the_device(tmp_path):
 @pytest.mark.parametrize(
     ("option", "why"),
     [
-        ({"prot": 5}, "the driver udp has no such option"),
-        ({"port": 0}, "a whole number from 1 to 65535"),
-        ({"port": True}, "a whole number from 1 to 65535"),
+        ({"prot": 5}, "unknown option of the driver udp"),
+        ({"port": 0}, "an integer from 1 to 65535"),
+        ({"port": True}, "an integer from 1 to 65535"),
         ({"watchdog_s": -1}, "seconds, from 0 to 10"),
         ({"answer_s": float("nan")}, "seconds, from 0 to 0.1"),
         ({"lockstep": 1}, "true or false"),
@@ -298,18 +298,18 @@ def test_without_a_device_the_daemon_says_so(start_plant):
         nobody.bind(("127.0.0.1", 0))
         port = nobody.getsockname()[1]
         plant = start_plant(CONFIG, "--driver", "udp", "--driver-set", f"port={port}", ready=False)
-        assert "nobody answers at 127.0.0.1" in plant.wait_for("failed")["text"]
+        assert "no answer from 127.0.0.1" in plant.wait_for("failed")["text"]
         assert plant.process.wait(60) == 4
 
 
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--driver", "upd"], "'upd' is no driver"),
-        (["--driver", "udp", "--driver-set", "prt=1"], "no such option"),
+        (["--driver", "upd"], "'upd' is not a driver"),
+        (["--driver", "udp", "--driver-set", "prt=1"], "unknown option"),
         (["--driver", "udp", "--pace", "lockstep"], "runs at pace device, host, not lockstep"),
         (["--driver", "udp", "--plant-set", "disc.mass_kg=1"], "--plant-set changes a simulated plant"),
-        (["--driver-set", "port=1"], "name it with --driver"),
+        (["--driver-set", "port=1"], "add --driver"),
     ],
 )
 def test_mistakes_on_the_plants_command_line(words, why, capsys):

@@ -73,7 +73,7 @@ def test_the_report_says_when_what_and_how_far() -> None:
 
 
 def test_a_standstill_without_a_trip_is_a_mistake() -> None:
-    with pytest.raises(ValueError, match="nothing has tripped"):
+    with pytest.raises(ValueError, match="has not tripped"):
         watchdog().standstill(3, [0.0, 0.0])
     with pytest.raises(ValueError, match="at least one period"):
         watchdog(0)

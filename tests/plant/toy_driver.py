@@ -11,7 +11,7 @@ class Toy:
         for key in setup.options:
             if key not in ("silent_after", "raises", "unhomed", "index", "forces"):
                 raise OptionError(
-                    key, "the toy has no such option", key, "silent_after, raises, unhomed, index, forces"
+                    key, "the toy has unknown option", key, "silent_after, raises, unhomed, index, forces"
                 )
         self.options, self.period_s = setup.options, setup.period_s
         self.started = self.braked = False

@@ -293,7 +293,7 @@ def test_an_endpoint_that_is_none_is_refused():
         DeviceClient("nowhere")
     with pytest.raises(EndpointError, match="107"):
         DeviceClient("ipc:///" + "x" * 110)
-    with pytest.raises(EndpointError, match="cannot be opened"):
+    with pytest.raises(EndpointError, match="cannot open the lock"):
         DeviceServer("ipc:///nowhere/at/all.ipc")
 
 

@@ -111,7 +111,7 @@ def test_every_input_of_the_tick_is_recorded() -> None:
 def test_files_that_are_no_recordings(tmp_path: Path) -> None:
     path = tmp_path / "x.mcap"
     path.write_bytes(b"nothing of that kind")
-    with pytest.raises(NoRecording, match="no recording"):
+    with pytest.raises(NoRecording, match="not a recording"):
         read_recording(path)
     path.write_bytes(b"")
     with pytest.raises(NoRecording, match="no ticks"):

@@ -42,7 +42,7 @@ def test_another_assembly_is_found_out_and_left_by_a_new_start(tmp_path: Path) -
         config.write_text(text)
         rig.ready()
         (why,) = rig.renewals
-        assert "another assembly: a2 is elsewhere" in why
+        assert "another assembly mode: a2 differs" in why
         assert rig.elsewhere == ""
         assert rig.home == home
         rig.move({"a1": home["a1"] - 0.05})

@@ -151,7 +151,7 @@ def test_failed_comparisons_are_told_too(collected: Collected) -> None:
 def test_what_a_rig_cannot_do_is_skipped_with_the_reason(collected: Collected) -> None:
     reasons = {test.name: test.reason for test in collected.tests if test.verdict == "skipped"}
     assert reasons == {
-        "test_of_closed_machines": "nothing closes in scara: its joints form a tree",
+        "test_of_closed_machines": "scara has no closures: its joints form a tree",
         "test_of_real_time": "the rig runs at pace lockstep, the test needs device",
         "test_of_another": "the test is for delta",
     }

@@ -135,7 +135,7 @@ def test_an_interrupt_while_logs_are_read_costs_the_pictures_alone(
 def test_what_pytest_cannot_run_is_told_in_its_words(tests: Path) -> None:
     nothing = run(tests, "nonexistent")
     assert (nothing.status, nothing.collected.tests) == (2, [])
-    assert "no test was chosen" in nothing.problem
+    assert "no test was selected" in nothing.problem
     tests.write_text("def broken(:\n")
     broken = run(tests, None)
     assert broken.status == 2
@@ -163,13 +163,13 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Misuse, match="no suite 'odd' ships"):
         _check(RigRun((), suite="odd"))
     for given in ({"plant": "htp://x"}, {"controller": "tcp://:"}):
-        with pytest.raises(Misuse, match=f"--{next(iter(given))}: .* is no endpoint"):
+        with pytest.raises(Misuse, match=f"--{next(iter(given))}: .* is not an endpoint"):
             _check(RigRun((), **given))
     _check(RigRun((), controller="none"))
     for configs, every in (([], False), (["scara"], True)):
-        with pytest.raises(Misuse, match="say which machine"):
+        with pytest.raises(Misuse, match="name the machine"):
             _machines(configs, every, attached=False)
-    with pytest.raises(Misuse, match="belong to one machine"):
+    with pytest.raises(Misuse, match="are for one machine"):
         _machines(["scara", "delta"], False, attached=True)
     monkeypatch.setitem(sys.modules, "pytest", None)
     with pytest.raises(Misuse, match=r"pip install 'linkwork\[rig\]'"):

@@ -61,7 +61,7 @@ def test_an_interrupt_ends_the_daemons_and_leaves_a_report(folder: Path) -> None
     told = json.loads((out / "report.json").read_text())
     [motion] = told["machines"][0]["figures"]["motions"]
     assert 0.0 < motion["errors"]["shoulder"]["max"] < 1e-3
-    assert "under way when the session broke off" in (out / "report.html").read_text()
+    assert "running when the session was aborted" in (out / "report.html").read_text()
     assert "obtained" in json.dumps(told["provenance"])
     assert not processes_naming(str(folder))
 
@@ -71,5 +71,5 @@ def test_a_controller_that_is_not_there_is_told_as_such(folder: Path) -> None:
     tests.write_text(TESTS)
     words = ("--rig", "scara", "--controller", f"ipc://{folder}/none", "--out", str(folder / "out"))
     summary = answer(folder / "r", "rig", "test", str(tests), *words, status=4)
-    assert "nobody answers" in summary["machines"][0]["problem"]
+    assert "no answer from" in summary["machines"][0]["problem"]
     assert summary["counts"]["not run"] + summary["counts"]["error"] == 2

@@ -92,7 +92,7 @@ def test_gains_and_the_pre_load(rig: Rig, robot: Robot) -> None:
     robot.advance(700)
     strained = robot.state["effort"]
     assert abs(strained["left_elbow"] - before["left_elbow"]) > 0.2
-    with pytest.raises(RequestError, match="pre-loaded by 2 at most"):
+    with pytest.raises(RequestError, match="pre-loaded by at most 2"):
         robot.preload(left_elbow=3.0)
     robot.preload(left_elbow=0.0)
 
@@ -102,7 +102,7 @@ def test_a_payload_while_a_goal_runs_slows_it_down_or_changes_nothing(robot: Rob
     goal = paused(robot, way(1.2, 0.45))
     assert robot.payload("tool", 0.3)["text"] == "0.3 kg at tool"
     told = robot.payload("tool", 20.0, com_m=(0.0, 0.05, 0.0))["text"]
-    assert f"goal {goal.number} goes on at 0." in told
+    assert f"goal {goal.number} continues at 0." in told
     assert "would need effort" in told
     with pytest.raises(RequestError, match="at most") as caught:
         robot.speed(1.0)

@@ -86,7 +86,7 @@ def test_way_points_with_rates_from_csv(tmp_path: Path) -> None:
         ("time_from_start_s,shoulder\n0,1\n1,2,3\n", 3, 1, "wrong number of cells"),
         ("time_from_start_s,shoulder\n0,1\n0,2\n", 3, 1, "increase strictly"),
         ("time_s,shoulder\n0,1\n", 1, 1, "time_from_start_s"),
-        ("time_from_start_s,shoulder,shoulder\n0,1,2\n", 1, 3, "stands twice"),
+        ("time_from_start_s,shoulder,shoulder\n0,1,2\n", 1, 3, "given twice"),
         ("time_from_start_s,a,b,a_velocity\n0,1,2,3\n", 1, 1, "b_velocity"),
         ("time_from_start_s,shoulder\n", 1, 1, "no way-points"),
         ("", None, None, "empty"),

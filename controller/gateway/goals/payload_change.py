@@ -50,14 +50,14 @@ def rewalk(
     try:
         slot = gateway.planning.take_slot(0 if record is None else int(record["goal_slots"]))
     except RequestError as error:
-        told(f"the rest of goal {goal.goal} was not walked through again: {error.message}")
+        told(f"the rest of goal {goal.goal} was not checked again: {error.message}")
         return
     again = _Rewalk(gateway, goal, payloads, told, slot, at_tick)
     try:
         gateway.planning.submit(Job(REWALK, b"", again.start, again.planned, slot))
     except RequestError as error:
         gateway.planning.free_slot(slot)
-        told(f"the rest of goal {goal.goal} was not walked through again: {error.message}")
+        told(f"the rest of goal {goal.goal} was not checked again: {error.message}")
 
 
 @dataclass(eq=False)
@@ -89,7 +89,7 @@ class _Rewalk:
         elif result.code == ResultCode.CANCELLED:
             self.told("")
         else:
-            self.told(f"the rest of goal {number} was not walked through again: {result.message}")
+            self.told(f"the rest of goal {number} was not checked again: {result.message}")
 
     def _go_on(self, plan: PlannedGoal) -> None:
         gateway, number, why = self.gateway, self.goal.goal, plan.limited
@@ -105,7 +105,7 @@ class _Rewalk:
             if why is None:
                 self.told("")
             else:
-                self._tell(f"goal {number} goes on at {fraction:.3g} of its speed: {why['text']}")
+                self._tell(f"goal {number} continues at {fraction:.3g} of its speed: {why['text']}")
 
         self._place(StartGoal(self.slot, plan.words, plan.checksum, number, plan.begin), taken)
 

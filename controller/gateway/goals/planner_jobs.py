@@ -74,7 +74,9 @@ class Planning:
     def submit(self, job: Job) -> None:
         """Takes a job. Raises RequestError (BUSY)."""
         if len(self._queue) >= MOST_JOBS:
-            raise RequestError(RequestCode.BUSY, f"{len(self._queue)} goals wait to be planned; try again")
+            raise RequestError(
+                RequestCode.BUSY, f"{len(self._queue)} goals are waiting to be planned; try again"
+            )
         self._queue.append(job)
         self._feed()
 
@@ -120,7 +122,7 @@ class Planning:
         self.restarts += 1
         client.close()
         self._client = None
-        text = "the planner ended while planning this; nothing moves because of it"
+        text = "the planner ended while planning this motion; nothing moves"
         self._fail_running(RequestError(RequestCode.INTERNAL, text))
         if time.monotonic() - self._started_s > STEADY_S:
             self.start()

@@ -162,7 +162,7 @@ class Log:
         return [path for _, _, path in sorted(found)]
 
     def _give_up(self, error: OSError) -> None:
-        self.problem = f"logging has ended: {self._folder}: {error.strerror or error}"
+        self.problem = f"logging has stopped: {self._folder}: {error.strerror or error}"
         if self._segment is not None:
             self._segment.abandon()
             self._segment = None

@@ -128,7 +128,7 @@ class Wording:
         if not done:
             text = f"{name} stays {'on' if on else 'off'}: {_why_not(residual, on=on)}"
         elif on:
-            text = f"{name} closed, {residual:.3g} open before; that took {loss:.3g} J"
+            text = f"{name} closed; gap before {residual:.3g}, energy loss {loss:.3g} J"
         else:
             text = f"{name} opened"
         return {
@@ -171,7 +171,7 @@ class Wording:
         """How the goal ended that the one under way took over from in this record."""
         code, successor = ResultCode(int(record["replaced_code"])), int(record["goal_id"])
         if code is ResultCode.SUCCESSFUL:
-            text = f"followed to where goal {successor} goes on from it"
+            text = f"followed until goal {successor} continued from it"
         else:
             text = f"goal {successor} took over from it"
         return {
@@ -198,26 +198,23 @@ class Wording:
                 )
             case ResultCode.GOAL_TOLERANCE_VIOLATED:
                 return (
-                    f"{where} was still {off:.4g} {unit} from the goal when the goal time was over; "
+                    f"{where} was still {off:.4g} {unit} from the goal when the goal time had elapsed; "
                     f"the goal tolerance is {allowed:.4g} {unit}"
                 )
             case ResultCode.FORCE_TOLERANCE_VIOLATED:
                 return (
-                    f"the force on {where} was {off:.4g} {unit} off what was wanted; the tolerance is "
-                    f"{allowed:.4g} {unit}; it is held where it was wanted last"
+                    f"the force on {where} was {off:.4g} {unit} off the commanded force; the tolerance is "
+                    f"{allowed:.4g} {unit}; the last commanded force is held"
                 )
             case ResultCode.CONTACT_LOST:
                 return (
-                    f"{where} is not in contact: {off:.4g} {unit} were felt, and contact begins at "
+                    f"{where} is not in contact: {off:.4g} {unit} measured, contact begins at "
                     f"{allowed:.4g} {unit}; the machine came to rest on its path"
                 )
             case ResultCode.CANCELLED:
-                return "stopped on its path, as asked for"
+                return "stopped on its path, as requested"
             case ResultCode.INFEASIBLE:
-                return (
-                    "the rest of the path is not feasible with what the machine carries now;"
-                    " it stopped on its path"
-                )
+                return "the rest of the path is not feasible with the present payload; it stopped on its path"
             case ResultCode.MODEL_DIFFERENCE:
                 return "the machine differed from its model; it stopped on its path and holds"
             case ResultCode.LEASE_LOST:
@@ -292,7 +289,7 @@ def _why_not(residual: float, *, on: bool) -> str:
     if on or residual == 0.0:
         return "the plant did not switch it"
     if residual > SWITCH_TOLERANCE:
-        return f"it is open by {residual:.3g} (typical lengths or rad), allowed are {SWITCH_TOLERANCE:g}"
+        return f"its gap is {residual:.3g} (typical lengths or rad), at most {SWITCH_TOLERANCE:g}"
     return "the plant could not close it together with the other constraints"
 
 
@@ -312,11 +309,11 @@ def _device_fault(number: int) -> str:
 
 
 _LIMITED = {
-    Limited.EFFORT: "a motor is at its largest effort: the direction of the motion is kept, not its size",
-    Limited.EFFORT_RATE: "efforts may not change faster",
-    Limited.JOG_VELOCITY: "the jog asks for more than the velocity limits",
-    Limited.JOG_POSITION: "the jog has come to a limit of position",
-    Limited.LEVERAGE: "the motors hardly hold one of the machine's motions in this pose",
-    Limited.PATH_RATE: "the goal is slowed down on its path until the motors can follow",
-    Limited.CONSTRAINT_FORCE: "a constraint bears more than it may",
+    Limited.EFFORT: "effort limit of a motor: the acceleration is scaled down, its direction kept",
+    Limited.EFFORT_RATE: "effort-rate limit",
+    Limited.JOG_VELOCITY: "the jog exceeds the velocity limits",
+    Limited.JOG_POSITION: "the jog has reached a position limit",
+    Limited.LEVERAGE: "near a pose in which the motors cannot control one motion: damped",
+    Limited.PATH_RATE: "the goal is slowed down until the motors can follow it",
+    Limited.CONSTRAINT_FORCE: "the load on a constraint exceeds its limit",
 }

@@ -114,7 +114,7 @@ def _enable(gateway: Gateway, call: Call) -> None:
             finished,
             now_ns=gateway.now_ns,
             timeout_s=ANSWER_WITHIN_S,
-            late=RequestError(RequestCode.NO_LOOP, "the brakes did not come off in time"),
+            late=RequestError(RequestCode.NO_LOOP, "the brakes did not release in time"),
             leased=True,
         )
 
@@ -184,7 +184,7 @@ def _recover(gateway: Gateway, call: Call) -> None:
 def _advance(gateway: Gateway, call: Call) -> None:
     ticks = call.params().ticks
     if gateway.options.pace is not Pace.LOCKSTEP:
-        text = "only lockstep time can be advanced; this controller's time runs by itself"
+        text = "only lockstep time can be advanced; this controller runs in real time"
         raise RequestError(RequestCode.UNSUPPORTED, text)
     gateway.borrow(call)
 
@@ -195,7 +195,7 @@ def _advance(gateway: Gateway, call: Call) -> None:
             _conclude(call),
             now_ns=gateway.now_ns,
             timeout_s=None,
-            late=RequestError(RequestCode.NO_PLANT, "the plant is gone"),
+            late=RequestError(RequestCode.NO_PLANT, "the plant has disconnected"),
             leased=True,
         )
 
@@ -204,7 +204,7 @@ def _advance(gateway: Gateway, call: Call) -> None:
 
 def _stop(gateway: Gateway, call: Call) -> None:
     call.params()
-    gateway.drop_plans("the machine was told to stop")
+    gateway.drop_plans("a stop was requested")
     told = "" if call.at_tick is not None else _cancelling(len(gateway.desk.pending))
 
     def done(effect: OrderEffect) -> None:
@@ -213,7 +213,7 @@ def _stop(gateway: Gateway, call: Call) -> None:
     place(gateway, call, EmergencyStop() if call.method == "estop" else Stop(), done=done)
 
     def late() -> None:
-        text = "handed to the loop, which has not had its next tick yet"
+        text = "handed to the loop; takes effect at its next tick"
         call.answer({"tick": gateway.tick, "state": gateway.state_name, "text": text})
 
     gateway.after(STOP_ANSWER_S, late)
@@ -238,7 +238,7 @@ def _jog(gateway: Gateway, call: Call) -> None:
     names = gateway.machine.mechanism.coordinate_names
     pairs: list[tuple[int, float]] = []
     if len(velocity) > MOST_PAIRS:
-        text = f"velocity: at most {MOST_PAIRS} coordinates can be jogged at once, these are {len(velocity)}"
+        text = f"velocity: at most {MOST_PAIRS} coordinates can be jogged at once, found {len(velocity)}"
         raise RequestError(RequestCode.INVALID_PARAMS, text, ["velocity"])
     for name, rate in velocity.items():
         if name not in names:
@@ -254,7 +254,7 @@ def _jog(gateway: Gateway, call: Call) -> None:
 def _law(gateway: Gateway, call: Call) -> None:
     name = call.params().name
     if name not in REST_LAW_NAMES:
-        text = f"name: there is no law {name!r} to choose; there are {', '.join(REST_LAW_NAMES)}"
+        text = f"name: unknown law {name!r}; available: {', '.join(REST_LAW_NAMES)}"
         raise RequestError(RequestCode.INVALID_PARAMS, text, ["name"])
     gateway.borrow(call)
     place(gateway, call, ChooseLaw(int(law_named(name))))

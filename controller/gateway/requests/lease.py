@@ -107,7 +107,7 @@ class Lease:
 
         `in_use`: a request of the owner waits for its answer. `in_motion`: something moves. While nothing
         moves, a client that waits for an answer need not renew the lease. `pending`: orders of the
-        owner wait for a later tick; they keep a borrowed lease from being given back, but do not renew it.
+        owner are pending; they keep a borrowed lease from being given back, but do not renew it.
         """
         if self.owner is None:
             return None

@@ -33,8 +33,8 @@ def assumed(machine: Machine) -> str:
     if not machine.is_constrained:
         return ""
     if machine.controller.estimator.assemblies == "one":
-        return "taken to be in the assembly of the initial pose"
-    return "in the assembly that was confirmed"
+        return "assumed in the assembly mode of the initial pose"
+    return "in the confirmed assembly mode"
 
 
 def refusal(method: str, effect: OrderEffect, wording: Wording, link_text: str) -> RequestError:
@@ -53,37 +53,38 @@ def refusal(method: str, effect: OrderEffect, wording: Wording, link_text: str) 
             return busy(int(record["goal_id"]) if int(record["goal_status"]) in UNDER_WAY else None)
         case OrderOutcome.REFUSED_START:
             text = (
-                "the goal does not begin where the machine is; it moved while the goal was planned: try again"
+                "the goal does not start at the machine's position: the machine moved while the goal was"
+                " planned; try again"
             )
             return RequestError(ResultCode.INVALID_GOAL, text)
         case OrderOutcome.REFUSED_NOT_HOMED:
             return not_homed(method)
         case OrderOutcome.REFUSED_BRANCH:
             text = (
-                f"`{method}` needs to know in which assembly the machine is, which its sensors cannot tell; "
-                "if `state` shows its joints as they are, say confirm_branch (linkwork confirm-branch)"
+                f"`{method}` needs the assembly mode, which the sensors do not determine; if `state` shows"
+                " the actual joint positions, confirm it: confirm_branch (linkwork confirm-branch)"
             )
             return RequestError(RequestCode.WRONG_STATE, text, data={"state": state_name(record)})
         case OrderOutcome.REFUSED_CONTACT:
             text = (
-                "a goal with `force` begins in contact, which a guarded move makes (linkwork move ... "
-                "--until-force N); a guarded move begins out of contact; and a goal that presses other things"
-                " than are pressed, or nothing, begins at rest"
+                "the machine's contacts do not fit the goal: a goal with `force` starts in contact (make it"
+                " with a guarded move: linkwork move ... --until-force N), a guarded move starts without"
+                " contact. To change which contacts are pressed, stop the machine first"
             )
             return RequestError(ResultCode.CONTACT_LOST, text)
         case OrderOutcome.REFUSED_SPLICE:
             text = (
-                "the goal before it was stopped, had ended, or had changed its speed when this one was to"
-                " take over; nothing else changes: try again"
+                "the preceding goal had stopped, ended or changed its speed before this one could take over;"
+                " nothing else changes: try again"
             )
             return RequestError(ResultCode.INVALID_GOAL, text)
         case OrderOutcome.NOT_CLEARED:
             return not_cleared(effect, wording)
         case OrderOutcome.REFUSED_LATE:
-            text = f"at_tick lies in the past: the loop is at tick {int(record['tick'])}"
+            text = f"at_tick is in the past: the loop is at tick {int(record['tick'])}"
             return RequestError(ResultCode.OLD_TIMESTAMP, text, ["at_tick"], {"tick": int(record["tick"])})
         case OrderOutcome.REFUSED_FULL:
-            return RequestError(RequestCode.BUSY, "too many orders wait for a later tick; try again")
+            return RequestError(RequestCode.BUSY, "too many orders are pending; try again")
         case OrderOutcome.REFUSED_FAR:
             text = f"at_tick: more than {ORDER_HORIZON_S:g} s ahead of tick {int(record['tick'])}"
             return RequestError(RequestCode.INVALID_PARAMS, text, ["at_tick"], {"tick": int(record["tick"])})
@@ -100,45 +101,48 @@ def refusal(method: str, effect: OrderEffect, wording: Wording, link_text: str) 
 
 
 def revoked(record: np.void) -> RequestError:
-    """Why an accepted order has no effect any more, from the record that ended its authority."""
+    """Return why an accepted order was cancelled, from the record that ended its authority."""
     ended = AuthorityEnd(int(record["authority_end"]))
     code = ResultCode.LEASE_LOST if ended is AuthorityEnd.LEASE_LOST else ResultCode.CANCELLED
     tick = int(record["tick"])
     return RequestError(
-        code, f"not begun: {_ENDED.get(ended, 'all motion was ended')} (tick {tick})", data={"tick": tick}
+        code, f"not started: {_ENDED.get(ended, 'all motion was ended')} (tick {tick})", data={"tick": tick}
     )
 
 
 def _cancelled(code: ResultCode) -> str:
     if code is ResultCode.INFEASIBLE:
-        return "not begun: it is not feasible with what the machine is to carry then"
-    return "not begun: it was cancelled by its number"
+        return "not started: it is not feasible with the payload set before it"
+    return "not started: it was cancelled"
 
 
 def wrong_state(method: str, record: np.void, wording: Wording) -> RequestError:
-    """The refusal of a request that the state machine has no move for."""
+    """Return the refusal of a request that the present state does not allow."""
     state, phase = State(int(record["state"])), Phase(int(record["phase"]))
     name, hint = state.name.lower(), _HINTS.get(state, "")
     if state is State.FAULT:
         hint = f": {wording.fault(record)['text']} (recover first)"
     if state is State.ACTIVE and phase is not Phase.RELEASED:
-        text = f"`{method}` has to wait until the brakes are off; they are {phase.name.lower()}"
+        text = f"`{method}` is not possible before the brakes are released; they are {phase.name.lower()}"
     else:
         methods = [_METHODS[event] for event in allowed(state) if event in _METHODS]
-        text = f"`{method}` is not possible while {name}{hint}; possible now: {', '.join(methods)}"
+        text = f"`{method}` is not allowed in state {name}{hint}; allowed now: {', '.join(methods)}"
     return RequestError(RequestCode.WRONG_STATE, text, data={"state": name})
 
 
 def not_homed(method: str) -> RequestError:
     """The refusal of goals while nobody knows where the joints' zeros are."""
-    text = f"`{method}` needs a device that is homed, and it says it is not; until then it only jogs"
+    text = (
+        f"`{method}` needs a homed device, and the device reports that it is not homed; until then only"
+        " jogging is possible"
+    )
     return RequestError(RequestCode.WRONG_STATE, text, data={"homed": False})
 
 
 def busy(goal: int | None) -> RequestError:
     """The refusal while something else moves the machine."""
-    what = f"goal {goal} is under way" if goal is not None else "a jog or another motion is under way"
-    return RequestError(RequestCode.BUSY, f"{what}; wait for its end, or stop it", data={"goal": goal})
+    what = f"goal {goal} is active" if goal is not None else "a jog or another motion is active"
+    return RequestError(RequestCode.BUSY, f"{what}; wait until it ends, or stop it", data={"goal": goal})
 
 
 def not_cleared(effect: OrderEffect, wording: Wording) -> RequestError:
@@ -151,9 +155,9 @@ def not_cleared(effect: OrderEffect, wording: Wording) -> RequestError:
 
 
 _ENDED = {
-    AuthorityEnd.STOP: "a stop came before it, which cancels all that is pending",
+    AuthorityEnd.STOP: "an earlier stop cancelled all pending orders",
     AuthorityEnd.DISABLE: "the machine was disabled before it",
-    AuthorityEnd.ESTOP: "an emergency stop came before it",
+    AuthorityEnd.ESTOP: "an earlier emergency stop cancelled it",
     AuthorityEnd.FAULT: "a fault braked the machine before it",
     AuthorityEnd.LEASE_LOST: "the lease of its owner ended before it",
     AuthorityEnd.SHUTDOWN: "the controller was shut down before it",
@@ -177,8 +181,8 @@ _METHODS = {
     Event.RESET: "reset",
 }
 _VALUES = {
-    "speed": "fraction: must lie between 0 and 1, or 2 where the goal under way was admitted for it",
+    "speed": "fraction: must be between 0 and 1, or up to 2 if the active goal was accepted for it",
     "jog": "velocity: name joints only, or task coordinates only where they are as many as the joints",
-    "preload": "effort: beyond what the machine file allows",
+    "preload": "effort: exceeds the limit of the machine file",
     "law": f"name: must be one of {', '.join(REST_LAW_NAMES)}",
 }

@@ -20,7 +20,9 @@ def preload_order(gateway: Gateway, call: Call) -> SetPreload:
     names = [motor.joint for motor in machine.motors]
     if len(names) <= machine.freedoms:
         now = " under the constraints that hold" if machine.switchable else ""
-        text = f"there is no internal force to set: the machine has no more motors than freedoms{now}"
+        text = (
+            f"there is no internal force to set: the machine has no more motors than degrees of freedom{now}"
+        )
         raise RequestError(RequestCode.UNSUPPORTED, text)
     pairs: list[tuple[int, float]] = []
     for name, effort in call.params().effort.items():
@@ -32,7 +34,7 @@ def preload_order(gateway: Gateway, call: Call) -> SetPreload:
         most = machine.controller.preload[names.index(name)].most
         if abs(effort) > most:
             text = (
-                f"effort: {name} may be pre-loaded by {most:g} at most (controller.preload of the machine"
+                f"effort: {name} can be pre-loaded by at most {most:g} (controller.preload of the machine"
                 f" file), not by {effort:g}"
             )
             data = {"value": effort, "limit": most}

@@ -34,7 +34,7 @@ def switch_constraint(gateway: Gateway, call: Call) -> None:
             text = f"{params.constraint} is {'on' if params.on else 'off'} already"
             call.answer(effect_map(call.method, effect, text))
             return
-        late = f"the plant has not said in time whether {params.constraint} was switched"
+        late = f"the plant has not reported in time whether {params.constraint} was switched"
         gateway.desk.wait(
             _answered,
             finished,
@@ -51,7 +51,7 @@ def switch_constraint(gateway: Gateway, call: Call) -> None:
         told = gateway.wording.switch(effect.record)
         if told is None:
             state = effect_map("", effect)["state"]
-            text = f"cannot tell whether {params.constraint} was switched: the controller's state is {state}"
+            text = f"unknown whether {params.constraint} was switched: the controller's state is {state}"
             call.refuse(RequestError(RequestCode.WRONG_STATE, text, data={"state": state}))
         elif told["switched"]:
             call.answer(effect_map(call.method, effect, told["text"]) | told)

@@ -71,7 +71,9 @@ def _payload(gateway: Gateway, call: Call) -> None:
     _check("inertia_kg_m2", float(principal[-1]), bounds.max_inertia_kg_m2, "kg m²")
     slack = 1e-9 * max(float(principal[-1]), 0.0)
     if principal[0] < -slack or principal[0] + principal[1] < principal[2] - slack:
-        text = "inertia_kg_m2: no body has these moments; the largest is at most the sum of the others"
+        text = (
+            "inertia_kg_m2: no rigid body has these moments; the largest may not exceed the sum of the others"
+        )
         raise RequestError(RequestCode.INVALID_PARAMS, text, ["inertia_kg_m2"])
     numbers = (params.mass_kg, *params.com_m, xx, xy, xz, yy, yz, zz)
     gateway.borrow(call)
@@ -106,11 +108,11 @@ def _bounds(gateway: Gateway, point: str) -> PayloadBounds:
     if point in known:
         return known[point]
     if not known:
-        text = "point: this machine may carry nothing; give controller.payloads in the machine file"
+        text = "point: this machine has no payload points; give controller.payloads in the machine file"
         raise RequestError(RequestCode.INVALID_PARAMS, text, ["point"])
     meant = nearest(point, list(known))
     hint = f", did you mean {meant!r}?" if meant else ""
-    text = f"point: nothing may be carried at {point!r}{hint}; there are {', '.join(known)}"
+    text = f"point: no payload is allowed at {point!r}{hint}; there are {', '.join(known)}"
     raise RequestError(RequestCode.INVALID_PARAMS, text, ["point"], {"allowed": list(known)})
 
 

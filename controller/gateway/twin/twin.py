@@ -153,7 +153,7 @@ class Shadowing:
             self._ended(client, "the shadow ended unexpectedly", now)
         if self.dropped > self._told_dropped and now >= self._next_told_s:
             self.notes.append(
-                f"{self.dropped - self._told_dropped} ticks were not compared: no room for them"
+                f"{self.dropped - self._told_dropped} ticks were not compared: the queue was full"
             )
             self._told_dropped, self._next_told_s = self.dropped, now + 1.0
 
@@ -171,7 +171,7 @@ class Shadowing:
         self._restart_s = now + RESTART_AFTER_S[min(self._deaths, len(RESTART_AFTER_S)) - 1]
         self._given_up = self.in_step and self._deaths >= MOST_DEATHS
         self.restarts += 1
-        then = "nothing is compared any more" if self._given_up else "it is started again"
+        then = "comparison has stopped" if self._given_up else "it is being restarted"
         self.notes.append(f"{why} (status {status}); {then}")
 
     def _asked(self, records: Floats) -> Rows:

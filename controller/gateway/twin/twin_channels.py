@@ -17,12 +17,12 @@ _MEANINGS = {
     "time_s": "device time of the state [s]",
     "compared": "1 where the period that ended with this tick was compared",
     "judged": "1 where a difference counts",
-    "worst": "which difference is the greatest share of its threshold: motors, goal coordinates, energy",
+    "worst": "difference with the largest share of its threshold: motors, goal coordinates, energy",
     "share": "that share [1]",
     "power": "power of the difference over the period [W]",
     "energy": "its energy over the window [J]",
     "effort": "difference along the goal coordinates [N m or N]",
-    "motor_effort": "the least efforts of the motors that would do the same [N m or N]",
+    "motor_effort": "smallest motor efforts with the same effect [N m or N]",
 }
 
 

@@ -26,7 +26,7 @@ class ControllerExamination:
     """A controller under test: whoever says hello at `endpoint`, started by `command` where one is given.
 
     In `command`, {endpoint} and {interface} are replaced. A controller that ends in an exercise that allows
-    it is started again for the next.
+    it is being restarted for the next.
     """
 
     def __init__(self, machine: Machine, endpoint: str, command: Sequence[str] = ()) -> None:
@@ -39,7 +39,7 @@ class ControllerExamination:
     def findings(self) -> Iterator[Finding]:
         """Each exercise as it is done; none after one on which the others stand."""
         exercises: list[tuple[str, Callable[[], str], bool]] = [
-            ("says hello every 0.1 s until it is answered", self._hellos, True),
+            ("sends hello every 0.1 s until it is answered", self._hellos, True),
             ("its hello fits this machine", self._hello_fits, True),
             ("a welcome for another session changes nothing", self._foreign_welcome, False),
             ("answers state 0 with a command", self._first_state, True),
@@ -48,14 +48,14 @@ class ControllerExamination:
             ("reads other encodings of a state, and ignores unknown fields", self._encodings, False),
             ("an old state changes nothing", self._old_states, False),
             ("a state of another session changes nothing", self._foreign_states, False),
-            ("what cannot be read changes nothing", self._unreadable, False),
-            ("bears a gap in the numbers", self._gap, False),
+            ("an unreadable message changes nothing", self._unreadable, False),
+            ("tolerates a gap in the sequence numbers", self._gap, False),
             ("repeats its last message, byte for byte, after a second", self._repeats, False),
             ("brakes at safe torque off", self._sto, False),
             ("brakes when the plant's watchdog has tripped", self._tripped, False),
             ("after a refusal it gives no command", self._refused, False),
             ("after the plant's bye it gives no command of that session", self._left, False),
-            ("says bye when it is ended", self._ended, False),
+            ("sends bye when it ends", self._ended, False),
         ]
         with DeviceServer(self.endpoint) as server:
             self.probe = Probe(self.machine, server, self._alive)
@@ -117,7 +117,7 @@ class ControllerExamination:
         heard += [self.probe.wait_for("hello", 2.0) for _ in range(4)]
         hellos = [each.content for each in heard]
         sessions = {hello.session for hello in hellos if isinstance(hello, Hello)}
-        require(len(sessions) == 1, "each hello has another session; they are one until it is answered")
+        require(len(sessions) == 1, "each hello has another session; keep the session until it is answered")
         gaps = np.diff([each.at_s for each in heard])
         text = f"every {np.mean(gaps):.2g} s"
         require(bool(np.mean(gaps) > 0.03), f"{text}; that is too often")
@@ -130,12 +130,14 @@ class ControllerExamination:
         hello, machine = self.probe.asked, self.machine
         require(hello.protocol == PROTOCOL_VERSION, f"protocol {hello.protocol}, not {PROTOCOL_VERSION}")
         require(1 <= hello.session < 2**53, f"session {hello.session} is not from 1 to 2^53 - 1")
-        require(bool(hello.owner), "owner is empty: people read it")
+        require(bool(hello.owner), "owner is empty; give a readable name")
         require(hello.interface == machine.interface_hash, "the interface hash is not this machine's")
         close = abs(hello.period_s - machine.plant.period_s) <= 1e-9
         require(close, f"period_s is {hello.period_s:g}, the machine's {machine.plant.period_s:g}")
         if hello.pace is Pace.HOST:
-            raise Failed("this examiner knows the paces device and lockstep; start the controller with one")
+            raise Failed(
+                "this examiner supports the paces device and lockstep; start the controller with one"
+            )
         return f"{hello.owner}, {hello.pace}"
 
     def _foreign_welcome(self) -> str:
@@ -235,7 +237,7 @@ class ControllerExamination:
         if probe.asked.pace is not Pace.LOCKSTEP:
             raise Skipped("in lockstep only")
         heard = [each for each in probe.silence(2.6) if each.kind == "command"]
-        require(bool(heard), "2.6 s of silence, and no repetition")
+        require(bool(heard), "no repetition within 2.6 s")
         for each in heard:
             assert isinstance(each.content, CommandMessage)
             require(each.content.seq == probe.ack, "it is another command")
@@ -301,7 +303,7 @@ class ControllerExamination:
         said = probe.silence(0.5)[1:]  # one command may have been on its way
         for each in said:
             late = isinstance(each.content, CommandMessage) and each.content.session == session
-            require(not late, "it goes on with commands")
+            require(not late, "it continues with commands")
         self._over()
         return "it asks again" if any(each.kind == "hello" for each in said) else "it leaves"
 

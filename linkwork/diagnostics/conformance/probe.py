@@ -80,7 +80,7 @@ class Probe:
             if heard is not None and heard.kind == kind:
                 return heard
             if heard is None and not self.alive():
-                raise Failed(f"it ended before it said {kind}")
+                raise Failed(f"it ended before it sent {kind}")
         raise Failed(f"no {kind} within {timeout_s:g} s")
 
     def silence(self, seconds: float) -> list[Heard]:
@@ -105,7 +105,7 @@ class Probe:
             raise Failed(f"a message that cannot be read: {error}") from None
         if isinstance(said, Hello | Bye):
             return Heard(kind, data, said, now_s)
-        raise Failed(f"a controller does not say {kind}")
+        raise Failed(f"a controller does not send {kind}")
 
     # -- saying ------------------------------------------------------------------------------------------
 
@@ -194,7 +194,11 @@ class Probe:
                 self.send(self.state(self.seq))
             if heard is None and not self.alive():
                 raise Failed("it ended")
-        still = "" if self.asked.pace is Pace.DEVICE else "; if it waits for somebody to let time run, do so"
+        still = (
+            ""
+            if self.asked.pace is Pace.DEVICE
+            else "; if it waits for lockstep time to be advanced, advance it"
+        )
         raise Failed(f"state {first} was not answered within {PATIENCE_S:g} s{still}")
 
     def _note(self, command: CommandMessage) -> None:

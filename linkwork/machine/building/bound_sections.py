@@ -42,7 +42,7 @@ def check_bounds(file: MachineFile, document: Document) -> Iterator[Problem]:
             yield unknown(document, place, name, "point", file.points)
         elif place[0] != "workspace" and file.points[name].body == "world":
             yield document.problem(
-                place, "nothing can be carried by the ground", of_key=True, found=name,
+                place, "the ground cannot carry a payload", of_key=True, found=name,
                 allowed="a point of a body",
             )  # fmt: skip
     bounds = file.controller.gain_bounds
@@ -51,6 +51,6 @@ def check_bounds(file: MachineFile, document: Document) -> Iterator[Problem]:
         own = getattr(file.controller, name)
         if values is not None and not values[0] <= own <= values[1]:
             yield document.problem(
-                ("controller", "gain_bounds", name), "the gain of this file is outside its own bounds",
+                ("controller", "gain_bounds", name), "the gain of this file is outside its bounds",
                 found=f"{own:g}", allowed=f"{values[0]:g} to {values[1]:g}",
             )  # fmt: skip

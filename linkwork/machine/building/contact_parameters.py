@@ -39,7 +39,7 @@ def check_contacts(file: MachineFile, document: Document) -> Iterator[Problem]:
         if contact.point not in file.points:
             yield unknown(document, ("contacts", name, "point"), contact.point, "point", file.points)
         elif file.points[contact.point].body == "world":
-            message, remedy = "this point is fixed in the world", "name a point of a body that moves"
+            message, remedy = "this point is fixed in the world", "name a point of a moving body"
             place = ("contacts", name, "point")
             yield document.problem(place, message, found=contact.point, remedy=remedy)
 
@@ -140,7 +140,7 @@ def check_steps(file: MachineFile, mechanism: Mechanism, q: Floats, document: Do
     if file.plant.integrator == "gauss":
         blind = document.problem(
             ("plant", "integrator"),
-            "this integrator does not see where stops and contacts touch",
+            "this integrator does not detect stops and contacts",
             found="gauss",
             allowed="adaptive_rk4, rk4, semi_implicit, where there are stops or contacts",
             remedy="write adaptive_rk4",
@@ -163,10 +163,10 @@ def _too_quick(
             if value > most:
                 yield document.problem(
                     (*place, key[0]),
-                    f"this is too much for the inertia there, {steps}",
+                    f"this is too large for the inertia there, {steps}",
                     found=f"{value:.6g}",
                     allowed=f"{_digits(most, math.floor)} or less",
-                    remedy="make it less, or shorten the step: plant.period_s, plant.substeps",
+                    remedy="reduce it, or shorten the step: plant.period_s, plant.substeps",
                 )
         if rubbing * moved > bounds[2] * slip_speed[1]:
             yield document.problem(
@@ -174,7 +174,7 @@ def _too_quick(
                 f"friction rises too steeply under the machine's weight, {steps}",
                 found=f"{slip_speed[1]:g}",
                 allowed=f"{_digits(rubbing * moved / bounds[2], math.ceil)} or more",
-                remedy="make it more, or shorten the step: plant.period_s, plant.substeps",
+                remedy="increase it, or shorten the step: plant.period_s, plant.substeps",
             )
 
 

@@ -70,10 +70,10 @@ def check_driver(file: MachineFile, document: Document, is_angle: dict[str, bool
                 at = ("driver", section, name) if name in rows else ("driver", section, used[channel])
                 yield document.problem(
                     at,
-                    "two have the same channel of the device",
+                    "two entries have the same channel of the device",
                     of_key=True,
                     found=f"channel {channel} for {used[channel]} and for {name}",
-                    remedy="give each its own `channel`",
+                    remedy="give each a different `channel`",
                 )
             used[channel] = name
     for name, sensor in file.driver.sensors.items():

@@ -19,9 +19,9 @@ def effort_scales(file: MachineFile, document: Document, freedoms: int) -> tuple
         problems.append(
             document.problem(
                 ("controller", "effort_scale"),
-                "there is nothing to allocate: the machine has no more motors than freedoms",
+                "there is nothing to allocate: the machine has no more motors than degrees of freedom",
                 of_key=True,
-                found=f"{len(file.motors)} motors, {freedoms} freedoms",
+                found=f"{len(file.motors)} motors, {freedoms} degrees of freedom",
                 remedy="leave it out",
             )
         )

@@ -192,12 +192,12 @@ def branch_warnings(document: Document, assembly: Assembly) -> Iterator[Problem]
         chosen, *others = assembly.branches
         yield document.problem(
             ("initial",),
-            "branches of the motion meet where the machine starts, and several have the speeds that are "
+            "branches of the motion meet in the initial pose, and several have the speeds that are "
             "given; it starts on the one whose velocity is nearest to them in kinetic energy",
             of_key=True,
             found=chosen,
             allowed="also " + "; or ".join(others[:3]),
-            remedy="give as many of these speeds as tell the branches apart",
+            remedy="give the speeds that distinguish the branches",
             severity="warning",
         )
 
@@ -209,7 +209,7 @@ def _of_no_branch(file: MachineFile, document: Document, error: SpeedsOfNoBranch
     given = ", ".join(_in_units(key, known[key], file.initial[key] * known[key].factor) for key in keys)
     return document.problem(
         ("initial", *keys[-1:]),
-        "branches of the motion meet where the machine starts, and these speeds belong to none of them",
+        "branches of the motion meet in the initial pose, and these speeds belong to none of them",
         of_key=True,
         found=f"{', '.join(error.held)}: {given or 'at rest'}",
         allowed="; or ".join(error.choices[:4]) or "no branch was found with the first of these speeds",
@@ -242,24 +242,25 @@ def _unreachable(file: MachineFile, document: Document, error: ValueNotKept) -> 
 def _contradicted(document: Document, name: str, residual: float) -> Problem:
     return document.problem(
         ("constraints", name),
-        "no velocity meets this constraint and the others where the machine starts",
+        "no velocity satisfies this constraint and the others in the initial pose",
         of_key=True,
         found=f"open by {residual:.3g} typical lengths (or rad) per second",
         allowed="constraints that do not contradict each other",
-        remedy="prescribe no more speeds than the machine has freedoms, or give another initial pose",
+        remedy="prescribe no more speeds than the machine has degrees of freedom, or give another"
+        " initial pose",
     )
 
 
 def _open(document: Document, name: str, residual: float) -> Problem:
     return document.problem(
         ("constraints", name),
-        "this constraint cannot be met near where the machine starts",
+        "this constraint cannot be satisfied near the initial pose",
         of_key=True,
         found=f"open by {residual:.3g} typical lengths (or rad)"
         if math.isfinite(residual)
         else "not a number at this pose",
-        allowed="a machine that can be put together",
-        remedy="check lengths and frames, or give initial values nearer to the pose that you mean",
+        allowed="a machine that can be assembled",
+        remedy="check lengths and frames, or give initial values nearer to the intended pose",
     )
 
 
@@ -274,7 +275,7 @@ def _check_limits(file: MachineFile, document: Document, q: Floats) -> None:
             problems.append(
                 document.problem(
                     ("joints", name.partition(".")[0], "limits"),
-                    "the machine, put together, would start outside the limits of this joint",
+                    "the assembled machine would start outside the limits of this joint",
                     of_key=True,
                     found=f"{q[index] * f:g} {unit}",
                     allowed=f"{low * f:g} to {high * f:g} {unit}",

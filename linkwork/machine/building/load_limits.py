@@ -34,7 +34,7 @@ def load_limits(file: MachineFile, mechanism: Mechanism, document: Document) -> 
             if not bears(constraint) or not own:
                 word, other = ("force", _KEYS[1]) if is_force else ("torque", _KEYS[0])
                 remedy = f"leave it out, or limit {other}" if bears(constraint) else "leave it out"
-                message = f"a constraint of type {spec.type} bears no {word} of its own"
+                message = f"a constraint of type {spec.type} has no {word}"
                 place = ("constraints", constraint.name, key)
                 problems.append(document.problem(place, message, of_key=True, remedy=remedy))
                 continue

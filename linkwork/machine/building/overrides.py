@@ -62,9 +62,9 @@ def settings_of(file: MachineFile, plant_set: Sequence[str]) -> list[Setting]:
     for text in plant_set:
         key, sign, value = (part.strip() for part in text.partition("="))
         if not (key and sign and value):
-            example = "write, say, upper_arm.mass_kg=+20%"
+            example = "write, for example, upper_arm.mass_kg=+20%"
             problems.append(
-                Problem(ON_COMMAND_LINE, None, None, "", "this is not a setting", text, "KEY=VALUE", example)
+                Problem(ON_COMMAND_LINE, None, None, "", "not a setting", text, "KEY=VALUE", example)
             )
             continue
         try:
@@ -148,7 +148,7 @@ def _with_parts(text: str, place: Place) -> dict[str, Place]:
 def _unknown(setting: Setting, places: dict[str, Place], document: Document) -> Problem:
     matching = [text for text in places if text.split(".", 1)[-1] == setting.key]
     if len(matching) > 1:
-        message, allowed = "this name fits more than one", ", ".join(matching)
+        message, allowed = "this name is ambiguous", ", ".join(matching)
         return setting.problem(
             document, message, of_key=True, found=setting.key, allowed=allowed, remedy=f"write {matching[0]}"
         )
@@ -171,7 +171,7 @@ def _new_value(old: Any, setting: Setting, document: Document, problems: list[Pr
         return setting.value
     percent = _PERCENT.fullmatch(setting.value.strip())
     if percent is None:
-        allowed, remedy = "a number, or a percentage with its sign", 'write, say, "+20%"'
+        allowed, remedy = "a number, or a percentage with its sign", 'write, for example, "+20%"'
         problems.append(
             setting.problem(
                 document, "this is not a value", found=shown(setting.value), allowed=allowed, remedy=remedy

@@ -23,7 +23,7 @@ def preloads(file: MachineFile, document: Document, freedoms: int) -> tuple[Prel
             problems.append(
                 document.problem(
                     (*at, "most"),
-                    "the motor cannot give so much",
+                    "this exceeds the motor's largest effort",
                     found=f"{spec.most:g}",
                     allowed=f"its largest effort, {limit:g}, or less",
                 )
@@ -41,9 +41,9 @@ def preloads(file: MachineFile, document: Document, freedoms: int) -> tuple[Prel
         problems.append(
             document.problem(
                 ("controller", "preload"),
-                "there is no internal force to set: the machine has no more motors than freedoms",
+                "there is no internal force to set: the machine has no more motors than degrees of freedom",
                 of_key=True,
-                found=f"{len(file.motors)} motors, {freedoms} freedoms",
+                found=f"{len(file.motors)} motors, {freedoms} degrees of freedom",
                 remedy="leave it out",
             )
         )

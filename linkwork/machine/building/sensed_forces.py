@@ -80,7 +80,7 @@ def _nothing(file: MachineFile, document: Document, name: str, spec: ForceSensor
     kind = file.constraints[spec.constraint].type
     return document.problem(
         ("force_sensors", name, "constraint"),
-        f"a constraint of type {kind} bears no {word} of its own",
+        f"a constraint of type {kind} has no {word}",
         found=spec.constraint,
         remedy=f"write measures: {other}, or leave the sensor out",
     )

@@ -78,11 +78,12 @@ def assembly_warnings(machine: Machine) -> Iterator[Problem]:
     if count:
         yield document.problem(
             ("controller", "estimator", "assemblies"),
-            "the sensors fit other assemblies too, within the limits of the joints; `enable` takes that of "
+            "the sensors also fit other assembly modes within the joint limits; `enable` assumes that of "
             "the initial pose",
-            found=f"{count} others at least",
-            remedy="say `assemblies: one` if it is always switched on in that of `initial`, or `several`: "
-            "then enabling asks for confirm_branch first",
+            found=f"at least {count} others",
+            remedy="set `assemblies: one` if the machine is always enabled in that of `initial`, or"
+            " `several`: "
+            "then confirm_branch is needed before enabling",
             severity="warning",
         )
 

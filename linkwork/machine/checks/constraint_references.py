@@ -60,7 +60,7 @@ def _formulas(
             if word in RESERVED and word in [*owned(file), *file.task]:
                 problem = document.problem(
                     (*here, *place),
-                    f"{word} has a meaning of its own in expressions, and is a coordinate too",
+                    f"{word} is reserved in expressions, and is also a coordinate",
                     found=word,
                     remedy="give the coordinate another name",
                 )
@@ -111,7 +111,7 @@ def _pitch(
         key = "equals_deg" if constraint.equals_deg is not None else "equals_rad"
         yield document.problem(
             (*here, key),
-            "a pitch cannot be held there: roll, pitch and yaw have no rates where it is ±90°",
+            "the pitch cannot be held there: roll, pitch and yaw have no rates where it is ±90°",
             found=f"{math.degrees(value):g} deg",
             allowed="less than 90 deg on both sides",
             remedy="use a closure between bodies, or a point of a body that is turned",

@@ -37,11 +37,11 @@ def _too_many_switches(machine: Machine) -> tuple[tuple[str, ...], str, str] | N
     if len(machine.switchable) <= MOST_SWITCHABLE:
         return None
     message = (
-        f"{len(machine.switchable)} constraints are switchable, and the controller runs {MOST_SWITCHABLE} at"
-        f" most: it keeps a model for each set of them"
+        f"{len(machine.switchable)} constraints are switchable; the controller supports at most"
+        f" {MOST_SWITCHABLE}, because it keeps a model for each set of them"
     )
     where = ("constraints", machine.switchable[MOST_SWITCHABLE], "switchable")
-    return where, message, "Leave switchable out of the others; the plant may have any number, alone"
+    return where, message, "Leave switchable out of the others; the plant alone may have any number"
 
 
 def why_not_controllable(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
@@ -56,17 +56,17 @@ def why_not_controllable(machine: Machine) -> tuple[tuple[str, ...], str, str] |
             return where, why, alone
     moving = _moving_with_time(machine)
     if moving:
-        message = f"{moving} moves with time by itself, and the controller's model stands still"
+        message = f"{moving} is a function of time, which the controller's model does not support"
         return ("constraints", moving), message, f"Make it a goal of the controller instead. {alone}"
     if machine.freedoms == 0:
-        return ("constraints",), "the constraints leave no motion to control", alone
+        return ("constraints",), "the constraints leave no degree of freedom to control", alone
     basis = admitted_velocities(mechanism, machine.initial_q)
     basis = basis / np.linalg.norm(basis, axis=0)
     measured = sorted({sensor.index for sensor in machine.sensors})
     unseen = _undetermined(machine, basis, measured)
     if unseen:
         message = f"the sensors do not determine {', '.join(unseen)} in the initial pose"
-        remedy = "Measure one of them, or begin away from the branch pose"
+        remedy = "Measure one of them, or start outside the branch pose"
         return ("sensors",), message, remedy if machine.is_constrained else f"Measure each of them. {alone}"
     driven = sorted({motor.index for motor in machine.motors})
     loop = _unstable_force(machine)
@@ -75,15 +75,16 @@ def why_not_controllable(machine: Machine) -> tuple[tuple[str, ...], str, str] |
     if machine.is_constrained:
         undriven = _undetermined(machine, basis, driven)
         if undriven:
-            message = f"the motors do not hold {', '.join(undriven)} in the initial pose"
-            return ("motors",), message, f"Drive one of them, or begin in another pose. {alone}"
+            message = f"the motors do not control {', '.join(undriven)} in the initial pose"
+            return ("motors",), message, f"Drive one of them, or start in another pose. {alone}"
         held = leverage(machine)
         if held < LEAST_LEVERAGE:
             message = (
-                f"the motors hardly hold the machine in the initial pose: leverage {held:.2g}, at least"
+                "the motors hardly control the machine in the initial pose: smallest singular value"
+                f" {held:.2g}, at least"
                 f" {LEAST_LEVERAGE:g} is needed"
             )
-            return ("motors",), message, f"Begin in another pose, or drive another joint. {alone}"
+            return ("motors",), message, f"Start in another pose, or drive another joint. {alone}"
         if not law_named(machine.controller.law).spec.closed_chain:
             message = f"the law {machine.controller.law} needs a motor on every joint, and no closures"
             serving = [law.label for law in MOTION_LAWS if law.spec.closed_chain]
@@ -105,9 +106,9 @@ def _without_goal_coordinates(machine: Machine) -> tuple[tuple[str, ...], str, s
     joints = ", ".join(name.partition(".")[0] for name in mechanism.position_names[mechanism.nv :])
     message = f"the orientation of {joints} is a quaternion, which goals cannot name"
     remedy = (
-        "Put roll, pitch and yaw of a point that it carries under `task`, and name one coordinate for each"
-        f" of the {machine.freedoms} freedoms in controller.goal_coordinates; or write coordinates: angles"
-        " at a spherical or free joint, type: compound at one with columns"
+        "Add roll, pitch and yaw of a point that it carries to `task`, and name one coordinate for each"
+        f" of the {machine.freedoms} degrees of freedom in controller.goal_coordinates; or set coordinates:"
+        " angles for a spherical or free joint, type: compound for one with columns"
     )
     return ("joints", joints.partition(",")[0]), message, remedy
 
@@ -123,13 +124,13 @@ def _unstable_force(machine: Machine) -> tuple[tuple[str, ...], str, str] | None
         return None
     row, key, value, most = found
     message = (
-        f"the force on {row.name} would swing up: {key} is {value:g}, and with the delay of "
+        f"the force on {row.name} is unstable: {key} is {value:g}, and with the delay of "
         f"{machine.controller.period_s:g} s periods the loop is stable below {most:.3g}"
     )
-    remedy = "Make it less, add damping (controller.force.added_damping_ratio), or shorten the period"
+    remedy = "Reduce it, add damping (controller.force.added_damping_ratio), or shorten the period"
     if most == 0.0:
         message = (
-            f"the force on {row.name} would swing whatever the gains: the contact is too stiff for periods "
+            f"the force on {row.name} is unstable with any gains: the contact is too stiff for periods "
             f"of {machine.controller.period_s:g} s"
         )
         remedy = "Shorten the period, or make the contact softer or more damped"
@@ -159,11 +160,11 @@ def leverage_warnings(machine: Machine) -> Iterator[Problem]:
         document = parse_yaml(machine.source_text, machine.path)
         yield document.problem(
             ("motors",),
-            "the motors hold one of the machine's motions only weakly in the initial pose",
+            "the motors control one of the machine's motions only weakly in the initial pose",
             of_key=True,
             found=f"leverage {held:.2g}",
             allowed=f"{WEAK_LEVERAGE:g} or more",
-            remedy="begin in another pose, or drive another joint",
+            remedy="start in another pose, or drive another joint",
             severity="warning",
         )
 

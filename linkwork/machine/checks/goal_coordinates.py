@@ -31,9 +31,9 @@ def goal_coordinates(
     if len(given) != freedoms:
         problem = document.problem(
             ("controller", "goal_coordinates"),
-            "these coordinates do not fix the motion",
+            "these coordinates do not determine the motion",
             found=f"{len(given)} coordinates",
-            allowed=f"{freedoms}, one for each freedom of the machine under its constraints",
+            allowed=f"{freedoms}, one for each degree of freedom of the machine under its constraints",
         )
         raise MachineError([problem])
     if not _independent(mechanism, q, given, freedoms):

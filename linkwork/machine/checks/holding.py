@@ -36,7 +36,7 @@ def holding_warnings(machine: Machine) -> Iterator[Problem]:
             of_key=True,
             found=f"{motor.brake_effort:g} {unit}",
             allowed=f"{needed:.4g} {unit} or more",
-            remedy="give it a stronger brake, or say on_timeout: damp",
+            remedy="use a stronger brake, or set on_timeout: damp",
             severity="warning",
         )
 

@@ -47,14 +47,14 @@ def rank_warnings(machine: Machine) -> Iterator[Problem]:
     least = max(NEARLY_SINGULAR, _ABOVE * found.limit)
     yield parse_yaml(machine.source_text, machine.path).problem(
         ("constraints",),
-        "the constraints are nearly singular in the initial pose: whether the machine can move there is a "
-        "matter of rounding or of small errors in its dimensions",
+        "the constraints are nearly singular in the initial pose: whether the machine can move there depends "
+        "on rounding or on small errors in its dimensions",
         of_key=True,
-        found=f"singular values {found.smallest:.2g} (counts) and {found.largest_dropped:.2g} (does not) of "
+        found=f"singular values {found.smallest:.2g} (counted) and {found.largest_dropped:.2g} (dropped) of "
         f"the scaled rows, with the limit {found.limit:.2g} between them; rank {found.rank} of {found.rows} "
         f"rows, {machine.freedoms} degrees of freedom",
         allowed=f"{least:.2g} or more, and {_BELOW * found.limit:.2g} or less",
-        remedy="begin in another pose, give dimensions with more digits, or set `rank_tolerance` between "
-        "the values that you mean",
+        remedy="start in another pose, give dimensions with more digits, or set `rank_tolerance` between "
+        "these values",
         severity="warning",
     )

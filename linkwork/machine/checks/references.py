@@ -95,7 +95,7 @@ def _tree(file: MachineFile, document: Document) -> Iterator[Problem]:
             yield document.problem(
                 ("joints", name, "parent"),
                 "the joints form a loop",
-                found=f"{joint.child} hangs on itself by way of {joint.parent}",
+                found=f"{joint.child} is its own ancestor through {joint.parent}",
                 allowed="a tree that grows from world",
                 remedy="leave one of these joints out and close the loop under `constraints`",
             )
@@ -130,7 +130,7 @@ def _motors_and_sensors(file: MachineFile, document: Document) -> Iterator[Probl
                 continue
             several = [each for each in moving if each.startswith(f"{name}.")]
             if name in file.joints and several:
-                message, found = "this joint has several freedoms", name
+                message, found = "this joint has several degrees of freedom", name
                 allowed, remedy = ", ".join(several), f"write {several[0]}"
             elif name in file.joints:
                 message, found, allowed, remedy = "a fixed joint does not move", name, ", ".join(moving), ""
@@ -143,7 +143,7 @@ def _motors_and_sensors(file: MachineFile, document: Document) -> Iterator[Probl
     for name, motor in file.motors.items():
         for key in ("gear", "rotor_inertia_kg_m2", "viscous_N_m_s", "coulomb_N_m"):
             if "." in name and name in moving and key in motor.model_fields_set:
-                message = "inertia and friction belong to the whole of a joint with several freedoms"
+                message = "a joint with several degrees of freedom has inertia and friction as a whole"
                 remedy = "give it to the joint, or model the joint as several joints"
                 yield document.problem(("motors", name, key), message, of_key=True, found=key, remedy=remedy)
 
@@ -179,10 +179,13 @@ def _initial(file: MachineFile, document: Document) -> Iterator[Problem]:
         yield from _known_once(file, document, ("initial_guess", key), said)
         if key in known and known[key].is_speed:
             remedy = "give speeds in `initial`"
-            message = "a guess is a position: speeds are not searched for"
+            message = "a guess is a position; speeds cannot be guessed"
             yield document.problem(("initial_guess", key), message, of_key=True, found=key, remedy=remedy)
     if file.initial_guess and not file.constraints:
-        message, remedy = "without constraints no pose is searched for", "give these values in `initial`"
+        message, remedy = (
+            "without constraints there is no search for a pose",
+            "give these values in `initial`",
+        )
         yield document.problem(("initial_guess",), message, of_key=True, remedy=remedy)
 
 
@@ -234,11 +237,16 @@ def _settings(file: MachineFile, document: Document) -> Iterator[Problem]:
             yield unknown(document, (*at, index), name, "coordinate", known)
         elif goals is not None and name in goals[:index]:
             yield document.problem(
-                (*at, index), "this coordinate stands twice", found=name, remedy="keep one"
+                (*at, index), "this coordinate is given twice", found=name, remedy="keep one"
             )
     if goals is not None and not file.constraints and len(goals) != len(moving):
-        found, allowed = f"{len(goals)} coordinates", f"{len(moving)}, one for each freedom of the machine"
-        yield document.problem(at, "these coordinates do not fix the motion", found=found, allowed=allowed)
+        found, allowed = (
+            f"{len(goals)} coordinates",
+            f"{len(moving)}, one for each degree of freedom of the machine",
+        )
+        yield document.problem(
+            at, "these coordinates do not determine the motion", found=found, allowed=allowed
+        )
     for name in file.controller.tolerances.coordinates:
         if name not in known:
             place = ("controller", "tolerances", "coordinates", name)

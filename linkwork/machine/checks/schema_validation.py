@@ -18,11 +18,11 @@ from linkwork.machine.yaml import Document
 
 M = TypeVar("M", bound=BaseModel)
 
-_UNKNOWN, _MISSING = "this key is not known", "this key is missing"
+_UNKNOWN, _MISSING = "unknown key", "missing key"
 _TYPES = {
     "float_type": "a number",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
+    "int_type": "an integer",
+    "int_from_float": "an integer",
     "bool_type": "true or false",
     "string_type": "text",
     "dict_type": "a mapping of names to values",
@@ -132,21 +132,21 @@ def _unknown_key(_: str, fault: _Fault) -> _Report:
 def _unknown_type(_: str, fault: _Fault) -> _Report:
     choices = _choices(fault.context["expected_tags"])
     path, word = (*fault.path, _choosing_key(fault)), str(fault.context["tag"])
-    return _Report(path, "this type is not known", word, ", ".join(choices), meant(word, choices))
+    return _Report(path, "unknown type", word, ", ".join(choices), meant(word, choices))
 
 
 def _unknown_choice(_: str, fault: _Fault) -> _Report:
     choices = _choices(fault.context["expected"].replace(" or ", ", "))
     allowed, remedy = ", ".join(choices), meant(str(fault.value), choices)
-    return _Report(fault.path, "this choice does not exist", shown(fault.value), allowed, remedy)
+    return _Report(fault.path, "invalid choice", shown(fault.value), allowed, remedy)
 
 
 def _not_a_name(_: str, fault: _Fault) -> _Report:
     if fault.context["pattern"] not in (NAME_PATTERN, COORDINATE_PATTERN):
-        return _Report(fault.path, "this is not understood", shown(fault.value), fault.meaning)
+        return _Report(fault.path, "invalid value", shown(fault.value), fault.meaning)
     allowed = "letters, digits and underscores, a letter first"
     if fault.context["pattern"] == COORDINATE_PATTERN:
-        allowed += "; of a joint with several freedoms, a dot and the freedom after it"
+        allowed += "; for a joint with several degrees of freedom, a dot and the degree of freedom"
     return _Report(fault.path, "this is not a name", shown(fault.value), allowed, of_key=fault.of_key)
 
 

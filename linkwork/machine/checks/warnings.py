@@ -22,7 +22,9 @@ def warnings_of(file: MachineFile, document: Document, freedoms: int) -> Iterato
     if file.constraints:
         for section, rows, lack in sections:
             if len(rows) < freedoms:
-                message = f"fewer {lack}s than freedoms: the machine can be simulated, but not controlled"
+                message = (
+                    f"fewer {lack}s than degrees of freedom: the machine can be simulated, but not controlled"
+                )
                 yield document.problem(
                     (section,),
                     message,

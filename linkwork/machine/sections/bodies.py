@@ -39,11 +39,14 @@ class InertiaSpec(Section):
         slack = _ROUNDING * max(abs(large), abs(small), 1e-300)
         found = f"principal moments {small:.6g}, {middle:.6g}, {large:.6g} kg m²"
         if small < -slack:
-            raise wrong("no body has a negative principal moment of inertia", found, "none below 0")
+            raise wrong("no rigid body has a negative principal moment of inertia", found, "none below 0")
         if large > small + middle + slack:
             allowed = "the largest at most the sum of the other two (triangle inequality)"
             raise wrong(
-                "no body has these moments of inertia", found, allowed, "check xx, yy, zz and the products"
+                "no rigid body has these moments of inertia",
+                found,
+                allowed,
+                "check xx, yy, zz and the products",
             )
         return self
 
@@ -77,7 +80,7 @@ Inertia = Annotated[
 class BodySpec(Section):
     """A rigid body. Its frame lies at the joint that carries it."""
 
-    about: str = entry("What this body is, for people", default="")
+    about: str = entry("Description of the body", default="")
     mass_kg: Number = entry("Mass", "kg", ge=0)
     com_m: Vector3 = entry("Centre of mass, in the body's frame", "m", [0.0, 0.0, 0.0])
     inertia_kg_m2: Inertia = entry("Inertia about the centre of mass, in the body's axes", "kg m²")
@@ -87,7 +90,7 @@ class BodySpec(Section):
         if 0 < self.mass_kg < _LIGHTEST_KG:
             allowed = f"0, or {_LIGHTEST_KG:g} or more"
             raise wrong(
-                "this mass is too small to compute with", f"{self.mass_kg:g}", allowed, at=("mass_kg",)
+                "this mass is too small for the computation", f"{self.mass_kg:g}", allowed, at=("mass_kg",)
             )
         if self.mass_kg == 0 and self.inertia_kg_m2.matrix().any():
             allowed = "more than 0 where there is inertia"
@@ -98,6 +101,6 @@ class BodySpec(Section):
 class PointSpec(Section):
     """A named point of a body, for task coordinates and plots."""
 
-    about: str = entry("What this point is, for people", default="")
+    about: str = entry("Description of the point", default="")
     body: Name = entry("The body that carries the point")
-    at_m: Vector3 = entry("Place of the point, in the body's frame", "m", [0.0, 0.0, 0.0])
+    at_m: Vector3 = entry("Position of the point, in the body's frame", "m", [0.0, 0.0, 0.0])

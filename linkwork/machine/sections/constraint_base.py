@@ -10,35 +10,35 @@ from linkwork.machine.sections.fields import Number, Section, Switch, entry
 
 COORDINATE_PATTERN = r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9]+)?$"
 CoordinateName = Annotated[str, Field(pattern=COORDINATE_PATTERN, max_length=60)]
-OF = "A coordinate: a joint, JOINT.FREEDOM, a task coordinate, or POINT.x, .y, .z, .roll, .pitch, .yaw"
+OF = "A coordinate: a joint, JOINT.DOF, a task coordinate, or POINT.x, .y, .z, .roll, .pitch, .yaw"
 
 
 class ConstraintSpec(Section):
     """What all constraints share."""
 
-    on: Switch = entry("Whether it holds from the start, or waits to be switched on", default=True)
+    on: Switch = entry("Whether it is on from the start", default=True)
     switchable: Switch = entry(
-        "Whether it may be switched on and off while the machine runs: a grasp, a guide that ends",
+        "Whether it may be switched on and off in operation: a grasp, a guide that ends",
         default=False,
     )
-    about: str = entry("What this constraint is, for people", default="")
+    about: str = entry("Description of the constraint", default="")
     alpha_1_s: Number = entry("Baumgarte: damping of the residual", "1/s", 0.0, ge=0)
     beta_1_s2: Number = entry("Baumgarte: stiffness of the residual", "1/s²", 0.0, ge=0)
 
     max_force_N: Number | None = entry(
-        "Largest force that it may bear; none: any. Of closures, and of coordinates that are lengths",
+        "Largest force. Default: no limit. Of closures, and of coordinates that are lengths",
         "N",
         None,
         gt=0,
     )
     max_torque_N_m: Number | None = entry(
-        "Largest torque that it may bear; none: any. Of closures, and of coordinates that are angles",
+        "Largest torque. Default: no limit. Of closures, and of coordinates that are angles",
         "N m",
         None,
         gt=0,
     )
     on_exceed: Literal["fault", "limited"] = entry(
-        "In motion, above a limit: stop with a fault, or go on more slowly and say so", default="fault"
+        "In motion, above a limit: stop with a fault, or slow down and report it", default="fault"
     )
 
     def baumgarte(self) -> tuple[float, float]:

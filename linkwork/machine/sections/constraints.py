@@ -22,7 +22,7 @@ class PlaceSpec(Section):
     """A place on a body."""
 
     body: Name = entry("The body, or `world`")
-    at_m: Vector3 = entry("The place, in the body's frame", "m", [0.0, 0.0, 0.0])
+    at_m: Vector3 = entry("The position, in the body's frame", "m", [0.0, 0.0, 0.0])
 
     def frame(self) -> made.Frame:
         """Return the frame there, with the body's own axes."""
@@ -84,9 +84,9 @@ class PinSpec(ConstraintSpec):
 
 
 class DistanceSpec(ConstraintSpec):
-    """Two points keep their distance."""
+    """Two points keep a fixed distance."""
 
-    type: Literal["distance"] = entry("Two points keep their distance: a massless rod with ball joints")
+    type: Literal["distance"] = entry("Two points keep a fixed distance: a massless rod with ball joints")
     a: PlaceSpec = entry("The point on the first body")
     b: PlaceSpec = entry("The point on the second body")
     distance_m: Number = entry("The distance", "m", gt=0)
@@ -110,10 +110,10 @@ class AxialSpec(ConstraintSpec):
 
     type: Literal["revolute", "cylindrical", "universal"] = entry(
         "revolute: one hinge, the axes coincide; cylindrical: the same, free to slide; "
-        "universal: a cardan cross, the axes are its arms"
+        "universal: a cardan cross, the axes are those of its cross"
     )
-    a: AxisPlaceSpec = entry("Place and axis on the first body")
-    b: AxisPlaceSpec = entry("Place and axis on the second body")
+    a: AxisPlaceSpec = entry("Position and axis on the first body")
+    b: AxisPlaceSpec = entry("Position and axis on the second body")
 
     def make(self, name: str) -> made.Constraint:
         """Return what multibody calls it."""
@@ -180,7 +180,7 @@ class RollingSpec(ConstraintSpec):
     """A round body rolls on a plane."""
 
     type: Literal["rolling"] = entry("A sphere, wheel or thin disc rolls on a plane without slipping")
-    a: AxisPlaceSpec = entry("A place of the plane, and its normal, towards the round body")
+    a: AxisPlaceSpec = entry("A point of the plane, and its normal, towards the round body")
     b: RoundPlaceSpec = entry("The centre of the round body")
     radius_m: Number = entry("Its radius", "m", gt=0)
 
@@ -248,7 +248,7 @@ class CouplingSpec(ConstraintSpec):
         for name, factor in self.factors.items():
             if factor == 0.0:
                 raise wrong(
-                    "a factor of 0 couples nothing", "0", "", "leave the coordinate out", ("factors", name)
+                    "a factor of 0 has no effect", "0", "", "leave the coordinate out", ("factors", name)
                 )
         return self
 

@@ -18,8 +18,8 @@ from linkwork.multibody.model import Coordinate
 class PlaneSpec(Section):
     """A plane, fixed in the world."""
 
-    at_m: Vector3 = entry("A place of the plane, in the world", "m", [0.0, 0.0, 0.0])
-    normal: Vector3 = entry("Its normal, towards where the point may be; its length does not matter")
+    at_m: Vector3 = entry("A point of the plane, in the world", "m", [0.0, 0.0, 0.0])
+    normal: Vector3 = entry("Its normal, towards the free side; its length does not matter")
 
     @model_validator(mode="after")
     def _has_direction(self) -> PlaneSpec:
@@ -37,14 +37,15 @@ class SphereSpec(Section):
 class ContactSpec(Section):
     """A point that touches a surface: spring and damper along the normal, never pulling; dry friction."""
 
-    about: str = entry("What this contact is, for people", default="")
+    about: str = entry("Description of the contact", default="")
     point: Name = entry("The point, by its name in `points`")
     plane: PlaneSpec | None = entry("The plane that it touches", default=None)
     sphere: SphereSpec | None = entry("The sphere that it touches", default=None)
     stiffness_N_m: Number = entry("Stiffness along the normal", "N/m", gt=0)
-    damping_N_s_m: Number | None = entry("Damping along the normal; none: 0", "N s/m", None, ge=0)
+    damping_N_s_m: Number | None = entry("Damping along the normal. Default: 0", "N s/m", None, ge=0)
     damping_ratio: Number | None = entry(
-        "Instead of damping_N_s_m: that of the point on the spring, by the inertia of the initial pose",
+        "Instead of damping_N_s_m: damping ratio of the point on the spring, with the inertia of the"
+        " initial pose",
         "1",
         None,
         ge=0,
@@ -52,7 +53,7 @@ class ContactSpec(Section):
     )
     friction: Number = entry("Coefficient of dry friction", "1", 0.0, ge=0, le=100)
     ball_radius_m: Number = entry(
-        "Of a ball of the body about the point, which touches in its place; 0: the point itself",
+        "Radius of a ball about the point, which touches instead of the point; 0: the point itself",
         "m",
         0.0,
         ge=0,
@@ -63,7 +64,7 @@ class ContactSpec(Section):
     def _one_surface(self) -> ContactSpec:
         one_of(self, "damping_N_s_m", "damping_ratio")
         if self.plane is not None and self.sphere is not None:
-            message = "a contact has one surface"
+            message = "a contact has exactly one surface"
             raise wrong(message, "plane and sphere", "plane or sphere", "make two contacts", ("sphere",))
         if self.plane is None and self.sphere is None:
             raise wrong(

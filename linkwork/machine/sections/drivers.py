@@ -18,21 +18,24 @@ class DriverSensorSpec(Section):
     """What a position of the device is at the joint."""
 
     channel: Count | None = entry(
-        "Number of the device's sensor, from 0; none: the place in `sensors`", default=None, ge=0, lt=256
+        "Number of the device's sensor, from 0. Default: its position in `sensors`",
+        default=None,
+        ge=0,
+        lt=256,
     )
     counts_per_turn: Number | None = entry(
-        "Counts of the encoder for one turn of its shaft; none: the device says rad", default=None, gt=0
+        "Counts of the encoder for one turn of its shaft; default: the device reports rad", default=None, gt=0
     )
     counts_per_m: Number | None = entry(
-        "Counts of the encoder for one metre of a slide; none: the device says m", "1/m", None, gt=0
+        "Counts of the encoder for one metre of a slide; default: the device reports m", "1/m", None, gt=0
     )
     gear: Number = entry("Turns of the encoder's shaft for one turn of the joint", "1", 1.0, gt=0)
     reversed: Switch = entry(
-        "Whether the device counts down where the joint's coordinate grows", default=False
+        "Whether the device counts down when the joint's coordinate increases", default=False
     )
-    at_zero_deg: Number | None = entry("Angle of the joint where the device says 0", "deg", None)
-    at_zero_rad: Number | None = entry("Angle of the joint where the device says 0", "rad", None)
-    at_zero_m: Number | None = entry("Position of the slide where the device says 0", "m", None)
+    at_zero_deg: Number | None = entry("Angle of the joint at device reading 0", "deg", None)
+    at_zero_rad: Number | None = entry("Angle of the joint at device reading 0", "rad", None)
+    at_zero_m: Number | None = entry("Position of the joint at device reading 0", "m", None)
 
     @model_validator(mode="after")
     def _one_of_each(self) -> DriverSensorSpec:
@@ -45,7 +48,7 @@ class DriverMotorSpec(Section):
     """What an effort at the joint is to the device. The gear is that of the section `motors`."""
 
     channel: Count | None = entry(
-        "Number of the device's motor, from 0; none: the place in `motors`", default=None, ge=0, lt=256
+        "Number of the device's motor, from 0. Default: its position in `motors`", default=None, ge=0, lt=256
     )
     torque_constant_N_m_A: Number | None = entry(
         "Torque of the rotor for one ampere; none: the device takes the torque, or the force, itself",
@@ -58,20 +61,20 @@ class DriverMotorSpec(Section):
     )
     reversed: Switch = entry("Whether a positive command moves the joint backwards", default=False)
     max_temperature_degC: Number | None = entry(
-        "Temperature above which the plant brakes and says OVER_TEMPERATURE; none: not watched", "°C", None
+        "Temperature above which the plant brakes with OVER_TEMPERATURE. Default: not monitored", "°C", None
     )
 
 
 class DriverSpec(Section):
     """How hardware stands in the plant's place, with `linkwork plant FILE --driver …`."""
 
-    options: dict[str, Any] = entry("The driver's own options; its page lists them", default={})
+    options: dict[str, Any] = entry("Options of the driver; see its page", default={})
     homing: Literal["device", "here", "procedure"] = entry(
-        "Who knows where zero is: the device says when it is homed; or the machine stands in its initial "
-        "pose when the plant starts; or the driver's procedure finds it, before anybody may connect",
+        "Homing. device: the device reports when it is homed; here: the machine is in its initial pose when "
+        "the plant starts; procedure: the driver's homing procedure runs before clients may connect",
         default="device",
     )
-    homing_timeout_s: Number = entry("Longest time for the driver's procedure", "s", 60.0, gt=0, le=3600)
+    homing_timeout_s: Number = entry("Time limit of the driver's homing procedure", "s", 60.0, gt=0, le=3600)
     motors: dict[CoordinateName, DriverMotorSpec] = entry("The motors, by the names in `motors`", default={})
     sensors: dict[CoordinateName, DriverSensorSpec] = entry(
         "The sensors, by the names in `sensors`", default={}

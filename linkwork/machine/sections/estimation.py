@@ -12,15 +12,15 @@ OBSERVER_RATIO = 10.0
 
 
 class EstimatorSpec(Section):
-    """How positions and velocities are found, and when they are not believed."""
+    """Estimation of positions and velocities, and limits on sensor errors."""
 
     velocity: Literal["observer", "difference"] = entry(
-        "Velocities of joints whose sensors give none: by an observer with the machine's model, or by the "
-        "filtered difference of positions, which lags",
+        "Velocities of joints without velocity sensors: from an observer with the machine's model, or from "
+        "filtered differences of positions, which lag",
         default="observer",
     )
     observer_bandwidth_rad_s: Number | None = entry(
-        "Bandwidth of the observer; none: ten times bandwidth_rad_s", "rad/s", None, gt=0, le=100_000
+        "Bandwidth of the observer. Default: ten times bandwidth_rad_s", "rad/s", None, gt=0, le=100_000
     )
     difference_cut_off_hz: Number = entry(
         "Cut-off of the low-pass filter on differences", "Hz", 100.0, gt=0, le=100_000
@@ -33,16 +33,16 @@ class EstimatorSpec(Section):
         le=1,
     )
     sensor_disagreement_max: Number = entry(
-        "Largest error of a sensor that redundant sensors may see; beyond it the machine is braked",
+        "Largest sensor error that redundant sensors may show; beyond it the machine is braked",
         "rad or m",
         0.002,
         gt=0,
         le=1,
     )
     assemblies: Literal["one", "several"] | None = entry(
-        "Whether the machine is switched on in one assembly only, that of its initial pose, or in several "
-        "that its sensors cannot tell apart: then confirm_branch must be said before it is enabled. None: "
-        "one, and `linkwork check` warns where the sensors fit others",
+        "one: the machine is always enabled in the assembly mode of its initial pose. several: its sensors "
+        "fit several assembly modes, and confirm_branch is needed before it is enabled. Default: one, with a "
+        "warning of `linkwork check` where the sensors fit others",
         default=None,
     )
 

@@ -69,7 +69,7 @@ def one_of(section: Section, *keys: str, needed: bool = False) -> None:
     given = [key for key in keys if getattr(section, key) is not None]
     if len(given) > 1:
         raise wrong(
-            f"{' and '.join(given)} say the same thing twice", remedy=f"keep {given[0]} only", at=(given[1],)
+            f"{' and '.join(given)} give the same value twice", remedy=f"keep {given[0]} only", at=(given[1],)
         )
     if needed and not given:
         raise wrong(f"{' or '.join(keys)} is missing", found="nothing", remedy=f"add {keys[0]}")

@@ -26,8 +26,8 @@ from linkwork.multibody.kernels.layout import ROUNDING
 class MachineFile(Section):
     """A machine: its bodies, joints, motors and sensors, and how plant and controller run it."""
 
-    name: Name = entry("Name of the machine; daemons and clients find each other by it")
-    about: str = entry("What this machine is, for people", default="")
+    name: Name = entry("Name of the machine, by which daemons and clients find each other")
+    about: str = entry("Description of the machine", default="")
     gravity_m_s2: Vector3 = entry("Acceleration of gravity, in the world's frame", "m/s²", [0.0, 0.0, -9.81])
     bodies: Annotated[dict[Name, BodySpec], Field(min_length=1)] = entry("The rigid bodies, by name")
     joints: Annotated[dict[Name, Joint], Field(min_length=1)] = entry(
@@ -36,7 +36,7 @@ class MachineFile(Section):
     )
     points: dict[Name, PointSpec] = entry("Named points of bodies", default={})
     constraints: dict[Name, Constraint] = entry(
-        "What is demanded of the motion beyond the joints: loops that close, guides, gears, by name",
+        "Constraints beyond the joints: closed loops, guides, gears, by name",
         default={},
     )
     rank_tolerance: Number = entry(
@@ -55,30 +55,33 @@ class MachineFile(Section):
     contacts: dict[Name, ContactSpec] = entry("Points that touch planes and spheres, by name", default={})
     task: dict[Name, Task] = entry("Task coordinates that goals may name, by name", default={})
     workspace: dict[Name, RegionSpec] = entry(
-        "Where points may go, and how fast, by the names in `points`: for every goal and while jogging",
+        "Workspace and speed limits of points, by the names in `points`, for goals and jogging",
         default={},
     )
     motors: dict[CoordinateName, Motor] = entry(
-        "The motors, by the name of the joint they drive, or of its freedom: JOINT.FREEDOM", default={}
+        "The motors, by the name of the joint they drive, or of its degree of freedom: JOINT.DOF", default={}
     )
     sensors: dict[CoordinateName, Sensor] = entry(
-        "The sensors, by the name of the joint they measure, or of its freedom: JOINT.FREEDOM", default={}
+        "The sensors, by the name of the joint they measure, or of its degree of freedom: JOINT.DOF",
+        default={},
     )
-    force_sensors: dict[Name, ForceSensorSpec] = entry(
-        "Sensors of the forces of contacts, by a name of their own", default={}
-    )
+    force_sensors: dict[Name, ForceSensorSpec] = entry("Force sensors of contacts, by name", default={})
     initial: dict[str, Number] = entry(
-        "Where the plant starts: `JOINT_deg`, `JOINT_rad` or `JOINT_m`, "
-        "and its speed: `JOINT_deg_s`, `JOINT_rad_s` or `JOINT_m_s`; 0 where not given. Under constraints "
-        "as many as the machine has freedoms are kept, in the order of the keys; the others are guesses",
+        "Initial state of the plant: `JOINT_deg`, `JOINT_rad` or `JOINT_m`, "
+        "and its speed: `JOINT_deg_s`, `JOINT_rad_s` or `JOINT_m_s`; 0 where not given. Under constraints, "
+        "one value per degree of freedom is kept, in the order of the keys; the others are guesses",
         default={},
     )
     initial_guess: dict[str, Number] = entry(
-        "Under constraints: where the search for the initial pose begins, for positions that are not in "
+        "Under constraints: start of the search for the initial pose, for positions that are not in "
         "`initial`. It selects the assembly mode and is not kept; 0 where not given",
         default={},
     )
     plant: PlantSpec = entry("The plant daemon", default=PlantSpec())
     controller: ControllerSpec = entry("The controller daemon", default=ControllerSpec())
-    shadow: ShadowSpec = entry("The simulator beside the machine, in operation", default=ShadowSpec())
-    driver: DriverSpec = entry("What the numbers of hardware in the plant's place mean", default=DriverSpec())
+    shadow: ShadowSpec = entry(
+        "The digital twin: a simulation that runs beside the machine", default=ShadowSpec()
+    )
+    driver: DriverSpec = entry(
+        "Hardware instead of the simulated plant: channels and units", default=DriverSpec()
+    )

@@ -44,7 +44,7 @@ class ForceSensor:
 class ForceSensorSpec(Section):
     """A sensor of the force that a contact puts on the machine's point, or of what a constraint bears."""
 
-    about: str = entry("What this sensor is, for people", default="")
+    about: str = entry("Description of the sensor", default="")
     contact: Name | None = entry(
         "The contact whose force it measures, by its name in `contacts`", default=None
     )
@@ -59,11 +59,11 @@ class ForceSensorSpec(Section):
     measures: Literal["force", "torque"] | None = entry(
         "Of a constraint: its forces, or its torques; none: force", default=None
     )
-    resolution_N: Number | None = entry("Smallest step; none: ideal", "N", None, gt=0)
-    resolution_N_m: Number | None = entry("Of torques: smallest step; none: ideal", "N m", None, gt=0)
-    noise_N: Number | None = entry("Standard deviation of the noise; none: 0", "N", None, ge=0)
+    resolution_N: Number | None = entry("Resolution. Default: ideal", "N", None, gt=0)
+    resolution_N_m: Number | None = entry("Resolution of torques. Default: ideal", "N m", None, gt=0)
+    noise_N: Number | None = entry("Standard deviation of the noise. Default: 0", "N", None, ge=0)
     noise_N_m: Number | None = entry(
-        "Of torques: standard deviation of the noise; none: 0", "N m", None, ge=0
+        "Standard deviation of the noise of torques. Default: 0", "N m", None, ge=0
     )
 
     @model_validator(mode="after")

@@ -17,34 +17,33 @@ class ForceSpec(Section):
     proportional: Number = entry("Gain on the error of force", "1", 0.0, ge=0, le=100)
     integral_per_s: Number = entry("Gain on the integral of the error of force", "1/s", 20.0, ge=0, le=10_000)
     added_damping_ratio: Number = entry(
-        "Damping ratio that the motors add to the point on the contact's spring, along the normal",
+        "Damping ratio added by the motors along the normal, for the point on the contact's spring",
         "1",
         0.5,
         ge=0,
         le=10,
     )
     most_correction_N: Number = entry(
-        "Most that the gains may add to or take from a wanted force (of a turning constraint: N m)",
+        "Largest correction of a commanded force (of an angular constraint: N m)",
         "N",
         50.0,
         gt=0,
     )
-    rate_N_s: Number = entry("How fast a wanted force may change; steps become ramps", "N/s", 100.0, gt=0)
-    tolerance_N: Number = entry("Largest error of force of goals that bring no tolerance", "N", 5.0, gt=0)
+    rate_N_s: Number = entry("Largest rate of a commanded force; steps become ramps", "N/s", 100.0, gt=0)
+    tolerance_N: Number = entry("Default force tolerance of goals", "N", 5.0, gt=0)
     settle_s: Number = entry(
-        "Time from the beginning of a goal, and of a touch, in which the tolerances of force rest",
+        "Time after the start of a goal or a touch in which force tolerances are not checked",
         "s",
         0.5,
         ge=0,
         le=60,
     )
     touch_N: Number = entry(
-        "Force from which on a contact counts as made, and below which as lost", "N", 1.0, gt=0
+        "Force above which a contact counts as made, and below which as lost", "N", 1.0, gt=0
     )
     lost_s: Number = entry("Time without force after which contact counts as lost", "s", 0.02, gt=0, le=10)
     source: Literal["sensor", "model"] = entry(
-        "Where forces of contacts and constraints come from: the force sensor where there is one, or always "
-        "the model",
+        "Source of contact and constraint forces: force sensors where present, or always the model",
         default="sensor",
     )
     estimate_Hz: Number = entry(

@@ -65,7 +65,7 @@ def unit_vector(section: Section, key: str) -> NDArray[np.float64]:
 class JointSpec(Orientation):
     """What all joints share: which bodies they join, and where."""
 
-    about: str = entry("What this joint is, for people", default="")
+    about: str = entry("Description of the joint", default="")
     parent: Name = entry("The body, or `world` for the ground, that carries the joint")
     child: Name = entry("The body that the joint carries")
     at_m: Vector3 = entry("Place of the child's frame, in the parent's frame", "m", [0.0, 0.0, 0.0])

@@ -16,8 +16,8 @@ class AngleLimits(Section):
 
     kind: ClassVar[str] = ANGLE
 
-    position_rad: Range | None = entry("Lowest and highest angle", "rad", None)
-    position_deg: Range | None = entry("Lowest and highest angle", "deg", None)
+    position_rad: Range | None = entry("Lower and upper limit of the angle", "rad", None)
+    position_deg: Range | None = entry("Lower and upper limit of the angle", "deg", None)
     velocity_rad_s: Number | None = entry("Largest speed", "rad/s", None, gt=0)
     velocity_deg_s: Number | None = entry("Largest speed", "deg/s", None, gt=0)
     acceleration_rad_s2: Number | None = entry("Largest acceleration", "rad/s²", None, gt=0)
@@ -55,7 +55,7 @@ class LengthLimits(Section):
 
     kind: ClassVar[str] = LENGTH
 
-    position_m: Range | None = entry("Lowest and highest position", "m", None)
+    position_m: Range | None = entry("Lower and upper limit of the position", "m", None)
     velocity_m_s: Number | None = entry("Largest speed", "m/s", None, gt=0)
     acceleration_m_s2: Number | None = entry("Largest acceleration", "m/s²", None, gt=0)
     jerk_m_s3: Number | None = entry("Largest jerk", "m/s³", None, gt=0)

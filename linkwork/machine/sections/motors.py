@@ -43,16 +43,18 @@ class AngleMotorSpec(Section):
     """The motor of a hinge or a screw."""
 
     kind: ClassVar[str] = ANGLE
-    about: str = entry("What this motor is, for people", default="")
+    about: str = entry("Description of the motor", default="")
     max_torque_N_m: Number = entry("Largest torque at the joint", "N m", gt=0)
     max_speed_rad_s: Number = entry("Largest speed of the joint that the motor can drive", "rad/s", gt=0)
-    max_torque_rate_N_m_s: Number | None = entry("Fastest change of torque; none: any", "N m/s", None, gt=0)
+    max_torque_rate_N_m_s: Number | None = entry(
+        "Largest rate of the torque. Default: no limit", "N m/s", None, gt=0
+    )
     brake_torque_N_m: Number = entry("Friction of the brake at the joint; 0: no brake", "N m", 0.0, ge=0)
     brake_release_s: Number = entry(
-        "Time from the order to release until the brake is open", "s", 0.05, ge=0, le=10
+        "Time from the release command until the brake is open", "s", 0.05, ge=0, le=10
     )
     damping_N_m_s: Number | None = entry(
-        "Torque per speed when the motor only damps (`on_timeout: damp`); none: max torque at max speed",
+        "Damping of the motor with `on_timeout: damp`. Default: maximum torque at maximum speed",
         "N m s/rad",
         None,
         ge=0,
@@ -65,7 +67,7 @@ class AngleMotorSpec(Section):
     coulomb_N_m: Number = entry("Dry friction of motor and gear", "N m", 0.0, ge=0)
 
     bandwidth_Hz: Number | None = entry(
-        "Bandwidth of the effort: it follows its command as a first-order lag; none: at once",
+        "Bandwidth of the effort: it follows its command with a first-order lag. Default: no lag",
         "Hz",
         None,
         gt=0,
@@ -94,16 +96,18 @@ class LengthMotorSpec(Section):
     """The motor of a slide."""
 
     kind: ClassVar[str] = LENGTH
-    about: str = entry("What this motor is, for people", default="")
+    about: str = entry("Description of the motor", default="")
     max_force_N: Number = entry("Largest force at the joint", "N", gt=0)
     max_speed_m_s: Number = entry("Largest speed of the joint that the motor can drive", "m/s", gt=0)
-    max_force_rate_N_s: Number | None = entry("Fastest change of force; none: any", "N/s", None, gt=0)
+    max_force_rate_N_s: Number | None = entry(
+        "Largest rate of the force. Default: no limit", "N/s", None, gt=0
+    )
     brake_force_N: Number = entry("Friction of the brake at the joint; 0: no brake", "N", 0.0, ge=0)
     brake_release_s: Number = entry(
-        "Time from the order to release until the brake is open", "s", 0.05, ge=0, le=10
+        "Time from the release command until the brake is open", "s", 0.05, ge=0, le=10
     )
     damping_N_s_m: Number | None = entry(
-        "Force per speed when the motor only damps (`on_timeout: damp`); none: max force at max speed",
+        "Damping of the motor with `on_timeout: damp`. Default: maximum force at maximum speed",
         "N s/m",
         None,
         ge=0,
@@ -123,7 +127,7 @@ class LengthMotorSpec(Section):
         return self
 
     bandwidth_Hz: Number | None = entry(
-        "Bandwidth of the effort: it follows its command as a first-order lag; none: at once",
+        "Bandwidth of the effort: it follows its command with a first-order lag. Default: no lag",
         "Hz",
         None,
         gt=0,

@@ -21,7 +21,7 @@ FreedomLimits = Annotated[
     Annotated[AngleLimits, Tag(ANGLE)] | Annotated[LengthLimits, Tag(LENGTH)], Discriminator(angle_or_length)
 ]
 Column = Annotated[list[Number], Field(min_length=6, max_length=6)]
-_LIMITS = "Limits of the freedoms, by their own names (see the joint's type)"
+_LIMITS = "Limits of the degrees of freedom, by name (see the joint's type)"
 _PARALLEL = 1e-6
 
 
@@ -29,7 +29,7 @@ class _SeveralSpec(JointSpec):
     """What joints of several freedoms share."""
 
     limits: dict[str, FreedomLimits] = entry(_LIMITS, default={})
-    stop: dict[str, FreedomStop] = entry(f"{ABOUT}; by the names of the freedoms", default={})
+    stop: dict[str, FreedomStop] = entry(f"{ABOUT}; by the names of the degrees of freedom", default={})
 
     @model_validator(mode="after")
     def _limits_fit(self) -> _SeveralSpec:
@@ -38,7 +38,9 @@ class _SeveralSpec(JointSpec):
         for name, limits in self.limits.items():
             if name not in own:
                 allowed = ", ".join(own) or "none: a quaternion has no limits"
-                raise wrong("no freedom of this joint has this name", name, allowed, "", ("limits", name))
+                raise wrong(
+                    "no degree of freedom of this joint has this name", name, allowed, "", ("limits", name)
+                )
             if isinstance(limits, AngleLimits) != own[name]:
                 found, allowed = ("rad", "m") if not own[name] else ("m", "rad or deg")
                 raise wrong("these limits have the wrong unit", found, allowed, "", ("limits", name))
@@ -54,9 +56,9 @@ class _SeveralSpec(JointSpec):
 class _TurningFriction(Section):
     """Inertia and friction of joints that only turn, the same for each of their freedoms."""
 
-    armature_kg_m2: Number = entry("Inertia added to each freedom", "kg m²", 0.0, ge=0)
-    viscous_N_m_s: Number = entry("Viscous friction of each freedom", "N m s/rad", 0.0, ge=0)
-    coulomb_N_m: Number = entry("Dry friction of each freedom", "N m", 0.0, ge=0)
+    armature_kg_m2: Number = entry("Inertia added to each degree of freedom", "kg m²", 0.0, ge=0)
+    viscous_N_m_s: Number = entry("Viscous friction of each degree of freedom", "N m s/rad", 0.0, ge=0)
+    coulomb_N_m: Number = entry("Dry friction of each degree of freedom", "N m", 0.0, ge=0)
     coulomb_speed_rad_s: Number = entry("Speed at which dry friction is nearly full", "rad/s", 1e-3, gt=0)
 
     def turning_friction(self) -> Friction:
@@ -67,7 +69,7 @@ class _TurningFriction(Section):
 class CylindricalSpec(_SeveralSpec, AxisSpec):
     """A sleeve on a shaft: it turns and slides."""
 
-    type: Literal["cylindrical"] = entry("A sleeve on a shaft; freedoms turn and slide")
+    type: Literal["cylindrical"] = entry("A sleeve on a shaft; degrees of freedom turn and slide")
 
     def freedoms(self) -> dict[str, bool]:
         """Return turn and slide."""
@@ -77,13 +79,15 @@ class CylindricalSpec(_SeveralSpec, AxisSpec):
 class UniversalSpec(_SeveralSpec, AxisSpec, _TurningFriction):
     """A cardan joint."""
 
-    type: Literal["universal"] = entry("A cardan joint; freedoms 1 (about axis) and 2 (about second_axis)")
+    type: Literal["universal"] = entry(
+        "A cardan joint; degrees of freedom 1 (about axis) and 2 (about second_axis)"
+    )
     second_axis: Vector3 = entry("Axis that is fixed in the parent, in the child's frame at zero")
 
     @model_validator(mode="after")
     def _two_axes(self) -> UniversalSpec:
         if np.linalg.norm(np.cross(self.direction(), self.second_direction())) < _PARALLEL:
-            remedy = "take two axes across each other"
+            remedy = "use two axes that are not parallel"
             raise wrong("the two axes are parallel", f"{self.second_axis}", "", remedy, ("second_axis",))
         return self
 
@@ -107,7 +111,7 @@ class UniversalSpec(_SeveralSpec, AxisSpec, _TurningFriction):
 class PlanarSpec(_SeveralSpec, AxisSpec):
     """A body that keeps to a plane."""
 
-    type: Literal["planar"] = entry("A plane normal to axis; freedoms x, y and turn")
+    type: Literal["planar"] = entry("A plane normal to axis; degrees of freedom x, y and turn")
 
     def freedoms(self) -> dict[str, bool]:
         """Return x, y and turn."""
@@ -120,7 +124,7 @@ _COORDINATES = "Coordinates of the orientation: a unit quaternion, or angles rx,
 class SphericalSpec(_SeveralSpec, _TurningFriction):
     """A ball joint."""
 
-    type: Literal["spherical"] = entry("A ball joint; freedoms rx, ry, rz")
+    type: Literal["spherical"] = entry("A ball joint; degrees of freedom rx, ry, rz")
     coordinates: Literal["quaternion", "angles"] = entry(_COORDINATES, default="quaternion")
 
     def freedoms(self) -> dict[str, bool]:
@@ -143,7 +147,7 @@ class SphericalSpec(_SeveralSpec, _TurningFriction):
 class FreeSpec(_SeveralSpec):
     """A body that moves at will."""
 
-    type: Literal["free"] = entry("No constraint at all; freedoms x, y, z, rx, ry, rz")
+    type: Literal["free"] = entry("No constraint; degrees of freedom x, y, z, rx, ry, rz")
     coordinates: Literal["quaternion", "angles"] = entry(_COORDINATES, default="quaternion")
 
     def freedoms(self) -> dict[str, bool]:
@@ -168,7 +172,7 @@ class ColumnsSpec(_SeveralSpec):
     )
     columns: Annotated[list[Column], Field(min_length=1, max_length=6)] = entry(
         "Columns [w1, w2, w3, u1, u2, u3] of the joint map matrix: rotation in rad, then translation in m, "
-        "for each unit of the freedom"
+        "per unit of the degree of freedom"
     )
 
     @model_validator(mode="after")

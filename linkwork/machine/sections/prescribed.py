@@ -20,7 +20,7 @@ _IN = (
 class ExpressionSpec(ConstraintSpec):
     """An equation between coordinates and time holds."""
 
-    type: Literal["expression"] = entry("An equation between coordinates and time holds: cams, linkages")
+    type: Literal["expression"] = entry("An equation between coordinates and time: cams, linkages")
     equation: Equation = entry(f"left = right, {_IN}")
 
     def make(self, name: str) -> made.Constraint:
@@ -34,9 +34,9 @@ class ExpressionSpec(ConstraintSpec):
 class LineSpec(Section):
     """A straight line."""
 
-    from_m: Vector3 = entry("Where it is at time 0", "m")
-    to_m: Vector3 = entry("Where it is at `duration_s`; it goes on from there", "m")
-    duration_s: Number = entry("Time from the one to the other", "s", gt=0)
+    from_m: Vector3 = entry("Position at time 0", "m")
+    to_m: Vector3 = entry("Position at `duration_s`; it continues with the same rate", "m")
+    duration_s: Number = entry("Time from the first position to the second", "s", gt=0)
 
     def texts(self) -> list[str]:
         """Return the three expressions of time."""
@@ -78,7 +78,7 @@ class CurveSpec(Section):
     circle: CircleSpec | None = entry("A horizontal circle", default=None)
     helix: HelixSpec | None = entry("A horizontal circle that rises", default=None)
     of: Annotated[list[CoordinateName], Field(min_length=3, max_length=3)] = entry(
-        f"The coordinates that its three axes mean. {OF}", default=["x", "y", "z"]
+        f"The three coordinates that its axes refer to. {OF}", default=["x", "y", "z"]
     )
 
     @model_validator(mode="after")
@@ -86,7 +86,7 @@ class CurveSpec(Section):
         one_of(self, "line", "circle", "helix", needed=True)
         for index, name in enumerate(self.of):
             if name in self.of[:index]:
-                raise wrong("this coordinate stands twice", name, "three different ones", "", ("of", index))
+                raise wrong("this coordinate is given twice", name, "three different ones", "", ("of", index))
         return self
 
     def texts(self) -> dict[str, str]:

@@ -29,7 +29,7 @@ class AnglePositionSpec(Section):
     counts_per_turn: Count | None = entry(
         "Counts of the encoder for one turn of the joint; none: ideal", default=None, gt=0
     )
-    resolution_rad: Number | None = entry("Smallest step; none: ideal", "rad", None, gt=0)
+    resolution_rad: Number | None = entry("Resolution. Default: ideal", "rad", None, gt=0)
     noise_rad: Number = entry("Standard deviation of the noise", "rad", 0.0, ge=0)
 
     @model_validator(mode="after")
@@ -41,7 +41,7 @@ class AnglePositionSpec(Section):
 class LengthPositionSpec(Section):
     """How a length is measured. Nothing given: ideally."""
 
-    resolution_m: Number | None = entry("Smallest step; none: ideal", "m", None, gt=0)
+    resolution_m: Number | None = entry("Resolution. Default: ideal", "m", None, gt=0)
     noise_m: Number = entry("Standard deviation of the noise", "m", 0.0, ge=0)
 
 
@@ -49,8 +49,8 @@ class AngleSensorSpec(Section):
     """The sensor of a hinge or a screw."""
 
     kind: ClassVar[str] = ANGLE
-    position: AnglePositionSpec = entry("How the angle is measured", default=AnglePositionSpec())
-    velocity: Switch = entry("Whether the device sends the joint's speed too", default=False)
+    position: AnglePositionSpec = entry("Resolution and noise of the angle", default=AnglePositionSpec())
+    velocity: Switch = entry("Whether the device also sends the joint's speed", default=False)
     velocity_noise_rad_s: Number = entry("Standard deviation of the noise of the speed", "rad/s", 0.0, ge=0)
 
     def values(self) -> SensorValues:
@@ -66,8 +66,8 @@ class LengthSensorSpec(Section):
     """The sensor of a slide."""
 
     kind: ClassVar[str] = LENGTH
-    position: LengthPositionSpec = entry("How the position is measured", default=LengthPositionSpec())
-    velocity: Switch = entry("Whether the device sends the joint's speed too", default=False)
+    position: LengthPositionSpec = entry("Resolution and noise of the position", default=LengthPositionSpec())
+    velocity: Switch = entry("Whether the device also sends the joint's speed", default=False)
     velocity_noise_m_s: Number = entry("Standard deviation of the noise of the speed", "m/s", 0.0, ge=0)
 
     def values(self) -> SensorValues:

@@ -34,7 +34,7 @@ class PlantSpec(Section):
         "Periods without a fresh command until on_timeout acts", "periods", 20, ge=1, le=1_000_000
     )
     on_timeout: Literal["brake", "damp", "zero"] = entry(
-        "What the plant does without commands: close the brakes, let the motors damp, or give no effort",
+        "Reaction to missing commands: close the brakes, damp with the motors, or apply no effort",
         default="brake",
     )
     peer_timeout_s: Number = entry(
@@ -65,8 +65,8 @@ class PlantSpec(Section):
 class PreloadSpec(Section):
     """The pre-load of one motor, at the joint."""
 
-    effort: Number = entry("Effort that the motor is drawn to from the start", "N m or N", 0.0)
-    most: Number = entry("Largest pre-load that may be asked for in operation", "N m or N", gt=0)
+    effort: Number = entry("Initial pre-load of the motor", "N m or N", 0.0)
+    most: Number = entry("Largest pre-load that may be set in operation", "N m or N", gt=0)
 
 
 class ControllerSpec(Section):
@@ -80,46 +80,40 @@ class ControllerSpec(Section):
         default=MOTION_LAW_NAMES[0],
     )
     goal_coordinates: Annotated[list[CoordinateName], Field(min_length=1, max_length=100)] | None = entry(
-        "Coordinates in which motion is controlled where a goal names none, "
-        "as many as the machine has freedoms; none: the joints, under constraints those with motors first",
+        "Goal coordinates where a goal names none, one per degree of freedom. Default: the joints, under "
+        "constraints those with motors first",
         default=None,
     )
     bandwidth_rad_s: Number = entry("Bandwidth of the error dynamics", "rad/s", 20.0, gt=0, le=10_000)
     damping_ratio: Number = entry("Damping ratio of the error dynamics", "1", 1.0, gt=0, le=100)
-    estimator: EstimatorSpec = entry("What it makes of its sensors", default=EstimatorSpec())
-    disturbance_observer: DisturbanceSpec | None = entry(
-        "Estimate of what the model does not know; none: off", default=None
-    )
+    estimator: EstimatorSpec = entry("Estimation of positions and velocities", default=EstimatorSpec())
+    disturbance_observer: DisturbanceSpec | None = entry("Disturbance observer. Default: off", default=None)
     preload: dict[CoordinateName, PreloadSpec] = entry(
-        "Of machines with more motors than freedoms: the internal force, by the names of motors", default={}
+        "Internal force of machines with redundant motors, by the names of motors", default={}
     )
     effort_scale: dict[CoordinateName, Annotated[Number, Field(gt=0, le=1e9)]] = entry(
-        "Of machines with more motors than freedoms: the unit in which each motor's effort counts, by the "
-        "names of motors; the sum of squares of efforts in these units is smallest. None: the largest effort",
+        "For machines with redundant motors: scale of each motor's effort, by the names of motors; the sum "
+        "of squares of the scaled efforts is minimized. Default: the largest effort",
         "N m or N",
         default={},
     )
     gain_bounds: GainBoundsSpec | None = entry(
-        "How far bandwidth and damping may be changed while the controller runs; none: not at all",
+        "Bounds for changes of bandwidth and damping in operation. Default: no changes",
         default=None,
     )
-    payloads: dict[Name, PayloadSpec] = entry(
-        "The most that may be carried, by the points in `points` where it is carried", default={}
-    )
+    payloads: dict[Name, PayloadSpec] = entry("Largest payloads, by the names in `points`", default={})
     effort_filter_hz: Number = entry("Cut-off of the low-pass filter on efforts; 0: none", "Hz", 0.0, ge=0)
     tolerances: TolerancesSpec = entry("Tolerances of goals", default=TolerancesSpec())
-    force: ForceSpec = entry("Control of forces, where goals name some", default=ForceSpec())
+    force: ForceSpec = entry("Control of forces that goals name", default=ForceSpec())
     loss_limit: Count = entry(
         "States lost in a row until the link counts as broken", "periods", 20, ge=1, le=1_000_000
     )
     loss_ratio_per_s: Number = entry(
-        "Part of the states that may be lost in any one second", "1", 0.2, gt=0, le=1
+        "Fraction of the states that may be lost within one second", "1", 0.2, gt=0, le=1
     )
-    lease_s: Number = entry(
-        "Time without a sign of life until a client's lease is lost", "s", 2.0, gt=0, le=3600
-    )
+    lease_s: Number = entry("Time without messages until a client's lease is lost", "s", 2.0, gt=0, le=3600)
     orphan_timeout_s: Number = entry(
-        "Time a loop without gateway holds the machine before it brakes and leaves",
+        "Time for which a loop without gateway holds the machine before it brakes and ends",
         "s",
         30.0,
         gt=0,

@@ -10,10 +10,10 @@ from linkwork.machine.sections.angle_or_length import ANGLE, LENGTH, angle_or_le
 from linkwork.machine.sections.fields import Number, Section, entry, wrong
 from linkwork.machine.sections.limits import AngleLimits, LengthLimits
 
-_DAMPING = "Damping; none: 0.7 of the critical damping where the machine starts"
+_DAMPING = "Damping. Default: 0.7 of the critical damping in the initial pose"
 _STIFFNESS = (
-    "Stiffness; none: what would let the joint swing at 200 rad/s, or at a fifth of a step of the plant for "
-    "each radian where that is slower, where the machine starts"
+    "Stiffness. Default: the one at which the joint oscillates at 200 rad/s in the initial pose, or slower, "
+    "at one radian per five steps of the plant"
 )
 
 
@@ -45,7 +45,7 @@ FreedomStop = Annotated[
     Annotated[AngleStopSpec, Tag(ANGLE)] | Annotated[LengthStopSpec, Tag(LENGTH)],
     Discriminator(angle_or_length),
 ]
-ABOUT = "Stops at the limits of the position: a spring and a damper that push back; none: nothing stops it"
+ABOUT = "Stops at the limits of the position: a spring and a damper. Default: no stops"
 
 
 def refuse_without_limits(
@@ -58,8 +58,8 @@ def refuse_without_limits(
     if stop is not None and not given:
         key = "position_m" if isinstance(stop, LengthStopSpec) else "position_rad or position_deg"
         raise wrong(
-            "a stop stands at the limits of the position, and there are none",
-            "no limits of the position",
+            "a stop needs position limits",
+            "no position limits",
             f"limits: {{{key}}}",
             f"add {key.split(' ')[0]} to the joint's limits, or remove stop",
             at,

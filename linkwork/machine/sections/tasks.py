@@ -54,16 +54,16 @@ class LengthTaskSpec(_TaskSpec):
     kind: ClassVar[str] = LENGTH
     coordinate: LengthCoordinate = entry(_CHOICE)
     direction: Vector3 | None = entry(
-        "Of POINT.along: the direction, in the world; its length does not matter", default=None
+        "Direction of POINT.along, in the world; its length does not matter", default=None
     )
     from_m: Vector3 | None = entry(
-        "Of POINT.along: the place where the coordinate is 0; of POINT.distance: the place from which it is "
-        "measured; none: the world's origin",
+        "Of POINT.along: position where the coordinate is 0; of POINT.distance: position from which it is "
+        "measured. Default: the world's origin",
         "m",
         None,
     )
     radius_m: Number | None = entry(
-        "Of POINT.distance: what is taken off, so that the coordinate is 0 on a sphere; none: 0",
+        "Of POINT.distance: length subtracted, so that the coordinate is 0 on a sphere. Default: 0",
         "m",
         None,
         ge=0,

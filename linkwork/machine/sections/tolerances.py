@@ -17,33 +17,33 @@ FOLLOWING_PER_PATH = 10.0
 class CoordinateTolerances(Section):
     """Tolerances of one coordinate, in its own unit."""
 
-    path: Number | None = entry("Largest error on the way", "rad or m", None, gt=0)
+    path: Number | None = entry("Largest error during motion", "rad or m", None, gt=0)
     goal: Number | None = entry("Largest error at the end", "rad or m", None, gt=0)
     start: Number | None = entry(
-        "Largest distance of a goal's first sample from where the machine is", "rad or m", None, gt=0
+        "Largest distance of a goal's first sample from the machine's position", "rad or m", None, gt=0
     )
     following: Number | None = entry(
-        "Largest error before the machine is braked, whatever it does", "rad or m", None, gt=0
+        "Largest error before the machine is braked, in every state", "rad or m", None, gt=0
     )
 
 
 class TolerancesSpec(Section):
     """Tolerances of goals that bring none of their own; of each coordinate in its own unit."""
 
-    path: Number = entry("Largest error on the way", "rad or m", 0.01, gt=0)
+    path: Number = entry("Largest error during motion", "rad or m", 0.01, gt=0)
     goal: Number = entry("Largest error at the end", "rad or m", 0.001, gt=0)
     start: Number = entry(
-        "Largest distance of a goal's first sample from where the machine is", "rad or m", 0.001, gt=0
+        "Largest distance of a goal's first sample from the machine's position", "rad or m", 0.001, gt=0
     )
     following: Number | None = entry(
-        "Largest error before the machine is braked, whatever it does; where none is given, ten times `path`",
+        "Largest error before the machine is braked, in every state. Default: ten times `path`",
         "rad or m", None, gt=0,
     )  # fmt: skip
     goal_time_s: Number = entry(
         "Time after the end within which the goal tolerances must be met", "s", 1.0, gt=0, le=3600
     )
     coordinates: dict[CoordinateName, CoordinateTolerances] = entry(
-        "Other values for single coordinates, by name", default={}
+        "Values for single coordinates, by name", default={}
     )
 
     def of(self, name: str) -> Tolerance:

@@ -22,11 +22,11 @@ class ShadowSpec(Section):
 
     on: Switch = entry("Whether it runs without being asked for by `--shadow`", default=False)
     bandwidth_rad_s: Number = entry(
-        "Bandwidth of the difference in effort; what is slower than this is seen whole", "rad/s", 60.0,
+        "Bandwidth of the difference in effort; slower differences are detected in full", "rad/s", 60.0,
         gt=0, le=10_000,
     )  # fmt: skip
     effort_share: Number | None = entry(
-        "Largest difference, as a share of each motor's largest effort; none: motors are not judged",
+        "Largest difference, as a share of each motor's largest effort. Default: motors are not compared",
         default=0.1,
         gt=0,
         le=10,
@@ -35,11 +35,11 @@ class ShadowSpec(Section):
         "Largest difference along goal coordinates, by their names", "N m or N", default={}
     )
     energy_threshold_J: Number | None = entry(
-        "Largest difference in energy over `window_s`; none: energy is not judged", "J", None, gt=0
+        "Largest difference in energy over `window_s`. Default: energy is not compared", "J", None, gt=0
     )
-    window_s: Number = entry("Time over which the difference in energy adds up", "s", 0.5, gt=0, le=60)
+    window_s: Number = entry("Time over which the difference in energy is summed", "s", 0.5, gt=0, le=60)
     on_exceeded: OnExceeded = entry(
-        "Tell it, stop the machine on its path as well, or brake it with the fault MODEL_DIFFERENCE",
+        "Reaction: report it, also stop the machine on its path, or brake with the fault MODEL_DIFFERENCE",
         default="tell",
     )
 

@@ -27,7 +27,7 @@ class CouplingConstraint(Constraint):
             raise ModelError("a coupling needs at least one coordinate", where)
         for name, factor in self.factors.items():
             if _number(factor, (*where, name)) == 0.0:
-                raise ModelError("a factor of 0 couples nothing", (*where, name))
+                raise ModelError("a factor of 0 has no effect", (*where, name))
         _number(self.value, ("constraints", self.name, "value"))
 
     @property

@@ -1,4 +1,4 @@
-"""Two points keep their distance: a massless rod with ball joints at its ends."""
+"""Two points keep a fixed distance: a massless rod with ball joints at its ends."""
 
 from dataclasses import dataclass
 

@@ -144,7 +144,7 @@ class _Compiler:
     def _folded(self, node: Node, code: int, values: list[float], constant: float) -> float:
         result = _plainly(code, values, constant)
         if not math.isfinite(result):
-            raise ExpressionError("this is not a finite number, whatever the pose", node.at, str(node.head))
+            raise ExpressionError("this is not a finite number in any pose", node.at, str(node.head))
         return result
 
     def _put(self, instruction: Instruction, node: Node) -> int:

@@ -138,7 +138,7 @@ def _tokens(text: str) -> list[_Token]:
             meant = _MEANT.get(text[at])
             remedy = f"write {meant}" if meant else ""
             raise ExpressionError(
-                "this character has no meaning here", at, text[at], "+ - * / ** ( ) , and names", remedy
+                "this character is not allowed here", at, text[at], "+ - * / ** ( ) , and names", remedy
             )
         if len(tokens) == MOST_PARTS:
             raise ExpressionError(
@@ -180,7 +180,9 @@ class _Parser:
         if self.now.text == "=":
             raise self.unexpected("there is one = too many")
         if self.now.text == ")":
-            raise self.unexpected("this bracket closes nothing", "remove it, or open one before")
+            raise self.unexpected(
+                "this bracket has no opening bracket", "remove it, or add an opening bracket"
+            )
         raise self.unexpected(
             "an operator is missing before this", "write * for a product" if self.now.text != "," else ""
         )
@@ -273,10 +275,10 @@ class _Parser:
 def _unknown_function(token: _Token) -> ExpressionError:
     allowed = ", ".join(FUNCTIONS)
     if token.text in _NOT_SMOOTH:
-        message = "this function is not smooth, so that the motion would jump"
+        message = "this function is not smooth: the motion would be discontinuous"
         return ExpressionError(message, token.at, token.text, allowed, _NOT_SMOOTH[token.text])
     aliases = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "ln": "log"}
     close = difflib.get_close_matches(token.text.lower(), [*FUNCTIONS], n=1, cutoff=0.6)
     meant = aliases.get(token.text.lower()) or (close[0] if close else "")
     remedy = f"write {meant}" if meant else "a product of a coordinate and a bracket needs *"
-    return ExpressionError("there is no such function", token.at, token.text, allowed, remedy)
+    return ExpressionError("unknown function", token.at, token.text, allowed, remedy)

@@ -131,7 +131,7 @@ CLOSED_FORMS: dict[str, Callable[[Mechanism], ClosedForms]] = {"four_bar": four_
 
 
 def _refusal(text: str) -> ModelError:
-    return ModelError(f"this machine is no four-bar: {text}", _WHERE, _REMEDY)
+    return ModelError(f"this machine is not a four-bar: {text}", _WHERE, _REMEDY)
 
 
 def _chain(mechanism: Mechanism) -> list[Joint]:

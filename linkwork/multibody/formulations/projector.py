@@ -79,7 +79,7 @@ def projector_rate(a: Floats, a_rate: Floats, rank: int, by: Way = "svd") -> Flo
 
 def _check(by: str) -> None:
     if by not in WAYS:
-        raise ValueError(f"there is no way {by!r} to a pseudo-inverse; known: {', '.join(WAYS)}")
+        raise ValueError(f"unknown pseudo-inverse method {by!r}; known: {', '.join(WAYS)}")
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def _closed(
             name,
             residual,
             tolerance,
-            f"{name} cannot be switched on here: it is open by {residual:.3g} (typical lengths or rad), "
+            f"{name} cannot be switched on here: its gap is {residual:.3g} (typical lengths or rad), "
             f"allowed are {tolerance:.3g}; " + _remedy(work, own),
         )
     correct_position(*work.arguments, TOLERANCE, 20)

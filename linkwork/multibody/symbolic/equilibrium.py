@@ -88,7 +88,7 @@ def _refuse_moving(model: SymbolicModel) -> None:
     names = model.mechanism.row_names
     moving = [name for name, drift in zip(names, model.rows.drift, strict=True) if drift != 0]
     if moving:
-        raise NoEquilibrium(f"constraints that move with time never rest: {', '.join(moving)}")
+        raise NoEquilibrium(f"constraints that depend on time have no equilibrium: {', '.join(moving)}")
 
 
 def _function(mechanism: Mechanism) -> Numbers:

@@ -112,7 +112,7 @@ def _regular(mechanism: Mechanism, found: Equilibrium, mass: Floats) -> Floats:
     sizes = np.linalg.eigvalsh(mass)
     if len(mass) and not sizes[0] > _SINGULAR * sizes[-1]:
         pose = ", ".join(f"{n} {x:.4g}" for n, x in zip(mechanism.position_names, found.q, strict=True))
-        raise NoEquilibrium(f"some motion moves no mass in the equilibrium that was found, {pose}")
+        raise NoEquilibrium(f"some motion has no inertia at the equilibrium that was found, {pose}")
     return mass
 
 
@@ -121,7 +121,7 @@ def _checked(J: Floats, choices: Sequence[str], coordinates: Sequence[str]) -> F
     n = J.shape[1]
     if len(coordinates) != n:
         raise NotIndependent(
-            f"the freedoms of the machine in this pose are {n}, the coordinates {len(coordinates)}",
+            f"the machine has {n} degrees of freedom in this pose; {len(coordinates)} coordinates are given",
             _independent(J, choices, coordinates),
         )
     across = J[[choices.index(name) for name in coordinates]]

@@ -77,7 +77,7 @@ def _closure(constraint: Constraint) -> Connection:
         )
     if any(constraint.baumgarte):
         raise ModelError(
-            f"the Taylor stepper has no stabilisation: leave alpha and beta away, or {_REMEDY}",
+            f"the Taylor stepper has no stabilisation: leave out alpha and beta, or {_REMEDY}",
             ("constraints", constraint.name),
         )
     a, b = (JointFrame(end.body, end.at_m, end.rotation) for end in (constraint.a, constraint.b))

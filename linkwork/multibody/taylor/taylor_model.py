@@ -220,4 +220,4 @@ def refuse_touch(mechanism: Mechanism) -> None:
     if mechanism.stops or mechanism.contacts:
         stops, contacts = mechanism.stops, mechanism.contacts
         where = ("stops", stops[0].freedom) if stops else ("contacts", contacts[0].name)
-        raise ModelError("the Taylor stepper knows no stops and contacts: take projected", where)
+        raise ModelError("the Taylor stepper has no stops and contacts: use projected", where)

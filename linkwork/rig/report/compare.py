@@ -39,9 +39,9 @@ def read_report(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise NoReport(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:
-        raise NoReport(f"{path} is no report: it is not JSON ({error})") from None
+        raise NoReport(f"{path} is not a report: it is not JSON ({error})") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise NoReport(f"{path} is no report of this linkwork: its `format` is not {FORMAT!r}")
+        raise NoReport(f"{path} is not a report of this version: its `format` is not {FORMAT!r}")
     return found
 
 

@@ -78,7 +78,7 @@ def _around(one: Struck) -> Markup:
         moments.append(Moment(1e3 * one.detected_s, "detected"))
     if np.isfinite(one.at_rest_s) and 1e3 * one.at_rest_s <= time_ms[-1]:
         moments.append(Moment(1e3 * one.at_rest_s, "at rest"))
-    note = f"{one.found or 'borne by design'}: {one.requirement}"
+    note = f"{one.found or 'tolerated by design'}: {one.requirement}"
     title = "".join(str(part) for part in injected(one.injected)[:1])
     return figure(
         Chart(
@@ -152,9 +152,9 @@ def _effort(motion: Followed, report: MachineReport) -> Markup:
     ]
     peak = 100.0 * float(np.abs(motion.effort).max())
     limits = (Limit(100.0, "most"), Limit(-100.0, "most")) if peak > 50.0 else ()
-    note = f"peak {digits(peak)} % of what a motor can"
+    note = f"peak {digits(peak)} % of the motor's limit"
     return figure(
-        Chart("Effort", "time / s", "part of each motor's most / %", tuple(lines), limits, note=note)
+        Chart("Effort", "time / s", "share of each motor's limit / %", tuple(lines), limits, note=note)
     )
 
 
@@ -167,7 +167,7 @@ def _energy(energy: Energy) -> Markup:
         ChartLine("friction", energy.time_s, energy.lost * factor, 3),
     )
     left = amount(float(np.abs(energy.left_over).max()), "J")
-    note = f"{amount(energy.exchanged, 'J')} went to and fro; at most {left} is not accounted for"
+    note = f"{amount(energy.exchanged, 'J')} exchanged; at most {left} is unaccounted for"
     return figure(Chart("Energy", "time / s", f"energy / {shown}", lines, note=note))
 
 

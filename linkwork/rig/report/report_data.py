@@ -79,7 +79,7 @@ def machine_report(machine: Machine, label: str, collected: Collected, problem: 
     tests = [replace(test, text=without_paths(test.text)) for test in collected.tests]
     for node in collected.planned:
         if node not in done:
-            reason = "under way when the session broke off" if node == collected.begun else problem
+            reason = "running when the session was aborted" if node == collected.begun else problem
             name = node.rpartition("::")[2]
             words = name.removeprefix("test_").replace("_", " ")
             tests.append(TestFindings(node, name, words, machine.name, reason=reason))

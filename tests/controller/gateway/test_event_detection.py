@@ -95,7 +95,7 @@ def test_a_limit_that_flickers_is_told_once() -> None:
     table["limited"][100:300:7] = Limited.EFFORT
     table["limited"][150:160] |= Limited.EFFORT_RATE
     texts = [content["text"] for _, name, content in told(words) if name == "limited"]
-    assert "largest effort" in texts[0]
+    assert "effort limit" in texts[0]
     assert texts[-1] == ""
     events = [(row, content["limited"]) for row, name, content in told(words) if name == "limited"]
     last = 100 + 7 * (199 // 7)

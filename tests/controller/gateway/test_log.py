@@ -230,7 +230,7 @@ print(log.path, log.problem)
 def test_a_full_disk_ends_the_log_and_says_why(tmp_path: Path) -> None:
     script = FULL.format(here=str(Path(__file__).parent), folder=str(tmp_path))
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert result.stdout == f"None logging has ended: {tmp_path}: File too large\n"
+    assert result.stdout == f"None logging has stopped: {tmp_path}: File too large\n"
     assert len(messages(tmp_path / "m-20260101-120000-0000.mcap")) > 100
 
 

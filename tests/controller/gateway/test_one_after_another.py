@@ -100,4 +100,4 @@ def test_a_goal_is_sped_up_and_told_why_not_more(rig: Any) -> None:
 
 
 def test_speed_without_a_goal_changes_nothing(rig: Any) -> None:
-    assert rig.ask("speed", fraction=1.8)["text"] == "there was no goal under way"
+    assert rig.ask("speed", fraction=1.8)["text"] == "no active goal"

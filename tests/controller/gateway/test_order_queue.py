@@ -97,7 +97,7 @@ def test_stops_that_wait_for_room_are_one(desk: OrderQueue, inbox: OrderInbox, e
     def stop_at(tick: int) -> int:
         return desk.place(Stop(at_tick=tick), lambda _: None, now_ns=0, urgent=True)
 
-    with pytest.raises(RequestError, match="orders wait"):
+    with pytest.raises(RequestError, match="orders are queued"):
         list(map(stop_at, range(5000)))  # until neither socket nor desk has room for more
     numbers = {desk.place(EmergencyStop(), told.append, now_ns=0, urgent=True) for _ in range(500)}
     (number,) = numbers

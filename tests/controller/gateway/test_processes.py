@@ -110,7 +110,7 @@ def test_a_loop_of_another_configuration_is_told_to_leave(rig: Make) -> None:
     one.start_gateway("--law", "servo")
     assert not one.ready["adopted"]
     assert one.ready["loop_pid"] != loop
-    assert f"process {loop}, to brake and leave" in one.ready["text"]
+    assert f"process {loop}, to brake and end" in one.ready["text"]
     one.enabled()
     assert one.ask("describe")["law"] == "servo"
     one.ask("move", target={"lift": 0.01})

@@ -102,7 +102,7 @@ def test_a_motion_while_inactive_says_what_would_be_possible(rigs: Make) -> None
     rig = rigs("lockstep")
     rig.enabled()
     rig.ask("disable")
-    assert rig.ask("confirm_branch")["text"] == "the assembly was known already"
+    assert rig.ask("confirm_branch")["text"] == "the assembly mode was already known"
     for method, params in (("move", {"target": {"lift": 0.0}}), ("jog", {"velocity": {"lift": 0.1}})):
         error = rig.refused(method, **params)
         assert error.code == RequestCode.WRONG_STATE
@@ -146,7 +146,7 @@ def test_another_name_is_refused_with_the_owner_and_may_look_and_stop(rigs: Make
     assert error.data["owner"] == "me@test"
     assert "me@test" in error.message
     assert rig.ask("state", other, **{"as": "you@test"})["lease"]["owner"] == "me@test"
-    assert rig.ask("stop", other, **{"as": ""})["text"] == "there was nothing to stop"
+    assert rig.ask("stop", other, **{"as": ""})["text"] == "nothing to stop"
     assert rig.ask("acquire", other, **{"as": "you@test", "force": True})["owner"] == "you@test"
     assert rig.ask("release", other, **{"as": "you@test"})["owner"] is None
 
@@ -223,10 +223,10 @@ def test_stop_is_answered_while_the_planner_plans_and_the_plan_moves_nothing(rig
     deadline = time.monotonic() + 30.0
     while rig.ask("state")["lease"]["owner"] is None:
         assert time.monotonic() < deadline, "the request has not borrowed the lease"
-    assert rig.ask("stop")["text"] == "there was nothing to stop"
+    assert rig.ask("stop")["text"] == "nothing to stop"
     answer = msgpack.unpackb(sender.transport.receive(5_000))
     assert answer[2]["code"] == ResultCode.CANCELLED
-    assert "told to stop" in answer[2]["message"]
+    assert "stop was requested" in answer[2]["message"]
     goal = rig.ask("move", target={"lift": 0.0})["goal"]
     assert (
         rig.result()["goal"] == goal
@@ -253,7 +253,7 @@ def test_estop_latches_until_reset(rigs: Make) -> None:
     assert error.code == RequestCode.WRONG_STATE
     assert "reset first" in error.message
     assert rig.ask("reset")["state"] == "inactive"
-    assert rig.ask("reset")["text"] == "there was no emergency stop"
+    assert rig.ask("reset")["text"] == "no emergency stop is active"
 
 
 def test_describe_and_status_say_what_the_page_promises(rigs: Make) -> None:

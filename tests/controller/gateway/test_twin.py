@@ -176,7 +176,7 @@ def test_in_real_time_nobody_waits_and_a_dead_shadow_is_started_again(
     one.end()
     assert one.shadowing.restarts == 1
     assert any("not compared" in note for note in one.shadowing.notes)
-    assert any("started again" in note for note in one.shadowing.notes)
+    assert any("being restarted" in note for note in one.shadowing.notes)
     assert one.shadowing.hold(words)[0].shape == (0, words.shape[1])  # in lockstep it would be waited for
     dropped = one.shadowing.dropped
     one.shadowing.offer(words)

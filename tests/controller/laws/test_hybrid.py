@@ -140,7 +140,9 @@ def test_too_few_motors_are_refused_with_the_reason() -> None:
     points = [{"time_from_start_s": 1.0, "positions": [0.6]}]
     trajectory = {"coordinates": ["crank"], "points": points, "force": {"guide": 20.0}}
     start = Start.at(machine, machine.initial_q)
-    with pytest.raises(RequestError, match="it takes a motor for each of 2 freedoms, and 1 motors hold 1"):
+    with pytest.raises(
+        RequestError, match="one motor is needed for each of 2 degrees of freedom, and 1 motors hold 1"
+    ):
         plan("send", {"trajectory": trajectory}, machine, start)
 
 

@@ -57,8 +57,8 @@ def test_a_pre_load_that_cannot_be_is_refused_when_the_file_is_loaded(tmp_path: 
     with pytest.raises(MachineError) as caught:
         load(file)
     said = str(caught.value)
-    assert "the motor cannot give so much" in said
-    assert "no more motors than freedoms" in said
+    assert "this exceeds the motor's largest effort" in said
+    assert "no more motors than degrees of freedom" in said
 
 
 @pytest.mark.parametrize("name", ["five_bar", "five_bar_redundant"])

@@ -88,7 +88,7 @@ def test_a_report_of_any_shape_is_taken_for_what_it_says(report: dict[str, Any])
 def test_a_state_that_does_not_say_what_holds_is_named() -> None:
     plant = Plant()
     assert not plant.say(-1, switches=0)
-    assert plant.link.text == "the plant's state is not usable: the state has no field `closed`"
+    assert plant.link.text == "the plant's state cannot be used: the state has no field `closed`"
 
 
 def test_a_command_asks_for_a_set_only_while_one_is_wanted() -> None:

@@ -164,7 +164,7 @@ def test_a_trajectory_that_fits_goes_on_in_motion(polishing: Polishing) -> None:
 @pytest.mark.parametrize(
     ("method", "params", "text"),
     [
-        ("move", {"target": {"n": 0.01}}, "lets go at rest only. Stop"),
+        ("move", {"target": {"n": 0.01}}, "released only at rest. Stop"),
         ("move", {"target": {"n": -0.01}, "until_force": {"table": 5.0}}, "at rest for nothing"),
     ],
 )
@@ -188,7 +188,7 @@ def test_a_guarded_move_is_steered_until_it_touches(tmp_path: Path) -> None:
     assert planned.order(planned.plan("speed", 0.0, fraction=1.5))["order_outcome"] == OrderOutcome.DONE
     with pytest.raises(RequestError, match=r"approach speed .* at most"):
         planned.plan("speed", 0.0, fraction=2.0)
-    with pytest.raises(RequestError, match="nobody knows yet"):
+    with pytest.raises(RequestError, match="not known in advance"):
         planned.plan("append", 0.0, trajectory={"coordinates": ["n"], "points": [
             {"time_from_start_s": 1.0, "positions": [0.01]}]})  # fmt: skip
     rig.until(lambda sample: sample["goal_status"] == GoalStatus.SETTLING)

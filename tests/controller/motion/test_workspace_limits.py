@@ -38,7 +38,9 @@ def test_a_goal_that_leaves_the_box_is_refused_with_place_and_sample(name: str) 
     start = Start.at(machine, machine.initial_q)
     y = start.theta[machine.coordinate_index("y")]  # type: ignore[index]
     target = {"x": float(start.theta[machine.coordinate_index("x")]), "y": float(y) + 0.02}  # type: ignore[index]
-    with pytest.raises(RequestError, match=r"tool\.y would need workspace .* slower does not help") as caught:
+    with pytest.raises(
+        RequestError, match=r"tool\.y would need workspace .* a slower motion does not help"
+    ) as caught:
         plan("move", {"target": target}, machine, start)
     assert caught.value.code == ResultCode.INFEASIBLE
     assert caught.value.data["limit"] == pytest.approx(y + 0.01)

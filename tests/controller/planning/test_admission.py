@@ -147,7 +147,7 @@ def test_gravity_alone_cannot_be_stretched_away(vertical):
     assert error.data["quantity"] == "effort"
     assert error.data["coordinate"] == "upper_hinge"
     assert error.data["min_time_stretch"] is None
-    assert "slower does not help" in error.message
+    assert "a slower motion does not help" in error.message
 
 
 def test_room_to_stop_is_kept(vertical):

@@ -42,13 +42,19 @@ def test_a_set_is_completed(scara, start, named, full):
 @pytest.mark.parametrize(
     ("named", "says"),
     [
-        (["x", "y", "z", "angle", "elbow"], "5 coordinates, but the machine has only 4"),
-        (["x", "elbow"], "leave 2 of 4 freedoms open; name 2 more of wrist, lift, z, angle"),
+        (["x", "y", "z", "angle", "elbow"], "5 coordinates, but the machine has 4"),
+        (
+            ["x", "elbow"],
+            "leave 2 of 4 degrees of freedom undetermined; name 2 more of wrist, lift, z, angle",
+        ),
         (["x", "y", "lift"], "name 1 more of wrist, angle"),
-        (["x", "y", "lift", "z"], "lift and z follow from each other; instead .* name one of .*wrist, angle"),
+        (
+            ["x", "y", "lift", "z"],
+            "lift and z depend on each other; replace one of them by one of wrist, angle",
+        ),
         (
             ["shoulder", "elbow", "wrist", "angle"],
-            "shoulder, elbow, wrist and angle follow from each other; instead of one of them name .*lift, z",
+            "shoulder, elbow, wrist and angle depend on each other; replace one of them by one of .*lift, z",
         ),
     ],
 )
@@ -64,7 +70,7 @@ def test_more_task_coordinates_than_freedoms_must_be_chosen(vertical):
     with pytest.raises(RequestError, match="name 1 more of lower_hinge, upper_hinge, x, tilt"):
         names_of(vertical, ["z"], start)
     assert names_of(vertical, ["z", "tilt"], start) == ["z", "tilt"]
-    with pytest.raises(RequestError, match="only 2 freedoms"):
+    with pytest.raises(RequestError, match="has 2 degrees of freedom"):
         names_of(vertical, ["x", "z", "tilt"], start)
 
 
@@ -89,9 +95,13 @@ def test_closed_machines_take_any_independent_set(machine, named, full):
 @pytest.mark.parametrize(
     ("machine", "named", "says"),
     [
-        ("five_bar", ["left_elbow"], "1 of 2 freedoms open; name 1 more of left, right, right_elbow, x, y"),
-        ("five_bar", ["left", "right", "x"], "only 2 freedoms"),
-        ("delta", ["wrist_1", "x", "z"], "wrist_1.* instead of one of them name one of .*y"),
+        (
+            "five_bar",
+            ["left_elbow"],
+            "1 of 2 degrees of freedom undetermined; name 1 more of left, right, right_elbow, x, y",
+        ),
+        ("five_bar", ["left", "right", "x"], "has 2 degrees of freedom"),
+        ("delta", ["wrist_1", "x", "z"], "wrist_1.* replace one of them by one of .*y"),
     ],
 )
 def test_closed_machines_refuse_with_what_would_complete_the_set(machine, named, says):

@@ -92,7 +92,7 @@ def test_what_no_efforts_can_make_is_refused_and_says_who(redundant: Machine) ->
     together = Efforts(redundant, walk_of(redundant)).shared.with_reserve().max()
     machine = with_limits(redundant, together / 1.1)
     start = Start.at(machine, machine.initial_q)
-    with pytest.raises(RequestError, match="of what they can give together is allowed; stretch") as caught:
+    with pytest.raises(RequestError, match="of the combined effort limits is allowed; stretch") as caught:
         plan("send", {"trajectory": quick()}, machine, start)
     assert set(caught.value.data["coordinate"].split(", ")) < {"left", "right", "left_elbow"}
     slower = judge({"trajectory": quick()}, machine, start)["min_time_stretch"]

@@ -112,7 +112,7 @@ def test_an_angle_that_wraps_is_taken_the_short_way():
         (
             lambda: points([1.0, 2.0], [HERE, HERE], [[0, 0, 0], [0, 0, 0.1]]),
             (1, "velocities", 2),
-            "ends at rest",
+            "must end at rest",
         ),
         (lambda: points([1.0, 1.000001], [HERE, HERE]), (1, "time_from_start_s"), "1e-05 s are needed"),
         (lambda: points([1e-6], [HERE]), (0, "time_from_start_s"), "before point 0"),

@@ -122,7 +122,9 @@ def test_one_redundant_sensor_names_the_group() -> None:
 def test_what_sensors_can_find_out_is_said() -> None:
     assert told(load("scara")).startswith("no redundant sensor")
     assert told(load("five_bar")).startswith("no redundant sensor")
-    assert told(five_bar_with("left_elbow")).endswith("among left, right, left_elbow is noticed, not which")
+    assert told(five_bar_with("left_elbow")).endswith(
+        "among left, right, left_elbow is detected but not located"
+    )
     assert told(five_bar_with("left_elbow", "right_elbow")).startswith("2 redundant sensors")
 
 

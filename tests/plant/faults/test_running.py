@@ -206,4 +206,4 @@ def test_a_real_machine_takes_faults_of_sensors_motors_and_wire_alike(tmp_path) 
     answer = line.inject({"mechanism": "change", "set": ["cart.mass_kg=1"]})
     assert isinstance(answer, InjectRefused)
     assert (answer.code, answer.problems[0].key) == (InjectRefusal.UNSUPPORTED, "faults[0]")
-    assert "real one" in answer.text
+    assert "is hardware" in answer.text

@@ -126,7 +126,7 @@ def test_hardware_refuses_what_it_cannot_with_a_reason() -> None:
     )
     found = problems(text, hardware=True)
     assert [problem.line for problem in found] == [2, 3]
-    assert "real one" in found[0].message
+    assert "is hardware" in found[0].message
     with pytest.raises(Impossible):
         check_timeline(parse_yaml(text), MACHINE, hardware=True)
 

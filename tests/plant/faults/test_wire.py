@@ -78,7 +78,7 @@ def test_a_plant_that_stalls_in_lockstep_says_that_nothing_changes() -> None:
         Line(MACHINE, {"at_tick": 3, "for_s": 5, "processor": "stall", "of": "plant"}),
     )
     assert seen(line.run(8)) == seen(plain.run(8))
-    assert "time stands still" in next(each["text"] for each in line.said if each["event"] == "fault")
+    assert "time does not advance" in next(each["text"] for each in line.said if each["event"] == "fault")
 
 
 @pytest.mark.parametrize("direction", ["states", "commands"])

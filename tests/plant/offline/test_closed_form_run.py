@@ -95,7 +95,7 @@ CASES = {
     ),
     "held elsewhere": (("a: {body: rocker", "a: {body: coupler"), "must hold the link of third at the world"),
     "out of reach": (("[0.2, 0.9, 0.4]", "[0.2, 9.9, 0.4]"), "longer than all others together"),
-    "none": (("four_bar", "five_bar"), "this choice does not exist"),
+    "none": (("four_bar", "five_bar"), "invalid choice"),
 }
 
 

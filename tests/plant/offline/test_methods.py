@@ -114,9 +114,9 @@ def test_taylor_refuses_by_name(name: str, words: str) -> None:
             "projected, udwadia_kalaba, lagrange, plain, symmetric, scaled, minimal, taylor",
         ),
         ({"integrator": "euler"}, "rk4, semi_implicit, adaptive_rk4, gauss, dop853, lsoda"),
-        ({"formulation": "minimal", "integrator": "lsoda"}, "take integrator rk4 or semi_implicit"),
-        ({"formulation": "minimal", "integrator": "gauss"}, "take integrator rk4 or semi_implicit"),
-        ({"formulation": "minimal", "stabilisation": "baumgarte"}, "take projection"),
+        ({"formulation": "minimal", "integrator": "lsoda"}, "use integrator rk4 or semi_implicit"),
+        ({"formulation": "minimal", "integrator": "gauss"}, "use integrator rk4 or semi_implicit"),
+        ({"formulation": "minimal", "stabilisation": "baumgarte"}, "use projection"),
         ({"track": ["O9"]}, "there are O2, O3"),
     ],
 )

@@ -116,7 +116,7 @@ def test_a_constraint_that_is_off_is_in_no_figure(machine_of) -> None:
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        (Switch("hook", "on", 0.1), "open by 0.1.*or hold it"),
+        (Switch("hook", "on", 0.1), "its gap is 0.1.*or hold it"),
         (Switch("hok", "on", 0.1), "write hook"),
         (Switch("hook", "on", 0.7), "lasts from 0"),
         (Switch("hook", "up", 0.1), "on, off, hold"),  # type: ignore[arg-type]

@@ -94,12 +94,12 @@ def test_the_one_in_c_is_short_enough_to_read() -> None:
 @pytest.mark.parametrize(
     ("breach", "exercise"),
     [
-        ("sessions", "says hello every 0.1 s until it is answered"),
+        ("sessions", "sends hello every 0.1 s until it is answered"),
         ("strong", "keeps efforts within the motors' limits"),
         ("foreign", "a state of another session changes nothing"),
         ("quiet", "repeats its last message, byte for byte, after a second"),
         ("brave", "brakes at safe torque off"),
-        ("none", "says bye when it is ended"),
+        ("none", "sends bye when it ends"),
     ],
 )
 def test_each_breach_is_found(breach: str, exercise: str, folder: Path) -> None:

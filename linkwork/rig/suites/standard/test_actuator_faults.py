@@ -42,7 +42,7 @@ def test_a_motor_that_does_not_listen(rig: RigUnderTest) -> None:
 def test_a_brake_that_sticks(rig: RigUnderTest) -> None:
     """A brake that closes in motion is found out, unless the motor can pull through it."""
     record = struck(rig, {"actuator": "stick", "of": motor_of(rig).joint}, settle_s=0.5)
-    record.detected_or_tolerated(*DETECTED_BY_MOTION, because="the motor pulls through its brake")
+    record.detected_or_tolerated(*DETECTED_BY_MOTION, because="the motor overcomes its brake")
 
 
 def test_a_lagging_motor(rig: RigUnderTest) -> None:

@@ -14,7 +14,7 @@ def test_a_heavier_body(rig: RigUnderTest) -> None:
     """A last body that is a tenth heavier than the model says is borne, or found out."""
     body = rig.machine.mechanism.body_names[-1]
     record = struck(rig, {"mechanism": "change", "set": [f"{body}.mass_kg=+10%"]})
-    record.detected_or_tolerated(*DETECTED_BY_MOTION, because="feedback makes up for the weight")
+    record.detected_or_tolerated(*DETECTED_BY_MOTION, because="feedback compensates the weight")
 
 
 @pytest.mark.rig(closures=True)
@@ -22,7 +22,7 @@ def test_a_closure_that_breaks(rig: RigUnderTest) -> None:
     """A closure that opens in motion is found out, unless no sensor sees it and the motors go on."""
     constraint = rig.machine.mechanism.constraint_names[-1]
     record = struck(rig, {"mechanism": "open", "of": constraint}, settle_s=0.5)
-    because = "no sensor sees the parts that came apart, and those with motors go on"
+    because = "no sensor measures the separated parts, and the driven parts continue"
     watch = record.fault(*DETECTED_BY_MOTION)
     if watch.came or record.fault_names:
         watch.within(seconds=rig.motions.fast_s + 0.5)

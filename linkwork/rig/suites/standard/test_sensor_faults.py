@@ -53,7 +53,9 @@ def test_bears_coarse_steps(rig: RigUnderTest) -> None:
     sensor = sensor_of(rig)
     step = 0.01 * tolerance(rig, sensor)
     record = struck(rig, {"sensor": "quantise", "of": sensor.joint, f"step_{unit_of(sensor)}": step})
-    record.detected_or_tolerated(*DETECTED_BY_MOTION, because="steps this small move the machine little")
+    record.detected_or_tolerated(
+        *DETECTED_BY_MOTION, because="resolution errors this small move the machine little"
+    )
 
 
 def test_detects_a_reading_that_is_no_number(rig: RigUnderTest) -> None:

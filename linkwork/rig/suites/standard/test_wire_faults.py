@@ -41,7 +41,7 @@ def test_detects_a_pulled_cable(rig: RigUnderTest) -> None:
 def test_bears_short_delays(rig: RigUnderTest) -> None:
     """Messages that come a tick late are used, or found out."""
     record = struck(rig, {"wire": "delay", "by_ticks": 1})
-    because = "loops this slow bear a tick of delay"
+    because = "loops this slow tolerate a tick of delay"
     record.detected_or_tolerated(*LINK, "PATH_TOLERANCE_VIOLATED", because=because)
 
 
@@ -60,20 +60,20 @@ def test_bears_jitter_or_says_so(rig: RigUnderTest) -> None:
 
 
 def test_bears_duplicates(rig: RigUnderTest) -> None:
-    """A message that comes twice changes nothing."""
+    """A message that arrives twice changes nothing."""
     record = struck(rig, {"wire": "duplicate"})
-    record.tolerates("a number that was taken already is not taken again", record.worst_error.max, 1.0)
+    record.tolerates("a number that was used is not used again", record.worst_error.max, 1.0)
 
 
 def test_bears_reordering(rig: RigUnderTest) -> None:
     """A message that is overtaken is dropped, as if it were lost."""
     record = struck(rig, {"wire": "reorder", "probability": 0.1, "for_s": 0.2})
-    because = "an older number than the newest is dropped, and the model replaces it"
+    because = "a message older than the newest is dropped, and the model replaces it"
     record.detected_or_tolerated(*LINK, because=because)
 
 
 def test_bears_corrupted_messages(rig: RigUnderTest) -> None:
     """A message that cannot be read counts as lost; nothing of it is used."""
     record = struck(rig, {"wire": "corrupt", "probability": 0.05, "for_s": 0.2})
-    because = "what cannot be read is not used, and the model replaces it"
+    because = "an unreadable message is dropped, and the model replaces it"
     record.detected_or_tolerated(*LINK, because=because)
