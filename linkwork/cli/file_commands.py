@@ -143,6 +143,12 @@ def latency(
         float, typer.Option(min=0.1, metavar="S", help="Duration of the measurement, s.")
     ] = 10.0,
     period: Annotated[float, typer.Option(min=1e-4, max=1.0, metavar="S", help="Period, s.")] = 0.001,
+    load: Annotated[
+        bool, typer.Option("--load", help="Load processor, disk, memory and sockets in every second block.")
+    ] = False,
+    blame: Annotated[
+        bool, typer.Option("--blame", help="Name what the kernel did during the latest wake-ups; needs root.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """How well this computer keeps time, and what a trip over the device link costs."""
@@ -150,11 +156,13 @@ def latency(
     from linkwork.diagnostics.latency_text import report_text
     from linkwork.terminal.progress import goal_bar
 
-    if not as_json:
+    if not as_json and not load:
         console.print(LOAD, style="dim")
     try:
         with goal_bar(console, "measuring") as progress:
-            report = run_latency(for_seconds or seconds, period_s=period, progress=progress)
+            report = run_latency(
+                for_seconds or seconds, period_s=period, under_load=load, blame=blame, progress=progress
+            )
     except LatencyError as error:
         raise Misuse(str(error)) from None
     if as_json:

@@ -3,7 +3,8 @@ latency`.
 
 Two processes of their own do what plant and loop do, at the loop's period, with the real sockets and
 codecs. Beside that, in the same run and in turns with it, stand the bare absolute sleep and a bare ZeroMQ
-echo of the same bytes: absolute times drift with the computer's mood, the ratios hold.
+echo of the same bytes: absolute times drift with the computer's mood, the ratios hold. With load, every
+second round is made while the computer is busy (`linkwork.diagnostics.load`).
 """
 
 from __future__ import annotations
@@ -12,16 +13,20 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Callable, Generator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
+from linkwork.diagnostics.kernel_trace import BEFORE_S, Cause, KernelTrace, NoTrace, causes, kernel_trace
 from linkwork.diagnostics.latency_probe import BLOCKS, Run
+from linkwork.diagnostics.load import described, load
+from linkwork.diagnostics.means import computer_means
 from linkwork.protocol.endpoints import runtime_dir
 from linkwork.timing.children import Child
 from linkwork.timing.realtime import BLAS_ENVIRONMENT, Policy
+from linkwork.timing.setup_steps import SetupStep
 from linkwork.timing.statistics import Histogram
 
 BANDS = (
@@ -35,12 +40,30 @@ WORST = (
     "single ticks are late by half a millisecond and more: docs/real_time.md says what to change",
 )
 LOAD = (
-    "The worst case shows only under load. While this runs, use the computer as hard as the machine's user "
-    "ever will: copy large files, compile something, move windows, load the network. Minutes say more than "
-    "seconds."
+    "The worst case shows only under load: measure with --load, and for minutes. What --load does not do, "
+    "such as graphics and network traffic, you may add while it runs."
 )
+BLAMED = 5
+"""Late wake-ups whose cause is reported."""
 _BLOCK_S = 0.25
 _PATIENCE_S = 2.0
+
+
+@dataclass(frozen=True)
+class LateWakeUp:
+    """One of the latest wake-ups.
+
+    causes: what took the time, the largest first; empty where the trace does not show it.
+    """
+
+    late_ns: int
+    loaded: bool
+    causes: list[Cause]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, times in µs."""
+        each = [{"cause": cause.what, "share_us": cause.share_ns / 1e3} for cause in self.causes]
+        return {"late_us": self.late_ns / 1e3, "under_load": self.loaded, "causes": each}
 
 
 class LatencyError(Exception):
@@ -56,6 +79,8 @@ class LatencyReport:
     `exchange` (the device link) and `bare`. skipped: periods left out per block. medians: per quantity, one
     median a round.
     realtime: what was asked of the system and obtained. warnings: the shortfalls with their remedies.
+    means: the same and the computer's own, one by one. under_load: the rounds under load, where it was asked
+    for; load: that load in words. blame: the latest wake-ups with their causes; no_blame: why there are none.
     """
 
     period_s: float
@@ -66,6 +91,11 @@ class LatencyReport:
     trips: dict[str, Histogram] = field(default_factory=lambda: {block: Histogram() for block in BLOCKS[1:]})
     skipped: dict[str, int] = field(default_factory=lambda: dict.fromkeys(BLOCKS, 0))
     medians: dict[str, list[float]] = field(default_factory=dict)
+    means: list[SetupStep] = field(default_factory=list)
+    under_load: LatencyReport | None = None
+    load: str = ""
+    blame: list[LateWakeUp] = field(default_factory=list)
+    no_blame: str = ""
 
     def add_round(self, found: dict[str, Any]) -> None:
         """Counts one round as `latency_probe` printed it."""
@@ -80,8 +110,9 @@ class LatencyReport:
 
     @property
     def jitter_us(self) -> float:
-        """The latest wake-up of the loop that exchanged over the link, µs."""
-        return self.late["exchange"].max_ns / 1e3
+        """The latest wake-up of the loop that exchanged over the link, with and without load, µs."""
+        reports = [self] if self.under_load is None else [self, self.under_load]
+        return max(report.late["exchange"].max_ns for report in reports) / 1e3
 
     @property
     def verdict(self) -> tuple[str, str]:
@@ -107,11 +138,28 @@ class LatencyReport:
     def as_dict(self) -> dict[str, Any]:
         """For `--json`: every duration in µs, and its unit in its name."""
         word, meaning = self.verdict
+        loaded = (
+            {} if self.under_load is None else {"load": self.load, "under_load": self.under_load._blocks()}
+        )
         return {
             "period_us": self.period_s * 1e6,
-            "rounds": self.rounds,
             "realtime": self.realtime,
             "warnings": self.warnings,
+            "means": [
+                {"name": each.name, "wanted": each.asked, "obtained": each.obtained, "met": each.met}
+                | ({} if each.met else {"remedy": each.remedy})
+                for each in self.means
+            ],
+            **self._blocks(),
+            **loaded,
+            "blame": [each.as_dict() for each in self.blame],
+            "no_blame": self.no_blame,
+            "verdict": {"word": word, "meaning": meaning, "max_jitter_us": round(self.jitter_us, 3)},
+        }
+
+    def _blocks(self) -> dict[str, Any]:
+        return {
+            "rounds": self.rounds,
             "late": {block: histogram.summary().in_microseconds() for block, histogram in self.late.items()},
             "round_trip": {
                 block: histogram.summary().in_microseconds() for block, histogram in self.trips.items()
@@ -121,7 +169,6 @@ class LatencyReport:
                 "loop_late_to_bare_sleep": self.ratio("late", "exchange", "sleep"),
                 "exchange_to_bare_echo": self.ratio("trips", "exchange", "bare"),
             },
-            "verdict": {"word": word, "meaning": meaning, "max_jitter_us": round(self.jitter_us, 3)},
         }
 
 
@@ -131,13 +178,16 @@ def run_latency(
     period_s: float = 0.001,
     realtime: Policy = "warn",
     fifo: bool = True,
+    under_load: bool = False,
+    blame: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> LatencyReport:
     """Measures for about so many seconds. An interrupt (Ctrl-C) ends the run early and reports what is there.
 
     period_s: period of the loop, s. realtime: what to do when real-time set-up is refused. fifo: ask for a
-    real-time priority, one processor and locked memory, as the daemons do. progress: called with the share
-    done, 0 to 1.
+    real-time priority, one processor and locked memory, as the daemons do. under_load: load the computer in
+    every second round. blame: trace the kernel, and name the causes of the latest wake-ups. progress: called
+    with the share done, 0 to 1.
     Raises LatencyError when a process failed, or refused under `enforce`, or was interrupted before its
     first round.
     """
@@ -145,26 +195,69 @@ def run_latency(
         raise LatencyError(f"seconds {seconds}, period_s {period_s}: allowed are > 0 and 0.0001 to 1")
     ticks = max(round(_BLOCK_S / period_s), 10)
     rounds = max(round(seconds / (len(BLOCKS) * ticks * period_s)), 1)
-    report = LatencyReport(period_s)
-    with tempfile.TemporaryDirectory(prefix="latency-", dir=runtime_dir()) as folder:
-        plan = Run(folder, round(period_s * 1e9), rounds, ticks, realtime, fifo)
-        with suppress(KeyboardInterrupt), closing(_lines(plan)) as lines:
-            for line in lines:
-                _take(report, line)
-                if progress is not None and report.rounds:
-                    progress(report.rounds / rounds)
-    if not report.rounds:
+    report = LatencyReport(period_s, means=computer_means())
+    if under_load:
+        report.under_load, report.load = LatencyReport(period_s), described()
+        rounds = max(rounds, 2)
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="latency-", dir=runtime_dir()))
+        plan = Run(folder, round(period_s * 1e9), rounds, ticks, realtime, fifo, under_load)
+        stack.enter_context(suppress(KeyboardInterrupt))
+        if under_load:
+            stack.enter_context(load(folder))
+        blaming = _blaming(report, stack) if blame else None
+        for line in stack.enter_context(closing(_lines(plan))):
+            _count(report, line)
+            if blaming is not None:
+                blaming.add(line)
+            done = report.rounds + (report.under_load.rounds if report.under_load is not None else 0)
+            if progress is not None and done:
+                progress(done / rounds)
+    if not report.rounds or (report.under_load is not None and not report.under_load.rounds):
         raise LatencyError("interrupted before the first round had ended")
     return report
 
 
-def _take(report: LatencyReport, said: dict[str, Any]) -> None:
+def _count(report: LatencyReport, said: dict[str, Any]) -> None:
     if "failed" in said:
         raise LatencyError(said["failed"])
     if "round" in said:
-        report.add_round(said["round"])
+        into = report.under_load if said["loaded"] and report.under_load is not None else report
+        into.add_round(said["round"])
     else:
         report.realtime, report.warnings = said["realtime"], said["warnings"]
+        report.means = [*(SetupStep(**step) for step in said["steps"]), *report.means]
+
+
+class _Blaming:
+    """Asks the kernel's trace for the causes of the latest wake-ups, after each round that had one."""
+
+    def __init__(self, report: LatencyReport, trace: KernelTrace) -> None:
+        self._report, self._trace = report, trace
+        self._pid = 0
+
+    def add(self, said: dict[str, Any]) -> None:
+        """One line of the measuring process."""
+        if "round" not in said:
+            self._pid = said["pid"]
+            return
+        deadline_ns, late_ns = said["round"]["exchange"]["worst"]
+        known = self._report.blame
+        if len(known) == BLAMED and known[-1].late_ns >= late_ns:
+            return
+        woke_ns = deadline_ns + late_ns
+        events = self._trace.events(deadline_ns - round(1e9 * BEFORE_S), woke_ns)
+        known.append(LateWakeUp(late_ns, said["loaded"], causes(events, self._pid, deadline_ns, woke_ns)))
+        known.sort(key=lambda each: -each.late_ns)
+        del known[BLAMED:]
+
+
+def _blaming(report: LatencyReport, stack: ExitStack) -> _Blaming | None:
+    try:
+        return _Blaming(report, stack.enter_context(kernel_trace()))
+    except NoTrace as reason:
+        report.no_blame = str(reason)
+        return None
 
 
 def _lines(plan: Run) -> Generator[dict[str, Any], None, None]:

@@ -1,6 +1,6 @@
 """The two processes behind `linkwork latency`: one measures, the other answers.
 
-    python -m linkwork.diagnostics.latency_probe measure|answer FOLDER PERIOD_NS ROUNDS TICKS POLICY FIFO
+    python -m linkwork.diagnostics.latency_probe measure|answer FOLDER PERIOD_NS ROUNDS TICKS POLICY FIFO LOAD
 
 The run is cut into rounds; in each round come three blocks of `ticks` periods, in an order that changes
 every round:
@@ -8,6 +8,8 @@ every round:
     sleep      nothing but absolute sleeps to the deadlines
     exchange   linkwork's ticker; each tick packs a state, sends it, and reads the command that answers
     bare       the same bytes over bare ZeroMQ, nothing packed and nothing read
+
+With LOAD every second round is made under load (`linkwork.diagnostics.load`).
 
 `measure` prints its real-time line and then one JSON object a round, with every duration in ns.
 """
@@ -18,11 +20,13 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from linkwork.diagnostics.load import Gate
 from linkwork.protocol.codes import Mode
 from linkwork.protocol.link import CommandCodec, Measurements, StateCodec, StateHeader
 from linkwork.protocol.sockets import DeviceClient, DeviceServer, bare_pair
@@ -36,6 +40,8 @@ BLOCKS = ("sleep", "exchange", "bare")
 FIFO_PRIORITY = 50
 _PATIENCE_MS = 5000
 _SESSION = 2**52
+_SETTLE_S = 0.05
+"""From opening or closing the gate of the load to the first measurement."""
 _NO_FORCE = np.zeros(0)
 
 
@@ -49,24 +55,29 @@ class Run:
     ticks: int
     policy: str
     fifo: bool
+    load: bool = False
 
     def argv(self, role: str) -> list[str]:
         """The command line of one of the two processes."""
         numbers = (self.period_ns, self.rounds, self.ticks)
         return [
             sys.executable, "-m", "linkwork.diagnostics.latency_probe",
-            role, self.folder, *map(str, numbers), self.policy, str(int(self.fifo)),
+            role, self.folder, *map(str, numbers), self.policy, str(int(self.fifo)), str(int(self.load)),
         ]  # fmt: skip
 
     @classmethod
     def from_argv(cls, words: list[str]) -> Run:
         """What `argv` wrote."""
-        folder, period_ns, rounds, ticks, policy, fifo = words
-        return cls(folder, int(period_ns), int(rounds), int(ticks), policy, fifo == "1")
+        folder, period_ns, rounds, ticks, policy, fifo, load = words
+        return cls(folder, int(period_ns), int(rounds), int(ticks), policy, fifo == "1", load == "1")
+
+    def loaded(self, number: int) -> bool:
+        """Whether this round is made under load."""
+        return self.load and number % 2 == 1
 
     def order(self, number: int) -> tuple[str, ...]:
         """The blocks of this round, in the order they come."""
-        first = number % len(BLOCKS)
+        first = (number // 2 if self.load else number) % len(BLOCKS)
         return BLOCKS[first:] + BLOCKS[:first]
 
 
@@ -84,6 +95,8 @@ class Measurer:
         self._peer = b""
         self._late = [0] * run.ticks
         self._trips = [0] * run.ticks
+        self._gate = Gate(run.folder) if run.load else None
+        self._worst = (0, 0)
 
     def meet(self) -> None:
         """Waits for the other process on both links."""
@@ -100,6 +113,9 @@ class Measurer:
 
     def round(self, number: int) -> dict[str, dict[str, object]]:
         """One round: for each block its late wake-ups, round trips and skipped periods."""
+        if self._gate is not None:
+            self._gate.set(to=self._run.loaded(number))
+            time.sleep(_SETTLE_S)
         found: dict[str, dict[str, object]] = {}
         work: dict[str, Callable[[int], None]] = {
             "sleep": lambda _: None,
@@ -110,6 +126,8 @@ class Measurer:
             skipped = self._sleep() if block == "sleep" else self._tick(work[block])
             trips = [] if block == "sleep" else list(self._trips)
             found[block] = {"late": list(self._late), "trips": trips, "skipped": skipped}
+            if block == "exchange":
+                found[block]["worst"] = self._worst
         return found
 
     def _sleep(self) -> int:
@@ -128,11 +146,14 @@ class Measurer:
     def _tick(self, work: Callable[[int], None]) -> int:
         ticker, late, trips = Ticker(self._run.period_ns), self._late, self._trips
         work(0)
+        self._worst = (0, 0)
         ticker.start()
         for index in range(self._run.ticks):
             ticker.wait()
             late[index] = ticker.late_ns
             begin = now_ns()
+            if ticker.late_ns > self._worst[1]:
+                self._worst = (begin - ticker.late_ns, ticker.late_ns)
             work(index)
             trips[index] = now_ns() - begin
         return ticker.skipped
@@ -229,9 +250,10 @@ def _probe(role: str, run: Run, lifeline: Lifeline) -> None:
     try:
         probe.meet()
         obtained.freeze_garbage()
-        _say(realtime=obtained.line, warnings=obtained.warnings)
+        steps = [asdict(step) for step in obtained.steps]
+        _say(realtime=obtained.line, warnings=obtained.warnings, steps=steps, pid=os.getpid())
         for number in range(run.rounds):
-            _say(round=probe.round(number))
+            _say(round=probe.round(number), loaded=run.loaded(number))
         watcher.join()  # leaving at once could take the last message along
     finally:
         probe.close()

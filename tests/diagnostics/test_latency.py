@@ -1,6 +1,9 @@
 """The latency report: its arithmetic on made-up rounds, and one short run with real processes."""
 
 import json
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +11,10 @@ import pytest
 
 from linkwork.diagnostics.latency import LatencyError, LatencyReport, run_latency
 from linkwork.diagnostics.latency_text import bars, report_text
+from linkwork.diagnostics.load import kinds
+from linkwork.timing.setup_steps import SetupStep
 from linkwork.timing.statistics import Histogram
+from tests.waiting import wait_for
 
 
 def made_up(late_us: float = 12.0, slow: int = 1) -> LatencyReport:
@@ -79,9 +85,14 @@ def test_json_has_every_number_in_microseconds() -> None:
 
 def test_the_text_holds_verdict_and_advice() -> None:
     report = made_up(600.0)
-    report.warnings.append("policy: asked fifo 50, obtained other. Run as root.")
+    report.means += [SetupStep("policy", "fifo 50", "other", "Run as root."), SetupStep("gc", "off", "off")]
     text = report_text(report)
-    for words in ("poor: the latest wake-up was 600.0 us, 60.0% of a period", "under load", "Run as root"):
+    for words in (
+        "poor: the latest wake-up was 600.0 us, 60.0% of a period",
+        "under load",
+        "real-time means: 1 of 2 obtained",
+        "policy: Run as root.",
+    ):
         assert words in text
     assert "device link / bare ZeroMQ echo    median 2.00" in text
 
@@ -96,6 +107,7 @@ def test_bars_count_everything_and_show_gaps() -> None:
     assert "#" not in lines[1]
     assert lines[3].endswith("#")
     assert max(map(len, lines)) <= 60
+    assert len(lines[0].split()[-1]) == pytest.approx(2 * len(lines[3].split()[-1]), abs=1)  # log(4) / log(2)
     assert bars(Histogram()) == ["  nothing was measured"]
 
 
@@ -110,6 +122,47 @@ def test_a_real_run(runtime: Path) -> None:
     assert report.realtime.startswith("real time (ignore)")
     assert report_text(report)
     assert list(runtime.iterdir()) == []
+
+
+def running_load(runtime: Path) -> int:
+    """Live processes of the load in this folder."""
+    count = 0
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            words = path.read_bytes().split(b"\0")
+            count += b"linkwork.diagnostics.load" in words and str(runtime).encode() in b" ".join(words)
+    return count
+
+
+def test_a_run_under_load_measures_both_and_leaves_nothing(runtime: Path) -> None:
+    report = run_latency(0.5, period_s=0.0005, fifo=False, realtime="ignore", under_load=True)
+    assert report.under_load is not None
+    assert (report.rounds, report.under_load.rounds) == (1, 1)
+    content = report.as_dict()
+    assert content["under_load"]["late"]["exchange"]["count"] == 500
+    assert "fsync" in content["load"]
+    latest = max(each["late"]["exchange"]["max_us"] for each in (content, content["under_load"]))
+    assert content["verdict"]["max_jitter_us"] == latest
+    assert "late wake-ups of the loop, under load" in report_text(report)
+    assert list(runtime.iterdir()) == []
+    assert running_load(runtime) == 0
+
+
+def test_the_load_ends_with_a_parent_that_is_killed(runtime: Path) -> None:
+    program = (
+        "import sys, time; from linkwork.diagnostics.load import Gate, load\n"
+        "with load(sys.argv[1]): Gate(sys.argv[1]).set(to=True); print('on', flush=True); time.sleep(60)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program, str(runtime)], stdout=subprocess.PIPE)
+    assert parent.stdout is not None
+    with parent.stdout:
+        parent.stdout.readline()
+    wait_for(lambda: (runtime / "echo.ipc").exists(), "the echo")
+    assert running_load(runtime) == len(kinds())
+    parent.kill()
+    parent.wait()
+    wait_for(lambda: running_load(runtime) == 0, "the end of the load")
+    assert (runtime / "load.errors").read_text() == ""
 
 
 def test_an_interrupt_reports_what_is_there(runtime: Path) -> None:
