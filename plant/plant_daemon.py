@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwork.machine import Machine
-from linkwork.machine.chains import declared
+from linkwork.machine.kernel_registry import Process, prepare
 from linkwork.plant.drivers.driver import Driver, DriverFailed
 from linkwork.plant.drivers.finding import make_driver
 from linkwork.plant.events import Events
@@ -101,7 +101,7 @@ def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
             ignore_interrupts()
         ending = DaemonEnd(interrupts, lifeline, notifier)
         # Before the real-time priority: compiling at it would starve whatever else runs on this processor.
-        if driver is None and not _warm(machine, ending, events, faulty=_faulty(options)):
+        if driver is None and not _warm(machine, ending, events):
             return ExitCode.DONE
         obtained = _real_time(options)
         try:
@@ -176,6 +176,7 @@ def _device(
     """The machine behind its link; with faults in both where they are asked for."""
     if not _faulty(options):
         return PlantDevice(machine, machinery, server, events, options.paces)
+    import linkwork.plant.faults.mechanism_faults  # noqa: F401  a fault must not import it while the plant runs
     from linkwork.plant.faults.device import FaultyDevice
     from linkwork.plant.faults.faulty_machinery import faulty
 
@@ -207,21 +208,15 @@ def _real_time(options: PlantOptions) -> Obtained:
     return set_up(options.realtime, cpus=cpus or share_processors()[0], fifo_priority=FIFO_PRIORITY)
 
 
-def _warm(machine: Machine, ending: DaemonEnd, events: Events, *, faulty: bool) -> bool:
+def _warm(machine: Machine, ending: DaemonEnd, events: Events) -> bool:
     """Compiles or loads the simulator's kernels; False when somebody asked to end meanwhile."""
-    from linkwork.multibody.kernels.compiling import warm
-    from linkwork.plant.simulator import period_of
-
-    period_of(machine)
-    if faulty:
-        declared(machine.chain.fault_kernels)
 
     def progress(_done: int, _total: int, _name: str) -> None:
         if ending.looked():
             raise KeyboardInterrupt
 
     try:
-        report = warm(progress)
+        report = prepare(Process.PLANT, machine, progress)
     except KeyboardInterrupt:
         return False
     if not report.from_cache:

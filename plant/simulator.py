@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,6 +10,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.chains import resolved
+from linkwork.machine.kernel_registry import period_name
 from linkwork.multibody.formulations.switching import SwitchRefused, switch
 from linkwork.plant import plant_layout as layout
 from linkwork.plant.machinery import MachineryFailed
@@ -28,36 +27,6 @@ _READY: Final = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)
 ACTIONS: Final = {"brake": BRAKE, "damp": DAMP, "zero": ZERO}
 STANDSTILL: Final = 1e-6
 """Largest speed (rad/s or m/s) at which a machine that cannot stick is said to stand still."""
-
-
-def period_of(machine: Machine) -> Callable[..., float]:
-    """The compiled period for this kind of machine. Its kernels are declared by asking: ask before `warm`."""
-    period: Callable[..., Any]
-    if machine.plant.integrator == "gauss":
-        from linkwork.plant.gauss_stepping import advance_gauss
-
-        period = advance_gauss
-    elif layout.is_minimal(machine):
-        period = _minimal_period(machine)
-    elif machine.plant_mechanism.stops or machine.plant_mechanism.contacts:
-        period = resolved(machine.chain.compliant_period)
-    else:
-        period = resolved(machine.chain.period)
-    if machine.force_sensors:
-        import_module("linkwork.plant.simulated_force_sensors")
-        if any(sensor.constraint >= 0 for sensor in machine.force_sensors):
-            import_module("linkwork.plant.load_cells")
-    return period
-
-
-def _minimal_period(machine: Machine) -> Callable[..., float]:
-    if machine.plant_mechanism.stops or machine.plant_mechanism.contacts:
-        from linkwork.plant.compliant_minimal_stepping import advance_compliant_minimal
-
-        return advance_compliant_minimal
-    from linkwork.plant.minimal_stepping import advance_minimal
-
-    return advance_minimal
 
 
 class SimulationDiverged(MachineryFailed):
@@ -93,7 +62,7 @@ class Simulator:
         self._drawn = self.view(layout.DRAWN)
         self._noise = np.random.default_rng(seed)
         self._noisy = any(sensor.noise or sensor.velocity_noise for sensor in machine.sensors)
-        self._advance = period_of(machine)
+        self._advance = resolved(period_name(machine))
         names = machine.plant_mechanism.constraint_names
         self._switches = [names.index(name) for name in machine.switchable]
         self._force_sensing = _force_sensing(machine, self._noise)

@@ -14,6 +14,8 @@ lost row of A is replaced by its next derivative, so that Λ is the tangent of t
 
 from __future__ import annotations
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
 
 from linkwork.arrays import Floats, Integers
@@ -32,7 +34,7 @@ from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.branches import replace_lost_rows
 from linkwork.multibody.formulations.projection import position_residual
 from linkwork.multibody.formulations.rank import admitted, factor, particular, scaled_right_side
-from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, grid, reals, wholes
+from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reader
 from linkwork.multibody.kernels.compiling import VECTOR, boolean, float64, int64, kernel, part
 from linkwork.multibody.kernels.layout import (
     BASIS,
@@ -226,19 +228,39 @@ def _meet(
 
 
 _HOW = (boolean, boolean, boolean, boolean, int64)
-_NOW, _NEAR, _JOINT, _HAS_VELOCITY, _TABLE, _BALLS = range(2, 8)
-_MEASURED, _SENSED, _MEMORY, _SCRATCH, _TOLD = range(8, 13)
+
+
+class ClosedObservation(NamedTuple):
+    """The arrays of `observe_closed`: the model, the workspaces, `Estimator.wiring`, `Branch.arguments`.
+
+    scratch: `scratch_words`; told: written, see `TOLD`.
+    """
+
+    p: Floats
+    t: Integers
+    now: Floats
+    near: Floats
+    joint: Annotated[Integers, "sensors"]
+    has_velocity: Annotated[Integers, "sensors"]
+    table: Annotated[Floats, "targets", "sensors"]
+    balls: Integers
+    measured: Integers
+    sensed: Integers
+    memory: Floats
+    scratch: Floats
+    told: Floats
+
+
+read_observation = reader(ClosedObservation)
 
 
 def observation(
     now: Workspace, near: Workspace, estimator: Estimator, branch: Branch, told: Floats
-) -> Bundle:
-    """What `observe_closed` works on."""
+) -> Bundle[ClosedObservation]:
+    """Return the arrays that `observe_closed` works on."""
     scratch = np.zeros(scratch_words(len(now.v), estimator.table.shape[1]))
-    return Bundle(
-        now.parameters, now.topology, now.buffer, near.buffer,
-        *estimator.wiring, *branch.arguments, scratch, told,
-    )  # fmt: skip
+    model = (now.parameters, now.topology, now.buffer, near.buffer)
+    return Bundle(ClosedObservation(*model, *estimator.wiring, *branch.arguments, scratch, told))
 
 
 @kernel(int64(BUNDLE, VECTOR, VECTOR, *(float64,) * 4, *_HOW))
@@ -249,25 +271,25 @@ def observe_closed(
 ) -> int:  # fmt: skip
     """Makes `now` a state of the machine, from the prediction in `near` (if it stands; else from now's own).
 
-    bundle: `observation`; readings and how they are read: see `read_sensors`. The assembly is followed while
-    the residual is at most `believed`. most: steps. Writes `TOLD`. Returns the first sensor without a finite
-    reading, or −1.
+    bundle: `ClosedObservation`; readings and how they are read: see `read_sensors`. The assembly is followed
+    while the residual is at most `believed`. most: steps. Writes `TOLD`. Returns the first sensor without a
+    finite reading, or −1.
     """
-    p, t, now, near = reals(bundle, 0), wholes(bundle, 1), reals(bundle, _NOW), reals(bundle, _NEAR)
-    joint, has_velocity = wholes(bundle, _JOINT), wholes(bundle, _HAS_VELOCITY)
-    table, told, memory = grid(bundle, _TABLE, len(joint)), reals(bundle, _TOLD), reals(bundle, _MEMORY)
-    q, v, balls = vector(t, near, Q), vector(t, near, V), wholes(bundle, _BALLS)
+    given = read_observation(bundle)
+    p, t, now, near, told, memory = given.p, given.t, given.now, given.near, given.told, given.memory
+    joint, table, balls = given.joint, given.table, given.balls
+    q, v = vector(t, near, Q), vector(t, near, V)
     if not stands:
         copy(vector(t, now, Q), q)
         copy(vector(t, now, V), v)
     bad = read_sensors(
-        q_measured, v_measured, joint, has_velocity, table, balls, dt, cut_off_hz, bandwidth,
+        q_measured, v_measured, joint, given.has_velocity, table, balls, dt, cut_off_hz, bandwidth,
         first, predicted, fresh, q, v,
     )  # fmt: skip
-    told[0] = _meet(p, t, now, near, stands, joint, balls, table, most, reals(bundle, _SCRATCH))
+    told[0] = _meet(p, t, now, near, stands, joint, balls, table, most, given.scratch)
     told[1] = position_residual(p, t, now)
     if told[1] <= believed:
-        follow_branch(p, t, now, wholes(bundle, _MEASURED), wholes(bundle, _SENSED), memory)
+        follow_branch(p, t, now, given.measured, given.sensed, memory)
     ranking = vector(t, now, RANKING)
     told[2], told[3], told[4], told[5] = ranking[RANK], ranking[LOST], ranking[SMALLEST], memory[NUMBER]
     return bad

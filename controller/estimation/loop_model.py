@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Protocol
+from typing import Annotated, NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,12 +18,11 @@ from linkwork.controller.estimation.sensor_estimate import (
     read_sensors,
     take_positions,
 )
-from linkwork.controller.laws.law_table import declare_laws
 from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine
-from linkwork.machine.chains import declared, resolved
+from linkwork.machine.chains import resolved
 from linkwork.multibody import Workspace
-from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, grid, reals, wholes
+from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reader
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     INTEGERS,
@@ -120,16 +118,6 @@ def model_of(machine: Machine, estimator: Estimator) -> LoopModel:
     return model
 
 
-def declare(machine: Machine) -> None:
-    """Declares the kernels of this kind of machine, the laws' too: before `warm`."""
-    declared((machine.chain.loop_model, *machine.chain.loop_kernels))
-    declare_laws(machine)
-    if machine.mechanism.contacts and machine.force_rows:
-        import_module("linkwork.controller.estimation.force_sources")
-    if machine.controller.publish:
-        import_module("linkwork.controller.loop.publishing")
-
-
 @kernel(ON_MECHANISM)
 def evaluate_dynamics(p: Floats, t: Integers, w: Floats) -> None:
     """Mass matrix, bias, friction and coordinates at the workspace's state."""
@@ -146,26 +134,37 @@ def predict_tree(
     rk4(p, t, now, seconds)
 
 
-_NOW, _AHEAD, _MOTOR, _FELT = range(2, 6)
+class TreeOutlook(NamedTuple):
+    """The arrays of `foresee_tree`: the model, the workspaces, the motors' joints, the forces felt (nv)."""
+
+    p: Floats
+    t: Integers
+    now: Floats
+    ahead: Floats
+    motor: Integers
+    felt: Floats
+
+
+read_outlook = reader(TreeOutlook)
 
 
 @kernel(void(BUNDLE, VECTOR, float64))
 def foresee_tree(bundle: Integers, sent: Floats, seconds: float) -> None:
     """Writes the state that much after `now` to `ahead`, evaluated.
 
-    bundle: (p, t, now, ahead, motor, felt); the efforts sent and the forces felt (nv) act meanwhile. With h =
-    2/3 of the way, the accelerations a₀ at (q, v) and
+    bundle: `TreeOutlook`; the efforts sent and the forces felt (nv) act meanwhile. With h = 2/3 of the way,
+    the accelerations a₀ at (q, v) and
 
         a₁ at (q + h v + h²/2 a₀ + h³/6 j, v + h a₀ + h²/2 j),    j = (a₁ - a₀) / h of the tick before,
 
     the mean acceleration is (a₀ + 3 a₁) / 4 (Radau's rule), and for the way (a₀ + a₁) / 2. j, which `ahead`
     keeps, stands for a third evaluation.
     """
-    p, t, now, ahead = reals(bundle, 0), wholes(bundle, 1), reals(bundle, _NOW), reals(bundle, _AHEAD)
+    p, t, now, ahead, motor, felt = read_outlook(bundle)
     q, v, first, mean = vector(t, now, Q), vector(t, now, V), vector(t, now, VDOT), vector(t, now, SUM_V)
     ahead_q, ahead_v, last = vector(t, ahead, Q), vector(t, ahead, V), vector(t, ahead, VDOT)
     jerk, h = vector(t, ahead, SECOND), seconds / 1.5
-    act(t, now, wholes(bundle, _MOTOR), sent, reals(bundle, _FELT))
+    act(t, now, motor, sent, felt)
     copy(vector(t, now, EFFORT), vector(t, ahead, EFFORT))
     forward_dynamics(p, t, now)
     copy(q, ahead_q)
@@ -183,7 +182,19 @@ def foresee_tree(bundle: Integers, sent: Floats, seconds: float) -> None:
     evaluate_dynamics(p, t, ahead)
 
 
-_JOINT, _HAS_VELOCITY, _TABLE, _BALLS = range(3, 7)
+class TreeObservation(NamedTuple):
+    """The arrays of `observe_tree`: the model, the workspace, and `Estimator.wiring`."""
+
+    p: Floats
+    t: Integers
+    now: Floats
+    joint: Annotated[Integers, "sensors"]
+    has_velocity: Annotated[Integers, "sensors"]
+    table: Annotated[Floats, "targets", "sensors"]
+    balls: Integers
+
+
+read_observation = reader(TreeObservation)
 
 
 @kernel(int64(BUNDLE, VECTOR, VECTOR, *(float64,) * 3, *(boolean,) * 3))
@@ -193,13 +204,12 @@ def observe_tree(
 ) -> int:  # fmt: skip
     """Carries `now`, the prediction or the last estimate, to what the sensors say; see `read_sensors`.
 
-    bundle: (p, t, now) and the estimator's wiring.
+    bundle: `TreeObservation`.
     """
-    p, t, now = reals(bundle, 0), wholes(bundle, 1), reals(bundle, _NOW)
-    joint, q, v = wholes(bundle, _JOINT), vector(t, now, Q), vector(t, now, V)
-    table, balls = grid(bundle, _TABLE, len(joint)), wholes(bundle, _BALLS)
+    p, t, now, joint, has_velocity, table, balls = read_observation(bundle)
+    q, v = vector(t, now, Q), vector(t, now, V)
     bad: int = read_sensors(
-        q_measured, v_measured, joint, wholes(bundle, _HAS_VELOCITY), table, balls, dt, cut_off_hz, bandwidth,
+        q_measured, v_measured, joint, has_velocity, table, balls, dt, cut_off_hz, bandwidth,
         first, predicted, fresh, q, v,
     )  # fmt: skip
     take_positions(joint, balls, table[TO_Q], table[MISSING], q)
@@ -222,8 +232,9 @@ class OpenChainModel:
         self._estimator = estimator
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
         given = self.now.arguments
-        self._observation = Bundle(*given, *estimator.wiring)
-        self._outlook = Bundle(*given, self.ahead.buffer, self._motor, self.felt)
+        joint, has_velocity, table, balls = estimator.wiring
+        self._observation = Bundle(TreeObservation(*given, joint, has_velocity, table, balls))
+        self._outlook = Bundle(TreeOutlook(*given, self.ahead.buffer, self._motor, self.felt))
 
     def predict(self, sent: Floats, seconds: float) -> Workspace:
         """See `LoopModel`."""

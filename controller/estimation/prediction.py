@@ -19,6 +19,8 @@ multipliers of a₂, as exactly as with its own. So a tick factors the rows twic
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.estimation.applied_forces import act
 from linkwork.controller.laws.closed_chain import evaluate_motion
@@ -32,7 +34,7 @@ from linkwork.multibody.formulations.constrained_dynamics import (
     projected,
 )
 from linkwork.multibody.formulations.rank import particular
-from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reals, wholes
+from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reader
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     INTEGERS,
@@ -119,25 +121,40 @@ def next_to(p: Floats, t: Integers, w: Floats, multipliers: Floats, guess: Float
         vdot[c] += guess[c]
 
 
-_NOW, _NEAR, _AHEAD, _MOTOR, _FELT = range(2, 7)
+class ClosedOutlook(NamedTuple):
+    """The arrays of `foresee_closed`: the model, the workspaces, the motors' joints, the forces felt (nv)."""
+
+    p: Floats
+    t: Integers
+    now: Floats
+    near: Floats
+    ahead: Floats
+    motor: Integers
+    felt: Floats
 
 
-def outlook(now: Workspace, near: Workspace, ahead: Workspace, motor: Integers, felt: Floats) -> Bundle:
-    """What `foresee_closed` works on."""
-    return Bundle(now.parameters, now.topology, now.buffer, near.buffer, ahead.buffer, motor, felt)
+read_outlook = reader(ClosedOutlook)
+
+
+def outlook(
+    now: Workspace, near: Workspace, ahead: Workspace, motor: Integers, felt: Floats
+) -> Bundle[ClosedOutlook]:
+    """Return the arrays that `foresee_closed` works on."""
+    return Bundle(
+        ClosedOutlook(now.parameters, now.topology, now.buffer, near.buffer, ahead.buffer, motor, felt)
+    )
 
 
 @kernel(void(BUNDLE, VECTOR, boolean, float64, float64))
 def foresee_closed(bundle: Integers, sent: Floats, stands: bool, period: float, beyond: float) -> None:
     """Writes the state a period after `now` to `near`, and the one `beyond` that, evaluated, to `ahead`.
 
-    bundle: `outlook`. The efforts sent and the forces felt (nv) act meanwhile. stands: whether near has the
-    terms of the motion next to now already. It then has those next to its own state, with the constraints'
-    multipliers. ahead is then what this kernel left a period ago, or the law after it.
+    bundle: `ClosedOutlook`. The efforts sent and the forces felt (nv) act meanwhile. stands: whether near has
+    the terms of the motion next to now already. It then has those next to its own state, with the
+    constraints' multipliers. ahead is then what this kernel left a period ago, or the law after it.
     """
-    p, t, now = reals(bundle, 0), wholes(bundle, 1), reals(bundle, _NOW)
-    near, ahead = reals(bundle, _NEAR), reals(bundle, _AHEAD)
-    act(t, now, wholes(bundle, _MOTOR), sent, reals(bundle, _FELT))
+    p, t, now, near, ahead, motor, felt = read_outlook(bundle)
+    act(t, now, motor, sent, felt)
     effort = vector(t, now, EFFORT)
     nv = t[NV]
     q, v, mean = vector(t, now, Q), vector(t, now, V), vector(t, now, SUM_V)

@@ -8,6 +8,8 @@ x. `driving` has the way from there to the motors. Joints without a motor get ex
 
 from __future__ import annotations
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,7 +29,7 @@ from linkwork.multibody.formulations.constrained_dynamics import (
     motion_terms,
 )
 from linkwork.multibody.formulations.rank import admitted, particular
-from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reals, wholes
+from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reader
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     FLAGS,
@@ -121,7 +123,26 @@ def closed_acceleration(
     return ratio
 
 
-_MOTOR, _MOST, _WEIGHT, _PRELOAD, _SCRATCH, _TOLD, _PIVOTS, _ROOM = range(3, 11)
+class ClosedDrive(NamedTuple):
+    """The arrays of `closed_inverse_dynamics`: (p, t, w), those of `drive`, and scratch.
+
+    pivots (k); room: two vectors (nv), two (k) and a matrix (k × k).
+    """
+
+    p: Floats
+    t: Integers
+    w: Floats
+    motor: Annotated[Integers, "motors"]
+    most: Annotated[Floats, "motors"]
+    weight: Annotated[Floats, "motors"]
+    preload: Annotated[Floats, "motors"]
+    scratch: Floats
+    told: Floats
+    pivots: Integers
+    room: Floats
+
+
+read_drive = reader(ClosedDrive)
 
 
 @kernel(float64(BUNDLE, INTEGERS, *(VECTOR,) * 3, FLAGS, float64, float64, VECTOR))
@@ -131,15 +152,10 @@ def closed_inverse_dynamics(
 ) -> float:  # fmt: skip
     """After `evaluate_motion`: `wanted_acceleration`, `closed_acceleration` and `drive`, one after the other.
 
-    bundle: (p, t, w), (motor, most, weight, preload, scratch, told) as of `drive`, pivots (k), and room for
-    two vectors (nv), two (k) and a matrix (k × k). Returns the smallest pivot ratio of J Λ; force is written
-    from 1e-12 on.
+    bundle: `ClosedDrive`. Returns the smallest pivot ratio of J Λ; force is written from 1e-12 on.
     """
-    p, t, w = reals(bundle, 0), wholes(bundle, 1), reals(bundle, 2)
-    motor, most, preload = wholes(bundle, _MOTOR), reals(bundle, _MOST), reals(bundle, _PRELOAD)
-    weight = reals(bundle, _WEIGHT)
-    scratch, told, room = reals(bundle, _SCRATCH), reals(bundle, _TOLD), reals(bundle, _ROOM)
-    pivots = wholes(bundle, _PIVOTS)
+    given = read_drive(bundle)
+    p, t, w, room = given.p, given.t, given.w, given.room
     nv, k = t[NV], len(index)
     accelerations, tasks = block(room, 0, 2, nv), block(room, 2 * nv, 2, k)
     u, coast, task, z = accelerations[0], accelerations[1], tasks[0], tasks[1]
@@ -148,9 +164,12 @@ def closed_inverse_dynamics(
         vector(t, w, THETA), matrix(t, w, J, nv), vector(t, w, JDV), vector(t, w, V), wraps, index,
         theta, velocity, acceleration, omega, zeta, task,
     )  # fmt: skip
-    ratio: float = closed_acceleration(t, w, index, task, rows, pivots, z, u, coast)
+    ratio: float = closed_acceleration(t, w, index, task, rows, given.pivots, z, u, coast)
     if ratio >= 1e-12:
-        drive(p, t, w, motor, most, weight, preload, u, coast, scratch, force, told)
+        drive(
+            p, t, w, given.motor, given.most, given.weight, given.preload,
+            u, coast, given.scratch, force, given.told,
+        )  # fmt: skip
     return ratio
 
 
@@ -207,11 +226,7 @@ class ClosedInverseDynamics:
         self._motors = motors
         nv, k = machine.mechanism.nv, machine.freedoms
         room = np.zeros(2 * nv + 2 * k + k * k)
-        self._drives = (
-            *(motors.index, motors.most, motors.weight, motors.preload),
-            *(motors.scratch, motors.told),
-        )
-        self._rest = (np.zeros(k, np.int64), room)
+        self._pivots, self._room = np.zeros(k, np.int64), room
         self._ahead: Workspace | None = None
         """The workspace that the bundle is for."""
 
@@ -221,7 +236,11 @@ class ClosedInverseDynamics:
         if len(reference.index) != motors.freedoms:
             return 0.0
         if ahead is not self._ahead:
-            self._ahead, self._bundle = ahead, Bundle(*ahead.arguments, *self._drives, *self._rest)
+            given = ClosedDrive(
+                *ahead.arguments, motors.index, motors.most, motors.weight, motors.preload,
+                motors.scratch, motors.told, self._pivots, self._room,
+            )  # fmt: skip
+            self._ahead, self._bundle = ahead, Bundle(given)
         ratio: float = closed_inverse_dynamics(
             self._bundle.words, reference.index, reference.theta, reference.velocity, reference.acceleration,
             self._wraps, self._omega, self._zeta, force,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from linkwork.arrays import Floats
 from linkwork.controller.laws.law import (
     Law,
     LawReport,
 )
 from linkwork.machine import Machine
-from linkwork.machine.chains import declared, resolved
+from linkwork.machine.chains import resolved
+from linkwork.machine.kernel_registry import law_factories
 from linkwork.protocol.laws import LawKind
 
 
@@ -21,7 +20,7 @@ class LawRefused(Exception):
 def laws_of(
     machine: Machine, report: LawReport | None = None, preload: Floats | None = None
 ) -> dict[LawKind, Law]:
-    """The laws that serve this kind of machine. The first call for a kind declares their kernels.
+    """The laws that serve this kind of machine.
 
     report: what all of them write to; preload (motors): what redundant motors' efforts stay near. Laws of one
     factory share one object. Raises LawRefused for a machine without closures where joints carry no motor.
@@ -30,7 +29,7 @@ def laws_of(
     shared = resolved(machine.chain.law_setup)(machine, report, preload)
     made: dict[str, Law] = {}
     found: dict[LawKind, Law] = {}
-    for kind, factory in _factories(machine):
+    for kind, factory in law_factories(machine):
         if factory not in made:
             made[factory] = resolved(factory)(machine, shared)
         found[kind] = made[factory]
@@ -44,25 +43,6 @@ def law_of(kind: LawKind, machine: Machine) -> Law:
         there = ", ".join(each.label for each in laws)
         raise LawRefused(f"{machine.name}: law {kind.label} is not available for it; available: {there}")
     return laws[kind]
-
-
-def declare_laws(machine: Machine) -> None:
-    """Imports the modules of the laws that `laws_of` makes, and so declares their kernels: before `warm`."""
-    declared(factory for _, factory in _factories(machine))
-
-
-def law_modules() -> list[str]:
-    """The modules of all laws, for every kind of machine."""
-    specs = [kind.spec for kind in LawKind]
-    factories = [factory for spec in specs for factory in (spec.open_chain, spec.closed_chain) if factory]
-    return sorted({factory.partition(":")[0] for factory in factories})
-
-
-def _factories(machine: Machine) -> Iterator[tuple[LawKind, str]]:
-    for kind in LawKind:
-        factory: str = getattr(kind.spec, machine.chain.law_factory)
-        if factory and (kind.spec.follows != "force" or machine.force_rows):
-            yield kind, factory
 
 
 def driven_report(machine: Machine, report: LawReport, _preload: Floats | None) -> LawReport:

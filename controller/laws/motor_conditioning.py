@@ -20,17 +20,9 @@ import math
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    INTEGERS,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    float64,
-    kernel,
     part,
 )
-from linkwork.multibody.kernels.layout import BASIS, COLUMN_SCALE, NV, RANK, RANKING
-from linkwork.multibody.kernels.views import block, vector
+from linkwork.multibody.kernels.views import block
 from linkwork.multibody.linalg.linear import cholesky, lower_solve
 from linkwork.multibody.linalg.symmetric import symmetric_eigen
 
@@ -98,12 +90,3 @@ def fade(freedoms: int, motors: int, scratch: Floats, needed: Floats) -> None:
         needed[i] = 0.0
         for j in range(i + 1):
             needed[i] += gram[i, j] * kept[j]
-
-
-@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR))
-def leverage_here(p: Floats, t: Integers, w: Floats, motor: Integers, scratch: Floats) -> float:
-    """σ at the workspace's state, after its `BASIS`. scratch: `scratch_words` for the freedoms here."""
-    nv = t[NV]
-    free = nv - int(vector(t, w, RANKING)[RANK])
-    found: float = leverage(block(w, t[BASIS], free, nv), vector(t, p, COLUMN_SCALE), motor, scratch)
-    return found

@@ -10,6 +10,8 @@ so that the error obeys ë + 2 ζ ω ė + ω² e = 0. Friction is compensated fr
 
 from __future__ import annotations
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +24,7 @@ from linkwork.controller.laws.law import (
 )
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
-from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reals, wholes
+from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reader
 from linkwork.multibody.kernels.compiling import BUFFER, FLAGS, INTEGERS, TOPOLOGY, VECTOR, float64, kernel
 from linkwork.multibody.kernels.layout import FRICTION, JDV, NV, THETA, H, V
 from linkwork.multibody.kernels.layout import J as JACOBIAN
@@ -30,7 +32,21 @@ from linkwork.multibody.kernels.layout import M as MASSES
 from linkwork.multibody.kernels.views import block, matrix, vector
 from linkwork.multibody.linalg.linear import lu_apply, lu_factor
 
-_MOTOR, _MOST, _PIVOTS, _ROOM, _SHARE = range(5)
+
+class OpenDrive(NamedTuple):
+    """The motors and the scratch of `inverse_dynamics`.
+
+    motor: their joints; most: N m or N; room: n × n and three times n numbers; share: written.
+    """
+
+    motor: Annotated[Integers, "motors"]
+    most: Annotated[Floats, "motors"]
+    pivots: Integers
+    room: Floats
+    share: Floats
+
+
+read_drive = reader(OpenDrive)
 
 
 @kernel(float64(TOPOLOGY, BUFFER, INTEGERS, *(VECTOR,) * 3, FLAGS, float64, float64, BUNDLE, VECTOR))
@@ -40,14 +56,13 @@ def inverse_dynamics(
 ) -> float:  # fmt: skip
     """force = M u + h − friction for the u above on the rows `index`; returns the smallest pivot ratio of J.
 
-    After dynamics and coordinates. theta, velocity, acceleration (n): the reference. bundle: (motor, most,
-    pivots, room, share), room for n × n and three times n numbers. Beyond the limits `most` of the motors at
-    the joints `motor`, force is what is left of the direction of the motion (`laws.effort_bounds`); share
-    (1) receives how much. Below a pivot ratio of 1e-12 nothing is divided and `force` is left as it was.
+    After dynamics and coordinates. theta, velocity, acceleration (n): the reference. bundle: `OpenDrive`.
+    Beyond the limits `most` of the motors at the joints `motor`, force is what is left of the direction of
+    the motion (`laws.effort_bounds`); share (1) receives how much. Below a pivot ratio of 1e-12 nothing is
+    divided and `force` is left as it was.
     """
     n = t[NV]
-    motor, most, pivots = wholes(bundle, _MOTOR), reals(bundle, _MOST), wholes(bundle, _PIVOTS)
-    room, share = reals(bundle, _ROOM), reals(bundle, _SHARE)
+    motor, most, pivots, room, share = read_drive(bundle)
     rows, vectors = block(room, 0, n, n), block(room, n * n, 3, n)
     task, u, coasting = vectors[0], vectors[1], vectors[2]
     M, h, friction = matrix(t, w, MASSES, n), vector(t, w, H), vector(t, w, FRICTION)
@@ -92,7 +107,7 @@ class ProjectedInverseDynamics:
         self._report = report
         self._share = np.ones(1)
         pivots, room = np.zeros(joints, np.int64), np.zeros(joints * (joints + 3))
-        self._bundle = Bundle(motor, most, pivots, room, self._share)
+        self._bundle = Bundle(OpenDrive(motor, most, pivots, room, self._share))
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
         """See `Law`."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linkwork.controller.configuration import configured
-from linkwork.controller.estimation.loop_model import declare
 from linkwork.controller.first_start import say_when_compiling
 from linkwork.controller.loop.device_link import DeviceLink
 from linkwork.controller.loop.loop import Loop
@@ -16,7 +15,7 @@ from linkwork.controller.loop.pacing import PACES
 from linkwork.controller.order_socket import OrderInbox
 from linkwork.controller.records import layout_for
 from linkwork.controller.shared_memory import Shared
-from linkwork.multibody.kernels.compiling import warm
+from linkwork.machine.kernel_registry import Process, prepare
 from linkwork.protocol.codes import Pace
 from linkwork.protocol.endpoints import MachineEndpoints, claim
 from linkwork.protocol.keys import ClientKeys
@@ -50,8 +49,8 @@ def run(options: LoopOptions) -> int:
     machine = configured(options.config, options.law)
     in_step = options.pace is Pace.LOCKSTEP
     with claim(seat.folder, "loop", f"loop of {machine.name}"):
-        declare(machine)
-        warm()  # before the real-time priority, at which it would starve the plant on the same processor
+        # before the real-time priority, at which it would starve the plant on the same processor
+        prepare(Process.LOOP, machine)
         obtained = set_up(
             "ignore" if in_step else options.realtime,
             cpus=None if options.cpu is None else (options.cpu,),

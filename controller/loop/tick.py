@@ -20,7 +20,7 @@ from linkwork.controller.laws import Law, LawReport, Reference, laws_of
 from linkwork.controller.laws.force_reference import ForceReference
 from linkwork.controller.loop.motor_lag import Drives
 from linkwork.controller.loop.tick_record import TickRecord
-from linkwork.controller.motion.effort_limits import Limited, filter_share, limit_effort
+from linkwork.controller.motion.effort_limits import EffortLimits, Limited, filter_share, limit_effort
 from linkwork.controller.motion.reference import ReferenceMotion
 from linkwork.controller.records import Record, RecordLayout
 from linkwork.controller.supervision.brakes import BRAKED, RELEASED
@@ -80,7 +80,8 @@ class EffortCommand:
         level, lead = np.zeros(len(motors)), np.ones(len(motors))
         if self._drives is not None:
             level, lead = self._drives.level, self._drives.lead
-        self._limits = Bundle(self.force, index, most, step, disturbance, level, lead, wanted)
+        limits = EffortLimits(self.force, index, most, step, disturbance, level, lead, wanted)
+        self._limits = Bundle(limits)
 
     def deliver(self) -> None:
         """The command of the last tick begins to act."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from linkwork.controller.records import Record
 from linkwork.controller.supervision.supervisor import Supervisor
 from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.multibody import Workspace
-from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reals
+from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reader
 from linkwork.multibody.kernels.compiling import INTEGERS, VECTOR, boolean, kernel, part, void
 from linkwork.protocol.laws import LawKind
 
@@ -30,6 +31,17 @@ def _append(values: Floats, out: Floats, at: int) -> int:
     return at + len(values)
 
 
+class Estimated(NamedTuple):
+    """The estimate that `publish` reads."""
+
+    q: Floats
+    v: Floats
+    theta: Floats
+
+
+read_estimated = reader(Estimated)
+
+
 @kernel(void(VECTOR, BUNDLE, *(VECTOR,) * 5, INTEGERS, VECTOR, VECTOR, boolean))
 def publish(
     out: Floats, bundle: NDArray[np.int64], q_measured: Floats, v_measured: Floats, effort: Floats,
@@ -38,13 +50,13 @@ def publish(
 ) -> None:  # fmt: skip
     """Write the record's channels from `q_measured` to `temperature` in their order, but not `law_effort`.
 
-    bundle: the estimate (q, v, theta). The reference goes to its coordinates; the others are NaN.
+    bundle: `Estimated`. The reference goes to its coordinates; the others are NaN.
     """
-    theta = reals(bundle, 2)
+    q, v, theta = read_estimated(bundle)
     at = _append(q_measured, out, 0)
     at = _append(v_measured, out, at)
-    at = _append(reals(bundle, 0), out, at)
-    at = _append(reals(bundle, 1), out, at)
+    at = _append(q, out, at)
+    at = _append(v, out, at)
     at = _append(theta, out, at)
     for i in range(2 * len(theta)):
         out[at + i] = np.nan
@@ -73,7 +85,7 @@ class TickRecord:
         self._integers = words[: _INTEGERS.size]
         at = 8 * offsets["time_s"]
         self._scalars = words[at : at + _SCALARS.size]
-        self._estimate = Bundle(estimate.q, estimate.v, estimate.theta)
+        self._estimate = Bundle(Estimated(estimate.q, estimate.v, estimate.theta))
 
     def write(
         self,

@@ -8,12 +8,13 @@ Before that the law's effort gives way to what is known of the machine: less the
 from __future__ import annotations
 
 from enum import IntFlag
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.arrays import Floats
-from linkwork.multibody.kernels.bundles import BUNDLE, reals, wholes
+from linkwork.arrays import Floats, Integers
+from linkwork.multibody.kernels.bundles import BUNDLE, reader
 from linkwork.multibody.kernels.compiling import VECTOR, float64, int64, kernel
 
 
@@ -36,11 +37,24 @@ class Limited(IntFlag):
     CONSTRAINT_FORCE = 64
 
 
-_FORCE, _MOTOR, _MOST, _STEP, _DISTURBANCE, _LEVEL, _LEAD, _WANTED = range(8)
-"""What `limit_effort` works on: force per joint (N m or N), the joint of each motor; and per motor the
-largest effort and its largest change in a tick, the disturbance, level and lead of its drive, the effort
-wanted.
-"""
+class EffortLimits(NamedTuple):
+    """The arrays of `limit_effort`: force per joint (N m or N), the joint of each motor; then per motor.
+
+    most: the largest effort; step: its largest change in a tick; disturbance, level and lead of its drive;
+    wanted: written.
+    """
+
+    force: Floats
+    motor: Annotated[Integers, "motors"]
+    most: Annotated[Floats, "motors"]
+    step: Annotated[Floats, "motors"]
+    disturbance: Annotated[Floats, "motors"]
+    level: Annotated[Floats, "motors"]
+    lead: Annotated[Floats, "motors"]
+    wanted: Annotated[Floats, "motors"]
+
+
+read_limits = reader(EffortLimits)
 
 
 @kernel(int64(BUNDLE, *(float64,) * 3, *(VECTOR,) * 4))
@@ -50,15 +64,14 @@ def limit_effort(
 ) -> int:  # fmt: skip
     """From the law's force (per joint) to the effort sent (per motor), N m or N; returns Limited bits.
 
-    bundle: see above. `share` says how much of the law's effort is wanted while brakes change, `lag` how much
-    of its own effect the law takes back (0 where it does not act), `blend` is the first-order filter's share
-    of the new value, 1 without a filter. `acted` is what acts until the command does, `last` the command
-    before. Writes wanted, and the command to `sent` and `out`; returns −1 − i when entry i is not finite.
+    bundle: `EffortLimits`. `share` says how much of the law's effort is wanted while brakes change, `lag` how
+    much of its own effect the law takes back (0 where it does not act), `blend` is the first-order filter's
+    share of the new value, 1 without a filter. `acted` is what acts until the command does, `last` the
+    command before. Writes wanted, and the command to `sent` and `out`; returns −1 − i when entry i is not
+    finite.
     """
     limited = 0
-    force, motor, wanted = reals(bundle, _FORCE), wholes(bundle, _MOTOR), reals(bundle, _WANTED)
-    most, largest_step = reals(bundle, _MOST), reals(bundle, _STEP)
-    disturbance, level, lead = reals(bundle, _DISTURBANCE), reals(bundle, _LEVEL), reals(bundle, _LEAD)
+    force, motor, most, largest_step, disturbance, level, lead, wanted = read_limits(bundle)
     for i in range(len(motor)):
         effort = (force[motor[i]] - disturbance[i] + lag * acted[i]) / (1.0 + lag)
         wanted[i] = share * ((effort - level[i]) * lead[i] + level[i])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +28,9 @@ from linkwork.controller.planning.planner_messages import (
 from linkwork.controller.planning.planner_start import REWALK, Start
 from linkwork.controller.shared_memory import Shared, SharedMismatch
 from linkwork.machine import Machine
-from linkwork.machine.chains import declared
 from linkwork.machine.constraint_sets import constraint_sets
+from linkwork.machine.kernel_registry import Process, prepare
 from linkwork.machine.payloads import loaded
-from linkwork.multibody.kernels.compiling import warm
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.requests import read_params
@@ -52,12 +50,7 @@ def run(machine: Machine, shared: Path) -> None:
     os.dup2(null, 0)
     os.dup2(2, 1)  # whatever prints must not write between the frames
     os.close(null)
-    declared([machine.chain.walk])
-    if machine.mechanism.contacts:
-        import_module("linkwork.controller.planning.contact_check")
-    if machine.regions:
-        import_module("linkwork.controller.planning.workspace_check")
-    warm()
+    prepare(Process.PLANNER, machine)
     _write(answers, READY)
     serve(
         constraint_sets(machine),

@@ -1,4 +1,4 @@
-"""Compiles every kernel that some daemon needs, before any daemon starts."""
+"""Compile the kernels of every process (`linkwork.machine.kernel_registry`) before any daemon starts."""
 
 from __future__ import annotations
 
@@ -7,56 +7,31 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from linkwork.machine.kernel_registry import common_cached, prepare_common
+
 if TYPE_CHECKING:
     from linkwork.multibody.kernels.compiling import WarmReport
 
-_HOMES = (
-    "linkwork.plant.plant_daemon",
-    "linkwork.plant.offline.run",
-    "linkwork.plant.constrained_stepping",
-    "linkwork.plant.compliant_stepping",
-    "linkwork.plant.simulated_force_sensors",
-    "linkwork.plant.load_cells",
-    "linkwork.controller.loop.loop_process",
-    "linkwork.controller.estimation.closed_chain_model",
-    "linkwork.controller.estimation.force_sources",
-    "linkwork.controller.planning.planner_process",
-    "linkwork.controller.planning.closed_chain_walk",
-    "linkwork.controller.planning.contact_check",
-)
-"""Modules whose import declares all kernels of a process, beside the laws'."""
 _MOST_PROCESSES = 4
 """More would mostly wait for kernels that others compile, and each takes some 300 MB."""
 
 
-def _declare_all() -> None:
-    from linkwork.controller.laws.law_table import law_modules
-
-    for module in (*_HOMES, *law_modules()):
-        import_module(module)
-
-
 def have_kernels(console: Console) -> None:
     """Compiles the kernels unless all of them are in the cache already."""
-    from linkwork.multibody.kernels.compiling import cached
-
-    _declare_all()
-    if not cached():
+    if not common_cached():
         warm_kernels(console)
 
 
 def warm_kernels(console: Console) -> WarmReport:
     """Compiles, or loads from the cache, every kernel; says so on the console when it has to compile."""
-    from linkwork.multibody.kernels.compiling import COMPILING, cached, warm
+    from linkwork.multibody.kernels.compiling import COMPILING
 
-    _declare_all()
-    if cached():
-        return warm()
+    if common_cached():
+        return prepare_common()
     line = f"compiling the kernels, {COMPILING}"
     with console.status(line) as status:
         if not console.is_terminal:
@@ -66,7 +41,7 @@ def warm_kernels(console: Console) -> WarmReport:
             status.update(f"{line}: {done} of {total}, {name}")
 
         with _helpers():
-            return warm(show)
+            return prepare_common(show)
 
 
 @contextmanager
@@ -85,7 +60,4 @@ def _helpers() -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    from linkwork.multibody.kernels.compiling import warm
-
-    _declare_all()
-    warm()
+    prepare_common()

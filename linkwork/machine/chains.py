@@ -1,12 +1,11 @@
 """What open and closed chains are computed with, chosen once for each machine (`Machine.chain`).
 
 The members of a `Chain` name functions and classes as `module:name`. A process imports the ones that it uses
-(`resolved`), so that only the kernels it needs are declared and compiled: before `warm`, see `declared`.
+(`resolved`). Which of their kernels it compiles says kernel_registry.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final, Literal
@@ -38,10 +37,6 @@ class Chain:
     """Kernel of the digital twin: what is evaluated before two states are compared."""
     twin_residual: str
     """The residual's way to goal coordinates and motors, where not the tree's: a module."""
-    loop_kernels: tuple[str, ...] = ()
-    """Further modules whose kernels the loop may need."""
-    fault_kernels: tuple[str, ...] = ()
-    """The same of plant faults."""
 
 
 OPEN_CHAIN: Final = Chain(
@@ -69,8 +64,6 @@ CLOSED_CHAIN: Final = Chain(
     compliant_period="linkwork.plant.compliant_stepping:advance_compliant_constrained",
     twin="linkwork.plant.twin.closed_chain_residual:evaluate_closed",
     twin_residual="linkwork.plant.twin.closed_chain_residual",
-    loop_kernels=("linkwork.controller.supervision.closure_loads",),
-    fault_kernels=("linkwork.plant.faults.mechanism_faults",),
 )
 
 
@@ -78,9 +71,3 @@ def resolved(name: str) -> Any:
     """What `module:name` names; imports its module."""
     module, _, member = name.partition(":")
     return getattr(import_module(module), member)
-
-
-def declared(names: Iterable[str]) -> None:
-    """Imports the modules of these names, and so declares their kernels: before `warm`."""
-    for name in names:
-        import_module(name.partition(":")[0])

@@ -9,9 +9,7 @@ from contextlib import suppress
 import numpy as np
 
 from linkwork.machine import Machine, load
-from linkwork.machine.chains import declared
-from linkwork.multibody.kernels.compiling import warm
-from linkwork.plant.simulator import period_of
+from linkwork.machine.kernel_registry import Process, prepare
 from linkwork.plant.twin.twin_comparison import TwinComparison
 from linkwork.protocol.shadowing import LOAD, Kind, Words, kind_of, pack, rows_of
 from linkwork.timing.children import Lifeline, ignore_interrupts
@@ -32,9 +30,7 @@ def run(config: str, descriptor: int) -> int:
     lifeline = Lifeline.from_stdin()
     with socket.socket(fileno=descriptor) as gateway:
         machine = load(config)
-        period_of(machine)
-        declared([machine.chain.twin])
-        warm()
+        prepare(Process.TWIN, machine)
         comparison, words = TwinComparison(machine), words_of(machine)
         try:
             gateway.sendall(pack(Kind.READY))

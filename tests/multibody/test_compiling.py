@@ -38,7 +38,7 @@ def _copy_of_the_room(folder: Path) -> Path:
     source = Path(linkwork.multibody.__file__).parent
     for name in (
         "kernels/compiling.py",
-        "kernels/small_arrays.py",
+        "kernels/numba_backend.py",
         "kernels/views.py",
         "linalg/linear.py",
         "linalg/vectors.py",
@@ -121,5 +121,5 @@ def test_after_warming_wrong_types_raise_and_nothing_compiles():
 def test_progress_is_told_only_of_what_is_still_to_do():
     warm()
     told: list[tuple[int, int, str]] = []
-    warm(lambda done, total, name: told.append((done, total, name)))
+    warm(progress=lambda done, total, name: told.append((done, total, name)))
     assert told == []

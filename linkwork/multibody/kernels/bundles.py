@@ -1,53 +1,107 @@
 """Many arrays as one argument of a kernel.
 
-A call from Python pays for each array that it hands over, which is more than a small kernel's work. Those
-that a kernel gets each time are therefore named once: a bundle has their addresses and lengths, and inside
-the kernel `reals`, `wholes` and `grid` are the arrays again.
+A call from Python pays for each array argument more than a small kernel's work. Arrays that a kernel gets on
+each call are therefore declared once, as a `NamedTuple`:
+
+    class Limits(NamedTuple):
+        motor: Integers
+        most: Annotated[Floats, "motors"]
+        table: Annotated[Floats, "rows", "motors"]
+
+    read_limits = reader(Limits)
+
+    @kernel(void(BUNDLE))
+    def limit(bundle):
+        given = read_limits(bundle)
+        ... given.most[i] ...
+
+    bundle = Bundle(Limits(motor, most, table))
+    limit(bundle.words)
+
+An annotation gives the type of the numbers (`Floats`: float64, `Integers`: int64) and names the lengths: as
+many names, as many dimensions; none: a vector of any length. Equal names are equal lengths.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
-import numpy.typing as npt
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import INTEGERS, part
-from linkwork.multibody.kernels.views import _array, _floats, _integers
+from linkwork.multibody.kernels.numba_backend import array_at, floats_at, integers_at
 
 BUNDLE = INTEGERS
+"""The type of a bundle in a kernel's signature."""
+
+Arrays = TypeVar("Arrays", bound=tuple[Any, ...])
 
 
-class Bundle:
-    """`words` is what a kernel gets; it serves as long as the bundle lives, which keeps the arrays.
+class _Field(NamedTuple):
+    name: str
+    number: "np.dtype[Any]"
+    lengths: tuple[str, ...]
 
-    All are of float64 or int64 and contiguous; ValueError otherwise.
+
+def _fields(declared: type[tuple[Any, ...]]) -> list[_Field]:
+    """Return the fields of a declaration. Raises TypeError for one that is neither Floats nor Integers."""
+    found: list[_Field] = []
+    for name, hint in get_type_hints(declared, include_extras=True).items():
+        base, *lengths = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        numbers = {Floats: np.dtype(np.float64), Integers: np.dtype(np.int64)}
+        if base not in numbers:
+            raise TypeError(f"{declared.__name__}.{name} is {hint}, must be Floats or Integers")
+        found.append(_Field(name, numbers[base], tuple(lengths) or ("",)))
+    return found
+
+
+class Bundle(Generic[Arrays]):
+    """The arrays of a declaration, checked. `words` (int64) is the argument of the kernel.
+
+    words has the address and the lengths of each array in turn. It is valid as long as the bundle lives,
+    which keeps the arrays. Raises ValueError for an array with another type of numbers or number of
+    dimensions than declared, for one that is not C-contiguous, and for lengths that contradict each other.
     """
 
-    def __init__(self, *arrays: npt.NDArray[Any]) -> None:
-        """Take the arrays, in the order in which the kernel knows them."""
-        for i, array in enumerate(arrays):
-            if array.dtype not in (np.float64, np.int64) or not array.flags.c_contiguous:
-                raise ValueError(f"array {i} of a bundle is {array.dtype} or not contiguous")
-        self._arrays = arrays
-        self.words: Integers = np.array([(a.ctypes.data, a.size) for a in arrays], np.int64).ravel()
+    def __init__(self, arrays: Arrays) -> None:
+        self.arrays = arrays
+        named: dict[str, tuple[int, str]] = {}
+        words: list[int] = []
+        for field, array in zip(_fields(type(arrays)), arrays, strict=True):
+            where = f"{type(arrays).__name__}.{field.name}"
+            if not isinstance(array, np.ndarray) or array.dtype != field.number:
+                raise ValueError(f"{where} is {_kind(array)}, must be an array of {field.number}")
+            if array.ndim != len(field.lengths):
+                raise ValueError(f"{where} has shape {array.shape}, needs {len(field.lengths)} dimension(s)")
+            if not array.flags.c_contiguous:
+                raise ValueError(f"{where} is not contiguous; use np.ascontiguousarray")
+            for length, size in zip(field.lengths, array.shape, strict=True):
+                first, at = named.setdefault(length, (size, where)) if length else (size, where)
+                if first != size:
+                    raise ValueError(f"{where} has {size} {length}, but {at} has {first}")
+            words += [array.ctypes.data, *array.shape]
+        self.words: Integers = np.array(words, np.int64)
 
 
-@part
-def reals(bundle: Integers, i: int) -> Floats:
-    """The i-th array, of float64, as a vector."""
-    values: Floats = _array(_floats(bundle[2 * i]), (bundle[2 * i + 1],))
-    return values
+def _kind(array: object) -> str:
+    return f"of {array.dtype}" if isinstance(array, np.ndarray) else type(array).__name__
 
 
-@part
-def wholes(bundle: Integers, i: int) -> Integers:
-    """The i-th array, of int64, as a vector."""
-    values: Integers = _array(_integers(bundle[2 * i]), (bundle[2 * i + 1],))
-    return values
-
-
-@part
-def grid(bundle: Integers, i: int, columns: int) -> Floats:
-    """The i-th array, of float64, as a matrix with so many columns."""
-    values: Floats = _array(_floats(bundle[2 * i]), (bundle[2 * i + 1] // columns, columns))
-    return values
+def reader(declared: type[Arrays]) -> Callable[[Integers], Arrays]:
+    """Return the function that gives a kernel the declared arrays again, at no cost: views, by name."""
+    entries: list[str] = []
+    at = 0
+    for field in _fields(declared):
+        address = "floats_at" if field.number == np.float64 else "integers_at"
+        shape = "".join(f"bundle[{at + 1 + i}], " for i in range(len(field.lengths)))
+        entries.append(f"array_at({address}(bundle[{at}]), ({shape}))")
+        at += 1 + len(field.lengths)
+    names: dict[str, Any] = {
+        "declared": declared,
+        "array_at": array_at,
+        "floats_at": floats_at,
+        "integers_at": integers_at,
+        "__name__": declared.__module__,
+    }
+    exec(f"def read(bundle):\n    return declared({', '.join(entries)})\n", names)
+    return cast(Callable[[Integers], Arrays], part(names["read"]))

@@ -1,13 +1,15 @@
-"""How kernels are compiled: declared lazily, compiled or loaded together by `warm`, then frozen.
+"""Declare kernels; compile or load them together by `warm`; then forbid further compilation.
 
 A *kernel* is a function that numba compiles for one signature. Declaring it compiles nothing. `warm` compiles
-every kernel declared so far, or loads it from the cache, and then forbids further compilation, so that a call
-with wrong types raises a TypeError instead of compiling in the middle of a tick.
+the kernels of given modules and those they call, or loads them from the cache, and then forbids further
+compilation, so that a call with wrong types raises a TypeError instead of compiling in the middle of a tick.
+Which modules a process needs says `linkwork.machine.kernel_registry`. How numba is used is in
+numba_backend.py.
 
 The cache lies in a folder of the user's own, named after a hash of the sources of all rooms with kernels,
 because numba itself does not notice when a function called from another file has changed.
 
-No index of a kernel counts from the end (small_arrays.py).
+No index of a kernel counts from the end of an array (numba_backend.py).
 
 Types for signatures: `PARAMETERS` and `TOPOLOGY` are the read-only arrays of a `Mechanism`, `BUFFER` is the
 flat buffer of a `Workspace`, `VECTOR` and `MATRIX` are any contiguous float64 arrays. `ON_MECHANISM` is the
@@ -15,7 +17,6 @@ signature of most kernels: nothing returned, arguments (p, t, w).
 """
 
 import contextlib
-import copy
 import fcntl
 import gc
 import hashlib
@@ -24,19 +25,28 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
-from types import CodeType
 from typing import Any, TextIO, TypeVar, cast
 
-import numba
-from llvmlite import binding
-from numba import boolean, float64, int64, types, void
-from numba.core import config
-
-from linkwork.multibody.kernels.small_arrays import for_small_arrays
+from linkwork.multibody.kernels.numba_backend import (
+    MODE,
+    VERSION,
+    boolean,
+    cache_misses,
+    cached_names,
+    compiled_kernel,
+    compiled_part,
+    float64,
+    freeze,
+    int64,
+    is_compiled,
+    is_dispatcher,
+    name_in_cache,
+    types,
+    void,
+)
 
 __all__ = [
     "BUFFER",
@@ -46,11 +56,13 @@ __all__ = [
     "MATRIX",
     "ON_MECHANISM",
     "PARAMETERS",
+    "THREE",
     "TOPOLOGY",
     "VECTOR",
     "WarmReport",
     "boolean",
     "cached",
+    "fetched",
     "float64",
     "int64",
     "kernel",
@@ -58,6 +70,7 @@ __all__ = [
     "void",
     "warm",
     "when_compiling",
+    "when_late",
 ]
 
 COMPILING = "once on this computer; it takes up to a minute"
@@ -109,7 +122,7 @@ def _sources(beside: Path) -> list[Path]:
 
 def _source_hash() -> str:
     """Hash of every source that a kernel depends on, and of what compiles them."""
-    digest = hashlib.sha256(f"numba {version('numba')} python {sys.version}".encode())
+    digest = hashlib.sha256(f"numba {VERSION} {MODE} python {sys.version}".encode())
     beside = Path(__file__).resolve().parents[3]
     for path in _sources(beside):
         digest.update(f"\0{path.relative_to(beside)}\0".encode())
@@ -130,8 +143,6 @@ def _prune(root: Path, current: Path) -> None:
 
 CACHE_ROOT = _cache_root()
 CACHE_FOLDER = CACHE_ROOT / f"kernels-{_source_hash()}"
-_config: Any = config
-_njit: Any = numba.njit
 
 PARAMETERS = types.Array(float64, 1, "C", readonly=True)
 TOPOLOGY = types.Array(int64, 1, "C", readonly=True)
@@ -140,6 +151,7 @@ VECTOR = float64[::1]
 MATRIX = float64[:, ::1]
 INTEGERS = int64[::1]
 FLAGS = boolean[::1]
+THREE = cast(Any, types).UniTuple(float64, 3)
 ON_MECHANISM = void(PARAMETERS, TOPOLOGY, BUFFER)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -155,8 +167,11 @@ class WarmReport:
 
 
 _declared: list[tuple[Any, Any]] = []
-_placing: dict[Any, Callable[[], None]] = {}
+_frozen: set[Any] = set()
 _listeners: list[Callable[[], None]] = []
+_report_late: Callable[[str], None] | None = None
+_ready = False
+"""Whether `warm` has run."""
 
 
 def kernel(signature: Any, *, allocates: bool = False) -> Callable[[Function], Function]:
@@ -167,78 +182,13 @@ def kernel(signature: Any, *, allocates: bool = False) -> Callable[[Function], F
     """
 
     def declare(function: Function) -> Function:
-        previous = _config.CACHE_DIR
-        _config.CACHE_DIR = str(CACHE_FOLDER)
-        try:
-            dispatcher = _njit(cache=True, error_model="numpy", _nrt=allocates)(function)
-        finally:
-            _config.CACHE_DIR = previous
-        if hasattr(dispatcher, "disable_compile"):  # not where numba is switched off
-            _apart(dispatcher, signature)
+        dispatcher = compiled_kernel(
+            function, signature, CACHE_FOLDER, _compiling_alone, _report_miss, allocates=allocates
+        )
         _declared.append((dispatcher, signature))
         return cast(Function, dispatcher)
 
     return declare
-
-
-def _apart(dispatcher: Any, signature: Any) -> None:
-    """Let other kernels call this one through a symbol of its own, so that they do not contain its code.
-
-    numba links whatever a function calls into it and compiles all of it again, level by level, which makes
-    the uppermost kernels the dearest although they are the shortest. Symbols must exist before a kernel
-    that names them is loaded, so what a kernel calls is fetched before it.
-    """
-    function, fetch, template = dispatcher.py_func, dispatcher.compile, dispatcher.get_call_template
-    name = f"linkwork.{function.__module__}.{function.__qualname__}"
-
-    def fetch_after_called(wanted: Any) -> Any:
-        """One cache entry a kernel: numba would keep one for the signature and one for its arguments."""
-        for called in _called(function.__code__, function.__globals__):
-            called()
-        with _compiling_alone(dispatcher), for_small_arrays():
-            return fetch(signature if wanted == signature.args else wanted)
-
-    def call_from_kernel(types_given: Any, names_given: Any) -> Any:
-        """Only the declared signature is called from kernels; numbers are converted to its types."""
-        place()
-        may_compile, dispatcher._can_compile = dispatcher._can_compile, False
-        try:
-            return template(types_given, names_given)
-        finally:
-            dispatcher._can_compile = may_compile
-
-    def place() -> None:
-        result = dispatcher.overloads.get(signature.args)
-        if result is None:
-            dispatcher.compile(signature)
-            result = dispatcher.overloads[signature.args]
-        elif name in placed:
-            return
-        binding.add_symbol(name, result.library.get_pointer_to_function(result.fndesc.mangled_name))
-        outside = copy.copy(result.fndesc)
-        outside.mangled_name = name
-        dispatcher.targetctx.remove_user_function(result.entry_point)
-        dispatcher.targetctx.insert_user_function(result.entry_point, outside)
-        placed.add(name)
-
-    placed: set[str] = set()
-    _tell_of_misses(dispatcher._cache)
-    dispatcher.compile, dispatcher.get_call_template = fetch_after_called, call_from_kernel
-    _placing[dispatcher] = place
-
-
-def _called(code: CodeType, names: dict[str, Any]) -> list[Callable[[], None]]:
-    """What fetches the kernels that a function calls itself or through its parts."""
-    found: list[Callable[[], None]] = []
-    for name in code.co_names:
-        value: Any = names.get(name)
-        if not hasattr(value, "py_func"):
-            continue
-        if value in _placing:
-            found.append(_placing[value])
-        else:
-            found.extend(_called(value.py_func.__code__, value.py_func.__globals__))
-    return found
 
 
 def when_compiling(listener: Callable[[], None]) -> None:
@@ -249,26 +199,22 @@ def when_compiling(listener: Callable[[], None]) -> None:
     _listeners.append(listener)
 
 
-def _tell_of_misses(cache: Any) -> None:
-    load = cache.load_overload
-
-    def load_or_tell(signature: Any, context: Any) -> Any:
-        found = load(signature, context)
-        while found is None and _listeners:
-            _listeners.pop()()
-        return found
-
-    cache.load_overload = load_or_tell
+def when_late(listener: Callable[[str], None]) -> None:
+    """`listener(module:name)` is called for each kernel that this process fetches after `warm`."""
+    global _report_late
+    _report_late = listener
 
 
-def _name(dispatcher: Any) -> str:
-    """The kernel's name, as numba's cache files begin."""
-    return f"{dispatcher.py_func.__module__.rpartition('.')[2]}.{dispatcher.py_func.__qualname__}"
+def _report_miss() -> None:
+    while _listeners:
+        _listeners.pop()()
 
 
 @contextlib.contextmanager
 def _compiling_alone(dispatcher: Any) -> Iterator[None]:
     """While no other process compiles this kernel: what it has compiled is then found in the cache."""
+    if _ready and _report_late is not None:
+        _report_late(_full_name(dispatcher))
     with _lock(dispatcher) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -287,7 +233,7 @@ def _compiled_elsewhere(dispatcher: Any) -> bool:
 def _lock(dispatcher: Any) -> TextIO:
     folder = CACHE_FOLDER / "locks"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return (folder / _name(dispatcher)).open("w")
+    return (folder / name_in_cache(dispatcher)).open("w")
 
 
 def part(function: Function) -> Function:
@@ -295,31 +241,42 @@ def part(function: Function) -> Function:
 
     It is compiled for types of arguments, not anew for each constant that is given as one.
     """
-    dispatcher: Any = _njit(error_model="numpy", _nrt=True)(function)
-    if hasattr(dispatcher, "get_call_template"):
-        template, general = dispatcher.get_call_template, cast(Any, types).unliteral
-        dispatcher.get_call_template = lambda given, names: template(tuple(map(general, given)), names)
-    return cast(Function, dispatcher)
+    return cast(Function, compiled_part(function))
 
 
-def cached() -> bool:
-    """Whether every kernel declared so far has been compiled on this computer before."""
-    kept = {path.name.split("-")[0] for path in CACHE_FOLDER.rglob("*.nbi")}
-    return all(_name(dispatcher) in kept for dispatcher, _ in _declared)
+def cached(modules: Collection[str] | None = None) -> bool:
+    """Whether every kernel of these modules (None: declared so far) has been compiled on this computer."""
+    kept = cached_names(CACHE_FOLDER)
+    return all(name_in_cache(dispatcher) in kept for dispatcher, _ in _kernels_in(modules))
 
 
-def warm(progress: Callable[[int, int, str], None] | None = None) -> WarmReport:
-    """Compile, or load from the cache, every kernel declared so far; afterwards none of them compiles again.
+def _kernels_in(modules: Collection[str] | None) -> list[tuple[Any, Any]]:
+    """The declared kernels of these modules, those that numba compiles."""
+    return [
+        (dispatcher, signature)
+        for dispatcher, signature in _declared
+        if is_dispatcher(dispatcher) and (modules is None or dispatcher.py_func.__module__ in modules)
+    ]
 
-    `progress(done, total, name)` is called before each kernel that is about to be fetched. Of processes that
-    warm at the same time each compiles what no other one is compiling, and then loads what the others did.
+
+def warm(
+    modules: Collection[str] | None = None, progress: Callable[[int, int, str], None] | None = None
+) -> WarmReport:
+    """Compile, or load from the cache, the kernels of these imported modules and the kernels that they call.
+
+    modules: names as in `linkwork.machine.kernel_registry`; None: all kernels declared so far. Afterwards
+    none of them compiles again. `progress(done, total, name)` is called before each kernel that is about to
+    be fetched. Of processes that warm at the same time each compiles a kernel that no other one is compiling,
+    and then loads the kernels of the others.
     """
-    waiting = [(d, s) for d, s in _declared if hasattr(d, "disable_compile") and d._can_compile]
+    global _ready
+    _ready = False
+    waiting = [(d, s) for d, s in _kernels_in(modules) if d not in _frozen]
     began = os.times().elapsed
     total, done, compiled = len(waiting), 0, 0
     CACHE_FOLDER.mkdir(parents=True, exist_ok=True, mode=0o700)
     thresholds = gc.get_threshold()
-    gc.set_threshold(100_000, 20, 50)  # looking for garbage among the compiler's objects takes long
+    gc.set_threshold(100_000, 20, 50)  # collecting garbage among the compiler's objects takes long
     for patient in (False, True):
         left = []
         for dispatcher, signature in waiting:
@@ -328,13 +285,26 @@ def warm(progress: Callable[[int, int, str], None] | None = None) -> WarmReport:
                 continue
             if progress is not None:
                 progress(done, total, dispatcher.py_func.__name__)
-            misses = sum(dispatcher.stats.cache_misses.values())
+            misses = cache_misses(dispatcher)
             dispatcher.compile(signature)
-            compiled += sum(dispatcher.stats.cache_misses.values()) - misses
-            dispatcher.disable_compile()
+            compiled += cache_misses(dispatcher) - misses
             done += 1
         waiting = left
+    for dispatcher, _ in _kernels_in(None):  # those that the modules' kernels call, too
+        if is_compiled(dispatcher) and dispatcher not in _frozen:
+            freeze(dispatcher)
+            _frozen.add(dispatcher)
     gc.set_threshold(*thresholds)
     os.utime(CACHE_FOLDER)
     _prune(CACHE_ROOT, CACHE_FOLDER)
+    _ready = True
     return WarmReport(compiled, os.times().elapsed - began, compiled == 0)
+
+
+def fetched() -> set[str]:
+    """Return the kernels that this process has compiled or loaded, as `module:name`."""
+    return {_full_name(dispatcher) for dispatcher, _ in _kernels_in(None) if is_compiled(dispatcher)}
+
+
+def _full_name(dispatcher: Any) -> str:
+    return f"{dispatcher.py_func.__module__}:{dispatcher.py_func.__qualname__}"

@@ -5,39 +5,16 @@ The arrays share memory with their source, which must outlive them: use them in 
 
 from typing import Any
 
-import numba
-from numba import types
-from numba.extending import intrinsic
-
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import part
-
-_numba: Any = numba
-_types: Any = types
-
-
-def _pointer_to(element: Any) -> Any:
-    """A compiler intrinsic that takes an address as a number and gives a pointer to such elements."""
-
-    def pointer(typing_context: Any, address: Any) -> Any:  # noqa: ARG001  numba gives both
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
-
-        return _types.CPointer(element)(_types.uintp), code
-
-    return intrinsic(pointer)
-
-
-_floats = _pointer_to(_types.float64)
-_integers = _pointer_to(_types.int64)
-_array = _numba.carray
+from linkwork.multibody.kernels.numba_backend import MODE, array_at, floats_at, integers_at
 
 
 @part
 def vector(t: Integers, a: Floats, field: int) -> Floats:
     """Field of p or w as a float64 vector."""
     start, end = t[field], t[field + 1]
-    values: Floats = _array(_floats(a.ctypes.data + 8 * start), (end - start,))
+    values: Floats = array_at(floats_at(a.ctypes.data + 8 * start), (end - start,))
     return values
 
 
@@ -45,14 +22,14 @@ def vector(t: Integers, a: Floats, field: int) -> Floats:
 def matrix(t: Integers, a: Floats, field: int, columns: int) -> Floats:
     """Field of p or w as a float64 matrix with so many columns, row after row."""
     start, end = t[field], t[field + 1]
-    values: Floats = _array(_floats(a.ctypes.data + 8 * start), ((end - start) // columns, columns))
+    values: Floats = array_at(floats_at(a.ctypes.data + 8 * start), ((end - start) // columns, columns))
     return values
 
 
 @part
 def block(a: Floats, start: int, rows: int, columns: int) -> Floats:
     """Matrix of a given shape that begins at a[start]."""
-    values: Floats = _array(_floats(a.ctypes.data + 8 * start), (rows, columns))
+    values: Floats = array_at(floats_at(a.ctypes.data + 8 * start), (rows, columns))
     return values
 
 
@@ -60,7 +37,7 @@ def block(a: Floats, start: int, rows: int, columns: int) -> Floats:
 def table(t: Integers, field: int, columns: int) -> Integers:
     """Table in t as an int64 matrix with so many columns."""
     start, end = t[field], t[field + 1]
-    values: Integers = _array(_integers(t.ctypes.data + 8 * start), ((end - start) // columns, columns))
+    values: Integers = array_at(integers_at(t.ctypes.data + 8 * start), ((end - start) // columns, columns))
     return values
 
 
@@ -84,3 +61,26 @@ def copy(source: Floats, target: Floats) -> None:
     """Write a vector over another."""
     for i in range(len(source)):
         target[i] = source[i]
+
+
+def _checked(a: Any, start: int, rows: int, columns: int) -> Any:
+    """Entries of an array as a matrix. Raises IndexError where they are not all inside it."""
+    if min(start, rows, columns) < 0 or start + rows * columns > len(a):
+        raise IndexError(f"{rows} × {columns} entries from {start} on, in an array of {len(a)}")
+    return a[start : start + rows * columns].reshape(rows, columns)
+
+
+def _checked_vector(t: Integers, a: Any, field: int) -> Any:
+    return _checked(a, t[field], 1, t[field + 1] - t[field])[0]
+
+
+def _checked_matrix(t: Integers, a: Any, field: int, columns: int) -> Any:
+    return _checked(a, t[field], (t[field + 1] - t[field]) // columns, columns)
+
+
+def _checked_table(t: Integers, field: int, columns: int) -> Any:
+    return _checked_matrix(t, t, field, columns)
+
+
+if MODE == "debug":
+    vector, matrix, block, table = _checked_vector, _checked_matrix, _checked, _checked_table

@@ -22,14 +22,11 @@ A rotor geared to a joint (armature I) is one more unknown T along the axis, wit
 or the accelerations of the coincident points for a slide.
 """
 
-from typing import Any
-
-from numba import types
-
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     PARAMETERS,
+    THREE,
     TOPOLOGY,
     float64,
     int64,
@@ -81,11 +78,8 @@ from linkwork.multibody.taylor.taylor_layout import (
     UNKNOWNS,
 )
 
-_types: Any = types
-_THREE = _types.UniTuple(float64, 3)
 
-
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, int64, int64, _THREE, _THREE, _THREE, _THREE))
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, int64, int64, THREE, THREE, THREE, THREE))
 def column(
     p: Floats, t: Integers, w: Floats, row: int, b: int, a: int, lever_b: Vector, lever_a: Vector,
     force: Vector, moment: Vector,

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwork.controller.motion.effort_limits import Limited, filter_share, limit_effort
+from linkwork.controller.motion.effort_limits import EffortLimits, Limited, filter_share, limit_effort
 from linkwork.multibody.kernels.bundles import Bundle
 
 ANY = st.floats(allow_nan=True, allow_infinity=True)
@@ -18,10 +18,11 @@ def limit(
 ) -> tuple[int, np.ndarray]:
     n = len(force)
     nothing, wanted, sent, out = np.zeros((4, n))
-    given = Bundle(
+    limits = EffortLimits(
         np.array(force), np.arange(n), np.full(n, most), np.full(n, 1e-3 * rate),
         nothing, nothing, np.ones(n), wanted,
     )  # fmt: skip
+    given = Bundle(limits)
     done = limit_effort(given.words, 1.0, 0.0, blend, nothing, np.array(last), sent, out)
     np.testing.assert_array_equal(sent, out)
     return done, sent

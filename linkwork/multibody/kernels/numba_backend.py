@@ -1,0 +1,369 @@
+"""Everything that linkwork uses of numba: types, compiled functions, and the parts of it that are not public.
+
+Kernels are compiled in one of three modes (`MODE`):
+
+- `tuned`: with numba's internals, for the versions in `TESTED`. Kernels call each other through symbols, so
+  that each is compiled once; indices are not wrapped; loops are not vectorized; references are not counted.
+- `plain`: `numba.njit(cache=True)`, public interface only, for every other version of numba. The numbers are
+  the same; compiling and a tick take longer. `LINKWORK_PLAIN_KERNELS=1` chooses it.
+- `debug`: kernels are ordinary Python functions, and each index is checked, those below 0 too
+  (`CheckedArray`). `LINKWORK_DEBUG_KERNELS=1` chooses it. Nothing is compiled.
+
+No other file imports numba or llvmlite; `lint-imports` enforces it.
+"""
+
+import contextlib
+import copy
+import ctypes
+import functools
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from types import CodeType
+from typing import Any, Final, Literal
+
+import numba
+import numpy as np
+from numba import boolean, float64, int64, types, void
+from numba.extending import intrinsic
+
+__all__ = [
+    "DEBUG_VARIABLE",
+    "MODE",
+    "PLAIN_VARIABLE",
+    "TESTED",
+    "VERSION",
+    "floats_at",
+    "integers_at",
+    "array_at",
+    "boolean",
+    "cache_misses",
+    "cached_names",
+    "compiled_kernel",
+    "compiled_part",
+    "float64",
+    "freeze",
+    "int64",
+    "is_compiled",
+    "is_dispatcher",
+    "mode_for",
+    "name_in_cache",
+    "types",
+    "void",
+]
+
+Mode = Literal["tuned", "plain", "debug"]
+TESTED: Final = ((0, 68), (0, 68))
+"""First and last tested version of numba (major, minor)."""
+VERSION: Final = version("numba")
+PLAIN_VARIABLE: Final = "LINKWORK_PLAIN_KERNELS"
+DEBUG_VARIABLE: Final = "LINKWORK_DEBUG_KERNELS"
+
+_numba: Any = numba
+_types: Any = types
+_public: dict[str, Any] = {"error_model": "numpy"}
+
+
+def mode_for(numba_version: str, environment: Any) -> Mode:
+    """Return how kernels are compiled with this version of numba under these environment variables."""
+    if environment.get(DEBUG_VARIABLE, "0") not in ("", "0") or _numba.config.DISABLE_JIT:
+        return "debug"
+    found = re.match(r"(\d+)\.(\d+)", numba_version)
+    known = found is not None and TESTED[0] <= (int(found[1]), int(found[2])) <= TESTED[1]
+    return "tuned" if known and environment.get(PLAIN_VARIABLE, "0") in ("", "0") else "plain"
+
+
+MODE: Mode = mode_for(VERSION, os.environ)
+if MODE == "plain":
+    first, last = (".".join(map(str, each)) for each in TESTED)
+    reason = (
+        f"numba {VERSION} is not a tested version ({first} to {last})"
+        if mode_for(VERSION, {}) == "plain"
+        else f"{PLAIN_VARIABLE} is set"
+    )
+    sys.stderr.write(f"linkwork: kernels are compiled plainly, {reason}; start and ticks take longer\n")
+if MODE == "tuned":
+    from llvmlite import binding
+    from numba.core import config
+    from numba.cpython import slicing
+
+    _config: Any = config
+    _slicing: Any = slicing
+else:
+    _config = _numba.config
+
+
+# Compiling
+
+
+def compiled_part(function: Callable[..., Any]) -> Any:
+    """Return a function that kernels inline, compiled for types of arguments and not for each constant."""
+    if MODE == "debug":
+        return function
+    if MODE == "plain":
+        return _numba.njit(**_public)(function)
+    dispatcher: Any = _numba.njit(_nrt=True, **_public)(function)
+    template, general = dispatcher.get_call_template, _types.unliteral
+    dispatcher.get_call_template = lambda given, names: template(tuple(map(general, given)), names)
+    return dispatcher
+
+
+def compiled_kernel(
+    function: Callable[..., Any],
+    signature: Any,
+    folder: Path,
+    fetching: Callable[[Any], contextlib.AbstractContextManager[None]],
+    missed: Callable[[], None],
+    *,
+    allocates: bool,
+) -> Any:
+    """Return the kernel of a function, not compiled yet.
+
+    `folder` holds the cache. `fetching` encloses each compilation or loading of the kernel, `missed` is
+    called when the cache does not hold it. Unless it `allocates`, no references are counted.
+    """
+    if MODE == "debug":
+        return _checked(function, signature)
+    options = _public if MODE == "plain" else {**_public, "_nrt": allocates}
+    previous = _config.CACHE_DIR
+    _config.CACHE_DIR = str(folder)
+    try:
+        dispatcher: Any = _numba.njit(cache=True, **options)(function)
+    finally:
+        _config.CACHE_DIR = previous
+    if MODE == "plain":
+        _compile_plainly(dispatcher, folder, fetching, missed)
+    else:
+        _report_misses(dispatcher._cache, missed)
+        _separate(dispatcher, signature, fetching)
+    return dispatcher
+
+
+def is_dispatcher(function: Any) -> bool:
+    """Return whether numba compiles this function."""
+    return hasattr(function, "disable_compile") and hasattr(function, "py_func")
+
+
+def is_compiled(dispatcher: Any) -> bool:
+    """Return whether the kernel is there, compiled or loaded from the cache."""
+    return bool(dispatcher.signatures)
+
+
+def freeze(dispatcher: Any) -> None:
+    """Forbid further compilation: a call with other types raises TypeError."""
+    dispatcher.disable_compile()
+
+
+def cache_misses(dispatcher: Any) -> int:
+    """Return how often the cache did not hold this kernel."""
+    return sum(dispatcher.stats.cache_misses.values())
+
+
+def name_in_cache(dispatcher: Any) -> str:
+    """Return the kernel's name, as numba's cache files begin."""
+    return f"{dispatcher.py_func.__module__.rpartition('.')[2]}.{dispatcher.py_func.__qualname__}"
+
+
+def cached_names(folder: Path) -> set[str]:
+    """Return the names of the kernels in a cache folder."""
+    return {path.name.split("-")[0] for path in folder.rglob("*.nbi")}
+
+
+# With public means
+
+
+def _compile_plainly(
+    dispatcher: Any, folder: Path, fetching: Callable[[Any], Any], missed: Callable[[], None]
+) -> None:
+    """Enclose the compilation of a kernel, and report a miss before it."""
+    fetch = dispatcher.compile
+
+    def fetch_and_report(wanted: Any) -> Any:
+        with fetching(dispatcher):
+            if name_in_cache(dispatcher) not in _names_at_start(folder):
+                missed()
+            return fetch(wanted)
+
+    dispatcher.compile = fetch_and_report
+
+
+@functools.cache
+def _names_at_start(folder: Path) -> set[str]:
+    return cached_names(folder)
+
+
+# With numba's internals
+
+_placing: dict[Any, Callable[[], None]] = {}
+
+
+def _separate(dispatcher: Any, signature: Any, fetching: Callable[[Any], Any]) -> None:
+    """Let other kernels call this one through a symbol, so that they do not contain its code.
+
+    numba links every function that a function calls into it and compiles all of it again, level by level,
+    which makes the uppermost kernels the slowest to compile although they are the shortest. Symbols must
+    exist before a kernel that names them is loaded, so the kernels that a kernel calls are fetched before it.
+    """
+    function, fetch, template = dispatcher.py_func, dispatcher.compile, dispatcher.get_call_template
+    name = f"linkwork.{function.__module__}.{function.__qualname__}"
+
+    def fetch_after_called(wanted: Any) -> Any:
+        """Use one cache entry: numba would keep one for the signature and one for the arguments."""
+        for called in _called(function.__code__, function.__globals__):
+            called()
+        with fetching(dispatcher), _for_small_arrays():
+            return fetch(signature if wanted == signature.args else wanted)
+
+    def call_from_kernel(types_given: Any, names_given: Any) -> Any:
+        """Allow only the declared signature from kernels; numbers are converted to its types."""
+        place()
+        may_compile, dispatcher._can_compile = dispatcher._can_compile, False
+        try:
+            return template(types_given, names_given)
+        finally:
+            dispatcher._can_compile = may_compile
+
+    def place() -> None:
+        result = dispatcher.overloads.get(signature.args)
+        if result is None:
+            dispatcher.compile(signature)
+            result = dispatcher.overloads[signature.args]
+        elif name in placed:
+            return
+        binding.add_symbol(name, result.library.get_pointer_to_function(result.fndesc.mangled_name))
+        outside = copy.copy(result.fndesc)
+        outside.mangled_name = name
+        dispatcher.targetctx.remove_user_function(result.entry_point)
+        dispatcher.targetctx.insert_user_function(result.entry_point, outside)
+        placed.add(name)
+
+    placed: set[str] = set()
+    dispatcher.compile, dispatcher.get_call_template = fetch_after_called, call_from_kernel
+    _placing[dispatcher] = place
+
+
+def _called(code: CodeType, names: dict[str, Any]) -> list[Callable[[], None]]:
+    """Return the calls that fetch the kernels which a function calls itself or through its parts."""
+    found: list[Callable[[], None]] = []
+    for name in code.co_names:
+        value: Any = names.get(name)
+        if not hasattr(value, "py_func"):
+            continue
+        if value in _placing:
+            found.append(_placing[value])
+        else:
+            found.extend(_called(value.py_func.__code__, value.py_func.__globals__))
+    return found
+
+
+def _report_misses(cache: Any, missed: Callable[[], None]) -> None:
+    load = cache.load_overload
+
+    def load_or_report(signature: Any, context: Any) -> Any:
+        found = load(signature, context)
+        if found is None:
+            missed()
+        return found
+
+    cache.load_overload = load_or_report
+
+
+@contextlib.contextmanager
+def _for_small_arrays() -> Iterator[None]:
+    """Compile without index wraparound and without loop vectorization meanwhile.
+
+    numba tests each index for Python's a[-1]. No kernel has such indices, and loops of three, six or nine
+    turns lose by code for long ones. Together that is a quarter of a kernel's time.
+    """
+    wrapping, vectorizing = _slicing.fix_index, _config.LOOP_VECTORIZE
+    _config.LOOP_VECTORIZE = 0
+    _slicing.fix_index = lambda _builder, index, _size: index
+    try:
+        yield
+    finally:
+        _config.LOOP_VECTORIZE = vectorizing
+        _slicing.fix_index = wrapping
+
+
+# Arrays at an address
+
+
+def _pointer_to(element: Any) -> Any:
+    """Return a compiler intrinsic: from an address (integer) to a pointer to such elements."""
+
+    def pointer(typing_context: Any, address: Any) -> Any:  # noqa: ARG001  numba gives both
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+        return _types.CPointer(element)(_types.uintp), code
+
+    return intrinsic(pointer)
+
+
+class CheckedArray(np.ndarray[Any, Any]):
+    """An array in debug mode: numpy refuses indices beyond its end, this class those below 0 too."""
+
+    def __getitem__(self, index: Any) -> Any:
+        """Read entries. Raises IndexError for an index below 0."""
+        _refuse_negative(index)
+        return super().__getitem__(index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Write entries. Raises IndexError for an index below 0."""
+        _refuse_negative(index)
+        super().__setitem__(index, value)
+
+
+def _refuse_negative(index: Any) -> None:
+    for each in index if isinstance(index, tuple) else (index,):
+        if isinstance(each, (int, np.integer)) and each < 0:
+            raise IndexError(f"index {each} is below 0: no kernel counts from an array's end")
+
+
+def _address(element: type[Any], address: int) -> Any:
+    return ctypes.cast(int(address), ctypes.POINTER(element))
+
+
+def _checked_array(pointer: Any, shape: tuple[int, ...]) -> Any:
+    size = tuple(map(int, shape))
+    if min(size) < 0:
+        raise IndexError(f"an array of shape {size}")
+    if not all(size):
+        return np.empty(size, np.dtype(pointer._type_)).view(CheckedArray)
+    return np.ctypeslib.as_array(pointer, size).view(CheckedArray)
+
+
+def _checked(function: Callable[..., Any], signature: Any) -> Any:
+    """Return the function with its array arguments checked: number type, dimensions, then every index."""
+    expected = signature.args
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        if len(arguments) != len(expected):
+            raise TypeError(f"{function.__qualname__}: {len(arguments)} arguments, needs {len(expected)}")
+        return function(*map(_checked_argument, arguments, expected))
+
+    return call
+
+
+def _checked_argument(given: Any, expected: Any) -> Any:
+    if not isinstance(expected, _types.Array):
+        return given
+    if not (isinstance(given, np.ndarray) and given.ndim == expected.ndim):
+        raise TypeError(f"No matching definition: {type(given).__name__} given for {expected}")
+    if given.dtype != np.dtype(str(expected.dtype)) or not given.flags.c_contiguous:
+        raise TypeError(f"No matching definition: {given.dtype} array given for {expected}")
+    return given.view(CheckedArray)
+
+
+if MODE == "debug":
+    floats_at: Any = functools.partial(_address, ctypes.c_double)
+    integers_at: Any = functools.partial(_address, ctypes.c_int64)
+    array_at: Any = _checked_array
+else:
+    floats_at = _pointer_to(_types.float64)
+    integers_at = _pointer_to(_types.int64)
+    array_at = _numba.carray
