@@ -17,6 +17,9 @@ from linkwork.cli import (
     driver_commands as drivers,
 )
 from linkwork.cli import (
+    fault_commands as faults,
+)
+from linkwork.cli import (
     file_commands as files,
 )
 from linkwork.cli import (
@@ -64,7 +67,7 @@ from linkwork.terminal.output import say
 
 _PANELS: dict[str, tuple[Any, ...]] = {
     "Start": (daemons.demo, groups.up, groups.down, groups.logs, plant, controller),
-    "Look": (looking.status, looking.state, looking.watch, looking.describe, looking.faults),
+    "Look": (looking.status, looking.state, looking.watch, looking.describe, faults.faults),
     "Move": (
         motion.move,
         motion.send,
@@ -105,6 +108,7 @@ _PANELS: dict[str, tuple[Any, ...]] = {
 _GROUPS = {
     "demo": daemons.demo,
     "driver": drivers.driver,
+    "faults": faults.faults,
     "conformance": conformance.conformance,
     "rig": rig.rig,
 }

@@ -98,8 +98,8 @@ def replay(
     from linkwork.recordings.replay import replay as run
     from linkwork.terminal.progress import goal_bar
 
-    recording = _read(file)
-    machine = _machine(recording, against, law)
+    recording = read_file(file)
+    machine = recorded_machine(recording, against, law)
     from linkwork.recordings.recording import NoRecording
 
     try:
@@ -142,10 +142,10 @@ def plot(
     """Draws signals of a recording over time."""
     from linkwork.recordings.signal_plot import draw_signals
 
-    recording = _part(_read(file), begin, end)
+    recording = _part(read_file(file), begin, end)
     target = out or file.with_suffix(".png")
     title = f"{recording.metadata.get('machine', '')}   {file.name}"
-    _written(target, lambda: draw_signals(recording.ticks, signal or [], target, title))
+    written(target, lambda: draw_signals(recording.ticks, signal or [], target, title))
     emit({"out": str(target)}) if as_json else say(str(target))
 
 
@@ -168,7 +168,7 @@ def export(
     targets += [out] if out is not None else []
     if not targets or (out is not None and out.suffix not in (".csv", ".npz")):
         raise Misuse("choose a format: --csv, --npz, or --out with a name that ends in .csv or .npz")
-    recording = _part(_read(file), begin, end)
+    recording = _part(read_file(file), begin, end)
     columns = signals(recording.ticks)
     if signal:
         try:
@@ -178,7 +178,7 @@ def export(
         columns = {name: columns[name] for name in ("tick", "time_s")}
         columns |= {name: values for _, found in picked for name, values in found.items()}
     for target in targets:
-        _written(target, lambda target=target: write_columns(target, columns))  # type: ignore[misc]
+        written(target, lambda target=target: write_columns(target, columns))  # type: ignore[misc]
     names = ", ".join(map(str, targets))
     if as_json:
         emit({"out": [str(target) for target in targets], "ticks": len(recording.table)})
@@ -201,19 +201,20 @@ def animate(
     from linkwork.recordings.animation import animate as write
     from linkwork.terminal.progress import goal_bar
 
-    recording = _part(_read(file), begin, end)
-    machine = _machine(recording, None, None)
+    recording = _part(read_file(file), begin, end)
+    machine = recorded_machine(recording, None, None)
     table = recording.table
 
     def draw() -> None:
         with goal_bar(console, "drawing") as bar:
             write(machine, table["time_s"], table["q"], out, fps=fps, speed=speed, progress=bar)
 
-    _written(out, draw)
+    written(out, draw)
     emit({"out": str(out)}) if as_json else say(str(out))
 
 
-def _read(file: Path) -> Recording:
+def read_file(file: Path) -> Recording:
+    """The recording in a file. Raises Misuse."""
     from linkwork.recordings.recording import NoRecording, read_recording
 
     try:
@@ -237,7 +238,7 @@ def _part(recording: Recording, begin: float | None, end: float | None) -> Recor
     return replace(recording, ticks=replace(recording.ticks, table=recording.table[inside]))
 
 
-def _machine(recording: Recording, against: str | None, law: str | None) -> Machine:
+def recorded_machine(recording: Recording, against: str | None, law: str | None) -> Machine:
     """The machine of a configuration, or the one that was recorded, with the law that it ran by."""
     from linkwork.controller.configuration import configured
 
@@ -254,7 +255,8 @@ def _machine(recording: Recording, against: str | None, law: str | None) -> Mach
             raise Misuse(f"{recording.paths[0]}: {error}; name another one with --law") from None
 
 
-def _written(target: Path, write: Callable[[], Any]) -> None:
+def written(target: Path, write: Callable[[], Any]) -> None:
+    """Writes a file. Raises Misuse where that fails."""
     try:
         write()
     except OSError as error:

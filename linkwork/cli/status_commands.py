@@ -1,4 +1,4 @@
-"""Commands that only look: status, state, describe, faults, watch."""
+"""Commands that only look: status, state, describe, watch."""
 
 from __future__ import annotations
 
@@ -154,27 +154,6 @@ def _set_told(each: dict[str, Any]) -> str:
         return f"with {held}: not controllable, {each['refused']}"
     freedoms = f"{each['freedoms']} degree{'s' if each['freedoms'] > 1 else ''} of freedom"
     return f"with {held}: {freedoms}, held by {', '.join(each['goal_coordinates'])}"
-
-
-@connected
-def faults(
-    link: ControllerConnection,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="Largest number of entries.")] = 20,
-) -> None:
-    """The latest faults, newest first."""
-    found = link.ask("faults", limit=limit)
-    if link.as_json:
-        emit(found)
-    elif not found["faults"]:
-        say("no fault since the controller started")
-    else:
-        for fault in found["faults"]:
-            say(f"{fault['time_s']:.3f} s  {fault['name']}: {fault['text']}")
-            say(
-                f"    clears when {fault['clears_when']}" if fault["clears_when"] else "    cannot be cleared"
-            )
-            if fault["record"]:
-                say(f"    flight record: {fault['record']}")
 
 
 @connected

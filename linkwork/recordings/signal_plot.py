@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from linkwork.arrays import Floats
 from linkwork.machine.nearest_name import nearest
 from linkwork.recordings.log_file import Ticks
-from linkwork.recordings.path_plot import HUES, INK, dress
+from linkwork.recordings.path_plot import ACCENT, HUES, INK, QUIET, dress
 from linkwork.recordings.recording import signals
 
 USUAL: Final = ("coordinate", "reference", "law_effort", "effort")
@@ -38,20 +39,48 @@ def chosen(ticks: Ticks, names: Sequence[str]) -> list[tuple[str, dict[str, Floa
     return panels
 
 
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Signals drawn together. curves: (n,) each, by their labels; limits: values that are allowed at most."""
+
+    title: str
+    curves: Mapping[str, Floats]
+    limits: tuple[float, ...] = ()
+
+
 def draw_signals(ticks: Ticks, names: Sequence[str], path: Path, title: str) -> None:
-    """Write a picture. Raises ValueError for unknown signals and formats, OSError."""
+    """Write a picture of these signals. Raises ValueError for unknown signals and formats, OSError."""
+    usual = [name for name in USUAL if name in (ticks.table.dtype.names or ())]
+    panels = [
+        Panel(name, {each.removeprefix(f"{name}."): values for each, values in found.items()})
+        for name, found in chosen(ticks, names or usual)
+    ]
+    draw_panels(ticks.table["time_s"], panels, path, title)
+
+
+def draw_panels(
+    time_s: Floats, panels: Sequence[Panel], path: Path, title: str, moment_s: float | None = None
+) -> None:
+    """Write a picture of panels over time (n,). moment_s: an instant that is marked.
+
+    Limits are drawn where they do not shrink the curves. Raises ValueError for unknown formats, OSError.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    panels = chosen(ticks, names or [name for name in USUAL if name in (ticks.table.dtype.names or ())])
     figure = Figure(figsize=(10.0, 1.0 + 2.1 * len(panels)), dpi=110, facecolor="white")
     FigureCanvasAgg(figure)
     made: Any = figure.subplots(len(panels), 1, sharex=True, squeeze=False)
-    for axes, (name, found) in zip(made[:, 0], panels, strict=True):
-        for k, (each, values) in enumerate(found.items()):
-            label = each.removeprefix(f"{name}.")
-            axes.plot(ticks.table["time_s"], values, color=HUES[k % len(HUES)], linewidth=1.1, label=label)
-        dress(axes, name)
+    for axes, panel in zip(made[:, 0], panels, strict=True):
+        for k, (label, values) in enumerate(panel.curves.items()):
+            axes.plot(time_s, values, color=HUES[k % len(HUES)], linewidth=1.1, label=label)
+        low, high = axes.get_ylim()
+        for limit in panel.limits:
+            if 2 * low - high <= limit <= 2 * high - low:
+                axes.axhline(limit, color=QUIET, linewidth=0.9, linestyle=(0, (4, 3)))
+        if moment_s is not None:
+            axes.axvline(moment_s, color=ACCENT, linewidth=0.9)
+        dress(axes, panel.title)
     made[-1, 0].set_xlabel("time / s", color=INK, fontsize=9)
     figure.suptitle(title, x=0.02, ha="left", fontsize=11, color=INK)
     figure.tight_layout()
