@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.held_effort import Alone, Held, double_integrator, sampled
+from benchmarks.held_effort import Alone, ZeroOrderHold, double_integrator, sampled
 from benchmarks.in_process import InProcess, with_controller, with_encoders
 from benchmarks.tracking import MOVES, forth_and_back
 from linkwork.arrays import Floats
@@ -93,7 +93,7 @@ def coordinates_of(machine: Machine, name: str) -> NDArray[np.int64]:
     return np.array([machine.mechanism.joint_index(joint) for joint in MOVES[name]], np.int64)
 
 
-def along(machine: Machine, name: str, reference: Floats, ticks: int) -> list[Held]:
+def along(machine: Machine, name: str, reference: Floats, ticks: int) -> list[ZeroOrderHold]:
     """What held efforts do to the machine over the last so many periods but one of a reference."""
     alone, period_s = Alone(machine, coordinates_of(machine, name)), machine.controller.period_s
     found = []
@@ -108,7 +108,7 @@ def compare(name: str, where: str, bandwidths: list[float]) -> list[dict[str, An
     """Largest distances from all three forms, over the jump, at each of the bandwidths (rad/s)."""
     base = with_encoders(load(name), 0)
     period_s, found = base.controller.period_s, []
-    periods: list[Held] = []
+    periods: list[ZeroOrderHold] = []
     for omega in sorted(bandwidths):
         machine = with_controller(base, bandwidth_rad_s=omega, observer_bandwidth_rad_s=10.0 * omega)
         jump, ticks = JUMP_RAD_S2 / omega**2, round(LASTS / omega / period_s)

@@ -33,7 +33,7 @@ distance, so that smaller steps would tell less.
 
 
 @dataclass(frozen=True)
-class Held:
+class ZeroOrderHold:
     """One period: Φ (2k × 2k) and Γ (2k × k) over all and over half of it, E (k × 3k) in the middle."""
 
     over: Floats
@@ -43,15 +43,15 @@ class Held:
     effort: Floats
 
 
-def double_integrator(period_s: float) -> Held:
+def double_integrator(period_s: float) -> ZeroOrderHold:
     """The same of one coordinate whose effort is its acceleration."""
     t, h = period_s, 0.5 * period_s
     over, half_over = np.array([[1.0, t], [0.0, 1.0]]), np.array([[1.0, h], [0.0, 1.0]])
     by, half_by = np.array([[0.5 * t * t], [t]]), np.array([[0.5 * h * h], [h]])
-    return Held(over, by, half_over, half_by, np.array([[0.0, 0.0, 1.0]]))
+    return ZeroOrderHold(over, by, half_over, half_by, np.array([[0.0, 0.0, 1.0]]))
 
 
-def sampled(omega: float, period_s: float, periods: list[Held]) -> Floats:
+def sampled(omega: float, period_s: float, periods: list[ZeroOrderHold]) -> Floats:
     """Error of each tick (n + 1, k), from 1 at rest in all k coordinates; damping ratio 1.
 
     periods (n): the holds of the commands of these ticks, each of which begins with the next tick.
@@ -76,7 +76,7 @@ class Alone:
         self._work, self._index = machine.workspace(), index
         self._motor = np.array([motor.index for motor in machine.motors])
         self._q, self._v = machine.initial_q.copy(), np.zeros(machine.mechanism.nv)
-        self._found: tuple[Floats, Floats, Held] | None = None
+        self._found: tuple[Floats, Floats, ZeroOrderHold] | None = None
 
     def come(self, theta: Floats, velocity: Floats, seconds: float) -> None:
         """Goes on to where the reference (k each) is after so many seconds."""
@@ -87,14 +87,14 @@ class Alone:
         self._place(theta, velocity)
         self._q, self._v = work.q.copy(), work.v.copy()
 
-    def held(self, begin: Floats, middle: Floats, period_s: float) -> Held:
+    def held(self, begin: Floats, middle: Floats, period_s: float) -> ZeroOrderHold:
         """After `come` to the beginning of a period; begin, middle (3, k): θ, θ̇, θ̈ of the reference there."""
         if self._found and np.array_equal(self._found[0], begin) and np.array_equal(self._found[1], middle):
             return self._found[2]
         k, effort = len(self._index), self._effort(middle.ravel())
         start, steps = begin[:2].ravel(), np.repeat([BY_POSITION, BY_RATE, BY_ACCELERATION], k)
         nothing = np.zeros(k)
-        found = Held(
+        found = ZeroOrderHold(
             _differences(lambda y: self._after(y, effort, period_s), start, steps[: 2 * k]),
             _differences(lambda u: self._after(start, effort + u, period_s), nothing, nothing + BY_EFFORT),
             _differences(lambda y: self._after(y, effort, 0.5 * period_s), start, steps[: 2 * k]),

@@ -17,13 +17,13 @@ from typing import Any
 
 from echo import Echo
 from loop_stages import measure_stages
-from rig import Rig
+from rig import BenchRig
 
 
 def measure(rounds: int, ticks: int, *, log: bool) -> dict[str, Any]:
     """Rates per second of every round, and the ratios."""
     rates: dict[str, list[float]] = {"ping_pong": [], "holding": [], "following": []}
-    with Rig("lockstep", log=log) as rig, Echo(rig.machine) as echo:
+    with BenchRig("lockstep", log=log) as rig, Echo(rig.machine) as echo:
         rig.robot.enable()
         trajectory = rig.forth_and_back(ticks * rig.machine.controller.period_s)
         echo.per_second(1000)
@@ -45,7 +45,7 @@ def measure(rounds: int, ticks: int, *, log: bool) -> dict[str, Any]:
     return result
 
 
-def follow(rig: Rig, trajectory: dict[str, Any]) -> float:
+def follow(rig: BenchRig, trajectory: dict[str, Any]) -> float:
     """Ticks a second from the acceptance of a trajectory to its result; planning it is not counted."""
     goal = rig.robot.send(trajectory)
     before = rig.shared.head

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from echo import Echo
 from loop_stages import measure_stages
-from rig import Rig
+from rig import BenchRig
 
 from linkwork.timing.clock import Ticker, now_ns
 from linkwork.timing.scheduling import share_processors
@@ -33,7 +33,7 @@ def measure(seconds: float, cpu: int) -> dict[str, Any]:
     """Latency of the loop and round trips of the echo, µs, over `seconds` of motion."""
     latency, trips, lost = Histogram(), Histogram(), 0
     ratios = []
-    with Rig("device", cpu=cpu) as rig, Echo(rig.machine, cpu=cpu, priority=ECHO_PRIORITY) as echo:
+    with BenchRig("device", cpu=cpu) as rig, Echo(rig.machine, cpu=cpu, priority=ECHO_PRIORITY) as echo:
         rig.robot.enable()
         trajectory = rig.forth_and_back()
         ticker = Ticker(round(1e9 * rig.machine.controller.period_s))

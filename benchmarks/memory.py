@@ -14,7 +14,7 @@ import json
 import time
 from typing import Any
 
-from rig import Rig
+from rig import BenchRig
 
 from linkwork.timing.memory import resident_bytes
 
@@ -23,7 +23,7 @@ MINUTE_TICKS = 60_000
 
 def measure(ticks: int, *, log: bool) -> dict[str, Any]:
     """Readings in MiB per process, first to last, and what they grew by."""
-    with Rig("lockstep", log=log) as rig:
+    with BenchRig("lockstep", log=log) as rig:
         pids = {"loop": rig.loop, "gateway": rig.gateway, "plant": rig.plant}
         readings: dict[str, list[float]] = {name: [] for name in pids}
         rig.robot.enable()

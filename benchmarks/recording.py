@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rig import Rig
+from rig import BenchRig
 
 from linkwork.machine import shipped_path
 from linkwork.recordings.recording import read_recording
@@ -37,13 +37,13 @@ FIGURES = ("without_a_state", "skipped", "latency_p50_us", "latency_p99_us")
 _WIDE = "  loss_limit: 1000\n  loss_ratio_per_s: 1.0\n"
 
 
-class Recorder:
+class TimedRecorder:
     """`linkwork record` as a process, from `with` to the block's end, when it is killed."""
 
     def __init__(self, path: Path, *, from_now: bool) -> None:
         self.path, self._options = path, ["--from-now"] if from_now else []
 
-    def __enter__(self) -> Recorder:
+    def __enter__(self) -> TimedRecorder:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "linkwork", "record", str(self.path), *self._options],
             env={**os.environ, **BLAS_ENVIRONMENT},
@@ -68,7 +68,7 @@ def patient(folder: Path) -> str:
     return str(path)
 
 
-def block(rig: Rig, seconds: float) -> NDArray[Any]:
+def block(rig: BenchRig, seconds: float) -> NDArray[Any]:
     """The records of a motion of so many seconds."""
     goal = rig.robot.send(rig.forth_and_back(seconds))
     found, seen = [], rig.shared.head
@@ -106,15 +106,15 @@ def measure(rounds: int, seconds: float, cpu: int) -> dict[str, Any]:
     blocks: dict[str, list[dict[str, float]]] = {kind: [] for kind in KINDS}
     with tempfile.TemporaryDirectory(prefix="linkwork-") as folder:
         config = patient(Path(folder))
-        with Rig("device", config=config, cpu=cpu) as rig:
+        with BenchRig("device", config=config, cpu=cpu) as rig:
             rig.robot.enable()
             for number in range(rounds):
                 for kind in KINDS if number % 2 == 0 else reversed(KINDS):
                     path = Path(folder, f"{number}.mcap")
-                    with Recorder(path, from_now=True) if kind == "recording" else nullcontext():
+                    with TimedRecorder(path, from_now=True) if kind == "recording" else nullcontext():
                         blocks[kind].append(figures(block(rig, seconds)))
             path = Path(folder, "killed.mcap")
-            with Recorder(path, from_now=True):
+            with TimedRecorder(path, from_now=True):
                 time.sleep(3.0)
                 records, _ = rig.records(rig.shared.head - 10)
                 last = float(records["time_s"][-1])

@@ -24,7 +24,7 @@ from linkwork.timing.children import Child
 from linkwork.timing.realtime import BLAS_ENVIRONMENT
 
 
-class Rig:
+class BenchRig:
     """Both daemons, from `with` to the block's end. `plant`, `gateway`, `loop` are their process ids.
 
     pace: device, host or lockstep. log: whether the controller keeps its log. cpu: processor for plant and
@@ -36,7 +36,7 @@ class Rig:
         self._stack = ExitStack()
         self.plant = self.gateway = self.loop = 0
 
-    def __enter__(self) -> Rig:
+    def __enter__(self) -> BenchRig:
         with ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="linkwork-"))
             os.environ["LINKWORK_RUNTIME_DIR"] = folder

@@ -34,7 +34,7 @@ PARTS = {"estimate": "_estimate", "law": "_act", "limit": "_limit"}
 UNDER_WAY = (GoalStatus.RUNNING, GoalStatus.SETTLING)
 
 
-class Ticks:
+class TickTimes:
     """A machine in motion, tick after tick, with a clock around the step."""
 
     def __init__(self, name: str) -> None:
@@ -68,7 +68,7 @@ class Ticks:
 
 def measure(name: str, rounds: int, ticks: int) -> dict[str, Any]:
     """Medians in µs, their ratio, and the parts."""
-    moving = Ticks(name)
+    moving = TickTimes(name)
     other = InPinocchio(moving.rig.machine.plant_mechanism)
     moving.run(300)
     ours, theirs, ratios = [], [], []
@@ -87,7 +87,7 @@ def measure(name: str, rounds: int, ticks: int) -> dict[str, Any]:
     }
 
 
-def _theirs(other: InPinocchio, moving: Ticks) -> Callable[[], None]:
+def _theirs(other: InPinocchio, moving: TickTimes) -> Callable[[], None]:
     work = moving.rig.simulator.work
     given = (other.model, other.data, *other.state(work.q, work.v, work.effort), other.models)
     arguments = (*given, other.datas, other.settings)
@@ -104,7 +104,7 @@ def _block(call: Callable[[], None], calls: int) -> float:
 
 def parts(name: str, ticks: int) -> dict[str, float]:
     """Median of each part of the tick, µs, its clock included."""
-    moving = Ticks(name)
+    moving = TickTimes(name)
     tick = moving.rig.controller
     times: dict[str, list[float]] = {}
 

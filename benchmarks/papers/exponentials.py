@@ -35,7 +35,7 @@ def _bracket(a: Floats, b: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Chain:
+class ExponentialChain:
     """Twists, frames of the centres of mass at zero, and inertias diag(m, m, m, I), link after link."""
 
     twists: list[Floats]
@@ -43,7 +43,7 @@ class Chain:
     inertias: list[Floats]
 
     @staticmethod
-    def of(mechanism: Mechanism) -> Chain:
+    def of(mechanism: Mechanism) -> ExponentialChain:
         """A chain of revolute and prismatic joints whose frames are all parallel at zero."""
         twists, centres, inertias, origin = [], [], [], np.zeros(3)
         for body, joint in zip(mechanism.bodies, mechanism.joints, strict=True):
@@ -57,7 +57,7 @@ class Chain:
             inertia = np.zeros((6, 6))
             inertia[:3, :3], inertia[3:, 3:] = body.mass_kg * np.eye(3), body.inertia_kg_m2
             inertias.append(inertia)
-        return Chain(twists, centres, inertias)
+        return ExponentialChain(twists, centres, inertias)
 
     def _motion(self, q: Floats, first: int, last: int) -> Floats:
         g = np.eye(4)

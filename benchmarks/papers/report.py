@@ -16,7 +16,7 @@ VERDICTS: dict[Verdict, str] = {
 
 
 @dataclass(frozen=True)
-class Row:
+class ReportRow:
     """One printed statement.
 
     `place`: where it stands; `printed`: what it says; `ours`: the figure computed; `verdict`: whether it
@@ -48,17 +48,17 @@ class Report:
     title: str
     citation: str
     data: str
-    rows: list[Row] = field(default_factory=list)
+    rows: list[ReportRow] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
     tables: list[tuple[str, list[list[str]]]] = field(default_factory=list)
     figures: dict[str, float] = field(default_factory=dict)
 
     def row(self, place: str, printed: str, ours: str, verdict: Verdict, met: bool, why: str = "") -> None:
         """Add a statement."""
-        self.rows.append(Row(place, printed, ours, verdict, bool(met), why))
+        self.rows.append(ReportRow(place, printed, ours, verdict, bool(met), why))
 
     @property
-    def failed(self) -> list[Row]:
+    def failed(self) -> list[ReportRow]:
         """The statements whose verdict the figures do not bear out."""
         return [row for row in self.rows if not row.met]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.papers.exponentials import Chain
+from benchmarks.papers.exponentials import ExponentialChain
 from benchmarks.papers.figures import ACCENT, HUES, INK, Sheet, legend, lines
 from benchmarks.papers.report import Report, small
 from linkwork.arrays import Floats
@@ -53,7 +53,7 @@ def on_helix(mechanism: Mechanism, t: float) -> tuple[Floats, Floats, Floats]:
     return q, v, np.linalg.solve(jacobian, target[:, 2] - rate).astype(np.float64)
 
 
-class Run(NamedTuple):
+class MethodRun(NamedTuple):
     """Time (s), q, constraint torques Fc and Φ = task - helix, a row for each step."""
 
     time: Floats
@@ -64,14 +64,16 @@ class Run(NamedTuple):
 
 def led(
     mechanism: Mechanism, q: Floats, v: Floats, duration: float, dt: float, alpha: float, beta: float
-) -> Run:
+) -> MethodRun:
     """The arm without motors, its tool under the four moving constraints, by the explicit equation."""
     w = mechanism.workspace()
     w.q[:], w.v[:] = q, v
     w.baumgarte[:] = alpha, beta
     w.choice[:] = UDWADIA_KALABA, 0.0
     count = round(duration / dt)
-    run = Run(np.arange(count + 1, dtype=np.float64) * dt, *(np.empty((count + 1, 4)) for _ in range(3)))
+    run = MethodRun(
+        np.arange(count + 1, dtype=np.float64) * dt, *(np.empty((count + 1, 4)) for _ in range(3))
+    )
     for k in range(count + 1):
         _aim(w, k * dt)
         constrained_forward_dynamics(*w.arguments)
@@ -153,7 +155,7 @@ def reproduce(out: Path, brief: bool = False) -> Report:
 
 def _model(report: Report, scara: Mechanism) -> None:
     rng = np.random.default_rng(1)
-    chain, aside = Chain.of(scara), np.array([0.0, 1e-5, 0.0, 0.0])
+    chain, aside = ExponentialChain.of(scara), np.array([0.0, 1e-5, 0.0, 0.0])
     worst = dict.fromkeys(("closed", "exponentials", "printed", "derivative", "printed_derivative"), 0.0)
     for _ in range(20):
         q, v = rng.uniform(-2.0, 2.0, 4), rng.uniform(-3.0, 3.0, 4)
@@ -237,7 +239,7 @@ def _explicit_equation(report: Report, arm: Mechanism) -> None:
     )
 
 
-def _errors(report: Report, scara: Mechanism, free: Run, held: Run, exact: Run) -> None:
+def _errors(report: Report, scara: Mechanism, free: MethodRun, held: MethodRun, exact: MethodRun) -> None:
     def gap(q: Floats) -> Floats:
         return (
             functions.coordinate_values(scara, q)[[scara.coordinate_index(name) for name in TASK]]
@@ -313,7 +315,7 @@ def _errors(report: Report, scara: Mechanism, free: Run, held: Run, exact: Run) 
     }
 
 
-def _torques(report: Report, scara: Mechanism, exact: Run) -> None:
+def _torques(report: Report, scara: Mechanism, exact: MethodRun) -> None:
     worst = 0.0
     for k in range(0, len(exact.time), 50):
         wanted = functions.inverse_dynamics(scara, *on_helix(scara, float(exact.time[k])))
@@ -331,7 +333,7 @@ def _torques(report: Report, scara: Mechanism, exact: Run) -> None:
     )
 
 
-def _draw_motion(report: Report, out: Path, held: Run) -> None:
+def _draw_motion(report: Report, out: Path, held: MethodRun) -> None:
     sheet = Sheet(2, 2, height=2.3, width_ratios=(1.25, 1.0))
     angles = sheet.panel(sheet.grid[0, 0], "joint responses", "time / s", "angle / °")
     lines(angles, held.time, np.rad2deg(held.q[:, :3]), ("shoulder q₁", "elbow q₂", "wrist q₃"))
@@ -357,7 +359,7 @@ def _draw_motion(report: Report, out: Path, held: Run) -> None:
     )
 
 
-def _draw_errors(report: Report, out: Path, free: Run, held: Run) -> None:
+def _draw_errors(report: Report, out: Path, free: MethodRun, held: MethodRun) -> None:
     sheet = Sheet(2, 2, height=2.3)
     for row, run, title in (
         (0, free, "before stabilisation"),
@@ -376,7 +378,7 @@ def _draw_errors(report: Report, out: Path, free: Run, held: Run) -> None:
     )
 
 
-def _draw_torques(report: Report, out: Path, held: Run, exact: Run) -> None:
+def _draw_torques(report: Report, out: Path, held: MethodRun, exact: MethodRun) -> None:
     sheet = Sheet(1, 2, height=2.9)
     for column, run, title in (
         (0, held, "start beside the helix, stabilised"),

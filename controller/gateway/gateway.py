@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.controller.gateway.daemon_options import GatewayOptions
-from linkwork.controller.gateway.goals.goal_queue import Chain
+from linkwork.controller.gateway.goals.goal_queue import GoalQueue
 from linkwork.controller.gateway.goals.planner_jobs import Planning
 from linkwork.controller.gateway.history import Memory, Requester
 from linkwork.controller.gateway.loop_host import LoopHost
@@ -78,7 +78,7 @@ class Gateway:
         self.log = log
         self.wording = Wording(machine)
         self.lease = Lease(machine.controller.lease_s)
-        self.desk, self.memory, self.chain = OrderQueue(), Memory(), Chain()
+        self.order_queue, self.memory, self.goal_queue = OrderQueue(), Memory(), GoalQueue()
         self.aftermath = Aftermath(flights, self.memory)
         self.statistics = LoopStatistics(layout)
         self.story = Story(layout, self.wording)
@@ -130,7 +130,7 @@ class Gateway:
     def time_stands(self) -> bool:
         """Whether lockstep time stands, with all orders carried out and all that happened known here."""
         shared = self.host.shared
-        if shared is None or not self._loop_lives or self.desk.busy:
+        if shared is None or not self._loop_lives or self.order_queue.busy:
             return False
         return shared.stands and shared.head == self._since
 
@@ -249,7 +249,7 @@ class Gateway:
         assert outbox is not None
         next_order = authority = 1
         self.latest, self._since = None, 0
-        self.chain, self.gains = Chain(), None
+        self.goal_queue, self.gains = GoalQueue(), None
         if not self.host.adopted:
             self.payloads = {}  # a new loop carries nothing
         if self.host.adopted:
@@ -267,7 +267,7 @@ class Gateway:
             self.shadow.begin()
         self._loop_lives = True
         self._told_progress_s = -np.inf
-        self.desk.connect(outbox, next_order, authority)
+        self.order_queue.connect(outbox, next_order, authority)
 
     def loop_ended(self) -> None:
         """The loop is gone: what it wrote is still taken, everybody who waits is told."""
@@ -281,7 +281,7 @@ class Gateway:
             progress = self.wording.progress(self.latest)
             if progress is not None:
                 self._goal_lost(progress["goal"], reason)
-        self.desk.disconnect(RequestError(RequestCode.NO_LOOP, reason))
+        self.order_queue.disconnect(RequestError(RequestCode.NO_LOOP, reason))
         self.drop_plans("the real-time loop ended")
         self.latest = None
         if not self.leaving:
@@ -321,12 +321,12 @@ class Gateway:
             record = table[row]
             told += [*self._order_of(row, record), *(events := self.story.tell(row, record))]
             self.latest = record
-            self.desk.settle(record)
+            self.order_queue.settle(record)
             for _, name, content in events:
                 self._happened(name, content)
         if not rows or rows[-1] != len(words) - 1:
             self.latest = table[-1]
-            self.desk.settle(table[-1])
+            self.order_queue.settle(table[-1])
         self.latest = words[-1].copy().view(self.layout.dtype)[0]
         if compared is not None and self.shadow is not None:
             told = sorted([*told, *self.shadow.told(compared)], key=itemgetter(0))
@@ -339,7 +339,7 @@ class Gateway:
 
     def _order_of(self, row: int, record: np.void) -> list[Event]:
         """What the log says of the order that took effect in this tick; a goal's block with it."""
-        order = self.desk.taken(int(record["order_id"]))
+        order = self.order_queue.taken(int(record["order_id"]))
         if order is not None and self.shadow is not None:
             self.shadow.order_taken(order, record)
         if order is None or self.log is None or self.host.shared is None:
@@ -400,8 +400,8 @@ class Gateway:
         self._settle_lease()
         if self.shadow is not None:
             self.shadow.attend()
-        self.desk.send()
-        self.desk.expire(self.now_ns)
+        self.order_queue.send()
+        self.order_queue.expire(self.now_ns)
         due = [act for at, act in self._timers if at <= self.now_ns]
         self._timers = [timer for timer in self._timers if timer[0] > self.now_ns]
         for act in due:
@@ -417,14 +417,14 @@ class Gateway:
     def patience_ms(self) -> int:
         """How long the records may wait to be looked at, if nothing else happens."""
         held = self.shadow is not None and self.shadow.pressing
-        if held or self.desk.pressing or self._timers or self.aftermath.busy:
+        if held or self.order_queue.pressing or self._timers or self.aftermath.busy:
             return PRESSING_MS
-        return BUSY_MS if self.desk.busy or self.in_motion else IDLE_MS
+        return BUSY_MS if self.order_queue.busy or self.in_motion else IDLE_MS
 
     def _settle_lease(self) -> None:
-        in_use = self.desk.in_use or self.planning.in_use
+        in_use = self.order_queue.in_use or self.planning.in_use
         change = self.lease.settle(
-            self.now_ns, in_use=in_use, in_motion=self.in_motion, pending=bool(self.desk.pending)
+            self.now_ns, in_use=in_use, in_motion=self.in_motion, pending=bool(self.order_queue.pending)
         )
         self._lease_changed(change)
 
@@ -432,8 +432,8 @@ class Gateway:
         if change is None:
             return
         if change.before is not None:
-            if change.motion_lost or self.desk.bound:
-                self.desk.place(LeaseLost(), lambda _: None, now_ns=self.now_ns, urgent=True)
+            if change.motion_lost or self.order_queue.bound:
+                self.order_queue.place(LeaseLost(), lambda _: None, now_ns=self.now_ns, urgent=True)
             self.drop_plans(f"the lease of {change.before} was {_HOW_ENDED[change.reason]}")
         self.aside("lease", dict(self.lease.as_map(self.now_ns, change.reason)))
 

@@ -230,7 +230,7 @@ class Server:
         self._say("ending", "braking, then ending" if again else "stopping the machine, then ending")
         if self._standing is LoopStatus.READY:
             order = Shutdown(at_once=again)
-            gateway.desk.place(order, lambda _: None, now_ns=gateway.now_ns, urgent=True)
+            gateway.order_queue.place(order, lambda _: None, now_ns=gateway.now_ns, urgent=True)
         else:
             gateway.host.kill()  # it has no machine yet
 

@@ -77,7 +77,7 @@ def test_the_crank_passes_branch_poses_and_the_slider_moves_as_a_sine() -> None:
 def test_every_demo_says_what_it_does_in_trajectories_that_files_may_hold(name: str) -> None:
     sent: list[Any] = []
 
-    class Robot:
+    class RecordingRobot:
         def move(self, target: Any, **_: Any) -> None:
             assert all(isinstance(value, float) for value in target.values())
 
@@ -87,7 +87,7 @@ def test_every_demo_says_what_it_does_in_trajectories_that_files_may_hold(name: 
         def send(self, trajectory: Any) -> None:
             sent.append(read_trajectory(json.loads(json.dumps(trajectory))))
 
-    stage = type("Stage", (), {"robot": Robot(), "home": {"left": 0.0}})()
+    stage = type("Stage", (), {"robot": RecordingRobot(), "home": {"left": 0.0}})()
     steps = demo_named(name).steps(1.0, 1.0)
     measured = []
     for step in steps:

@@ -9,7 +9,7 @@ from linkwork.multibody.tree.dynamics import dynamics
 from tests.multibody.finite_differences import wrapped
 from tests.multibody.machines import random_state, random_tree, relative_error, scara
 from tests.multibody.oracles import scara_closed_form as closed
-from tests.multibody.oracles.products_of_exponentials import Chain
+from tests.multibody.oracles.products_of_exponentials import ExponentialChain
 
 TOLERANCE = 1e-12
 
@@ -37,7 +37,7 @@ def test_everything_equals_the_closed_forms_at_a_thousand_states():
 
 def test_scara_equals_products_of_exponentials_at_a_thousand_states():
     mechanism, rng = scara(), np.random.default_rng(2)
-    chain, w = Chain(mechanism), mechanism.workspace()
+    chain, w = ExponentialChain(mechanism), mechanism.workspace()
     for _ in range(1000):
         w.q[:], w.v[:] = random_state(rng, mechanism)
         dynamics(*w.arguments)
@@ -50,7 +50,7 @@ def test_scara_equals_products_of_exponentials_at_a_thousand_states():
 def test_chains_of_all_joints_equal_products_of_exponentials(seed):
     rng = np.random.default_rng(seed)
     mechanism = random_tree(rng, int(rng.integers(1, 6)), ("revolute", "prismatic", "screw"), serial=True)
-    chain = Chain(mechanism)
+    chain = ExponentialChain(mechanism)
     q, v = random_state(rng, mechanism)
     last = len(mechanism.bodies) - 1
     frame = chain.frames[last].copy()

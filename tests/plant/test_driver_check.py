@@ -40,7 +40,7 @@ class Changing(Toy):
         return type(super().describe())(f"toy {self.writes}", 1, 1)
 
 
-class Drifting(Toy):
+class DriftingToy(Toy):
     def read(self, reading: Reading) -> bool:
         self.position += 1.0
         return super().read(reading)
@@ -90,7 +90,7 @@ class Broken(Toy):
         raise OSError("no bus")
 
 
-class Stuck(Toy):
+class StuckToy(Toy):
     def stop(self):
         if not self.started:
             raise RuntimeError("not started")
@@ -109,12 +109,12 @@ class Stuck(Toy):
         (Mute, "starts and returns a sample", "failed", "no sample"),
         (Broken, "starts and returns a sample", "failed", "OSError: no bus"),
         (Forgetful, "starts and returns a sample", "failed", "return True or False"),
-        (Drifting, "stays at rest while braked", "failed", "100 of its units"),
+        (DriftingToy, "stays at rest while braked", "failed", "100 of its units"),
         (Hollow, "returns finite numbers and known status bits", "failed", "velocity is not finite"),
         (Odd, "returns finite numbers and known status bits", "failed", "unknown bits"),
         (Careless, "keeps no reference to the command", "failed", "changed after write"),
         (Lavish, "refuses an option it does not know", "warning", "misspelt"),
-        (Stuck, "can be stopped repeatedly, and started again", "failed", "not started"),
+        (StuckToy, "can be stopped repeatedly, and started again", "failed", "not started"),
     ],
 )
 def test_each_breach_is_found(kind, exercise, verdict, text):

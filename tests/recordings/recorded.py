@@ -15,7 +15,7 @@ from linkwork.machine import Machine
 from tests.controller.loop.in_process import InProcess, Sample
 
 
-class Recorder(InProcess):
+class InProcessRecorder(InProcess):
     """Every tick goes to a log; orders that take effect go with it."""
 
     def __init__(self, machine: Machine, folder: Path, *, wall_clock: bool = False) -> None:

@@ -21,14 +21,14 @@ from linkwork.recordings.log_follower import first_segment
 from linkwork.recordings.recorder import Recorded, record
 from linkwork.recordings.recording import Recording, read_recording, signals
 from linkwork.terminal.failures import Misuse
-from tests.recordings.recorded import Recorder
+from tests.recordings.recorded import InProcessRecorder
 
 SCARA = load("scara")
 
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    run = Recorder(SCARA, tmp_path_factory.mktemp("log"))
+    run = InProcessRecorder(SCARA, tmp_path_factory.mktemp("log"))
     run.enable()
     run.send(*run.swing(seconds=0.3))
     run.run(0.4)

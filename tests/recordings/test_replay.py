@@ -15,7 +15,7 @@ from linkwork.machine import Machine, load
 from linkwork.recordings.recording import NoRecording, Recording, read_recording
 from linkwork.recordings.replay import ARRAYS, PLAIN, SWITCHES, replay
 from tests.controller.loop.in_process import with_controller
-from tests.recordings.recorded import Recorder
+from tests.recordings.recorded import InProcessRecorder
 
 SCARA = load("scara")
 
@@ -23,7 +23,7 @@ SCARA = load("scara")
 @pytest.fixture(scope="module")
 def swung(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     """Enabled, swung, stopped on the way with a lost state, a refused order, disabled."""
-    run = Recorder(SCARA, tmp_path_factory.mktemp("log"))
+    run = InProcessRecorder(SCARA, tmp_path_factory.mktemp("log"))
     run.enable()
     run.run(0.02)
     run.send(*run.swing(seconds=0.5))
@@ -94,7 +94,7 @@ def test_what_cannot_be_replayed_says_why(swung: Recording) -> None:
 
 def test_a_closed_machine_too(tmp_path: Path) -> None:
     machine: Machine = load("four_bar")
-    run = Recorder(machine, tmp_path)
+    run = InProcessRecorder(machine, tmp_path)
     run.enable()
     run.run(0.05)
     run.order(JogCoordinates(((0, 0.2),)))
@@ -120,7 +120,7 @@ def test_files_that_are_no_recordings(tmp_path: Path) -> None:
 
 def test_published_reactions_are_replayed(tmp_path: Path) -> None:
     machine = with_controller(SCARA, publish=("reactions",))
-    run = Recorder(machine, tmp_path)
+    run = InProcessRecorder(machine, tmp_path)
     run.enable()
     run.send(*run.swing(seconds=0.2))
     run.run(0.3)

@@ -15,7 +15,7 @@ from linkwork.rig.collecting import Collecting, read_collected
 from linkwork.rig.report.evidence import evidence
 from linkwork.rig.report.logs import Logs
 from linkwork.rig.report.report_data import MachineReport, machine_report
-from tests.recordings.recorded import Recorder
+from tests.recordings.recorded import InProcessRecorder
 
 BIAS = {"name": "bent", "kind": "sensor: bias", "of": "elbow", "from_tick": 300, "by_rad": 0.01}
 DROP = {"name": "thin", "kind": "wire: drop", "from_tick": 90, "for_ticks": 3, "applied": True}
@@ -28,7 +28,7 @@ BORNE = Tolerated(DROP, "fewer than <20> in a row", Number("error.max", 2e-5, "m
 
 def short_log(machine: Machine, folder: Path) -> Path:
     """Less than half a second of a swing."""
-    run = Recorder(machine, folder)
+    run = InProcessRecorder(machine, folder)
     run.enable()
     run.send(*run.swing(seconds=0.2))
     run.run(0.3)

@@ -21,7 +21,7 @@ from tests.controller.loop.in_process import InProcess
 from tests.controller.motion.test_goal_splices import FIRST, THEN
 
 
-class Robot:
+class LedRobot:
     """State and check of a rig in this process."""
 
     def __init__(self, rig: InProcess) -> None:
@@ -42,7 +42,7 @@ class Robot:
 def test_what_was_taught_is_followed(name: str, as_shown: bool, tmp_path: Path) -> None:
     rig = InProcess(load(name))
     rig.enable()
-    robot, planned = Robot(rig), Planned(rig)
+    robot, planned = LedRobot(rig), Planned(rig)
     lesson = Lesson.of(describe(rig.machine, Pace.LOCKSTEP))
     assert lesson.capture(robot.state, 0.0)
     assert not lesson.capture(robot.state, 0.01)

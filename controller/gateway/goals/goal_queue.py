@@ -33,7 +33,7 @@ class Handed:
     loads: int = 0
 
 
-class Chain:
+class GoalQueue:
     """The goals handed over last, in the order in which they are to be followed."""
 
     def __init__(self) -> None:

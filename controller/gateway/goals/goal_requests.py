@@ -66,8 +66,8 @@ class GoalRequest:
             _able(gateway, call, takes_over=self._takes_over)
         gateway.borrow(call)
         if self._scheduled:
-            gateway.desk.refuse_if_full(call.owner, goal=True)
-        self._authority = gateway.desk.authority
+            gateway.order_queue.refuse_if_full(call.owner, goal=True)
+        self._authority = gateway.order_queue.authority
         in_use = int(gateway.latest["goal_slots"]) if gateway.latest is not None else 0
         self.slot = gateway.planning.take_slot(in_use)
         self._submit()
@@ -97,7 +97,7 @@ class GoalRequest:
     def goal_before(self) -> Handed | None:
         """The goal that it takes over from, follows, or speeds up."""
         gateway, record = self.gateway, self.gateway.latest
-        chain, at_tick = gateway.chain, self.call.at_tick
+        chain, at_tick = gateway.goal_queue, self.call.at_tick
         if self.call.method == "append":
             return chain.last(record)
         waiting = chain.waiting(at_tick) if self._scheduled and at_tick is not None else None
@@ -129,11 +129,11 @@ class GoalRequest:
             handed = Handed(
                 goal, self.slot, plan.words, plan.duration_s, q, at_tick, begins, loads=self._loads
             )
-            gateway.chain.hand(handed)
+            gateway.goal_queue.hand(handed)
         joins = isinstance(begin, Splice) and call.method == "append"
         waits = self._scheduled or isinstance(begin, After) or joins
         when = NOW if at_tick is None else at_tick
-        gateway.desk.place(
+        gateway.order_queue.place(
             StartGoal(self.slot, plan.words, plan.checksum, goal, begin, at_tick=when),
             lambda effect: self._taken(goal, plan, effect, waits=waits),
             now_ns=gateway.now_ns,
@@ -175,7 +175,7 @@ class GoalRequest:
         error = effect if isinstance(effect, RequestError) else None
         if isinstance(effect, OrderEffect) and effect.outcome < 0:
             if not isinstance(begin, Retime):
-                gateway.chain.drop(goal)
+                gateway.goal_queue.drop(goal)
             again = effect.outcome is OrderOutcome.REFUSED_SPLICE and call.method != "append"
             if again and not self._scheduled and self._tries < MOST_TRIES:
                 self._tries += 1
@@ -188,11 +188,11 @@ class GoalRequest:
                 gateway.goal_refused(goal, error, Requester(call.server, call.peer))
             call.refuse(error)
         elif isinstance(effect, OrderEffect) and isinstance(begin, Retime):
-            gateway.chain.retime(goal, self.slot, plan.words, plan.duration_s, begin.speed)
+            gateway.goal_queue.retime(goal, self.slot, plan.words, plan.duration_s, begin.speed)
             self._look_again(goal)
             self._answer(goal, plan, int(effect.record["tick"]), effect)
         elif isinstance(effect, OrderEffect):
-            gateway.chain.begin(goal)
+            gateway.goal_queue.begin(goal)
             self._look_again(goal)
             tick = int(effect.record["tick"])
             gateway.memory.accept(self._accepted(goal, plan, tick), Requester(call.server, call.peer))
@@ -202,7 +202,7 @@ class GoalRequest:
         """A goal that was planned before the machine's load changed is walked through again."""
         gateway = self.gateway
         if self._loads != gateway.loads:
-            rewalk(gateway, gateway.chain.known(goal), gateway.payloads)
+            rewalk(gateway, gateway.goal_queue.known(goal), gateway.payloads)
 
     def _again(self) -> None:
         """Plans it anew, from where things stand now."""

@@ -72,7 +72,7 @@ class _Rewalk:
     def start(self) -> MachineState:
         """Where the rest begins, when the planner takes it up."""
         gateway = self.gateway
-        known = gateway.chain.known(self.goal.goal) or self.goal
+        known = gateway.goal_queue.known(self.goal.goal) or self.goal
         period_s = gateway.machine.controller.period_s
         before = junction(known, gateway.latest, 0.0, self.at_tick, period_s)
         return replace(start_of(gateway), payloads=dict(self.payloads), before=before)
@@ -101,7 +101,7 @@ class _Rewalk:
             if isinstance(effect, RequestError) or effect.outcome < 0:
                 self.told("")  # it has ended meanwhile
                 return
-            gateway.chain.retime(number, self.slot, plan.words, plan.duration_s, fraction)
+            gateway.goal_queue.retime(number, self.slot, plan.words, plan.duration_s, fraction)
             if why is None:
                 self.told("")
             else:
@@ -112,7 +112,7 @@ class _Rewalk:
     def _place(self, order: Order, then: Callable[[OrderEffect | RequestError], None]) -> None:
         gateway = self.gateway
         when = NOW if self.at_tick is None or self.at_tick <= gateway.tick else self.at_tick
-        gateway.desk.place(
+        gateway.order_queue.place(
             replace(order, at_tick=when),
             then,
             now_ns=gateway.now_ns,

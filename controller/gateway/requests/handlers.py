@@ -109,7 +109,7 @@ def _enable(gateway: Gateway, call: Call) -> None:
     gateway.borrow(call)
 
     def done(_: OrderEffect) -> None:
-        gateway.desk.wait(
+        gateway.order_queue.wait(
             lambda record: int(record["state"]) != State.ACTIVE or int(record["phase"]) == Phase.RELEASED,
             finished,
             now_ns=gateway.now_ns,
@@ -139,7 +139,7 @@ def _disable(gateway: Gateway, call: Call) -> None:
     gateway.drop_plans("the machine was disabled")
 
     def done(_: OrderEffect) -> None:
-        gateway.desk.wait(
+        gateway.order_queue.wait(
             lambda record: int(record["state"]) not in (State.ACTIVE, State.STOPPING),
             _conclude(call),
             now_ns=gateway.now_ns,
@@ -169,7 +169,7 @@ def _recover(gateway: Gateway, call: Call) -> None:
                 effect_map(call.method, effect, "cleared" if effect.outcome is OrderOutcome.DONE else "")
             )
             return
-        gateway.desk.wait(
+        gateway.order_queue.wait(
             lambda record: int(record["state"]) != State.FAULT,
             finished,
             now_ns=gateway.now_ns,
@@ -190,7 +190,7 @@ def _advance(gateway: Gateway, call: Call) -> None:
 
     def done(effect: OrderEffect) -> None:
         last = int(effect.record["tick"]) + ticks - 1
-        gateway.desk.wait(
+        gateway.order_queue.wait(
             lambda record: int(record["tick"]) >= last or not int(record["connected"]),
             _conclude(call),
             now_ns=gateway.now_ns,
@@ -205,7 +205,7 @@ def _advance(gateway: Gateway, call: Call) -> None:
 def _stop(gateway: Gateway, call: Call) -> None:
     call.params()
     gateway.drop_plans("a stop was requested")
-    told = "" if call.at_tick is not None else _cancelling(len(gateway.desk.pending))
+    told = "" if call.at_tick is not None else _cancelling(len(gateway.order_queue.pending))
 
     def done(effect: OrderEffect) -> None:
         call.answer(effect_map(call.method, effect, told))
@@ -262,7 +262,7 @@ def _law(gateway: Gateway, call: Call) -> None:
 
 def _speed(gateway: Gateway, call: Call) -> None:
     fraction = call.params().fraction
-    under_way = gateway.chain.running(gateway.latest)
+    under_way = gateway.goal_queue.running(gateway.latest)
     if fraction > (under_way.own if under_way is not None else 1.0) and faster(gateway, call):
         return
     gateway.borrow(call)

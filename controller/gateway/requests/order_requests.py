@@ -35,7 +35,7 @@ def place(
     leased = REQUESTS[call.method].needs_lease
     scheduled = call.at_tick is not None and call.at_tick > gateway.tick
     if scheduled and leased:
-        gateway.desk.refuse_if_full(call.owner, goal=False)
+        gateway.order_queue.refuse_if_full(call.owner, goal=False)
 
     def then(effect: OrderEffect | RequestError) -> None:
         if isinstance(effect, RequestError):
@@ -55,7 +55,7 @@ def place(
         else:
             done(effect)
 
-    number = gateway.desk.place(
+    number = gateway.order_queue.place(
         replace(order, at_tick=NOW if call.at_tick is None else call.at_tick),
         then,
         now_ns=gateway.now_ns,

@@ -31,7 +31,7 @@ def state(gateway: Gateway) -> dict[str, Any]:
                 "at_tick": one.at_tick,
                 "goal": one.goal,
             }
-            for one in gateway.desk.pending
+            for one in gateway.order_queue.pending
         ],
     }
     if record is None:  # no tick has been counted yet

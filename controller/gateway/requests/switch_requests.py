@@ -35,7 +35,7 @@ def switch_constraint(gateway: Gateway, call: Call) -> None:
             call.answer(effect_map(call.method, effect, text))
             return
         late = f"the plant has not reported in time whether {params.constraint} was switched"
-        gateway.desk.wait(
+        gateway.order_queue.wait(
             _answered,
             finished,
             now_ns=gateway.now_ns,

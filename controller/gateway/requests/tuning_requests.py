@@ -93,13 +93,13 @@ def _payload(gateway: Gateway, call: Call) -> None:
         def answer(told: str) -> None:
             call.answer(effect_map(call.method, effect, f"{text}; {told}" if told else text))
 
-        rewalk(gateway, gateway.chain.running(gateway.latest), gateway.payloads, answer)
+        rewalk(gateway, gateway.goal_queue.running(gateway.latest), gateway.payloads, answer)
 
     x, y, z = params.com_m
     order = SetPayload(bounds.index, params.mass_kg, (x, y, z), (xx, xy, xz, yy, yz, zz))
     place(gateway, call, order, done=done, taken=taken)
     if at_tick is not None and at_tick > gateway.tick:
-        goal = gateway.chain.waiting(at_tick) or gateway.chain.running(gateway.latest)
+        goal = gateway.goal_queue.waiting(at_tick) or gateway.goal_queue.running(gateway.latest)
         rewalk(gateway, goal, loads(), at_tick=at_tick)
 
 

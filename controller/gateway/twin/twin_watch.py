@@ -118,4 +118,4 @@ class ShadowWatch:
                 self._order(content, at_once=True)
 
         with suppress(RequestError):  # no loop: nothing moves
-            self._gateway.desk.place(order, then, now_ns=self._gateway.now_ns, urgent=True)
+            self._gateway.order_queue.place(order, then, now_ns=self._gateway.now_ns, urgent=True)

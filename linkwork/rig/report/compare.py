@@ -20,7 +20,7 @@ class NoReport(ValueError):
 
 
 @dataclass(frozen=True)
-class ReportDifference:
+class ChangedNumber:
     """Where two reports differ: "five_bar / test_stops.py::test_brakes / numbers / 0 / value"."""
 
     place: str
@@ -45,7 +45,7 @@ def read_report(path: Path) -> dict[str, Any]:
     return found
 
 
-def differences(one: Any, other: Any, tolerance: float = 0.0) -> list[ReportDifference]:
+def differences(one: Any, other: Any, tolerance: float = 0.0) -> list[ChangedNumber]:
     """All of them. tolerance: by how much numbers may differ, as a part of the larger."""
     return list(_compared("", one, other, tolerance))
 
@@ -53,7 +53,7 @@ def differences(one: Any, other: Any, tolerance: float = 0.0) -> list[ReportDiff
 _ABSENT: Final = object()
 
 
-def _compared(place: str, one: Any, other: Any, tolerance: float) -> Iterator[ReportDifference]:
+def _compared(place: str, one: Any, other: Any, tolerance: float) -> Iterator[ChangedNumber]:
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         for key in dict.fromkeys([*one, *other]):
             if key not in LEFT_OUT:
@@ -67,7 +67,7 @@ def _compared(place: str, one: Any, other: Any, tolerance: float) -> Iterator[Re
                 _below(place, key), ones.get(key, _ABSENT), others.get(key, _ABSENT), tolerance
             )
     elif not _same(one, other, tolerance):
-        yield ReportDifference(place, one, other)
+        yield ChangedNumber(place, one, other)
 
 
 def _named(items: list[Any]) -> dict[str, Any]:

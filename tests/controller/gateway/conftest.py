@@ -78,7 +78,7 @@ def lockstep() -> LogSource:
     return LogSource(LAYOUT, False, "name: test\n", {"machine": "test", "config": "0" * 64})
 
 
-class Rig:
+class GatewayRig:
     """A plant and a controller as processes of their own, in a runtime folder of their own.
 
     The machine is the SCARA with limits on lost states so wide that a busy computer raises no fault.
@@ -187,15 +187,15 @@ class Rig:
 
 
 @pytest.fixture(scope="module")
-def rigs() -> Iterator[Callable[[str], Rig]]:
+def rigs() -> Iterator[Callable[[str], GatewayRig]]:
     """Makes rigs by pace, one of each for all tests of a module."""
-    made: dict[str, Rig] = {}
+    made: dict[str, GatewayRig] = {}
     folders: list[Path] = []
 
-    def make(pace: str) -> Rig:
+    def make(pace: str) -> GatewayRig:
         if pace not in made:
             folders.append(Path(tempfile.mkdtemp(prefix="lw-")))
-            made[pace] = Rig(folders[-1], pace)
+            made[pace] = GatewayRig(folders[-1], pace)
         return made[pace]
 
     yield make
@@ -206,12 +206,12 @@ def rigs() -> Iterator[Callable[[str], Rig]]:
 
 
 @pytest.fixture
-def rig() -> Iterator[Callable[[str], Rig]]:
+def rig() -> Iterator[Callable[[str], GatewayRig]]:
     """Makes rigs that one test has for itself and may damage."""
-    made: list[Rig] = []
+    made: list[GatewayRig] = []
 
-    def make(pace: str) -> Rig:
-        made.append(Rig(Path(tempfile.mkdtemp(prefix="lw-")), pace))
+    def make(pace: str) -> GatewayRig:
+        made.append(GatewayRig(Path(tempfile.mkdtemp(prefix="lw-")), pace))
         return made[-1]
 
     yield make

@@ -8,47 +8,47 @@ from typing import Any
 import pytest
 
 from linkwork.protocol.codes import PENDING_GOALS, RequestCode, ResultCode
-from tests.controller.gateway.conftest import Rig
+from tests.controller.gateway.conftest import GatewayRig
 from tests.waiting import wait_for
 
-Make = Callable[[str], Rig]
+Make = Callable[[str], GatewayRig]
 LATER = {"lockstep": 400, "device": 6000}
 """Ticks ahead: in real time long enough for a loaded computer to end the request before."""
 YOU = {"as": "you@test"}
 
 
-def released(rig: Rig) -> None:
+def released(rig: GatewayRig) -> None:
     rig.ask("release")
     rig.ask("acquire", force=True)
 
 
-def taken(rig: Rig) -> None:
+def taken(rig: GatewayRig) -> None:
     rig.ask("acquire", **YOU, force=True)
     rig.ask("release", **YOU)
     rig.ask("acquire", force=True)
 
 
-def stopped(rig: Rig) -> None:
+def stopped(rig: GatewayRig) -> None:
     assert "1 pending order was cancelled" in rig.ask("stop", **YOU)["text"]
 
 
-def disabled(rig: Rig) -> None:
+def disabled(rig: GatewayRig) -> None:
     rig.ask("disable")
     rig.ask("enable")
 
 
-def emergency(rig: Rig) -> None:
+def emergency(rig: GatewayRig) -> None:
     rig.ask("estop", **YOU)
     rig.ask("reset")
     rig.ask("enable")
 
 
-def expired(rig: Rig) -> None:
+def expired(rig: GatewayRig) -> None:
     wait_for(lambda: rig.ask("state", **YOU)["lease"]["owner"] is None, "the end of the lease")
     rig.ask("acquire", **YOU)
 
 
-WAYS: dict[Callable[[Rig], None], ResultCode] = {
+WAYS: dict[Callable[[GatewayRig], None], ResultCode] = {
     released: ResultCode.LEASE_LOST,
     taken: ResultCode.LEASE_LOST,
     expired: ResultCode.LEASE_LOST,
@@ -58,7 +58,7 @@ WAYS: dict[Callable[[Rig], None], ResultCode] = {
 }
 
 
-def past(rig: Rig, tick: int) -> None:
+def past(rig: GatewayRig, tick: int) -> None:
     """To this tick, with every lease kept alive."""
     if rig.pace == "lockstep":
         who = YOU if rig.ask("state", **YOU)["lease"]["owner"] == YOU["as"] else {}
@@ -68,7 +68,9 @@ def past(rig: Rig, tick: int) -> None:
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 @pytest.mark.parametrize("pace", ["lockstep", pytest.param("device", marks=pytest.mark.slow)])
-def test_a_pending_goal_ends_with_what_ends_motion(rigs: Make, pace: str, way: Callable[[Rig], None]) -> None:
+def test_a_pending_goal_ends_with_what_ends_motion(
+    rigs: Make, pace: str, way: Callable[[GatewayRig], None]
+) -> None:
     rig = rigs(pace)
     rig.enabled()
     tick = rig.ask("state")["tick"] + LATER[pace]

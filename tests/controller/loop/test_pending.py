@@ -178,9 +178,9 @@ class Controller:
     OWNERS = ("ann", "bob")
 
     def __init__(self, folder: Path) -> None:
-        self.rig, self.lease, self.desk = InProcess(), Lease(0.2), OrderQueue()
+        self.rig, self.lease, self.order_queue = InProcess(), Lease(0.2), OrderQueue()
         self.inbox = OrderInbox(folder / "orders")
-        self.desk.connect(OrderOutbox(folder / "orders"), 1)
+        self.order_queue.connect(OrderOutbox(folder / "orders"), 1)
         self.rig.tick()
         self.owner_of: dict[int, str] = {}
         self.jogs: dict[int, str] = {}
@@ -197,8 +197,8 @@ class Controller:
 
     def changed(self, change: object) -> None:
         """What the gateway does when the lease changes hands."""
-        if change is not None and change.before is not None and (change.motion_lost or self.desk.bound):  # type: ignore[attr-defined]
-            self.desk.place(LeaseLost(), lambda _: None, now_ns=self.now_ns, urgent=True)
+        if change is not None and change.before is not None and (change.motion_lost or self.order_queue.bound):  # type: ignore[attr-defined]
+            self.order_queue.place(LeaseLost(), lambda _: None, now_ns=self.now_ns, urgent=True)
 
     def borrow(self, owner: str) -> bool:
         try:
@@ -208,17 +208,17 @@ class Controller:
         return True
 
     def tick(self) -> None:
-        pending = bool(self.desk.pending)
-        in_use = self.desk.in_use
+        pending = bool(self.order_queue.pending)
+        in_use = self.order_queue.in_use
         self.changed(self.lease.settle(self.now_ns, in_use=in_use, in_motion=self.in_motion, pending=pending))
-        self.desk.send()
+        self.order_queue.send()
         holder = self.lease.owner
         order = self.inbox.take()
         if isinstance(order, StartGoal):
             order = replace(order, verified=True)
         sample = self.rig.tick(order)
         self.judge(sample, holder)
-        self.desk.settle(sample.record)
+        self.order_queue.settle(sample.record)
 
     def judge(self, sample: object, holder: str | None) -> None:
         """Whatever begins to move does so for the owner of the lease."""
@@ -234,7 +234,7 @@ class Controller:
         at_tick = NOW if ahead == 0 else self.rig.simulator.tick + ahead
         order = self.goal() if what == "goal" else JogCoordinates(((3, 0.05),))
         try:
-            number = self.desk.place(
+            number = self.order_queue.place(
                 replace(order, at_tick=at_tick), lambda effect: self.tell(number, effect), now_ns=self.now_ns,
                 leased=True, timeout_s=None if ahead else 10.0, asked=Asked(what, owner),
             )  # fmt: skip
@@ -261,7 +261,7 @@ class Controller:
         order = BY_NAME[what]()
         anyone = isinstance(order, Stop | EmergencyStop)
         if anyone or self.borrow(owner):
-            self.desk.place(
+            self.order_queue.place(
                 order, lambda _: None, now_ns=self.now_ns, urgent=anyone, leased=not anyone, timeout_s=10.0
             )
 
@@ -282,7 +282,7 @@ class Controller:
                 self.simple(owner, what)
 
     def close(self) -> None:
-        self.desk.disconnect(RequestError(RequestCode.NO_LOOP, "over"))
+        self.order_queue.disconnect(RequestError(RequestCode.NO_LOOP, "over"))
         self.inbox.close()
 
 
@@ -309,7 +309,7 @@ def test_nothing_moves_without_a_live_lease_of_its_owner(
             controller.act(what, owner, amount)
             controller.tick()
         controller.act("wait", "", 300)
-        assert controller.desk.pending == []
+        assert controller.order_queue.pending == []
         assert set(controller.told) == set(controller.owner_of), (
             "whoever asked was told, once, what became of it"
         )

@@ -38,7 +38,7 @@ from tests.plant.shadowed import compared, rows_of
 SLOT, CARRIAGE = 0, 1
 
 
-class Switched(InProcess):
+class SwitchedArm(InProcess):
     """The arm and its planner, which plans for the constraints that hold."""
 
     def __init__(self, machine: Machine | None = None) -> None:
@@ -64,11 +64,11 @@ class Switched(InProcess):
 
 
 @pytest.fixture
-def arm() -> Switched:
-    return Switched()
+def arm() -> SwitchedArm:
+    return SwitchedArm()
 
 
-def test_the_pin_enters_the_slot_moves_in_it_and_leaves_it(arm: Switched) -> None:
+def test_the_pin_enters_the_slot_moves_in_it_and_leaves_it(arm: SwitchedArm) -> None:
     arm.enable()
     arm.move(reach=0.5, height=0.3)
     arm.run(0.3)
@@ -110,7 +110,7 @@ def test_a_slot_that_bears_weight_lets_go_without_a_drop(velocity: str, tmp_path
     """
     path = tmp_path / "slot_arm.yaml"
     path.write_text(shipped_path("slot_arm").read_text().replace("velocity: true", f"velocity: {velocity}"))
-    arm = Switched(load(path))
+    arm = SwitchedArm(load(path))
     arm.enable()
     arm.move(reach=0.5, height=0.3)
     arm.switch(SLOT, on=True)
@@ -142,7 +142,7 @@ def two_arms(path: Path) -> Machine:
 
 def test_two_arms_let_go_of_each_other_and_grip_again(tmp_path: Path) -> None:
     """A loop of five rows, three of them redundant: four freedoms open, two closed."""
-    arm = Switched(two_arms(tmp_path / "five_bar_redundant.yaml"))
+    arm = SwitchedArm(two_arms(tmp_path / "five_bar_redundant.yaml"))
     assert [one.freedoms for one in arm.sets.values() if isinstance(one, Machine)] == [4, 2]
     arm.enable()
     arm.move(x=0.03, y=0.34)
@@ -168,7 +168,7 @@ def test_two_arms_let_go_of_each_other_and_grip_again(tmp_path: Path) -> None:
     assert max(float(sample["closure_residual"]) for sample in moved) < 1e-9
 
 
-def test_the_shadow_takes_the_constraints_of_each_state(arm: Switched) -> None:
+def test_the_shadow_takes_the_constraints_of_each_state(arm: SwitchedArm) -> None:
     samples: list[Sample] = []
     tick = arm.tick
 
@@ -192,7 +192,7 @@ def test_the_shadow_takes_the_constraints_of_each_state(arm: Switched) -> None:
     assert float(compared(arm.machine, asked)["share"].max()) > 0.5
 
 
-def test_the_law_counts_on_what_the_slot_bears(arm: Switched) -> None:
+def test_the_law_counts_on_what_the_slot_bears(arm: SwitchedArm) -> None:
     """Under gravity the two motors share the load along the one motion left by the least effort."""
     arm.enable()
     arm.move(reach=0.5, height=0.3)
@@ -204,7 +204,7 @@ def test_the_law_counts_on_what_the_slot_bears(arm: Switched) -> None:
     assert held["constraint_force"][SLOT] == pytest.approx(work.multipliers[SLOT], rel=0.02)
 
 
-def test_what_cannot_be_done_is_refused_and_changes_nothing(arm: Switched) -> None:
+def test_what_cannot_be_done_is_refused_and_changes_nothing(arm: SwitchedArm) -> None:
     arm.enable()
     arm.switch(SLOT, on=True)
     answered = arm.tick()
@@ -216,7 +216,7 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(arm: Switched) -> No
     assert arm.switch(SLOT, on=True)["order_outcome"] == OrderOutcome.REFUSED_BUSY
 
 
-def _swing(arm: Switched) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _swing(arm: SwitchedArm) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     knots = np.linspace(0.0, 1.0, 51)
     values = np.zeros((51, 3, 2))
     values[:, 0, :] = arm.supervisor.course.now.theta
@@ -226,7 +226,7 @@ def _swing(arm: Switched) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.arange(2), knots, values
 
 
-def test_it_switches_under_the_brakes_too(arm: Switched) -> None:
+def test_it_switches_under_the_brakes_too(arm: SwitchedArm) -> None:
     arm.enable()
     arm.move(reach=0.5, height=0.3)
     arm.order(Disable())
@@ -237,7 +237,7 @@ def test_it_switches_under_the_brakes_too(arm: Switched) -> None:
     arm.move(reach=0.55)
 
 
-def test_a_plant_that_does_not_answer_is_not_waited_for_forever(arm: Switched) -> None:
+def test_a_plant_that_does_not_answer_is_not_waited_for_forever(arm: SwitchedArm) -> None:
     arm.enable()
     arm.simulator.switch = lambda closed: []  # type: ignore[method-assign]
     arm.switch(SLOT, on=True)
@@ -247,7 +247,7 @@ def test_a_plant_that_does_not_answer_is_not_waited_for_forever(arm: Switched) -
     assert arm.supervisor.switching.wanted == -1
 
 
-def test_a_constraint_that_switches_by_itself_is_a_fault_in_motion(arm: Switched) -> None:
+def test_a_constraint_that_switches_by_itself_is_a_fault_in_motion(arm: SwitchedArm) -> None:
     arm.enable()
     arm.move(reach=0.5, height=0.3)
     arm.switch(SLOT, on=True)
@@ -270,7 +270,7 @@ def test_gains_and_loads_go_over_to_the_new_model_and_reactions_are_of_it(tmp_pa
   publish: [reactions]
 """
     path.write_text(shipped_path("slot_arm").read_text() + more)
-    arm = Switched(load(path))
+    arm = SwitchedArm(load(path))
     arm.enable()
     arm.move(reach=0.5, height=0.3)
     pin = arm.machine.mechanism.point_index("pin")
@@ -291,7 +291,7 @@ def test_gains_and_loads_go_over_to_the_new_model_and_reactions_are_of_it(tmp_pa
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_whatever_is_ordered_and_lost_around_a_switch_is_no_fault(arm: Switched, seed: int) -> None:
+def test_whatever_is_ordered_and_lost_around_a_switch_is_no_fault(arm: SwitchedArm, seed: int) -> None:
     random = np.random.default_rng(seed)
     arm.enable()
     arm.move(reach=0.5, height=0.3)
@@ -322,7 +322,7 @@ def test_whatever_is_ordered_and_lost_around_a_switch_is_no_fault(arm: Switched,
     assert switched >= 2
 
 
-def test_every_attribute_of_supervisor_and_course_is_carried_over_or_of_the_model(arm: Switched) -> None:
+def test_every_attribute_of_supervisor_and_course_is_carried_over_or_of_the_model(arm: SwitchedArm) -> None:
     """A new attribute has to be put into one of the two lists."""
     supervisor = arm.supervisor
     model = {
@@ -337,7 +337,7 @@ def test_every_attribute_of_supervisor_and_course_is_carried_over_or_of_the_mode
     assert set(vars(supervisor.course)) == model | set(COURSE_CARRIED)
 
 
-def test_constraints_without_a_model_keep_the_machine_braked(arm: Switched) -> None:
+def test_constraints_without_a_model_keep_the_machine_braked(arm: SwitchedArm) -> None:
     arm.enable()
     arm.move(reach=0.5, height=0.3)
     arm.simulator.switch(0b11)

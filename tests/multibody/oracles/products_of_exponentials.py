@@ -36,7 +36,7 @@ def bracket(a: Floats, b: Floats) -> Floats:
     return np.concatenate([np.cross(a[3:], b[:3]) - np.cross(b[3:], a[:3]), np.cross(a[3:], b[3:])])
 
 
-class Chain:
+class ExponentialChain:
     """A serial chain of one-freedom joints, each body carried by the one before it."""
 
     def __init__(self, mechanism: Mechanism) -> None:
