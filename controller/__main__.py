@@ -71,9 +71,10 @@ def controller(
         Path | None, typer.Option(help="Folder with the *.public files of the clients that may connect.")
     ] = None,
     plant_key: PlantKey = None,
-    shadow: Annotated[
-        bool, typer.Option("--shadow", help="Run a digital twin, and report how it differs from the machine.")
+    twin: Annotated[
+        bool, typer.Option("--twin", help="Run a digital twin, and report how it differs from the machine.")
     ] = False,
+    shadow: Annotated[bool, typer.Option("--shadow", hidden=True, help="Old name of --twin.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Log lines as JSON objects.")] = False,
 ) -> None:
     """Runs a machine: takes requests, plans, logs, and supervises the real-time loop.
@@ -103,8 +104,10 @@ def controller(
         allowed=allowed,
         plant_key=plant_key,
         as_json=as_json,
-        shadow=shadow,
+        twin=twin or shadow,
     )
+    if shadow:
+        _complain("--shadow was renamed: use --twin")
     if keys is None and (allowed is not None or plant_key is not None):
         _complain("--allowed and --plant-key need --keys: this controller's own secret file")
         raise typer.Exit(int(ExitCode.USAGE))

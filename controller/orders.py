@@ -48,7 +48,7 @@ class AuthorityEnd(IntEnum):
     TOLERANCE = 7
     """A goal violated a tolerance and was stopped."""
     DIFFERENCE = 8
-    """The machine differed from its shadow and was stopped."""
+    """The machine differed from its twin and was stopped."""
     INFEASIBLE = 9
     """The rest of a goal became infeasible and it was stopped."""
     SWITCHED = 10

@@ -201,7 +201,7 @@ def _fail(text: str, status: int) -> int:
     return int(status)
 
 
-def shadow(config: str, channel: Annotated[int, typer.Option()]) -> None:
+def twin(config: str, channel: Annotated[int, typer.Option()]) -> None:
     """The simulator beside a machine in operation; a controller's gateway starts it."""
     from linkwork.timing.realtime import single_threaded_blas
 
@@ -212,11 +212,11 @@ def shadow(config: str, channel: Annotated[int, typer.Option()]) -> None:
 
 
 def main() -> None:
-    """`python -m linkwork.plant CONFIG …`; and, for a gateway alone, `shadow …`."""
+    """`python -m linkwork.plant CONFIG …`; and, for a gateway alone, `twin …`."""
     chosen: Callable[..., None] = plant
-    if sys.argv[1:2] == ["shadow"]:
+    if sys.argv[1:2] == ["twin"]:
         del sys.argv[1]
-        chosen = shadow
+        chosen = twin
     app = typer.Typer(add_completion=False, pretty_exceptions_show_locals=False)
     app.command()(chosen)
     app()

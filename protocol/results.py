@@ -320,8 +320,8 @@ class LoopTiming(TypedDict):
     """From state in hand to command sent."""
 
 
-class Shadow(TypedDict):
-    """The simulator that runs beside the machine (docs/shadow.md)."""
+class TwinStatus(TypedDict):
+    """The simulator that runs beside the machine (docs/digital_twin.md)."""
 
     pid: int | None
     ready: bool
@@ -382,7 +382,7 @@ class StatusResult(TypedDict):
     config: str
     """Hash of the machine file's content."""
     rank_decision: RankDecisionResult
-    shadow: Shadow | None
+    twin: TwinStatus | None
     """None: there is none."""
 
 
@@ -417,7 +417,7 @@ class DescribedSet(TypedDict):
 
     closed: list[str]
     """The switchable constraints that hold."""
-    freedoms: int | None
+    degrees_of_freedom: int | None
     """None where the controller cannot run the machine."""
     goal_coordinates: list[str]
     """In which it holds, and jogs joints."""

@@ -16,8 +16,8 @@ from linkwork.protocol.errors import ProtocolError
 
 TELEMETRY_TOPIC = b"telemetry"
 """The loop's records, decimated. Events are published under their own names: b"goal.result", b"fault", …"""
-SHADOW_TOPIC = b"shadow"
-"""How far the machine differs from its model, where a shadow runs beside it."""
+TWIN_TOPIC = b"twin"
+"""How far the machine differs from its model, where a digital twin runs beside it."""
 
 
 def pack_telemetry(timestamp: float, channels: Mapping[str, Any]) -> bytes:

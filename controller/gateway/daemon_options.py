@@ -15,7 +15,7 @@ class GatewayOptions:
     """`linkwork controller`, as values. `config` is a file or the name of a machine of linkwork.
 
     `plant` and `endpoint` default to the machine's seat; `telemetry` is a further endpoint beside the seat's.
-    `shadow`: the simulator runs beside the machine, even if the file does not ask for it.
+    `twin`: the simulator runs beside the machine, even if the file does not ask for it.
     `log` is the folder for logs and flight records (None: no log; flight records still go to the default
     folder). `keys` is this daemon's secret file, `allowed` the folder of public files of who may connect,
     `plant_key` the plant's public file.
@@ -35,7 +35,7 @@ class GatewayOptions:
     allowed: Path | None = None
     plant_key: Path | None = None
     as_json: bool = False
-    shadow: bool = False
+    twin: bool = False
 
     def loop_arguments(self, seat: Path, plant: str, owner: str) -> list[str]:
         """The loop's command line."""
@@ -54,9 +54,9 @@ class GatewayOptions:
         arguments = [*_module("planner"), self.config, "--seat", str(seat)]
         return [*arguments, "--law", self.law] if self.law is not None else arguments
 
-    def shadow_arguments(self) -> list[str]:
-        """The shadow's command line, but for its end of the socket."""
-        return [sys.executable, "-m", "linkwork.plant", "shadow", self.config]
+    def twin_arguments(self) -> list[str]:
+        """The digital twin's command line, but for its end of the socket."""
+        return [sys.executable, "-m", "linkwork.plant", "twin", self.config]
 
 
 def same_connection(running: list[str], wanted: list[str]) -> bool:

@@ -90,7 +90,7 @@ class Gateway:
         """How often what the machine carries has changed."""
         self.latest: np.void | None = None
         self.records_lost = self.loops_started = 0
-        self.shadow: Companion | None = None
+        self.twin_watch: Companion | None = None
         self.leaving = False
         """A shutdown is under way: nothing new may move."""
         self.now_ns = time.monotonic_ns()
@@ -263,8 +263,8 @@ class Gateway:
         self.story = Story(self.layout, self.wording)
         self.statistics = LoopStatistics(self.layout)
         self.loops_started += 1
-        if self.shadow is not None:
-            self.shadow.begin()
+        if self.twin_watch is not None:
+            self.twin_watch.begin()
         self._loop_lives = True
         self._told_progress_s = -np.inf
         self.order_queue.connect(outbox, next_order, authority)
@@ -306,7 +306,9 @@ class Gateway:
             if lost:
                 self.records_lost += lost
                 self.aside("log", {"text": f"{lost} records were overwritten before they were read"})
-            words, compared = (words, None) if self.shadow is None else self.shadow.records(words, last=last)
+            words, compared = (
+                (words, None) if self.twin_watch is None else self.twin_watch.records(words, last=last)
+            )
             if len(words):
                 self._digest(first, words, compared)
             shared.tail = self._since = first + len(words)
@@ -328,8 +330,8 @@ class Gateway:
             self.latest = table[-1]
             self.order_queue.settle(table[-1])
         self.latest = words[-1].copy().view(self.layout.dtype)[0]
-        if compared is not None and self.shadow is not None:
-            told = sorted([*told, *self.shadow.told(compared)], key=itemgetter(0))
+        if compared is not None and self.twin_watch is not None:
+            told = sorted([*told, *self.twin_watch.told(compared)], key=itemgetter(0))
         if self.log is not None:
             self.log.write(words, [*self._asides, *told], compared)
             self._asides.clear()
@@ -340,8 +342,8 @@ class Gateway:
     def _order_of(self, row: int, record: np.void) -> list[Event]:
         """What the log says of the order that took effect in this tick; a goal's block with it."""
         order = self.order_queue.taken(int(record["order_id"]))
-        if order is not None and self.shadow is not None:
-            self.shadow.order_taken(order, record)
+        if order is not None and self.twin_watch is not None:
+            self.twin_watch.order_taken(order, record)
         if order is None or self.log is None or self.host.shared is None:
             return []
         told: list[Event] = [(row, "order", order_event(order, record))]
@@ -398,8 +400,8 @@ class Gateway:
     def attend(self) -> None:
         """Often, whatever else happens: lease, time-outs, flight record, log."""
         self._settle_lease()
-        if self.shadow is not None:
-            self.shadow.attend()
+        if self.twin_watch is not None:
+            self.twin_watch.attend()
         self.order_queue.send()
         self.order_queue.expire(self.now_ns)
         due = [act for at, act in self._timers if at <= self.now_ns]
@@ -416,7 +418,7 @@ class Gateway:
     @property
     def patience_ms(self) -> int:
         """How long the records may wait to be looked at, if nothing else happens."""
-        held = self.shadow is not None and self.shadow.pressing
+        held = self.twin_watch is not None and self.twin_watch.pressing
         if held or self.order_queue.pressing or self._timers or self.aftermath.busy:
             return PRESSING_MS
         return BUSY_MS if self.order_queue.busy or self.in_motion else IDLE_MS

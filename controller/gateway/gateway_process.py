@@ -36,8 +36,8 @@ from linkwork.timing.scheduling import share_processors
 from linkwork.timing.signals import Interrupts
 
 if TYPE_CHECKING:
-    from linkwork.controller.gateway.twin.twin import Shadowing
-    from linkwork.controller.gateway.twin.twin_channels import ShadowChannels
+    from linkwork.controller.gateway.twin.twin import DigitalTwin
+    from linkwork.controller.gateway.twin.twin_channels import TwinChannels
 
 STARTING = "starting"
 
@@ -84,12 +84,12 @@ def _run(options: GatewayOptions, machine: Machine, held: Claim, notifier: Notif
         gateway = _gateway(options, machine, layout, seat, broadcast)
         stack.callback(gateway.planning.close, RequestError(RequestCode.NO_LOOP, "the controller has ended"))
         stack.callback(gateway.host.close)
-        if gateway.shadow is not None:
-            stack.callback(gateway.shadow.shadowing.close)
+        if gateway.twin_watch is not None:
+            stack.callback(gateway.twin_watch.twin.close)
         stack.callback(gateway.close)
         gateway.planning.start()
-        if gateway.shadow is not None:
-            gateway.shadow.shadowing.start()
+        if gateway.twin_watch is not None:
+            gateway.twin_watch.twin.start()
         return Server(gateway, servers, interrupts, lifeline, held, notifier).run()
 
 
@@ -104,8 +104,8 @@ def _gateway(
     plant = options.plant or seat.plant
     host = LoopHost(seat, machine.config_hash, options.loop_arguments(seat.folder, plant, owner))
     planning = Planning(options.planner_arguments(seat.folder))
-    shadowing = _shadowing(options, machine, layout) if options.shadow or machine.shadow.on else None
-    source = _log_source(options, machine, layout, None if shadowing is None else shadowing.channels)
+    twin = _twin(options, machine, layout) if options.twin or machine.twin.on else None
+    source = _log_source(options, machine, layout, None if twin is None else twin.channels)
     stamp = datetime.now().strftime(STAMP)
     log = None
     if options.log is not None:
@@ -113,23 +113,25 @@ def _gateway(
         stamp = log.stamp
     flights = FlightRecorder(options.log or default_log_folder(), machine.name, stamp, source)
     gateway = Gateway(options, machine, layout, host, planning, broadcast, log, flights)
-    if shadowing is not None:
-        from linkwork.controller.gateway.twin.twin_watch import ShadowWatch
+    if twin is not None:
+        from linkwork.controller.gateway.twin.twin_watch import TwinWatch
 
-        gateway.shadow = ShadowWatch(gateway, shadowing)
+        gateway.twin_watch = TwinWatch(gateway, twin)
     return gateway
 
 
-def _shadowing(options: GatewayOptions, machine: Machine, layout: RecordLayout) -> Shadowing:
-    from linkwork.controller.gateway.twin.twin import Shadowing
-    from linkwork.controller.gateway.twin.twin_channels import ShadowChannels  # for those who want a shadow
+def _twin(options: GatewayOptions, machine: Machine, layout: RecordLayout) -> DigitalTwin:
+    from linkwork.controller.gateway.twin.twin import DigitalTwin
+    from linkwork.controller.gateway.twin.twin_channels import (
+        TwinChannels,
+    )  # for those who want a digital twin
 
     in_step = options.pace is Pace.LOCKSTEP
-    return Shadowing(options.shadow_arguments(), ShadowChannels(machine), layout, in_step=in_step)
+    return DigitalTwin(options.twin_arguments(), TwinChannels(machine), layout, in_step=in_step)
 
 
 def _log_source(
-    options: GatewayOptions, machine: Machine, layout: RecordLayout, shadow: ShadowChannels | None
+    options: GatewayOptions, machine: Machine, layout: RecordLayout, twin: TwinChannels | None
 ) -> LogSource:
     """What stands at the head of a log: equal for equal runs, so no path, host or time."""
     metadata = {
@@ -143,7 +145,7 @@ def _log_source(
         "model": machine.model_hash,
         "formulation": machine.plant.formulation,
     }
-    return LogSource(layout, options.pace is not Pace.LOCKSTEP, machine.source_text, metadata, shadow)
+    return LogSource(layout, options.pace is not Pace.LOCKSTEP, machine.source_text, metadata, twin)
 
 
 def default_log_folder() -> Path:

@@ -154,8 +154,8 @@ class Server:
         """Keeps the poller in step with the children, which come and go."""
         gateway = self._gateway
         lifeline = self._lifeline.fd if self._lifeline is not None and self._ending is None else None
-        shadow = gateway.shadow.shadowing.fd if gateway.shadow is not None else None
-        watched = (gateway.host.pidfd, gateway.planning.fd, shadow, self._interrupts.fd, lifeline)
+        twin = gateway.twin_watch.twin.fd if gateway.twin_watch is not None else None
+        watched = (gateway.host.pidfd, gateway.planning.fd, twin, self._interrupts.fd, lifeline)
         if watched == self._watched:
             return
         self._watched = watched

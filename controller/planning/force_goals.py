@@ -152,7 +152,7 @@ def complete_pressed(
             f"{said}: {len(chosen)} coordinates, but motion has {wanted} of {machine.freedoms} degrees of "
             f"freedom while {pressed} is pressed"
         )
-        data = {"coordinates": [names[i] for i in named], "freedoms": wanted}
+        data = {"coordinates": [names[i] for i in named], "degrees_of_freedom": wanted}
         raise RequestError(ResultCode.INVALID_COORDINATES, text, path, data)
     ordered = start.reference if chosen == set(start.reference) else tuple(sorted(chosen))
     if not independent(mechanism, [*ordered, *gaps], start.q):

@@ -50,7 +50,7 @@ def complete(
     elif len(chosen) < freedoms and chosen <= set(tasks) and len(tasks) == freedoms:
         chosen = set(tasks)
     said = ", ".join(names[index] for index in named)
-    data: dict[str, Any] = {"coordinates": [names[index] for index in named], "freedoms": freedoms}
+    data: dict[str, Any] = {"coordinates": [names[index] for index in named], "degrees_of_freedom": freedoms}
     if len(chosen) > freedoms:
         text = f"{said}: {len(chosen)} coordinates, but the machine has {freedoms} degrees of freedom"
         raise RequestError(ResultCode.INVALID_COORDINATES, text, path, data)

@@ -231,7 +231,7 @@ class Supervisor:
 
     @property
     def _waits_for_its_tick(self) -> bool:
-        """Whether time must run for an order to come: one of the shadow, or any while a goal is paused."""
+        """Whether time must run so that an order can arrive: of the twin, or any while a goal is paused."""
         if self.course.goal is not None and self._pending:
             return True
         return any(isinstance(order, ReportDifference) for order in self._pending)

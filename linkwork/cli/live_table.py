@@ -16,7 +16,7 @@ from linkwork.protocol.errors import NobodyThere, ProtocolError
 from linkwork.protocol.keys import ClientKeys
 from linkwork.protocol.request_client import RequestClient
 from linkwork.protocol.sockets import Subscriber
-from linkwork.protocol.telemetry import SHADOW_TOPIC, TELEMETRY_TOPIC, read_telemetry
+from linkwork.protocol.telemetry import TELEMETRY_TOPIC, TWIN_TOPIC, read_telemetry
 from linkwork.terminal.output import console, number, table
 
 _REFRESH_S = 0.1
@@ -42,7 +42,7 @@ def watch_telemetry(
     sample: dict[str, Any] = {}
     heard = time.monotonic()
     with (
-        Subscriber(endpoint, (TELEMETRY_TOPIC, SHADOW_TOPIC), keys) as subscriber,
+        Subscriber(endpoint, (TELEMETRY_TOPIC, TWIN_TOPIC), keys) as subscriber,
         suppress(KeyboardInterrupt),
     ):
         live = Live(console=console, auto_refresh=False, screen=console.is_terminal) if show else None
@@ -52,10 +52,10 @@ def watch_telemetry(
             while end is None or time.monotonic() < end or not sample:
                 heard_now = _newest(subscriber)
                 if TELEMETRY_TOPIC in heard_now:
-                    before = {"shadow": sample["shadow"]} if "shadow" in sample else {}
+                    before = {"twin": sample["twin"]} if "twin" in sample else {}
                     sample, heard = before | heard_now[TELEMETRY_TOPIC], time.monotonic()
-                if SHADOW_TOPIC in heard_now and sample:
-                    sample["shadow"] = heard_now[SHADOW_TOPIC]
+                if TWIN_TOPIC in heard_now and sample:
+                    sample["twin"] = heard_now[TWIN_TOPIC]
                 elif time.monotonic() - heard > _SILENT_S:
                     client.request("state", timeout_s=_SILENT_S)  # time may stand still in lockstep
                     heard = time.monotonic()
@@ -109,8 +109,8 @@ def view(sample: dict[str, Any], homing: str = "") -> Group:
         shown += closures(sample)
     if sample.get("reaction"):
         shown.append(reactions(sample["reaction"]))
-    if "shadow" in sample:
-        shown += shadow(sample["shadow"])
+    if "twin" in sample:
+        shown += twin(sample["twin"])
     return Group(*shown)
 
 
@@ -137,8 +137,8 @@ def reactions(told: dict[str, float]) -> Any:
     return table("", ("reaction", "fx N", "fy N", "fz N", "mx N m", "my N m", "mz N m"), rows)
 
 
-def shadow(said: dict[str, Any]) -> list[Any]:
-    """How far the machine differs from its model, where a shadow runs beside it."""
+def twin(said: dict[str, Any]) -> list[Any]:
+    """How far the machine differs from its model, where a digital twin runs beside it."""
     compared = "" if said["compared"] else " (not compared now)"
     head = (
         f"difference from the model: {number(said['share'])} of the nearest threshold{compared}; "

@@ -46,7 +46,7 @@ def _say(found: dict[str, Any]) -> None:
     say(f"{found['name']}: {found['about']}")
     say(f"{len(found['bodies'])} bodies, {sum(body['mass_kg'] for body in found['bodies']):g} kg")
     for joint in found["joints"]:
-        freedoms = ", ".join(joint["freedoms"]) or "none"
+        freedoms = ", ".join(joint["degrees_of_freedom"]) or "none"
         say(
             f"    {joint['name']}: {joint['type']}, {joint['parent']} → {joint['child']}; "
             f"degrees of freedom: {freedoms}"

@@ -44,7 +44,7 @@ def report(machine: Machine) -> dict[str, Any]:
                 "type": joint.kind,
                 "parent": joint.parent,
                 "child": joint.child,
-                "freedoms": [name for name in names if name.partition(".")[0] == joint.name],
+                "degrees_of_freedom": [name for name in names if name.partition(".")[0] == joint.name],
             }
             for joint in mechanism.joints
         ],

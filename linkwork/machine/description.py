@@ -17,7 +17,7 @@ from linkwork.machine.sections.estimation import EstimatorSettings
 from linkwork.machine.sections.force_sensors import ForceSensor
 from linkwork.machine.sections.force_settings import ForceRow, ForceSettings, force_rows
 from linkwork.machine.sections.tolerances import Tolerance
-from linkwork.machine.twin_settings import ShadowSettings
+from linkwork.machine.twin_settings import TwinSettings
 from linkwork.multibody.kernels.layout import ORDINARY, ROUNDING
 from linkwork.multibody.mechanism import Mechanism
 
@@ -223,7 +223,7 @@ class Machine:
     plant: PlantSettings
     controller: ControllerSettings
     driver: DriverSettings
-    shadow: ShadowSettings
+    twin: TwinSettings
     interface_hash: str
     model_hash: str
     plant_model_hash: str

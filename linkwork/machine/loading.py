@@ -30,6 +30,7 @@ from linkwork.machine.checks.goal_coordinates import goal_coordinates
 from linkwork.machine.checks.holding import holding_warnings
 from linkwork.machine.checks.rank_gap import rank_warnings
 from linkwork.machine.checks.references import check_references
+from linkwork.machine.checks.renamed_keys import renamed_key_warnings, with_new_keys
 from linkwork.machine.checks.schema_validation import validate
 from linkwork.machine.checks.warnings import warnings_of
 from linkwork.machine.description import Machine, interface_of
@@ -39,7 +40,7 @@ from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.angle_or_length import mark_kinds
 from linkwork.machine.sections.fields import NAME_PATTERN
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.sections.twin_section import shadow_settings
+from linkwork.machine.sections.twin_section import twin_settings_of
 from linkwork.machine.yaml import Document, parse_yaml, read_yaml
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import ModelError
@@ -51,7 +52,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
     `plant_set` are settings of the simulated plant, as `plant.set` in the file has them:
     "upper_arm.mass_kg=+20%". Raises MachineError with every problem found.
     """
-    document = read_machine_text(source)
+    document = with_new_keys(read_machine_text(source))
     file = _checked(document.data, document)
     mechanism = _built(file, document)
     plant_file, plant_mechanism = _plant(file, mechanism, document, plant_set)
@@ -92,7 +93,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         plant=plant,
         controller=controller,
         driver=driver_settings(file.driver, motors, sensors),
-        shadow=shadow_settings(file.shadow, motors, controller.goal_coordinates, document),
+        twin=twin_settings_of(file.twin, motors, controller.goal_coordinates, document),
         interface_hash=fingerprint(
             interface_of(joints, motors, sensors, plant.period_s, feeling, switchable)
         ),
@@ -100,6 +101,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         plant_model_hash=fingerprint(building.physics(plant_file)),
         config_hash=fingerprint([building.everything(file), building.everything(plant_file)]),
         warnings=(
+            *renamed_key_warnings(document),
             *warnings_of(file, document, assembly.freedoms),
             *unkept_warnings(document, file, assembly, mechanism),
             *branch_warnings(document, assembly),
@@ -117,7 +119,7 @@ def plant_mechanism_with(machine: Machine, plant_set: Sequence[str]) -> Mechanis
 
     Raises MachineError with every problem found.
     """
-    document = parse_yaml(machine.source_text, machine.path)
+    document = with_new_keys(parse_yaml(machine.source_text, machine.path))
     file = _checked(document.data, document)
     mechanism = _built(file, document)
     settings = [*machine.plant_set, *plant_set]
@@ -127,7 +129,7 @@ def plant_mechanism_with(machine: Machine, plant_set: Sequence[str]) -> Mechanis
 
 def given_state_of(machine: Machine) -> tuple[Floats, Floats]:
     """Return the initial q (nq) and v (nv) exactly as the file of a machine gives them."""
-    document = parse_yaml(machine.source_text, machine.path)
+    document = with_new_keys(parse_yaml(machine.source_text, machine.path))
     return given_state(_checked(document.data, document), machine.mechanism)
 
 

@@ -28,7 +28,7 @@ class TwinDifference:
 
 
 def differences(machine: Machine) -> tuple[TwinDifference, ...]:
-    """Return what is judged, in the order of `ShadowSettings.thresholds`: motors, coordinates, energy."""
+    """Return what is judged, in the order of `TwinSettings.thresholds`: motors, coordinates, energy."""
     turns = {each.name: each.is_angle for each in machine.coordinates}
     motors = [TwinDifference(each.joint, "motor", "N m" if each.is_angle else "N") for each in machine.motors]
     goals = [

@@ -9,8 +9,8 @@ OnExceeded = Literal["tell", "stop", "fault"]
 
 
 @dataclass(frozen=True)
-class ShadowSettings:
-    """How the shadow runs. Thresholds are infinite where nothing is judged.
+class TwinSettings:
+    """How the digital twin runs. Thresholds are infinite where nothing is judged.
 
     `motors` (N m or N) has one for each motor, `coordinates` one for each goal coordinate, in their orders;
     `energy` is in J.

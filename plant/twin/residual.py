@@ -48,7 +48,7 @@ class Residual:
     """
 
     def __init__(self, machine: Machine) -> None:
-        settings, self._period_s = machine.shadow, machine.controller.period_s
+        settings, self._period_s = machine.twin, machine.controller.period_s
         self._gain = -math.expm1(-settings.bandwidth * self._period_s)
         goals = [machine.coordinate_index(name) for name in machine.controller.goal_coordinates]
         self._goals = np.array(goals, np.int64)

@@ -40,14 +40,14 @@ def model_of(machine: Machine) -> tuple[Machine, Loads]:
 
 
 class TwinComparison:
-    """Of one machine. Rows are those of protocol.shadowing."""
+    """Of one machine. Rows are those of protocol.twin_messages."""
 
     def __init__(self, machine: Machine) -> None:
         model, self._loads = model_of(machine)
         self._simulator = Simulator(model)
         self._work = self._simulator.work
         self._residual = Residual(model)
-        self._thresholds = np.array(machine.shadow.thresholds)
+        self._thresholds = np.array(machine.twin.thresholds)
         self._values = np.zeros(len(self._thresholds))
         self._evaluate = resolved(machine.chain.twin)
         nv = machine.mechanism.nv
@@ -62,7 +62,7 @@ class TwinComparison:
         self._closed = max(machine.closed_at_start, 0)
 
     def carry(self, load: np.void) -> None:
-        """From a tick on the machine carries this (protocol.shadowing.LOAD)."""
+        """From a tick on the machine carries this (protocol.twin_messages.LOAD)."""
         self._to_carry.append(load.copy())
 
     def compare(self, asked: NDArray[Any], answered: NDArray[Any]) -> None:

@@ -1,4 +1,4 @@
-"""The shadow's process: the gateway of a controller starts it, sends it ticks, and reads its answers."""
+"""Process of the digital twin: the gateway starts it, sends it ticks, and reads its answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from linkwork.machine import Machine, load
 from linkwork.machine.kernel_registry import Process, prepare
 from linkwork.plant.twin.twin_comparison import TwinComparison
-from linkwork.protocol.shadowing import LOAD, Kind, Words, kind_of, pack, rows_of
+from linkwork.protocol.twin_messages import LOAD, Kind, Words, kind_of, pack, rows_of
 from linkwork.timing.children import Lifeline, ignore_interrupts
 
 

@@ -28,12 +28,12 @@ def test_a_closed_machine_shows_its_closures() -> None:
     assert "tip.x" in text
 
 
-def test_a_shadow_shows_the_difference_of_every_motor() -> None:
+def test_a_twin_shows_the_difference_of_every_motor() -> None:
     rig = InProcess(load("scara"))
     rig.tick()
     sample = rig.controller.record.layout.as_map(rig.record) | {"timestamp": 0.0}
     efforts = {"shoulder": 1.25, "elbow": 0.0, "wrist": 0.0, "lift": 0.0}
-    sample["shadow"] = {"compared": 1, "share": 0.21, "energy": 0.5, "motor_effort": efforts}
+    sample["twin"] = {"compared": 1, "share": 0.21, "energy": 0.5, "motor_effort": efforts}
     page = io.StringIO()
     Console(width=200, file=page).print(view(sample))
     assert "difference from the model: 0.21 of the nearest threshold" in page.getvalue()

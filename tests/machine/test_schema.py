@@ -118,9 +118,9 @@ def test_the_documented_message_is_the_one_printed(scara_text, write):
 def test_the_documented_defaults_are_the_real_ones():
     text = (ROOT / "docs" / "machine_file.md").read_text(encoding="utf-8")
     row_of = re.compile(r"^\| `(\w+)` \|[^|]*\| ([\w.]+) \|", re.MULTILINE)
-    before, _, rest = text.partition("### `shadow`")
-    daemons, shadow = dict(row_of.findall(before)), dict(row_of.findall(rest.partition("### `driver`")[0]))
-    pages = dict.fromkeys(("PlantSpec", "ControllerSpec", "TolerancesSpec"), daemons) | {"ShadowSpec": shadow}
+    before, _, rest = text.partition("### `twin`")
+    daemons, twin = dict(row_of.findall(before)), dict(row_of.findall(rest.partition("### `driver`")[0]))
+    pages = dict.fromkeys(("PlantSpec", "ControllerSpec", "TolerancesSpec"), daemons) | {"TwinSpec": twin}
     checked = 0
     for key, part, row in keys_and_places():
         default, documented = row.get("default"), pages.get(part, {})

@@ -1,4 +1,4 @@
-"""A pin enters a slot and leaves it over real sockets: request, event, state, planner, shadow, replay."""
+"""A pin enters a slot and leaves it over real sockets: request, event, state, planner, twin, replay."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from linkwork.recordings.replay import replay
 from tests.system.running import answer, linkwork
 from tests.waiting import wait_for
 
-SHADOW = "shadow: {on_exceeded: tell, effort_share: 0.02, energy_threshold_J: 0.05}\n"
+TWIN = "twin: {on_exceeded: tell, effort_share: 0.02, energy_threshold_J: 0.05}\n"
 
 
 @contextmanager
 def slot_arm(folder: Path, *more: str) -> Iterator[Rig]:
     """The arm in lockstep; more: for the controller."""
     config = folder / "slot_arm.yaml"
-    config.write_text(shipped_path("slot_arm").read_text() + SHADOW)
+    config.write_text(shipped_path("slot_arm").read_text() + TWIN)
     arguments = [str(config), "--pace", "lockstep", "--realtime", "ignore"]
     with Rig("slot_arm", arguments, [*arguments, "--log", str(folder / "log"), *more], folder) as rig:
         rig.wait_ready(lambda _: None)
@@ -53,7 +53,7 @@ def run(rig: Rig) -> None:
 def test_in_and_out_of_the_slot_over_sockets(folder: Path) -> None:
     with slot_arm(folder) as rig, Robot(endpoint=rig.requests, owner="anna") as robot:
         sets = {tuple(one["closed"]): one for one in robot.describe()["constraint_sets"]}
-        assert {names: one["freedoms"] for names, one in sets.items()} == {
+        assert {names: one["degrees_of_freedom"] for names, one in sets.items()} == {
             (): 2, ("slot",): 1, ("carriage",): 1, ("slot", "carriage"): None,
         }  # fmt: skip
         assert "no degree of freedom" in sets["slot", "carriage"]["refused"]
@@ -113,16 +113,16 @@ def test_in_and_out_of_the_slot_over_sockets(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_lockstep_run_leaves_the_same_bytes_replays_and_surprises_no_shadow(folder: Path) -> None:
+def test_a_lockstep_run_leaves_the_same_bytes_replays_and_surprises_no_twin(folder: Path) -> None:
     logs = []
     for name in ("one", "two"):
         (folder / name).mkdir()
-        with slot_arm(folder / name, "--shadow") as rig:
+        with slot_arm(folder / name, "--twin") as rig:
             run(rig)
         logs.append(log_in(folder / name))
     assert logs[0].read_bytes() == logs[1].read_bytes()
     recording = read_recording(logs[0])
     assert [one["switched"] for one in recording.events if one["event"] == "switched"] == [True, True]
-    assert not [one for one in recording.events if one["event"].startswith("shadow")]
+    assert not [one for one in recording.events if one["event"].startswith("twin")]
     found = replay(recording, load(folder / "one" / "slot_arm.yaml"))
     assert (found.difference, found.ended, found.ticks) == (None, "", len(recording.table))

@@ -62,7 +62,7 @@ class Log:
     ) -> None:
         """Appends a batch of records (n, words) with its events, which come in rising order of rows.
 
-        compared: what the shadow says of each record, where that is known already.
+        compared: what the digital twin says of each record, where that is known already.
         """
         if self._segment is None:
             return
@@ -77,7 +77,7 @@ class Log:
             self._give_up(error)
 
     def compared(self, rows: NDArray[Any]) -> None:
-        """Appends what the shadow says of earlier records."""
+        """Appends what the digital twin says of earlier records."""
         if self._segment is None:
             return
         try:

@@ -22,7 +22,7 @@ from linkwork.controller.gateway.stamps import nanoseconds
 from linkwork.controller.records import RecordLayout
 
 if TYPE_CHECKING:
-    from linkwork.controller.gateway.twin.twin_channels import ShadowChannels
+    from linkwork.controller.gateway.twin.twin_channels import TwinChannels
 
 CHUNK_BYTES = 64 * 1024
 """Closing a chunk of this size takes well under a millisecond; a chunk is also what a crash may lose."""
@@ -50,8 +50,8 @@ class LogSource:
     wall_clock: bool
     machine_file: str
     metadata: Mapping[str, str]
-    shadow: ShadowChannels | None = None
-    """Where there is a shadow: what it says."""
+    twin: TwinChannels | None = None
+    """Where there is a digital twin: what it says."""
 
 
 class Segment:
@@ -76,18 +76,18 @@ class Segment:
         self._event = self._writer.register_channel("events", "json", event)
         goal = self._writer.register_schema("linkwork_msgs/msg/Goal", "ros2msg", GOAL_SCHEMA.encode())
         self._goal = self._writer.register_channel("goals", "cdr", goal)
-        self._shadow, self._compared = source.shadow, -1
-        if source.shadow is not None:
-            text = source.shadow.ros2msg().encode()
-            shadow = self._writer.register_schema("linkwork_msgs/msg/Shadow", "ros2msg", text)
-            self._compared = self._writer.register_channel("shadow", "cdr", shadow)
+        self._twin, self._compared = source.twin, -1
+        if source.twin is not None:
+            text = source.twin.ros2msg().encode()
+            twin = self._writer.register_schema("linkwork_msgs/msg/Twin", "ros2msg", text)
+            self._compared = self._writer.register_channel("twin", "cdr", twin)
         self._last_ns = 0
         self.bytes = 0
         """Bytes of messages so far, before compression: the same for the same run."""
         self._stream.flush()
 
     def ticks(self, words: NDArray[np.float64], compared: NDArray[Any] | None = None) -> None:
-        """Appends records (n, words), each followed by what the shadow says of it, if that is given."""
+        """Appends records (n, words), each followed by what the digital twin says of it, if that is given."""
         add, channel = self._writer.add_message, self._tick
         numbers = (words.view(np.int64)[:, 0] & 0xFFFFFFFF).tolist()
         times = self._times(words)
@@ -102,11 +102,11 @@ class Segment:
             self._last_ns = times[-1]
 
     def compared(self, rows: NDArray[Any]) -> None:
-        """Appends what the shadow says (protocol.shadowing)."""
-        if self._shadow is None:
+        """Appends what the digital twin says (protocol.twin_messages)."""
+        if self._twin is None:
             return
-        raw, size, stride = rows.tobytes(), self._shadow.bytes, rows.itemsize
-        for row, stamp in enumerate(self._shadow.stamps_ns(rows, wall_clock=self._wall_clock)):
+        raw, size, stride = rows.tobytes(), self._twin.bytes, rows.itemsize
+        for row, stamp in enumerate(self._twin.stamps_ns(rows, wall_clock=self._wall_clock)):
             at = row * stride
             content = _CDR_LITTLE_ENDIAN + raw[at : at + size]
             self._writer.add_message(self._compared, stamp, content, stamp, int(rows["tick"][row]))

@@ -82,9 +82,9 @@ def _set(machine: Machine, closed: int, under: Machine | str) -> DescribedSet:
     """What the machine can do while just these of its switchable constraints hold."""
     names = list(names_of(machine, closed))
     if isinstance(under, str):
-        return {"closed": names, "freedoms": None, "goal_coordinates": [], "refused": under}
+        return {"closed": names, "degrees_of_freedom": None, "goal_coordinates": [], "refused": under}
     goals = list(under.controller.goal_coordinates)
-    return {"closed": names, "freedoms": under.freedoms, "goal_coordinates": goals, "refused": None}
+    return {"closed": names, "degrees_of_freedom": under.freedoms, "goal_coordinates": goals, "refused": None}
 
 
 def _coordinate(limits: Limits, kind: Literal["joint", "task"]) -> Described:

@@ -103,5 +103,5 @@ def status(gateway: Gateway) -> dict[str, Any]:
         "rank_decision": rank_decision(gateway.held),
         "loops_started": gateway.loops_started,
         "planner_restarts": gateway.planning.restarts,
-        "shadow": None if gateway.shadow is None else gateway.shadow.shadowing.as_map(),
+        "twin": None if gateway.twin_watch is None else gateway.twin_watch.twin.as_map(),
     }

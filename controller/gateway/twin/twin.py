@@ -1,4 +1,4 @@
-"""The shadow beside a running loop: it is sent what the loop records, and says how far the model is off.
+"""Digital twin of a running loop: receives the loop's records and returns how far the model deviates.
 
 In real time nobody waits for it: what it cannot take is dropped and counted, and one that has ended is
 started again. In lockstep the records are held until their comparison is there, so that the log is the same
@@ -15,23 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
-from linkwork.controller.gateway.twin.twin_channels import ShadowChannels
-from linkwork.controller.gateway.twin.twin_client import ShadowClient
+from linkwork.controller.gateway.twin.twin_channels import TwinChannels
+from linkwork.controller.gateway.twin.twin_client import TwinClient
 from linkwork.controller.records import RecordLayout
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.protocol.codes import DeviceStatus, Mode
 from linkwork.protocol.laws import POSITION_LAWS
-from linkwork.protocol.results import Shadow
-from linkwork.protocol.shadowing import LOAD, MOST_ROWS, Kind
+from linkwork.protocol.results import TwinStatus
+from linkwork.protocol.twin_messages import LOAD, MOST_ROWS, Kind
 
 LEASH: Final = 10
 """Ticks that a loop in lockstep may be ahead of what is compared."""
 REACTS_AFTER: Final = LEASH + 2
 """Ticks from a difference to what is done about it, in lockstep: two more orders may be on their way."""
 MOST_UNANSWERED: Final = 1000
-"""Rows that a shadow may owe in real time; beyond that it is too slow, and rows are dropped."""
+"""Rows that a digital twin may owe in real time; beyond that it is too slow, and rows are dropped."""
 PATIENCE_S: Final = 10.0
-"""Wall time after which a shadow that answers nothing is ended."""
+"""Wall time after which a digital twin that answers nothing is ended."""
 RESTART_AFTER_S: Final = (0.0, 0.5, 1.0, 2.0, 5.0)
 STEADY_S: Final = 10.0
 MOST_DEATHS: Final = 3
@@ -40,17 +40,17 @@ MOST_DEATHS: Final = 3
 Rows = NDArray[Any]
 
 
-class Shadowing:
-    """The shadow of one gateway. `notes` holds what people are to be told, to be emptied by whoever tells."""
+class DigitalTwin:
+    """The digital twin of one gateway. `notes` holds messages for users; the caller empties it."""
 
     def __init__(
-        self, arguments: Sequence[str], channels: ShadowChannels, layout: RecordLayout, *, in_step: bool
+        self, arguments: Sequence[str], channels: TwinChannels, layout: RecordLayout, *, in_step: bool
     ) -> None:
         self._arguments, self.channels, self._layout = list(arguments), channels, layout
         self.in_step = in_step
         self.dropped = self.restarts = 0
         self.notes: list[str] = []
-        self._client: ShadowClient | None = None
+        self._client: TwinClient | None = None
         self._started_s = self._restart_s = 0.0
         self._deaths = 0
         self._given_up = False
@@ -64,7 +64,7 @@ class Shadowing:
         """Starts the process; one that sits there already is left."""
         if self._client is None:
             self._started_s = time.monotonic()
-            self._client = ShadowClient(self._arguments, self.channels.words)
+            self._client = TwinClient(self._arguments, self.channels.words)
 
     @property
     def ready(self) -> bool:
@@ -86,8 +86,8 @@ class Shadowing:
         """Whether lockstep time waits for its answer."""
         return self._held is not None
 
-    def as_map(self) -> Shadow:
-        """How it stands (protocol.results.Shadow)."""
+    def as_map(self) -> TwinStatus:
+        """How it stands (protocol.results.TwinStatus)."""
         return {"pid": self.pid, "ready": self.ready, "restarts": self.restarts, "dropped": self.dropped}
 
     def offer(self, records: Floats) -> None:
@@ -148,9 +148,9 @@ class Shadowing:
             for row in self._loads.values():
                 client.send(Kind.LOAD, row)
         if client.alive and client.unanswered and now - client.waited_since_s > PATIENCE_S:
-            self._ended(client, f"the shadow has not answered for {PATIENCE_S:g} s", now)
+            self._ended(client, f"the digital twin has not answered for {PATIENCE_S:g} s", now)
         elif not client.alive:
-            self._ended(client, "the shadow ended unexpectedly", now)
+            self._ended(client, "the digital twin ended unexpectedly", now)
         if self.dropped > self._told_dropped and now >= self._next_told_s:
             self.notes.append(
                 f"{self.dropped - self._told_dropped} ticks were not compared: the queue was full"
@@ -163,7 +163,7 @@ class Shadowing:
             self._client.close()
             self._client = None
 
-    def _ended(self, client: ShadowClient, why: str, now: float) -> None:
+    def _ended(self, client: TwinClient, why: str, now: float) -> None:
         self.dropped += 0 if self.in_step else client.unanswered
         status = client.close()
         self._client, self._held, self._answers = None, None, []
@@ -179,7 +179,7 @@ class Shadowing:
 
 
 def asked_of(records: Floats, layout: RecordLayout, row: np.dtype[Any], *, stamped: bool) -> Rows:
-    """Records (n, words) as the shadow takes them, `row` being protocol.shadowing.Words.asked.
+    """Records (n, words) as the digital twin takes them, `row` being protocol.twin_messages.Words.asked.
 
     stamped: whether they bear the time of the wall clock.
     """

@@ -22,8 +22,8 @@ from linkwork.machine.twin_differences import differences
 REARMED: Final = 0.8
 WORSE: Final = 1.5
 OVER_AFTER_S: Final = 0.25
-EXCEEDED: Final = "shadow.exceeded"
-OVER: Final = "shadow.over"
+EXCEEDED: Final = "twin.exceeded"
+OVER: Final = "twin.over"
 
 _DONE = {"tell": "", "stop": "; the machine is stopped on its path", "fault": "; the machine is braked"}
 
@@ -47,8 +47,8 @@ class Alarm:
 
     def __init__(self, machine: Machine) -> None:
         self._differences = differences(machine)
-        self._limits = machine.shadow.thresholds
-        self._motors, self._action = len(machine.motors), machine.shadow.on_exceeded
+        self._limits = machine.twin.thresholds
+        self._motors, self._action = len(machine.motors), machine.twin.on_exceeded
         self._acted = 0.0
         """The share at which something was done last; 0: armed."""
         self._worst: tuple[float, dict[str, Any]] | None = None

@@ -1,4 +1,4 @@
-"""What the shadow says, as telemetry and log have it: names, units, and the text of the message."""
+"""What the digital twin says, as telemetry and log have it: names, units, and the text of the message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from linkwork.controller.gateway.stamps import nanoseconds
 from linkwork.controller.records import field_names
 from linkwork.machine import Machine
-from linkwork.protocol.shadowing import Words
+from linkwork.protocol.twin_messages import Words
 
 _MEANINGS = {
     "tick": "tick of the loop",
@@ -26,8 +26,8 @@ _MEANINGS = {
 }
 
 
-class ShadowChannels:
-    """The channels of one machine. `words`: the rows of `protocol.shadowing`."""
+class TwinChannels:
+    """The channels of one machine. `words`: the rows of `protocol.twin_messages`."""
 
     def __init__(self, machine: Machine) -> None:
         self.coordinates = tuple(machine.controller.goal_coordinates)

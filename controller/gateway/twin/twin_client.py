@@ -1,4 +1,4 @@
-"""The gateway's end of the shadow: a process and a socket. It is given ticks, and never waited for."""
+"""The gateway's end of the digital twin: a process and a socket. It is given ticks, and never waited for."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from linkwork.protocol.shadowing import MOST_ROWS, Kind, Words, kind_of, pack, rows_of
+from linkwork.protocol.twin_messages import MOST_ROWS, Kind, Words, kind_of, pack, rows_of
 from linkwork.timing.children import Child
 from linkwork.timing.realtime import BLAS_ENVIRONMENT
 
 _BUFFER_BYTES = 1 << 18
 
 
-class ShadowClient:
-    """One shadow process. Once it has ended, `alive` is False and stays so."""
+class TwinClient:
+    """One twin process. Once it has ended, `alive` is False and stays so."""
 
     def __init__(self, arguments: Sequence[str], words: Words) -> None:
         """Starts it. Raises OSError when it cannot be started."""

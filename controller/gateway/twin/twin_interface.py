@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
-from linkwork.controller.gateway.twin.twin import Shadowing
+from linkwork.controller.gateway.twin.twin import DigitalTwin
 from linkwork.controller.orders import Order
 
 
@@ -16,7 +16,7 @@ class Companion(Protocol):
     """A simulator beside the machine (`controller.gateway.twin.twin_watch`)."""
 
     @property
-    def shadowing(self) -> Shadowing:
+    def twin(self) -> DigitalTwin:
         """Its process, and how it stands."""
         ...
 

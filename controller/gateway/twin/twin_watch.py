@@ -1,4 +1,4 @@
-"""What follows from the shadow's comparisons: telemetry, log, events, and the order to stop or to brake."""
+"""Reactions to the digital twin's comparisons: telemetry, log, events, and orders to stop or to brake."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.controller.gateway.order_queue import OrderEffect
-from linkwork.controller.gateway.twin.twin import LEASH, REACTS_AFTER, Shadowing
+from linkwork.controller.gateway.twin.twin import LEASH, REACTS_AFTER, DigitalTwin
 from linkwork.controller.gateway.twin.twin_alarm import Alarm
 from linkwork.controller.orders import NOW, Order, OrderOutcome, ReportDifference, SetPayload
 from linkwork.protocol.errors import RequestError
-from linkwork.protocol.telemetry import SHADOW_TOPIC
+from linkwork.protocol.telemetry import TWIN_TOPIC
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway
@@ -24,53 +24,53 @@ LAST_WORDS_S = 2.0
 _TOO_LATE_TO_WAIT = (OrderOutcome.REFUSED_LATE, OrderOutcome.REFUSED_FULL)
 
 
-class ShadowWatch:
-    """The gateway's dealings with the shadow."""
+class TwinWatch:
+    """The gateway's dealings with the digital twin."""
 
-    def __init__(self, gateway: Gateway, shadowing: Shadowing) -> None:
-        self.shadowing = shadowing
+    def __init__(self, gateway: Gateway, twin: DigitalTwin) -> None:
+        self.twin = twin
         self._gateway, self._alarm = gateway, Alarm(gateway.machine)
-        self._fault = gateway.machine.shadow.on_exceeded == "fault"
+        self._fault = gateway.machine.twin.on_exceeded == "fault"
         self._running = False
-        self._acts = gateway.machine.shadow.on_exceeded != "tell"
+        self._acts = gateway.machine.twin.on_exceeded != "tell"
 
     @property
     def pressing(self) -> bool:
         """Whether lockstep time runs, or waits for a comparison."""
-        return self._running or self.shadowing.pressing
+        return self._running or self.twin.pressing
 
     def begin(self) -> None:
         """A loop is there."""
         shared = self._gateway.host.shared
         if shared is not None:
-            shared.leash = LEASH if self.shadowing.in_step else 0
+            shared.leash = LEASH if self.twin.in_step else 0
 
     def records(
         self, words: NDArray[np.float64], *, last: bool
     ) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
         """Of the records that are there: those that may be taken now, with their comparisons in lockstep."""
-        if not self.shadowing.in_step:
-            self.shadowing.offer(words)
+        if not self.twin.in_step:
+            self.twin.offer(words)
             return words, None
         self._running = bool(len(words))
-        taken, compared = self.shadowing.hold(words, LAST_WORDS_S if last else 0.0)
+        taken, compared = self.twin.hold(words, LAST_WORDS_S if last else 0.0)
         return (words, None) if last and not len(taken) else (taken, compared)
 
     def attend(self) -> None:
         """Often: what has been said meanwhile."""
         gateway = self._gateway
-        if self.shadowing.in_step:
-            self.shadowing.attend()
+        if self.twin.in_step:
+            self.twin.attend()
         else:
-            compared = self.shadowing.take()
+            compared = self.twin.take()
             if compared is not None:
                 for _, name, content in self.told(compared):
                     gateway.note(name, content)
                 if gateway.log is not None:
                     gateway.log.compared(compared)
-        for text in self.shadowing.notes:
-            gateway.aside("shadow", {"text": text})
-        self.shadowing.notes.clear()
+        for text in self.twin.notes:
+            gateway.aside("twin", {"text": text})
+        self.twin.notes.clear()
 
     def told(self, compared: NDArray[Any]) -> list[tuple[int, str, dict[str, Any]]]:
         """Publishes comparisons, and acts on them. Returns their events."""
@@ -89,22 +89,22 @@ class ShadowWatch:
         done = int(record["order_outcome"]) == OrderOutcome.DONE
         if isinstance(order, SetPayload) and done:
             load = [order.mass_kg, *order.com_m, *order.inertia_kg_m2]
-            self.shadowing.carry(int(record["tick"]), order.point, load)
+            self.twin.carry(int(record["tick"]), order.point, load)
 
     def _publish(self, compared: NDArray[Any]) -> None:
-        broadcast, shadowing = self._gateway.broadcast, self.shadowing
+        broadcast, twin = self._gateway.broadcast, self.twin
         rows = broadcast.chosen(compared["tick"])
-        if not len(rows) or not broadcast.wanted(SHADOW_TOPIC):
+        if not len(rows) or not broadcast.wanted(TWIN_TOPIC):
             return
         chosen = compared[rows]
-        channels = shadowing.channels
-        stamps = channels.stamps_ns(chosen, wall_clock=not shadowing.in_step)
+        channels = twin.channels
+        stamps = channels.stamps_ns(chosen, wall_clock=not twin.in_step)
         for row, stamp in zip(chosen, stamps, strict=True):
-            broadcast.sample(SHADOW_TOPIC, 1e-9 * stamp, channels.as_map(row))
+            broadcast.sample(TWIN_TOPIC, 1e-9 * stamp, channels.as_map(row))
 
     def _order(self, content: Mapping[str, Any], *, at_once: bool = False) -> None:
         """The loop is to do what the file says: in lockstep at a tick that depends on nobody's haste."""
-        later = self.shadowing.in_step and not at_once
+        later = self.twin.in_step and not at_once
         order = ReportDifference(
             int(content["which"]),
             float(content["value"]),

@@ -19,7 +19,7 @@ from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.sensors import Sensor
 from linkwork.machine.sections.settings import ControllerSpec, PlantSpec
 from linkwork.machine.sections.tasks import Task
-from linkwork.machine.sections.twin_section import ShadowSpec
+from linkwork.machine.sections.twin_section import TwinSpec
 from linkwork.multibody.kernels.layout import ROUNDING
 
 
@@ -79,9 +79,7 @@ class MachineFile(Section):
     )
     plant: PlantSpec = entry("The plant daemon", default=PlantSpec())
     controller: ControllerSpec = entry("The controller daemon", default=ControllerSpec())
-    shadow: ShadowSpec = entry(
-        "The digital twin: a simulation that runs beside the machine", default=ShadowSpec()
-    )
+    twin: TwinSpec = entry("The digital twin: a simulation that runs beside the machine", default=TwinSpec())
     driver: DriverSpec = entry(
         "Hardware instead of the simulated plant: channels and units", default=DriverSpec()
     )

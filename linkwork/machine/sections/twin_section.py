@@ -1,4 +1,4 @@
-"""The section `shadow`: the simulator beside the machine, and how far the two may differ."""
+"""The section `twin`: the simulator beside the machine, and how far the two may differ."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from linkwork.machine.description import Motor
 from linkwork.machine.problems import MachineError
 from linkwork.machine.sections.constraint_base import CoordinateName
 from linkwork.machine.sections.fields import Number, Section, Switch, entry
-from linkwork.machine.twin_settings import OnExceeded, ShadowSettings
+from linkwork.machine.twin_settings import OnExceeded, TwinSettings
 from linkwork.machine.yaml import Document
 
 
-class ShadowSpec(Section):
+class TwinSpec(Section):
     """The simulator that runs beside the machine, and what happens where the two differ."""
 
-    on: Switch = entry("Whether it runs without being asked for by `--shadow`", default=False)
+    on: Switch = entry("Whether it runs without being asked for by `--twin`", default=False)
     bandwidth_rad_s: Number = entry(
         "Bandwidth of the difference in effort; slower differences are detected in full", "rad/s", 60.0,
         gt=0, le=10_000,
@@ -44,12 +44,12 @@ class ShadowSpec(Section):
     )
 
 
-def shadow_settings(
-    spec: ShadowSpec, motors: Sequence[Motor], goals: Sequence[str], document: Document
-) -> ShadowSettings:
+def twin_settings_of(
+    spec: TwinSpec, motors: Sequence[Motor], goals: Sequence[str], document: Document
+) -> TwinSettings:
     """Return the settings of a file. Raises MachineError where a threshold is of no goal coordinate."""
     problems = [
-        unknown(document, ("shadow", "efforts", name), name, "goal coordinate", goals, of_key=True)
+        unknown(document, ("twin", "efforts", name), name, "goal coordinate", goals, of_key=True)
         for name in spec.efforts
         if name not in goals
     ]
@@ -57,7 +57,7 @@ def shadow_settings(
         raise MachineError(problems)
     share = math.inf if spec.effort_share is None else spec.effort_share
     energy = math.inf if spec.energy_threshold_J is None else spec.energy_threshold_J
-    return ShadowSettings(
+    return TwinSettings(
         spec.on,
         spec.bandwidth_rad_s,
         tuple(share * motor.max_effort for motor in motors),

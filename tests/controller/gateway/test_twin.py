@@ -1,4 +1,4 @@
-"""Differences beyond their thresholds; the shadow's process as the gateway minds it; its rows in the log."""
+"""The digital twin: differences beyond thresholds, its process, its rows in the log."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from linkwork.controller.gateway.daemon_options import GatewayOptions
 from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.log_segment import LogSource
-from linkwork.controller.gateway.twin.twin import Shadowing
+from linkwork.controller.gateway.twin.twin import DigitalTwin
 from linkwork.controller.gateway.twin.twin_alarm import EXCEEDED, OVER, OVER_AFTER_S, Alarm, Alarmed
-from linkwork.controller.gateway.twin.twin_channels import ShadowChannels
+from linkwork.controller.gateway.twin.twin_channels import TwinChannels
 from linkwork.controller.records import layout_for
 from linkwork.machine import Machine, load
-from tests.plant.shadowed import moved
+from tests.plant.twin_rows import moved
 from tests.waiting import PATIENCE_S, wait_for
 
 
@@ -41,7 +41,7 @@ def words(machine: Machine) -> NDArray[np.float64]:
 
 
 def rows_with(machine: Machine, shares: list[float], *, judged: bool = True) -> NDArray[Any]:
-    rows = np.zeros(len(shares), ShadowChannels(machine).words.answered)
+    rows = np.zeros(len(shares), TwinChannels(machine).words.answered)
     rows["time_s"] = 1e-3 * np.arange(len(shares))
     rows["tick"], rows["share"], rows["compared"] = np.arange(len(shares)), shares, 1
     rows["judged"] = judged
@@ -74,7 +74,7 @@ def test_what_is_not_judged_is_told_by_nobody(machine: Machine) -> None:
 
 
 def test_an_event_names_the_motor_its_value_and_its_threshold(machine: Machine) -> None:
-    machine = replace(machine, shadow=replace(machine.shadow, on_exceeded="stop"))
+    machine = replace(machine, twin=replace(machine.twin, on_exceeded="stop"))
     rows = rows_with(machine, [1.5])
     rows["worst"], rows["motor_effort"][0] = 1, [0.0, -6.0, 0.0, 0.0]
     (found,) = Alarm(machine).look(rows)
@@ -87,35 +87,35 @@ def test_an_event_names_the_motor_its_value_and_its_threshold(machine: Machine) 
 
 
 class Running:
-    """A shadow process."""
+    """A digital twin process."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         arguments = GatewayOptions(machine.path if Path(machine.path).exists() else machine.name)
-        self.shadowing = Shadowing(
-            arguments.shadow_arguments(), ShadowChannels(machine), layout_for(machine), in_step=True
+        self.twin = DigitalTwin(
+            arguments.twin_arguments(), TwinChannels(machine), layout_for(machine), in_step=True
         )
-        self.shadowing.start()
+        self.twin.start()
 
     def until(self, condition: Callable[[], Any], what: str) -> Any:
         found: list[Any] = []
 
         def looked() -> bool:
             found[:] = [condition()]
-            self.shadowing.attend()
+            self.twin.attend()
             return found[0] is not None and found[0] is not False
 
         wait_for(looked, what)
         return found[0]
 
     def ready(self) -> None:
-        self.until(lambda: self.shadowing.ready, "a shadow that is ready")
+        self.until(lambda: self.twin.ready, "a digital twin that is ready")
 
     def end(self) -> None:
-        pid = self.shadowing.pid
+        pid = self.twin.pid
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
-        self.until(lambda: self.shadowing.pid not in (None, pid), "another shadow")
+        self.until(lambda: self.twin.pid not in (None, pid), "another twin")
 
 
 @pytest.fixture(scope="module")
@@ -123,18 +123,18 @@ def one(machine: Machine) -> Iterator[Running]:
     """One for all tests; each begins with brakes set, and so with nothing known."""
     made = Running(machine)
     yield made
-    made.shadowing.close()
+    made.twin.close()
 
 
 def logged(folder: Path, one: Running, words: NDArray[np.float64], cuts: list[int]) -> bytes:
     """The log of these records, offered in pieces of such sizes, in turns."""
     machine = one.machine
-    source = LogSource(layout_for(machine), False, machine.source_text, {}, one.shadowing.channels)
+    source = LogSource(layout_for(machine), False, machine.source_text, {}, one.twin.channels)
     log = Log(folder, "scara", "20260101-000000", source, 10**8)
     done = turn = 0
     deadline = time.monotonic() + PATIENCE_S
     while done < len(words):
-        taken, compared = one.shadowing.hold(words[done : done + cuts[turn % len(cuts)]], 1.0)
+        taken, compared = one.twin.hold(words[done : done + cuts[turn % len(cuts)]], 1.0)
         if len(taken):
             assert compared is not None
             log.write(taken, (), compared)
@@ -155,29 +155,29 @@ def test_in_lockstep_every_tick_has_its_comparison_and_the_log_is_the_same_howev
     with next((tmp_path / "a").iterdir()).open("rb") as stream:
         reader = make_reader(stream, decoder_factories=[DecoderFactory()])
         said = [(channel.topic, message) for _, channel, _, message in reader.iter_decoded_messages()]
-    assert [topic for topic, _ in said] == ["tick", "shadow"] * len(words)
+    assert [topic for topic, _ in said] == ["tick", "twin"] * len(words)
     last = said[-1][1]
     assert last.tick == said[-2][1].tick
     assert last.motor_effort.shoulder == pytest.approx(0.0, abs=1e-9)
-    assert any(message.compared for topic, message in said if topic == "shadow")
+    assert any(message.compared for topic, message in said if topic == "twin")
 
 
-def test_in_real_time_nobody_waits_and_a_dead_shadow_is_started_again(
+def test_in_real_time_nobody_waits_and_a_dead_twin_is_started_again(
     one: Running, words: NDArray[np.float64]
 ) -> None:
     one.ready()
-    one.shadowing.offer(words[:50])
-    found = one.until(one.shadowing.take, "comparisons")
+    one.twin.offer(words[:50])
+    found = one.until(one.twin.take, "comparisons")
     assert found["tick"].tolist()[:1] == [0]
-    os.kill(one.shadowing.pid or 0, signal.SIGSTOP)
+    os.kill(one.twin.pid or 0, signal.SIGSTOP)
     for _ in range(40):
-        one.shadowing.offer(words)
-    assert one.shadowing.dropped > 0  # what does not fit is counted, not kept
+        one.twin.offer(words)
+    assert one.twin.dropped > 0  # what does not fit is counted, not kept
     one.end()
-    assert one.shadowing.restarts == 1
-    assert any("not compared" in note for note in one.shadowing.notes)
-    assert any("being restarted" in note for note in one.shadowing.notes)
-    assert one.shadowing.hold(words)[0].shape == (0, words.shape[1])  # in lockstep it would be waited for
-    dropped = one.shadowing.dropped
-    one.shadowing.offer(words)
-    assert one.shadowing.dropped == dropped  # before it is ready nothing is expected of it
+    assert one.twin.restarts == 1
+    assert any("not compared" in note for note in one.twin.notes)
+    assert any("being restarted" in note for note in one.twin.notes)
+    assert one.twin.hold(words)[0].shape == (0, words.shape[1])  # in lockstep it would be waited for
+    dropped = one.twin.dropped
+    one.twin.offer(words)
+    assert one.twin.dropped == dropped  # before it is ready nothing is expected of it

@@ -197,7 +197,11 @@ class Controller:
 
     def changed(self, change: object) -> None:
         """What the gateway does when the lease changes hands."""
-        if change is not None and change.before is not None and (change.motion_lost or self.order_queue.bound):  # type: ignore[attr-defined]
+        if (
+            change is not None
+            and change.before is not None
+            and (change.motion_lost or self.order_queue.bound)
+        ):  # type: ignore[attr-defined]
             self.order_queue.place(LeaseLost(), lambda _: None, now_ns=self.now_ns, urgent=True)
 
     def borrow(self, owner: str) -> bool:

@@ -33,7 +33,7 @@ from linkwork.machine import Machine, for_controller, load, shipped_path
 from linkwork.machine.constraint_sets import constraint_sets
 from tests.controller.loop.goals_in_process import Planned
 from tests.controller.loop.in_process import InProcess, Sample
-from tests.plant.shadowed import compared, rows_of
+from tests.plant.twin_rows import compared, rows_of
 
 SLOT, CARRIAGE = 0, 1
 
@@ -168,7 +168,7 @@ def test_two_arms_let_go_of_each_other_and_grip_again(tmp_path: Path) -> None:
     assert max(float(sample["closure_residual"]) for sample in moved) < 1e-9
 
 
-def test_the_shadow_takes_the_constraints_of_each_state(arm: SwitchedArm) -> None:
+def test_the_twin_takes_the_constraints_of_each_state(arm: SwitchedArm) -> None:
     samples: list[Sample] = []
     tick = arm.tick
 

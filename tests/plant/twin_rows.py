@@ -1,4 +1,4 @@
-"""Tick, plant and shadow in one process: what the gateway would send, and what it would be answered."""
+"""Tick, plant and twin in one process: what the gateway would send, and what it would be answered."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
 from linkwork.controller.gateway.twin.twin import asked_of
-from linkwork.controller.gateway.twin.twin_channels import ShadowChannels
+from linkwork.controller.gateway.twin.twin_channels import TwinChannels
 from linkwork.machine import Machine
 from linkwork.plant.simulator import Simulator
 from linkwork.plant.twin.twin_comparison import TwinComparison
@@ -56,11 +56,11 @@ def rows_of(machine: Machine, samples: list[Sample]) -> NDArray[Any]:
     """These ticks as the gateway sends them."""
     layout = InProcess(machine).layout
     words = np.frombuffer(b"".join(sample.record.tobytes() for sample in samples)).reshape(len(samples), -1)
-    return asked_of(words, layout, ShadowChannels(machine).words.asked, stamped=False)
+    return asked_of(words, layout, TwinChannels(machine).words.asked, stamped=False)
 
 
 def compared(machine: Machine, asked: NDArray[Any], into: TwinComparison | None = None) -> NDArray[Any]:
-    """What the shadow of a machine answers to these rows."""
-    answered = np.zeros(len(asked), ShadowChannels(machine).words.answered)
+    """What the digital twin of a machine answers to these rows."""
+    answered = np.zeros(len(asked), TwinChannels(machine).words.answered)
     (into or TwinComparison(machine)).compare(asked, answered)
     return answered

@@ -1,4 +1,4 @@
-"""What the shadow says: closed forms, machines that are as their model, and machines that are not."""
+"""What the digital twin says: closed forms, machines that are as their model, and machines that are not."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from linkwork.machine import Machine, load, shipped_path
 from linkwork.plant.simulator import Simulator
 from linkwork.plant.twin.twin_comparison import TwinComparison
 from linkwork.protocol.codes import Mode
-from linkwork.protocol.shadowing import LOAD, Words
-from tests.plant.shadowed import Pushed, compared, moved, rows_of
+from linkwork.protocol.twin_messages import LOAD, Words
+from tests.plant.twin_rows import Pushed, compared, moved, rows_of
 
 DT, MASS = 1e-3, 2.0
 GAIN = 1.0 - np.exp(-60.0 * DT)
@@ -64,7 +64,7 @@ def test_the_error_of_one_velocity_shows_as_no_more_than_bandwidth_times_its_mom
 
 def test_the_threshold_is_a_share_of_the_motor_and_the_worst_is_named(slider: MakeSlider) -> None:
     machine = slider(
-        ("plant:", "shadow: {effort_share: 0.2, efforts: {slide: 5}, energy_threshold_J: 100}\nplant:"),
+        ("plant:", "twin: {effort_share: 0.2, efforts: {slide: 5}, energy_threshold_J: 100}\nplant:"),
         axis="[1, 0, 0]",
     )
     said = compared(machine, fallen(6.0, 0.0, 1000))[-1]
@@ -96,11 +96,11 @@ def test_a_load_that_is_told_of_belongs_to_the_model() -> None:
     rows = rows_of(machine, moved(load("scara"), {"lift": 0.03}, Simulator(heavy), more_s=0.0))
     unknown = compared(machine, rows)["effort"][-1, 3]
     assert unknown == pytest.approx(-kg * 9.81, rel=0.01)
-    shadow = TwinComparison(machine)
+    twin = TwinComparison(machine)
     carried = np.zeros(1, LOAD)
     carried["from_tick"], carried["point"], carried["load"][0, 0] = rows["tick"][0], point, kg
-    shadow.carry(carried[0])
-    at_tool = compared(machine, rows, shadow)["effort"][:, 3]
+    twin.carry(carried[0])
+    at_tool = compared(machine, rows, twin)["effort"][:, 3]
     assert np.abs(at_tool).max() < 1e-6
 
 
@@ -135,7 +135,7 @@ def test_a_push_on_a_closed_machine_shows_on_its_motors(five_bar: Machine) -> No
 
 
 def test_a_fifth_more_mass_is_beyond_a_threshold(five_bar: Machine) -> None:
-    text = shipped_path("five_bar").read_text() + "shadow: {effort_share: 0.005}\n"
+    text = shipped_path("five_bar").read_text() + "twin: {effort_share: 0.005}\n"
     machine = loaded_from(text)
     start = float(machine.initial_q[0])
     heavy = Simulator(load("five_bar", ["right_forearm.mass_kg=+20%"]))

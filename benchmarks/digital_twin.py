@@ -1,12 +1,12 @@
-"""What the shadow sees where there is nothing to see, how soon it sees a push, and what a tick of it costs.
+"""Measure the digital twin: noise floor, delay until it detects a push, and cost of a tick.
 
-    python benchmarks/shadow.py [MACHINE …] [--counts 1048576] [--json]
+    python benchmarks/digital_twin.py [MACHINE …] [--counts 1048576] [--json]
 
-Controller, plant and shadow in one process, in lockstep: the first goal coordinate swings forth and back for
+Controller, plant and twin in one process, in lockstep: the first goal coordinate swings forth and back for
 two seconds, sampled by encoders of so many counts a turn without speeds (--counts 0: the file's own sensors).
 Floor: the largest difference as a share of the motors' largest efforts, and in energy. Then a fifth of the
 first motor's largest effort is added to what it gives, unknown to the controller: ticks until half of that is
-seen; without measured speeds the observer of the controller comes before the shadow. Cost: processor time.
+seen; without measured speeds the controller's observer comes before the twin. Cost: processor time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from in_process import InProcess, with_encoders
 from numpy.typing import NDArray
 
 from linkwork.controller.gateway.twin.twin import asked_of
-from linkwork.controller.gateway.twin.twin_channels import ShadowChannels
+from linkwork.controller.gateway.twin.twin_channels import TwinChannels
 from linkwork.machine import Machine, load
 from linkwork.plant.twin.twin_comparison import TwinComparison
 
@@ -57,12 +57,12 @@ def rows_of(machine: Machine, share: float) -> tuple[NDArray[Any], int]:
     records += [rig.tick().tobytes() for _ in range(round(SECONDS / period))]
     words = np.frombuffer(b"".join(records)).reshape(len(records), -1)
     layout = rig.controller.record.layout
-    return asked_of(words, layout, ShadowChannels(machine).words.asked, stamped=False), begin
+    return asked_of(words, layout, TwinChannels(machine).words.asked, stamped=False), begin
 
 
 def compare(machine: Machine, asked: NDArray[Any]) -> tuple[NDArray[Any], float]:
-    """What the shadow says, and the microseconds of the processor that a tick took."""
-    answered = np.zeros(len(asked), ShadowChannels(machine).words.answered)
+    """What the digital twin says, and the microseconds of the processor that a tick took."""
+    answered = np.zeros(len(asked), TwinChannels(machine).words.answered)
     comparison = TwinComparison(machine)
     comparison.compare(asked[:10], answered[:10])
     began = time.process_time()

@@ -26,8 +26,8 @@ MOST_S = 60.0
 
 @contextmanager
 def in_lockstep(name: str, plant: list[str], config: Path, log: Path) -> Iterator[Callable[..., Any]]:
-    """A plant, a controller with its shadow, and one who asks; a `move` is answered by its result."""
-    controller = [str(config), "--pace", "lockstep", "--shadow", "--log", str(log)]
+    """A plant, a controller with its twin, and one who asks; a `move` is answered by its result."""
+    controller = [str(config), "--pace", "lockstep", "--twin", "--log", str(log)]
     with Rig(name, plant, controller) as rig:
         rig.wait_ready(lambda _: None)
         with RequestClient(rig.requests) as client:
@@ -47,10 +47,10 @@ def in_lockstep(name: str, plant: list[str], config: Path, log: Path) -> Iterato
 
 @contextmanager
 def before_a_wall(folder: Path, section: str) -> Iterator[Callable[..., Any]]:
-    """The five-bar with this section `shadow`, in whose way there is a wall; the log is in folder/log."""
+    """The five-bar with this section `twin`, in whose way there is a wall; the log is in folder/log."""
     text = shipped_path("five_bar").read_text()
     config, walled = folder / "five_bar.yaml", folder / "walled.yaml"
-    config.write_text(text + f"shadow: {section}\n")
+    config.write_text(text + f"twin: {section}\n")
     walled.write_text(text + WALL)
     with in_lockstep("five_bar", [str(walled)], config, folder / "log") as ask:
         yield ask
@@ -65,12 +65,12 @@ def test_a_collision_in_lockstep_stops_the_machine_and_can_be_backed_out_of(tmp_
         ask("enable")  # to hold where it is, not where it was to be
         assert ask("move", target={"x": 0.0, "y": 0.2})["name"] == "SUCCESSFUL"
         ask("advance", ticks=300)
-        assert ask("status")["shadow"]["restarts"] == 0
+        assert ask("status")["twin"]["restarts"] == 0
     told, orders, order = log_of(tmp_path / "log")
-    assert [event["event"] for event in told] == ["shadow.exceeded", "shadow.over"]
+    assert [event["event"] for event in told] == ["twin.exceeded", "twin.over"]
     assert told[1]["since_s"] == told[0]["time_s"]
     assert orders[0] == told[0]["tick"] + REACTS_AFTER
-    assert order == ["tick", "shadow"]
+    assert order == ["tick", "twin"]
 
 
 @pytest.mark.slow
@@ -94,7 +94,7 @@ def test_energy_beyond_its_threshold_is_a_fault_where_the_file_says_so(tmp_path:
 def test_a_load_is_told_of_until_the_model_knows_it(tmp_path: Path) -> None:
     config, line, log = tmp_path / "scara.yaml", tmp_path / "line.yaml", tmp_path / "log"
     text = shipped_path("scara").read_text()
-    config.write_text(text + "shadow: {on_exceeded: tell, effort_share: 0.005}\n")
+    config.write_text(text + "twin: {on_exceeded: tell, effort_share: 0.005}\n")
     line.write_text("faults:\n  - {at_s: 0.3, mechanism: payload, of: lift_link, mass_kg: 0.1}\n")
     with in_lockstep("scara", [str(config), "--faults", str(line)], config, log) as ask:
         ask("enable")
@@ -105,15 +105,15 @@ def test_a_load_is_told_of_until_the_model_knows_it(tmp_path: Path) -> None:
         ask("disable")
     told, orders, _ = log_of(log)
     assert [(event["event"], event["name"]) for event in told] == [
-        ("shadow.exceeded", "lift"),
-        ("shadow.over", "lift"),
+        ("twin.exceeded", "lift"),
+        ("twin.over", "lift"),
     ]
     assert told[1]["value"] == pytest.approx(-0.1 * 9.81, rel=0.1)
     assert orders == []
 
 
 def log_of(folder: Path) -> tuple[list[dict[str, Any]], list[int], list[str]]:
-    """The events of the shadow, the ticks of its orders, and in which order a tick's messages stand."""
+    """The events of the digital twin, the ticks of its orders, and in which order a tick's messages stand."""
     told, orders, topics = [], [], []
     for path in sorted(folder.glob("*-[0-9][0-9][0-9][0-9].mcap")):
         with path.open("rb") as stream:
@@ -122,9 +122,9 @@ def log_of(folder: Path) -> tuple[list[dict[str, Any]], list[int], list[str]]:
                     topics += [channel.topic] if channel.topic != "goals" else []
                     continue
                 event = json.loads(message.data)
-                if event["event"] in ("shadow.exceeded", "shadow.over"):
+                if event["event"] in ("twin.exceeded", "twin.over"):
                     told.append(event)
                 elif event["event"] == "order" and event["kind"] == "difference":
                     orders.append(event["tick"])
-    assert topics == ["tick", "shadow"] * (len(topics) // 2)
+    assert topics == ["tick", "twin"] * (len(topics) // 2)
     return told, orders, topics[:2]

@@ -1,7 +1,7 @@
-"""What gateway and shadow say to each other, over a pair of sockets that keep messages apart.
+"""What gateway and twin say to each other, over a pair of sockets that keep messages apart.
 
 A message is a kind (int64) and rows, every field 8 bytes wide, in this computer's byte order: both ends run
-on it. The gateway sends `Kind.TICKS`, rows of `Words.asked`, and `Kind.LOAD`, one row of `LOAD`; the shadow
+on it. The gateway sends `Kind.TICKS`, rows of `Words.asked`, and `Kind.LOAD`, one row of `LOAD`; the twin
 sends one `Kind.READY` without rows, then for every `TICKS` one `ANSWER`, with a row of `Words.answered` for
 every row that it was sent, in their order.
 """
