@@ -77,7 +77,7 @@ class OrderOutcome(IntEnum):
     REFUSED_VALUE = -8
     """An argument is outside what the order allows."""
     REFUSED_BRANCH = -30
-    """The machine may be in several assemblies, and nobody has confirmed which."""
+    """The machine may be in several assemblies, and none has been confirmed."""
     REFUSED_CONTACT = -9
     """A force goal needs contact first, and a guarded move must not begin in contact."""
     REFUSED_NOT_HOMED = -10

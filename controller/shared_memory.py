@@ -2,7 +2,7 @@
 
 One file, mapped by both. Its first page is the header; then the ring; then the goal slots. One writer a
 field: the loop writes records and `head`, the gateway writes goals and `tail`. The file outlives either
-process: a new gateway maps it and finds the last seconds of ticks, whoever died.
+process: a new gateway maps it and finds the last seconds of ticks, whichever process ended.
 
 A word is written by one 8-byte store, and `head` moves only after its record is complete. On processors that
 reorder stores a reader could still see `head` first; each record therefore begins with its own tick number,
@@ -129,7 +129,7 @@ class Shared:
 
     @property
     def homing(self) -> str:
-        """How the device found its zeros, as JSON; '' where nobody says, or where it takes too many bytes."""
+        """How the device found its zeros, as JSON; '' where unknown, or where it takes too many bytes."""
         return self._text(_HOMING_AT, _HOMING_BYTES)
 
     @homing.setter
@@ -139,7 +139,7 @@ class Shared:
 
     @property
     def simulation(self) -> str:
-        """How a simulated plant computes its motion, as JSON; '' where nobody says."""
+        """How a simulated plant computes its motion, as JSON; '' where unknown."""
         return self._text(_SIMULATION_AT, _SIMULATION_BYTES)
 
     @simulation.setter

@@ -13,7 +13,7 @@ from linkwork.protocol.codes import Mode
 
 @dataclass(slots=True)
 class Inputs:
-    """One tick's inputs, filled in place by whoever drives the tick.
+    """One tick's inputs, filled in place by the caller of the tick.
 
     `q_measured` and `v_measured` have one number a sensor (rad or m, and per second); `fresh` says whether
     they belong to this tick or are what is left of an earlier one. `force_measured` has the components

@@ -1,4 +1,4 @@
-"""What the plant says to people and programs: one line an event, never waiting for whoever reads it."""
+"""What the plant says to people and programs: one line an event, never waiting for the reader."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Events:
         while self.waiting and any(flags & select.POLLOUT for _, flags in self._poll.poll(0)):
             try:
                 os.write(self._fd, self.waiting[0])
-            except OSError:  # nobody reads any more; the machine goes on
+            except OSError:  # the reader has closed; the machine continues
                 self.waiting.clear()
                 return
             self.waiting.popleft()

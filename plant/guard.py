@@ -1,4 +1,4 @@
-"""The plant's own limits in front of hardware: position, speed, temperature, whoever the controller is."""
+"""The plant's own limits in front of hardware: position, speed, temperature, for any controller."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Machinery(Protocol):
     """
 
     runs_by_itself: bool
-    """Whether the machine's time goes on when nobody moves it on: that of a real one does."""
+    """Whether the machine's time advances by itself: that of a real one does."""
     tick: int
     """Periods since the plant started."""
     measured: Measurements

@@ -1,4 +1,4 @@
-"""The plant daemon: set-up, socket, kernels, then one pace after another until somebody asks it to end."""
+"""The plant daemon: set-up, socket, kernels, then one pace after another until it is asked to end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwork.machine import Machine
-from linkwork.machine.kernel_registry import Process, prepare
+from linkwork.machine.kernel_registry import KernelProcess, prepare
 from linkwork.plant.drivers.driver import Driver, DriverFailed
 from linkwork.plant.drivers.finding import make_driver
 from linkwork.plant.events import Events
@@ -56,7 +56,7 @@ class PlantOptions:
     faults: Path | None = None
     """A fault timeline; None: none."""
     inject: bool = False
-    """Whether anybody may inject faults while the plant runs."""
+    """Whether clients may inject faults while the plant runs."""
 
 
 class DaemonEnd:
@@ -209,14 +209,14 @@ def _real_time(options: PlantOptions) -> Obtained:
 
 
 def _warm(machine: Machine, ending: DaemonEnd, events: Events) -> bool:
-    """Compiles or loads the simulator's kernels; False when somebody asked to end meanwhile."""
+    """Compiles or loads the simulator's kernels; False when asked to end meanwhile."""
 
     def progress(_done: int, _total: int, _name: str) -> None:
         if ending.looked():
             raise KeyboardInterrupt
 
     try:
-        report = prepare(Process.PLANT, machine, progress)
+        report = prepare(KernelProcess.PLANT, machine, progress)
     except KeyboardInterrupt:
         return False
     if not report.from_cache:

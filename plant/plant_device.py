@@ -47,7 +47,7 @@ class PlantDevice:
     """One machine, simulated or real, at one end of a device link.
 
     `missed` counts the ticks at which no command for them had come, `slipped` the periods that the clock
-    skipped; both begin anew with each session.
+    skipped; both restart with each session.
     """
 
     def __init__(

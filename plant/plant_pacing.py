@@ -28,7 +28,7 @@ class EndRequested(Protocol):
 
     @property
     def asked(self) -> bool:
-        """Whether somebody has asked: a cheap look, for every tick."""
+        """Whether an end was requested: cheap enough for every tick."""
         ...
 
     def looked(self) -> bool:
@@ -162,7 +162,7 @@ def _answer_latched(device: PlantDevice, owner: Owner) -> None:
 
 
 def _by_itself(device: PlantDevice, ending: EndRequested, went: int) -> int:
-    """In lockstep, the ticks of a plant that nobody moves on; returns how many there were in this session."""
+    """In lockstep, the ticks of a plant without a controller; returns how many there were in this session."""
     while device.unsettled(went):
         device.take()
         device.sense()

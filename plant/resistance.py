@@ -174,7 +174,7 @@ def relax(s: Integers, b: Floats) -> None:
 
 @part
 def forget(s: Integers, b: Floats) -> None:
-    """Decide anew what sticks: efforts have changed."""
+    """Decide again what sticks: efforts have changed."""
     vector(s, b, PROGRESS)[DECIDED] = 0.0
 
 

@@ -1,4 +1,4 @@
-"""The plant's own watchdog: what happens when nobody commands the machine any more.
+"""The plant's own watchdog: the reaction to missing commands.
 
 It counts the plant's periods since the last fresh command. When they reach the allowance it trips: the
 configured action takes over and stays (latched) until a new handshake. It knows no clock, no socket and no

@@ -29,7 +29,7 @@ def runtime_dir() -> Path:
     """The folder for sockets and locks of this user, mode 0700, made when missing.
 
     $LINKWORK_RUNTIME_DIR, else $XDG_RUNTIME_DIR/linkwork, else /dev/shm/linkwork-<uid>, else the same in the
-    temporary folder. Raises EndpointError when it belongs to somebody else or cannot be made.
+    temporary folder. Raises EndpointError when another user owns it or it cannot be created.
     """
     folder = _choose()
     try:

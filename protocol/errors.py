@@ -79,7 +79,7 @@ def _text(value: object) -> str:
 
 
 class NobodyThere(Exception):
-    """No answer: nobody listens at the endpoint, or is stuck. Start the daemon, or name another endpoint."""
+    """No answer: no process listens at the endpoint, or it does not respond."""
 
 
 class EndpointError(Exception):

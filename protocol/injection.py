@@ -1,6 +1,6 @@
 """Faults put in on purpose: `inject`, its answers, and `lost`, the message of a tick whose own was lost.
 
-Anybody may send `inject` to a plant that was started for it; it is answered by `injected` or by a refusal.
+Any client may send `inject` to a plant that was started for it; it is answered by `injected` or by a refusal.
 Faults travel as the maps of a time line (`docs/faults.md`); the plant checks them. `lost` exists in lockstep
 only, where a tick must be told of though nothing came through.
 """
@@ -37,7 +37,7 @@ class InjectRefusal(IntEnum):
 
 
 class Inject(Message):
-    """Anybody → plant: these faults, please. An empty list only asks what there was and what can be done."""
+    """Any client → plant: inject these faults. An empty list only requests a report."""
 
     type: Literal["inject"] = "inject"
     id: Integer
@@ -78,8 +78,8 @@ class Injected(Message):
     type: Literal["injected"] = "injected"
     id: Integer
     tick: int
-    """The next tick, as `seq` of the present session: faults that begin at once begin with it. −1: nobody is
-    connected."""
+    """The next tick, as `seq` of the present session: faults that begin at once begin with it. −1: no
+    controller is connected."""
     time_s: float
     """Device time of that tick."""
     names: list[ShortText] = Field(default_factory=list)

@@ -23,7 +23,7 @@ class RequestClient:
     """Sends requests to one endpoint.
 
     `stale` counts unreadable frames and answers that came after their time-out; `dropped` counts
-    notifications that nobody fetched in time (the queue keeps the newest 4,096).
+    notifications that were not fetched in time (the queue keeps the newest 4,096).
     """
 
     def __init__(self, endpoint: str, keys: ClientKeys | None = None) -> None:
@@ -37,7 +37,7 @@ class RequestClient:
     def request(self, method: str, params: Mapping[str, Any] | None = None, timeout_s: float = 5.0) -> Any:
         """Asks, and returns the result.
 
-        Raises RequestError when refused; NobodyThere when nobody is connected or no answer comes in time.
+        Raises RequestError when refused; NobodyThere when no process is connected or no answer comes in time.
         After a time-out the server may still have acted: ask `state`.
         """
         deadline = time.monotonic() + timeout_s

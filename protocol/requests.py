@@ -186,7 +186,7 @@ class Request:
 
     params: type[RequestModel]
     needs_lease: bool
-    """Refused with NOT_OWNER unless the one who asks holds the lease, or nobody does (then it is taken)."""
+    """Refused with NOT_OWNER unless the client holds the lease or acquires a free one."""
     about: str
     """One line for people: `describe` lists it, and the command line shows it."""
     bulk: bool = False

@@ -25,9 +25,9 @@ class LeaseState(TypedDict):
     """Who may move the machine. Answer of acquire and release, event `lease`, part of state and status."""
 
     owner: str | None
-    """None: nobody, the next to ask gets it."""
+    """None: free; the next client that asks acquires it."""
     left_s: float
-    """Wall time until it ends when nobody renews it; 0 without an owner."""
+    """Wall time until it ends unless renewed; 0 without an owner."""
     lease_s: float
     """How long one renewal lasts."""
     reason: str

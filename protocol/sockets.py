@@ -140,7 +140,7 @@ class _Socket:
             self.socket.set(zmq.IPV6, 1)
 
     def ready(self, timeout_ms: float = 0) -> bool:
-        """Whether something can be received, waiting at most this long (negative: for ever)."""
+        """Whether something can be received, waiting at most this long (negative: without limit)."""
         return bool(zmq_poll(self._poll_in, math.ceil(timeout_ms)))
 
     def _arrived_by(self, deadline_ns: int) -> bool:
@@ -210,7 +210,7 @@ class _Router(_Socket):
         self._bind(endpoint, self._domain)
 
     def receive(self, timeout_ms: int = 0) -> tuple[bytes, bytes] | None:
-        """(peer, message), or None when nothing came in time (negative: wait for ever).
+        """(peer, message), or None when nothing came in time (negative: wait without limit).
 
         A message of several frames is dropped and counted in `malformed`.
         """
@@ -248,13 +248,13 @@ class _Dealer(_Socket):
     def __init__(self, endpoint: str, keys: ClientKeys | None = None) -> None:
         super().__init__(keys)
         self.malformed = 0
-        # What is sent to an absent peer is refused, not kept for whoever comes next. The price: what was
+        # What is sent to an absent peer is refused, not kept for the next peer. The price: what was
         # received but not yet read is lost when the peer closes.
         self.socket.set(zmq.IMMEDIATE, 1)
         self._connect(endpoint)
 
     def receive(self, timeout_ms: int = 0) -> bytes | None:
-        """The next message, or None when nothing came in time (negative: wait for ever).
+        """The next message, or None when nothing came in time (negative: wait without limit).
 
         A message of several frames is dropped and counted in `malformed`.
         """
@@ -277,7 +277,7 @@ class _Dealer(_Socket):
         return None
 
     def send(self, message: bytes) -> bool:
-        """Hands a message over. False when nobody is connected or the queue is full: nothing was sent."""
+        """Hands a message over. False when no peer is connected or the queue is full: nothing was sent."""
         try:
             self._send_frame(message, _NOBLOCK)
         except zmq.Again:
@@ -338,7 +338,7 @@ class Publisher(_Socket):
         self._bind(endpoint, "linkwork-telemetry")
 
     def wanted(self, topic: bytes) -> bool:
-        """Whether anybody has subscribed to this topic, so that making a message of it is worth while."""
+        """Whether any client has subscribed to this topic, so that making a message of it is worth while."""
         while (said := self._frame(0)) is not None:
             if said[:1] == b"\1":
                 self._subscribe(said[1:])
@@ -347,7 +347,7 @@ class Publisher(_Socket):
         return self._crowded or any(topic.startswith(beginning) for beginning in self._topics)
 
     def _subscribe(self, beginning: bytes) -> None:
-        """Remembers what topics begin with; nobody's list of them may fill the memory."""
+        """Remembers what topics begin with; their number is limited."""
         if len(beginning) > _LONGEST_TOPIC:
             return  # no topic of ours begins with it
         if len(self._topics) >= _MOST_TOPICS:
@@ -375,7 +375,7 @@ class Subscriber(_Socket):
         self._connect(endpoint)
 
     def receive(self, timeout_ms: int = 0) -> tuple[bytes, bytes] | None:
-        """(topic, payload), or None when nothing came in time (negative: wait for ever)."""
+        """(topic, payload), or None when nothing came in time (negative: wait without limit)."""
         topic = self._frame(timeout_ms)
         if topic is None:
             return None
@@ -405,7 +405,7 @@ class Poller:
         self._watched = [pair for pair in self._watched if pair[0] is not handle and pair[0] != handle]
 
     def wait(self, timeout_ms: float = -1) -> list[_Socket | int]:
-        """The sources that are ready, in the order of `add`; empty after the time-out (negative: for ever).
+        """Return the ready sources, in the order of `add`; none after the time-out (negative: no limit).
 
         A descriptor whose other end closed counts as ready.
         """

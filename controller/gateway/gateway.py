@@ -85,7 +85,7 @@ class Gateway:
         self.payloads: dict[str, tuple[float, ...]] = {}
         """What is carried, by point, as the planner reads it."""
         self.gains: tuple[float, float] | None = None
-        """Bandwidth and damping ratio asked for last; None: nobody has asked."""
+        """Bandwidth and damping ratio requested last; None: not requested."""
         self.loads = 0
         """How often what the machine carries has changed."""
         self.latest: np.void | None = None
@@ -136,7 +136,7 @@ class Gateway:
 
     @property
     def in_motion(self) -> bool:
-        """Whether something moves the machine that somebody must hold the lease for."""
+        """Whether a motion is active that needs a lease."""
         return self.latest is not None and in_motion(self.latest)
 
     @property
@@ -187,7 +187,7 @@ class Gateway:
             raise RequestError(RequestCode.INVALID_PARAMS, text, ["as"])
 
     def borrow(self, call: Call) -> None:
-        """Makes sure that whoever asks may move the machine."""
+        """Check that the client may move the machine."""
         if self.leaving:
             raise RequestError(RequestCode.WRONG_STATE, "the controller is being shut down")
         self.need_owner(call)

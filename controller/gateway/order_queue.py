@@ -310,7 +310,7 @@ class OrderQueue:
 
     @property
     def busy(self) -> bool:
-        """Whether anybody waits for the loop."""
+        """Whether any request waits for the loop."""
         return bool(self._placed or self._waits)
 
     @property

@@ -277,5 +277,5 @@ class Server:
                 "adopted": gateway.host.adopted,
             }
             text = json.dumps(content)
-        with suppress(OSError):  # nobody reads any more; the machine goes on
+        with suppress(OSError):  # the reader has closed; the machine continues
             os.write(sys.stdout.fileno(), text.encode() + b"\n")

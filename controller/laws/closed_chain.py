@@ -209,7 +209,7 @@ class Motors:
         self.tell(force)
 
     def tell(self, force: Floats) -> None:
-        """After `drive`: reports what it told; where the motors are at their limits, allots force anew."""
+        """After `drive`: reports what it told; where the motors are at their limits, allots force again."""
         report = self.report
         report.leverage, report.share, free = self.told.tolist()
         if report.share == BEYOND and self._allocation is not None:

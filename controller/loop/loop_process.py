@@ -15,7 +15,7 @@ from linkwork.controller.loop.pacing import PACES
 from linkwork.controller.order_socket import OrderInbox
 from linkwork.controller.records import layout_for
 from linkwork.controller.shared_memory import Shared
-from linkwork.machine.kernel_registry import Process, prepare
+from linkwork.machine.kernel_registry import KernelProcess, prepare
 from linkwork.protocol.codes import Pace
 from linkwork.protocol.endpoints import MachineEndpoints, claim
 from linkwork.protocol.keys import ClientKeys
@@ -50,7 +50,7 @@ def run(options: LoopOptions) -> int:
     in_step = options.pace is Pace.LOCKSTEP
     with claim(seat.folder, "loop", f"loop of {machine.name}"):
         # before the real-time priority, at which it would starve the plant on the same processor
-        prepare(Process.LOOP, machine)
+        prepare(KernelProcess.LOOP, machine)
         obtained = set_up(
             "ignore" if in_step else options.realtime,
             cpus=None if options.cpu is None else (options.cpu,),

@@ -255,8 +255,8 @@ class Follow:
 
 
 class Jog:
-    """Velocity by hand: jerk-limited towards the velocities last asked for, to rest when nobody repeats
-    them.
+    """Velocity by hand: jerk-limited towards the velocities last asked for, to rest when they are not
+    repeated.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ from linkwork.controller.planning.planner_start import REWALK, Start
 from linkwork.controller.shared_memory import Shared, SharedMismatch
 from linkwork.machine import Machine
 from linkwork.machine.constraint_sets import constraint_sets
-from linkwork.machine.kernel_registry import Process, prepare
+from linkwork.machine.kernel_registry import KernelProcess, prepare
 from linkwork.machine.payloads import loaded
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
@@ -50,7 +50,7 @@ def run(machine: Machine, shared: Path) -> None:
     os.dup2(null, 0)
     os.dup2(2, 1)  # whatever prints must not write between the frames
     os.close(null)
-    prepare(Process.PLANNER, machine)
+    prepare(KernelProcess.PLANNER, machine)
     _write(answers, READY)
     serve(
         constraint_sets(machine),
@@ -102,7 +102,7 @@ def serve(sets: Sets, jobs: int, answers: int, keep: Store, read: Words) -> None
                 job = read_job(body)
                 made = answer(sets, job, keep, read) if isinstance(job, PlanJob) else job
                 _write(answers, pack_answer(made))
-        except BadFrame as error:  # nobody knows where the next frame begins
+        except BadFrame as error:  # the start of the next frame is unknown
             wrong = RequestError(RequestCode.MALFORMED, str(error))
             _write(answers, pack_answer(PlanAnswer(None, wrong)))
             return

@@ -1,4 +1,4 @@
-"""A goal under way at another speed, or with another payload: the same path, walked through anew."""
+"""A goal under way at another speed, or with another payload: the same path, walked through again."""
 
 from __future__ import annotations
 

@@ -67,10 +67,10 @@ from linkwork.multibody import Workspace
 from linkwork.protocol.codes import ORDER_HORIZON_S, PENDING_ORDERS, DeviceStatus, ResultCode
 
 AT_REST = 1e-6
-"""rad/s or m/s: an estimated speed that fades for ever counts as rest below this."""
+"""rad/s or m/s: an estimated speed below this counts as rest."""
 COASTING_S = 5.0
 """So long lockstep time runs for a machine that is braked and does not come to rest: one without brakes may
-swing for ever, and the readings of some sensors never stand still.
+swing without end, and the readings of some sensors never stand still.
 """
 _NO_OUTCOME = OrderOutcome.NONE
 CARRIED = (
@@ -432,7 +432,7 @@ class Supervisor:
             self._end_authority(AuthorityEnd.SWITCHED)
 
     def _switched_by_itself(self, *, moving: bool) -> None:
-        """A constraint was switched that nobody asked for: a fault in motion, or where no model is for it."""
+        """A constraint was switched without an order: a fault in motion, or where no model is for it."""
         switching = self.switching
         if moving or not switching.modelled:
             self.raise_fault(FaultCode.CONSTRAINT_SWITCHED, switching.unasked)

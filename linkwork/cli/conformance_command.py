@@ -1,4 +1,4 @@
-"""`linkwork conformance`: whether somebody else's end of the device link keeps to the protocol."""
+"""`linkwork conformance`: test another program's end of the device link."""
 
 from __future__ import annotations
 

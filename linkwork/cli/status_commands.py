@@ -30,7 +30,7 @@ def status(link: ControllerConnection) -> None:
         "ticks": f"{timing['ticks']}, missed {timing['missed']}, lost {timing['lost']}",
         "period": _quantiles(timing["period_us"]),
         "latency": _quantiles(timing["latency_us"]),
-        "lease": lease["owner"] or "nobody",
+        "lease": lease["owner"] or "none",
         "log": found["log"] or "none",
         "telemetry": found["telemetry"],
         "rank": _rank_decided(found["rank_decision"]),

@@ -56,7 +56,7 @@ class Robot:
     to look only. take_over: take the lease from a live owner. on_wait: is told, in words, what is waited for
     while the daemons are still starting: the connection, `enable`, `move` and `send` wait for them.
 
-    Entering raises NobodyThere when no controller runs, RequestError (NOT_OWNER) when somebody else has the
+    Entering raises NobodyThere when no controller runs, RequestError (NOT_OWNER) when another client has the
     lease. A block that ends while the machine moves gives the lease back: the machine stops on its path and
     holds. Methods may be called from several threads.
     """

@@ -1,4 +1,4 @@
-"""Daemons that are still starting are waited for, with a word to whoever waits.
+"""Daemons that are still starting are waited for, with a message to the user.
 
 On a fresh computer they compile their kernels first, which takes up to a minute or two.
 """

@@ -27,7 +27,7 @@ def content(section: ReportSection, model: SymbolicModel, form: Form) -> dict[st
 
 
 def too_long(name: str, machine: str, each: TooLong) -> str:
-    """What is said in the place of a result that nobody could read."""
+    """Message in place of a result that is too long."""
     return (
         f"{each.name} of {name} takes {each.operations} operations with common subexpressions named, and "
         f"{each.operations_written_out} written out: too long to read. `linkwork codegen {machine} "

@@ -1,4 +1,4 @@
-"""Machine files of the demos, changed: written anew beside the log, and used by both daemons."""
+"""Machine files of the demos, changed: written beside the log, and used by both daemons."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def forces_by_model(machine: str, folder: Path) -> str:
-    """Writes the machine's file anew, with forces that the model finds; returns where it lies."""
+    """Write a copy of the machine's file, with forces that the model finds; returns where it lies."""
 
     def change(data: Any) -> None:
         data["controller"].setdefault("force", {})["source"] = "model"
@@ -17,7 +17,7 @@ def forces_by_model(machine: str, folder: Path) -> str:
 
 
 def exact_sensors(machine: str, folder: Path) -> str:
-    """Writes the machine's file anew, with sensors that tell positions exactly; returns where it lies."""
+    """Write a copy of the machine's file, with sensors that tell positions exactly; returns where it lies."""
 
     def change(data: Any) -> None:
         for sensor in data["sensors"].values():

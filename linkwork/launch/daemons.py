@@ -157,7 +157,7 @@ class Rig:
                 shutil.rmtree(self.runtime, ignore_errors=True)
 
     def _end_at_once(self) -> None:
-        """Two signals: brake and leave. Whoever does not is killed."""
+        """Two signals: brake and leave. A daemon that does not end is killed."""
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             for child in self.children.values():

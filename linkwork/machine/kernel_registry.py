@@ -1,7 +1,7 @@
 """Which kernels each process of a machine needs: the modules whose kernels its Python code calls.
 
 Kernels that these kernels call follow by themselves. A process imports the modules of its rows and compiles,
-or loads, their kernels before it serves anybody (`prepare`); what else is imported plays no part. `linkwork
+or loads, their kernels before it serves clients (`prepare`); what else is imported plays no part. `linkwork
 warm` compiles the kernels of all rows but `ON_DEMAND`. A process that fetches another kernel later says so on
 standard error: then a row is missing here.
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from linkwork.multibody.kernels.compiling import WarmReport
 
 
-class Process(Enum):
+class KernelProcess(Enum):
     """The processes with kernels; the value is how messages name them."""
 
     GATEWAY = "gateway"
@@ -70,16 +70,16 @@ _SIMULATING: Final[dict[str, tuple[str, ...]]] = {
     "force sensors": (f"{_PLANT}.simulated_force_sensors",),
     "load cells": (f"{_PLANT}.load_cells",),
 }
-REGISTRY: Final[dict[Process, dict[str, tuple[str, ...]]]] = {
-    Process.GATEWAY: {},
-    Process.PLANNER: {
+REGISTRY: Final[dict[KernelProcess, dict[str, tuple[str, ...]]]] = {
+    KernelProcess.GATEWAY: {},
+    KernelProcess.PLANNER: {
         "every machine": ("linkwork.controller.goal_block", f"{_PLANNING}.stopping"),
         "open chain": (f"{_PLANNING}.open_chain_walk",),
         "closed chain": (f"{_PLANNING}.closed_chain_walk",),
         "contacts": (f"{_PLANNING}.contact_check",),
         "regions": (f"{_PLANNING}.workspace_check",),
     },
-    Process.LOOP: {
+    KernelProcess.LOOP: {
         "every machine": (
             "linkwork.controller.loop.tick_record",
             "linkwork.controller.goal_block",
@@ -108,9 +108,12 @@ REGISTRY: Final[dict[Process, dict[str, tuple[str, ...]]]] = {
             f"{_MULTIBODY}.formulations.other_formulations",
         ),
     },
-    Process.PLANT: _SIMULATING,
-    Process.TWIN: {**_SIMULATING, "every machine": (f"{_PLANT}.stepping", f"{_PLANT}.twin.twin_comparison")},
-    Process.OFFLINE: {
+    KernelProcess.PLANT: _SIMULATING,
+    KernelProcess.TWIN: {
+        **_SIMULATING,
+        "every machine": (f"{_PLANT}.stepping", f"{_PLANT}.twin.twin_comparison"),
+    },
+    KernelProcess.OFFLINE: {
         "every machine": (
             f"{_PLANT}.offline.run_kernels",
             f"{_MULTIBODY}.formulations.other_formulations",
@@ -119,7 +122,7 @@ REGISTRY: Final[dict[Process, dict[str, tuple[str, ...]]]] = {
     },
 }
 """Process → kind of machine → modules."""
-ON_DEMAND: Final = frozenset({Process.TWIN, "published reactions"})
+ON_DEMAND: Final = frozenset({KernelProcess.TWIN, "published reactions"})
 """Rows that `linkwork warm` leaves to the first process that needs them, as it does the periods below: few
 machines do, and a computer's first start stays short."""
 _PERIODS: Final = {
@@ -148,7 +151,7 @@ def law_factories(machine: Machine) -> Iterator[tuple[LawKind, str]]:
             yield kind, factory
 
 
-def modules_for(process: Process, machine: Machine) -> frozenset[str]:
+def modules_for(process: KernelProcess, machine: Machine) -> frozenset[str]:
     """Return the modules whose kernels a process of this machine calls."""
     rows = [_READING, REGISTRY[process]]
     kinds = [kind for kind, holds in KINDS.items() if holds(machine)]
@@ -156,13 +159,13 @@ def modules_for(process: Process, machine: Machine) -> frozenset[str]:
     return frozenset(listed | {name.partition(":")[0] for name in _chosen(process, machine)})
 
 
-def _chosen(process: Process, machine: Machine) -> Iterator[str]:
+def _chosen(process: KernelProcess, machine: Machine) -> Iterator[str]:
     """Yield the names that the machine's chain, integrator and laws add."""
-    if process in (Process.PLANT, Process.TWIN):
+    if process in (KernelProcess.PLANT, KernelProcess.TWIN):
         yield period_name(machine)
-    if process is Process.TWIN:
+    if process is KernelProcess.TWIN:
         yield machine.chain.twin
-    if process is Process.LOOP:
+    if process is KernelProcess.LOOP:
         yield from (factory for _, factory in law_factories(machine))
         if machine.controller.publish:
             yield machine.chain.dynamics
@@ -184,7 +187,7 @@ def _kernels_of(chain: Chain) -> Iterator[str]:
 
 
 def prepare(
-    process: Process, machine: Machine, progress: Callable[[int, int, str], None] | None = None
+    process: KernelProcess, machine: Machine, progress: Callable[[int, int, str], None] | None = None
 ) -> WarmReport:
     """Compile or load the kernels of a process, before its real-time priority; `progress` as of `warm`."""
     from linkwork.multibody.kernels.compiling import when_late
@@ -217,7 +220,7 @@ def _warmed(modules: frozenset[str], progress: Callable[[int, int, str], None] |
     return warm(modules, progress)
 
 
-def _report_late(process: Process, name: str) -> None:
+def _report_late(process: KernelProcess, name: str) -> None:
     sys.stderr.write(
         f"the kernel {name} was fetched after the {process.value} had started: "
         "its module is missing in linkwork/machine/kernel_registry.py\n"

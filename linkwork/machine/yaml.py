@@ -90,7 +90,9 @@ def parse_yaml(source: str | bytes, file: str = "<text>") -> Document:
     text = _decode(source, file) if isinstance(source, bytes) else source
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ReusedAnchorWarning)  # YAML allows it, and nobody would see it
+            warnings.simplefilter(
+                "ignore", ReusedAnchorWarning
+            )  # YAML allows it, but it would not be noticed
             root = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:
         raise MachineError([_syntax(error, file, text)]) from None

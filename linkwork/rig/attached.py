@@ -34,7 +34,7 @@ class AttachedRig:
         self.daemons = Daemons(self.machine, options)
         self.findings: TestFindings | None = None
         self.renewals: list[str] = []
-        """Why daemons were started anew, each time."""
+        """Why daemons were restarted, each time."""
         self._introduce = introduce
         self._robot: Robot | None = None
         self._faults: FaultDesk | None = None
@@ -149,7 +149,7 @@ class AttachedRig:
             self._robot = None
 
     def renew(self, why: str) -> None:
-        """Ends everything that is ours; it is started anew when it is needed. why: for the report."""
+        """Ends everything that is ours; it is started again when needed. why: for the report."""
         self.renewals.append(why)
         self.close()
         self.daemons = Daemons(self.machine, self.options)

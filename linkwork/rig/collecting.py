@@ -1,7 +1,7 @@
 """A session of rig tests written to a file while it runs, and read back for the report.
 
 One JSON object a line, each with its kind: `plan`, then `rig` for each machine (again where its daemons are
-started anew), `begin` and `test` for each test, `end` last; `no_rig` where a machine cannot be had. Each line
+restarted), `begin` and `test` for each test, `end` last; `no_rig` where a machine cannot be had. Each line
 is handed to the system at once, so that of a session that crashes only the test under way is lost. Numbers
 that JSON does not have are written as null and read as NaN.
 
@@ -54,7 +54,7 @@ class Collecting:
         self._line("rig", {"name": name, "facts": facts})
 
     def no_rig(self, status: int, text: str) -> None:
-        """No rig can be had, and why. status: that of `linkwork rig test` (2 usage, 3 refused, 4 nobody)."""
+        """Record why there is no rig. status: of `linkwork rig test` (2 usage, 3 refused, 4 no daemon)."""
         self._line("no_rig", {"status": status, "text": text})
 
     def begin(self, node: str) -> None:

@@ -24,7 +24,7 @@ class NotReady(RuntimeError):
 
 
 def make_ready(rig: RecordedRig) -> None:
-    """Brings the rig there. What was started by the tests is started anew where nothing else helps.
+    """Brings the rig there. What was started by the tests is restarted where nothing else helps.
 
     Raises NotReady.
     """

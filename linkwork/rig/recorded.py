@@ -55,7 +55,7 @@ class RecordedRig(AttachedRig):
     def elsewhere(self) -> str:
         """A joint that is not where it was at home: as the controller knows it, or in truth.
 
-        A machine that coasts while nobody looks may come to rest in another assembly in which its sensors
+        A machine that coasts unobserved may come to rest in another assembly in which its sensors
         say the same.
         """
         told = super().elsewhere

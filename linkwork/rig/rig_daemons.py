@@ -18,7 +18,7 @@ from linkwork.timing.children import Process
 PATIENCE_S: Final = 600.0
 """On a computer that is new to it, and busy, kernels are compiled first."""
 _ANSWER_S: Final = 5.0
-"""Within which whoever listens at an endpoint takes a connection."""
+"""Time limit for a connection to an endpoint."""
 Role = Literal["plant", "controller", "gateway", "loop"]
 
 
@@ -116,7 +116,7 @@ class Daemons:
         child.wait(10.0)
 
     def restart(self, role: Role) -> None:
-        """Starts a daemon anew, after ending it where it still runs. Raises NotOurs, RigFailed."""
+        """Restart a daemon, after ending it where it still runs. Raises NotOurs, RigFailed."""
         rig = self._ours(role)
         if role == "plant":
             rig.start("plant", self._plant_words())

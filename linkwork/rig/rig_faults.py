@@ -80,7 +80,7 @@ class FaultDesk:
         return [_told(words, told[name]) for name, words in self._given.items() if name in told]
 
     def clear(self) -> None:
-        """Ends all faults, also those that somebody else has left, and forgets them."""
+        """Ends all faults, also those of other clients, and forgets them."""
         if self._given or not self._cleared:
             with suppress(InjectionRefused):  # a plant that takes no faults has none
                 self._injector.clear()

@@ -84,7 +84,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def add_short_names(parser: pytest.Parser) -> None:
-    """The same as --plant, --seed …, where nobody else has taken these names by now."""
+    """The same as --plant, --seed …, where these names are free."""
     group = parser.getgroup("linkwork")
     for name, option in _OPTIONS.items():
         with suppress(ValueError, ArgumentError):

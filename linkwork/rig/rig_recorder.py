@@ -41,7 +41,7 @@ class Recorder:
         self.reopen()
 
     def reopen(self) -> None:
-        """Opens the files of daemons that were started anew."""
+        """Opens the files of daemons that were restarted."""
         self.close()
         path = self._rig.robot.status["log"]
         if path is None or not Path(path).exists():

@@ -96,7 +96,7 @@ def run_tests(run: RigRun, config: str, folder: Path, show: Callable[[Collected]
         finally:
             status = child.stop(_END_S)
             child.close()
-    # Read anew: an interrupt may have come while what is shown was being read.
+    # Read again: an interrupt may have come while what is shown was being read.
     collected = read_collected(file) if file.exists() else Collected()
     show(collected)
     if interrupted:

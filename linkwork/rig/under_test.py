@@ -101,7 +101,7 @@ class RigUnderTest(ReadyRig):
             self.daemons.kill(role)
 
     def restart(self, role: Role) -> None:
-        """Starts a daemon anew ("plant", or "controller") and waits until it is ready."""
+        """Restart a daemon ("plant", or "controller") and waits until it is ready."""
         if role != "plant":
             self.disconnect()
         self.daemons.restart(role)

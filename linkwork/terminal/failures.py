@@ -28,7 +28,7 @@ def run(main: Callable[[], Any], *, as_json: bool) -> int:
         status = main()
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # whoever read our output has left
+    except BrokenPipeError:  # the reader of the output has closed
         sys.stderr.close()
         return DONE
     except Exception as error:

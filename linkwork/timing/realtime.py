@@ -6,7 +6,7 @@ A daemon's main does, in this order:
     …warm the compiled kernels…            at a real-time priority that would starve others
     obtained = set_up("warn", …)           processors, memory, policy, timers
     …open sockets…                         ZeroMQ's I/O thread inherits processors and policy
-    obtained.freeze_garbage()              what lives now lives for ever; collect no more
+    obtained.freeze_garbage()              keep all present objects; no more collections
     print(obtained.line)                   one line: what was asked for and what was obtained
     …
     obtained.close()                       before the process takes itself down

@@ -17,7 +17,7 @@ _WATCHED = (signal.SIGINT, signal.SIGTERM)
 class Interrupts:
     """From `install` to `close`, SIGINT and SIGTERM are counted instead of ending the process.
 
-    requested: somebody asked to end: stop the machine on its path, then leave. insisted: asked a second
+    requested: an end was requested: stop the machine on its path, then leave. insisted: asked a second
     time: brake and leave. `fd` becomes readable with every signal; call `drain` after a poll has reported
     it. Main thread only.
     """

@@ -24,7 +24,7 @@ CHOOSING: Final = 128
 class Together:
     """A context in which all threads of this process run on one processor; call it once a message.
 
-    Which one is left to the scheduler, and asked anew every `EVERY` calls, so that many such processes
+    Which one is left to the scheduler, and asked again every `EVERY` calls, so that many such processes
     spread over the processors. With one processor allowed, nothing happens. At the end of the context the
     threads may run where they might before. It needs no privilege.
     """

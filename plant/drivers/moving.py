@@ -1,4 +1,4 @@
-"""Exercises with a machine that moves: each motor a little, there and back. Nobody may stand near it."""
+"""Exercises with a machine that moves: each motor a little, there and back. Keep people away from it."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Udp:
             ]
             self._link = link = socket.socket(family, socket.SOCK_DGRAM)
             link.setblocking(False)
-            link.connect(address)  # so that nobody else's datagrams come in
+            link.connect(address)  # so that only the device's datagrams come in
         except OSError as error:
             self.stop()
             raise DriverFailed(
@@ -147,7 +147,7 @@ class Udp:
             raise DriverFailed("the driver udp was not started")
         try:
             self._link.send(self._last)
-        except OSError:  # a full buffer, or the device's computer says that nobody listens there
+        except OSError:  # a full buffer, or the device's computer reports a closed port
             return
 
     def _await(self, reading: Reading, seconds: float) -> bool:

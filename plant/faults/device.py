@@ -1,4 +1,4 @@
-"""The plant behind a link with faults in it, to which anybody may send more while it runs."""
+"""The plant behind a link with faults in it, to which clients may send more while it runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from linkwork.protocol.sockets import DeviceServer
 class FaultyDevice(PlantDevice):
     """A Device whose machinery, link and time have faults.
 
-    `open_to_all`: whether anybody may inject more. In lockstep a tick whose state does not come through is
+    `open_to_all`: whether any client may inject more. In lockstep a tick whose state does not come through is
     told of by `lost`, and the controller's own `lost` lets time go on without a command.
     """
 

@@ -79,7 +79,7 @@ class Faults:
         )
 
     def _wake(self) -> None:
-        """Time goes on while the link is cut; where nobody keeps a clock, if that makes it whole."""
+        """Time goes on while the link is cut; in lockstep, if that makes it whole."""
         wire = self.site.wire
         self.site.machinery.awake = wire.cuts > 0 and (not wire.lockstep or self.mends)
 

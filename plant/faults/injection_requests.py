@@ -2,7 +2,7 @@
 
 A change of the mechanism wants the machine file to be read again, which takes many periods. By a clock that
 is done beside the ticks, by a thread of ordinary priority, and the faults are taken when it is done; what
-comes meanwhile waits its turn. In lockstep, and while nobody is connected, it is done at once.
+comes meanwhile waits its turn. In lockstep, and while no controller is connected, it is done at once.
 """
 
 from __future__ import annotations

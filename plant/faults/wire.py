@@ -57,7 +57,7 @@ class Wire:
         return not self.effects and not self._late[STATES] and not self._late[COMMANDS]
 
     def reset(self) -> None:
-        """A new session: what was under way is nobody's."""
+        """A new session: messages under way are dropped."""
         for late in self._late:
             late.clear()
 

@@ -65,7 +65,7 @@ class Reorder(WireEntry, _Chance):
 
 
 class Corrupt(WireEntry, _Chance):
-    """Bytes of messages are changed, so that nobody can read them."""
+    """Bytes of messages are changed, so that they are unreadable."""
 
     kind: ClassVar[str] = "wire.corrupt"
     wire: Literal["corrupt"]

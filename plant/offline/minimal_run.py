@@ -77,7 +77,7 @@ class MinimalSteps:
             self._run = compliant_minimal_steps
 
     def restart(self) -> None:
-        """Choose the independent coordinates anew: constraints have been switched."""
+        """Choose the independent coordinates again: constraints have been switched."""
         self.partition[COUNT:LISTS] = UNDECIDED
 
     def __call__(

@@ -41,7 +41,7 @@ _LOOKS = 8
 """Times within a step of the method at which the sides are looked at."""
 _HALVINGS = 50
 _SHORTEST = 1e-6
-"""Part of a sample that integration goes on at least before it begins anew."""
+"""Part of a sample that integration goes on at least before it restarts."""
 
 
 @kernel(void(TOPOLOGY, VECTOR, VECTOR, VECTOR))

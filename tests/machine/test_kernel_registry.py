@@ -18,7 +18,7 @@ from linkwork.machine.chains import resolved
 from linkwork.machine.kernel_registry import (
     KINDS,
     REGISTRY,
-    Process,
+    KernelProcess,
     common_modules,
     modules_for,
     period_name,
@@ -87,7 +87,7 @@ def test_every_listed_module_has_kernels() -> None:
 
 
 def test_laws_and_chains_are_listed_without_rows_of_their_own() -> None:
-    loop = modules_for(Process.LOOP, load("scara"))
+    loop = modules_for(KernelProcess.LOOP, load("scara"))
     factories = [kind.spec.open_chain for kind in LawKind if kind.spec.follows != "force"]
     assert {factory.partition(":")[0] for factory in factories if factory} <= loop
     assert "linkwork.controller.laws.closed_chain" not in loop
@@ -102,4 +102,4 @@ def test_the_plant_lists_the_kernel_of_its_period(name: str, integrator: str, fo
     plant = replace(machine.plant, integrator=integrator, formulation=formulation)
     machine = replace(machine, plant=plant)
     assert callable(resolved(period_name(machine)))
-    assert period_name(machine).partition(":")[0] in modules_for(Process.PLANT, machine)
+    assert period_name(machine).partition(":")[0] in modules_for(KernelProcess.PLANT, machine)

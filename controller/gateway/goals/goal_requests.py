@@ -1,7 +1,7 @@
 """Goals: planned by the worker, handed to the loop whole, answered when the loop has taken them.
 
 A goal that takes over from another one is planned from a point of that one's path a little ahead. When the
-planner was too slow for it, or the speed changed meanwhile, the loop says so and the goal is planned anew.
+planner was too slow for it, or the speed changed meanwhile, the loop says so and the goal is planned again.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class GoalRequest:
             self.call.refuse(error)
 
     def _hand_over(self, plan: PlannedGoal) -> None:
-        """Gives it to the loop, unless whoever asked for it went away during the planning."""
+        """Hand it to the loop, unless the client disconnected during the planning."""
         gateway, call = self.gateway, self.call
         told = pack_notification("goal.planned", {"duration_s": plan.duration_s})
         if not call.server.send(call.peer, told):
@@ -205,7 +205,7 @@ class GoalRequest:
             rewalk(gateway, gateway.goal_queue.known(goal), gateway.payloads)
 
     def _again(self) -> None:
-        """Plans it anew, from where things stand now."""
+        """Plan it again from the present state."""
         try:
             if self.gateway.latest is not None:
                 _able(self.gateway, self.call, takes_over=True)

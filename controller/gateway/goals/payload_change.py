@@ -122,7 +122,7 @@ class _Rewalk:
         )
 
     def _tell(self, text: str) -> None:
-        """Says it to whoever asked, and to all who listen."""
+        """Notify the client and all subscribers."""
         record = self.gateway.latest
         time_s = 0.0 if record is None else float(record["time_s"])
         content = {"limited": ["payload"], "tick": self.gateway.tick, "time_s": time_s, "text": text}

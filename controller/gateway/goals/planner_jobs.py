@@ -128,7 +128,7 @@ class Planning:
             self.start()
 
     def close(self, reason: RequestError) -> None:
-        """Ends the planner; whoever waits is told why."""
+        """End the planner; waiting clients receive the reason."""
         self._fail_running(reason)
         while self._queue:
             job = self._queue.popleft()

@@ -14,7 +14,7 @@ from linkwork.protocol.sockets import Publisher
 from linkwork.protocol.telemetry import TELEMETRY_TOPIC, pack_telemetry
 
 MOST_AT_ONCE = 8
-"""Telemetry messages from one batch of records: lockstep may run far faster than anybody looks."""
+"""Telemetry messages from one batch of records: lockstep may run much faster than displays update."""
 
 
 class Broadcast:
@@ -60,7 +60,7 @@ class Broadcast:
                 publisher.send(TELEMETRY_TOPIC, message)
 
     def wanted(self, topic: bytes) -> bool:
-        """Whether anybody listens to this."""
+        """Whether any client subscribes to this."""
         return any(publisher.wanted(topic) for publisher in self._publishers)
 
     def chosen(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -22,7 +22,7 @@ Reason = Literal["acquired", "released", "expired", "taken_over"]
 class LeaseChange:
     """The lease has another owner now, or none.
 
-    `motion_lost` says that `before` had the machine in motion, which nobody answers for any longer.
+    `motion_lost` says that `before` had the machine in motion, which no longer has an owner.
     """
 
     owner: str | None
@@ -55,7 +55,7 @@ class Lease:
         self._until_ns = 0
 
     def left_s(self, now_ns: int) -> float:
-        """Time until it ends if nobody renews it; 0 without an owner."""
+        """Time until it ends unless renewed; 0 without an owner."""
         return max(0.0, (self._until_ns - now_ns) * 1e-9) if self.owner is not None else 0.0
 
     def as_map(self, now_ns: int, reason: str = "") -> LeaseMap:

@@ -131,7 +131,7 @@ def wrong_state(method: str, record: np.void, wording: Wording) -> RequestError:
 
 
 def not_homed(method: str) -> RequestError:
-    """The refusal of goals while nobody knows where the joints' zeros are."""
+    """Refusal of goals before homing."""
     text = (
         f"`{method}` needs a homed device, and the device reports that it is not homed; until then only"
         " jogging is possible"

@@ -1,6 +1,6 @@
 """Digital twin of a running loop: receives the loop's records and returns how far the model deviates.
 
-In real time nobody waits for it: what it cannot take is dropped and counted, and one that has ended is
+In real time no process waits for it: what it cannot take is dropped and counted, and one that has ended is
 started again. In lockstep the records are held until their comparison is there, so that the log is the same
 each time; the loop may be `LEASH` ticks ahead meanwhile.
 """

@@ -103,7 +103,7 @@ class TwinWatch:
             broadcast.sample(TWIN_TOPIC, 1e-9 * stamp, channels.as_map(row))
 
     def _order(self, content: Mapping[str, Any], *, at_once: bool = False) -> None:
-        """The loop is to do what the file says: in lockstep at a tick that depends on nobody's haste."""
+        """The loop is to do what the file says: in lockstep at a tick that does not depend on timing."""
         later = self.twin.in_step and not at_once
         order = ReportDifference(
             int(content["which"]),

@@ -1,1 +1,1 @@
-"""Whether a controller that somebody else wrote keeps to the protocol: a plant that looks closely."""
+"""Test whether another controller follows the protocol: a plant that looks closely."""

@@ -23,7 +23,7 @@ _END_S = 30.0
 
 
 class ControllerExamination:
-    """A controller under test: whoever says hello at `endpoint`, started by `command` where one is given.
+    """A controller under test: the process that says hello at `endpoint`; `command` starts it, if given.
 
     In `command`, {endpoint} and {interface} are replaced. A controller that ends in an exercise that allows
     it is being restarted for the next.

@@ -110,7 +110,7 @@ class Probe:
     # -- saying ------------------------------------------------------------------------------------------
 
     def send(self, data: bytes) -> None:
-        """Sends bytes to whoever was heard last."""
+        """Send bytes to the peer heard last."""
         self.server.send(self.peer, data)
 
     def welcome(self, **changes: Any) -> bytes:

@@ -72,7 +72,7 @@ class HelixSpec(CircleSpec):
 
 
 class CurveSpec(Section):
-    """A named curve in three coordinates, as in trajectory files; it goes on for ever."""
+    """A named curve in three coordinates, as in trajectory files; it has no end."""
 
     line: LineSpec | None = entry("A straight line", default=None)
     circle: CircleSpec | None = entry("A horizontal circle", default=None)

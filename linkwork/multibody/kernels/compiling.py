@@ -239,7 +239,7 @@ def _lock(dispatcher: Any) -> TextIO:
 def part(function: Function) -> Function:
     """Declare a small function that is only called inside kernels, where the compiler inlines it.
 
-    It is compiled for types of arguments, not anew for each constant that is given as one.
+    It is compiled for types of arguments, not again for each constant that is given as one.
     """
     return cast(Function, compiled_part(function))
 

@@ -1,6 +1,6 @@
 """A step in parts: how long the next part is, and where within it touch begins or ends.
 
-Whoever moves the machine asks for the next length and tells when it has been moved (compliant_steps.py):
+The integrator asks for the next length and tells when it has been moved (compliant_steps.py):
 
     begin_parts(t, w, dt)
     while (h := next_part(p, t, w, dt)) > 0.0:

@@ -69,7 +69,7 @@ def simplified(expression: Expression) -> Expression:
 def _fewer_names(
     definitions: list[Definition], results: list[Expression], inputs: Sequence[Expression]
 ) -> tuple[list[Definition], list[Expression]]:
-    """Names used once, of something short, give way to it; the others are numbered anew."""
+    """Names used once, of something short, give way to it; the others are renumbered."""
     uses: dict[Expression, int] = {}
     for expression in [*(each.value for each in definitions), *results]:
         for symbol in expression.free_symbols:

@@ -74,9 +74,9 @@ def test_unknown_coordinates_are_refused(rig: RigUnderTest) -> None:
 
 
 def test_only_the_owner_moves_it(rig: RigUnderTest) -> None:
-    """While somebody holds the lease, another's motion is refused, naming the owner; anybody may stop."""
+    """While a client holds the lease, another's motion is refused, naming the owner; any client may stop."""
     endpoint = rig.daemons.requests
-    with Robot(endpoint=endpoint, owner="somebody else", lease=False) as other:
+    with Robot(endpoint=endpoint, owner="another client", lease=False) as other:
         with pytest.raises(RequestError) as refused:
             other.move(rig.motions.turning_point)
         assert refused.value.code == RequestCode.NOT_OWNER

@@ -29,7 +29,7 @@ def test_cancel_stops_on_the_path(rig: RigUnderTest) -> None:
 
 
 def test_stop_stops_on_the_path(rig: RigUnderTest) -> None:
-    """`stop` from anybody brings the machine to rest on its path, and it holds there."""
+    """`stop` from any client brings the machine to rest on its path, and it holds there."""
     record = rig.run(rig.motions.fast, during={_middle(rig): "stop"}, title="stop")
     record.ended_with("CANCELLED")
     record.stopped_within(SOON_S)
@@ -97,7 +97,7 @@ def test_recovers_without_a_jump(rig: RigUnderTest) -> None:
 
 
 def test_a_jog_ends_by_itself(rig: RigUnderTest) -> None:
-    """A jog that nobody repeats slows to rest."""
+    """A jog that is not repeated slows to rest."""
     name = rig.motions.coordinates[0]
     record = rig.jog({name: rig.motions.jog_speed(name)}, seconds=0.2)
     record.no_fault()
