@@ -29,7 +29,10 @@ Per = Literal[
     "component",
     "reaction",
     "switch",
+    "phase",
 ]
+PHASES = ("record", "wait", "receive", "order", "estimate", "supervise", "law", "limit", "send")
+"""Phases of the loop's period (linkwork.controller.loop.overruns.Phase)."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,8 @@ def _float(name: str, unit: str, meaning: str, per: Per = "") -> Channel:
     return Channel(name, "float", per, unit, meaning)
 
 
-def _wall(name: str, kind: Literal["int", "float"], unit: str, meaning: str) -> Channel:
-    return Channel(name, kind, "", unit, meaning, wall_clock=True)
+def _wall(name: str, kind: Literal["int", "float"], unit: str, meaning: str, per: Per = "") -> Channel:
+    return Channel(name, kind, per, unit, meaning, wall_clock=True)
 
 
 SI = "rad or m"
@@ -132,13 +135,17 @@ CHANNELS: tuple[Channel, ...] = (
     _wall("sent_ns", "int", "ns", "monotonic clock when the command was sent"),
     _wall("missed", "int", "", "whole periods skipped before this tick"),
     _wall("real_time_ns", "int", "ns", "wall clock (Unix time) when the state was received"),
+    _wall("overrun", "int", "", "why this tick overran: linkwork.protocol.codes.OverrunCause; 0 it did not"),
+    _wall("page_faults", "int", "", "of the loop's thread since the tick before"),
+    _wall("preemptions", "int", "", "involuntary context switches of the thread since the tick before"),
+    _wall("phase_ns", "float", "ns", "time per phase since the command before; they add up", "phase"),
 )  # fmt: skip
 
 SETTINGS = ("bandwidth", "damping_ratio")
 """Channels that tell how the controller is set, not what it found or did."""
 
-RING_FIELDS = ("received_ns", "sent_ns", "missed", "real_time_ns")
-"""The wall-clock channels, which the loop process fills in after the step."""
+WALL_CLOCK = struct.Struct(f"=7q{len(PHASES)}d")
+"""The wall-clock channels, from `received_ns` on, which the loop process fills in after the step."""
 
 _IDENTIFIER = re.compile(r"[^a-z0-9_]+")
 
@@ -193,6 +200,7 @@ class RecordLayout:
             "component": tuple(components),
             "reaction": tuple(reactions),
             "switch": tuple(switches),
+            "phase": PHASES,
         }
         self._fields = {per: field_names(names) for per, names in self.names.items()}
         self.offsets: dict[str, int] = {}

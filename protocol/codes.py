@@ -99,6 +99,30 @@ class DeviceFault(IntEnum):
     VENDOR = 1000
 
 
+class OverrunCause(IntEnum):
+    """Why a tick of the loop overran its period, as far as the loop saw."""
+
+    NONE = 0
+    """It did not."""
+    UNKNOWN = 1
+    """Nothing that the loop can see explains enough of the time lost."""
+    PAGE_FAULT = 2
+    """The loop touched memory that was not there."""
+    PREEMPTED = 3
+    """The processor was taken from the loop while it computed (an involuntary context switch)."""
+    LATE_WAKE = 4
+    """The loop was ready to run, but the processor was busy with something else."""
+    GARBAGE_COLLECTION = 5
+    LATE_STATE = 6
+    """The loop waited in time; the state came late or not at all: plant or link."""
+    CHECKSUM = 7
+    """The checksum of a goal was being computed."""
+    SOLVER = 8
+    """A solver in the estimate or the law took more iterations than usual."""
+    STOLEN = 9
+    """The hypervisor gave the processor to another machine."""
+
+
 class RefuseCode(IntEnum):
     """Why a plant answers a hello with a refuse."""
 

@@ -308,6 +308,27 @@ class Quantiles(TypedDict):
     max: float
 
 
+class PhaseQuantiles(TypedDict):
+    """A distribution of one phase of the loop's period, µs."""
+
+    p50: float
+    p99: float
+    p999: float
+    max: float
+
+
+class TimingWindow(TypedDict):
+    """Where the time of the loop's periods went."""
+
+    ticks: int
+    phases_us: dict[str, PhaseQuantiles]
+    """By phase, in their order: record, wait, receive, order, estimate, supervise, law, limit, send. The
+    phases of one tick add up to the time between two commands.
+    """
+    overruns: dict[str, int]
+    """Overruns by cause (OverrunCause), most frequent first; causes that did not occur are left out."""
+
+
 class LoopTiming(TypedDict):
     """How well the loop keeps time, since it started."""
 
@@ -318,6 +339,9 @@ class LoopTiming(TypedDict):
     period_us: Quantiles
     latency_us: Quantiles
     """From state in hand to command sent."""
+    window: TimingWindow
+    """Over the last 10,000 ticks."""
+    since_start: TimingWindow
 
 
 class TwinStatus(TypedDict):

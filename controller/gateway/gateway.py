@@ -306,6 +306,7 @@ class Gateway:
             if lost:
                 self.records_lost += lost
                 self.aside("log", {"text": f"{lost} records were overwritten before they were read"})
+            self.statistics.blame(words)
             words, compared = (
                 (words, None) if self.twin_watch is None else self.twin_watch.records(words, last=last)
             )

@@ -213,6 +213,7 @@ class Motors:
         report = self.report
         report.leverage, report.share, free = self.told.tolist()
         if report.share == BEYOND and self._allocation is not None:
+            report.programs = 1
             report.share = self._allocation(self.scratch, int(free), self.preload, force)
 
 

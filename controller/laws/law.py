@@ -44,11 +44,13 @@ class LawReport:
 
     `leverage`: the smallest singular value of the motors' map (`laws.motor_conditioning`), 1 where every
     joint has its motor. `share`: how much of the wanted acceleration the motors can give, 1 when all of it;
-    0 when they cannot even hold what there is.
+    0 when they cannot even hold what there is. `programs`: quadratic programs
+    that were solved to bound the efforts.
     """
 
     leverage: float = 1.0
     share: float = 1.0
+    programs: int = 0
 
 
 class Law(Protocol):

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.controller.loop.device_link import DeviceLink
+from linkwork.controller.loop.overruns import OverrunMonitor, Phase, PhaseClock
 from linkwork.controller.loop.switching_tick import SwitchingTick
 from linkwork.controller.loop.tick import Tick
 from linkwork.controller.motion.goal_loading import OrderSource
 from linkwork.controller.order_socket import OrderInbox
 from linkwork.controller.orders import Adopt, LeaseLost, Order, Shutdown
-from linkwork.controller.records import RING_FIELDS, RecordLayout, layout_for
+from linkwork.controller.records import WALL_CLOCK, RecordLayout, layout_for
 from linkwork.controller.shared_memory import Shared
 from linkwork.controller.supervision.state_machine import State
 from linkwork.controller.supervision.supervisor import Supervisor
@@ -60,17 +61,24 @@ class Loop:
         self.expected_until_ns = 0
         """Until then (CLOCK_MONOTONIC) a plant whose connection was lost may well answer a hello."""
         self._losses = LossWindow(round(1.0 / self.period_s))
-        self._integers = self._tick.record.integers
         self._words = self._tick.record.floats
-        self._at = [layout.offsets[name] for name in RING_FIELDS]
+        at = 8 * layout.offsets["received_ns"]
+        self._wall_clock = self._words.data.cast("B")[at : at + WALL_CLOCK.size]
         self._link_text = ""
-        self._received_ns = self._missed = 0
+        self._received_ns = self._missed = self._late_ns = 0
+        self.clock = PhaseClock()
+        self._overruns = None if pace is Pace.LOCKSTEP else OverrunMonitor(self.period_ns)
 
-    def tick(self, *, fresh: bool, received_ns: int, missed: int = 0, orders: bool = True) -> None:
+    def tick(
+        self, *, fresh: bool, received_ns: int, missed: int = 0, late_ns: int = 0, orders: bool = True
+    ) -> None:
         """One tick: order in (unless they are to wait), step, command packed. The caller sends it, then calls
         `finish`.
+
+        missed: whole periods skipped before this tick. late_ns: how long after its deadline the loop woke.
         """
-        inputs = self.inputs
+        inputs, mark = self.inputs, self.clock.mark
+        mark(Phase.RECEIVE)
         inputs.fresh = fresh
         inputs.connected = self.link.connected
         inputs.lost_in_a_row = 0 if fresh else inputs.lost_in_a_row + self.link.connected
@@ -82,20 +90,19 @@ class Loop:
             self._adopt()
         dt = inputs.time_s - self._last_time_s
         self._last_time_s = inputs.time_s
-        self._tick.step(inputs, self.outputs, dt)
+        mark(Phase.ORDER)
+        self._tick.step(inputs, self.outputs, dt, mark)
         self.link.prepare(self.outputs)
-        self._received_ns, self._missed = received_ns, missed
+        self._received_ns, self._missed, self._late_ns = received_ns, missed, late_ns
 
     def _next_order(self) -> Order | None:
         return self._own_orders.pop(0) if self._own_orders else self.source.next()
 
     def finish(self) -> None:
         """After the command is out: the record goes to the ring, and now and then a look around."""
-        sent_ns = time.monotonic_ns()
+        sent_ns = self.clock.mark(Phase.SEND)
         self._tick.note(self.inputs, self.outputs)
-        integers, at = self._integers, self._at
-        integers[at[0]], integers[at[1]] = self._received_ns, sent_ns
-        integers[at[2]], integers[at[3]] = self._missed, time.time_ns()
+        self._note_time(sent_ns)
         self._shared.append(self._words)
         self._count += 1
         supervisor = self.supervisor
@@ -105,6 +112,22 @@ class Loop:
             self.lose("a new handshake was requested", for_now=True)
         if self._count % LIFELINE_EVERY == 0:
             self.look_around()
+        self.clock.mark(Phase.RECORD)
+
+    def _note_time(self, sent_ns: int) -> None:
+        """Writes what the wall clock says to the record, and why the tick overran, if it did."""
+        elapsed, overruns, inputs = self.clock.elapsed_ns, self._overruns, self.inputs
+        cause = faults = preemptions = 0
+        if overruns is not None:
+            late = self._missed > 0 or self._late_ns > 0 or (inputs.connected and not inputs.fresh)
+            iterations = self._tick.iterations
+            cause = overruns.watch(elapsed, late_ns=self._late_ns, overran=late, iterations=iterations)
+            faults, preemptions = overruns.page_faults, overruns.preemptions
+        WALL_CLOCK.pack_into(
+            self._wall_clock, 0,
+            self._received_ns, sent_ns, self._missed, time.time_ns(), cause, faults, preemptions, *elapsed,
+        )  # fmt: skip
+        self.clock.clear()
 
     def lose(self, why: str, *, for_now: bool = False) -> None:
         """Gives the connection up; the pace makes the next one. `for_now`: the plant may still be there."""
@@ -122,6 +145,8 @@ class Loop:
         if self.link.text != self._link_text:
             self._link_text = self._shared.link_text = self.link.text
             self._shared.homing, self._shared.simulation = self.link.homing, self.link.simulation
+        if self._overruns is not None:
+            self._overruns.refresh()
         if not self._lifeline.ended():
             return
         now = time.monotonic()
@@ -141,6 +166,11 @@ class Loop:
     def supervisor(self) -> Supervisor:
         """That of the tick; another one when other constraints hold."""
         return self._tick.supervisor
+
+    def close(self) -> None:
+        """Stop watching the thread."""
+        if self._overruns is not None:
+            self._overruns.close()
 
     @property
     def orphan(self) -> bool:

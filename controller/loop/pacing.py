@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 
 from linkwork.controller.loop.loop import Loop
+from linkwork.controller.loop.overruns import Phase
 from linkwork.protocol.codes import Pace
 from linkwork.protocol.sockets import DeviceClient
 from linkwork.timing.clock import Ticker
@@ -34,18 +35,17 @@ def device_clocked(loop: Loop, client: DeviceClient) -> None:
             loop.link.hello()
             next_hello = time.monotonic_ns() + HELLO_EVERY_NS
         message = client.receive_until(deadline)
-        received = time.monotonic_ns()
+        received = loop.clock.mark(Phase.WAIT)
         fresh = message is not None and _take(loop, client, message)
         if message is not None and not fresh:
             continue
-        missed = 0
+        missed, late = 0, max(0, received - deadline)
         if not fresh:
-            late = received - deadline
-            missed = max(0, late // period)
+            missed = late // period
             deadline += (missed + 1) * period
         else:
             deadline = received + period + patience
-        loop.tick(fresh=fresh, received_ns=received, missed=missed)
+        loop.tick(fresh=fresh, received_ns=received, missed=missed, late_ns=late)
         if fresh:
             loop.link.send()
         loop.finish()
@@ -60,16 +60,22 @@ def host_clocked(loop: Loop, client: DeviceClient) -> None:
     next_hello = 0
     while not loop.done:
         missed = ticker.wait()
+        loop.clock.mark(Phase.WAIT)
+        late = ticker.late_ns if missed else 0
         if loop.link.connected:
             loop.link.send()
         elif ticker.deadline_ns >= next_hello:
             loop.link.hello()
             next_hello = ticker.deadline_ns + HELLO_EVERY_NS
+        loop.clock.mark(Phase.SEND)
         fresh = False
         until = ticker.deadline_ns + loop.period_ns // 2
         while not fresh and (message := client.receive_until(until)) is not None:
+            loop.clock.mark(Phase.WAIT)
             fresh = _take(loop, client, message)
-        loop.tick(fresh=fresh, received_ns=time.monotonic_ns(), missed=missed)
+        if not fresh:
+            loop.clock.mark(Phase.WAIT)
+        loop.tick(fresh=fresh, received_ns=time.monotonic_ns(), missed=missed, late_ns=late)
         loop.finish()
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.estimate_quality import Quality
-from linkwork.controller.loop.tick import Tick, no_slots
+from linkwork.controller.loop.tick import Tick, no_mark, no_slots
 from linkwork.controller.records import Record, RecordLayout
 from linkwork.controller.supervision.supervisor import Supervisor, Switching
 from linkwork.controller.tick_io import Inputs, Outputs
@@ -70,14 +70,21 @@ class SwitchingTick:
         """The tick of the constraints that hold."""
         return self._tick
 
-    def step(self, inputs: Inputs, outputs: Outputs, dt: float) -> None:
+    @property
+    def iterations(self) -> float:
+        """See `Tick`."""
+        return self._tick.iterations
+
+    def step(
+        self, inputs: Inputs, outputs: Outputs, dt: float, mark: Callable[[int], object] = no_mark
+    ) -> None:
         """See `Tick`."""
         if not inputs.fresh:
             inputs.switched = 0
         elif inputs.closed >= 0:
             self._hear(inputs)
         self._take_up()
-        self._tick.step(inputs, outputs, dt)
+        self._tick.step(inputs, outputs, dt, mark)
         switching = self.supervisor.switching
         outputs.closed = switching.wanted if self._tick is self._ticks.get(switching.common) else -1
 

@@ -19,6 +19,7 @@ from linkwork.controller.faults import FaultCode
 from linkwork.controller.laws import Law, LawReport, Reference, laws_of
 from linkwork.controller.laws.force_reference import ForceReference
 from linkwork.controller.loop.motor_lag import Drives
+from linkwork.controller.loop.overruns import Phase
 from linkwork.controller.loop.tick_record import TickRecord
 from linkwork.controller.motion.effort_limits import EffortLimits, Limited, filter_share, limit_effort
 from linkwork.controller.motion.reference import ReferenceMotion
@@ -47,6 +48,10 @@ LEAST_PIVOT = 1e-6
 """Pivot ratio of the goal coordinates' Jacobian below which the pose counts as singular."""
 _NO_LAW = LawKind.NONE
 EFFORT, LEVERAGE = int(Limited.EFFORT), int(Limited.LEVERAGE)
+
+
+def no_mark(_: int) -> None:
+    """Take no note of a phase."""
 
 
 def no_slots(_: int) -> Floats:
@@ -154,6 +159,7 @@ class ActiveLaw:
             reference.fit(motion.index)
         motion.at(AHEAD * self._period_s, reference.theta, reference.velocity, reference.acceleration)
         report.leverage = report.share = 1.0
+        report.programs = 0
         if kind is not self._kind:
             self._kind, self._law = kind, self._laws[kind]
             self.lag = self._law.lag(self._period_s)
@@ -209,18 +215,27 @@ class Tick:
         self._foreseen = self._adopted = False
         """Whether other constraints hold than those under which the machine was estimated last."""
 
-    def step(self, inputs: Inputs, outputs: Outputs, dt: float) -> None:
-        """One tick. `dt` is the device time since the last one; `outputs` is filled in place."""
+    def step(
+        self, inputs: Inputs, outputs: Outputs, dt: float, mark: Callable[[int], object] = no_mark
+    ) -> None:
+        """One tick. `dt` is the device time since the last one; `outputs` is filled in place.
+
+        mark: called with each `Phase` as it ends, for a clock that the tick knows nothing of.
+        """
         if self._tuning.changing:
             self._tuning.advance(dt)
             self._law.release()
         self._estimate(inputs, dt)
+        mark(Phase.ESTIMATE)
         if self._adopted:
             self.supervisor.course.hold_here()
             self._adopted = False
         self.supervisor.update(inputs, self._count, self._bad_sensor)
+        mark(Phase.SUPERVISE)
         self._act()
+        mark(Phase.LAW)
         self._limit(outputs)
+        mark(Phase.LIMIT)
 
     def estimate_afresh(self, near: Tick) -> None:
         """Let the next step estimate without what was foreseen, near a tick's last state, and hold there."""
@@ -240,6 +255,11 @@ class Tick:
         self._law.release()
         self._tuning.adopt(other._tuning)
         self.supervisor.adopt(other.supervisor)
+
+    @property
+    def iterations(self) -> float:
+        """Newton steps of the estimate and quadratic programs of the law, in this tick."""
+        return self.quality.newton_iterations + self._law.report.programs
 
     def note(self, inputs: Inputs, outputs: Outputs) -> None:
         """Ends the tick: writes what was read and decided to `record`. The loop sends its command before."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from linkwork.cli.connected import ControllerConnection, connected
 from linkwork.terminal.output import console, emit, number, say, table
@@ -39,6 +40,30 @@ def status(link: ControllerConnection) -> None:
     width = max(map(len, lines))
     for name, text in lines.items():
         say(f"{name:<{width}}  {text}")
+    console.print(_phases(timing["window"], timing["since_start"]))
+    if timing["since_start"]["overruns"]:
+        console.print(_overruns(timing["window"], timing["since_start"]))
+
+
+def _phases(window: dict[str, Any], since_start: dict[str, Any]) -> Table:
+    """Where the time of a period goes, of the last ticks; the largest since the start beside it."""
+    columns = ["phase", "p50", "p99", "p99.9", "max", "max since start"]
+    rows = [
+        [name, *(f"{found[key]:.1f}" for key in ("p50", "p99", "p999", "max")), f"{whole['max']:.1f}"]
+        for (name, found), whole in zip(
+            window["phases_us"].items(), since_start["phases_us"].values(), strict=True
+        )
+    ]
+    return table(f"\nPhases of the period in µs, last {window['ticks']} ticks", columns, rows)
+
+
+def _overruns(window: dict[str, Any], since_start: dict[str, Any]) -> Table:
+    """Why ticks overran their period, the most frequent cause first."""
+    rows = [
+        [cause.replace("_", " "), str(window["overruns"].get(cause, 0)), str(count)]
+        for cause, count in since_start["overruns"].items()
+    ]
+    return table("\nOverruns by cause", ["cause", f"last {window['ticks']} ticks", "since start"], rows)
 
 
 def _rank_decided(found: dict[str, Any]) -> str:

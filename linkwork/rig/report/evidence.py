@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,19 +14,25 @@ from linkwork.recordings.log_file import Ticks
 from linkwork.rig.collected import TestFindings
 from linkwork.rig.report.energy import Energy, balance
 from linkwork.rig.report.following import Followed, followed
-from linkwork.rig.report.logs import Logs, has_clock, latencies_us, periods_us
+from linkwork.rig.report.logs import Logs, has_clock, latencies_us, overruns, periods_us, phases_us
 from linkwork.rig.report.struck import Struck, struck
 
 
 @dataclass(frozen=True, eq=False)
 class TimingEvidence:
-    """Real time: microseconds between states, and from a state to its command; ticks without a state."""
+    """Real time: microseconds between states, and from a state to its command; ticks without a state.
+
+    phases_us: microseconds per phase of the loop's period, empty for logs of earlier versions. overruns: how
+    many ticks overran their period, by cause, the most frequent first.
+    """
 
     period_us: Floats
     latency_us: Floats
     ticks: int
     lost: int
     missed: int
+    phases_us: Mapping[str, Floats] = field(default_factory=dict)
+    overruns: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,4 +139,6 @@ def _timing(runs: Sequence[Ticks]) -> TimingEvidence:
         sum(len(table) for table in tables),
         sum(int(((table["fresh"] == 0) & (table["connected"] == 1)).sum()) for table in tables),
         sum(int(table["missed"].sum()) for table in tables),
+        phases_us(runs),
+        overruns(runs),
     )

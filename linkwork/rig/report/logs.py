@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.protocol.codes import OverrunCause
 from linkwork.recordings.log_file import Ticks
 from linkwork.recordings.recording import NoRecording, read_recording
 from linkwork.rig.collected import Span
@@ -58,3 +61,18 @@ def latencies_us(ticks: Ticks) -> Floats:
     fresh = (table["fresh"] == 1) & (table["connected"] == 1) & (table["sent_ns"] > table["received_ns"])
     taken: Floats = (table["sent_ns"] - table["received_ns"])[fresh] * 1e-3
     return taken
+
+
+def phases_us(runs: Sequence[Ticks]) -> dict[str, Floats]:
+    """Microseconds per phase of the loop's period in each tick; empty where a log does not have them."""
+    if not runs or any("phase_ns" not in (run.table.dtype.names or ()) for run in runs):
+        return {}
+    columns = np.concatenate([run.table["phase_ns"] for run in runs]).T * 1e-3
+    return dict(zip(runs[0].names["phase_ns"], columns, strict=True))
+
+
+def overruns(runs: Sequence[Ticks]) -> dict[str, int]:
+    """How many ticks overran their period, by cause, the most frequent first."""
+    known = [run.table["overrun"] for run in runs if "overrun" in (run.table.dtype.names or ())]
+    counts = Counter(int(cause) for causes in known for cause in causes if cause)
+    return {OverrunCause(cause).name.lower(): count for cause, count in counts.most_common()}

@@ -197,7 +197,9 @@ def _timing(timing: TimingEvidence | None, facts: dict[str, Any]) -> list[Markup
         told = "Lockstep: no clock. The plant advances one period with each command, as fast as it comes."
         return [element("h3", "Timing"), element("p", told, class_="quiet")]
     rows = []
-    for name, values in (("period", timing.period_us), ("latency, state to command", timing.latency_us)):
+    measured = {"period": timing.period_us, "latency, state to command": timing.latency_us}
+    measured |= {f"phase {name}": values for name, values in timing.phases_us.items()}
+    for name, values in measured.items():
         found = quantiles(values)
         cells = [element("td", f"{found[key]:.1f}", class_="n") for key in found]
         rows.append(element("tr", element("td", name), *cells))
@@ -213,4 +215,7 @@ def _timing(timing: TimingEvidence | None, facts: dict[str, Any]) -> list[Markup
         histogram("Latency", timing.latency_us, "µs"),
     ]
     told = f"{timing.ticks} ticks; {timing.lost} without a fresh state, {timing.missed} periods skipped."
+    if timing.overruns:
+        causes = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in timing.overruns.items())
+        told += f" Overruns by cause: {causes}."
     return [element("h3", "Timing"), element("p", told), table, element("div", *charts, class_="charts")]

@@ -123,6 +123,8 @@ def _machine(report: MachineReport) -> dict[str, Any]:
             "missed": timing.missed,
             "period_us": quantiles(timing.period_us),
             "latency_us": quantiles(timing.latency_us),
+            "phases_us": {name: quantiles(values) for name, values in timing.phases_us.items()},
+            "overruns": dict(timing.overruns),
         }
     return told
 
