@@ -119,7 +119,7 @@ class Loop:
         elapsed, overruns, inputs = self.clock.elapsed_ns, self._overruns, self.inputs
         cause = faults = preemptions = 0
         if overruns is not None:
-            late = self._missed > 0 or self._late_ns > 0 or (inputs.connected and not inputs.fresh)
+            late = self._missed > 0 or (inputs.connected and (self._late_ns > 0 or not inputs.fresh))
             iterations = self._tick.iterations
             cause = overruns.watch(elapsed, late_ns=self._late_ns, overran=late, iterations=iterations)
             faults, preemptions = overruns.page_faults, overruns.preemptions
