@@ -34,13 +34,13 @@ import linkwork.plant.offline.minimal_run  # imported, but in no row of these pr
 from linkwork.controller.laws.law_table import laws_of
 from linkwork.controller.planning.stopping import fill_tables
 from linkwork.machine import load
-from linkwork.machine.kernel_registry import Process, prepare
+from linkwork.machine.kernel_registry import KernelProcess, prepare
 from linkwork.multibody.kernels.compiling import _declared, fetched
 from tests.controller.loop.in_process import InProcess
 
 machine = load(sys.argv[1])
 found = [fetched()]
-for process in (Process.GATEWAY, Process.PLANT, Process.LOOP):
+for process in (KernelProcess.GATEWAY, KernelProcess.PLANT, KernelProcess.LOOP):
     prepare(process, machine)
     found.append(fetched())
 run = InProcess(machine)
