@@ -122,7 +122,7 @@ def assert_ended_in_order(said: str) -> None:
 def test_a_start_that_fails_gives_the_daemons_own_error_and_status(runtime: Path) -> None:
     ran = linkwork_process(runtime, "up", "scara", "--driver", "nothing", *PACE, "--detach")
     assert ran.returncode == 2
-    assert "'nothing' is no driver" in ran.stderr
+    assert "'nothing' is not a driver" in ran.stderr
     assert "ended with status 2 before the machine was ready" in ran.stderr
     assert linkwork(runtime, "up", "scra").returncode == 2
 
