@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.controller.loop.device_link import DeviceLink
-from linkwork.controller.loop.overruns import OverrunMonitor, Phase, PhaseClock
+from linkwork.controller.loop.overruns import OverrunMonitor, PhaseClock, TickPhase
 from linkwork.controller.loop.switching_tick import SwitchingTick
 from linkwork.controller.loop.tick import Tick
 from linkwork.controller.motion.goal_loading import OrderSource
@@ -78,7 +78,7 @@ class Loop:
         missed: whole periods skipped before this tick. late_ns: how long after its deadline the loop woke.
         """
         inputs, mark = self.inputs, self.clock.mark
-        mark(Phase.RECEIVE)
+        mark(TickPhase.RECEIVE)
         inputs.fresh = fresh
         inputs.connected = self.link.connected
         inputs.lost_in_a_row = 0 if fresh else inputs.lost_in_a_row + self.link.connected
@@ -90,7 +90,7 @@ class Loop:
             self._adopt()
         dt = inputs.time_s - self._last_time_s
         self._last_time_s = inputs.time_s
-        mark(Phase.ORDER)
+        mark(TickPhase.ORDER)
         self._tick.step(inputs, self.outputs, dt, mark)
         self.link.prepare(self.outputs)
         self._received_ns, self._missed, self._late_ns = received_ns, missed, late_ns
@@ -100,7 +100,7 @@ class Loop:
 
     def finish(self) -> None:
         """After the command is out: the record goes to the ring, and now and then a look around."""
-        sent_ns = self.clock.mark(Phase.SEND)
+        sent_ns = self.clock.mark(TickPhase.SEND)
         self._tick.note(self.inputs, self.outputs)
         self._note_time(sent_ns)
         self._shared.append(self._words)
@@ -112,7 +112,7 @@ class Loop:
             self.lose("a new handshake was requested", for_now=True)
         if self._count % LIFELINE_EVERY == 0:
             self.look_around()
-        self.clock.mark(Phase.RECORD)
+        self.clock.mark(TickPhase.RECORD)
 
     def _note_time(self, sent_ns: int) -> None:
         """Writes what the wall clock says to the record, and why the tick overran, if it did."""

@@ -20,7 +20,7 @@ from typing import Any, Final
 from linkwork.protocol.codes import OverrunCause
 
 
-class Phase(IntEnum):
+class TickPhase(IntEnum):
     """Phases of a period, in the order of `linkwork.controller.records.PHASES`."""
 
     RECORD = 0
@@ -40,8 +40,8 @@ class Phase(IntEnum):
 
 
 _COMPUTING: Final = (
-    Phase.RECORD, Phase.RECEIVE, Phase.ORDER, Phase.ESTIMATE, Phase.SUPERVISE, Phase.LAW, Phase.LIMIT,
-    Phase.SEND,
+    TickPhase.RECORD, TickPhase.RECEIVE, TickPhase.ORDER, TickPhase.ESTIMATE, TickPhase.SUPERVISE, TickPhase.LAW, TickPhase.LIMIT,
+    TickPhase.SEND,
 )  # fmt: skip
 _SMOOTHING: Final = 1.0 / 64.0
 """Weight of a new tick in the averages of ordinary ticks."""
@@ -58,7 +58,7 @@ class PhaseClock:
     __slots__ = ("_last_ns", "elapsed_ns")
 
     def __init__(self) -> None:
-        self.elapsed_ns = [0] * len(Phase)
+        self.elapsed_ns = [0] * len(TickPhase)
         self._last_ns = time.monotonic_ns()
 
     def mark(self, phase: int) -> int:
@@ -73,11 +73,11 @@ class PhaseClock:
         self.elapsed_ns[:] = _NOTHING
 
 
-_NOTHING: Final = [0] * len(Phase)
+_NOTHING: Final = [0] * len(TickPhase)
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class OverrunEvidence:
     """What is known of a tick that overran; times in ns.
 
     lost: time beyond the period. late: how long after its deadline the loop woke. waited: time in the phase
@@ -101,7 +101,7 @@ class Evidence:
     preemptions: int = 0
 
 
-def cause_of(seen: Evidence) -> OverrunCause:
+def cause_of(seen: OverrunEvidence) -> OverrunCause:
     """The cause that explains most of the time lost."""
     delay = seen.run_delay if seen.run_delay is not None else seen.late
     excess = max(0.0, seen.computed - seen.ordinary)
@@ -163,8 +163,8 @@ class OverrunMonitor:
         self.page_faults, self._faults = faults - self._faults, faults
         self.preemptions, self._switches = switches - self._switches, switches
         total = sum(elapsed_ns)
-        work = total - elapsed_ns[Phase.WAIT]
-        solve = elapsed_ns[Phase.ESTIMATE] + elapsed_ns[Phase.LAW]
+        work = total - elapsed_ns[TickPhase.WAIT]
+        solve = elapsed_ns[TickPhase.ESTIMATE] + elapsed_ns[TickPhase.LAW]
         if self._work_ns < 0.0:
             self._work_ns, self._solve_ns = float(work), float(solve)
             return OverrunCause.NONE
@@ -176,14 +176,14 @@ class OverrunMonitor:
             return OverrunCause.NONE
         before, self._delayed_ns = self._delayed_ns, self._run_delay_ns()
         known = before is not None and self._delayed_ns is not None
-        seen = Evidence(
+        seen = OverrunEvidence(
             period=self._period_ns,
             lost=max(1.0, float(total - self._period_ns)),
             late=float(late_ns),
-            waited=float(elapsed_ns[Phase.WAIT]),
+            waited=float(elapsed_ns[TickPhase.WAIT]),
             computed=float(work),
             ordinary=self._work_ns,
-            order=float(elapsed_ns[Phase.ORDER]),
+            order=float(elapsed_ns[TickPhase.ORDER]),
             solving=max(0.0, solve - self._solve_ns) if iterations > self._iterations + 0.5 else 0.0,
             collected=float(self._collected_ns),
             run_delay=float(self._delayed_ns - before) if known else None,  # type: ignore[operator]

@@ -19,7 +19,7 @@ from linkwork.controller.faults import FaultCode
 from linkwork.controller.laws import Law, LawReport, Reference, laws_of
 from linkwork.controller.laws.force_reference import ForceReference
 from linkwork.controller.loop.motor_lag import Drives
-from linkwork.controller.loop.overruns import Phase
+from linkwork.controller.loop.overruns import TickPhase
 from linkwork.controller.loop.tick_record import TickRecord
 from linkwork.controller.motion.effort_limits import EffortLimits, Limited, filter_share, limit_effort
 from linkwork.controller.motion.reference import ReferenceMotion
@@ -220,22 +220,22 @@ class Tick:
     ) -> None:
         """One tick. `dt` is the device time since the last one; `outputs` is filled in place.
 
-        mark: called with each `Phase` as it ends, for a clock that the tick knows nothing of.
+        mark: called with each `TickPhase` as it ends, for a clock that the tick knows nothing of.
         """
         if self._tuning.changing:
             self._tuning.advance(dt)
             self._law.release()
         self._estimate(inputs, dt)
-        mark(Phase.ESTIMATE)
+        mark(TickPhase.ESTIMATE)
         if self._adopted:
             self.supervisor.course.hold_here()
             self._adopted = False
         self.supervisor.update(inputs, self._count, self._bad_sensor)
-        mark(Phase.SUPERVISE)
+        mark(TickPhase.SUPERVISE)
         self._act()
-        mark(Phase.LAW)
+        mark(TickPhase.LAW)
         self._limit(outputs)
-        mark(Phase.LIMIT)
+        mark(TickPhase.LIMIT)
 
     def estimate_afresh(self, near: Tick) -> None:
         """Let the next step estimate without what was foreseen, near a tick's last state, and hold there."""

@@ -14,24 +14,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwork.controller.loop.overruns import Evidence, OverrunMonitor, Phase, PhaseClock, cause_of
+from linkwork.controller.loop.overruns import OverrunEvidence, OverrunMonitor, PhaseClock, TickPhase, cause_of
 from linkwork.protocol.codes import OverrunCause
 
 PERIOD_NS = 1_000_000
 BUSY = "import time\nuntil = time.monotonic() + 30\nwhile time.monotonic() < until: pass"
-ORDINARY = Evidence(PERIOD_NS, lost=4e6, late=0.0, waited=9e5, computed=1e5, ordinary=1e5)
+ORDINARY = OverrunEvidence(PERIOD_NS, lost=4e6, late=0.0, waited=9e5, computed=1e5, ordinary=1e5)
 DURATION = st.integers(0, 10**8).map(float)
 
 
-@given(st.lists(st.tuples(st.sampled_from(list(Phase)), st.integers(0, 2)), min_size=1, max_size=60))
-def test_phases_add_up_to_the_time_between_two_commands(marks: list[tuple[Phase, int]]) -> None:
+@given(st.lists(st.tuples(st.sampled_from(list(TickPhase)), st.integers(0, 2)), min_size=1, max_size=60))
+def test_phases_add_up_to_the_time_between_two_commands(marks: list[tuple[TickPhase, int]]) -> None:
     clock = PhaseClock()
-    before = clock.mark(Phase.SEND)
+    before = clock.mark(TickPhase.SEND)
     clock.clear()
     for phase, rounds in marks:
         sum(range(100 * rounds))
         clock.mark(phase)
-    now = clock.mark(Phase.SEND)
+    now = clock.mark(TickPhase.SEND)
     assert sum(clock.elapsed_ns) == now - before
 
 
@@ -53,12 +53,12 @@ def test_phases_add_up_to_the_time_between_two_commands(marks: list[tuple[Phase,
     ],
 )
 def test_the_cause_that_explains_most_is_named(changes: dict[str, float], cause: OverrunCause) -> None:
-    fields = {name: getattr(ORDINARY, name) for name in Evidence.__slots__} | changes
-    assert cause_of(Evidence(**fields)) is cause
+    fields = {name: getattr(ORDINARY, name) for name in OverrunEvidence.__slots__} | changes
+    assert cause_of(OverrunEvidence(**fields)) is cause
 
 
-@given(st.builds(Evidence, st.just(PERIOD_NS), *(DURATION.map(lambda each: each + 1.0),) * 5))
-def test_every_evidence_has_a_cause(seen: Evidence) -> None:
+@given(st.builds(OverrunEvidence, st.just(PERIOD_NS), *(DURATION.map(lambda each: each + 1.0),) * 5))
+def test_every_evidence_has_a_cause(seen: OverrunEvidence) -> None:
     assert cause_of(seen) is not OverrunCause.NONE
 
 
@@ -70,12 +70,14 @@ class Periods:
         for _ in range(50):
             self.tick(lambda: None)
 
-    def tick(self, act: Callable[[], None], phase: Phase = Phase.LAW, *, rest_s: float = 0.0) -> OverrunCause:
+    def tick(
+        self, act: Callable[[], None], phase: TickPhase = TickPhase.LAW, *, rest_s: float = 0.0
+    ) -> OverrunCause:
         """The cause of a tick that does this in this phase."""
         time.sleep(rest_s)
-        self.clock.mark(Phase.WAIT)
+        self.clock.mark(TickPhase.WAIT)
         act()
-        self.clock.mark(Phase.LAW)
+        self.clock.mark(TickPhase.LAW)
         overran = sum(self.clock.elapsed_ns) > 2 * PERIOD_NS
         found = self.monitor.watch(self.clock.elapsed_ns, late_ns=0, overran=overran, iterations=0)
         self.clock.clear()
