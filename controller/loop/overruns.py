@@ -40,8 +40,8 @@ class TickPhase(IntEnum):
 
 
 _COMPUTING: Final = (
-    TickPhase.RECORD, TickPhase.RECEIVE, TickPhase.ORDER, TickPhase.ESTIMATE, TickPhase.SUPERVISE, TickPhase.LAW, TickPhase.LIMIT,
-    TickPhase.SEND,
+    TickPhase.RECORD, TickPhase.RECEIVE, TickPhase.ORDER, TickPhase.ESTIMATE, TickPhase.SUPERVISE,
+    TickPhase.LAW, TickPhase.LIMIT, TickPhase.SEND,
 )  # fmt: skip
 _SMOOTHING: Final = 1.0 / 64.0
 """Weight of a new tick in the averages of ordinary ticks."""

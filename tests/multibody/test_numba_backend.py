@@ -47,7 +47,7 @@ from linkwork.multibody.kernels.compiling import (
 from linkwork.multibody.kernels.views import block, vector
 from tests.multibody.machines import pendulum
 
-class Given(NamedTuple):
+class GivenArrays(NamedTuple):
     values: Floats
     table: Annotated[Floats, "rows", "columns"]
 
@@ -69,7 +69,7 @@ def corner(bundle, i):
 def beyond_field(p, t, w):
     vector(t, w, layout.Q)[t[layout.NQ]] = 1.0
 
-numbers, bundle = np.arange(5.0), Bundle(Given(np.zeros(2), np.zeros((2, 3))))
+numbers, bundle = np.arange(5.0), Bundle(GivenArrays(np.zeros(2), np.zeros((2, 3))))
 assert entry(numbers, 4) == 4.0 and part_of(numbers, 1) == 1.0 and corner(bundle.words, 1) == 0.0
 for mistake in (
     lambda: entry(numbers, 5),
