@@ -51,7 +51,7 @@ class GivenArrays(NamedTuple):
     values: Floats
     table: Annotated[Floats, "rows", "columns"]
 
-read = reader(Given)
+read = reader(GivenArrays)
 
 @kernel(float64(VECTOR, int64))
 def entry(values, i):
