@@ -39,7 +39,7 @@ def latest(
     for number, fault in enumerate(found["faults"], 1):
         say(f"{number:>3}  {fault['time_s']:.3f} s  {fault['name']}: {fault['text']}")
         say(f"     clears when {fault['clears_when']}" if fault["clears_when"] else "     cannot be cleared")
-        record = f"{fault['record']}; `linkwork faults show {number}`" if fault["record"] else "none yet"
+        record = f"{fault['record']}; `linkwork faults show {number}`" if fault["record"] else "none"
         say(f"     flight record: {record}")
 
 
@@ -103,7 +103,10 @@ def _record(link: ControllerConnection, number: int) -> Path:
         )
         raise Misuse(f"there is no fault {number}: {there}; a flight record may also be given as a file")
     if not listed[number - 1]["record"]:
-        raise Misuse(f"fault {number} has no flight record yet; it is written a second after the fault")
+        raise Misuse(
+            f"fault {number} has no flight record: it is written a second after the fault, unless another "
+            "fault has come by then"
+        )
     return Path(listed[number - 1]["record"])
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from linkwork.launch.group import running_groups
 from tests.system.running import (
     answer,
     command_line,
@@ -34,9 +35,10 @@ def runtime(folder: Path) -> Iterator[Path]:
 
 
 def group_text(runtime: Path) -> str:
-    """What the supervisor's lock says."""
-    path = runtime / "scara" / "group.lock"
-    return path.read_text() if path.exists() else ""
+    """What the supervisor that holds the lock says in it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LINKWORK_RUNTIME_DIR", str(runtime))
+        return next((found.text for found in running_groups()), "")
 
 
 def pids(runtime: Path) -> dict[str, int]:
