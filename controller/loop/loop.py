@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.controller.loop.device_link import DeviceLink
-from linkwork.controller.loop.overruns import OverrunMonitor, PhaseClock, TickPhase
+from linkwork.controller.loop.overruns import TickPhase, TickTiming
 from linkwork.controller.loop.switching_tick import SwitchingTick
 from linkwork.controller.loop.tick import Tick
 from linkwork.controller.motion.goal_loading import OrderSource
 from linkwork.controller.order_socket import OrderInbox
 from linkwork.controller.orders import Adopt, LeaseLost, Order, Shutdown
-from linkwork.controller.records import WALL_CLOCK, RecordLayout, layout_for
+from linkwork.controller.records import RecordLayout, layout_for
 from linkwork.controller.shared_memory import Shared
 from linkwork.controller.supervision.state_machine import State
 from linkwork.controller.supervision.supervisor import Supervisor
@@ -62,12 +62,8 @@ class Loop:
         """Until then (CLOCK_MONOTONIC) a plant whose connection was lost may well answer a hello."""
         self._losses = LossWindow(round(1.0 / self.period_s))
         self._words = self._tick.record.floats
-        at = 8 * layout.offsets["received_ns"]
-        self._wall_clock = self._words.data.cast("B")[at : at + WALL_CLOCK.size]
         self._link_text = ""
-        self._received_ns = self._missed = self._late_ns = 0
-        self.clock = PhaseClock()
-        self._overruns = None if pace is Pace.LOCKSTEP else OverrunMonitor(self.period_ns)
+        self.timing = TickTiming(self._tick.record, self.period_ns, explains=pace is not Pace.LOCKSTEP)
 
     def tick(
         self, *, fresh: bool, received_ns: int, missed: int = 0, late_ns: int = 0, orders: bool = True
@@ -77,7 +73,7 @@ class Loop:
 
         missed: whole periods skipped before this tick. late_ns: how long after its deadline the loop woke.
         """
-        inputs, mark = self.inputs, self.clock.mark
+        inputs, mark = self.inputs, self.timing.mark
         mark(TickPhase.RECEIVE)
         inputs.fresh = fresh
         inputs.connected = self.link.connected
@@ -93,16 +89,16 @@ class Loop:
         mark(TickPhase.ORDER)
         self._tick.step(inputs, self.outputs, dt, mark)
         self.link.prepare(self.outputs)
-        self._received_ns, self._missed, self._late_ns = received_ns, missed, late_ns
+        self.timing.begin(received_ns, missed, late_ns)
 
     def _next_order(self) -> Order | None:
         return self._own_orders.pop(0) if self._own_orders else self.source.next()
 
     def finish(self) -> None:
         """After the command is out: the record goes to the ring, and now and then a look around."""
-        sent_ns = self.clock.mark(TickPhase.SEND)
+        sent_ns = self.timing.mark(TickPhase.SEND)
         self._tick.note(self.inputs, self.outputs)
-        self._note_time(sent_ns)
+        self.timing.note(sent_ns, self.inputs, self._tick.iterations)
         self._shared.append(self._words)
         self._count += 1
         supervisor = self.supervisor
@@ -112,22 +108,7 @@ class Loop:
             self.lose("a new handshake was requested", for_now=True)
         if self._count % LIFELINE_EVERY == 0:
             self.look_around()
-        self.clock.mark(TickPhase.RECORD)
-
-    def _note_time(self, sent_ns: int) -> None:
-        """Writes what the wall clock says to the record, and why the tick overran, if it did."""
-        elapsed, overruns, inputs = self.clock.elapsed_ns, self._overruns, self.inputs
-        cause = faults = preemptions = 0
-        if overruns is not None:
-            late = self._missed > 0 or (inputs.connected and (self._late_ns > 0 or not inputs.fresh))
-            iterations = self._tick.iterations
-            cause = overruns.watch(elapsed, late_ns=self._late_ns, overran=late, iterations=iterations)
-            faults, preemptions = overruns.page_faults, overruns.preemptions
-        WALL_CLOCK.pack_into(
-            self._wall_clock, 0,
-            self._received_ns, sent_ns, self._missed, time.time_ns(), cause, faults, preemptions, *elapsed,
-        )  # fmt: skip
-        self.clock.clear()
+        self.timing.mark(TickPhase.RECORD)
 
     def lose(self, why: str, *, for_now: bool = False) -> None:
         """Gives the connection up; the pace makes the next one. `for_now`: the plant may still be there."""
@@ -145,8 +126,7 @@ class Loop:
         if self.link.text != self._link_text:
             self._link_text = self._shared.link_text = self.link.text
             self._shared.homing, self._shared.simulation = self.link.homing, self.link.simulation
-        if self._overruns is not None:
-            self._overruns.refresh()
+        self.timing.refresh()
         if not self._lifeline.ended():
             return
         now = time.monotonic()
@@ -166,11 +146,6 @@ class Loop:
     def supervisor(self) -> Supervisor:
         """That of the tick; another one when other constraints hold."""
         return self._tick.supervisor
-
-    def close(self) -> None:
-        """Stop watching the thread."""
-        if self._overruns is not None:
-            self._overruns.close()
 
     @property
     def orphan(self) -> bool:

@@ -68,7 +68,7 @@ def run(options: LoopOptions) -> int:
             loop.look_around()
             PACES[options.pace](loop, client)
             link.lose("the controller was shut down")
-            loop.close()
+            loop.timing.close()
         finally:
             client.close(flush_ms=100)
             inbox.close()

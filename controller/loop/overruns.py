@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
 
+from linkwork.controller.records import WALL_CLOCK, Record
+from linkwork.controller.tick_io import Inputs
 from linkwork.protocol.codes import OverrunCause
 
 
@@ -211,6 +213,50 @@ class OverrunMonitor:
             self._collecting_since_ns = now
         else:
             self._collected_ns += now - self._collecting_since_ns
+
+
+class TickTiming:
+    """What the wall clock says of each tick, written to its record.
+
+    explains: whether overruns are explained; in lockstep there are none.
+    """
+
+    def __init__(self, record: Record, period_ns: int, *, explains: bool) -> None:
+        at = 8 * record.layout.offsets["received_ns"]
+        self._words = record.floats.data.cast("B")[at : at + WALL_CLOCK.size]
+        self._clock = PhaseClock()
+        self.mark = self._clock.mark
+        self._overruns = OverrunMonitor(period_ns) if explains else None
+        self._received_ns = self._missed = self._late_ns = 0
+
+    def begin(self, received_ns: int, missed: int, late_ns: int) -> None:
+        """A tick: when its state was received, periods skipped before it, how late after its deadline."""
+        self._received_ns, self._missed, self._late_ns = received_ns, missed, late_ns
+
+    def note(self, sent_ns: int, inputs: Inputs, iterations: float) -> None:
+        """Write the record of this tick. iterations: of the solvers in estimate and law."""
+        elapsed, overruns = self._clock.elapsed_ns, self._overruns
+        cause = faults = preemptions = 0
+        if overruns is not None:
+            waited_in_vain = inputs.connected and (self._late_ns > 0 or not inputs.fresh)
+            overran = self._missed > 0 or waited_in_vain
+            cause = overruns.watch(elapsed, late_ns=self._late_ns, overran=overran, iterations=iterations)
+            faults, preemptions = overruns.page_faults, overruns.preemptions
+        WALL_CLOCK.pack_into(
+            self._words, 0,
+            self._received_ns, sent_ns, self._missed, time.time_ns(), cause, faults, preemptions, *elapsed,
+        )  # fmt: skip
+        self._clock.clear()
+
+    def refresh(self) -> None:
+        """Read what the next overrun is compared with again."""
+        if self._overruns is not None:
+            self._overruns.refresh()
+
+    def close(self) -> None:
+        """Stop watching the thread."""
+        if self._overruns is not None:
+            self._overruns.close()
 
 
 def _counts() -> tuple[int, int]:

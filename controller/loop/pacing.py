@@ -35,7 +35,7 @@ def device_clocked(loop: Loop, client: DeviceClient) -> None:
             loop.link.hello()
             next_hello = time.monotonic_ns() + HELLO_EVERY_NS
         message = client.receive_until(deadline)
-        received = loop.clock.mark(TickPhase.WAIT)
+        received = loop.timing.mark(TickPhase.WAIT)
         fresh = message is not None and _take(loop, client, message)
         if message is not None and not fresh:
             continue
@@ -60,21 +60,21 @@ def host_clocked(loop: Loop, client: DeviceClient) -> None:
     next_hello = 0
     while not loop.done:
         missed = ticker.wait()
-        loop.clock.mark(TickPhase.WAIT)
+        loop.timing.mark(TickPhase.WAIT)
         late = ticker.late_ns if missed else 0
         if loop.link.connected:
             loop.link.send()
         elif ticker.deadline_ns >= next_hello:
             loop.link.hello()
             next_hello = ticker.deadline_ns + HELLO_EVERY_NS
-        loop.clock.mark(TickPhase.SEND)
+        loop.timing.mark(TickPhase.SEND)
         fresh = False
         until = ticker.deadline_ns + loop.period_ns // 2
         while not fresh and (message := client.receive_until(until)) is not None:
-            loop.clock.mark(TickPhase.WAIT)
+            loop.timing.mark(TickPhase.WAIT)
             fresh = _take(loop, client, message)
         if not fresh:
-            loop.clock.mark(TickPhase.WAIT)
+            loop.timing.mark(TickPhase.WAIT)
         loop.tick(fresh=fresh, received_ns=time.monotonic_ns(), missed=missed, late_ns=late)
         loop.finish()
 

@@ -100,7 +100,7 @@ class TickRecord:
         s: the supervisor. gains: bandwidth (rad/s) and damping ratio of the error dynamics.
         """
         course = s.course
-        motion = course.motion
+        motion, goal = course.motion, course.goal_state
         path_s = path_rate = path_length = 0.0
         if isinstance(motion, Follow):
             path_s, path_rate, _ = motion.path.here()
@@ -110,9 +110,9 @@ class TickRecord:
             self._integers, 0,
             tick, inputs.device_tick, s.state, s.brakes.phase, outputs.mode,
             course.law if moving else _NO_LAW,
-            course.goal_id, course.goal_status, course.goal_code, course.goal_coordinate, course.slots_in_use,
-            course.replaced_goal, course.replaced_code,
-            s.order_id, s.order_outcome, s.authority, s.authority_end,
+            goal.id, goal.status, goal.code, goal.coordinate, goal.slots_in_use,
+            goal.replaced, goal.replaced_code,
+            s.order_id, s.order_outcome, s.pending.authority, s.pending.authority_end,
             s.fault.code, s.fault.index, s.fault.tick, course.limited,
             inputs.device_status, inputs.device_fault,
             inputs.lost_in_a_row, inputs.lost_total, inputs.connected, inputs.fresh,
@@ -120,7 +120,7 @@ class TickRecord:
         _SCALARS.pack_into(
             self._scalars, 0,
             inputs.time_s, path_s, path_rate, path_length,
-            course.goal_value, course.goal_limit, s.fault.value, s.fault.limit, inputs.loss_ratio, *gains,
+            goal.value, goal.limit, s.fault.value, s.fault.limit, inputs.loss_ratio, *gains,
         )  # fmt: skip
         reference = course.now
         publish(

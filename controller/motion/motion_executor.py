@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,11 +39,26 @@ AT_REST_VELOCITY = 1e-3
 """rad/s or m/s below which damping has brought the machine to rest."""
 
 
-CARRIED = (
-    "_settling_since_s", "_time_s", "goal_code", "goal_coordinate", "goal_id", "goal_limit", "goal_status",
-    "goal_value", "limited", "replaced_code", "replaced_goal", "slots_in_use",
-)  # fmt: skip
-"""What a course takes over as it is from that of another set of constraints."""
+@dataclass(slots=True)
+class GoalState:
+    """How the goal under way is doing, or how the last one ended, as the record publishes it.
+
+    status: GoalStatus. code: the ResultCode it ended with. coordinate, value, limit: which coordinate
+    violated a tolerance, by how much (rad or m, N or N m), and the tolerance; -1 and 0 where none did.
+    slots_in_use: bit mask of the shared goal slots. settling_since_s: device time of its end. replaced,
+    replaced_code: the goal that it took over from or followed, and how that one ended.
+    """
+
+    id: int = 0
+    status: GoalStatus = GoalStatus.NONE
+    code: int = 0
+    coordinate: int = -1
+    value: float = 0.0
+    limit: float = 0.0
+    slots_in_use: int = 0
+    settling_since_s: float = 0.0
+    replaced: int = 0
+    replaced_code: int = 0
 
 
 class MotionExecutor:
@@ -65,7 +81,6 @@ class MotionExecutor:
         self._jogging = Jogging(machine, watch, estimate)
         self._error = np.zeros(len(names))
         self._time_s = 0.0
-        self._settling_since_s = 0.0
         self.law = LawKind.HOLD
         self.motion: ReferenceMotion = Hold(self._home, estimate.theta[self._home])
         self.now = Reference.sized(len(self._home))
@@ -76,12 +91,8 @@ class MotionExecutor:
         """Whether a goal was found to be within its path tolerances, in this tick, and goes on."""
         self.slowed = False
         """Whether the goal under way has been slowed down on its path, so that `limit` has to be asked."""
-        self.goal_id, self.goal_status, self.goal_code = 0, GoalStatus.NONE, 0
-        self.goal_coordinate, self.goal_value, self.goal_limit = -1, 0.0, 0.0
-        self.slots_in_use = 0
+        self.goal_state = GoalState()
         self.pressing = Pressing(machine, estimate)
-        self.replaced_goal, self.replaced_code = 0, 0
-        """The goal that the one under way took over from or followed, and how that ended."""
 
     @property
     def goal(self) -> Follow | None:
@@ -97,7 +108,7 @@ class MotionExecutor:
     def busy(self) -> bool:
         """Whether lockstep time must run for it; a goal that is paused and at rest needs none."""
         if isinstance(self.motion, Follow):
-            return self.goal_status is not GoalStatus.PAUSED or not self.motion.resting
+            return self.goal_state.status is not GoalStatus.PAUSED or not self.motion.resting
         return isinstance(self.motion, Jog)
 
     # One tick.
@@ -160,7 +171,7 @@ class MotionExecutor:
         if goal.stopping:
             self.pressing.keep_from_falling()
             if goal.resting:
-                self._end(GoalStatus.ENDED, self.goal_code)
+                self._end(GoalStatus.ENDED, self.goal_state.code)
             return True
         if goal.waiting:
             return True
@@ -184,28 +195,32 @@ class MotionExecutor:
         verdict = self.pressing.look(goal, part, self._time_s)
         if verdict is None:
             return True
-        self.goal_coordinate, self.goal_value, self.goal_limit = verdict.row, verdict.value, verdict.limit
+        self.goal_state.coordinate, self.goal_state.value, self.goal_state.limit = (
+            verdict.row,
+            verdict.value,
+            verdict.limit,
+        )
         if verdict.stops:
             self._stop_goal(goal, verdict.code)
             return False
         if verdict.code is ResultCode.SUCCESSFUL and verdict.row < 0:
             self._end(GoalStatus.SUCCEEDED, verdict.code)
         elif verdict.code is ResultCode.SUCCESSFUL:
-            self.law, self.goal_status = LawKind.HYBRID, GoalStatus.SETTLING
+            self.law, self.goal_state.status = LawKind.HYBRID, GoalStatus.SETTLING
         else:
             self._end(GoalStatus.ENDED, verdict.code)
         return True
 
     def _settle(self, goal: Follow) -> None:
-        if self.goal_status is not GoalStatus.SETTLING:
-            self.goal_status, self._settling_since_s = GoalStatus.SETTLING, self._time_s
-        late = self._time_s - self._settling_since_s > goal.block.goal_time_s
+        if self.goal_state.status is not GoalStatus.SETTLING:
+            self.goal_state.status, self.goal_state.settling_since_s = GoalStatus.SETTLING, self._time_s
+        late = self._time_s - self.goal_state.settling_since_s > goal.block.goal_time_s
         moved = not self._violates(goal, goal.block.goal_tolerance, tell=late)
         off = self.pressing.off_at_end(goal)
         if moved and off is None:
             self._end(GoalStatus.SUCCEEDED, ResultCode.SUCCESSFUL)
         elif late and moved and off is not None:
-            self.goal_coordinate, self.goal_value, self.goal_limit = off
+            self.goal_state.coordinate, self.goal_state.value, self.goal_state.limit = off
             self._end(GoalStatus.ENDED, ResultCode.FORCE_TOLERANCE_VIOLATED)
         elif late:
             self._end(GoalStatus.ENDED, ResultCode.GOAL_TOLERANCE_VIOLATED)
@@ -214,8 +229,8 @@ class MotionExecutor:
         error = self._error
         worst = self._watch.violation(goal.index, self.now.theta, self._theta, tolerance, error)
         if worst >= 0 and tell:
-            self.goal_coordinate = int(goal.index[worst])
-            self.goal_value, self.goal_limit = float(error[worst]), float(tolerance[worst])
+            self.goal_state.coordinate = int(goal.index[worst])
+            self.goal_state.value, self.goal_state.limit = float(error[worst]), float(tolerance[worst])
         return worst >= 0
 
     def settled(self) -> bool:
@@ -244,18 +259,18 @@ class MotionExecutor:
     def _stop_goal(self, goal: Follow, code: ResultCode) -> None:
         if not goal.stopping:
             goal.stop()
-            self.goal_status, self.goal_code = GoalStatus.STOPPING, int(code)
+            self.goal_state.status, self.goal_state.code = GoalStatus.STOPPING, int(code)
 
     def abort(self) -> None:
         """The brakes take over: a goal ends at once, with the code already decided or FAULT."""
         if isinstance(self.motion, Follow):
-            stopping = self.goal_status is GoalStatus.STOPPING
-            self.goal_status, self.slots_in_use = GoalStatus.ENDED, 0
-            self.goal_code = self.goal_code if stopping else int(ResultCode.FAULT)
+            stopping = self.goal_state.status is GoalStatus.STOPPING
+            self.goal_state.status, self.goal_state.slots_in_use = GoalStatus.ENDED, 0
+            self.goal_state.code = self.goal_state.code if stopping else int(ResultCode.FAULT)
         self.hold_here()
 
     def _end(self, status: GoalStatus, code: int) -> None:
-        self.goal_status, self.goal_code, self.slots_in_use = status, int(code), 0
+        self.goal_state.status, self.goal_state.code, self.goal_state.slots_in_use = status, int(code), 0
         self._hold()
 
     def _hold(self) -> None:
@@ -276,8 +291,7 @@ class MotionExecutor:
 
     def adopt(self, other: MotionExecutor) -> None:
         """Copies the goal state of the executor of another constraint set; call `hold_here` next."""
-        for name in CARRIED:
-            setattr(self, name, getattr(other, name))
+        self._time_s, self.limited, self.goal_state = other._time_s, other.limited, replace(other.goal_state)
 
     # Orders.
 
@@ -298,7 +312,9 @@ class MotionExecutor:
             return OrderOutcome.REFUSED_VALUE
         late_s, before = 0.0, self.goal
         if not isinstance(begin, Fresh):
-            found = junction_outcome(begin, before, self.goal_id, self.goal_status, self._period_s)
+            found = junction_outcome(
+                begin, before, self.goal_state.id, self.goal_state.status, self._period_s
+            )
             if found is not OrderOutcome.DONE:
                 return OrderOutcome.REFUSED_SPLICE
         elif isinstance(self.motion, Follow | Jog):
@@ -316,16 +332,16 @@ class MotionExecutor:
         if law is None:
             return OrderOutcome.REFUSED_CONTACT
         if isinstance(begin, Fresh):
-            self.replaced_goal = self.replaced_code = 0
+            self.goal_state.replaced = self.goal_state.replaced_code = 0
         else:
-            self.replaced_goal, self.replaced_code = begin.before, self.goal_code
+            self.goal_state.replaced, self.goal_state.replaced_code = begin.before, self.goal_state.code
             if isinstance(begin, Splice) and before is not None:
-                self.replaced_code = int(begin.result)
+                self.goal_state.replaced_code = int(begin.result)
         self.motion, self.law = goal, self._motion_law if law is LawKind.PIDC else law
         self._evaluate()
-        self.goal_id, self.goal_status, self.goal_code = order.goal, GoalStatus.RUNNING, 0
-        self.goal_coordinate, self.goal_value, self.goal_limit = -1, 0.0, 0.0
-        self.slots_in_use = 1 << order.slot
+        self.goal_state.id, self.goal_state.status, self.goal_state.code = order.goal, GoalStatus.RUNNING, 0
+        self.goal_state.coordinate, self.goal_state.value, self.goal_state.limit = -1, 0.0, 0.0
+        self.goal_state.slots_in_use = 1 << order.slot
         return OrderOutcome.DONE
 
     def expect(self, order: StartGoal) -> None:
@@ -356,7 +372,7 @@ class MotionExecutor:
         if begin.keep_speed or begin.speed > goal.own:
             goal.retime(block, begin.speed, goal.speed if begin.keep_speed else begin.speed)
             self._evaluate()
-            self.slots_in_use = 1 << slot
+            self.goal_state.slots_in_use = 1 << slot
         else:
             goal.set_speed(begin.speed)
         return OrderOutcome.DONE
@@ -403,10 +419,10 @@ class MotionExecutor:
             return OrderOutcome.NOTHING_TO_DO
         if isinstance(order, Pause):
             goal.pause()
-            self.goal_status = GoalStatus.PAUSED
+            self.goal_state.status = GoalStatus.PAUSED
         elif isinstance(order, Resume):
             goal.resume()
-            self.goal_status = GoalStatus.RUNNING
+            self.goal_state.status = GoalStatus.RUNNING
         elif not 0.0 <= order.fraction <= goal.own:
             return OrderOutcome.REFUSED_VALUE
         else:

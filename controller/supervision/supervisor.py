@@ -16,14 +16,11 @@ from linkwork.arrays import Floats
 from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.estimation.limit_monitor import Watch
 from linkwork.controller.faults import Fault, FaultCode
-from linkwork.controller.motion.goal_splices import WaitingGoals, junction_outcome
 from linkwork.controller.motion.motion_executor import MotionExecutor
 from linkwork.controller.motion.preload import Preload
 from linkwork.controller.orders import (
-    NOW,
     Adopt,
     AdvanceTime,
-    After,
     AuthorityEnd,
     CancelGoal,
     ChooseLaw,
@@ -45,7 +42,6 @@ from linkwork.controller.orders import (
     SetPreload,
     SetSpeed,
     Shutdown,
-    Splice,
     StartGoal,
     Stop,
     SwitchConstraint,
@@ -53,6 +49,7 @@ from linkwork.controller.orders import (
 from linkwork.controller.supervision.brakes import BrakeSequence, Phase
 from linkwork.controller.supervision.estimate_monitor import Beliefs
 from linkwork.controller.supervision.following_error import FollowingError
+from linkwork.controller.supervision.pending_orders import PendingOrders
 from linkwork.controller.supervision.state_machine import (
     ACTIVE,
     STOPPING,
@@ -64,7 +61,7 @@ from linkwork.controller.supervision.state_machine import (
 from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
-from linkwork.protocol.codes import ORDER_HORIZON_S, PENDING_ORDERS, DeviceStatus, ResultCode
+from linkwork.protocol.codes import DeviceStatus, ResultCode
 
 AT_REST = 1e-6
 """rad/s or m/s: an estimated speed below this counts as rest."""
@@ -74,9 +71,8 @@ swing without end, and the readings of some sensors never stand still.
 """
 _NO_OUTCOME = OrderOutcome.NONE
 CARRIED = (
-    "_advance_ticks", "_braked_ticks", "_disabling", "_pending", "_splices", "_tick", "_time_s", "authority",
-    "authority_end", "fault", "handshake_wanted", "leaving", "order_id", "order_outcome", "state",
-    "switching",
+    "_advance_ticks", "_braked_ticks", "_disabling", "_tick", "_time_s", "fault", "handshake_wanted",
+    "leaving", "order_id", "order_outcome", "pending", "state", "switching",
 )  # fmt: skip
 """What a supervisor takes over as it is from that of another set of constraints (`Supervisor.adopt`)."""
 
@@ -136,12 +132,7 @@ class Supervisor:
         self._advance_ticks = self._braked_ticks = 0
         self._disabling = False
         self._tick, self._time_s = 0, 0.0
-        self._pending: list[Order] = []
-        self._horizon_ticks = round(ORDER_HORIZON_S / self._period_s)
-        self.authority = 1
-        """Number of the present motion authority: orders accepted under an earlier one have no effect."""
-        self.authority_end = AuthorityEnd.NONE
-        self._splices = WaitingGoals()
+        self.pending = PendingOrders(self._period_s)
         self.switching = Switching()
         self.tune: Callable[[SetGains | SetPayload], OrderOutcome] = lambda _: OrderOutcome.REFUSED_VALUE
         """Carries out orders that change gains or loads; the tick sets it."""
@@ -185,9 +176,8 @@ class Supervisor:
                 astray = self._following_error.look(course.motion, course.now, course.law)
                 if astray is not None:
                     self.raise_fault(*astray)
-        if inputs.order is None and not self._pending and not self._splices.waiting:
-            order = None
-        else:
+        order = None
+        if inputs.order is not None or self.pending:
             order = self._due(inputs.order)
         if order is not None:
             self.order_id = order.id
@@ -232,9 +222,7 @@ class Supervisor:
     @property
     def _waits_for_its_tick(self) -> bool:
         """Whether time must run so that an order can arrive: of the twin, or any while a goal is paused."""
-        if self.course.goal is not None and self._pending:
-            return True
-        return any(isinstance(order, ReportDifference) for order in self._pending)
+        return self.pending.reports or (self.course.goal is not None and bool(self.pending.timed))
 
     def _stopped(self) -> None:
         """The reference rests: hold, or go on with the disable."""
@@ -260,15 +248,7 @@ class Supervisor:
 
         order: the order that ends it, whose number of the next authority counts where it is ahead.
         """
-        self.authority = max(self.authority + 1, order.authority if order is not None else 0)
-        self.authority_end = why
-        dropped = bool(self._splices.drop())
-        if dropped:
-            self.course.forget_following()
-        kept = [one for one in self._pending if not one.bound]
-        dropped = dropped or len(kept) < len(self._pending)
-        self._pending = kept
-        return dropped
+        return self.pending.end_authority(why, self.course, order)
 
     def _move(self, event: Event) -> bool:
         following = after(self.state, event)
@@ -281,51 +261,11 @@ class Supervisor:
 
     def _due(self, arrived: Order | None) -> Order | None:
         """The order that takes effect now; one for a later tick waits, and so does a goal for another one."""
-        refused = self._refusal(arrived) if arrived is not None else None
+        refused = self.pending.refusal(arrived, self._tick) if arrived is not None else None
         if arrived is not None and refused is not None:
             self.order_id, self.order_outcome = arrived.id, refused
             return None
-        if arrived is not None and arrived.at_tick > self._tick:
-            self._pending.append(arrived)
-            self._pending.sort(key=lambda order: (order.at_tick, order.id))
-            arrived = None
-        if arrived is None and self._pending and self._pending[0].at_tick <= self._tick:
-            arrived = self._pending.pop(0)
-        if self._splices.waiting and (arrived is None or not arrived.precedes_goals):
-            course = self.course
-            ready = self._splices.decided(course.goal, course.goal_id, course.goal_status, self._period_s)
-            if ready is not None:
-                if arrived is not None:
-                    self._pending.insert(0, arrived)  # in the next tick
-                return ready
-        return None if arrived is None or self._waits(arrived) else arrived
-
-    def _refusal(self, order: Order) -> OrderOutcome | None:
-        """Why an order that has just arrived can neither take effect nor wait."""
-        if 0 < order.authority < self.authority and order.bound:
-            return OrderOutcome.REVOKED
-        if order.at_tick in (NOW, self._tick):
-            return None
-        if order.at_tick < self._tick:
-            return OrderOutcome.REFUSED_LATE
-        if order.at_tick - self._tick > self._horizon_ticks:
-            return OrderOutcome.REFUSED_FAR
-        alike = sum(one.bound is order.bound for one in self._pending)
-        return OrderOutcome.REFUSED_FULL if alike >= PENDING_ORDERS else None
-
-    def _waits(self, order: Order) -> bool:
-        """Whether the order is a goal that has to wait for the one before it, and now does."""
-        if not isinstance(order, StartGoal) or not isinstance(order.begin, After | Splice):
-            return False
-        begin, course = order.begin, self.course
-        found = None
-        if not self._splices.has(begin.before):
-            found = junction_outcome(begin, course.goal, course.goal_id, course.goal_status, self._period_s)
-        if found is not None or not self._splices.take(order):
-            return False
-        if order.verified:
-            course.expect(order)
-        return True
+        return self.pending.due(arrived, self._tick, self.course)
 
     def _handlers_of_orders(self) -> dict[type[Order], Callable[[Any, Inputs], OrderOutcome]]:
         """What carries out each kind of order."""
@@ -467,12 +407,13 @@ class Supervisor:
 
     def _stop_at_once(self, order: EmergencyStop, _: Inputs) -> OrderOutcome:
         self._brake_now(Event.ESTOP)
-        self.authority = max(self.authority, order.authority)
+        pending = self.pending
+        pending.authority = max(pending.authority, order.authority)
         return OrderOutcome.DONE
 
     def _cancel(self, order: CancelGoal, _: Inputs) -> OrderOutcome:
         """End the goal under way, or remove one that waits. With a cause the authority ends too."""
-        if order.goal not in (0, self.course.goal_id):
+        if order.goal not in (0, self.course.goal_state.id):
             return self._withdraw(order.goal)
         if order.cause is None:
             return self._come_to_rest(ResultCode.CANCELLED, disable=False)
@@ -481,12 +422,8 @@ class Supervisor:
 
     def _withdraw(self, goal: int) -> OrderOutcome:
         """A goal that waits shall not begin."""
-        kept = [one for one in self._pending if not (isinstance(one, StartGoal) and one.goal == goal)]
-        dropped, self._pending = len(kept) < len(self._pending), kept
-        if self._splices.drop(goal):
-            self.course.forget_following()
-            dropped = True
-        return OrderOutcome.DONE if dropped else OrderOutcome.NOTHING_TO_DO
+        done = self.pending.withdraw(goal, self.course)
+        return OrderOutcome.DONE if done else OrderOutcome.NOTHING_TO_DO
 
     def _come_to_rest(self, code: ResultCode, *, disable: bool) -> OrderOutcome:
         under_way = self.moving and self.course.under_way

@@ -59,9 +59,9 @@ class Planned:
         rig = self.rig
         if not isinstance(made.begin, Retime):
             self.goal += 1
-        running = rig.supervisor.course.goal_id
+        running = rig.supervisor.course.goal_state.id
         waiting = {slot for goal, slot in self.slot_of.items() if goal > running}
-        in_use = rig.supervisor.course.slots_in_use
+        in_use = rig.supervisor.course.goal_state.slots_in_use
         slot = next(n for n in range(4) if not in_use >> n & 1 and n not in waiting)
         if made.q is not None:
             self.pose[self.goal] = made.q

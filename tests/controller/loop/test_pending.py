@@ -99,7 +99,7 @@ def test_a_goal_that_waits_for_its_tick_ends_with_what_ends_motion(rig: InProces
     for sample in rig.run(1.5):
         assert sample["goal_id"] == 0
     np.testing.assert_allclose(rig.simulator.q, rest, atol=1e-6)
-    assert rig.supervisor._pending == [], "and leaves nothing behind"
+    assert rig.supervisor.pending.timed == [], "and leaves nothing behind"
 
 
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.name)
@@ -112,7 +112,7 @@ def test_so_does_any_other_order_of_an_owner(rig: InProcess, end: AuthorityEnd, 
     ENDS[end](rig)
     enabled_again(rig)
     assert waiting not in {int(sample["order_id"]) for sample in rig.run(0.6)}
-    assert rig.supervisor._pending == []
+    assert rig.supervisor.pending.timed == []
 
 
 def test_a_stop_for_a_later_tick_is_never_cancelled(rig: InProcess) -> None:
@@ -151,7 +151,7 @@ def test_a_pending_goal_is_cancelled_by_its_number_alone(rig: InProcess) -> None
     assert rig.order(CancelGoal(9))["order_outcome"] == OrderOutcome.NOTHING_TO_DO
     assert rig.order(CancelGoal(3))["order_outcome"] == OrderOutcome.DONE
     assert rig.run(0.4)[-1]["goal_id"] == 0
-    assert [type(order) for order in rig.supervisor._pending] == [JogCoordinates]
+    assert [type(order) for order in rig.supervisor.pending.timed] == [JogCoordinates]
 
 
 def test_beyond_the_horizon_and_beyond_their_number_orders_are_refused(rig: InProcess) -> None:
@@ -347,7 +347,7 @@ def test_pending_orders_count_against_their_owner(desk: OrderQueue) -> None:
     desk.refuse_if_full("ann", goal=False)
     for _ in range(PENDING_ORDERS - PENDING_GOALS):
         desk.place(ChooseLaw(1, at_tick=FOREVER), lambda _: None, now_ns=0, asked=Asked("law", "ann"))
-    with pytest.raises(RequestError, match=f"at most {PENDING_ORDERS}"):
+    with pytest.raises(RequestError, match=f"the maximum is {PENDING_ORDERS}"):
         desk.refuse_if_full("ann", goal=False)
     assert len(desk.pending) == PENDING_ORDERS
     assert not desk.in_use, "what waits for its tick does not renew the lease"

@@ -98,7 +98,7 @@ def test_a_component_of_a_closure_carries_what_is_wanted() -> None:
     ("name", "force", "text"),
     [
         ("five_bar_redundant", "tip.z", "other constraints already ask for the same"),
-        ("five_bar", "tip.x", "is no force"),
+        ("five_bar", "tip.x", "has no forces to name"),
     ],
 )
 def test_components_that_motors_cannot_choose_are_refused(name: str, force: str, text: str) -> None:
