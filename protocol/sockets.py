@@ -305,6 +305,41 @@ class DeviceClient(_Dealer):
     _largest = LINK_BYTES
     _queue = _queue_in = 2 * LATEST_DRAIN
 
+    def __init__(self, endpoint: str, keys: ClientKeys | None = None) -> None:
+        super().__init__(endpoint, keys)
+        self._ended = False
+
+    def _connect(self, endpoint: str) -> None:
+        self._ends = self.socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+        super()._connect(endpoint)
+
+    def wait_beside(self, descriptor: int, timeout_ms: float) -> bool:
+        """Wait for a message, the end of the connection or the descriptor; return if that is readable."""
+        sources: list[Any] = [(descriptor, _POLLIN), (self.socket, _POLLIN), (self._ends, _POLLIN)]
+        return any(source == descriptor for source, _ in zmq_poll(sources, math.ceil(timeout_ms)))
+
+    def connection_ended(self) -> bool:
+        """Return whether the plant has closed the connection since `forget_connection`.
+
+        On a Unix socket the end of its process closes it, on TCP also a peer that is silent for 3 s.
+        """
+        while zmq_poll([(self._ends, _POLLIN)], 0):
+            self._ends.recv_multipart(_NOBLOCK)
+            self._ended = True
+        return self._ended
+
+    def forget_connection(self) -> None:
+        """Forget the end of earlier connections."""
+        self.connection_ended()
+        self._ended = False
+
+    def close(self, flush_ms: int = 0) -> None:
+        """As every socket; the monitor of the connection closes first."""
+        if not self.socket.closed:
+            self.socket.disable_monitor()
+            self._ends.close(linger=0)
+        super().close(flush_ms)
+
     def receive_latest(self, most: int = LATEST_DRAIN) -> tuple[bytes | None, int]:
         """(newest message or None, how many older ones were dropped); takes at most `most`. Never waits."""
         newest, taken = None, 0

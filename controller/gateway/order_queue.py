@@ -141,7 +141,7 @@ class OrderQueue:
         """Gives an order its number and authority, and places it; returns the number.
 
         `timeout_s`: how long to wait for the effect (None: as long as it takes). `urgent` orders go first,
-        and two of the same kind that wait are one. `leased`: the order needs the lease.
+        and of two of the same kind that wait only the later is sent. `leased`: the order needs the lease.
         `authority`: that under which its request was accepted, None: the present one.
         Raises RequestError when there is no loop or too many orders wait; an urgent order without
         `at_tick` always has room.
@@ -152,7 +152,7 @@ class OrderQueue:
         ends = order.ends_authority and at_once
         for place, one in enumerate(queue):
             if urgent and (one.kind, one.at_tick) == (order.kind, order.at_tick):
-                same = replace(one, authority=self._next_authority() if ends else 0)
+                same = replace(order, id=one.id, authority=self._next_authority() if ends else 0)
                 queue[place] = self._placed[one.id].order = self._under_way[one.id] = same
                 self._join(one.id, then)
                 return one.id

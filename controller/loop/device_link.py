@@ -15,6 +15,7 @@ from linkwork.protocol.injection import LostMessage, read_lost
 from linkwork.protocol.link import CommandCodec, StateCodec
 from linkwork.protocol.sockets import DeviceClient
 
+CLOSED = "the plant closed the connection: its process has ended, or its computer is unreachable"
 _OF_A_STATE = ("q", "v", "closed", "switched")
 """Fields that only a state message has; an error in one of them is reported."""
 
@@ -49,6 +50,7 @@ class DeviceLink:
     def hello(self) -> None:
         """Asks for the plant; repeated by the caller until `connected`."""
         machine = self._machine
+        self._client.forget_connection()
         self._last = Hello(
             session=self._session,
             owner=self._owner,
@@ -169,9 +171,15 @@ class DeviceLink:
         self._client.send(self._last)
 
     def lose(self, why: str) -> None:
-        """Gives the session up; the next hello opens another."""
-        if self.connected:
-            self._client.send(Bye(session=self._session, text=why[:200]).pack())
+        """Give the session up; the next hello opens another. No effect without a session.
+
+        If the plant has closed the connection, `text` gives that as the reason instead of `why`.
+        """
+        if not self.connected:
+            return
+        if self._client.connection_ended():
+            why = CLOSED
+        self._client.send(Bye(session=self._session, text=why[:200]).pack())
         self.connected, self._session = False, new_session()
         self.text = f"{why}; waiting for a plant at {self._client.endpoint}"
 

@@ -19,6 +19,8 @@ from linkwork.timing.together import Together
 
 HELLO_EVERY_NS = 100_000_000
 REPEAT_AFTER_MS = 1000
+_SLICE_MS = 10
+"""Longest wait for a state in lockstep between two checks whether the plant has closed the connection."""
 
 
 def device_clocked(loop: Loop, client: DeviceClient) -> None:
@@ -112,8 +114,7 @@ def lockstep(loop: Loop, client: DeviceClient) -> None:
             elif not loop.done:
                 fresh = _await_state(loop, client)
                 if fresh is None:
-                    loop.lose(f"the plant has not answered for {loop.peer_timeout_s:g} s")
-                    _tick_alone(loop)
+                    _lose_plant(loop)
 
 
 PACES: dict[Pace, Callable[[Loop, DeviceClient], None]] = {
@@ -163,20 +164,30 @@ def _tick_alone(loop: Loop, *, orders: bool = True) -> None:
     loop.finish()
 
 
+def _lose_plant(loop: Loop) -> None:
+    """Give up a plant that said bye, closed the connection or does not answer."""
+    loop.lose(f"the plant has not answered for {loop.peer_timeout_s:g} s")
+    _tick_alone(loop)
+
+
 def _await_reason(loop: Loop, client: DeviceClient) -> bool:
-    """While time stands: waits for an order, and keeps the plant's patience by repeating the last message."""
+    """While time stands: wait for an order, and repeat the last message so that the plant stays patient.
+
+    Returns False if the plant is gone.
+    """
     while not (loop.supervisor.busy or loop.source.busy or loop.own_orders):
         loop.time_stands = True
-        ordered = select.select([loop.inbox], [], [], REPEAT_AFTER_MS * 1e-3)[0]
+        ordered = client.wait_beside(loop.inbox.fileno(), REPEAT_AFTER_MS)
         loop.time_stands = False
         if ordered:
             return True
         loop.look_around()
         loop.link.send()
-        deadline = time.monotonic_ns() + int(1e9 * loop.peer_timeout_s)
-        if client.receive_until(deadline) is None:
-            loop.lose(f"the plant has not answered for {loop.peer_timeout_s:g} s")
-            _tick_alone(loop)
+        message = _receive(client, loop.peer_timeout_s)
+        if message is not None:
+            loop.link.take(message, loop.inputs)
+        if message is None or not loop.link.connected:
+            _lose_plant(loop)
             return False
     return True
 
@@ -184,12 +195,14 @@ def _await_reason(loop: Loop, client: DeviceClient) -> bool:
 def _await_state(loop: Loop, client: DeviceClient) -> bool | None:
     """The answer to the command just sent, which is repeated each second until the plant's time is up.
 
-    True: a fresh state; False: the plant says that it is lost; None: no answer.
+    True: a fresh state; False: the plant says that it is lost; None: no answer, or none any more.
     """
     waited_s, lost_before = 0.0, loop.link.lost_seq
     while waited_s < loop.peer_timeout_s:
-        message = client.receive(REPEAT_AFTER_MS)
+        message = _receive(client, REPEAT_AFTER_MS * 1e-3)
         if message is None:
+            if client.connection_ended():
+                return None
             waited_s += REPEAT_AFTER_MS * 1e-3
             loop.link.send()
         elif loop.link.take(message, loop.inputs):
@@ -198,4 +211,13 @@ def _await_state(loop: Loop, client: DeviceClient) -> bool | None:
             return None
         elif loop.link.lost_seq > lost_before:
             return False
+    return None
+
+
+def _receive(client: DeviceClient, timeout_s: float) -> bytes | None:
+    """The next message; None if none came in time, or none can come: the plant closed the connection."""
+    for _ in range(round(1e3 * timeout_s / _SLICE_MS)):
+        message = client.receive(_SLICE_MS)
+        if message is not None or client.connection_ended():
+            return message
     return None

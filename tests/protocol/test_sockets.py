@@ -90,6 +90,24 @@ def test_nothing_there_is_none(pair):
     assert not server.ready()
 
 
+def test_the_end_of_the_plant_s_process_ends_the_connection(endpoint, child):
+    with DeviceClient(endpoint) as client:
+        for _ in range(2):
+            process = child()
+            assert client.writable(WAIT_MS)
+            client.forget_connection()
+            assert not client.connection_ended()
+            process.kill()
+            process.wait()
+            never, silent = os.pipe()
+            assert not client.wait_beside(never, WAIT_MS)
+            assert client.connection_ended()
+            os.write(silent, b"now")
+            assert client.wait_beside(never, WAIT_MS)
+            os.close(never)
+            os.close(silent)
+
+
 def test_waiting_until_a_deadline_ends_with_the_message(pair):
     server, client = pair
     client.send(b"x")

@@ -12,6 +12,7 @@ import pytest
 from linkwork import GoalFailed, NobodyThere, RequestError, Robot
 from linkwork.demos.scara import helix, helix_start
 from linkwork.launch.daemons import Rig
+from linkwork.machine import shipped_path
 from linkwork.protocol.codes import ResultCode
 from tests.system.running import COMMAND_TIMEOUT_PERIODS, patient_machine
 from tests.waiting import wait_for
@@ -109,6 +110,38 @@ def test_the_plant_is_killed(patient: Rig, tmp_path: Path) -> None:
         assert after["q"] == pytest.approx(before, abs=1e-6)
         robot.move(helix_start())
         robot.disable()
+
+
+@pytest.mark.parametrize("moving", [True, False])
+def test_in_lockstep_the_end_of_the_plant_is_noticed_without_waiting(
+    moving: bool, folder: Path, tmp_path: Path
+) -> None:
+    """No silence would be long enough here: the plant may be silent for an hour."""
+    config = tmp_path / "scara.yaml"
+    patient = "plant:\n  peer_timeout_s: 3600\n"
+    config.write_text(shipped_path("scara").read_text().replace("plant:\n", patient))
+    runtime = folder / f"dead plant, {moving}"
+    runtime.mkdir()
+    arguments = [str(config), "--pace", "lockstep", "--realtime", "ignore"]
+    with Rig("scara", arguments, [*arguments, "--no-log"], runtime) as rig:
+        rig.wait_ready(lambda _: None)
+        with Robot(endpoint=rig.requests) as robot:
+            if moving:
+                onto_the_helix(robot)
+            else:
+                wait_for(lambda: robot.state["time_stands"], "rest")
+            os.kill(rig.children["plant"].pid, signal.SIGKILL)
+            wait_for(lambda: robot.state["state"] == "fault", "the fault")
+            fault, device = robot.state["fault"], robot.status["device"]
+            assert fault is not None
+            assert fault["name"] == "LINK_LOST"
+            assert fault["text"] == "the connection to the plant ended"
+            assert "the plant closed the connection" in device["text"]
+            rig.start("plant", arguments)
+            wait_for(lambda: _recovered(robot), "the plant")
+            robot.enable()
+            robot.move(helix_start())
+            robot.disable()
 
 
 def _recovered(robot: Robot) -> bool:

@@ -97,7 +97,9 @@ class Wording:
             unit = _unit(unit, is_angle=all(is_angle for _, is_angle in group))
         value, limit = finite(record["fault_value"]), finite(record["fault_limit"])
         text = kind.text if where is None else f"{kind.text}: {where}"
-        if code is FaultCode.DEVICE_FAULT and value is not None:
+        if code is FaultCode.LINK_LOST and value == 0.0:  # before any state was missed
+            text = "the connection to the plant ended"
+        elif code is FaultCode.DEVICE_FAULT and value is not None:
             text += f": {_device_fault(int(value))}"
         elif unit and value is not None and limit is not None:
             text += f" ({value:.4g}, allowed {limit:.4g} {unit})"

@@ -1,6 +1,7 @@
 """Orders from the desk through a real datagram socket and back as records."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from linkwork.controller.orders import (
     Order,
     OrderOutcome,
     SetSpeed,
+    Shutdown,
     Stop,
 )
 from linkwork.controller.records import RecordLayout
@@ -104,6 +106,18 @@ def test_stops_that_wait_for_room_are_one(desk: OrderQueue, inbox: OrderInbox, e
     assert [order.id for order in drained(inbox, desk)].count(number) == 1
     desk.settle(effect_of(number))
     assert [effect.outcome for effect in told] == [OrderOutcome.DONE] * 500
+
+
+def test_a_shutdown_that_waits_for_room_brakes_when_asked_again(desk: OrderQueue, inbox: OrderInbox) -> None:
+    for tick in range(5000):
+        with suppress(RequestError):
+            desk.place(Stop(at_tick=tick), lambda _: None, now_ns=0, urgent=True)
+    first, again = (
+        desk.place(Shutdown(at_once), lambda _: None, now_ns=0, urgent=True) for at_once in (False, True)
+    )
+    assert first == again
+    (shutdown,) = (order for order in drained(inbox, desk) if isinstance(order, Shutdown))
+    assert (shutdown.id, shutdown.at_once, shutdown.authority) == (first, True, desk.authority)
 
 
 def test_an_order_without_effect_fails_when_its_time_is_over(desk: OrderQueue, effect_of: Any) -> None:

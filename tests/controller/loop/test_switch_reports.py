@@ -29,6 +29,9 @@ class Sent:
     def send(self, message: bytes) -> None:
         self.messages.append(message)
 
+    def forget_connection(self) -> None:
+        """There is none."""
+
 
 class Plant:
     """The other end of the link, as bytes."""

@@ -48,6 +48,12 @@ class Queue:
             (self.to_controller if what[0] == PEER else self.to_others).append(what[1])
         return True
 
+    def forget_connection(self) -> None:
+        """The queue never ends."""
+
+    def connection_ended(self) -> bool:
+        return False
+
 
 @dataclass
 class Told:
