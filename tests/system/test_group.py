@@ -34,6 +34,21 @@ def runtime(folder: Path) -> Iterator[Path]:
     assert processes_naming(str(made)) == []
 
 
+@pytest.fixture
+def up(runtime: Path) -> Iterator[subprocess.Popen[str]]:
+    """`linkwork up` in the foreground; its daemons end with it."""
+    started = subprocess.Popen(
+        command_line("up", "scara", "--restart", "no", *PACE),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(runtime),
+        text=True,
+    )
+    yield started
+    started.kill()
+    started.communicate()
+
+
 def group_text(runtime: Path) -> str:
     """What the supervisor that holds the lock says in it."""
     with pytest.MonkeyPatch.context() as patch:
@@ -95,14 +110,7 @@ def answer_of(runtime: Path, *words: str) -> dict[str, object]:
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_the_controller_before_the_plant(runtime: Path) -> None:
-    up = subprocess.Popen(
-        command_line("up", "scara", "--restart", "no", *PACE),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(runtime),
-        text=True,
-    )
+def test_ctrl_c_ends_the_controller_before_the_plant(runtime: Path, up: subprocess.Popen[str]) -> None:
     wait_for(lambda: ready(runtime), "the machine")
     answer(runtime, "enable")
     up.send_signal(signal.SIGINT)
@@ -130,14 +138,7 @@ def test_a_start_that_fails_gives_the_daemons_own_error_and_status(runtime: Path
 
 
 @pytest.mark.slow
-def test_restart_no_ends_both_when_one_crashes(runtime: Path) -> None:
-    up = subprocess.Popen(
-        command_line("up", "scara", "--restart", "no", *PACE),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(runtime),
-        text=True,
-    )
+def test_restart_no_ends_both_when_one_crashes(runtime: Path, up: subprocess.Popen[str]) -> None:
     wait_for(lambda: ready(runtime), "the machine")
     plant = pids(runtime)["plant"]
     os.kill(plant, signal.SIGKILL)
