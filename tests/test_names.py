@@ -1,5 +1,6 @@
-"""Names have one meaning: classes across the repository, and files within the product."""
+"""Names have one meaning, across the repository; and no class or function of the product is too wide."""
 
+import ast
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -44,3 +45,57 @@ def test_file_stems_are_unique_but_for_a_few() -> None:
             stems[path.stem].append(str(path.relative_to(ROOT)))
     assert {stem for stem, places in stems.items() if len(places) > 1} == set(USED_TWICE)
     assert len(USED_TWICE) <= 5
+
+
+MOST_ATTRIBUTES, MOST_ARGUMENTS = 25, 10
+WIDE_CLASSES = {
+    "Workspace": "the quantities of a mechanism, each a view into one buffer",
+    "Machine": "the content of a machine file, frozen",
+}
+WIDE_FUNCTIONS = {
+    "controller": "a command line: one argument an option",
+    "plant": "a command line: one argument an option",
+    "run_rig_tests": "a command line: one argument an option",
+    "show": "a command line: one argument an option",
+    "simulate": "keyword options of an integration, in Python and on the command line",
+}
+"""Those above the limits, with the reason. Compiled kernels take the arrays they work on as arguments."""
+
+
+def attributes(node: ast.ClassDef) -> set[str]:
+    """Attributes that a class declares, or that its methods set on self."""
+    declared = {each.target.id for each in node.body if _declares(each)}  # type: ignore[attr-defined]
+    return declared | {
+        each.attr
+        for each in ast.walk(node)
+        if isinstance(each, ast.Attribute)
+        and isinstance(each.ctx, ast.Store)
+        and isinstance(each.value, ast.Name)
+        and each.value.id == "self"
+    }
+
+
+def _declares(node: ast.stmt) -> bool:
+    return isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+
+
+def arguments(node: ast.FunctionDef) -> int:
+    """Arguments of a function, without self; 0 of a compiled kernel."""
+    given = node.args
+    names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    compiled = any(re.match(r"(kernel|part)\b", ast.unparse(each)) for each in node.decorator_list)
+    return 0 if compiled else len(names) - (names[:1] in (["self"], ["cls"]))
+
+
+def test_no_class_and_no_function_is_too_wide_without_a_reason() -> None:
+    nodes = [node for path in files_of(PRODUCT) for node in ast.walk(ast.parse(path.read_text("utf-8")))]
+    classes = {
+        node.name
+        for node in nodes
+        if isinstance(node, ast.ClassDef) and len(attributes(node)) > MOST_ATTRIBUTES
+    }
+    functions = {
+        node.name for node in nodes if isinstance(node, ast.FunctionDef) and arguments(node) > MOST_ARGUMENTS
+    }
+    assert classes == set(WIDE_CLASSES)
+    assert functions == set(WIDE_FUNCTIONS)

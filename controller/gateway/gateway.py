@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
-from operator import itemgetter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.controller.gateway.daemon_options import GatewayOptions
 from linkwork.controller.gateway.goals.goal_queue import GoalQueue
@@ -22,16 +20,14 @@ from linkwork.controller.gateway.history import Memory, Requester
 from linkwork.controller.gateway.loop_host import LoopHost
 from linkwork.controller.gateway.order_queue import OrderQueue
 from linkwork.controller.gateway.records.broadcast import Broadcast
-from linkwork.controller.gateway.records.event_detection import Story
 from linkwork.controller.gateway.records.flight_record import FlightRecorder
 from linkwork.controller.gateway.records.flight_trigger import Aftermath
-from linkwork.controller.gateway.records.log import Event, Log
-from linkwork.controller.gateway.records.logged_orders import GoalWords, order_event
-from linkwork.controller.gateway.records.loop_statistics import LoopStatistics
+from linkwork.controller.gateway.records.intake import RecordIntake
+from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.messages import Wording, in_motion, state_name
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.lease import Lease, LeaseChange, LeaseHeld
-from linkwork.controller.orders import LeaseLost, StartGoal
+from linkwork.controller.orders import LeaseLost
 from linkwork.controller.records import RecordLayout
 from linkwork.machine import Machine
 from linkwork.machine.constraint_sets import constraint_sets
@@ -44,17 +40,27 @@ from linkwork.timing.memory import give_back
 if TYPE_CHECKING:
     from linkwork.controller.gateway.twin.twin_interface import Companion
 
-RECORDS_AT_ONCE = 64
-"""Records digested together: however long the gateway was kept from looking, its memory stays the same."""
 GIVE_BACK_EVERY_NS = 10_000_000_000
 """Wall time after which memory that was freed goes back to the system."""
-PROGRESS_EVERY_S = 0.1
 PRESSING_MS, BUSY_MS, IDLE_MS = 1, 8, 10
 ORDERS_UNSEEN = 1_000_000
 """An adopted loop may hold orders of the gateway before this one; new ones are numbered well beyond them."""
 
 
 _HOW_ENDED = {"released": "released", "expired": "lost", "taken_over": "taken over", "acquired": "taken"}
+
+
+@dataclass
+class LiveTuning:
+    """What requests have changed of the machine's settings while it runs.
+
+    payloads: what is carried, by point, as the planner reads it. loads: how often that has changed. gains:
+    bandwidth (rad/s) and damping ratio requested last; None: not requested.
+    """
+
+    payloads: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    loads: int = 0
+    gains: tuple[float, float] | None = None
 
 
 class Gateway:
@@ -80,26 +86,17 @@ class Gateway:
         self.lease = Lease(machine.controller.lease_s)
         self.order_queue, self.memory, self.goal_queue = OrderQueue(), Memory(), GoalQueue()
         self.aftermath = Aftermath(flights, self.memory)
-        self.statistics = LoopStatistics(layout)
-        self.story = Story(layout, self.wording)
-        self.payloads: dict[str, tuple[float, ...]] = {}
-        """What is carried, by point, as the planner reads it."""
-        self.gains: tuple[float, float] | None = None
-        """Bandwidth and damping ratio requested last; None: not requested."""
-        self.loads = 0
-        """How often what the machine carries has changed."""
+        self.tuning = LiveTuning()
         self.latest: np.void | None = None
-        self.records_lost = self.loops_started = 0
+        self.records = RecordIntake(self)
+        self.loops_started = 0
         self.twin_watch: Companion | None = None
         self.leaving = False
         """A shutdown is under way: nothing new may move."""
         self.now_ns = time.monotonic_ns()
         self._loop_lives = False
-        self._since = self._goal = 0
-        self._told_progress_s = -np.inf
-        self._gave_back_ns = 0
+        self._goal = self._gave_back_ns = 0
         self._timers: list[tuple[int, Callable[[], None]]] = []
-        self._asides: deque[Event] = deque(maxlen=1000)
 
     # What handlers ask.
 
@@ -132,7 +129,7 @@ class Gateway:
         shared = self.host.shared
         if shared is None or not self._loop_lives or self.order_queue.busy:
             return False
-        return shared.stands and shared.head == self._since
+        return shared.stands and shared.head == self.records.since
 
     @property
     def in_motion(self) -> bool:
@@ -248,30 +245,28 @@ class Gateway:
         assert shared is not None
         assert outbox is not None
         next_order = authority = 1
-        self.latest, self._since = None, 0
-        self.goal_queue, self.gains = GoalQueue(), None
+        self.latest, since = None, 0
+        self.goal_queue, self.tuning.gains = GoalQueue(), None
         if not self.host.adopted:
-            self.payloads = {}  # a new loop carries nothing
+            self.tuning.payloads = {}  # a new loop carries nothing
         if self.host.adopted:
             words, _, _ = shared.take(0)
             seen = words.view(self.layout.dtype)[:, 0]
-            self._since = shared.tail  # what the gateway before this one has logged
+            since = shared.tail  # what the gateway before this one has logged
             if len(seen):
                 next_order = int(seen["order_id"].max()) + ORDERS_UNSEEN
                 self._goal = max(self._goal, int(seen["goal_id"].max()))
                 authority = int(seen["authority"][-1])
-        self.story = Story(self.layout, self.wording)
-        self.statistics = LoopStatistics(self.layout)
+        self.records.begin(since)
         self.loops_started += 1
         if self.twin_watch is not None:
             self.twin_watch.begin()
         self._loop_lives = True
-        self._told_progress_s = -np.inf
         self.order_queue.connect(outbox, next_order, authority)
 
     def loop_ended(self) -> None:
         """The loop is gone: what it wrote is still taken, everybody who waits is told."""
-        self.take_records(last=True)
+        self.records.take(last=True)
         self._loop_lives = False
         status = self.host.returncode
         reason = f"the real-time loop ended unexpectedly (status {status}); a new one is started, inactive"
@@ -295,90 +290,6 @@ class Gateway:
         self.memory.end(result)
         self.publish("goal.result", dict(result), self.memory.owner_of(goal))
 
-    def take_records(self, *, last: bool = False) -> None:
-        """Takes what the loop has written: into the log, to those who wait, to those who listen."""
-        shared = self.host.shared
-        if shared is None:
-            return
-        head = shared.head
-        while True:
-            words, first, lost = shared.take(self._since, RECORDS_AT_ONCE)
-            if lost:
-                self.records_lost += lost
-                self.aside("log", {"text": f"{lost} records were overwritten before they were read"})
-            self.statistics.blame(words)
-            words, compared = (
-                (words, None) if self.twin_watch is None else self.twin_watch.records(words, last=last)
-            )
-            if len(words):
-                self._digest(first, words, compared)
-            shared.tail = self._since = first + len(words)
-            if self._since >= head or not len(words):
-                return
-
-    def _digest(self, first: int, words: NDArray[np.float64], compared: NDArray[Any] | None) -> None:
-        table = words.view(self.layout.dtype)[:, 0]
-        told: list[Event] = []
-        rows = list(self.story.rows(words))
-        for row in rows:
-            record = table[row]
-            told += [*self._order_of(row, record), *(events := self.story.tell(row, record))]
-            self.latest = record
-            self.order_queue.settle(record)
-            for _, name, content in events:
-                self._happened(name, content)
-        if not rows or rows[-1] != len(words) - 1:
-            self.latest = table[-1]
-            self.order_queue.settle(table[-1])
-        self.latest = words[-1].copy().view(self.layout.dtype)[0]
-        if compared is not None and self.twin_watch is not None:
-            told = sorted([*told, *self.twin_watch.told(compared)], key=itemgetter(0))
-        if self.log is not None:
-            self.log.write(words, [*self._asides, *told], compared)
-            self._asides.clear()
-        self.statistics.add(words)
-        self.broadcast.telemetry(first, words)
-        self._tell_progress()
-
-    def _order_of(self, row: int, record: np.void) -> list[Event]:
-        """What the log says of the order that took effect in this tick; a goal's block with it."""
-        order = self.order_queue.taken(int(record["order_id"]))
-        if order is not None and self.twin_watch is not None:
-            self.twin_watch.order_taken(order, record)
-        if order is None or self.log is None or self.host.shared is None:
-            return []
-        told: list[Event] = [(row, "order", order_event(order, record))]
-        if isinstance(order, StartGoal):
-            words = self.host.shared.slot(order.slot)[: order.words]
-            told.append((row, "goal", GoalWords(order.id, order.goal, words)))
-        return told
-
-    def _happened(self, name: str, content: dict[str, Any]) -> None:
-        requester = None
-        if name == "goal.accepted":
-            accepted = self.memory.accepted
-            if accepted is not None and accepted["goal"] == content["goal"]:
-                content = content | accepted
-                requester = self.memory.owner_of(accepted["goal"])
-        elif name == "goal.result":
-            self.memory.end(content)  # type: ignore[arg-type]
-            requester = self.memory.owner_of(content["goal"])
-        elif name == "fault":
-            content = dict(content)
-            self.memory.raise_fault(content)  # type: ignore[arg-type]
-            self.aftermath.expect(content, self.now_ns)
-        self.publish(name, content, requester)
-
-    def _tell_progress(self) -> None:
-        assert self.latest is not None
-        time_s = float(self.latest["time_s"])
-        if abs(time_s - self._told_progress_s) < PROGRESS_EVERY_S:
-            return
-        progress = self.wording.progress(self.latest)
-        if progress is not None:
-            self._told_progress_s = time_s
-            self.publish("goal.progress", dict(progress), self.memory.owner_of(progress["goal"]))
-
     def publish(self, name: str, content: Mapping[str, Any], requester: Requester | None = None) -> None:
         """An event, to all who listen and to the one it concerns."""
         stamp = 0.0 if self.latest is None else self.broadcast.timestamp(self.latest)
@@ -396,7 +307,7 @@ class Gateway:
     def note(self, name: str, content: Mapping[str, Any]) -> None:
         """An event for the log, if that may depend on more than records."""
         if self.log is not None and self.options.pace is not Pace.LOCKSTEP:
-            self._asides.append((-1, name, content))
+            self.records.note(name, content)
 
     def attend(self) -> None:
         """Often, whatever else happens: lease, time-outs, flight record, log."""
@@ -442,7 +353,7 @@ class Gateway:
 
     def close(self) -> None:
         """Takes what is left, completes the files."""
-        self.take_records(last=True)
+        self.records.take(last=True)
         self.aftermath.close(self.host.shared)
         if self.log is not None:
             self.log.close()

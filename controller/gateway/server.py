@@ -97,7 +97,7 @@ class Server:
             if self._gateway.planning.fd in ready:
                 self._gateway.planning.receive()
             self._mind_loop()
-            self._gateway.take_records()
+            self._gateway.records.take()
             self._gateway.attend()
             self._ping()
             if self._asked_to_end():

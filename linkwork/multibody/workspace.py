@@ -8,22 +8,9 @@ from linkwork.multibody.kernels import layout
 from linkwork.multibody.kernels.layout import RANKING_SIZE, SEARCH_SIZE
 
 
-def _sizes(
-    nq: int,
-    nv: int,
-    nl: int,
-    np_: int,
-    nc: int,
-    nk: int,
-    nr: int,
-    ng: int,
-    _nt: int,
-    tape: int,
-    *,
-    stops: int,
-    contacts: int,
-) -> dict[int, int]:
-    """How many numbers each field of w holds, in the order in which they lie."""
+def _sizes(counts: tuple[int, ...], stops: int, contacts: int) -> dict[int, int]:
+    """Numbers in each field of w, in the order of the fields. counts: those of layout.py."""
+    nq, nv, nl, np_, nc, nk, nr, ng, _, tape = counts
     sides = 2 * stops + contacts
     aside = nr * nv + nr + nv + nq
     return {
@@ -133,7 +120,7 @@ def lay_out(
             header[field : field + 2] = start, start + size
             start += size
 
-    place(_sizes(*counts, stops=stops, contacts=contacts), 0)
+    place(_sizes(counts, stops, contacts), 0)
     place({field: values.size for field, values in parameters.items()}, 0)
     place({field: values.size for field, values in tables.items()}, layout.END_OF_HEADER)
     p = np.concatenate([values.ravel() for values in parameters.values()]).astype(np.float64)

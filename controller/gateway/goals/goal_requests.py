@@ -84,7 +84,7 @@ class GoalRequest:
     def _start(self) -> MachineState:
         """Where it begins, as things stand when the planner takes it up."""
         gateway, at_tick = self.gateway, self.call.at_tick
-        self._loads = gateway.loads
+        self._loads = gateway.tuning.loads
         self._before = self.goal_before() if self._takes_over else None
         start = start_of(gateway)
         if self._before is None:
@@ -201,8 +201,8 @@ class GoalRequest:
     def _look_again(self, goal: int) -> None:
         """A goal that was planned before the machine's load changed is walked through again."""
         gateway = self.gateway
-        if self._loads != gateway.loads:
-            rewalk(gateway, gateway.goal_queue.known(goal), gateway.payloads)
+        if self._loads != gateway.tuning.loads:
+            rewalk(gateway, gateway.goal_queue.known(goal), gateway.tuning.payloads)
 
     def _again(self) -> None:
         """Plan it again from the present state."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def start_of(gateway: Gateway) -> MachineState:
     """Where a goal begins: the newest estimate, and the reference that the loop holds."""
     record, machine = gateway.latest, gateway.machine
-    payloads = dict(gateway.payloads)
+    payloads = dict(gateway.tuning.payloads)
     if record is None:
         v = (0.0,) * machine.mechanism.nv
         return MachineState(tuple(machine.initial_q.tolist()), v, closed=gateway.closed, payloads=payloads)

@@ -72,7 +72,7 @@ def _forces(table: dict[str, Any]) -> dict[str, Any]:
 
 def status(gateway: Gateway) -> dict[str, Any]:
     """The answer of `status` (protocol.results.StatusResult)."""
-    record, statistics, log = gateway.latest, gateway.statistics, gateway.log
+    record, statistics, log = gateway.latest, gateway.records.statistics, gateway.log
     return {
         "version": installed_version(),
         "protocol": PROTOCOL_VERSION,
@@ -94,7 +94,7 @@ def status(gateway: Gateway) -> dict[str, Any]:
         "lease": gateway.lease.as_map(gateway.now_ns),
         "log": str(log.path) if log is not None and log.path is not None else None,
         "log_problem": log.problem if log is not None else "",
-        "log_lost": gateway.records_lost,
+        "log_lost": gateway.records.lost,
         "telemetry": gateway.broadcast.endpoints[-1],
         "faults": gateway.memory.faults_total,
         "fault": None if record is None else gateway.fault_of(record),

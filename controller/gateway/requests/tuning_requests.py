@@ -41,7 +41,7 @@ def _set_gain(gateway: Gateway, call: Call) -> None:
     gateway.borrow(call)
 
     def taken() -> None:
-        gateway.gains = (gains[0], gains[1])
+        gateway.tuning.gains = (gains[0], gains[1])
 
     def done(effect: OrderEffect) -> None:
         text = f"bandwidth {gains[0]:g} rad/s, damping ratio {gains[1]:g}"
@@ -52,8 +52,8 @@ def _set_gain(gateway: Gateway, call: Call) -> None:
 
 def _present(gateway: Gateway) -> tuple[float, float]:
     """The gains asked for last, which those at work may still be on their way to; else those at work."""
-    if gateway.gains is not None:
-        return gateway.gains
+    if gateway.tuning.gains is not None:
+        return gateway.tuning.gains
     settings, record = gateway.machine.controller, gateway.latest
     if record is None:
         return settings.bandwidth_rad_s, settings.damping_ratio
@@ -80,12 +80,12 @@ def _payload(gateway: Gateway, call: Call) -> None:
     at_tick = call.at_tick
 
     def loads() -> dict[str, tuple[float, ...]]:
-        others = {name: load for name, load in gateway.payloads.items() if name != params.point}
+        others = {name: load for name, load in gateway.tuning.payloads.items() if name != params.point}
         return others | ({params.point: numbers} if params.mass_kg else {})
 
     def taken() -> None:
-        gateway.payloads = loads()
-        gateway.loads += 1
+        gateway.tuning.payloads = loads()
+        gateway.tuning.loads += 1
 
     def done(effect: OrderEffect) -> None:
         text = f"{params.mass_kg:g} kg at {params.point}"
@@ -93,7 +93,7 @@ def _payload(gateway: Gateway, call: Call) -> None:
         def answer(told: str) -> None:
             call.answer(effect_map(call.method, effect, f"{text}; {told}" if told else text))
 
-        rewalk(gateway, gateway.goal_queue.running(gateway.latest), gateway.payloads, answer)
+        rewalk(gateway, gateway.goal_queue.running(gateway.latest), gateway.tuning.payloads, answer)
 
     x, y, z = params.com_m
     order = SetPayload(bounds.index, params.mass_kg, (x, y, z), (xx, xy, xz, yy, yz, zz))

@@ -137,7 +137,7 @@ def test_every_fault_has_words() -> None:
     _, table = blank(1)
     for code, kind in FAULTS.items():
         table["fault"], table["fault_tick"], table["fault_index"] = code, 0, 0 if kind.index else -1
-        table["fault_limit"] = np.inf
+        table["fault_limit"], table["fault_value"] = np.inf, 1.0
         fault = Wording(MACHINE).fault(table[0])
         assert fault["text"].startswith(kind.text)
         if kind.index in ("constraint", "load", "switch"):

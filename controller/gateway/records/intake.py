@@ -1,0 +1,139 @@
+"""Takes what the loop has written: statistics, events and results, log, telemetry."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.gateway.records.event_detection import Story
+from linkwork.controller.gateway.records.log import Event
+from linkwork.controller.gateway.records.logged_orders import GoalWords, order_event
+from linkwork.controller.gateway.records.loop_statistics import LoopStatistics
+from linkwork.controller.orders import StartGoal
+
+if TYPE_CHECKING:
+    from linkwork.controller.gateway.gateway import Gateway
+
+RECORDS_AT_ONCE = 64
+"""Records digested together, which bounds the memory after a long interruption of the gateway."""
+PROGRESS_EVERY_S = 0.1
+
+
+class RecordIntake:
+    """The records of one loop after another, each taken once.
+
+    `since`: number of the next record to take. `lost`: records overwritten before they were read, since the
+    gateway started. `statistics`: of the loop that runs.
+    """
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self.since = self.lost = 0
+        self.statistics = LoopStatistics(gateway.layout)
+        self._story = Story(gateway.layout, gateway.wording)
+        self._progress_at_s = -np.inf
+        self._asides: deque[Event] = deque(maxlen=1000)
+
+    def begin(self, since: int) -> None:
+        """Take the records of another loop, from this number on."""
+        gateway = self._gateway
+        self.since, self._progress_at_s = since, -np.inf
+        self.statistics = LoopStatistics(gateway.layout)
+        self._story = Story(gateway.layout, gateway.wording)
+
+    def note(self, name: str, content: Mapping[str, Any]) -> None:
+        """Keep an event that no record shows for the log."""
+        self._asides.append((-1, name, content))
+
+    def take(self, *, last: bool = False) -> None:
+        """Take all records that the loop has written. last: no more will come."""
+        gateway, shared = self._gateway, self._gateway.host.shared
+        if shared is None:
+            return
+        head = shared.head
+        while True:
+            words, first, lost = shared.take(self.since, RECORDS_AT_ONCE)
+            if lost:
+                self.lost += lost
+                gateway.aside("log", {"text": f"{lost} records were overwritten before they were read"})
+            self.statistics.blame(words)
+            compared = None
+            if gateway.twin_watch is not None:
+                words, compared = gateway.twin_watch.records(words, last=last)
+            if len(words):
+                self._digest(first, words, compared)
+            shared.tail = self.since = first + len(words)
+            if self.since >= head or not len(words):
+                return
+
+    def _digest(self, first: int, words: NDArray[np.float64], compared: NDArray[Any] | None) -> None:
+        gateway = self._gateway
+        table = words.view(gateway.layout.dtype)[:, 0]
+        events: list[Event] = []
+        rows = list(self._story.rows(words))
+        for row in rows:
+            record = table[row]
+            events += [*self._order_of(row, record), *(found := self._story.tell(row, record))]
+            gateway.latest = record
+            gateway.order_queue.settle(record)
+            for _, name, content in found:
+                self._publish(name, content)
+        if not rows or rows[-1] != len(words) - 1:
+            gateway.latest = table[-1]
+            gateway.order_queue.settle(table[-1])
+        gateway.latest = words[-1].copy().view(gateway.layout.dtype)[0]
+        if compared is not None and gateway.twin_watch is not None:
+            events = sorted([*events, *gateway.twin_watch.told(compared)], key=itemgetter(0))
+        if gateway.log is not None:
+            gateway.log.write(words, [*self._asides, *events], compared)
+            self._asides.clear()
+        self.statistics.add(words)
+        gateway.broadcast.telemetry(first, words)
+        self._publish_progress()
+
+    def _order_of(self, row: int, record: np.void) -> list[Event]:
+        """The log's events of the order that took effect in this tick; a goal's block with it."""
+        gateway = self._gateway
+        order = gateway.order_queue.taken(int(record["order_id"]))
+        if order is not None and gateway.twin_watch is not None:
+            gateway.twin_watch.order_taken(order, record)
+        if order is None or gateway.log is None or gateway.host.shared is None:
+            return []
+        events: list[Event] = [(row, "order", order_event(order, record))]
+        if isinstance(order, StartGoal):
+            words = gateway.host.shared.slot(order.slot)[: order.words]
+            events.append((row, "goal", GoalWords(order.id, order.goal, words)))
+        return events
+
+    def _publish(self, name: str, content: dict[str, Any]) -> None:
+        """Publish an event that a record shows, to the requester of its goal too."""
+        gateway, memory, requester = self._gateway, self._gateway.memory, None
+        if name == "goal.accepted":
+            accepted = memory.accepted
+            if accepted is not None and accepted["goal"] == content["goal"]:
+                content = content | accepted
+                requester = memory.owner_of(accepted["goal"])
+        elif name == "goal.result":
+            memory.end(content)  # type: ignore[arg-type]
+            requester = memory.owner_of(content["goal"])
+        elif name == "fault":
+            content = dict(content)
+            memory.raise_fault(content)  # type: ignore[arg-type]
+            gateway.aftermath.expect(content, gateway.now_ns)
+        gateway.publish(name, content, requester)
+
+    def _publish_progress(self) -> None:
+        gateway, record = self._gateway, self._gateway.latest
+        assert record is not None
+        time_s = float(record["time_s"])
+        if abs(time_s - self._progress_at_s) < PROGRESS_EVERY_S:
+            return
+        progress = gateway.wording.progress(record)
+        if progress is not None:
+            self._progress_at_s = time_s
+            gateway.publish("goal.progress", dict(progress), gateway.memory.owner_of(progress["goal"]))
