@@ -116,7 +116,8 @@ def cause_of(seen: OverrunEvidence) -> OverrunCause:
     ours = seen.collected + max(0.0, explained[OverrunCause.CHECKSUM]) + seen.solving
     rest = excess - ours
     if seen.preemptions:
-        explained[OverrunCause.PREEMPTED] = delay if seen.run_delay is not None else max(rest, seen.late)
+        explained[OverrunCause.PREEMPTED] = delay - seen.late if seen.run_delay is not None else rest
+        explained[OverrunCause.LATE_WAKE] = seen.late
     else:
         explained[OverrunCause.LATE_WAKE] = max(delay, seen.late)
     if seen.page_faults:

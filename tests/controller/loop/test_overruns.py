@@ -42,6 +42,7 @@ def test_phases_add_up_to_the_time_between_two_commands(marks: list[tuple[TickPh
         ({"waited": 4.9e6, "late": 4e6, "run_delay": 4e6}, OverrunCause.LATE_WAKE),
         ({"waited": 4.9e6, "late": 4e6}, OverrunCause.LATE_WAKE),
         ({"computed": 5e6, "run_delay": 4e6, "preemptions": 1}, OverrunCause.PREEMPTED),
+        ({"waited": 4.9e6, "late": 4e6, "run_delay": 4e6, "preemptions": 1}, OverrunCause.LATE_WAKE),
         ({"computed": 5e6, "preemptions": 1}, OverrunCause.PREEMPTED),
         ({"computed": 5e6, "run_delay": 4e6, "preemptions": 2, "page_faults": 1}, OverrunCause.PREEMPTED),
         ({"computed": 5e6, "run_delay": 1e4, "page_faults": 900}, OverrunCause.PAGE_FAULT),
