@@ -71,7 +71,7 @@ int main(void) {{
 
 
 def main() -> None:
-    """Prints one JSON object: nanoseconds a call of each, the ratio, and operations."""
+    """Print one JSON object: nanoseconds a call of each, the ratio, and operations."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--machine", default="platform_3rrs")
     options.add_argument("--blocks", type=int, default=41)

@@ -75,7 +75,7 @@ class InProcess:
         return self.controller.record.record()
 
     def tick(self, order: Order | None = None) -> np.void:
-        """One period; returns its record (a view)."""
+        """One period; return its record (a view)."""
         plant, inputs = self.plant, self._inputs
         plant.latch(self._mode, self._effort)
         self.q[:] = plant.q

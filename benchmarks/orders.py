@@ -45,7 +45,7 @@ def measure_orders(count: int) -> dict[str, tuple[float, float]]:
 
 
 def main() -> None:
-    """Runs it."""
+    """Run it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=50_000)
     parser.add_argument("--json", action="store_true")

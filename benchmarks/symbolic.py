@@ -71,7 +71,7 @@ def _normalise(mechanism: Mechanism, q: NDArray[np.float64]) -> None:
 
 
 def main() -> None:
-    """Prints a line for each machine; ends with 1 where one is beyond the limit."""
+    """Print a line for each machine; end with 1 where one is beyond the limit."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("machines", nargs="*", default=shipped(), metavar="MACHINE")
     options.add_argument("--states", type=int, default=200)

@@ -1,4 +1,4 @@
-"""Faults: one table of what can go wrong, what it means, and what clears it."""
+"""Faults: one table with cause, meaning and remedy of each."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ FAULTS: dict[FaultCode, FaultKind] = {
 
 @dataclass(slots=True)
 class Fault:
-    """The latched fault: its code, where, what was measured, what was allowed, and when."""
+    """The latched fault: its code, place, measured value, allowed value, and time."""
 
     code: FaultCode = FaultCode.NONE
     index: int = -1

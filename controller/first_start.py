@@ -1,4 +1,4 @@
-"""What the controller's processes say on a computer where their kernels have never been compiled."""
+"""Messages of the controller's processes before their kernels have been compiled."""
 
 from __future__ import annotations
 

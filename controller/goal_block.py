@@ -1,11 +1,11 @@
-"""A goal as the loop follows it: one array of doubles that lies in shared memory and is read where it lies.
+"""A goal as the loop follows it: one array of doubles in shared memory, read in place.
 
 The *path parameter* s counts seconds at the goal's own speed, from 0 to the duration. At every knot of s
 the block holds the goal coordinates and their derivatives with respect to s: two rows (θ, θ') where the
 pieces are cubics, three (θ, θ', θ'') where they are quintics. Both are Hermite interpolation, so a piece is
-known from its two ends, and neighbours agree to the last bit. Beside the path lie what the loop checks
-(tolerances) and, for windows of equal length in s, how hard the path parameter may be slowed down or sped
-up there.
+known from its two ends, and neighbours agree to the last bit. Beside the path the block holds the tolerances
+that the loop checks and, for windows of equal length in s, limits on the acceleration and jerk of the path
+parameter.
 
     words 0 … 15      header, see the constants
     k                 coordinates, as indices into the mechanism's coordinate_names
@@ -13,7 +13,7 @@ up there.
     w, w, w           per window: largest -d²s/dt², largest +d²s/dt² (1/s), largest |d³s/dt³| (1/s²)
     n + 1             knots (s)
     (n + 1) rows k    θ (rad or m), θ' (per s), and θ'' (per s²) when rows is 3
-    further words     what the goal says about forces, if anything (force_part.py)
+    further words     the force part, if there is one (goal_force_part.py)
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ SHORTEST_PIECE_S = 1e-5
 
 
 class BlockError(ValueError):
-    """The words are no block, or a block of another version; the text says what is wrong."""
+    """The words are no block, or a block of another version; the text gives the reason."""
 
 
 def block_words(coordinates: int, rows: int, pieces: int, windows: int) -> int:
@@ -90,7 +90,7 @@ def pack_block(
 
 
 def check_block(words: Floats) -> str | None:
-    """What is wrong with a block, or None. Looks at every word; `GoalBlock` looks at the header alone."""
+    """Return the first defect of a block, or None. Checks every word; `GoalBlock` checks the header alone."""
     try:
         block = GoalBlock(words)
     except BlockError as error:
@@ -163,15 +163,15 @@ def evaluate(words: Floats, s: float, theta: Floats, d1: Floats, d2: Floats) -> 
 
 
 class GoalBlock:
-    """A block's words, with names. Nothing is copied but the small tables; the words must outlive it.
+    """Named view of a block's words. Only the small tables are copied; the words must outlive it.
 
     `coordinates`: int64 indices into the mechanism's coordinates. `path_tolerance`, `goal_tolerance`: rad or
     m. `goal_time_s`: how long after the end the goal tolerances may take. `full_speed`: (from, to) in s.
-    `forces`: what the goal says about them, None where it says nothing.
+    `forces`: the goal's force part, None without one.
     """
 
     def __init__(self, words: Floats) -> None:
-        """Reads the header. Raises BlockError when the words are not a block of this version."""
+        """Read the header. Raises BlockError when the words are not a block of this version."""
         if len(words) < HEADER or not np.all(np.isfinite(words[:HEADER])):
             raise BlockError(f"a block has at least {HEADER} finite words, these are {len(words)}")
         if words[_VERSION] != VERSION:
@@ -202,7 +202,7 @@ class GoalBlock:
         self.knots: Floats = words[at + 3 * windows : at + 3 * windows + pieces + 1]
 
     def evaluate(self, s: float, theta: Floats, d1: Floats, d2: Floats) -> None:
-        """Writes θ(s), dθ/ds and d²θ/ds² (k each); outside [0, duration] the end's θ, at rest."""
+        """Write θ(s), dθ/ds and d²θ/ds² (k each); outside [0, duration] the end's θ, at rest."""
         evaluate(self.words, s, theta, d1, d2)
 
     def stop_limits(self, s: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""What a goal says about forces, as words behind its path: which, how hard over the path, how exactly.
+"""The force part of a goal, as words behind its path: which forces, their profile, their tolerances.
 
     word 0            version
     word 1            0: press all along the path; 1: a guard, see below
@@ -9,7 +9,7 @@
     g × m             forces there (N or N m); straight lines between them
     c                 places (in the goal's coordinates) of those that are kept at touch
 
-A guard watches one contact during a motion. Once the contact is felt, the coordinates that are kept come to
+A guard watches one contact during a motion. Once contact is detected, the coordinates that are kept come to
 rest on the path, and the contact is pressed with the profile's first force.
 """
 

@@ -31,7 +31,7 @@ class OrderInbox:
         self.lifeline: int | None = None
 
     def fileno(self) -> int:
-        """For polling while lockstep time stands."""
+        """Descriptor to poll while lockstep time is stopped."""
         return self._socket.fileno()
 
     def take(self) -> Order | None:
@@ -55,7 +55,7 @@ class OrderInbox:
         self.lifeline = descriptor
 
     def close(self) -> None:
-        """Closes the socket and removes its path."""
+        """Close the socket and remove its path."""
         self._socket.close()
         with suppress(FileNotFoundError):
             self._path.unlink()
@@ -69,9 +69,7 @@ class OrderOutbox:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
 
     def send(self, order: Order, *, lifeline: int | None = None) -> bool:
-        """Hands the order over. False when the loop is not there or its queue is full: nothing was sent
-        then.
-        """
+        """Send the order. False, without sending, when the loop is not there or its queue is full."""
         try:
             if lifeline is None:
                 self._socket.sendto(order.pack(), self._path)
@@ -83,5 +81,5 @@ class OrderOutbox:
         return True
 
     def close(self) -> None:
-        """Closes the socket."""
+        """Close the socket."""
         self._socket.close()

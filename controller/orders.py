@@ -52,11 +52,11 @@ class AuthorityEnd(IntEnum):
     INFEASIBLE = 9
     """The rest of a goal became infeasible and it was stopped."""
     SWITCHED = 10
-    """Other constraints hold: what was planned for those before has no effect."""
+    """Other constraints hold: motions planned for those before have no effect."""
 
 
 class OrderOutcome(IntEnum):
-    """What became of an order, told in the record of the tick in which it took effect."""
+    """Outcome of an order, in the record of the tick in which it took effect."""
 
     NONE = 0
     DONE = 1
@@ -69,7 +69,7 @@ class OrderOutcome(IntEnum):
     REFUSED_BLOCK = -4
     """The goal's block in shared memory is damaged (checksum, layout or a coordinate that does not exist)."""
     NOT_CLEARED = -5
-    """The cause of the fault still stands."""
+    """The cause of the fault persists."""
     REFUSED_LATE = -6
     """`at_tick` lies in the past."""
     REFUSED_FULL = -7
@@ -120,7 +120,7 @@ class Order:
     ends_authority: ClassVar[bool] = False
     """Ends every motion, and with it the authority of all orders accepted before."""
     needs_no_lease: ClassVar[bool] = False
-    """Comes from no owner of the lease, and is never revoked. All but Adopt only ever end a motion."""
+    """An order without a lease owner, never revoked. All but Adopt only end a motion."""
     precedes_goals: ClassVar[bool] = False
     """Takes effect before a goal that waits for the same tick."""
     overtakes: ClassVar[bool] = False
@@ -131,12 +131,12 @@ class Order:
         """Whether the order has no effect once the authority under which it was accepted has ended.
 
         True for every order that moves the machine, and for every order of the lease's owner that waits for a
-        later tick. What ends a motion, or clears a fault at once, is not bound.
+        later tick. An order that ends a motion, or clears a fault immediately, is not bound.
         """
         return self.moves or (self.at_tick != NOW and not self.needs_no_lease)
 
     def numbers(self) -> tuple[float, ...]:
-        """What the order says beyond its header, as `layout` places it: by default all its fields."""
+        """Values of the order after its header, in the order of `layout`: by default all its fields."""
         return tuple(getattr(self, each.name) for each in fields(self)[_HEADER_FIELDS:])
 
     @classmethod

@@ -36,7 +36,8 @@ class ReactionWording:
         )
 
     def as_map(self, told: dict[str, float]) -> dict[str, Any]:
-        """By joint and constraint, from the record's channel `reaction`; what is not finite becomes nil."""
+        """By joint and constraint, from the record's channel `reaction`; values that are not finite become
+        nil."""
         return {
             name: {
                 "on_body": on,

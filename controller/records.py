@@ -1,8 +1,8 @@
 """The tick record: one table of channels from which ring, log, telemetry and CSV all derive.
 
 Every field is 8 bytes wide (int64 or float64), so a record's bytes are at once a C struct, a numpy record and
-the body of a little-endian CDR message. Channels that depend on the wall clock stand last: a lockstep log
-simply leaves off the tail and holds nothing but what the motion decides.
+the body of a little-endian CDR message. Channels that depend on the wall clock are last: a lockstep log omits
+this tail, so that it is reproducible.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ CHANNELS: tuple[Channel, ...] = (
 )  # fmt: skip
 
 SETTINGS = ("bandwidth", "damping_ratio")
-"""Channels that tell how the controller is set, not what it found or did."""
+"""Channels with settings of the controller, not results."""
 
 WALL_CLOCK = struct.Struct(f"=7q{len(PHASES)}d")
 """The wall-clock channels, from `received_ns` on, which the loop process fills in after the step."""
@@ -240,7 +240,7 @@ class RecordLayout:
     def ros2msg(self, *, wall_clock: bool) -> str:
         """The schema as ROS 2 message text, package `linkwork_msgs`, with or without the wall-clock tail.
 
-        Channels of what the machine has none of are left out: a message without members has no bytes to read.
+        Channels without members are left out: a message without members has no bytes to read.
         """
         lines = [
             f"{self._type(channel)} {channel.name}  # {channel.meaning}"

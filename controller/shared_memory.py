@@ -70,7 +70,7 @@ class Shared:
 
     @classmethod
     def create(cls, path: Path, layout: RecordLayout, config_hash: str, *, lockstep: bool) -> Shared:
-        """A fresh file in place of whatever was there."""
+        """Create the file; replaces an existing one."""
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         shared = cls(path, descriptor, layout.bytes)
@@ -120,7 +120,7 @@ class Shared:
 
     @property
     def link_text(self) -> str:
-        """How the device link stands: whom the loop waits for, or why the plant refused it."""
+        """State of the device link: which device the loop waits for, or why the plant refused it."""
         return self._text(_LINK_TEXT_AT, _LINK_TEXT_BYTES)
 
     @link_text.setter
@@ -169,7 +169,7 @@ class Shared:
 
     @property
     def stands(self) -> bool:
-        """Whether lockstep time stands: the loop waits for the next order."""
+        """Whether lockstep time is stopped: the loop waits for the next order."""
         return bool(self._words[_AT_STANDS])
 
     @stands.setter
@@ -227,7 +227,7 @@ class Shared:
         return self._slots[index]
 
     def close(self) -> None:
-        """Drops the views and unmaps where nothing else still looks at it."""
+        """Drop the views; unmap the memory when no other view is left."""
         del self._words, self._ring, self._slots
         try:
             self._map.close()

@@ -1,4 +1,4 @@
-"""What a tick is given and what it gives back."""
+"""Inputs and outputs of a tick."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from linkwork.protocol.codes import Mode
 class Inputs:
     """One tick's inputs, filled in place by the caller of the tick.
 
-    `q_measured` and `v_measured` have one number a sensor (rad or m, and per second); `fresh` says whether
-    they belong to this tick or are what is left of an earlier one. `force_measured` has the components
-    (N or N m) of each force sensor, in the sensor's frame.
+    `q_measured` and `v_measured` have one number a sensor (rad or m, and per second); `fresh`: whether they
+    belong to this tick or are left from an earlier one. `force_measured` has the components (N or N m) of
+    each force sensor, in the sensor's frame.
     """
 
     q_measured: NDArray[np.float64]
@@ -38,15 +38,15 @@ class Inputs:
     closed: int = -1
     """Bit i: the i-th switchable constraint holds in the device; -1 of a machine without any."""
     switched: int = 0
-    """What the device says in this state of a switch: i + 1 of the constraint switched, its negative of one
-    that was refused, 0 of none; and then the energy that it took (J), the norm of the impulse (N s or N m s)
-    and how far open the constraint was (typical lengths or rad).
+    """The device's report of a switch in this state: i + 1 of the constraint switched, its negative of one
+    that was refused, 0 of none; and then the energy lost (J), the norm of the impulse (N s or N m s) and how
+    far open the constraint was (typical lengths or rad).
     """
     switch_figures: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     @classmethod
     def sized(cls, sensors: int, motors: int, forces: int = 0) -> Inputs:
-        """Inputs for so many sensors, motors and components of force sensors."""
+        """Inputs for these numbers of sensors, motors and components of force sensors."""
         given = cls(np.zeros(sensors), np.zeros(sensors), np.zeros(motors), np.full(motors, np.nan))
         given.force_measured = np.zeros(forces)
         return given
@@ -63,5 +63,5 @@ class Outputs:
 
     @classmethod
     def sized(cls, motors: int) -> Outputs:
-        """Outputs for so many motors."""
+        """Outputs for a number of motors."""
         return cls(np.zeros(motors))

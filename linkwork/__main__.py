@@ -8,7 +8,7 @@ _DAEMONS = ("plant", "controller")
 
 
 def main() -> None:
-    """Runs the command and ends the process with its exit status."""
+    """Run the command and end the process with its exit status."""
     words = sys.argv[1:]
     if words[:1] and words[0] in _DAEMONS:
         from linkwork.timing.realtime import single_threaded_blas

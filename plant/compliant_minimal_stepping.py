@@ -37,7 +37,7 @@ def compliant_minimal_step(p: Floats, t: Integers, w: Floats, s: Integers, b: Fl
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
 def advance_compliant_minimal(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
-    """One period with what is latched, as `plant.stepping.advance`."""
+    """Advance by one period with the latched command, as `plant.stepping.advance`."""
     dt = take_up(t, w, s, b, mode)
     for _ in range(s[SUBSTEPS]):
         if resists(s, b, mode):

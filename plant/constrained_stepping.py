@@ -36,7 +36,7 @@ def constrained_step(p: Floats, t: Integers, w: Floats, s: Integers, dt: float) 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
 def advance_constrained(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
-    """One period with what is latched, as `plant.stepping.advance`."""
+    """Advance by one period with the latched command, as `plant.stepping.advance`."""
     dt = take_up(t, w, s, b, mode)
     for _ in range(s[SUBSTEPS]):
         if resists(s, b, mode):

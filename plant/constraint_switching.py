@@ -36,7 +36,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class SwitchedAt:
-    """What was switched, when (s), the kinetic energy that the impulse took (J) and its size.
+    """A constraint switch: constraint, time (s), kinetic energy lost to the impulse (J) and its size.
 
     `impulse`: the norm of the impulses of the constraint's own rows, N s or N m s. `residual`: how far open
     the constraint was (typical lengths or rad).

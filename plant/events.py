@@ -1,4 +1,4 @@
-"""What the plant says to people and programs: one line an event, never waiting for the reader."""
+"""Events of the plant for people and programs: one line for each, never waiting for the reader."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Events:
         self._poll.register(fd, select.POLLOUT)
 
     def say(self, event: str, text: str, **data: object) -> None:
-        """Queues an event; `data` is plain data for programs and appears only in JSON."""
+        """Queue an event; `data` is plain data for programs and appears only in JSON."""
         line = json.dumps({"event": event, "text": text, **data}) if self._json else text
         self.waiting.append(line.encode()[:_LONGEST] + b"\n")
 
     def flush(self) -> None:
-        """Writes what the descriptor has room for now."""
+        """Write as much as the descriptor takes now."""
         while self.waiting and any(flags & select.POLLOUT for _, flags in self._poll.poll(0)):
             try:
                 os.write(self._fd, self.waiting[0])
@@ -43,7 +43,7 @@ class Events:
             self.waiting.popleft()
 
     def close(self, patience_s: float = 0.2) -> None:
-        """Writes the rest, waiting a moment for a slow reader."""
+        """Write the rest, waiting a moment for a slow reader."""
         deadline = time.monotonic() + patience_s
         self.flush()
         while self.waiting and time.monotonic() < deadline:

@@ -20,7 +20,7 @@ class ExerciseVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One exercise: what was to be seen, the verdict, and what was seen."""
+    """One exercise: expectation, verdict, and observation."""
 
     name: str
     verdict: ExerciseVerdict
@@ -59,7 +59,7 @@ def examined(exercises: Iterable[Exercise]) -> Iterator[Finding]:
 
 
 def judged(name: str, exercise: Callable[[], str]) -> Finding:
-    """Do an exercise; whatever it raises becomes its verdict."""
+    """Do an exercise; any exception becomes its verdict."""
     try:
         return Finding(name, ExerciseVerdict.PASSED, exercise())
     except Warned as found:

@@ -26,7 +26,7 @@ from linkwork.plant.stepping import look_back, take_up
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
 def advance_gauss(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
-    """One period with what is latched, as `plant.stepping.advance`."""
+    """Advance by one period with the latched command, as `plant.stepping.advance`."""
     dt, constrained = take_up(t, w, s, b, mode), t[N_ROWS] > 0
     for _ in range(s[SUBSTEPS]):
         resisted = resists(s, b, mode)

@@ -15,10 +15,10 @@ OVERSPEED = 1.5
 
 
 class Guard:
-    """Says `fault` (a DeviceFault, 0 none) from the sample that exceeds a limit until `allow` after it.
+    """Latch `fault` (a DeviceFault, 0 none) from the sample that exceeds a limit until `allow`.
 
-    Only motors' joints have limits here. A joint beyond its limit of position that moves back, or stands,
-    exceeds nothing; a machine that is not homed has no limits of position.
+    Only motors' joints have limits here. A joint beyond its position limit that moves back, or is at rest, is
+    no violation; a machine that is not homed has no position limits.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -37,7 +37,7 @@ class Guard:
         self._exceeds = False
 
     def look(self, q: Floats, v: Floats, temperature: Floats, *, homed: bool) -> None:
-        """Looks at a sample: per sensor rad or m and per second, per motor °C (NaN: not measured)."""
+        """Check a sample: per sensor rad or m and per second, per motor °C (NaN: not measured)."""
         hot = temperature > self._hottest
         if hot.any():
             motor = int(np.argmax(hot))
@@ -60,7 +60,7 @@ class Guard:
             self._exceeds = False
 
     def allow(self) -> None:
-        """The controller brakes: what is over may be forgotten."""
+        """Clear violations that have ended: the controller brakes."""
         if self.fault and not self._exceeds:
             self.fault, self.text = 0, ""
 

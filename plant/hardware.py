@@ -20,7 +20,7 @@ T = TypeVar("T")
 _ACTIONS: Final = {"brake": BRAKE, "damp": DAMP, "zero": ZERO}
 _HOMED: Final = int(DeviceStatus.HOMED)
 STILL_S: Final = 0.05
-"""A machine stands when no sensor has left its place by more than two counts for so long."""
+"""A machine is at rest when no sensor has moved by more than two counts for this time."""
 _STEP: Final = 1e-6
 """rad or m: the smallest way that counts as motion, of a sensor without counts."""
 
@@ -76,7 +76,7 @@ class Standstill:
 
     @property
     def reached(self) -> bool:
-        """Whether nothing has moved for STILL_S."""
+        """Whether no sensor has moved for STILL_S."""
         return self._periods * self._period_s >= STILL_S
 
     def begin(self, q: Floats) -> None:
@@ -95,7 +95,7 @@ class Standstill:
 class Hardware:
     """A driver's device as the daemon sees it. It starts braked; `start` before anything else.
 
-    `say(event, text)` tells people about faults as they come and go.
+    `say(event, text)` reports faults as they begin and end.
     """
 
     runs_by_itself = True
@@ -128,10 +128,10 @@ class Hardware:
         self._missing = self._braked_for = self._reported_fault = 0
         self._seen = False
         self.homed = False
-        """Whether homing was done here, so that positions are absolute whatever the device says."""
+        """Whether homing was done here, so that positions are absolute independent of the device's status."""
 
     def start(self, within: int = 50) -> None:
-        """Connects, and takes the first sample within so many readings, braked. Raises DriverFailed."""
+        """Connect and take the first sample within a number of readings, braked. Raises DriverFailed."""
         self._call(self.driver.start)
         for _ in range(within):
             self.sense()
@@ -199,7 +199,7 @@ class Hardware:
         self.tick += 1
 
     def close(self) -> None:
-        """Brakes, and lets the device go; a driver that fails at that is told of, and no more can be done."""
+        """Brake and disconnect; a failure of the driver is only reported."""
         try:
             self._call(self.driver.stop)
         except DriverFailed as failed:
@@ -235,11 +235,11 @@ class Hardware:
 
     @property
     def standing(self) -> bool:
-        """Whether nothing has moved for STILL_S, as far as the sensors see."""
+        """Whether no sensor has moved for STILL_S."""
         return self._standstill.reached
 
     def _exchange(self, give: Callable[[], bool | None]) -> bool | None:
-        """Calls `give`, then `read`, and looks at what came."""
+        """Call `give`, then `read`, and check the sample."""
         given = self._call(give)
         fresh = self._call(lambda: self.driver.read(self._reading))
         self.sampled = bool(fresh) and self._usable()
@@ -252,13 +252,13 @@ class Hardware:
             self.guard.look(self.measured.q, self._speed, self._temperature, homed=bool(self.status & _HOMED))
         else:
             self._missing += 1
-            # the controller is told by a state, though its measurements are old
+            # a state informs the controller, though its measurements are old
             self.sampled = self._seen and self._missing >= self.machine.plant.command_timeout_periods
         self._report_fault()
         return given
 
     def _call(self, what: Callable[[], T]) -> T:
-        """Calls the driver. What it raises beyond its own errors is its defect, and told with its name."""
+        """Call the driver. Any exception beyond its own errors is its defect, and reported with its name."""
         try:
             return what()
         except DriverFailed:

@@ -10,7 +10,7 @@ from linkwork.timing.clock import Ticker
 
 
 def find_home(hardware: Hardware, ending: EndRequested, events: Events) -> bool:
-    """Runs the procedure in real time; False when the daemon is to end meanwhile.
+    """Run the procedure in real time; False when the daemon is to end meanwhile.
 
     Raises DriverFailed when the device reports a fault, or does not find its zero in time.
     """

@@ -9,9 +9,9 @@ and
                       (uᵢ + cᵢ λᵢ) λᵢ ≤ 0  where |λᵢ| = bᵢ   (it slips against the resistance)
 
 cᵢ = 0 is dry friction that stops the row, cᵢ = 1 / (d Δt) a damper of coefficient d, taken implicitly. For
-a positive definite W the solution is unique, and it takes energy away whatever u* is. All rows sticking is
-tried first; else projected Gauss-Seidel sweeps find the rows that slip, and a direct solution on the others
-removes what the sweeps left over.
+a positive definite W the solution is unique, and it is dissipative for any u*. All rows sticking is tried
+first; else projected Gauss-Seidel sweeps find the rows that slip, and a direct solution on the others removes
+the remaining residual.
 """
 
 import math
@@ -65,7 +65,7 @@ def _stick(
 
 @part
 def _sweep(w: Floats, free: Floats, compliance: Floats, bound: Floats, impulse: Floats) -> float:
-    """One pass over the rows; returns the largest relative change of a row's speed."""
+    """One pass over the rows; return the largest relative change of a row's speed."""
     largest = 0.0
     for i in range(free.shape[0]):
         speed, scale = free[i] + compliance[i] * impulse[i], abs(free[i])
@@ -73,7 +73,7 @@ def _sweep(w: Floats, free: Floats, compliance: Floats, bound: Floats, impulse: 
             speed += w[i, j] * impulse[j]
             scale += abs(w[i, j] * impulse[j])
         stiffness = w[i, i] + compliance[i]
-        if not stiffness > 0.0:  # nothing that this row does moves it: a motor at a singular pose
+        if not stiffness > 0.0:  # no impulse on this row moves it: a motor at a singular pose
             continue
         new = min(max(impulse[i] - speed / stiffness, -bound[i]), bound[i])
         if scale > 0.0:
@@ -96,7 +96,7 @@ def bounded_impulses(
     """Solve the problem above: `impulse` gets λ, `sticks` 1 for a row inside its bound and 0 for others.
 
     Delassus matrix w (n × n), free speeds, compliance, bound (n each); factor (n × n) and trial (n) are
-    scratch. Nothing is taken from earlier calls. Returns the number of sweeps.
+    scratch. There is no warm start. Returns the number of sweeps.
     """
     n = free.shape[0]
     for i in range(n):

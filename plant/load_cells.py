@@ -1,8 +1,8 @@
-"""Sensors of what constraints bear: the multipliers of the constrained machine at the end of a period.
+"""Sensors of constraint loads: the multipliers of the constrained machine at the end of a period.
 
-They tell of the efforts that acted in the period that has ended, as the `effort` of the same state does.
-Brakes and damping motors act as they did at its end. Where rows depend on others, what closures bear is not
-determined: then it is the shortest multipliers, as in the model.
+They belong to the efforts that acted in the period that has ended, as the `effort` of the same state does.
+Brakes and damping motors act as they did at its end. Where rows depend on others, closure loads are not
+determined: the multipliers of least norm are used, as in the model.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class LoadCells:
         self._buffer = machine.plant_mechanism.workspace().buffer
 
     def look(self, plant: PlantArrays, measured: Floats) -> None:
-        """Writes what they measure of the plant's state, which stays as it is."""
+        """Write the readings at the plant's state, which is unchanged."""
         p, t, w, s, b = plant
         np.copyto(self._buffer, w)
         sense_loads(p, t, self._buffer, s, b, self._row, self._place, measured)

@@ -1,4 +1,4 @@
-"""What stands behind the device link: the shape in which the daemon knows simulated and real machines."""
+"""The machine behind the device link: common interface of simulated and real machines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from linkwork.protocol.link import Measurements
 
 
 class MachineryFailed(Exception):
-    """The machine cannot go on: the daemon says bye and ends. The text says what happened and what to do."""
+    """The machine cannot continue: the daemon says bye and ends. The text gives cause and remedy."""
 
 
 class Machinery(Protocol):
@@ -26,7 +26,7 @@ class Machinery(Protocol):
     tick: int
     """Periods since the plant started."""
     measured: Measurements
-    """What the sensors measure and the motors apply at this tick, from `sense` on."""
+    """Sensor readings and motor efforts of this tick, from `sense` on."""
     travel: Floats
     """Length of the way of each of `joints` since the last fresh command."""
 
@@ -52,7 +52,7 @@ class Machinery(Protocol):
 
     @property
     def homing(self) -> dict[str, Any] | None:
-        """How the machine found its zeros, as the welcome says it; None of a simulated one, which knows them.
+        """How the machine found its zeros, for the welcome; None for a simulated one.
 
         `by`: device, here or procedure (the file's `driver.homing`); `zero`: sensor → where the joint is
         (rad or m) as the device's sensor reads 0.
@@ -61,7 +61,7 @@ class Machinery(Protocol):
 
     @property
     def simulation(self) -> dict[str, str] | None:
-        """How a simulated machine computes its motion, as the welcome says it; None of a real one.
+        """How a simulated machine computes its motion, for the welcome; None for a real one.
 
         `formulation` and `integrator`, as in the machine file's section `plant`.
         """
@@ -86,12 +86,12 @@ class Machinery(Protocol):
 
     @property
     def resting(self) -> bool:
-        """Whether time may stand still, because it would change nothing."""
+        """Whether time may stop, because the state would not change."""
         ...
 
     @property
     def standing(self) -> bool:
-        """Whether nothing moves, exactly or as far as the sensors see."""
+        """Whether the machine is at rest, exactly or according to the sensors."""
         ...
 
     def latch(self, mode: int, effort: Floats) -> None:
@@ -103,13 +103,13 @@ class Machinery(Protocol):
         ...
 
     def sense(self) -> None:
-        """Give the machine what is latched, and measure. Raises MachineryFailed."""
+        """Apply the latched command, and measure. Raises MachineryFailed."""
         ...
 
     def integrate(self) -> None:
-        """Go on to the next tick. Raises MachineryFailed."""
+        """Advance to the next tick. Raises MachineryFailed."""
         ...
 
     def close(self) -> None:
-        """Leave the machine braked; nothing may be called after this."""
+        """Leave the machine braked; no method may be called after this."""
         ...

@@ -80,7 +80,7 @@ class DaemonEnd:
         return self.asked or (self._lifeline is not None and self._lifeline.ended())
 
     def announce(self) -> None:
-        """Reports to a service manager that the daemon is about to end."""
+        """Report to a service manager that the daemon is about to end."""
         self._notifier.stopping("braking, then ending")
 
 
@@ -100,7 +100,7 @@ def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
         if lifeline is not None:
             ignore_interrupts()
         ending = DaemonEnd(interrupts, lifeline, notifier)
-        # Before the real-time priority: compiling at it would starve whatever else runs on this processor.
+        # Before the real-time priority: compiling at it would starve all other processes on this processor.
         if driver is None and not _warm(machine, ending, events):
             return ExitCode.DONE
         obtained = _real_time(options)
@@ -186,7 +186,7 @@ def _device(
 
 
 def _started(hardware: Hardware, ending: DaemonEnd, events: Events) -> bool:
-    """Connects to the device and lets it find its zero; False when the daemon is to end meanwhile."""
+    """Connect to the device and run its homing; False when the daemon is asked to end meanwhile."""
     hardware.start()
     if hardware.machine.driver.homing == "procedure" and not hardware.homed:
         return find_home(hardware, ending, events)
@@ -209,7 +209,7 @@ def _real_time(options: PlantOptions) -> Obtained:
 
 
 def _warm(machine: Machine, ending: DaemonEnd, events: Events) -> bool:
-    """Compiles or loads the simulator's kernels; False when asked to end meanwhile."""
+    """Compile or loads the simulator's kernels; False when asked to end meanwhile."""
 
     def progress(_done: int, _total: int, _name: str) -> None:
         if ending.looked():

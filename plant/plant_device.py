@@ -1,8 +1,8 @@
-"""The plant behind the device link: what is heard takes effect on the machine, what it measures is said.
+"""The plant behind the device link: applies received commands to the machine and sends its measurements.
 
 A tick is four calls, in every pace: `take` (the fresh command takes effect, or the watchdog counts), `sense`
-(the machine is given it, and measured), `speak` (the state is sent), `step` (one period of motion with what
-is latched). The paces (`plant.plant_pacing`) decide when.
+(the command is applied, the sensors are read), `speak` (the state is sent), `step` (one period of motion with
+the latched command). The paces (`plant.plant_pacing`) decide when.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class PlantDevice:
         self._settling = False
         self._told: object = None
         self._left: bytes | None = None
-        """Who was told bye and has not yet answered it."""
+        """Sessions that were sent bye and have not yet answered it."""
         self._show(fault=0)
 
     # -- a tick ------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ class PlantDevice:
             self.events.say("switched", text, tick=tick, **report)
 
     def speak(self) -> None:
-        """Sends the state of this tick to the owner and keeps its bytes."""
+        """Send the state of this tick to the owner and keep its bytes."""
         owner, machinery = self.seat.owner, self.machinery
         if owner is None or not machinery.sampled:
             return
@@ -142,12 +142,12 @@ class PlantDevice:
         owner.reply = self._send_state(owner, state)
 
     def _send_state(self, owner: Owner, state: bytes) -> bytes:
-        """Sends a state; returns what answers a repeated command."""
+        """Send a state; return what answers a repeated command."""
         self.server.send(owner.peer, state)
         return state
 
     def sense(self) -> None:
-        """What is latched reaches the machine, and its sensors are read. Raises MachineryFailed."""
+        """Apply the latched command to the machine and read its sensors. Raises MachineryFailed."""
         self.machinery.sense()
 
     def step(self) -> None:
@@ -157,9 +157,10 @@ class PlantDevice:
             self._settle()
 
     def unsettled(self, went: int) -> bool:
-        """In lockstep, `went` ticks after its controller moved it last: whether it shall go on by itself.
+        """Whether the machine continues by itself in lockstep, `went` ticks after its controller moved it
+        last.
 
-        So a simulated machine does until the watchdog has tripped and it rests, at most for `peer_timeout_s`.
+        A simulated machine does until the watchdog has tripped and it rests, at most for `peer_timeout_s`.
         """
         machinery = self.machinery
         if machinery.runs_by_itself:
@@ -192,7 +193,7 @@ class PlantDevice:
             self._left, self.seat.owner = owner.peer, None
 
     def part(self) -> None:
-        """After `leave`: waits until the owner has answered with its own bye, at most PARTING_S.
+        """Wait, after `leave`, until the owner has answered with its own bye, at most PARTING_S.
 
         A ZeroMQ client that queues nothing for an absent peer (ZMQ_IMMEDIATE) drops what it has not read when
         the connection closes, and with it the reason why the plant ends.
@@ -206,9 +207,10 @@ class PlantDevice:
     # -- hearing -----------------------------------------------------------------------------------------
 
     def hear(self, peer: bytes, message: bytes) -> Hearing | Greeting | None:
-        """Takes in one message; a handshake is answered at once. Returns None for what is not the owner's.
+        """Take in one message; a handshake is answered immediately. Returns None for messages that are not
+        the owner's.
 
-        Whatever a message holds, it ends nothing: what cannot be dealt with is counted and dropped.
+        An invalid message never ends the session: it is counted and dropped.
         """
         return self._guarded(self._hear, peer, message)
 
@@ -251,7 +253,7 @@ class PlantDevice:
         return hearing
 
     def _hear_rare(self, peer: bytes, message: bytes, why: str) -> Hearing | Greeting | None:
-        """What is no command; `why` it is none.
+        """Handle a message that is no command; `why` is the reason.
 
         Only texts of exceptions are kept: an exception in a local variable of a frame in its own traceback is
         a cycle, which nothing frees where garbage collection is off.
@@ -273,7 +275,7 @@ class PlantDevice:
         return None
 
     def _hear_other(self, peer: bytes, kind: str, message: bytes) -> Hearing | bool:
-        """A message that is no part of a session: what it is to the plant, or whether it is any at all."""
+        """Handle a message outside any session: return its meaning, if it has one."""
         if kind != "inject":
             return False
         self._refuse_inject(peer, inject_id(message))
@@ -395,7 +397,7 @@ class PlantDevice:
 
     @property
     def counts(self) -> Counts:
-        """What was dropped since the plant started."""
+        """Messages dropped since the plant started."""
         return self.seat.counts
 
 

@@ -2,7 +2,7 @@
 
 Each pace begins with the state of the tick at which its session entered, and repeats: wait, `take`, `sense`,
 `speak`, `step`. So the motion of a period is computed while the controller computes its command, in all
-paces alike. A pace ends when its session is replaced or needs nothing more from it; `alone` covers the time
+paces alike. A pace ends when its session is replaced or no longer needs it; `alone` covers the time
 without a session.
 """
 
@@ -65,7 +65,8 @@ def device_clocked(device: PlantDevice, ending: EndRequested) -> None:
 
 
 def host_clocked(device: PlantDevice, ending: EndRequested) -> None:
-    """The controller is the clock: its command moves the plant by a period; without one it goes on alone."""
+    """The controller is the clock: its command moves the plant by a period; without one the plant continues
+    alone."""
     owner = device.seat.owner
     assert owner is not None
     period = round(1e9 * device.period_s)
@@ -96,9 +97,9 @@ def host_clocked(device: PlantDevice, ending: EndRequested) -> None:
 def lockstep(device: PlantDevice, ending: EndRequested) -> None:
     """No clock: one command, one period, one reply. Silence for `peer_timeout_s` (wall) ends the session.
 
-    Where the session is over, or a fault has cut its controller off, the plant goes on by itself, at once,
-    until nothing moves and the link is whole again. Then time stands, so that the next session begins at the
-    same tick however fast its controller is.
+    When the session is over, or a fault has cut its controller off, the plant continues by itself until it is
+    at rest and the link is restored. Then time stops, so that the next session begins at the same tick,
+    independent of the controller's speed.
     """
     owner = device.seat.owner
     assert owner is not None
@@ -152,7 +153,7 @@ def lockstep(device: PlantDevice, ending: EndRequested) -> None:
 
 
 def _answer_latched(device: PlantDevice, owner: Owner) -> None:
-    """A controller that the watchdog has shut out moves time on as before, but nothing else."""
+    """A controller that the watchdog has shut out still advances time, but does not move the machine."""
     if owner.latched_seq < owner.sent_seq:
         device.server.send(owner.peer, owner.reply)
         return
@@ -162,7 +163,7 @@ def _answer_latched(device: PlantDevice, owner: Owner) -> None:
 
 
 def _by_itself(device: PlantDevice, ending: EndRequested, went: int) -> int:
-    """In lockstep, the ticks of a plant without a controller; returns how many there were in this session."""
+    """In lockstep, the ticks of a plant without a controller; return how many there were in this session."""
     while device.unsettled(went):
         device.take()
         device.sense()
@@ -174,7 +175,7 @@ def _by_itself(device: PlantDevice, ending: EndRequested, went: int) -> int:
 
 
 def alone(device: PlantDevice, ending: EndRequested) -> None:
-    """No session: a moving machine goes on in real time; one that rests braked waits, and time with it."""
+    """Without a session a moving machine continues in real time; for one that rests braked time stops."""
     ticker: Ticker | None = None
     while not (device.seat.taken or ending.looked()):
         if device.machinery.resting:
@@ -207,7 +208,8 @@ PACES: dict[Pace, Callable[[PlantDevice, EndRequested], None]] = {
 
 
 def drain(device: PlantDevice) -> bool:
-    """Hears what has come, at most LATEST_DRAIN messages; whether a command of the owner was among them."""
+    """Receive pending messages, at most LATEST_DRAIN; return whether a command of the owner was among
+    them."""
     receive, hear = device.server.receive, device.hear
     command = False
     owner = device.seat.owner
@@ -222,7 +224,8 @@ def drain(device: PlantDevice) -> bool:
 
 
 def _answer(device: PlantDevice, received: tuple[bytes, bytes]) -> None:
-    """Hears a message while no session lives; the one shut out is shown the state, and in it the fault."""
+    """Receive a message without a live session; a controller that was shut out receives the state with the
+    fault."""
     if device.hear(*received) is Hearing.LATCHED:
         device.speak()
 
@@ -232,7 +235,7 @@ def _is_command(said: object) -> bool:
 
 
 def _over(device: PlantDevice, owner: Owner, ending: EndRequested) -> bool:
-    """Whether a clocked pace has nothing more to do."""
+    """Whether a clocked pace has ended."""
     if ending.asked or (device.machinery.tick % _TICKS_BETWEEN_LOOKS == 0 and ending.looked()):
         return True
     return not owner.alive and owner.unanswered >= UNANSWERED_STATES and device.machinery.standing

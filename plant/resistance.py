@@ -1,7 +1,7 @@
 """A step under brakes or damping motors, by the integrator that the machine's file names.
 
 Friction of a brake jumps where its speed changes sign, which costs every integrator its order. So a step is
-taken in parts. During a part every brake keeps to what it does at the part's beginning:
+taken in parts. During a part every brake keeps the mode of the part's beginning:
 
 - it slips: the constant force -b sign(v) acts, until v comes to zero;
 - it sticks: the velocity is held at zero (`multibody.steps.sticking`), until that takes more than b.
@@ -19,7 +19,7 @@ The caller moves the machine:
         ...  # move on by h
         judge_resisted(p, t, w, s, b, h)
 
-Where brakes fix the machine nothing moves, bit for bit. Where brakes come and go more than `MOST_PARTS`
+Where brakes fix the machine the state is constant, bit for bit. Where brakes change more than `MOST_PARTS`
 times in a step, or a damper is so stiff that a step would need more parts than that, the rest of the step
 is one first-order step of `response`, which is stable with any brake and damper.
 """
@@ -106,7 +106,7 @@ from linkwork.plant.response import implicit_constrained_step, implicit_step, re
 MOST_PARTS = 64
 """Of one step; the rest of it is one first-order step."""
 STATIC = 1.0 + 1e-9
-"""What a brake at rest bears, as a part of what it gives when it slips: so one that slips does move."""
+"""Largest load of a brake at rest, as a part of its slip force, so that a slipping brake does move."""
 ARRIVED = 1e-10
 """Speed at the end of a part, as a part of the speeds in it, that is zero."""
 STANDS = 1e-9
@@ -240,7 +240,7 @@ def _by_force(t: Integers, w: Floats, s: Integers, b: Floats) -> None:
 def _decide(
     p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int, constrained: int | None, dt: float
 ) -> bool:
-    """Decide every status; returns whether the brakes fix the machine, which then stands exactly still."""
+    """Decide every status; return whether the brakes fix the machine, which is then exactly at rest."""
     progress, damping = vector(s, b, PROGRESS), vector(s, b, DAMPING)
     relax(s, b)
     progress[DECIDED], progress[QUICK] = 1.0, 0.0
@@ -265,7 +265,7 @@ def _decide(
 
 @part
 def _fixed(p: Floats, t: Integers, w: Floats, constrained: int | None, dt: float) -> bool:
-    """Whether nothing can move beside what sticks; then the machine stands. Velocities agree with that."""
+    """Whether the sticking rows fix the machine, which is then at rest. Velocities agree with that."""
     nv, v, vdot, shift = t[NV], vector(t, w, V), vector(t, w, VDOT), vector(t, w, SUM_V)
     count = vector(t, w, STUCK_COUNT)
     if count[0] == 0.0:
@@ -359,7 +359,7 @@ def _next(
 
 @part
 def _excess(s: Integers, b: Floats, i: int, speed: float) -> float:
-    """How far a brake or damper is beyond the end of what it does, as a part of its own size."""
+    """Distance of a brake or damper beyond the limit of its present mode, relative to its size."""
     status, size = vector(s, b, STATUS)[i], vector(s, b, SPEED)[i]
     against, most = vector(s, b, SIGN)[i] * speed, vector(s, b, MAX_EFFORT)[i]
     excess: float = -1.0

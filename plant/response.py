@@ -180,7 +180,7 @@ def implicit_constrained_step(
         z[j] = 0.0
         for k in range(nv):
             z[j] += momenta[j, k] * v[k]
-    _along(basis, reduced, z[:free], v)  # without what the step has made that the closures do not admit
+    _along(basis, reduced, z[:free], v)  # without the part of the step that the closures do not admit
     _impede(v, s, b, mode, dt)
     move(t, vector(t, w, Q), v, dt)
     vector(t, w, CLOCK)[0] += dt

@@ -14,9 +14,10 @@ from linkwork.plant.drivers.driver import Description, Reading
 
 
 class Scaling:
-    """The section `driver` of a machine file against a device; `resolution`: a count of each, rad or m.
+    """Scaling between machine and device, from the section `driver` of a machine file; `resolution`: a count
+    of each, rad or m.
 
-    Raises MachineError where the device has not what the file asks of it.
+    Raises MachineError where the device lacks a channel that the file uses.
     """
 
     def __init__(self, machine: Machine, description: Description) -> None:
@@ -31,13 +32,13 @@ class Scaling:
         self.resolution: Floats = np.abs(self._per_count)
 
     def to_device(self, effort: Floats, out: Floats) -> None:
-        """Writes the device's numbers of efforts at the joints (N m or N) into `out`, by channel."""
+        """Write the device's numbers of efforts at the joints (N m or N) into `out`, by channel."""
         out[self._motor_at] = effort * self._per_effort
 
     def from_device(
         self, reading: Reading, q: Floats, v: Floats, effort: Floats, temperature: Floats
     ) -> None:
-        """Writes positions, velocities (0 where none are to be sent), efforts and °C, in the file's order."""
+        """Write positions, velocities (0 where none are to be sent), efforts and °C, in the file's order."""
         np.multiply(reading.position[self._sensor_at], self._per_count, out=q)
         q += self._zero
         np.multiply(reading.velocity[self._sensor_at], self._per_count * self._measures, out=v)
@@ -50,7 +51,7 @@ class Scaling:
         return self._zero
 
     def put(self, measured: Floats, actual: Sequence[float]) -> None:
-        """Shifts the zeros so that what is measured now is what the positions are (rad or m)."""
+        """Shift the zeros so that the present readings become these positions (rad or m)."""
         self._zero += np.asarray(actual) - measured
 
 

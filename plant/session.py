@@ -1,11 +1,11 @@
-"""Who owns the plant, and what each message of the device link is to it: rules without a socket or a clock.
+"""Ownership of the plant, and verdicts on messages of the device link: rules without socket or clock.
 
 One live session of a controller owns the plant. It lives from its welcome until its bye, or until the
 watchdog trips because no fresh command came; then a new session may enter, while the old one may still be
 shown the states.
 
-States count the session's device ticks from 0 (`seq`), whatever ran before; `tick` in the welcome, and
-`time_s` in each state, go on over all sessions: state `seq` is the plant at tick `welcome.tick + seq`.
+States count the session's device ticks from 0 (`seq`); `tick` in the welcome, and `time_s` in each state,
+continue over all sessions: state `seq` is the plant at tick `welcome.tick + seq`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from linkwork.protocol.handshake import Hello, Refuse
 
 
 class Hearing(Enum):
-    """What a command is to the plant; only a FRESH one may take effect."""
+    """Verdict on a command; only a FRESH one may take effect."""
 
     FRESH = "newer than any before"
     REPEATED = "the newest one again; in lockstep the stored reply is sent again"
@@ -33,7 +33,7 @@ class Hearing(Enum):
 
 
 class Greeting(Enum):
-    """What a hello is to the plant, unless it is refused."""
+    """Verdict on a hello that is not refused."""
 
     ENTER = "a new session that may own the plant"
     REPEATED = "of the present session: answered again, with the fault if the watchdog has tripped"
@@ -41,7 +41,7 @@ class Greeting(Enum):
 
 @dataclass(frozen=True)
 class SessionTerms:
-    """What the plant offers: its interface, as hash and as plain data, its period, the paces it runs at."""
+    """The plant's terms: its interface, as hash and as plain data, its period, the paces it runs at."""
 
     interface: str
     layout: dict[str, Any]
@@ -85,7 +85,7 @@ class Counts:
     refused: int = 0
 
     def count(self, hearing: Hearing) -> None:
-        """Counts one command that did not take effect."""
+        """Count one command that did not take effect."""
         name = hearing.name.lower()
         setattr(self, name, getattr(self, name) + 1)
 
@@ -104,7 +104,7 @@ class PlantOwnership:
         return self.owner is not None and self.owner.alive
 
     def judge_hello(self, hello: Hello) -> Greeting | Refuse:
-        """What to do with a hello: let it enter, repeat what was said, or refuse it with this."""
+        """Verdict on a hello: let it enter, repeat the answer, or refuse it with this one."""
         refusal = self._mismatch(hello)
         owner = self.owner
         if refusal is not None:
@@ -125,12 +125,12 @@ class PlantOwnership:
         return self._refuse(session, RefuseCode.MALFORMED, why)
 
     def enter(self, hello: Hello, peer: bytes, tick: int) -> Owner:
-        """Gives the plant to the hello's session from this tick on."""
+        """Assign the plant to the session of this hello from this tick on."""
         self.owner = Owner(hello.session, hello.owner, peer, hello.pace, tick)
         return self.owner
 
     def judge_command(self, session: int, seq: int) -> Hearing:
-        """What a command of this session, answering the state `seq`, is. Changes nothing."""
+        """Verdict on a command of this session that answers the state `seq`. Without side effects."""
         owner = self.owner
         if owner is None or owner.session != session:
             return Hearing.FOREIGN

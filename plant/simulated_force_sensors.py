@@ -1,4 +1,4 @@
-"""Force sensors of the simulated plant: forces of contacts, and what constraints bear, as they give them."""
+"""Force sensors of the simulated plant: contact forces and constraint loads."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Touch:
         self._first = np.array([sensor.first for sensor in sensors], np.int64)
 
     def look(self, plant: PlantArrays, measured: Floats) -> None:
-        """Writes what they measure of the plant's state."""
+        """Write the readings at the plant's state."""
         p, t, w, _, _ = plant
         sense_forces(p, t, w, self._contact, self._in_body, self._first, measured)
 
@@ -87,7 +87,7 @@ class ForceSensing:
             self._cells = LoadCells(machine, bearing)
 
     def look(self, plant: PlantArrays) -> None:
-        """Samples the sensors at the plant's state."""
+        """Sample the sensors at the plant's state."""
         measured = self.measured
         if self._touch is not None:
             self._touch.look(plant, measured)

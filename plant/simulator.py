@@ -1,4 +1,4 @@
-"""The simulated machine: state, what is latched, one period of motion at a time. No clock, no socket."""
+"""The simulated machine: state, latched command, one period of motion at a time. No clock, no socket."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _READY: Final = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)
 ACTIONS: Final = {"brake": BRAKE, "damp": DAMP, "zero": ZERO}
 STANDSTILL: Final = 1e-6
-"""Largest speed (rad/s or m/s) at which a machine that cannot stick is said to stand still."""
+"""Largest speed (rad/s or m/s) at which a machine that cannot stick counts as at rest."""
 
 
 class SimulationDiverged(MachineryFailed):
@@ -37,10 +37,10 @@ class Simulator:
     """A machine that starts braked, in the file's initial state (`plant.machinery.Machinery`).
 
     Views into its memory, none of them to be written from outside: `q` (nq), `v` (nv, true state),
-    `measured` (of the present state, see `linkwork.protocol.link.Measurements`), `joint_effort` (nv, what
-    motors put on every joint in the last period), `travel` (nv, length of the way since the last fresh
-    command). `tick` counts periods; `mode` is what acts (`plant.stepping`); `fastest` is the largest speed of
-    a joint. `work` is the mechanism's workspace. `seed` decides the sensors' noise.
+    `measured` (of the present state, see `linkwork.protocol.link.Measurements`), `joint_effort` (nv, the
+    motors' effort at every joint in the last period), `travel` (nv, distance since the last fresh command).
+    `tick` counts periods; `mode` is the acting mode (`plant.stepping`); `fastest` is the largest speed of a
+    joint. `work` is the mechanism's workspace. `seed` decides the sensors' noise.
     """
 
     runs_by_itself = False
@@ -89,7 +89,8 @@ class Simulator:
         self.mode = ACTIONS[action]
 
     def integrate(self, periods: int = 1) -> None:
-        """Moves on by whole periods with what is latched; samples the sensors. Raises SimulationDiverged."""
+        """Advance by whole periods with the latched command; sample the sensors. Raises
+        SimulationDiverged."""
         for _ in range(periods):
             if self._noisy:
                 self._noise.standard_normal(out=self._drawn)
@@ -102,7 +103,7 @@ class Simulator:
                 self._force_sensing.look(self._arguments)
 
     def sense(self) -> None:
-        """Nothing is left to do: the sensors were sampled when the period ended."""
+        """Without effect: the sensors were sampled when the period ended."""
 
     def close(self) -> None:
         """Nothing is left to do."""
@@ -112,12 +113,12 @@ class Simulator:
         return layout.view(self._s, self._b, field)
 
     def give(self, parameters: Floats) -> None:
-        """Goes on with other parameters of the mechanism, laid out as its own are."""
+        """Continue with other parameters of the mechanism, in the same layout."""
         self.work.parameters = parameters
         self._arguments = (*self.work.arguments, self._s, self._b)
 
     def look(self) -> None:
-        """Samples the sensors again, after the state was changed from outside."""
+        """Sample the sensors again, after the state was changed from outside."""
         self.fastest = float(np.max(np.abs(self.v)))
         self._look()
 
@@ -169,7 +170,7 @@ class Simulator:
 
     @property
     def resting(self) -> bool:
-        """Braked and exactly at rest: time changes nothing any more."""
+        """Whether it is braked and exactly at rest, so that time has no effect."""
         return self.mode == BRAKE and self.fastest == 0.0
 
     @property

@@ -18,7 +18,8 @@ class NotAssembled(ValueError):
 def put_together(
     machine: Machine, work: Workspace, moved: Sequence[str] = (), speeds: Sequence[str] = ()
 ) -> None:
-    """Brings q and v in `work` onto the manifold of the plant's constraints; without any nothing changes.
+    """Bring q and v in `work` onto the manifold of the plant's constraints; without constraints they are
+    unchanged.
 
     `moved` names the joints whose positions in q are to be kept first; then the file's, then the motors'.
     `speeds` names those whose speeds in v are kept before all others.

@@ -80,7 +80,7 @@ def latch(s: Integers, b: Floats, mode: int, effort: Floats) -> None:
 
 @kernel(void(TOPOLOGY, BUFFER, INTEGERS, BUFFER))
 def measure(t: Integers, w: Floats, s: Integers, b: Floats) -> None:
-    """What the sensors say of the state in w: noise first, then the step of the encoder."""
+    """Sample the sensors at the state in w: noise first, then the encoder's resolution."""
     q, v, at = vector(t, w, Q), vector(t, w, V), table(s, SENSOR_AT, 1)
     resolution, has_velocity, drawn = (
         vector(s, b, RESOLUTION),
@@ -118,7 +118,8 @@ def deliver(s: Integers, b: Floats) -> None:
 
 @part
 def take_up(t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
-    """Before the steps of a period: what is latched becomes generalized effort. Returns a step's seconds."""
+    """Convert the latched command to generalized effort before the steps of a period. Returns a step's
+    seconds."""
     generalized, acting, at = vector(t, w, GENERALIZED_EFFORT), vector(s, b, EFFORT), table(s, MOTOR_AT, 1)
     deliver(s, b)
     copy(vector(t, w, Q), vector(s, b, BEFORE))
@@ -167,7 +168,8 @@ def free_step(p: Floats, t: Integers, w: Floats, s: Integers, dt: float) -> None
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
 def advance(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
-    """One period with what is latched, then `measure`. Returns the largest speed, infinite after divergence.
+    """Advance by one period with the latched command, then `measure`. Returns the largest speed, infinite
+    after divergence.
 
     Zero means that the machine rests; the state after a divergence is worthless.
     """

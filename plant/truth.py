@@ -1,9 +1,9 @@
-"""The plant's own record: what the simulated machine really did, period by period, beyond what sensors tell.
+"""Ground truth of the simulated machine: its exact motion, period by period, without sensor errors.
 
 A file is one line of JSON, `{"machine": …, "period_s": …, "columns": [names]}`, and then 64-bit floats,
-little-endian, so many a period as there are columns: `tick` of the plant (whose states bear the time tick ×
-period), positions `q.NAME` and velocities `v.NAME` at it, and the `effort.NAME` that the motors put on every
-joint during the period that follows.
+little-endian, one for each column in each period: `tick` of the plant (whose states have the time tick ×
+period), positions `q.NAME` and velocities `v.NAME` at it, and the motors' `effort.NAME` at every joint during
+the period that follows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from linkwork.machine import Machine
 from linkwork.plant.simulator import Simulator
 
 BUFFER_BYTES = 4096
-"""What is kept back at most until it is handed to the file."""
+"""Largest buffer before a write to the file."""
 
 
 class RecordedSimulator(Simulator):
@@ -46,6 +46,6 @@ class RecordedSimulator(Simulator):
             self._file.write(self._row.data)
 
     def close(self) -> None:
-        """Writes what is left."""
+        """Write the rest of the buffer."""
         self._file.close()
         super().close()

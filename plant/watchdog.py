@@ -16,11 +16,11 @@ Action = Literal["brake", "damp", "zero"]
 
 @dataclass(frozen=True)
 class Trip:
-    """What the watchdog saw and did.
+    """Cause and action of the watchdog.
 
     Ticks are the plant's: the action acts from `tick` on, the last fresh command took effect at
-    `last_fresh_tick`. `travel` is the length of the way each joint went since then (rad or m, by name), up
-    to the standstill.
+    `last_fresh_tick`. `travel` is the distance that each joint moved since then (rad or m, by name), up to
+    the standstill.
     """
 
     tick: int

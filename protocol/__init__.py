@@ -1,1 +1,1 @@
-"""What is said: messages, requests, codes, endpoints and the sockets that carry them."""
+"""The protocol: messages, requests, codes, endpoints and the sockets that carry them."""

@@ -21,7 +21,7 @@ LINK_BYTES: Final = 1024 * 1024
 """The same for the device link, whose longest message is a welcome of a few kilobytes."""
 
 LATEST_DRAIN: Final = 64
-"""In real time a receiver drains to the newest message, but takes at most this many at once."""
+"""Most messages that a receiver drains in one go in real time."""
 
 UNANSWERED_STATES: Final = 50
 """A device-clocked plant stops sending after this many states in a row that no command answered."""
@@ -43,10 +43,10 @@ NAME_LENGTH: Final = 64
 
 
 class Mode(IntEnum):
-    """What a command asks of all motors at once."""
+    """The mode of all motors in a command."""
 
     BRAKE = 0
-    """Brakes on. The efforts act under them, so that a holding effort stands before the brakes open."""
+    """Brakes on. The efforts act under them, so that a holding effort is present before the brakes open."""
     ZERO = 1
     """Brakes off, no effort: the machine swings freely."""
     EFFORT = 2
@@ -61,7 +61,7 @@ class Pace(StrEnum):
     HOST = "host"
     """The controller sends a command every period; the plant advances one period and answers."""
     LOCKSTEP = "lockstep"
-    """As HOST, but as fast as both can: no clock, nothing dropped."""
+    """As HOST, but as fast as both can: no clock, no dropped messages."""
 
 
 class DeviceStatus(IntFlag):
@@ -72,7 +72,7 @@ class DeviceStatus(IntFlag):
     FAULT = 2
     """The device has a fault; `fault` says which."""
     STO = 4
-    """Safe torque off: the motors have no power, whatever is commanded."""
+    """Safe torque off: the motors have no power, independent of the command."""
     BRAKE = 8
     """The brakes are on."""
     HOMED = 16
@@ -105,7 +105,7 @@ class OverrunCause(IntEnum):
     NONE = 0
     """It did not."""
     UNKNOWN = 1
-    """Nothing that the loop can see explains enough of the time lost."""
+    """No cause that the loop can measure explains enough of the time lost."""
     PAGE_FAULT = 2
     """The loop touched memory that was not there."""
     PREEMPTED = 3
@@ -184,13 +184,13 @@ class RequestCode(IntEnum):
     NO_LOOP = 9
     """The real-time process is not there; the gateway is starting a new one."""
     NOT_CLEARED = 10
-    """`recover` or `reset`: the cause still stands; the text says which."""
+    """`recover` or `reset`: the cause persists; the text names it."""
     UNSUPPORTED = 11
     """This machine, law or pace does not offer the method."""
     INTERNAL = 12
     """A defect of linkwork; the text is worth a report."""
     NOT_SWITCHED = 13
-    """The plant did not switch the constraint: it is too far open, or nothing can switch it."""
+    """The plant did not switch the constraint: it is too far open, or it cannot be switched."""
 
 
 class ExitCode(IntEnum):

@@ -1,8 +1,8 @@
-"""Decode MessagePack from strangers: every limit of what a message may hold, and bounded excerpts for errors.
+"""Decode untrusted MessagePack: limits on the contents of messages, and bounded excerpts for errors.
 
 Sizes of frames are limited by the transport (`protocol.codes`). Within a frame, depth, length of lists and
-maps, and the range of numbers are limited here, so that nothing behind a decoder meets a value that it cannot
-format, add or convert.
+maps, and the range of numbers are limited here, so that code behind a decoder never gets a value that it
+cannot format, add or convert.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class NotDecodable(ValueError):
 def decode(data: bytes | memoryview, *, most_list: int = MOST_ITEMS, most_map: int = MOST_ITEMS) -> Any:
     """The one value in these bytes: plain data, with text as keys of maps. Raises NotDecodable.
 
-    Of a key that is given twice the last value stands. Extension types are refused.
+    Of a key that is given twice the last value is used. Extension types are refused.
     """
     try:
         # Lists, not tuples: a hostile header that claims a long list then costs address space, not memory.

@@ -1,7 +1,7 @@
-"""Where things lie: the runtime folder, a machine's seat in it, and the locks that say who sits there.
+"""Places of files and sockets: the runtime folder, a machine's folder in it, and the locks of its daemons.
 
 Binding an ipc path that is in use succeeds and silently steals it, so a lock (flock) is always taken first. A
-lock ends with its process, however that dies; the file it leaves behind means nothing.
+lock ends with its process, however that ends; the file that it leaves has no meaning.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _choose() -> Path:
 
 
 def state_dir() -> Path:
-    """The folder for what is kept between runs: $XDG_STATE_HOME/linkwork, else ~/.local/state/linkwork.
+    """The folder for data kept between runs: $XDG_STATE_HOME/linkwork, else ~/.local/state/linkwork.
 
     It is not created.
     """
@@ -148,13 +148,13 @@ class Claim:
         self.path = path
 
     def describe(self, text: str) -> None:
-        """Replaces what others read about the holder."""
+        """Replace what others read about the holder."""
         content = {"pid": os.getpid(), "command": _command(), "text": text}
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, json.dumps(content).encode(), 0)
 
     def release(self) -> None:
-        """Lets go. May be called twice."""
+        """Release the lock. May be called twice."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -167,15 +167,15 @@ class Claim:
 
 
 def claim(folder: Path, role: str, text: str = "") -> Claim:
-    """Takes the lock of a role ("plant", "gateway", "loop") in a folder.
+    """Take the lock of a role ("plant", "gateway", "loop") in a folder.
 
-    `text` is what others are told about the holder. Raises Taken naming the process that has it.
+    `text` describes the holder to others. Raises Taken naming the process that has it.
     """
     return claim_file(folder / f"{role}.lock", f"the {role} of {folder.name}", text)
 
 
 def claim_file(path: Path, what: str, text: str = "") -> Claim:
-    """Takes the lock file `path`; `what` names the thing in the refusal. Raises Taken, EndpointError."""
+    """Take the lock file `path`; `what` names the thing in the refusal. Raises Taken, EndpointError."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:

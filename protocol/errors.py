@@ -57,7 +57,7 @@ class RequestError(Exception):
 
     @classmethod
     def from_map(cls, content: object) -> RequestError:
-        """The error in a response; whatever is unreadable in it becomes plain text."""
+        """The error in a response; unreadable fields become plain text."""
         if not isinstance(content, Mapping):
             return cls(RequestCode.INTERNAL, _text(content))
         code, path, data = content.get("code"), content.get("path"), content.get("data")
@@ -89,7 +89,7 @@ class EndpointError(Exception):
 class Taken(EndpointError):
     """Another live process holds the endpoint or the role.
 
-    `pid` and `command` name it, `text` is what it wrote about itself.
+    `pid` and `command` name it, `text` is its own description.
     """
 
     def __init__(self, message: str, pid: int = 0, command: str = "", text: str = "") -> None:

@@ -26,7 +26,7 @@ def _cut(value: Any) -> Any:
 
 
 Text = Annotated[str, BeforeValidator(_cut)]
-"""Text for people: what is longer than MOST_TEXT characters is cut."""
+"""Text for people, cut to MOST_TEXT characters."""
 Hash = Annotated[str, Field(max_length=128)]
 Integer = Annotated[int, Field(strict=True, ge=0, lt=2**53)]
 Period = Annotated[float, Field(gt=0.0, le=10.0)]
@@ -59,7 +59,7 @@ class Hello(Message):
     pace: Pace = Pace.DEVICE
     period_s: Period
     layout: dict[str, Any] = Field(default_factory=dict)
-    """What the interface hash is made of, so that a refusal can name the first difference."""
+    """Contents of the interface hash, so that a refusal can name the first difference."""
 
 
 class Homing(BaseModel):
@@ -104,7 +104,7 @@ class Welcome(Message):
     layout: dict[str, Any] = Field(default_factory=dict)
     """Joints, motors and sensors, their order and units."""
     watchdog: dict[str, Any] | None = None
-    """What the plant's watchdog did last; nil when it never acted.
+    """Last action of the plant's watchdog; nil when it never acted.
 
     {tick, time_s, last_fresh_tick, action, cause, owner, standstill_tick, travel: {joint: way}}
     """

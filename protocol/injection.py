@@ -1,8 +1,8 @@
-"""Faults put in on purpose: `inject`, its answers, and `lost`, the message of a tick whose own was lost.
+"""Fault injection: `inject`, its answers, and `lost`, the message for a tick whose own was lost.
 
 Any client may send `inject` to a plant that was started for it; it is answered by `injected` or by a refusal.
 Faults travel as the maps of a time line (`docs/faults.md`); the plant checks them. `lost` exists in lockstep
-only, where a tick must be told of though nothing came through.
+only, where a tick has to be reported even though its message was dropped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class InjectRefusal(IntEnum):
     NOT_OFFERED = 2
     """The plant was started without --inject and without --faults."""
     INVALID = 3
-    """A fault cannot be understood, or names what the machine has not; `problems` says where and why."""
+    """A fault is invalid, or names parts that the machine does not have; `problems` lists place and
+    reason."""
     UNSUPPORTED = 4
     """The machine behind this plant cannot do a fault; `problems` says which, and why."""
 
@@ -78,7 +79,7 @@ class Injected(Message):
     type: Literal["injected"] = "injected"
     id: Integer
     tick: int
-    """The next tick, as `seq` of the present session: faults that begin at once begin with it. −1: no
+    """The next tick, as `seq` of the present session: faults without a start time begin with it. −1: no
     controller is connected."""
     time_s: float
     """Device time of that tick."""
@@ -90,7 +91,7 @@ class Injected(Message):
 
 
 class FaultProblem(Message):
-    """What is wrong with one fault: `key` leads to it ("faults[2].of")."""
+    """Defect of one fault: `key` is its path ("faults[2].of")."""
 
     key: Text = ""
     message: Text
@@ -100,7 +101,7 @@ class FaultProblem(Message):
 
 
 class InjectRefused(Message):
-    """Plant → sender: none of these faults, and why."""
+    """Plant → sender: all faults are refused, with the reason."""
 
     type: Literal["refuse"] = "refuse"
     protocol: Integer = PROTOCOL_VERSION
@@ -112,10 +113,10 @@ class InjectRefused(Message):
 
 
 class LostMessage(Message):
-    """Lockstep, either way: nothing came through for this tick.
+    """Lockstep, either direction: the message of this tick was lost.
 
-    Plant → controller: the state of tick `seq` is lost; make the tick without it. Controller → plant: so I
-    have no command for it; go on. It counts as a command only in that time goes on.
+    Plant → controller: the state of tick `seq` is lost; make the tick without it. Controller → plant: there
+    is no command for it; continue. It counts as a command only in that time continues.
     """
 
     type: Literal["lost"] = "lost"

@@ -18,7 +18,7 @@ _LAWS: Final = "linkwork.controller.laws."
 
 @dataclass(frozen=True, slots=True)
 class LawSpec:
-    """What a law is, beside its name and number."""
+    """Properties of a law beside its name and number."""
 
     about: str
     """One line for people."""
@@ -131,11 +131,11 @@ def law_named(name: str) -> LawKind:
 MOTION_LAWS: Final = tuple(kind for kind in LawKind if kind.spec.chosen == "in the file")
 """Laws of motion: how goals and jogs are followed. The first is the default."""
 REST_LAWS: Final = tuple(kind for kind in LawKind if kind.spec.chosen == "at rest")
-"""What the machine may do at rest."""
+"""Laws that the machine may use at rest."""
 POSITION_LAWS: Final = tuple(kind for kind in LawKind if kind.spec.follows == "position")
 """Laws that control positions alone: what moves the machine beside them is a disturbance."""
 FREE_LAWS: Final = tuple(kind for kind in LawKind if kind and kind.spec.follows == "nothing")
-"""Laws without a reference: nothing can be off it."""
+"""Laws without a reference, and so without a following error."""
 
 MOTION_LAW_NAMES: Final = tuple(kind.label for kind in MOTION_LAWS)
 REST_LAW_NAMES: Final = tuple(kind.label for kind in REST_LAWS)

@@ -1,8 +1,8 @@
 """The device link's hot messages: state (plant → controller) and command (controller → plant).
 
 Each is one MessagePack map in one frame, some 200 bytes, packed and read once a period. Readers are strict:
-a wrong type, a wrong length or a number that is not finite raises ProtocolError naming the field, and
-nothing is written. Fields may come in any order; fields that are not known are ignored. The rare messages
+a wrong type, a wrong length or a number that is not finite raises ProtocolError naming the field, and leaves
+the output unchanged. Fields may come in any order; fields that are not known are ignored. The rare messages
 are in `protocol.handshake`.
 """
 
@@ -36,7 +36,7 @@ _COMMAND_FIELDS: Final = ("type", "session", "seq", "mode", "effort")
 
 @dataclass(slots=True)
 class Measurements:
-    """What a plant measures at one tick, as its states carry it.
+    """Measurements of one tick, as in the plant's states.
 
     q: position per sensor (rad or m). v: velocity per sensor (rad/s or m/s, 0 where a sensor measures none).
     effort: joint-side effort in force per motor (N m or N). force: the components (N or N m) of each force
@@ -72,9 +72,9 @@ class StateMessage:
     or m/s, 0 where the sensor has none). effort: joint-side effort in force per motor (N m or N). mode: the
     Mode in force. status: DeviceStatus bits. fault: DeviceFault. ack: seq of the command in force, -1
     before the first. temperature: °C per motor, NaN where the
-    device says none; it comes with some states only, and stands until it comes again. force: the components
+    device says none; it comes with some states only, and is valid until it comes again. force: the components
     (N or N m) of each force sensor, in its frame. closed: bit i is set while the i-th switchable constraint
-    holds; -1 where there are none. switched: what became of a command to switch at this tick, else None.
+    holds; -1 where there are none. switched: outcome of a command to switch at this tick, else None.
     """
 
     __slots__ = (
@@ -97,7 +97,7 @@ class StateMessage:
         self.time_s = 0.0
 
     def set_values(self, values: Sequence[float]) -> None:
-        """Overwrites `values`; as many numbers as it has."""
+        """Overwrite `values`; as many numbers as it has."""
         self._layout.pack_into(self._bytes, 0, *values)
 
 
@@ -119,7 +119,7 @@ class CommandMessage:
         self.seq = self.closed = -1
 
     def set_effort(self, values: Sequence[float]) -> None:
-        """Overwrites `effort`; as many numbers as it has."""
+        """Overwrite `effort`; as many numbers as it has."""
         self._layout.pack_into(self._bytes, 0, *values)
 
 
@@ -183,7 +183,7 @@ class StateCodec:
         return self._pack(*row)
 
     def unpack(self, data: bytes, out: StateMessage) -> None:
-        """Reads one state into `out`. Raises ProtocolError, and leaves `out` as it was, when it is none."""
+        """Read one state into `out`. Raises ProtocolError, and leaves `out` as it was, when it is none."""
         if len(data) == self._size:
             row = self._unpack(data)
             if row[::2] == self._constants:
@@ -271,7 +271,7 @@ class CommandCodec:
         return self._pack(*row)
 
     def unpack(self, data: bytes, out: CommandMessage) -> None:
-        """Reads one command into `out`. Raises ProtocolError, and leaves `out` as it was, when it is none."""
+        """Read one command into `out`. Raises ProtocolError, and leaves `out` as it was, when it is none."""
         if len(data) == self._size:
             row = self._unpack(data)
             if row[::2] == self._constants:
@@ -309,7 +309,7 @@ def read_map(data: bytes) -> dict[str, Any]:
 
 
 def kind_of(data: bytes) -> str:
-    """The `type` of a message of the device link, whatever it is. Raises ProtocolError when it has none."""
+    """The `type` of any message of the device link. Raises ProtocolError when it has none."""
     kind = read_map(data).get("type")
     if not isinstance(kind, str):
         raise ProtocolError("the message has no text field `type`", "type")

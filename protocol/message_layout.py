@@ -42,7 +42,7 @@ class Layout:
         self.struct = struct.Struct(f">{shape}{len(before)}s" if before else f">{shape}")
         self.size = self.struct.size
         self.constants = (*constants, before) if before else tuple(constants)
-        """What stands at the even places of the row."""
+        """Contents of the even places of the row."""
         self.first_list = 2 * len(numbers) + 1
         """Place of the first number of the lists."""
         self._length = len(constants) + len(self.constants)

@@ -1,6 +1,6 @@
-"""A client of the requests: asks, waits, and keeps what the server says unasked.
+"""Client of the requests: sends requests, waits for answers, and keeps unsolicited events.
 
-One thread at a time. Connections come and go by themselves: a daemon that restarts is found again.
+For one thread at a time. It reconnects by itself when a daemon restarts.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class RequestClient:
         return self.transport.writable(int(timeout_s * 1000))
 
     def close(self) -> None:
-        """Closes the connection. May be called twice."""
+        """Close the connection. May be called twice."""
         self.transport.close()
 
     def _keep(self, notification: Notification) -> None:

@@ -1,6 +1,6 @@
-"""What the answers and events hold: one typed map for each, whose names are what travels.
+"""Contents of answers and events: one typed map for each, with the keys of the wire format.
 
-All maps may grow; a reader ignores what it does not know. Positions are rad or m, velocities rad/s or m/s,
+All maps may grow; a reader ignores unknown keys. Positions are rad or m, velocities rad/s or m/s,
 efforts N m or N, by the name of the joint, coordinate or motor. Ticks are the loop's, counted since it
 started.
 """
@@ -11,14 +11,14 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class RequestEffect(TypedDict):
-    """Answer of every method that has none of its own: enable, disable, pause, stop, jog, advance, …"""
+    """Answer of every method without a specific one: enable, disable, pause, stop, jog, advance, …"""
 
     tick: int
     """Tick at which it took effect, or will: a request for a later tick is answered when it is accepted."""
     state: str
     """The controller's state after it: unconfigured, inactive, active, stopping, fault, estop."""
     text: str
-    """What happened, when there is more to say: "there was nothing to cancel"."""
+    """Remark on the outcome, where there is one: "there was nothing to cancel"."""
 
 
 class LeaseState(TypedDict):
@@ -66,7 +66,7 @@ class GoalProgress(TypedDict):
 
 
 class GoalResult(TypedDict):
-    """Event `goal.result`; `results` of state holds the latest sixteen, so a lost event loses nothing."""
+    """Event `goal.result`; `results` of state holds the latest sixteen, so a lost event can be recovered."""
 
     goal: int
     code: int
@@ -141,7 +141,7 @@ class DeviceState(TypedDict, total=False):
 
 
 class ReactionState(TypedDict, total=False):
-    """What a joint or a constraint does to `on_body`, and in opposition to `from_body`; world axes."""
+    """Force and moment of a joint or constraint on `on_body`, opposite on `from_body`; world axes."""
 
     on_body: str
     from_body: str
@@ -156,7 +156,7 @@ class ReactionState(TypedDict, total=False):
 
 
 class PendingOrder(TypedDict):
-    """What was accepted and waits: for its tick, or for the goal before it. Part of state."""
+    """Pending requests: those that wait for their tick, or for the goal before them. Part of state."""
 
     order: int
     method: str
@@ -181,7 +181,7 @@ class StateResult(TypedDict):
     coordinates: dict[str, float]
     """Task coordinates by name."""
     forces: dict[str, dict[str, float | None]]
-    """By contact or constraint: `felt` and `wanted` (N or N m); nil where nothing tells it, or it is free."""
+    """By contact or constraint: `felt` and `wanted` (N or N m); nil where it is unknown or free."""
     closed: dict[str, bool]
     """By switchable constraint: whether it holds."""
     effort: dict[str, float]
@@ -198,12 +198,12 @@ class StateResult(TypedDict):
     """Oldest first."""
     fault: FaultState | None
     limited: list[str]
-    """What the last command was limited by. Not a fault."""
+    """Limits on the last command. Not a fault."""
     lease: LeaseState
     pending: list[PendingOrder]
     """Requests accepted for later, in the order of their ticks; a stop cancels them all."""
     time_stands: bool
-    """Whether lockstep time stands: what is asked for now takes effect at tick + 1."""
+    """Whether lockstep time is stopped: a request made now takes effect at tick + 1."""
 
 
 class StateEvent(TypedDict):
@@ -260,12 +260,12 @@ class Speed(RequestEffect):
 
 
 class Violation(TypedDict):
-    """What stands in the way of a trajectory: one quantity of one coordinate, at its worst sample.
+    """Violation of a trajectory: one quantity of one coordinate, at its worst sample.
 
     `quantity`: position, velocity, acceleration, jerk, motor speed, effort, effort with room to stop, effort
     rate, bearing force, bearing torque, tool speed, workspace, reach, leverage,
-    singularity or branch. `point`: the way-point that the machine is on
-    its way to, nil for a curve. Not every quantity has every other field.
+    singularity or branch. `point`: the way-point at the end of the piece, nil for a curve. Some quantities
+    omit some fields.
     """
 
     quantity: str
@@ -284,7 +284,8 @@ class Violation(TypedDict):
 
 
 class Checked(TypedDict):
-    """Answer of check. Worst violation first; `min_time_stretch` mends all of them, nil: slower does not.
+    """Answer of check. Worst violation first; `min_time_stretch` resolves all of them, nil: lower speed does
+    not.
 
     `largest_speed`: the speed, 0 … 2 of its own, up to which the trajectory keeps every limit. `report`: as
     in the answer of send; empty where the path could not be walked to its end.
@@ -382,18 +383,18 @@ class StatusResult(TypedDict):
     loop_pid: int | None
     planner_pid: int | None
     planner_ready: bool
-    """Whether motions are planned at once; on a fresh computer the planner compiles first, and they wait."""
+    """Whether the planner is ready; on a new computer it compiles first, and motions wait."""
     loops_started: int
     planner_restarts: int
     device: DeviceState
     timing: LoopTiming
     real_time: str
-    """What real-time set-up was asked for, and what was obtained."""
+    """Requested and obtained real-time set-up."""
     lease: LeaseState
     log: str | None
     """Path of the newest log segment."""
     log_problem: str
-    """Why nothing is logged, or empty."""
+    """The reason why logging has ended, or empty."""
     log_lost: int
     """Ticks that are missing from the log."""
     telemetry: str
@@ -428,7 +429,7 @@ class DescribedForce(TypedDict):
 
 
 class DescribedForceSensor(TypedDict):
-    """A sensor of the force of a contact, along axes of world or body, or of what a constraint bears."""
+    """A sensor of the force of a contact, along axes of world or body, or of a constraint's load."""
 
     name: str
     unit: str
@@ -437,7 +438,7 @@ class DescribedForceSensor(TypedDict):
 
 
 class DescribedSet(TypedDict):
-    """A set of the switchable constraints, and what the machine can do while just these hold."""
+    """A set of the switchable constraints, and the machine's capabilities while exactly these hold."""
 
     closed: list[str]
     """The switchable constraints that hold."""
@@ -461,7 +462,7 @@ class DescribeResult(TypedDict):
     motors: list[Described]
     sensors: list[Described]
     sensing: str
-    """What the sensors can find out about each other, in words."""
+    """Text on the sensor errors that can be detected and isolated."""
     forces: list[DescribedForce]
     force_sensors: list[DescribedForceSensor]
     switchable: list[str]

@@ -1,7 +1,7 @@
-"""What a trajectory is: way-points or a curve, with tolerances. Shared by files, clients and the planner.
+"""Trajectories: way-points or a curve, with tolerances. Shared by files, clients and the planner.
 
-This says only what the words mean and that they fit together; whether a machine can do it is decided by the
-controller's admission. Units: rad or m per coordinate, s.
+This module checks syntax and consistency only; the controller's admission decides whether a machine can
+follow it. Units: rad or m per coordinate, s.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Trajectory(RequestModel):
     """How long after the end the goal tolerances may take to be met."""
     entry: CurveEntry | None = None
     force: dict[Name, Force] = Field(default_factory=dict, max_length=MOST_COORDINATES)
-    """Contact or constraint → what it shall press with (N or N m), the same all along or over time."""
+    """Contact or constraint → its wanted force (N or N m), the same all along or over time."""
     guard: dict[Name, Positive] = Field(default_factory=dict, max_length=1)
     """Contact → force (N): the motion ends where the contact is felt, and it is pressed with this force."""
 

@@ -25,7 +25,7 @@ inertia about it (xx, xy, xz, yy, yz, zz), kg and m, in the axes of the point's 
 
 
 class Kind(IntEnum):
-    """What a message is."""
+    """Type of a message."""
 
     READY = 0
     TICKS = 1
@@ -42,7 +42,7 @@ class Words:
     difference counts; `closed`, the bits of the switchable constraints that hold; `q`, `v`, the estimate.
 
     `answered`: `tick`, `time_s`; `compared`, 1 where the period that ended with this tick was compared;
-    `judged`; `worst`, which difference (twin_settings.differences) is the greatest share of its threshold,
+    `judged`; `worst`, the difference (twin_settings.differences) with the greatest share of its threshold,
     and that `share`; `power` (W) and `energy` (J, over the window) of the difference; `effort` (goal
     coordinates) and `motor_effort` (motors), N m or N; `stamp_ns`.
     """

@@ -1,15 +1,16 @@
 """Follow the assembly mode of a closed machine from tick to tick.
 
-Let Λ be a basis of the velocities that the closures admit (k freedoms) and B = S Λ its part on the s sensed
-joints. Where B loses rank, two assemblies with the same measurements meet; beyond such a pose the estimate
-may be in the other one. The k × k minors of B show it: on one assembly they turn continuously and never
-vanish together. By Cauchy and Binet, det(B₀' B) is the scalar product of the minors at two poses, so that
+Let Λ be a basis of the velocities that the closures admit (k degrees of freedom) and B = S Λ its part on the
+s sensed joints. Where B loses rank, two assemblies with the same measurements meet; beyond such a pose the
+estimate may be in the other one. The k × k minors of B show it: on one assembly they turn continuously and
+never vanish together. By Cauchy and Binet, det(B₀' B) is the scalar product of the minors at two poses, so
+that
 
     det(Λ₀' Λ) det(B₀' B) < 0
 
-means that they have passed through zero. With as many sensors as freedoms this is the sign of the one
-determinant det B. With redundant sensors a subset may lose its hold on the machine while another keeps it,
-and nothing happens. Λ₀ and B₀ are renewed in every tick in which B is well-conditioned.
+means that they have passed through zero. With as many sensors as degrees of freedom this is the sign of the
+one determinant det B. With redundant sensors one subset may become singular while another stays regular; the
+test then does not respond. Λ₀ and B₀ are renewed in every tick in which B is well-conditioned.
 
 The estimate also changes its assembly at a jump: between two ticks it leaves the tangent Λ₀ by far.
 """
@@ -125,7 +126,7 @@ def _overlap(a: Floats, b: Floats, square: Floats) -> float:
 def _passed_fold(p: Floats, t: Integers, w: Floats, measured: Integers, memory: Floats) -> bool:
     """Renew Λ₀ and B₀; return whether det(Λ₀' Λ) det(B₀' B) < 0 since they were well-conditioned.
 
-    Where the closures have lost a row, nothing is renewed.
+    Where the closures have lost a row, both stay as they are.
     """
     nv, k, s = t[NV], t[NV] - int(vector(t, w, RANKING)[RANK]), len(measured)
     at = _HEAD + t[NQ] + nv

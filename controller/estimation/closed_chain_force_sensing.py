@@ -15,9 +15,9 @@ from linkwork.multibody.kernels.layout import RANK
 class FeltThroughClosures:
     """The normal force (N) of a contact over a period, by the motions that the closures admit.
 
-    As `force_sensing.felt_by_model`; but what the closures bear is their own affair, so that all forces are
-    taken along Λ, which spans the admitted velocities: with r = M Δv/dt + h − friction − effort, D the
-    contact's generalized force for 1 N and N its gap's Jacobian
+    As `force_sensing.felt_by_model`, but the forces are projected on Λ, which spans the admitted velocities,
+    so that the closures' own multipliers drop out: with r = M Δv/dt + h − friction − effort, D the contact's
+    generalized force for 1 N and N its gap's Jacobian
 
         λ = N Λ m⁻¹ Λ' r / (N Λ m⁻¹ Λ' D),      m = Λ' M Λ.
     """

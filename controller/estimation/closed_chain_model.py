@@ -141,7 +141,7 @@ class ClosedChainModel:
         self._branch.forget()
 
     def begin_at(self, q: Floats, v: Floats) -> None:
-        """Searches from here for the next estimate: the state of another model of the machine."""
+        """Search from here for the next estimate: the state of another model of the machine."""
         self.forget()
         self.now.q[:], self.now.v[:], self._stands = q, v, False
 

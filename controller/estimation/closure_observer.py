@@ -1,15 +1,15 @@
-"""From the measured joints to the whole state of a machine whose joints close on each other.
+"""Estimate the full state of a closed-chain machine from its measured joints.
 
-The state nearest to the prediction is sought that meets the closures and in which the measured joints have
-what the sensors say (estimator.py). Every step of Newton's is
+The estimate is the state nearest to the prediction that meets the closures and in which the measured joints
+agree with the sensors (estimator.py). Each Newton step is
 
     shift = x + Λ z,    A x = -Φ,    z = least squares of W (wanted - now - x - Λ z) on the measured joints,
 
-with Λ the velocities that the closures admit, and W the sensors' accuracy: sensors that are redundant share
-what they disagree about (redundancy.py looks at that). Directions of Λ in which hardly any sensor moves are
-left to the prediction. The rows and their factors are those next to the prediction; they serve for all steps
-that are small, and for the velocities, with A v in the place of Φ. Where branches of the closure meet, the
-lost row of A is replaced by its next derivative, so that Λ is the tangent of the branch it is on.
+with Λ the velocities that the closures admit, and W the sensors' accuracy: redundant sensors share their
+disagreement (redundant_sensors.py monitors it). Directions of Λ in which hardly any sensor moves are left to
+the prediction. The rows and their factors are those next to the prediction; they serve for all steps that are
+small, and for the velocities, with A v in the place of Φ. Where branches of the closure meet, the lost row of
+A is replaced by its next derivative, so that Λ is the tangent of the branch it is on.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ UNDETERMINED = 5e-3
 """Share of a motion that sensors see (weighted as the least accurate one), below which the prediction has it.
 """
 SMALL = 1e-5
-"""Scaled step after which rows and factors still serve: what they then leave open has its square's size."""
+"""Largest scaled step for which rows and factors are reused: the remaining error is of the order of its
+square."""
 LONGEST = 0.5
 """Longest step, scaled."""
 TOLD = ("steps", "residual", "rank", "lost rows", "smallest singular value", "assembly")
@@ -103,7 +104,7 @@ def _closing(p: Floats, t: Integers, w: Floats, values: Floats) -> None:
 
 @part
 def _see(p: Floats, t: Integers, w: Floats, joint: Integers, weight: Floats, scratch: Floats) -> int:
-    """Factors W Λ on the sensors' joints, in scratch; returns how many motions the sensors see."""
+    """Factor W Λ on the sensors' joints, in scratch; return how many motions the sensors see."""
     nv, sensors = t[NV], len(joint)
     free = nv - int(vector(t, w, RANKING)[RANK])
     basis, columns = block(w, t[BASIS], free, nv), vector(t, p, COLUMN_SCALE)
@@ -129,7 +130,8 @@ def _see(p: Floats, t: Integers, w: Floats, joint: Integers, weight: Floats, scr
 def _toward(
     t: Integers, w: Floats, joint: Integers, weight: Floats, missing: Floats, seen: int, scratch: Floats
 ) -> None:  # fmt: skip
-    """After `_see`: `SHIFT` += Λ z, so that the sensors' joints come nearest to what they miss, weighted."""
+    """After `_see`: `SHIFT` += Λ z, the weighted least-squares fit of the measured joints to their
+    targets."""
     nv, sensors = t[NV], len(joint)
     free = nv - int(vector(t, w, RANKING)[RANK])
     basis, shift = block(w, t[BASIS], free, nv), vector(t, w, SHIFT)
@@ -161,10 +163,10 @@ def _meet(
     p: Floats, t: Integers, now: Floats, near: Floats, stands: bool, joint: Integers, balls: Integers,
     table: Floats, most: int, scratch: Floats,
 ) -> int:  # fmt: skip
-    """Writes to `now` the state nearest to the one in `near` that meets the closures and the sensors.
+    """Write to `now` the state nearest to the one in `near` that meets the closures and the sensors.
 
-    Returns the steps. stands: whether near has rows, factors and basis next to its state already. joint,
-    balls and table: the sensors'. Afterwards now has kinematics, rows, coordinates and basis.
+    Returns the number of steps. stands: whether `near` already has rows, factors and basis close to its
+    state. joint, balls and table: the sensors'. Afterwards now has kinematics, rows, coordinates and basis.
     """
     weight, to_q, to_v, missing = table[WEIGHT], table[TO_Q], table[TO_V], table[MISSING]
     q, v, shift, columns = (
@@ -269,7 +271,8 @@ def observe_closed(
     dt: float, cut_off_hz: float, bandwidth: float, believed: float,
     first: bool, predicted: bool, fresh: bool, stands: bool, most: int,
 ) -> int:  # fmt: skip
-    """Makes `now` a state of the machine, from the prediction in `near` (if it stands; else from now's own).
+    """Make `now` a state of the machine, from the prediction in `near` (if it is valid; else from its own
+    state).
 
     bundle: `ClosedObservation`; readings and how they are read: see `read_sensors`. The assembly is followed
     while the residual is at most `believed`. most: steps. Writes `TOLD`. Returns the first sensor without a

@@ -1,4 +1,4 @@
-"""A workspace for predictions: the machine as it is when it touches nothing."""
+"""A workspace for predictions: the machine without contact forces."""
 
 from linkwork.multibody import Workspace
 from linkwork.multibody.kernels.layout import HELD

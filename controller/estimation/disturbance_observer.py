@@ -1,14 +1,14 @@
-"""The disturbance observer: what the model does not know, as an effort of the motors.
+"""Disturbance observer: estimates unmodelled forces as an effort of the motors.
 
-The model predicts each tick's velocities under the efforts that acted and the disturbance d believed so far.
-By as much as the estimate then differs, an acceleration (v - v⁻) / T was missing. The least effort Δ of the
-motors that would have made it, along the independent motions, is what d lacks:
+The model predicts each tick's velocities under the efforts that acted and the present disturbance estimate d.
+A difference to the estimate is a missing acceleration (v - v⁻) / T. The least effort Δ of the motors that
+produces it, along the independent motions, corrects d:
 
     d := d + (1 - exp(-ω_d T)) Δ,
 
 a first-order estimate of bandwidth ω_d. The law's efforts are sent less d, and every prediction adds it. As
-the prediction uses what was really sent, limits wind nothing up. It acts only where the law controls
-position: a hand that guides a floating machine is no disturbance, nor is a force that was asked for.
+the prediction uses the efforts actually sent, the observer does not wind up at limits (anti-windup). It acts
+only where the law controls position: neither hand guiding nor a commanded force is a disturbance.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from linkwork.protocol.laws import POSITION_LAWS, LawKind
 
 
 class DisturbanceObserver:
-    """`effort` (motors): the disturbance, N m or N at the joint; zero while nothing is known."""
+    """`effort` (motors): the disturbance, N m or N at the joint; zero until it has an estimate."""
 
     def __init__(self, machine: Machine, model: LoopModel) -> None:
         self._model = model
@@ -36,7 +36,7 @@ class DisturbanceObserver:
         self.on = self._bandwidth > 0.0
 
     def with_it(self, sent: Floats) -> Floats:
-        """The efforts (motors) under which a prediction is made: what is sent, and the disturbance."""
+        """The efforts (motors) that a prediction uses: those sent plus the disturbance."""
         return np.add(sent, self.effort, out=self._acting) if self.on else sent
 
     def expect(self, v: Floats) -> None:
@@ -56,6 +56,6 @@ class DisturbanceObserver:
                 self.effort += self._missing
 
     def reset(self) -> None:
-        """Knows nothing."""
+        """Start with a disturbance of zero."""
         if self.on:
             self.effort.fill(0.0)

@@ -1,4 +1,4 @@
-"""How good the estimate is, and what the closures bear: the figures that every tick publishes."""
+"""Quality of the estimate and loads of the closures: the figures that every tick publishes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Quality:
         self.group, self.suspect, self.error, self.error_limit = 0, -1, 0.0, 0.0
 
     def bind(self, record: Record) -> None:
-        """Says where the figures are published."""
+        """Set the arrays to which the figures are published."""
         at = record.layout.offsets
         first = at["newton_iterations"]
         self._integers = record.integers[first : first + 3]
@@ -40,7 +40,7 @@ class Quality:
         self._force = record.view("constraint_force")
 
     def write(self) -> None:
-        """Publishes the figures."""
+        """Publish the figures."""
         integers, floats = self._integers, self._floats
         integers[0], integers[1], integers[2] = self.newton_iterations, self.rank, self.branch
         floats[0], floats[1], floats[2] = self.closure_residual, self.sigma_closures, self.sigma_motors

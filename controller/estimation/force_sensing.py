@@ -71,9 +71,9 @@ def felt_by_model(
 ) -> float:  # fmt: skip
     """The normal force (N) of a contact over a period dt from (q0, v0) to (q1, v1) under these efforts.
 
-    What the motion needed beyond efforts and friction, r = M Δv/dt + h - friction - effort at the middle of
+    The residual force beyond efforts and friction, r = M Δv/dt + h - friction - effort at the middle of
     the period, is the contact's λ D: D is its generalized force for 1 N with the friction of the present
-    slip, and λ = N M⁻¹ r / (N M⁻¹ D) with the gap's Jacobian N. w: workspace of its own; the vectors (nv)
+    slip, and λ = N M⁻¹ r / (N M⁻¹ D) with the gap's Jacobian N. w: a separate workspace; the vectors (nv)
     and root (nv × nv) are scratch.
     """
     nv = t[NV]

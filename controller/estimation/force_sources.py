@@ -30,7 +30,7 @@ def _sense(machine: Machine, row: ForceRow, now: Workspace) -> Sense:
 
 
 class BySensor:
-    """The normal part of what a force sensor reads."""
+    """The normal component of a force sensor's reading."""
 
     def __init__(self, row: ForceRow, numbers: slice, *, in_body: bool, now: Workspace) -> None:
         self._contact, self._numbers, self._in_body, self._now = row.index, numbers, in_body, now
@@ -43,7 +43,7 @@ class BySensor:
 
 
 class ByModel:
-    """What the last period's motion needed beyond the motors' efforts, through a first-order low-pass."""
+    """The residual force of the last period beyond the motors' efforts, through a first-order low-pass."""
 
     def __init__(self, machine: Machine, row: ForceRow, now: Workspace) -> None:
         nv = machine.mechanism.nv
@@ -71,7 +71,7 @@ class ByModel:
         return self._felt
 
     def _over(self, now: Workspace, dt: float) -> float:
-        """What is felt over the period that has ended."""
+        """Contact force over the period that has ended."""
         if self._through is not None:
             middle = 0.5 * (self._q + now.q)
             speed, rate = 0.5 * (self._v + now.v), (now.v - self._v) / dt

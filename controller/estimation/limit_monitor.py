@@ -1,6 +1,4 @@
-"""What the supervisor looks at each tick: the link, the device, the measurements, the joints' limits, the
-goal's deviation.
-"""
+"""Monitors that the supervisor runs each tick: link, device, measurements, joint limits, path deviation."""
 
 from __future__ import annotations
 
@@ -51,7 +49,7 @@ def worst_violation(
     tolerance: Floats,
     error: Floats,
 ) -> int:
-    """Writes |reference − θ| for the coordinates `index`; returns the one furthest beyond its tolerance,
+    """Write |reference − θ| for the coordinates `index`; return the one furthest beyond its tolerance,
     or −1.
 
     A coordinate that wraps is measured the short way round.
@@ -129,7 +127,7 @@ class Watch:
         return FaultCode.NOT_HOMED, -1, 0.0, 1.0
 
     def still_there(self, code: FaultCode, inputs: Inputs, v: Floats) -> bool:
-        """Whether the cause of a latched fault still stands."""
+        """Whether the cause of a latched fault persists."""
         if not inputs.connected:
             return True
         status = inputs.device_status
@@ -156,7 +154,7 @@ class Watch:
     def violation(
         self, index: NDArray[np.int64], reference: Floats, theta: Floats, tolerance: Floats, error: Floats
     ) -> int:
-        """Writes each coordinate's distance from its reference; returns the worst violation, or −1."""
+        """Write each coordinate's distance from its reference; return the worst violation, or −1."""
         worst: int = worst_violation(index, reference, theta, self._wraps, tolerance, error)
         return worst
 

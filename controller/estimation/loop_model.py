@@ -46,41 +46,39 @@ from linkwork.multibody.tree.rotations import go
 
 
 class LoopModel(Protocol):
-    """`now` holds the estimate, `ahead` the state at which the law is evaluated, `quality` what is thought
-    of both.
-    """
+    """`now` holds the estimate, `ahead` the state at which the law is evaluated, `quality` their quality."""
 
     now: Workspace
     ahead: Workspace
     felt: Floats
-    """Generalized force (nv) of what the machine touches, as it is felt: the prediction knows no contacts."""
+    """Generalized force (nv) of the measured contacts: the prediction models no contacts."""
     quality: Quality
     multipliers: Floats
-    """What each row of the constraints bears in the motion foreseen."""
+    """Multiplier of each constraint row in the predicted motion."""
 
     compares: bool
     """Whether there are more sensors than it takes, so that `compare` has something to say."""
 
     def predict(self, sent: Floats, seconds: float) -> Workspace:
-        """Carries `now` on by so many seconds, under the efforts `sent` to the motors.
+        """Advance `now` by a time (s) under the efforts `sent` to the motors.
 
-        Returns where the state predicted stands.
+        Returns the workspace that holds the predicted state.
         """
         ...
 
     def foresee(self, sent: Floats, period: float, beyond: float) -> bool:
-        """Writes to `ahead` the state a period and `beyond` later, evaluated as by `evaluate`.
+        """Write to `ahead` the state a period and `beyond` later, evaluated as by `evaluate`.
 
         Returns whether `come` knows the one a period later.
         """
         ...
 
     def come(self) -> Workspace:
-        """The state that was foreseen for a period later is the prediction; returns where it stands."""
+        """Use the state predicted one period ahead as the prediction; return its workspace."""
         ...
 
     def observe(self, inputs: Inputs, dt: float, predicted: bool) -> int:
-        """Makes `now` a state of the machine, with coordinates, from the readings dt after the last ones.
+        """Make `now` a state of the machine, with coordinates, from the readings dt after the last ones.
 
         Without fresh readings, or where one is not finite, from what there is: the prediction, or if not
         `predicted` the last estimate. Says in `quality` how well that went. Returns the first sensor without
@@ -93,7 +91,7 @@ class LoopModel(Protocol):
         ...
 
     def begin_at(self, q: Floats, v: Floats) -> None:
-        """Searches from here for the next estimate: the state of another model of the machine."""
+        """Search from here for the next estimate: the state of another model of the machine."""
         ...
 
     def compare(self, readings: Floats) -> None:
@@ -101,13 +99,13 @@ class LoopModel(Protocol):
         ...
 
     def evaluate(self) -> None:
-        """Evaluates at `ahead` what laws read."""
+        """Evaluate at `ahead` what laws read."""
         ...
 
     def effort_for(self, acceleration: Floats, effort: Floats) -> bool:
-        """Writes the motors' least effort for an admissible acceleration (nv) alone, without other forces.
+        """Write the motors' least effort for an admissible acceleration (nv) alone, without other forces.
 
-        At the last state evaluated. False, with nothing written, where the motors cannot make it.
+        At the last state evaluated. False, without output, where the motors cannot produce it.
         """
         ...
 
@@ -129,7 +127,7 @@ def evaluate_dynamics(p: Floats, t: Integers, w: Floats) -> None:
 def predict_tree(
     p: Floats, t: Integers, now: Floats, motor: Integers, sent: Floats, felt: Floats, seconds: float
 ) -> None:
-    """Carries `now` on by so many seconds, under the efforts sent and the forces felt (nv)."""
+    """Advance `now` by a time (s) under the efforts sent and the measured contact forces (nv)."""
     act(t, now, motor, sent, felt)
     rk4(p, t, now, seconds)
 
@@ -150,7 +148,7 @@ read_outlook = reader(TreeOutlook)
 
 @kernel(void(BUNDLE, VECTOR, float64))
 def foresee_tree(bundle: Integers, sent: Floats, seconds: float) -> None:
-    """Writes the state that much after `now` to `ahead`, evaluated.
+    """Write the state that time after `now` to `ahead`, evaluated.
 
     bundle: `TreeOutlook`; the efforts sent and the forces felt (nv) act meanwhile. With h = 2/3 of the way,
     the accelerations a₀ at (q, v) and
@@ -158,7 +156,7 @@ def foresee_tree(bundle: Integers, sent: Floats, seconds: float) -> None:
         a₁ at (q + h v + h²/2 a₀ + h³/6 j, v + h a₀ + h²/2 j),    j = (a₁ - a₀) / h of the tick before,
 
     the mean acceleration is (a₀ + 3 a₁) / 4 (Radau's rule), and for the way (a₀ + a₁) / 2. j, which `ahead`
-    keeps, stands for a third evaluation.
+    keeps, replaces a third evaluation.
     """
     p, t, now, ahead, motor, felt = read_outlook(bundle)
     q, v, first, mean = vector(t, now, Q), vector(t, now, V), vector(t, now, VDOT), vector(t, now, SUM_V)
@@ -202,7 +200,7 @@ def observe_tree(
     bundle: Integers, q_measured: Floats, v_measured: Floats, dt: float, cut_off_hz: float, bandwidth: float,
     first: bool, predicted: bool, fresh: bool,
 ) -> int:  # fmt: skip
-    """Carries `now`, the prediction or the last estimate, to what the sensors say; see `read_sensors`.
+    """Correct `now`, the prediction or the last estimate, by the sensor readings; see `read_sensors`.
 
     bundle: `TreeObservation`.
     """
@@ -247,7 +245,7 @@ class OpenChainModel:
         return False
 
     def come(self) -> Workspace:
-        """See `LoopModel`: nothing was kept."""
+        """See `LoopModel`; no prediction is kept."""
         return self.now
 
     def observe(self, inputs: Inputs, dt: float, predicted: bool) -> int:
@@ -260,7 +258,7 @@ class OpenChainModel:
         return bad
 
     def forget(self) -> None:
-        """See `LoopModel`: the sensors tell all."""
+        """See `LoopModel`; the sensors determine the whole state."""
 
     def begin_at(self, q: Floats, v: Floats) -> None:
         """See `LoopModel`."""

@@ -1,4 +1,4 @@
-"""The prediction over the delay, for a machine whose joints close on each other.
+"""State prediction over the delay for a closed-chain machine.
 
 Under the efforts that act, from the estimate q, v at t on, with T the period,
 
@@ -11,10 +11,10 @@ is Simpson's rule at s = 1, as in Nyström's schemes, and reaches a little beyon
 the end of the period before; without it a₁ would lack the third order in what depends on velocities.
 
 The workspace `near` keeps the terms of the motion where a₂ was taken: next to the state of the next tick. Its
-estimate finds the rows and their factors there (meeting.py), and its a₀ differs from a₂ by what the effort
-changed, v̇ += Λ (Λ' M Λ)⁻¹ Λ' Δτ. The workspace `ahead` keeps the factors where the law looked: half a period
-into the present hold. There a₁ is found by one step of Newton's method with them, from a₀ + T/2 j and the
-multipliers of a₂, as exactly as with its own. So a tick factors the rows twice.
+estimate finds the rows and their factors there (closure_observer.py), and its a₀ differs from a₂ by what the
+effort changed, v̇ += Λ (Λ' M Λ)⁻¹ Λ' Δτ. The workspace `ahead` keeps the factors at the state that the law
+used: half a period into the present hold. There a₁ is found by one step of Newton's method with them, from a₀
++ T/2 j and the multipliers of a₂, as exactly as with its own. So a tick factors the rows twice.
 """
 
 from __future__ import annotations
@@ -147,10 +147,10 @@ def outlook(
 
 @kernel(void(BUNDLE, VECTOR, boolean, float64, float64))
 def foresee_closed(bundle: Integers, sent: Floats, stands: bool, period: float, beyond: float) -> None:
-    """Writes the state a period after `now` to `near`, and the one `beyond` that, evaluated, to `ahead`.
+    """Write the state a period after `now` to `near`, and the one `beyond` that, evaluated, to `ahead`.
 
-    bundle: `ClosedOutlook`. The efforts sent and the forces felt (nv) act meanwhile. stands: whether near has
-    the terms of the motion next to now already. It then has those next to its own state, with the
+    bundle: `ClosedOutlook`. The efforts sent and the forces felt (nv) act meanwhile. stands: whether `near`
+    already has the terms of the motion close to `now`. It then has those next to its own state, with the
     constraints' multipliers. ahead is then what this kernel left a period ago, or the law after it.
     """
     p, t, now, near, ahead, motor, felt = read_outlook(bundle)
@@ -211,6 +211,6 @@ def foresee_closed(bundle: Integers, sent: Floats, stands: bool, period: float, 
 def predict_closed(
     p: Floats, t: Integers, now: Floats, motor: Integers, sent: Floats, felt: Floats, seconds: float
 ) -> None:
-    """Carries `now` on by so many seconds, under the efforts sent and the forces felt (nv)."""
+    """Advance `now` by a time (s) under the efforts sent and the measured contact forces (nv)."""
     act(t, now, motor, sent, felt)
     constrained_rk4(p, t, now, seconds)

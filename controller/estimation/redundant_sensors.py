@@ -1,10 +1,11 @@
-"""Sensors beyond those that a closed machine needs: their weights, and what their disagreement tells.
+"""Sensors beyond those that a closed machine needs: their weights, and fault isolation from their
+disagreement.
 
-With B the weighted velocities of the measured joints along the admitted motions (sensors × freedoms), all
-that sensors can say of a machine whose closures are met lies in the range of B; Π = 1 - B B⁺ takes it away.
-What is left, ρ = Π W (y - q), an error f of sensor i alone would make Π e_i w_i f. So f_i = ρ_i / (Π_ii w_i)
-is the error that sensor i would have to have, and ρ_i² / Π_ii the part of |ρ|² that it explains. With one
-redundant sensor all that could be wrong explain it equally; with two, only one does.
+With B the weighted velocities of the measured joints along the admitted motions (sensors × degrees of
+freedom), all readings consistent with the closures lie in the range of B; Π = 1 - B B⁺ projects them out. An
+error f of sensor i alone makes the residual ρ = Π W (y - q) equal to Π e_i w_i f. So f_i = ρ_i / (Π_ii w_i)
+is the error that sensor i would need, and ρ_i² / Π_ii the part of |ρ|² that it explains. With one redundant
+sensor all candidates explain it equally; with two, only one does.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from linkwork.multibody.kernels.compiling import INTEGERS, VECTOR, kernel, void
 from linkwork.multibody.kernels.layout import RANK
 
 IDEAL = 1e-7
-"""Accuracy of a sensor of which the file says nothing, in typical lengths or rad."""
+"""Default accuracy of a sensor, in typical lengths or rad."""
 
 
 def scales(machine: Machine) -> Floats:
-    """rad or m that stand beside one radian, for each sensor's joint."""
+    """rad or m equivalent to one radian, for each sensor's joint."""
     t = machine.mechanism.topology
     columns = machine.mechanism.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
     return np.asarray(columns[[sensor.index for sensor in machine.sensors]])
@@ -54,7 +55,7 @@ def differences_of(
 EXPLAINS = 0.9
 """Share of the disagreement that a suspect's error must explain."""
 _BLIND = 1e-6
-"""Π_ii below which nothing would notice an error of sensor i."""
+"""Π_ii below which an error of sensor i cannot be detected."""
 
 
 def parity(basis: Floats, weight: Floats) -> Floats:
@@ -65,11 +66,11 @@ def parity(basis: Floats, weight: Floats) -> Floats:
 
 
 class Redundancy:
-    """Looks each tick whether the sensors contradict each other.
+    """Check each tick whether the sensors contradict each other.
 
-    `group` is a bit mask of the sensors of which one must be wrong, 0 as long as they agree; `suspect` the
-    one that is, or −1 where several may be; `error` (rad or m) what it would have to be off by, `limit` what
-    is allowed.
+    `group` is a bit mask of the sensors of which one must be wrong, 0 as long as they agree; `suspect` is the
+    faulty one, or −1 where it is ambiguous; `error` (rad or m) is its estimated error, `limit` the allowed
+    one.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -115,7 +116,7 @@ class Redundancy:
 
 
 def told(machine: Machine) -> str:
-    """What the sensors can find out about each other, in words."""
+    """Describe as text which sensor errors can be detected and isolated."""
     names = [sensor.joint for sensor in machine.sensors]
     if len(names) <= machine.freedoms:
         return "no redundant sensor: a sensor error cannot be detected"

@@ -29,7 +29,7 @@ from linkwork.multibody.tree.rotations import quaternion_of, rotation_vector, tu
 
 BEFORE, SLOPE, TO_Q, TO_V, WEIGHT, MISSING, CHANGE = range(7)
 """Rows of an estimator's table, one number a sensor: last reading, filtered difference, the two targets, one
-over the sensor's deviation, what is missing from a position to its target, and the reading's change.
+over the sensor's deviation, the distance of a position from its target, and the reading's change.
 """
 BALL_WORDS = 5
 """Of each orientation that is measured: the sensors of its three readings, x, y and z, the indices in q of
@@ -81,7 +81,7 @@ def _changes(joint: Integers, balls: Integers, readings: Floats, before: Floats,
 
 @part
 def _present(joint: Integers, balls: Integers, q: Floats, positions: Floats) -> None:
-    """positions = what the sensors would read at q."""
+    """positions = the predicted sensor readings at q."""
     for i in range(len(joint)):
         positions[i] = q[joint[i]]
     for ball in range(len(balls) // BALL_WORDS):
@@ -91,7 +91,7 @@ def _present(joint: Integers, balls: Integers, q: Floats, positions: Floats) -> 
 
 @part
 def take_positions(joint: Integers, balls: Integers, wanted: Floats, missing: Floats, q: Floats) -> None:
-    """Write the targets to q, orientations by what they miss (as of `missing_positions`)."""
+    """Write the targets to q, orientations by their distance (from `missing_positions`)."""
     for i in range(len(joint)):
         if not _is_of_ball(balls, i):
             q[joint[i]] = wanted[i]
@@ -118,12 +118,12 @@ def read_sensors(
     balls: Integers, dt: float, cut_off_hz: float, bandwidth: float, first: bool, predicted: bool,
     fresh: bool, q: Floats, v: Floats,
 ) -> int:  # fmt: skip
-    """Writes the targets of the table; returns the first sensor whose reading is not finite, or −1.
+    """Write the targets of the table; return the first sensor whose reading is not finite, or −1.
 
-    q and v (nv) hold the prediction if `predicted`, else what is left of the last estimate; without a `fresh`
-    reading, or after one that is not finite, the targets are these. `first` starts the filtered difference
-    afresh. dt: seconds since the last reading (of the device); `bandwidth` is the observer's in rad/s, 0 for
-    the difference alone.
+    q and v (nv) hold the prediction if `predicted`, else the last estimate; without a `fresh` reading, or
+    after one that is not finite, the targets are these. `first` starts the filtered difference afresh. dt:
+    seconds since the last reading (of the device); `bandwidth` is the observer's in rad/s, 0 for the
+    difference alone.
     """
     bad = -1
     for i in range(len(joint) if fresh else 0):
@@ -192,7 +192,7 @@ class Estimator:
         self.cut_off_hz = settings.difference_cut_off_hz
         self.bandwidth = settings.observer_bandwidth_rad_s if settings.velocity == "observer" else 0.0
         self.first = True
-        """Whether nothing is known of the past: the next reading starts afresh."""
+        """Whether there is no past estimate: the next reading restarts the filter."""
         unmeasured = len(sensors) < machine.mechanism.nv
         self.predicts = unmeasured or bool(self.bandwidth and not np.all(has_velocity))
         """Whether every tick needs the model's prediction, not only those without a fresh state."""

@@ -1,4 +1,4 @@
-"""What the gateway is told on its command line, and what it tells its two child processes."""
+"""Options on the gateway's command line, and those that it passes to its two child processes."""
 
 from __future__ import annotations
 
@@ -71,5 +71,5 @@ def _value(arguments: list[str], name: str) -> str | None:
 
 
 def _module(command: str) -> list[str]:
-    # -P: a file controller.py in the user's folder must not stand in for this package.
+    # -P: a file controller.py in the user's folder must not shadow this package.
     return [sys.executable, "-m", "linkwork.controller", command]

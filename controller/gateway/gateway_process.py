@@ -1,4 +1,4 @@
-"""The gateway process: what it opens before its poll loop runs."""
+"""The gateway process: opens sockets, log and processes before its poll loop runs."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _twin(options: GatewayOptions, machine: Machine, layout: RecordLayout) -> Di
 def _log_source(
     options: GatewayOptions, machine: Machine, layout: RecordLayout, twin: TwinChannels | None
 ) -> LogSource:
-    """What stands at the head of a log: equal for equal runs, so no path, host or time."""
+    """Metadata at the head of a log: equal for equal runs, so without path, host or time."""
     metadata = {
         "linkwork": installed_version(),
         "machine": machine.name,
@@ -160,7 +160,7 @@ def _keys(options: GatewayOptions) -> ServerKeys | None:
 
 
 def _leave_a_processor(chosen: int | None) -> int:
-    """Stays off the loop's processor where there is another, as will the planner. Returns the loop's."""
+    """Keep this process and the planner off the loop's processor where possible. Returns the loop's."""
     shared, others = share_processors()
     if chosen is None:
         os.sched_setaffinity(0, others)

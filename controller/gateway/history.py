@@ -1,4 +1,4 @@
-"""What the gateway remembers for those who ask later: the last goals' results and the last faults."""
+"""The last goals' results and the last faults, for later requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop process as the gateway minds it: started, adopted, told to leave, mourned."""
+"""Supervise the loop process: start it, adopt a running one, ask it to exit, and notice its end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEAVES_WITHIN_S = 5.0
 
 
 class LoopStatus(Enum):
-    """How the loop stands."""
+    """State of the loop process."""
 
     STARTING = auto()
     READY = auto()
@@ -29,7 +29,7 @@ class LoopStatus(Enum):
 
 
 class LoopHost:
-    """One loop process. `begin` adopts a living one that fits, else starts one; `look` says how it stands."""
+    """One loop process. `begin` adopts a running one that fits, else starts one; `look` returns its state."""
 
     def __init__(self, seat: MachineEndpoints, config_hash: str, arguments: list[str]) -> None:
         self._seat, self._hash, self._arguments = seat, config_hash, arguments
@@ -42,7 +42,7 @@ class LoopHost:
         """What happened at `begin`, for people."""
 
     def begin(self) -> None:
-        """Adopts the loop that lives in this seat, or tells it to leave and starts another."""
+        """Adopt the loop that lives in this seat, or tell it to leave and start another."""
         living = self._living()
         if living is not None and self._adopt(living):
             return
@@ -51,7 +51,7 @@ class LoopHost:
         self.start()
 
     def start(self) -> None:
-        """Starts a new loop; what is left of an earlier one is let go."""
+        """Start a new loop and release the resources of an earlier one."""
         self.close()
         self._seat.shared_path.unlink(missing_ok=True)
         self.adopted = False
@@ -59,13 +59,13 @@ class LoopHost:
 
     @property
     def pid(self) -> int | None:
-        """Process id while it lives."""
+        """Process id while it runs."""
         process = self._process
         return process.pid if process is not None and process.alive else None
 
     @property
     def pidfd(self) -> int | None:
-        """Becomes readable when the loop ends."""
+        """Descriptor that becomes readable when the loop ends."""
         return self._process.pidfd if self._process is not None else None
 
     @property
@@ -74,7 +74,7 @@ class LoopHost:
         return self._process.returncode if isinstance(self._process, Child) else None
 
     def look(self) -> LoopStatus:
-        """How it stands now. On becoming ready `shared` and `outbox` are there."""
+        """Return its present state. Once it is ready, `shared` and `outbox` are set."""
         if self._process is None or not self._process.alive:
             return LoopStatus.ENDED
         if self.shared is not None:
@@ -88,16 +88,16 @@ class LoopHost:
         return LoopStatus.STARTING
 
     def wait(self, timeout_s: float) -> bool:
-        """Waits for its end, at most so long. Returns whether it has ended."""
+        """Wait for its end, at most so long. Returns whether it has ended."""
         return self._process is None or self._process.wait(timeout_s)
 
     def kill(self) -> None:
-        """Ends it without asking; the plant's watchdog brakes the machine."""
+        """End it without asking; the plant's watchdog brakes the machine."""
         if self._process is not None:
             self._process.kill()
 
     def close(self) -> None:
-        """Lets go of everything, the lifeline too: a loop that still lives stops the machine."""
+        """Release all resources, including the lifeline: a loop that still runs stops the machine."""
         if self._lifeline >= 0:
             os.close(self._lifeline)
             self._lifeline = -1
@@ -121,7 +121,7 @@ class LoopHost:
         return None
 
     def _adopt(self, process: Process) -> bool:
-        """Takes over a loop that runs the same configuration, by handing it a new lifeline."""
+        """Take over a loop that runs the same configuration, by handing it a new lifeline."""
         try:
             shared = Shared.open(self._seat.shared_path)
         except (FileNotFoundError, SharedMismatch):

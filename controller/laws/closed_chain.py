@@ -1,9 +1,8 @@
-"""The laws for machines whose joints close on each other: the motion in a basis of the admitted
-velocities.
+"""Control laws for closed-chain machines: motion in a basis of the admitted velocities.
 
-With Λ (nv × freedoms) spanning the velocities that the constraints A v = 0 admit, an acceleration that obeys
-A u = b and J u = task for the goal coordinates' Jacobian J is u = x + Λ z with A x = b and J Λ z = task − J
-x. `driving` has the way from there to the motors. Joints without a motor get exactly nothing.
+With Λ (nv × degrees of freedom) spanning the velocities that the constraints A v = 0 admit, an acceleration
+that obeys A u = b and J u = task for the goal coordinates' Jacobian J is u = x + Λ z with A x = b and J Λ z =
+task − J x. `motor_allocation` maps it to the motors. Joints without a motor get exactly zero force.
 """
 
 from __future__ import annotations
@@ -94,7 +93,8 @@ def closed_acceleration(
     """After `evaluate_closed`: u (nv) with A u = b and J u = task on the rows `index`; coast, with −J̇ v.
 
     task (k), scratch rows (k × k), pivots and z (k). Returns the smallest pivot ratio of J Λ; 0 where there
-    are not as many goal coordinates as freedoms at this pose. Nothing is written below a ratio of 1e-12.
+    are not as many goal coordinates as degrees of freedom at this pose. Below a ratio of 1e-12 the outputs
+    are unchanged.
     """
     nv, k = t[NV], len(index)
     if nv - int(vector(t, w, RANKING)[RANK]) != k:
@@ -174,9 +174,9 @@ def closed_inverse_dynamics(
 
 
 class Motors:
-    """The motors of one machine with closures, as the kernels want them. `freedoms`: of the machine.
+    """The motors of one closed-chain machine, as kernel arguments. `freedoms`: its degrees of freedom.
 
-    `preload` (per motor, N m or N): what the efforts stay near where the motion leaves them a choice.
+    `preload` (per motor, N m or N): the efforts to stay close to where the motion leaves a choice.
     """
 
     def __init__(
@@ -197,9 +197,9 @@ class Motors:
             self._allocation = Allocation(machine.mechanism, self.index, self.most, self.weight)
 
     def drive(self, ahead: Workspace, u: Floats, coast: Floats, force: Floats) -> None:
-        """Writes the forces for the acceleration u, or as much of its direction as the motors can give.
+        """Write the forces for the acceleration u, or as much of its direction as the motors can give.
 
-        coast: the acceleration (both nv) that is given whatever remains of u. See `LawReport` for the rest.
+        coast: the acceleration (both nv) that takes priority over u. See `LawReport` for the rest.
         """
         scratch, told = self.scratch, self.told
         drive(
@@ -209,7 +209,7 @@ class Motors:
         self.tell(force)
 
     def tell(self, force: Floats) -> None:
-        """After `drive`: reports what it told; where the motors are at their limits, allots force again."""
+        """Report the result of `drive`; where the motors are at their limits, allocate the force again."""
         report = self.report
         report.leverage, report.share, free = self.told.tolist()
         if report.share == BEYOND and self._allocation is not None:
@@ -260,7 +260,7 @@ class ClosedInverseDynamics:
 
 
 class ClosedFloat:
-    """Gravity compensation by the motors alone: the force that holds the pose, whatever the speed."""
+    """Gravity compensation by the motors alone: the force that holds the pose, at any speed."""
 
     def __init__(self, machine: Machine, motors: Motors) -> None:
         self._motors = motors

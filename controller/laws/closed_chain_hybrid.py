@@ -29,7 +29,7 @@ from linkwork.multibody import Workspace
 from linkwork.multibody.kernels.layout import COLUMN_SCALE, RANK
 
 LEAST_LEVERAGE = 1e-7
-"""Square of the smallest over the largest singular value of the motors' map: nothing is driven below."""
+"""Square of the smallest over the largest singular value of the motors' map; below it no force is applied."""
 DEPENDENT = 1e-9
 """Singular value of the scaled rows, over the largest, below which a row depends on others."""
 
@@ -138,7 +138,7 @@ class OpenedHybrid:
                 task[place] += self._omega**2 * error - 2.0 * self._zeta * self._omega * rate
 
     def _pressed(self, ahead: Workspace, reference: Reference) -> None:
-        """The generalized force of what is pressed, in `_push` (nv)."""
+        """Write the generalized force of the pressed contacts to `_push` (nv)."""
         given, total = reference.forces, self._push
         total[:] = 0.0
         for i, row in enumerate(self._rows):

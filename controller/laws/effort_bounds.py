@@ -1,4 +1,4 @@
-"""What the motors can give at most: the direction of the motion is kept, not each motor clipped by itself."""
+"""Effort saturation that keeps the direction of the motion instead of clipping each motor by itself."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def within(most: Floats, motor: Integers, force: Floats) -> bool:
 
 @part
 def keep_direction(most: Floats, motor: Integers, coasting: Floats, force: Floats) -> float:
-    """force := coasting + α (force − coasting), within the limits; returns α, 0 where coasting is beyond."""
+    """force := coasting + α (force − coasting), within the limits; return α, 0 where coasting is beyond."""
     share = largest_share(most, motor, coasting, force)
     for m in range(len(motor)):
         c = motor[m]

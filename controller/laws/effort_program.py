@@ -72,7 +72,7 @@ def _solve(
 ) -> Floats | None:
     """min ½ x' Q x + c' x with rows x = right and lower ≤ x ≤ upper; None where there is no such x.
 
-    daqp checks nothing: shapes and finite numbers are made sure of here, before and after.
+    daqp does not check its arguments: shapes and finite numbers are checked here, before and after.
     """
     n, k = len(linear), len(right)
     if rows.shape != (k, n) or quadratic.shape != (n, n) or not (len(upper) == len(lower) == n):

@@ -1,11 +1,12 @@
-"""The feedback that pidc and servo share: what the goal coordinates' second derivative should be.
+"""The feedback that pidc and servo share: the wanted second derivative of the goal coordinates.
 
 The law sees the state predicted to the middle of its command's hold, under the command before it: the
 first half of the hold is not yet its own. Were it, with an acceleration a instead of a₀, rate and place there
 would be (a − a₀) T/2 and (a − a₀) T²/8 further on, and the feedback would ask for c (a − a₀) less, with
-c = ζ ω T + ω² T²/8. So the command that fits its own effect is a = (a* + c a₀) / (1 + c), with a* what the
-law asks for; efforts follow accelerations in proportion, so the same holds for them. Without it the loop
-begins to swing at ω T = 0.45, and every change of effort costs an error of its rate times T²/ω.
+c = ζ ω T + ω² T²/8. So the command that fits its own effect is a = (a* + c a₀) / (1 + c), with a* the
+acceleration that the law asks for; efforts are proportional to accelerations, so the same holds for them.
+Without it the loop begins to swing at ω T = 0.45, and every change of effort costs an error of its rate times
+T²/ω.
 
 Sampled closed form. When a command begins to act, let y = (x, ẋ) be how far two motions along the same
 reference are apart, u by how much the command's efforts differ, and u₀ those before. Let the machine alone
@@ -17,10 +18,10 @@ by E (x, ẋ, ẍ). Then, at any gain,
 Where efforts are accelerations, Φ = (1 T; 0 1), Γ = (T²/2; T), this is u = -(2 ζ ω ẋ + ω² (x + ẋ T/2)) /
 (1 + c). A machine whose inertia changes at the relative rate κ is off that by about κ ω T² / 14 of the
 initial error. More than half of it is that the command does not allow for its own part in the forces that
-depend on velocity. The rest no law is without, for a held effort is no held acceleration: one that makes the
-rate a T further makes the place a T²/2 (1 + κ T/3) further. With one effort a period the place could only be
-right too if the rate were wrong to either side by turns, without end (the sampled double integrator has its
-zero at -1).
+depend on velocity. The remainder is unavoidable: a constant effort over the hold does not give a constant
+acceleration. An effort that changes the velocity by a T changes the position by a T²/2 (1 + κ T/3). One
+effort a period could correct the position as well only with a velocity error of alternating sign (the sampled
+double integrator has its zero at -1).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from linkwork.multibody.tree.dynamics import dynamics
 
 
 class Float:
-    """f = h(q, 0): the force that holds the pose against gravity, whatever the speed."""
+    """f = h(q, 0): the force that holds the pose against gravity, at any speed."""
 
     def __init__(self, machine: Machine, report: LawReport) -> None:  # noqa: ARG002 - it limits nothing
         self._mechanism = machine.mechanism

@@ -1,4 +1,4 @@
-"""What a law is told about forces: which rows are pressed, how hard, and which gaps it must hold instead."""
+"""Force reference of a law: the rows that are pressed, the wanted forces, and the gaps to hold instead."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from linkwork.arrays import Floats
 
 
 class Grip(IntEnum):
-    """What is done about one force of the machine (`Machine.force_rows`)."""
+    """Control mode of one force of the machine (`Machine.force_rows`)."""
 
     FREE = 0
-    """Nothing: motion alone is controlled."""
+    """Motion control alone."""
     PRESS = 1
     """The force is controlled; motion along the normal follows from it."""
     HOLD_GAP = 2
@@ -24,10 +24,10 @@ class Grip(IntEnum):
 
 @dataclass(slots=True)
 class ForceReference:
-    """One entry a force of the machine; N, N m and m.
+    """One entry for each force of the machine; N, N m and m.
 
     `grip`: Grip. `wanted`: force wanted, positive where the machine is pushed back by what it touches, or the
-    multiplier of a constraint. `push`: what the motors press with: the wanted force and its correction.
+    multiplier of a constraint. `push`: the force that the motors apply: the wanted force and its correction.
     `damping`: added along the normal (N s/m). `gap`: what HOLD_GAP holds.
     """
 
@@ -39,5 +39,5 @@ class ForceReference:
 
     @classmethod
     def sized(cls, count: int) -> ForceReference:
-        """For so many forces, none of them minded."""
+        """Reference for a number of forces, all in motion control."""
         return cls(np.zeros(count, np.int64), *(np.zeros(count) for _ in range(4)))

@@ -15,9 +15,10 @@ from linkwork.multibody import Workspace
 
 @dataclass(slots=True)
 class Reference:
-    """Where the goal coordinates `index` should be: one number a coordinate in each array (SI, radians).
+    """Where the goal coordinates `index` should be: one number for each coordinate in each array (SI,
+    radians).
 
-    `forces`: what is pressed meanwhile, for the law that minds forces.
+    `forces`: the force reference, for laws that control forces.
     """
 
     index: NDArray[np.int64]
@@ -27,24 +28,24 @@ class Reference:
     forces: ForceReference = field(default_factory=lambda: ForceReference.sized(0))
 
     def fit(self, index: NDArray[np.int64]) -> None:
-        """Takes these coordinates, with room for as many numbers."""
+        """Take these coordinates, with room for as many numbers."""
         self.index = index
         if len(index) != len(self.theta):
             self.theta, self.velocity, self.acceleration = np.zeros((3, len(index)))
 
     @classmethod
     def sized(cls, count: int) -> Reference:
-        """A reference for so many coordinates, at zero."""
+        """A reference for a number of coordinates, at zero."""
         return cls(np.arange(count), np.zeros(count), np.zeros(count), np.zeros(count))
 
 
 @dataclass(slots=True)
 class LawReport:
-    """What the laws of a machine had to say in a tick, beside the force. All share one; a tick resets it.
+    """Diagnostics of a machine's laws in a tick, beside the force. All laws share one; each tick resets it.
 
     `leverage`: the smallest singular value of the motors' map (`laws.motor_conditioning`), 1 where every
     joint has its motor. `share`: how much of the wanted acceleration the motors can give, 1 when all of it;
-    0 when they cannot even hold what there is. `programs`: quadratic programs
+    0 when they cannot even hold the present load. `programs`: quadratic programs
     that were solved to bound the efforts.
     """
 
@@ -57,7 +58,7 @@ class Law(Protocol):
     """A law. It keeps no state between calls and allocates nothing."""
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
-        """Writes the generalized force (N m or N a joint) that the motors should apply.
+        """Write the generalized force (N m or N a joint) that the motors should apply.
 
         `ahead` holds the predicted state with kinematics, dynamics and coordinates evaluated. Returns how
         well the coordinates determine the motion: the smallest pivot ratio of their Jacobian, 1 for laws that
@@ -66,7 +67,7 @@ class Law(Protocol):
         ...
 
     def lag(self, period_s: float) -> float:
-        """How much of its own command's effect up to the middle of the hold the law's feedback takes back.
+        """Share by which the feedback corrects for its own command's effect up to the middle of the hold.
 
         See `controller.laws.feedback.lag`; 0 without feedback of position.
         """
@@ -78,5 +79,5 @@ class Tunable(Protocol):
     """A law with error dynamics that may be changed between two calls."""
 
     def tune(self, omega: float, zeta: float) -> None:
-        """Sets the bandwidth (rad/s) and the damping ratio of the error dynamics."""
+        """Set the bandwidth (rad/s) and the damping ratio of the error dynamics."""
         ...

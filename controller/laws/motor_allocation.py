@@ -1,4 +1,4 @@
-"""From accelerations that the closures admit to efforts of the motors, within what they can give.
+"""Allocate admissible accelerations to efforts of the motors, within their limits.
 
 An acceleration u needs the generalized force f = h + M u − friction on all joints, of which only the
 component Λ' f moves the machine; the rest would load the closures. The motors, selected by B, give the same
@@ -8,12 +8,12 @@ component with
 
 the nearest to the pre-load τ_p (the smallest, where that is zero) in the norm τ' W⁻¹ τ of all that do
 (Aghili 2005, passive joints, with a metric). W makes newtons and newton-metres comparable; a motor's scale is
-its largest effort unless the machine file gives another (`controller.effort_scale`). Where there are as
-many motors as freedoms τ is the only one, and τ_p has no effect.
+its largest effort unless the machine file gives another (`controller.effort_scale`). Where there are as many
+motors as degrees of freedom τ is unique, and τ_p has no effect.
 
 Where τ is beyond a motor's limit, the direction of the motion is kept: with f₀ the force for coasting (no
-acceleration of the goal's coordinates is asked for) the machine gets f₀ + α (f − f₀) with the largest share
-α ≤ 1 that the motors can give. Where even f₀ is beyond them, each motor gives what it can of it.
+acceleration of the goal's coordinates is asked for) the machine gets f₀ + α (f − f₀) with the largest share α
+≤ 1 within the motors' limits. Where even f₀ is beyond them, each motor is clipped by itself.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from linkwork.multibody.kernels.views import block, fill, matrix, vector
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
 
 LEVERAGE, SHARE, FREE = range(3)
-"""What `drive` tells: σ; α, or `BEYOND`; and the freedoms at this pose."""
+"""Outputs of `drive`: σ; α, or `BEYOND`; and the degrees of freedom at this pose."""
 BEYOND = -1.0
 """The least effort is beyond a motor's limit, but others may make the same motion: `allocation` looks."""
 _NEVER_SINGULAR = 1e-12
@@ -51,10 +51,11 @@ def words(nv: int, motors: int) -> int:
 def motor_forces(
     basis: Floats, motor: Integers, weight: Floats, square: Floats, needed: Floats, force: Floats
 ) -> None:
-    """force (nv) := W B' Λ (Λ' B W B' Λ)⁻¹ needed, with needed = Λ' f (freedoms), which is overwritten.
+    """force (nv) := W B' Λ (Λ' B W B' Λ)⁻¹ needed, with needed = Λ' f (degrees of freedom), which is
+    overwritten.
 
     basis (freedoms × nv) is Λ'; motor: joints with motors; weight: W's diagonal; square: scratch for
-    freedoms² numbers. Where the motors have no leverage at all, nothing is driven.
+    freedoms² numbers. Where the motors have no leverage at all, the force is zero.
     """
     fill(force, 0.0)
     if held_by(basis, motor, weight, square):

@@ -1,9 +1,9 @@
-"""How much leverage the motors have over the motions that the closures leave.
+"""Controllability of the admitted motions by the motors, and damping near actuator singularities.
 
-With Λ an orthonormal basis of the admitted velocities (in units of the column scales, so that rad and m may
-stand in one vector) and B the motors' columns, the measure is σ, the smallest singular value of G = Λ' B
-(Aghili 2005, solvability with passive joints): 1 where a motor sits on every motion, 0 where a motion is
-possible in which all motors stand still. There no effort of theirs could start or stop it.
+With Λ an orthonormal basis of the admitted velocities (in units of the column scales, so that rad and m are
+comparable) and B the motors' columns, the measure is σ, the smallest singular value of G = Λ' B (Aghili 2005,
+solvability with passive joints): 1 where a motor sits on every motion, 0 where a motion is possible in which
+all motors are at rest. There no motor effort can start or stop it.
 
 Near such a pose the effort grows as 1 / σ. Below `FADING` the part of a demand that lies in a weakly held
 direction of singular value s is therefore taken with the share

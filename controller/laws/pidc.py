@@ -54,12 +54,12 @@ def inverse_dynamics(
     t: Integers, w: Floats, index: Integers, theta: Floats, velocity: Floats, acceleration: Floats,
     wraps: NDArray[np.bool_], omega: float, zeta: float, bundle: Integers, force: Floats,
 ) -> float:  # fmt: skip
-    """force = M u + h − friction for the u above on the rows `index`; returns the smallest pivot ratio of J.
+    """force = M u + h − friction for the u above on the rows `index`; return the smallest pivot ratio of J.
 
     After dynamics and coordinates. theta, velocity, acceleration (n): the reference. bundle: `OpenDrive`.
-    Beyond the limits `most` of the motors at the joints `motor`, force is what is left of the direction of
-    the motion (`laws.effort_bounds`); share (1) receives how much. Below a pivot ratio of 1e-12 nothing is
-    divided and `force` is left as it was.
+    Beyond the limits `most` of the motors at the joints `motor`, the force is scaled along the direction of
+    the motion (`laws.effort_bounds`); share (1) receives the factor. Below a pivot ratio of 1e-12 `force` is
+    unchanged.
     """
     n = t[NV]
     motor, most, pivots, room, share = read_drive(bundle)
@@ -95,7 +95,7 @@ def inverse_dynamics(
 
 
 class ProjectedInverseDynamics:
-    """The law for one machine; also what `hold` uses, with a reference that stands still."""
+    """The law for one machine; `hold` uses it too, with a reference at rest."""
 
     def __init__(self, machine: Machine, report: LawReport) -> None:
         joints = machine.mechanism.nv

@@ -25,7 +25,7 @@ class Allocation:
         self._share = np.zeros(len(index))
 
     def __call__(self, scratch: Floats, free: int, preload: Floats, force: Floats) -> float:
-        """After `drive` told `BEYOND`: writes force (nv), returns the share, see `allocate`.
+        """Write force (nv) after `drive` reported `BEYOND`; return the share, see `allocate`.
 
         The rows are those of the admitted motions that the motors hold by s = 1 down to 0, each divided by
         its s.

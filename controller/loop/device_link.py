@@ -21,9 +21,9 @@ _OF_A_STATE = ("q", "v", "closed", "switched")
 
 
 class DeviceLink:
-    """One connection to a plant; after a loss the same object makes the next one.
+    """One connection to a plant; after a loss the same object reconnects.
 
-    `text` says in one line how the link stands, for people.
+    `text` describes the state of the link in one line, for people.
     """
 
     def __init__(self, client: DeviceClient, machine: Machine, pace: Pace, owner: str) -> None:
@@ -48,7 +48,7 @@ class DeviceLink:
         """Messages dropped since the start because a defect of ours kept them from being read."""
 
     def hello(self) -> None:
-        """Asks for the plant; repeated by the caller until `connected`."""
+        """Ask for the plant; repeated by the caller until `connected`."""
         machine = self._machine
         self._client.forget_connection()
         self._last = Hello(
@@ -63,11 +63,11 @@ class DeviceLink:
         self.send()
 
     def take(self, message: bytes, inputs: Inputs) -> bool:
-        """Reads any message of the plant; True when it was a fresh state, which then stands in `inputs`.
+        """Read any message of the plant; True when it was a fresh state, which is then in `inputs`.
 
-        A state of another session, or one already taken, changes nothing. A state that cannot be read counts
-        as lost; one with readings that are not finite is taken, for the loop to say which sensor it is.
-        Whatever a message holds, it ends nothing: what cannot be dealt with is counted in `unusable`.
+        A state of another session, or one already taken, is ignored. A state that cannot be read counts as
+        lost; one with readings that are not finite is taken, so that the loop can name the sensor. An invalid
+        message never ends the connection: it is counted in `unusable`.
         """
         try:
             return self._take(message, inputs)
@@ -111,7 +111,7 @@ class DeviceLink:
         return True
 
     def _read_report(self, report: dict[str, Any], inputs: Inputs) -> None:
-        """What the plant says of a switch; one of a constraint that is not known says nothing."""
+        """Take the plant's report of a constraint switch; an unknown constraint is ignored."""
         names = self._machine.switchable
         if report["name"] not in names:
             return
@@ -156,18 +156,19 @@ class DeviceLink:
                 self.lose(f"the plant said bye: {answer.text}" if answer.text else "the plant said bye")
 
     def prepare(self, outputs: Outputs) -> None:
-        """Packs the command computed from the newest state."""
+        """Pack the command computed from the newest state."""
         self._last = self._commands.pack(
             self._session, self.seq, outputs.mode, outputs.effort, outputs.closed
         )
 
     def pass_over(self) -> None:
-        """In lockstep, in place of a command: the state of this tick is lost, and time goes on."""
+        """Send, in lockstep and in place of a command, that the state of this tick is lost and time
+        continues."""
         self._last = LostMessage(session=self._session, seq=self.lost_seq).pack()
         self.send()
 
     def send(self) -> None:
-        """Sends what was prepared last; again, it is the same byte for byte."""
+        """Send the last prepared message; a repetition is the same byte for byte."""
         self._client.send(self._last)
 
     def lose(self, why: str) -> None:

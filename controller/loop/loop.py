@@ -111,7 +111,8 @@ class Loop:
         self.timing.mark(TickPhase.RECORD)
 
     def lose(self, why: str, *, for_now: bool = False) -> None:
-        """Gives the connection up; the pace makes the next one. `for_now`: the plant may still be there."""
+        """Drop the connection; the pacing object makes the next one. `for_now`: the plant may still be
+        there."""
         self.link.lose(why)
         self.expected_until_ns = time.monotonic_ns() + round(1e9 * self.peer_timeout_s) if for_now else 0
         self.inputs.device_status = self.inputs.device_fault = 0
@@ -154,7 +155,7 @@ class Loop:
 
     @property
     def own_orders(self) -> bool:
-        """Whether the loop has an order of its own to carry out."""
+        """Whether an internal order of the loop is pending."""
         return bool(self._own_orders)
 
     @property
@@ -164,7 +165,7 @@ class Loop:
 
     @property
     def time_stands(self) -> bool:
-        """Whether lockstep time stands, until the next order; told to the gateway."""
+        """Whether lockstep time is stopped until the next order; published to the gateway."""
         return self._shared.stands
 
     @time_stands.setter
@@ -203,7 +204,7 @@ class LossWindow:
         self._at = self._count = 0
 
     def add(self, *, lost: bool) -> float:
-        """Counts one period; returns the share over the window."""
+        """Count one period; return the share over the window."""
         self._count += lost - self._lost[self._at]
         self._lost[self._at] = lost
         self._at = (self._at + 1) % len(self._lost)

@@ -1,6 +1,4 @@
-"""The loop process: it sets itself up for real time, then does nothing but ticks. A tick is read → step →
-write.
-"""
+"""The loop process: sets itself up for real time, then runs ticks only. A tick is read → step → write."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ FIFO_PRIORITY = 50
 
 @dataclass(frozen=True)
 class LoopOptions:
-    """What the gateway tells the loop on its command line."""
+    """Options that the gateway passes to the loop on its command line."""
 
     config: str
     seat: Path

@@ -39,7 +39,7 @@ class Drives:
         return any(np.isfinite(motor.bandwidth) for motor in motors)
 
     def adopt(self, other: Drives) -> None:
-        """Copies the state of other drives of the same motors."""
+        """Copy the state of other drives of the same motors."""
         self.level[:], self.mean[:] = other.level, other.mean
 
     def deliver(self, command: Floats) -> None:

@@ -64,7 +64,7 @@ class PhaseClock:
         self._last_ns = time.monotonic_ns()
 
     def mark(self, phase: int) -> int:
-        """The phase ends now; returns the time, ns on CLOCK_MONOTONIC."""
+        """The phase ends now; return the time, ns on CLOCK_MONOTONIC."""
         now = time.monotonic_ns()
         self.elapsed_ns[phase] += now - self._last_ns
         self._last_ns = now
@@ -80,13 +80,13 @@ _NOTHING: Final = [0] * len(TickPhase)
 
 @dataclass(frozen=True, slots=True)
 class OverrunEvidence:
-    """What is known of a tick that overran; times in ns.
+    """Measured causes of a tick's overrun; times in ns.
 
     lost: time beyond the period. late: how long after its deadline the loop woke. waited: time in the phase
     WAIT. computed: time in all other phases; ordinary: the same in ordinary ticks. order: time in the phase
     ORDER. solving: time in estimate and law beyond the ordinary, of a tick whose solvers took more iterations
-    than usual, else 0. collected: in garbage collections. run_delay: ready to run, but another had the
-    processor; None where the kernel does not say. page_faults, preemptions: counts.
+    than usual, else 0. collected: in garbage collections. run_delay: time runnable without a processor; None
+    where the kernel does not report it. page_faults, preemptions: counts.
     """
 
     period: int
@@ -217,7 +217,7 @@ class OverrunMonitor:
 
 
 class TickTiming:
-    """What the wall clock says of each tick, written to its record.
+    """Wall-clock measurements of each tick, written to its record.
 
     explains: whether overruns are explained; in lockstep there are none.
     """
@@ -250,7 +250,7 @@ class TickTiming:
         self._clock.clear()
 
     def refresh(self) -> None:
-        """Read what the next overrun is compared with again."""
+        """Read again the counters with which the next overrun is compared."""
         if self._overruns is not None:
             self._overruns.refresh()
 

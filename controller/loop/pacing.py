@@ -82,12 +82,11 @@ def host_clocked(loop: Loop, client: DeviceClient) -> None:
 
 
 def lockstep(loop: Loop, client: DeviceClient) -> None:
-    """As fast as both ends can: one command, one period, one state. Time runs only while something is under
-    way.
+    """Lockstep: one command, one period, one state, as fast as both ends can. Time runs only during a motion.
 
     Exactly one message is outstanding; it is repeated byte for byte after a second of wall time. Where the
     plant says that a state is lost (faults are injected), the tick is made without it, as in real time, and
-    no command goes out: only the word that time goes on.
+    instead of a command only a message to continue is sent.
     """
     fresh: bool | None = True
     with Together() as together:
@@ -125,9 +124,7 @@ PACES: dict[Pace, Callable[[Loop, DeviceClient], None]] = {
 
 
 def _take(loop: Loop, client: DeviceClient, message: bytes) -> bool:
-    """Reads this message and everything behind it; whether a fresh state was among them, the newest of which
-    stands.
-    """
+    """Drain the socket, keeping only the newest state. Return True if any state was new."""
     fresh = loop.link.take(message, loop.inputs)
     newest, _ = client.receive_latest()
     if newest is not None:
@@ -136,10 +133,10 @@ def _take(loop: Loop, client: DeviceClient, message: bytes) -> bool:
 
 
 def _connect(loop: Loop, client: DeviceClient) -> bool | None:
-    """Says hello until the first state is there (True), or lost (False); None: not yet.
+    """Send hello until the first state has come (True) or is lost (False); None: not yet.
 
-    Meanwhile orders take effect in ticks of their own; but where the plant should answer any moment they
-    wait for it, so that what becomes of them does not depend on how fast it does.
+    Meanwhile orders take effect in ticks of their own; but where the plant's answer is due they wait for it,
+    so that their outcome does not depend on its timing.
     """
     loop.link.hello()
     until = time.monotonic_ns() + HELLO_EVERY_NS
@@ -171,7 +168,7 @@ def _lose_plant(loop: Loop) -> None:
 
 
 def _await_reason(loop: Loop, client: DeviceClient) -> bool:
-    """While time stands: wait for an order, and repeat the last message so that the plant stays patient.
+    """Wait for an order while time is stopped; repeat the last message so that the plant does not time out.
 
     Returns False if the plant is gone.
     """

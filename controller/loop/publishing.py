@@ -1,8 +1,8 @@
-"""What a tick publishes on request, beside its usual record: the reactions of all joints and constraints.
+"""Optional output of a tick beside its record: the reactions of all joints and constraints.
 
-They are those of the estimated state under the efforts that act over the period that begins with it: the
-last command as the drives deliver it, and what the disturbance observer adds. Contacts count with the force
-that is felt. They are computed after the command has been handed over, and only where the machine file asks.
+They are those of the estimated state under the efforts that act over the period that begins with it: the last
+command as the drives deliver it, and the disturbance observer's effort. Contacts count with their measured
+force. They are computed after the command has been handed over, and only where the machine file asks.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class PublishingTick(Tick):
         self._touch = self._force_control.felt_contacts if machine.mechanism.contacts else None
 
     def note(self, inputs: Inputs, outputs: Outputs) -> None:
-        """As `Tick.note`. While a brake is on, what it bears is not known and nor are the reactions."""
+        """As `Tick.note`. While a brake is engaged its load is unknown, and so are the reactions."""
         if self.supervisor.brakes.phase is RELEASED:
             acting = self._disturbance.with_it(self._efforts.acted)
             self._reactions.look(acting, self._touch, self._r_reaction)
@@ -108,7 +108,7 @@ class _Carrier:
         self._loads, self._points = loads, list(points)
 
     def renew(self) -> None:
-        """Takes in what is carried now."""
+        """Take over the present payloads."""
         mass, centre, about = carrying(*self._own, self._loads.at(self._points))
         self._seat[0], self._seat[1:4], self._moments[:] = mass, centre, about
 

@@ -96,7 +96,7 @@ class SwitchingTick:
             self._tick.adopt(before)
 
     def _hear(self, inputs: Inputs) -> None:
-        """Take in which constraints the device says that hold, and what it says of a switch."""
+        """Take the device's report of the constraints that hold, and of a switch."""
         switching = self.supervisor.switching
         changed = inputs.closed ^ switching.closed
         if changed:
@@ -122,7 +122,7 @@ class SwitchingTick:
             switching.unasked = changed.bit_length() - 1
             self.supervisor.course.abort()
         else:
-            self._tick.estimate_afresh(self._tick)  # what was foreseen is under other constraints
+            self._tick.estimate_afresh(self._tick)  # the prediction was made under other constraints
         self.supervisor.switched(asked=asked)
 
     def note(self, inputs: Inputs, outputs: Outputs) -> None:

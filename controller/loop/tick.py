@@ -131,11 +131,11 @@ class ActiveLaw:
 
     def __init__(self, machine: Machine, preload: Floats, forces: ForceReference) -> None:
         self.report = LawReport()
-        """What the law said in this tick beside the force."""
+        """The law's diagnostics of this tick, beside the force."""
         self._laws = laws_of(machine, self.report, preload)
         self._kind, self._law = LawKind.NONE, self._laws[LawKind.NONE]
         self.lag = 0.0
-        """How much of its own command's effect the law takes back (`Law.lag`)."""
+        """Share by which the law corrects for its own command's effect (`Law.lag`)."""
         self._period_s = machine.controller.period_s
         self._reference = Reference.sized(machine.freedoms)
         self._reference.forces = forces
@@ -167,10 +167,10 @@ class ActiveLaw:
 
 
 class Tick:
-    """The controller of one machine, one call a period.
+    """The controller of one machine, called once a period.
 
     `slot` gives a goal slot's words; `record` is where the tick publishes, a new one by default. A tick is
-    `step`, then `note`; after that its record stands in `record`.
+    `step`, then `note`; after that `record` holds its record.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class Tick:
     ) -> None:
         """One tick. `dt` is the device time since the last one; `outputs` is filled in place.
 
-        mark: called with each `TickPhase` as it ends, for a clock that the tick knows nothing of.
+        mark: called with each `TickPhase` as it ends, for measurements outside the tick.
         """
         if self._tuning.changing:
             self._tuning.advance(dt)
@@ -238,13 +238,13 @@ class Tick:
         mark(TickPhase.LIMIT)
 
     def estimate_afresh(self, near: Tick) -> None:
-        """Let the next step estimate without what was foreseen, near a tick's last state, and hold there."""
+        """Let the next step estimate without a prediction, near a tick's last state, and hold there."""
         self._model.begin_at(near._now.q, near._now.v)
         self._estimator.first, self._adopted, self._foreseen = True, True, False
         self._disturbance.reset()
 
     def adopt(self, other: Tick) -> None:
-        """Takes over the machine, at rest, from the tick of another constraint set.
+        """Take over the machine, at rest, from the tick of another constraint set.
 
         The next step estimates afresh, near the state that the other tick estimated last.
         """
@@ -262,7 +262,7 @@ class Tick:
         return self.quality.newton_iterations + self._law.report.programs
 
     def note(self, inputs: Inputs, outputs: Outputs) -> None:
-        """Ends the tick: writes what was read and decided to `record`. The loop sends its command before."""
+        """End the tick: write inputs and decisions to `record`. The loop sends its command before."""
         self._write(inputs, outputs)
         self._count += 1
 
@@ -333,7 +333,7 @@ class Tick:
             course.limit(bits, slow=bits != 0 or efforts.clipped)
 
     def _overloaded(self, bearings: BearingLoads) -> int:
-        """A constraint bears more than it may: a fault, or what limits the motion."""
+        """Handle an overloaded constraint: latch a fault, or limit the motion."""
         fault = bearings.fault()
         if fault is not None and self.supervisor.moving:
             self.supervisor.raise_fault(*fault)

@@ -1,4 +1,4 @@
-"""The record of a tick: packs what was read and decided into the words that the loop appends to its ring."""
+"""The record of a tick: packs inputs and decisions into the words that the loop appends to its ring."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The end of every tick: finite check, filter, rate limit, saturation, finite check. Always in that order.
 
-Before that the law's effort gives way to what is known of the machine: less the disturbance believed in
-(disturbance_observer.py), corrected for its own effect (laws/feedback.py), ahead of drives that lag
-(motor_lag.py).
+Before that the law's effort is reduced by the estimated disturbance (disturbance_observer.py), corrected for
+its own effect (laws/feedback.py), and compensated for drive lag (motor_lag.py).
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from linkwork.multibody.kernels.compiling import VECTOR, float64, int64, kernel
 
 
 class Limited(IntFlag):
-    """What a command was limited by. None of these is a fault.
+    """Limits that applied to a command. None of these is a fault.
 
-    EFFORT: a motor is at its largest effort; of the wanted motion the direction is kept. EFFORT_RATE: efforts
-    may not change faster; all of them change by the same share. LEVERAGE: the motors hardly hold one of the
-    machine's motions in this pose. PATH_RATE: the goal is slowed down on its path, because the motors could
-    not follow. CONSTRAINT_FORCE: a bearing is above its limit.
+    EFFORT: a motor is at its largest effort; the direction of the wanted motion is kept. EFFORT_RATE: the
+    effort-rate limit is reached; all changes are scaled by the same factor. LEVERAGE: the pose is close to an
+    actuator singularity. PATH_RATE: the goal is slowed down on its path, because the motors could not follow.
+    CONSTRAINT_FORCE: a bearing is above its limit.
     """
 
     NOTHING = 0
@@ -62,13 +61,12 @@ def limit_effort(
     bundle: NDArray[np.int64], share: float, lag: float, blend: float,
     acted: Floats, last: Floats, sent: Floats, out: Floats,
 ) -> int:  # fmt: skip
-    """From the law's force (per joint) to the effort sent (per motor), N m or N; returns Limited bits.
+    """Convert the law's force (per joint) to the effort sent (per motor), N m or N; return Limited bits.
 
-    bundle: `EffortLimits`. `share` says how much of the law's effort is wanted while brakes change, `lag` how
-    much of its own effect the law takes back (0 where it does not act), `blend` is the first-order filter's
-    share of the new value, 1 without a filter. `acted` is what acts until the command does, `last` the
-    command before. Writes wanted, and the command to `sent` and `out`; returns −1 − i when entry i is not
-    finite.
+    bundle: `EffortLimits`. `share` scales the law's effort while brakes change, `lag` is the law's correction
+    for its own effect (0 where it does not act), `blend` is the first-order filter's share of the new value,
+    1 without a filter. `acted` is the effort that acts until the command does, `last` the command before.
+    Writes wanted, and the command to `sent` and `out`; returns −1 − i when entry i is not finite.
     """
     limited = 0
     force, motor, most, largest_step, disturbance, level, lead, wanted = read_limits(bundle)

@@ -1,8 +1,8 @@
-"""Control of forces: what is felt, what is wanted, and the push that brings one to the other.
+"""Force control: measured force, wanted force, and the feedback between them.
 
 The push of a pressed force is the wanted force and its correction, G_F e + G_I ∫ e dt with e = wanted - felt.
 The correction is bounded, and its integral rests while the motors are at their limits. Steps of the wanted
-force become ramps. It knows no clock but the ticks'.
+force become ramps. Time is counted in ticks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Sense = Callable[[Inputs, float], float]
 class ForceControl:
     """The forces of one machine, in the order of `Machine.force_rows`. `now`: the estimate of the tick.
 
-    `felt`: N or N m, by a sensor or by the model; not a number where nothing tells it.
+    `felt`: N or N m, by a sensor or by the model; NaN where it is unknown.
     """
 
     def __init__(self, machine: Machine, now: Workspace) -> None:
@@ -53,10 +53,10 @@ class ForceControl:
                     2.0 * self._settings.added_damping_ratio * math.sqrt(law.stiffness_N_m * mass)
                 )
 
-    # What is felt.
+    # Measured forces.
 
     def sense(self, inputs: Inputs, dt: float) -> None:
-        """Each tick, after the estimate: what is felt now."""
+        """Update the measured forces. Call it each tick, after the estimate."""
         for i, sense in enumerate(self._senses):
             self.felt[i] = sense(inputs, dt) - self._tare[i]
         for number, gauge in self._gauges:
@@ -79,9 +79,9 @@ class ForceControl:
             self._set_force(*work.arguments, self._rows[i].index, felt, work.v)
 
     def react(self, multipliers: Floats) -> None:
-        """What the model finds for the constraints, a multiplier a row, under the command that acts.
+        """Take the model's constraint multipliers, one for each row, under the command that acts.
 
-        Where a sensor measures a row it is believed instead.
+        Where a sensor measures a row its reading is used instead.
         """
         first = len(self._senses)
         for i in range(first, len(self._rows)):
@@ -94,9 +94,9 @@ class ForceControl:
         return bool(self.felt[row] >= self._settings.touch_N)
 
     def tare(self, row: int) -> bool:
-        """Before a contact is made: what is felt now is taken for nothing. False where it is in contact.
+        """Tare the force before contact. False where it is in contact.
 
-        It is where a force is felt and the model sees no gap.
+        It is in contact where a force is measured and the model has no gap.
         """
         if self._now.theta[self._rows[row].gap] <= 0.0 and self.in_touch(row):
             return False
@@ -105,14 +105,14 @@ class ForceControl:
         return True
 
     def write(self, felt: Floats, wanted: Floats, push: Floats) -> None:
-        """Tells a record what is felt and, of forces that are controlled, what is wanted and pushed."""
+        """Write the measured forces to a record, and the wanted and applied ones of controlled forces."""
         if not self._rows:
             return
         felt[:] = self.felt
         for told, values in ((wanted, self.forces.wanted), (push, self.forces.push)):
             told[:] = np.where(self.forces.grip == Grip.PRESS, values, np.nan)
 
-    # What is wanted.
+    # Wanted forces.
 
     @property
     def pressing(self) -> bool:
@@ -133,7 +133,7 @@ class ForceControl:
         return bool(np.any((self.forces.grip == Grip.PRESS) & (self._without_s > 0.0)))
 
     def press(self, row: int, target: float, time_s: float) -> None:
-        """From what is felt to the target, by a ramp. A force that is pressed already gets another target."""
+        """Ramp from the measured force to the target. A force that is pressed already gets another target."""
         if self.forces.grip[row] != Grip.PRESS:
             self.forces.grip[row] = Grip.PRESS
             self.forces.wanted[row] = self.felt[row] if math.isfinite(self.felt[row]) else 0.0
@@ -157,7 +157,7 @@ class ForceControl:
         self.forces.gap[row] = self._now.theta[self._rows[row].gap]
 
     def release(self) -> None:
-        """All forces to nothing, by ramps."""
+        """Ramp all forces to zero."""
         self.target[:] = 0.0
         self._releasing = True
 
@@ -172,7 +172,7 @@ class ForceControl:
         return self._releasing and not np.any(self.forces.wanted[self.forces.grip == Grip.PRESS])
 
     def keep(self) -> None:
-        """Stays at the present wanted forces, whatever was on its way."""
+        """Keep the present wanted forces and end all ramps."""
         self.target[:] = self.forces.wanted
         self._releasing = False
 
@@ -185,7 +185,7 @@ class ForceControl:
     # One tick.
 
     def advance(self, time_s: float, *, limited: bool) -> None:
-        """Moves on: the wanted forces along their ramps, the corrections. `limited`: the motors were."""
+        """Advance ramps and corrections by one tick. `limited`: the motors were at their limits."""
         if not self._rows:
             return
         self._time_s = time_s
@@ -210,9 +210,9 @@ class ForceControl:
     # Tolerances.
 
     def violated(self, rows: Sequence[int], tolerance: Floats) -> tuple[int, float, float] | None:
-        """The force furthest off what is wanted, beyond its tolerance: (row, error, tolerance), or None.
+        """The force with the largest error beyond its tolerance: (row, error, tolerance), or None.
 
-        None while tolerances rest.
+        None while tolerances are not checked.
         """
         if self._time_s < self._rests_until_s:
             return None

@@ -46,7 +46,7 @@ class WaitingGoals:
         self.waiting: list[StartGoal] = []
 
     def take(self, order: StartGoal) -> bool:
-        """Lets a goal wait; False when too many do."""
+        """Queue a goal; False when the queue is full."""
         if len(self.waiting) >= MOST_WAITING:
             return False
         self.waiting.append(order)
@@ -64,7 +64,7 @@ class WaitingGoals:
         return None
 
     def drop(self, goal: int | None = None) -> list[StartGoal]:
-        """Takes out the goal of this number, or all of them; returns their orders."""
+        """Take out the goal of this number, or all of them; return their orders."""
         dropped = [order for order in self.waiting if goal in (None, order.goal)]
         self.waiting = [order for order in self.waiting if order not in dropped]
         return dropped

@@ -1,4 +1,4 @@
-"""What a jog may do: where it could still come to rest, and how fast the machine's points may go."""
+"""Limits of a jog: its stopping position, and the speeds of the machine's points."""
 
 from __future__ import annotations
 

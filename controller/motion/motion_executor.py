@@ -88,7 +88,7 @@ class MotionExecutor:
         self.limited = 0
         """Limited bits."""
         self.on_path = False
-        """Whether a goal was found to be within its path tolerances, in this tick, and goes on."""
+        """Whether the goal was within its path tolerances in this tick and continues."""
         self.slowed = False
         """Whether the goal under way has been slowed down on its path, so that `limit` has to be asked."""
         self.goal_state = GoalState()
@@ -114,7 +114,7 @@ class MotionExecutor:
     # One tick.
 
     def advance(self, time_s: float) -> None:
-        """Moves to the device time of this tick."""
+        """Move to the device time of this tick."""
         self._time_s = time_s
         self.motion.advance(time_s)
         pressing = self.pressing
@@ -124,7 +124,7 @@ class MotionExecutor:
         self._evaluate()
 
     def _let_go(self) -> None:
-        """No force is left: motion alone goes on, or the machine is held where it is."""
+        """Continue with motion control alone, or hold, after all forces have been released."""
         if isinstance(self.motion, Follow) and self.motion.waiting:
             self.pressing.control.reset()
             self.motion.begin(self._time_s)
@@ -139,7 +139,7 @@ class MotionExecutor:
         motion.at(0.0, now.theta, now.velocity, now.acceleration)
 
     def check(self) -> bool:
-        """Looks at the motion under way; False when its path tolerance was just violated: it stops then."""
+        """Check the motion under way; False when its path tolerance was just violated: it stops then."""
         motion = self.motion
         self.on_path = False
         if isinstance(motion, Jog):
@@ -158,7 +158,7 @@ class MotionExecutor:
         return True
 
     def limit(self, bits: int, *, slow: bool) -> None:
-        """Notes what limits this tick's command; with `slow` a goal is slowed down on its path."""
+        """Note the limits on this tick's command; with `slow` a goal is slowed down on its path."""
         motion = self.motion
         self.slowed = False
         if isinstance(motion, Follow):
@@ -191,7 +191,7 @@ class MotionExecutor:
         return True
 
     def _check_forces(self, goal: Follow, part: ForcePart) -> bool:
-        """Looks at the forces of the goal under way; False when it has to stop."""
+        """Check the forces of the goal under way; False when it has to stop."""
         verdict = self.pressing.look(goal, part, self._time_s)
         if verdict is None:
             return True
@@ -246,9 +246,7 @@ class MotionExecutor:
     # Ways to rest.
 
     def stop(self, code: ResultCode) -> None:
-        """Brings whatever is under way to rest: a goal on its path (it ends with `code`), the rest by
-        damping.
-        """
+        """Bring the present motion to rest: a goal on its path (it ends with `code`), any other by damping."""
         if isinstance(self.motion, Follow):
             self._stop_goal(self.motion, code)
         elif isinstance(self.motion, Jog):
@@ -262,7 +260,7 @@ class MotionExecutor:
             self.goal_state.status, self.goal_state.code = GoalStatus.STOPPING, int(code)
 
     def abort(self) -> None:
-        """The brakes take over: a goal ends at once, with the code already decided or FAULT."""
+        """End the goal because the brakes engage, with the code already decided or FAULT."""
         if isinstance(self.motion, Follow):
             stopping = self.goal_state.status is GoalStatus.STOPPING
             self.goal_state.status, self.goal_state.slots_in_use = GoalStatus.ENDED, 0
@@ -274,7 +272,7 @@ class MotionExecutor:
         self._hold()
 
     def _hold(self) -> None:
-        """Holds where the reference stands, in the coordinates it is in; what is pressed stays pressed."""
+        """Hold the reference's position in its coordinates; pressed contacts stay pressed."""
         if self.pressing.gone:
             self.hold_here()
             return
@@ -284,19 +282,19 @@ class MotionExecutor:
         self._evaluate()
 
     def hold_here(self) -> None:
-        """Holds where the machine is, in the file's goal coordinates; nothing is pressed."""
+        """Hold the machine's position in the file's goal coordinates, without pressing."""
         self.pressing.control.reset()
         self.motion, self.law = Hold(self._home, self._theta[self._home]), LawKind.HOLD
         self._evaluate()
 
     def adopt(self, other: MotionExecutor) -> None:
-        """Copies the goal state of the executor of another constraint set; call `hold_here` next."""
+        """Copy the goal state of the executor of another constraint set; call `hold_here` next."""
         self._time_s, self.limited, self.goal_state = other._time_s, other.limited, replace(other.goal_state)
 
     # Orders.
 
     def accept(self, order: StartGoal) -> OrderOutcome:
-        """Begins a goal, if its block is verified and begins where the machine is, or where the reference of
+        """Begin a goal, if its block is verified and begins where the machine is, or where the reference of
         the goal before it is in this very tick.
         """
         if not order.verified:
@@ -345,7 +343,7 @@ class MotionExecutor:
         return OrderOutcome.DONE
 
     def expect(self, order: StartGoal) -> None:
-        """Looks ahead to a goal that waits, where it takes over in the coordinates of the one under way."""
+        """Look ahead to a goal that waits, where it takes over in the coordinates of the one under way."""
         begin, goal = order.begin, self.goal
         if goal is None or not isinstance(begin, Splice):
             return
@@ -362,7 +360,7 @@ class MotionExecutor:
             self.motion.following = None
 
     def _retime(self, slot: int, block: GoalBlock, begin: Retime) -> OrderOutcome:
-        """The goal under way goes on by a block for another speed."""
+        """Continue the goal under way with a block for another speed."""
         goal = self.goal
         same = goal is not None and goal.goal_id == begin.before and not goal.stopping
         if goal is None or not same or not np.array_equal(goal.index, block.coordinates):
@@ -387,7 +385,7 @@ class MotionExecutor:
         return bool(np.all(np.abs(rate) <= allowed) and np.all(np.abs(start - here) <= allowed))
 
     def jog(self, order: JogCoordinates) -> OrderOutcome:
-        """Begins a jog, or says again that it should go on."""
+        """Begin a jog, or renew the present one."""
         if isinstance(self.motion, Follow):
             return OrderOutcome.REFUSED_BUSY
         index = self._watch.jog_set([coordinate for coordinate, _ in order.pairs])
@@ -430,7 +428,7 @@ class MotionExecutor:
         return OrderOutcome.DONE
 
     def choose(self, order: ChooseLaw) -> OrderOutcome:
-        """Takes up another law at rest (`REST_LAWS`)."""
+        """Take up another law at rest (`REST_LAWS`)."""
         if order.law not in REST_LAWS:
             return OrderOutcome.REFUSED_VALUE
         if isinstance(self.motion, Follow | Jog):

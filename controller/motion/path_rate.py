@@ -6,9 +6,7 @@ import ruckig
 
 
 class PathRate:
-    """The path parameter s(t) with a jerk-limited rate; `aim` starts a change of rate, from whatever
-    stands.
-    """
+    """The path parameter s(t) with a jerk-limited rate; `aim` changes it from the present state."""
 
     def __init__(self, time_s: float, rate: float = 0.0) -> None:
         self._otg = ruckig.Ruckig(1)
@@ -24,11 +22,11 @@ class PathRate:
         self._here: tuple[float, float, float] | None = None
 
     def aim(self, target: float, max_acceleration: float, max_jerk: float) -> None:
-        """Brings the rate to `target`, from the rate and acceleration of this instant."""
+        """Bring the rate to `target`, from the rate and acceleration of this instant."""
         self._aim_from(self.here(), target, max_acceleration, max_jerk)
 
     def restate(self, ratio: float, target: float, max_acceleration: float, max_jerk: float) -> None:
-        """Counts the path parameter in seconds `ratio` times as long from now on, and aims as `aim`, in
+        """Count the path parameter in seconds `ratio` times as long from now on, and aims as `aim`, in
         these.
         """
         s, rate, acceleration = self.here()
@@ -52,17 +50,17 @@ class PathRate:
         self._change_end = s + float(self._trajectory.at_time(self._changing_s)[0][0])
 
     def start(self, time_s: float, rate: float) -> None:
-        """Sets s = 0 at this instant, at full rate: for paths that begin at rest by themselves."""
+        """Set s = 0 at this instant, at full rate: for paths that begin at rest by themselves."""
         self._time = self._since = time_s
         self._s0, self.target, self._changing_s, self._here = 0.0, rate, 0.0, None
 
     @property
     def time_s(self) -> float:
-        """The device time it stands at."""
+        """Device time of the present state."""
         return self._time
 
     def advance(self, time_s: float) -> None:
-        """Moves to this device time."""
+        """Move to this device time."""
         self._time, self._here = time_s, None
 
     def here(self) -> tuple[float, float, float]:

@@ -1,6 +1,6 @@
-"""The pre-load of a loop by redundant motors: what was asked for, and what is there as it ramps up.
+"""Pre-load of a kinematic loop by redundant motors: its target, and its value along the ramp.
 
-A change takes `RAMP_S` for the whole range of a motor, so that no loop is struck.
+A change takes `RAMP_S` for the whole range of a motor, so that the loop is not shocked.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ RAMP_S = 0.5
 
 
 class Preload:
-    """`now` (motors, N m or N): what the efforts are drawn to where the motion leaves them a choice."""
+    """`now` (motors, N m or N): the efforts preferred where the motion leaves a choice."""
 
     def __init__(self, machine: Machine) -> None:
         settings = machine.controller.preload
@@ -30,7 +30,7 @@ class Preload:
         self.changing = not np.array_equal(self.now, self._wanted)
 
     def adopt(self, other: Preload) -> None:
-        """Copies the state of another pre-load of the same motors."""
+        """Copy the state of another pre-load of the same motors."""
         self._wanted[:], self.now[:], self.changing = other._wanted, other.now, other.changing
 
     def obey(self, order: SetPreload) -> OrderOutcome:

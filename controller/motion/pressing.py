@@ -16,9 +16,9 @@ from linkwork.protocol.laws import LawKind
 
 @dataclass(frozen=True)
 class ForceVerdict:
-    """What the forces say about a goal: `row` is the force it is about, -1 none.
+    """Verdict of the force monitor on a goal: `row` is the force concerned, -1 none.
 
-    SUCCESSFUL with a row: a guard has felt its contact. `stops`: the goal has to stop on its path.
+    SUCCESSFUL with a row: a guard has detected its contact. `stops`: the goal has to stop on its path.
     """
 
     code: ResultCode
@@ -40,16 +40,16 @@ class Pressing:
         self._touched_s = 0.0
 
     def begin(self, goal: Follow, before: ReferenceMotion, time_s: float) -> LawKind | None:
-        """The law under which a goal begins: PIDC stands for the law of motion. None where it is refused.
+        """The law under which a goal begins: PIDC denotes the law of motion. None where it is refused.
 
-        A goal of motion alone waits until the forces have been let go.
+        A goal of motion alone waits until the forces have been released.
         """
         control, part = self.control, goal.block.forces
         if part is None:
             if not control.pressing:
                 return LawKind.PIDC
             hold = before.held if isinstance(before, Follow) else before
-            if not isinstance(hold, Hold):  # what is pressed is let go at rest
+            if not isinstance(hold, Hold):  # pressed contacts are released at rest
                 return None
             control.release()
             goal.wait_in(hold)
@@ -66,7 +66,7 @@ class Pressing:
         return LawKind.HYBRID
 
     def advance(self, motion: ReferenceMotion, time_s: float, *, limited: bool) -> bool:
-        """One tick of control, towards what the motion under way wants; True when all forces are let go."""
+        """Control the forces for one tick towards the goal's profile; True when all forces are released."""
         if isinstance(motion, Follow) and not motion.waiting and not motion.stopping:
             part = motion.block.forces
             if part is not None and not part.guard:
@@ -77,7 +77,7 @@ class Pressing:
         return self.control.released
 
     def look(self, goal: Follow, part: ForcePart, time_s: float) -> ForceVerdict | None:
-        """What the forces say about the goal under way; None while nothing has to be done."""
+        """Verdict on the goal under way; None while there is nothing to do."""
         control = self.control
         if part.guard:
             return self._guard(goal, part, time_s)

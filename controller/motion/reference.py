@@ -45,11 +45,11 @@ class ReferenceMotion(Protocol):
     index: NDArray[np.int64]
 
     def advance(self, time_s: float) -> None:
-        """Moves to the device time of this tick."""
+        """Move to the device time of this tick."""
         ...
 
     def at(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
-        """Writes the reference `ahead_s` after this tick: each array has one number a coordinate of
+        """Write the reference `ahead_s` after this tick: each array has one number a coordinate of
         `index`.
         """
         ...
@@ -61,7 +61,7 @@ class ReferenceMotion(Protocol):
 
 
 class Hold:
-    """A reference that stands still."""
+    """A reference at rest."""
 
     resting = True
 
@@ -70,7 +70,7 @@ class Hold:
         self._theta = theta.copy()
 
     def advance(self, time_s: float) -> None:
-        """Nothing moves."""
+        """A reference without motion."""
 
     def at(self, _ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
         """The place held, with zero rates."""
@@ -120,7 +120,7 @@ class Follow:
         self.following: Following | None = None
 
     def advance(self, time_s: float) -> None:
-        """Moves to the device time of this tick."""
+        """Move to the device time of this tick."""
         self.path.advance(time_s)
 
     def at(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
@@ -142,27 +142,27 @@ class Follow:
         theta[:], velocity[:], acceleration[:] = whole[:, self._kept]
 
     def wait_in(self, hold: Hold) -> None:
-        """Stands in what was held before, until `begin`."""
+        """Keep the reference that was held before, until `begin`."""
         self._until, self.index = hold, hold.index
         self.path.start(self.path.time_s, 0.0)
 
     @property
     def waiting(self) -> bool:
-        """Whether it stands in what was held before."""
+        """Whether it still keeps the reference held before."""
         return self._until is not None
 
     @property
     def held(self) -> Hold | None:
-        """Where it stands as long as it waits."""
+        """Its reference while it waits."""
         return self._until
 
     def begin(self, time_s: float) -> None:
-        """Sets out after `wait_in`."""
+        """Set out after `wait_in`."""
         self._until, self.index = None, self.block.coordinates
         self.path.start(time_s, 0.0 if self.paused else self.speed)
 
     def touch(self, kept: NDArray[np.int64]) -> None:
-        """Comes to rest on the path, from now on in these of its coordinates only."""
+        """Come to rest on the path, from now on in these of its coordinates only."""
         self._kept, self.index = kept, self.block.coordinates[kept]
         self._aim(0.0)
 
@@ -172,7 +172,7 @@ class Follow:
         return self._kept is not None
 
     def stop(self) -> None:
-        """Slows the path parameter to rest, within what the goal was admitted for."""
+        """Slow the path parameter to rest, within what the goal was admitted for."""
         self.stopping = True
         self._aim(0.0)
 
@@ -198,7 +198,8 @@ class Follow:
         return self.speed * self._easing.told / self.own
 
     def ease(self, dt: float, *, limited: bool) -> bool:
-        """Slows the goal down while something limits its motion; whether it is slower than asked for."""
+        """Slow the goal down while something limits its motion; return whether it is slower than asked
+        for."""
         if not limited and self._easing.idle:
             return False
         if self._easing.update(dt, limited=limited) and not (self.paused or self.stopping or self.arrived):
@@ -207,13 +208,13 @@ class Follow:
 
     @property
     def eased(self) -> bool:
-        """Whether nothing has limited it for long."""
+        """Whether it has not been limited for a while."""
         return self._easing.idle
 
     def retime(self, block: GoalBlock, own: float, speed: float) -> None:
-        """Goes on by another block of the same path, whose own speed is the fraction `own` of the goal's.
+        """Continue with another block of the same path, whose own speed is the fraction `own` of the goal's.
 
-        Position, velocity and acceleration go on as they are; then the goal changes to `speed`, at most
+        Position, velocity and acceleration are continuous; then the goal changes to `speed`, at most
         `own`.
         """
         ratio = self.own / own
@@ -281,14 +282,14 @@ class Jog:
         self._calculate()
 
     def want(self, velocity: Floats, until_s: float) -> bool:
-        """Asks for these velocities until this device time. True when one had to be clipped to its limit."""
+        """Ask for these velocities until this device time. True when one had to be clipped to its limit."""
         clipped = np.clip(velocity, -np.asarray(self._max_velocity), self._max_velocity)
         self._expires_s = until_s
         self._aim(clipped.tolist())
         return bool(np.any(clipped != velocity))
 
     def slow(self, share: float) -> None:
-        """Asks for this share of the velocities asked for, until they are asked for again."""
+        """Ask for this share of the velocities asked for, until they are asked for again."""
         self._aim([share * rate for rate in self._given.target_velocity])
 
     def stop(self) -> None:
@@ -297,14 +298,14 @@ class Jog:
         self._aim([0.0] * len(self.index))
 
     def advance(self, time_s: float) -> None:
-        """Moves to the device time of this tick; past the dead-man time the jog comes to rest."""
+        """Move to the device time of this tick; past the dead-man time the jog comes to rest."""
         self._elapsed += time_s - self._time
         self._time = time_s
         if time_s >= self._expires_s:
             self._aim([0.0] * len(self.index))
 
     def rest_after(self, ahead_s: float, theta: Floats) -> None:
-        """Writes where the jog would come to rest if it were stopped that much later."""
+        """Write where the jog would come to rest if it were stopped that much later."""
         given = self._given
         kept = (
             given.current_position,
@@ -341,5 +342,5 @@ class Jog:
 
     @property
     def resting(self) -> bool:
-        """Whether the jog has come to rest and nothing is asked for."""
+        """Whether the jog has come to rest and no velocity is asked for."""
         return not any(self._given.target_velocity) and self._elapsed >= self._trajectory.duration

@@ -1,8 +1,8 @@
-"""A goal that the motors cannot follow is slowed down on its path, and picks up again when they can.
+"""Time scaling: slow a goal down on its path while the motors cannot follow, then speed it up again.
 
 While something limits the motion, the factor on the goal's speed decays with the time constant `FALL_S`, to
-`LEAST` at least; after `QUIET_S` without, it rises again, in `RISE_S` from nothing to one. The path parameter
-follows it within the limits that the goal was admitted for, so the machine stays on its path.
+`LEAST` at least; after `QUIET_S` without a limit it rises again, in `RISE_S` from zero to one. The path
+parameter follows it within the limits that the goal was admitted for, so the machine stays on its path.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 FALL_S, RISE_S, QUIET_S = 0.1, 1.0, 0.1
 LEAST = 0.05
 _STEP = 0.01
-"""Changes of the factor that the path rate is told of."""
+"""Smallest change of the factor that is passed to the path rate."""
 
 
 class Easing:
-    """The factor for one goal. `told`: the one that the path rate follows."""
+    """The factor for one goal. `told`: the value last passed to the path rate."""
 
     def __init__(self) -> None:
         self.told = self._factor = 1.0
@@ -27,11 +27,11 @@ class Easing:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing has limited the motion for long."""
+        """Whether the motion has not been limited for a while."""
         return self.told == 1.0 and self._factor == 1.0
 
     def update(self, dt: float, *, limited: bool) -> bool:
-        """One tick of dt seconds. True when `told` has changed."""
+        """Advance by one tick of dt seconds. True when `told` has changed."""
         if limited:
             self._quiet_s = 0.0
             self._factor = max(LEAST, self._factor * (1.0 - dt / FALL_S))

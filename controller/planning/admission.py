@@ -38,7 +38,7 @@ SAFELY = 1.005
 
 @dataclass(frozen=True)
 class Admitted:
-    """A path that the machine can follow, its table of stopping limits, and what was found, as plain data.
+    """A path that the machine can follow, its table of stopping limits, and the findings, as plain data.
 
     `report` has
     `duration_s`, `samples`, `time_stretch`;
@@ -63,7 +63,7 @@ def admit(
     since: float = 0.0,
     where: Sequence[str | int] = (),
 ) -> Admitted:
-    """Walks the path and admits or refuses it. With `may_stretch` a path that is too fast is slowed down
+    """Walk the path and admit or refuse it. With `may_stretch` a path that is too fast is slowed down
     instead. What lies before the path parameter `since` is over, and not judged.
 
     Raises RequestError (INFEASIBLE) with data `quantity`, `sample`, `time_s`, `coordinate`, `value`, `limit`,
@@ -77,7 +77,7 @@ def admit(
 
 @dataclass(frozen=True)
 class Walked:
-    """A path that can be reached and keeps away from singular poses, with what it asks for everywhere."""
+    """A reachable path away from singular poses, with its demands at every sample."""
 
     path: Path
     walk: Walk
@@ -92,7 +92,7 @@ class Walked:
 
 
 def walk_through(machine: Machine, path: Path, start: Start, since: float = 0.0) -> Walked:
-    """Walks the whole path, and judges it from `since` on. Raises RequestError (INFEASIBLE): out of reach,
+    """Walk the whole path, and judge it from `since` on. Raises RequestError (INFEASIBLE): out of reach,
     singular, or at rest at a branch.
     """
     walked = walk(machine, path, start.q)
@@ -129,7 +129,7 @@ def with_forces(machine: Machine, walked: Walk, part: ForcePart) -> tuple[Walk, 
 
 
 def _regions(machine: Machine, walked: Walk) -> Iterable[Demand]:
-    """What the file's workspace asks for, where it has one."""
+    """Demands from the file's workspace section, where there is one."""
     if not machine.regions:
         return ()
     from linkwork.controller.planning.workspace_check import region_demands
@@ -154,7 +154,7 @@ def _admit(machine: Machine, path: Path, start: Start, may_stretch: bool, since:
 
 
 def report_of(found: Walked, stopping: Floats, stretched: float) -> dict[str, Any]:
-    """What was found, as plain data."""
+    """The findings, as plain data."""
     return {
         "duration_s": found.path.duration_s,
         "samples": len(found.walk.s),
@@ -168,7 +168,7 @@ def report_of(found: Walked, stopping: Floats, stretched: float) -> dict[str, An
 
 
 def _check_poses(machine: Machine, path: Path, walked: Walk) -> Closest:
-    """Refuses a path out of reach or too close to a singular pose; reports how close it comes."""
+    """Refuse a path out of reach or too close to a singular pose; report how close it comes."""
     if walked.reached < len(walked.s):
         sample = walked.reached
         where = _position(machine, path, walked, sample)
@@ -217,7 +217,7 @@ def _check_poses(machine: Machine, path: Path, walked: Walk) -> Closest:
 
 
 def _check_leverage(machine: Machine, path: Path, walked: Walk) -> None:
-    """Refuses a path on which the motors are singular."""
+    """Refuse a path on which the motors are singular."""
     if walked.leverage is None or walked.leverage.min() >= LEAST_LEVERAGE:
         return
     sample = int(np.argmin(walked.leverage))

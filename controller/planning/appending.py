@@ -22,11 +22,11 @@ _STEPS = 20
 
 
 def appended_start(machine: Machine, trajectory: Trajectory, running: GoalInMotion) -> tuple[Start, float]:
-    """The state from which an appended trajectory goes on, and the path parameter at which it does.
+    """Start state of an appended trajectory, and the path parameter at its junction.
 
     A trajectory whose first sample is in motion takes over where the path before it, at the junction's rate,
-    has that place and velocity to within the start tolerances; every other one, and one that fits nowhere,
-    begins at the end of that path, at rest. So does one that presses something else than the goal before.
+    has that position and velocity to within the start tolerances; every other one begins at the end of that
+    path, at rest. So does one that presses other contacts than the goal before.
     """
     end = running.path.duration_s
     wanted = _first_sample(machine, trajectory, running)

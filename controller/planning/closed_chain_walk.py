@@ -68,7 +68,7 @@ NEAR_A_BRANCH = 5e-3
 
 
 def closed_walk(machine: Machine, path: Path, q: Floats) -> Walk:
-    """Walks along a path, see `controller.planning.walk.walk`."""
+    """Walk along a path, see `controller.planning.walk.walk`."""
     mechanism = machine.mechanism
     words = path.pack(machine, np.ones((3, 1)), {}, None)
     piece, offset = samples(path.knots)
@@ -137,7 +137,7 @@ def walk_closed_samples(
     wraps: NDArray[np.bool_], rows: Floats, columns: Floats, motor: Integers, weight: Floats,
     poses: Floats, joints: Floats, goals: Floats, maps: Floats,
 ) -> int:  # fmt: skip
-    """Fills sample by sample: poses (q), joints (q', q'', inertia, rest, motion), goals (θ to θ''', hold,
+    """Fill sample by sample: poses (q), joints (q', q'', inertia, rest, motion), goals (θ to θ''', hold,
     closures, leverage), maps.
 
     Returns how many samples could be reached; w holds the pose to begin from.

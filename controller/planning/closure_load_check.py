@@ -1,9 +1,9 @@
-"""What a walked path makes the closures bear, where the machine file limits that.
+"""Closure loads along a sampled path, where the machine file limits them.
 
-The motors give the share of the forces that moves the machine; the rest, F = (forces on all joints) − (forces
-of the motors), is borne by the closures: A' λ = F with the multipliers λ of the rows. Slower by the factor c
-it is λ = λ_rest + λ_motion / c². Redundant motors strain the closures too: there it is the efforts that the
-loop gives, with the file's pre-load, which follow no such law.
+The motors supply the component of the forces that moves the machine; the closures carry the rest, F = (forces
+on all joints) − (forces of the motors): A' λ = F with the multipliers λ of the rows. Slower by the factor c
+it is λ = λ_rest + λ_motion / c². Redundant motors load the closures too; their efforts are those of the loop,
+with the file's pre-load, and do not scale this way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from linkwork.machine.description import LoadLimit
 
 
 def bearing_demands(machine: Machine, walked: Walk, efforts: Efforts) -> Iterator[Demand]:
-    """One demand for each limit of load; none where the file limits nothing."""
+    """One demand for each load limit; none where the file has no limit."""
     if not machine.load_limits:
         return
     bears = _of_redundant(machine, walked, efforts) if efforts.redundant else _of(machine, walked, efforts)

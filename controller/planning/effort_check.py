@@ -25,12 +25,12 @@ MOST_SOLVED = 2000
 
 
 class Efforts:
-    """Efforts along a walk, by the motors where joints close on each other.
+    """Efforts along a walk; of the motors on a closed-chain machine.
 
-    `least` (n × nv): the smallest efforts that make the motion. `shared`: what is bounded, `limit` by column;
-    each motor's effort or, where motors are redundant, the shares of the combined effort limits
-    (`controller.planning.zonotope`). `rate_limit` (nv): of the motors at each joint, 0 without one. Rates
-    are those of the efforts that the loop gives: it knows bounds of efforts when it chooses among those of
+    `least` (n × nv): the smallest efforts that make the motion. `shared`: the bounded quantities, `limit` by
+    column; each motor's effort or, where motors are redundant, the shares of the combined effort limits
+    (`controller.planning.zonotope`). `rate_limit` (nv): of the motors at each joint, 0 without one. Rates are
+    those of the efforts that the loop gives: it knows bounds of efforts when it chooses among those of
     redundant motors, and bounds of their rates only afterwards.
     """
 
@@ -154,7 +154,7 @@ class Efforts:
         """The block's table of stopping limits (3 × w): efforts, and the joints' own acceleration and jerk
         limits.
 
-        A stop adds at most the acceleration limit of each joint to what the path asks for by itself.
+        A stop adds at most the acceleration limit of each joint to the path's own demand.
         """
         walk, joints = self._walk, self._machine.joints
         speed = np.maximum(np.abs(walk.q1), 1e-12)

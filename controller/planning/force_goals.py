@@ -1,4 +1,4 @@
-"""From what a request says about forces to the goal's part about them, and its coordinates."""
+"""Convert the force fields of a request to a goal's force part and its coordinates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from linkwork.protocol.errors import RequestError
 from linkwork.protocol.trajectory import ForcePoint, ToleranceParams, Trajectory
 
 IMPACT = 0.5
-"""Of a guard's force: what the point's inertia may put on the contact's spring when it arrives."""
+"""Share of a guard's force that the point's inertia may exert on the contact's spring at impact."""
 Where = Sequence[str | int]
 
 
@@ -82,7 +82,7 @@ def _points(given: float | list[ForcePoint]) -> list[ForcePoint]:
 
 
 def refuse_where_motors_are_too_few(machine: Machine, row: ForceRow, where: Where) -> None:
-    """Raises RequestError (INVALID_GOAL) where the motors cannot choose a force beside the motion."""
+    """Raise RequestError (INVALID_GOAL) where the motors cannot choose a force beside the motion."""
     from linkwork.controller.laws.closed_chain_hybrid import force_controllability
 
     text = force_controllability(machine, row)
@@ -196,7 +196,7 @@ def keeps_pressing(machine: Machine, before: ForcePart | None, force: Iterable[s
 def refuse_to_take_over(
     machine: Machine, before: ForcePart | None, force: Iterable[str], where: Where
 ) -> None:
-    """Raises RequestError (INVALID_GOAL) where a goal cannot take over in motion, see `keeps_pressing`."""
+    """Raise RequestError (INVALID_GOAL) where a goal cannot take over in motion, see `keeps_pressing`."""
     named = set(force)
     if keeps_pressing(machine, before, named):
         return

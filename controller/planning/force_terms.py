@@ -1,4 +1,4 @@
-"""The forces that a walked path asks for, as they grow with its speed, taken to whatever provides them."""
+"""Forces along a sampled path as functions of its speed, mapped to the motors or closures that carry them."""
 
 from __future__ import annotations
 

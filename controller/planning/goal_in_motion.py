@@ -1,8 +1,8 @@
-"""A goal that begins while another one is under way: from which state.
+"""Start state of a goal that begins while another one is under way.
 
 The gateway names a point of the running path that still lies ahead, and the pose of the machine somewhere
-before it. From that pose the machine is carried along the path to the point, so that the branch of the
-inverse kinematics is the one it is on; what the machine does there follows from the path and its rate.
+before it. From that pose the machine is carried along the path to the point, so that the inverse kinematics
+stays on the present branch; the machine's motion there follows from the path and its rate.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def _refuse_dependent(
     path: Sequence[str | int],
     data: dict[str, Any],
 ) -> NoReturn:
-    """Says which of the coordinates are tied to each other, and what could stand instead of one of them."""
+    """Describe which coordinates depend on each other, and which could replace one of them."""
     mechanism, names = machine.mechanism, machine.mechanism.coordinate_names
     tied = dependent(mechanism, chosen, start.q)
     spare = tied[-1]

@@ -1,4 +1,4 @@
-"""What a walked path demands of joints and goal coordinates, beside what they may do.
+"""Demands of a sampled path on joints and goal coordinates, beside their limits.
 
 Taken at full speed. Slower by the factor c, velocities fall with c, accelerations with c², jerks with c³.
 """
@@ -42,7 +42,7 @@ class Demand:
 
     @property
     def power(self) -> int:
-        """With which power of the speed the value grows; 0 where another speed changes nothing."""
+        """Power of the speed with which the value grows; 0 where it does not depend on speed."""
         return _POWERS.get(self.quantity, 0)
 
 

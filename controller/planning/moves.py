@@ -1,7 +1,7 @@
 """Jerk-limited moves, as exact cubic pieces of Ruckig's profiles.
 
 From rest a move is a straight line of its coordinates: one profile along the line, within the tightest of all
-limits. From motion every coordinate has a profile of its own, of the same duration.
+limits. From motion every coordinate has a separate profile of the same duration.
 
 Only state to state: Ruckig's intermediate positions would be sent to a service outside, and are never used.
 """
@@ -30,7 +30,7 @@ _SPEED_UP_S, _RAMP_S = 0.25, 0.1
 def limits_of(machine: Machine, index: int) -> tuple[float, float, float]:
     """Largest velocity, acceleration and jerk for moves in a coordinate.
 
-    What the file leaves open is filled in: a joint's velocity from its motor, else 1 rad/s or 0.25 m/s; an
+    Defaults where the file has none: a joint's velocity from its motor, else 1 rad/s or 0.25 m/s; an
     acceleration that reaches the velocity in 0.25 s; a jerk that reaches the acceleration in 0.1 s.
     """
     limits = machine.coordinates[index]
@@ -47,8 +47,8 @@ def limits_of(machine: Machine, index: int) -> tuple[float, float, float]:
 def path_to(machine: Machine, present: Present, target: Floats, slower: float = 1.0) -> Path:
     """The quickest move to rest at the target (k): a straight line of the coordinates if it begins at rest.
 
-    A move that begins in motion goes on with the velocities and accelerations of `present`. slower: factor of
-    time by which its limits are lower, for velocities, accelerations and jerks alike.
+    A move that begins in motion starts with the velocities and accelerations of `present`. slower:
+    time-scaling factor by which its limits are lower, for velocities, accelerations and jerks alike.
 
     Raises RequestError (INVALID_GOAL) when a present rate is beyond its limit.
     """

@@ -90,7 +90,7 @@ def walk_samples(
     poses: Floats,
     out: Floats,
 ) -> int:
-    """Fills `poses` (q) and `out` (columns as in `Walk`, q' first) sample by sample; returns how many samples
+    """Fill `poses` (q) and `out` (columns as in `Walk`, q' first) sample by sample; return how many samples
     could be reached.
 
     w holds the pose to begin from. Inverse kinematics by Newton's method from the pose extrapolated from

@@ -97,7 +97,7 @@ class Path:
         )
 
     def packed(self) -> Floats:
-        """The path as a block of its own, for evaluation only."""
+        """The path as a separate block, for evaluation only."""
         ones = [1.0] * len(self.coordinates)
         return pack_block(
             self.coordinates, self.knots, self.values, path_tolerance=ones, goal_tolerance=ones,

@@ -93,7 +93,7 @@ class Plan:
 def plan(
     method: str, params: object, machine: Machine, start: Start, running: GoalInMotion | None = None
 ) -> Plan:
-    """Plans a `move`, or the trajectory of `send` or `append`, from `start`, or from the path of the goal
+    """Plan a `move`, or the trajectory of `send` or `append`, from `start`, or from the path of the goal
     before it; another `speed` of that goal; or `rewalk`: its rest, as the machine is now.
 
     params: plain data, or the method's validated model. Raises RequestError: INVALID_PARAMS, INVALID_GOAL,
@@ -167,9 +167,9 @@ def _junction(machine: Machine, params: object, running: GoalInMotion) -> tuple[
 
 
 def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
-    """Answers `check`: the trajectory is walked through, and everything that stands in the way is told.
+    """Answer `check`: walk along the trajectory and report all violations.
 
-    Raises RequestError where there is nothing to walk: INVALID_PARAMS, INVALID_GOAL, INVALID_COORDINATES.
+    Raises RequestError where there is no path to walk: INVALID_PARAMS, INVALID_GOAL, INVALID_COORDINATES.
     """
     model = params if isinstance(params, CheckParams) else check_params("check", params)
     path = _trajectory(model.trajectory, machine, start)
@@ -261,7 +261,7 @@ def _with(present: Present, indices: Sequence[int], values: Iterable[float]) -> 
 
 
 def _check_count(points: Sequence[Waypoint], coordinates: int) -> None:
-    """Before any work: so many way-points must fit into a block."""
+    """Check before any work that this many way-points fit into a block."""
     rows = QUINTIC if points[0].accelerations is not None else CUBIC
     most = (_ROOM - block_words(coordinates, rows, 0, 0)) // (1 + rows * coordinates)
     if len(points) > most:

@@ -36,7 +36,7 @@ class PlannerClient:
 
     @classmethod
     def start(cls, arguments: Sequence[str]) -> PlannerClient:
-        """Starts the process with this command line. Raises OSError when it cannot be started."""
+        """Start the process with this command line. Raises OSError when it cannot be started."""
         return cls(Child.start(list(arguments), stdout=subprocess.PIPE))
 
     @property
@@ -54,7 +54,8 @@ class PlannerClient:
         return not self._ended
 
     def submit(self, job: PlanJob) -> None:
-        """Takes a job; `receive` sends what does not fit into the pipe now. A dead planner takes nothing."""
+        """Take a job; `receive` sends the bytes that do not fit into the pipe now. A dead planner takes no
+        job."""
         if not self._ended:
             self._unsent += pack_job(job)
             self._send()
@@ -73,7 +74,7 @@ class PlannerClient:
         return self._frames()
 
     def close(self) -> None:
-        """Ends the process; it is killed when it does not leave by itself."""
+        """End the process; it is killed when it does not leave by itself."""
         if not self._poll.closed:
             self._end()
             self._poll.close()
@@ -105,7 +106,7 @@ class PlannerClient:
             self._poll.modify(self._jobs, select.EPOLLOUT if self._unsent else 0)
 
     def _end(self) -> None:
-        """Nothing more is read or written; the poller is left with nothing that would keep it ready."""
+        """Stop reading and writing, and remove all descriptors from the poller."""
         if not self._ended:
             self._ended = True
             self._unsent.clear()

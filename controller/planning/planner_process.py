@@ -1,8 +1,8 @@
 """The planner process: takes jobs on standard input, answers them in order on standard output.
 
 The messages are in `planner_messages.py`. The block of an accepted goal is written into the shared slot
-before the answer; with slot -1 it is discarded. Whatever is wrong with a job, its answer says so and the next
-one is taken. The end of standard input ends the process.
+before the answer; with slot -1 it is discarded. An invalid job is answered with its error, and the next one
+is taken. The end of standard input ends the process.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def run(machine: Machine, shared: Path) -> None:
     jobs, answers = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
-    os.dup2(2, 1)  # whatever prints must not write between the frames
+    os.dup2(2, 1)  # output of print must not get between the frames
     os.close(null)
     prepare(KernelProcess.PLANNER, machine)
     _write(answers, READY)
@@ -93,7 +93,7 @@ def fetch(shared: Path, slot: int, length: int) -> Floats:
 
 
 def serve(sets: Sets, jobs: int, answers: int, keep: Store, read: Words) -> None:
-    """Answers the jobs read from one descriptor on another, until either is closed."""
+    """Answer the jobs read from one descriptor on another, until either is closed."""
     reader = FrameReader()
     while data := os.read(jobs, _READ_BYTES):
         reader.feed(data)

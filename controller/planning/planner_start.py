@@ -42,7 +42,8 @@ class Present:
             object.__setattr__(self, "acceleration", np.zeros(len(self.theta)))
 
     def nearest(self, values: Floats) -> Floats:
-        """Whole turns that bring these values (k) closest to the present ones; 0 where nothing wraps."""
+        """Whole turns that bring these values (k) closest to the present ones; 0 for coordinates that do not
+        wrap."""
         turns = np.round((self.theta - values) / (2.0 * np.pi))
         return np.asarray(np.where(self.wraps, 2.0 * np.pi * turns, 0.0))
 
@@ -99,8 +100,8 @@ class Start:
     def from_message(cls, machine: Machine, state: MachineState) -> Start:
         """The start in the state that the gateway sent.
 
-        A reference that is given stands still, whatever the estimate v says; without one the motion begins at
-        v. Raises RequestError (INTERNAL), because the gateway wrote it.
+        A given reference is at rest, independent of the estimate v; without one the motion begins at v.
+        Raises RequestError (INTERNAL), because the gateway wrote it.
         """
         try:
             reference = dict(zip(state.coordinates, state.theta, strict=True))

@@ -1,7 +1,7 @@
-"""A walk on which forces of constraints are wanted: the efforts that leave the rows just these forces.
+"""A walk with wanted constraint forces: the efforts that leave the rows exactly these forces.
 
-As in `laws.closed_chain_hybrid`: the rows are taken for open, and what they are to carry, A'λ, is one more
-force on the joints. The motors then have no choice left but that of the least efforts.
+As in `laws.closed_chain_hybrid`: the rows are released, and the force that they carry, A'λ, is one more force
+on the joints. The least efforts of the motors are then the only choice.
 """
 
 from __future__ import annotations

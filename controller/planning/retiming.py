@@ -39,7 +39,7 @@ class Retimed:
 
 
 def retime(params: SpeedParams, machine: Machine, running: GoalInMotion) -> Retimed:
-    """Admits the whole path at params.fraction times the goal's own speed.
+    """Admit the whole path at params.fraction times the goal's own speed.
 
     With `params.limit`, at the largest speed that is feasible if that is less. Raises RequestError
     (INFEASIBLE) with data as of admission and `largest_speed`.
@@ -61,7 +61,7 @@ def retime(params: SpeedParams, machine: Machine, running: GoalInMotion) -> Reti
 
 
 def rewalk(machine: Machine, running: GoalInMotion) -> Retimed:
-    """Admits the rest of the path as the machine is now, which carries something else than at admission.
+    """Admit the rest of the path as the machine is now, which carries something else than at admission.
 
     At the speed that the goal's block is for, or else at the largest that is feasible. Raises RequestError
     (INFEASIBLE) where none is that is worth its name, with data as of admission.

@@ -1,8 +1,7 @@
-"""How far a set of coordinates is from losing its hold on the machine: singular values of its scaled
-Jacobian.
+"""Distance of a set of coordinates from a singularity: singular values of its scaled Jacobian.
 
-Lengths count in units of the machine's reach, so that metres and radians may stand in one matrix. With k = nv
-coordinates θ˙ = J v can be solved for v as long as the smallest singular value is above zero.
+Lengths count in units of the machine's reach, so that metres and radians are comparable in one matrix. With k
+= nv coordinates θ˙ = J v can be solved for v as long as the smallest singular value is above zero.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Way-points to a path: C2 spline, cubic or quintic pieces, by what the way-points give."""
+"""Path through way-points: C2 spline, cubic or quintic pieces, depending on the given derivatives."""
 
 from __future__ import annotations
 

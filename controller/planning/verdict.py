@@ -1,6 +1,6 @@
-"""What `check` answers: would the machine follow this trajectory, and if not, what stands in the way.
+"""Answer to `check`: whether the machine can follow this trajectory, with all violations.
 
-The walk is that of admission; but nothing is refused at the first violation: all of them are told.
+The walk is that of admission, but it does not end at the first violation: all of them are reported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 
 FASTEST = 2.0
-"""Largest speed that a goal may be given, as a factor of its own."""
+"""Largest speed factor of a goal."""
 
 
 def verdict(machine: Machine, path: Path, start: Start, points_added: int | None) -> dict[str, Any]:

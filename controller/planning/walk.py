@@ -7,7 +7,7 @@ At the path parameter s, with rate r = ds/dt and its change s¨, the motors must
 
     rest = h(q, 0),   motion = M q'' + h(q, q') - h(q, 0),   inertia = M q'
 
-where ' is d/ds. So one walk at r = 1 tells the efforts at every speed (no kernel knows a clock).
+where ' is d/ds. So one walk at r = 1 gives the efforts at every speed (no kernel depends on time).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CLOSE = 1e-9
 
 @dataclass(frozen=True)
 class Walk:
-    """What was found at n samples; derivatives are with respect to s.
+    """Results at n samples; derivatives are with respect to s.
 
     `s`, `piece` (n). `q` (n × nq), `q1`, `q2` (n × nv): joints and their derivatives; `inertia`, `rest`,
     `motion`: efforts at the joints, see above; `d0` … `d3`: the goal coordinates and their derivatives (n ×

@@ -1,4 +1,4 @@
-"""The walk along a path, whatever the machine."""
+"""Choice of the walk along a path: open- or closed-chain."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ from linkwork.machine.chains import resolved
 
 
 def walk(machine: Machine, path: Path, q: NDArray[np.float64]) -> Walk:
-    """Walks along a path, from the joint positions q (nq; warm start of the inverse kinematics)."""
+    """Walk along a path, from the joint positions q (nq; warm start of the inverse kinematics)."""
     walked: Walk = resolved(machine.chain.walk)(machine, path, q)
     return walked

@@ -47,7 +47,7 @@ def points_along(
 
 
 def region_demands(machine: Machine, walk: Walk) -> Iterator[Demand]:
-    """What a walked path asks of the section `workspace`: places and speeds of its points.
+    """Demands of a sampled path on the section `workspace`: positions and speeds of its points.
 
     A point that begins outside may come back, but go no farther out.
     """

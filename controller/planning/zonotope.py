@@ -40,7 +40,7 @@ def directions(machine: Machine, maps: Floats) -> tuple[Floats, Floats]:
 
 
 def _squares(projectors: Floats) -> Floats:
-    """X' X of the oblique projectors X (n × m × m): its range is that of X', whatever the metric."""
+    """X' X of the oblique projectors X (n × m × m): its range is that of X', for any metric."""
     return np.asarray(np.einsum("nji,njk->nik", projectors, projectors))
 
 
@@ -97,8 +97,8 @@ class Given:
     def __call__(self, least: Floats, most_solved: int | None = None) -> Floats:
         """n × nv, for the least ones (n × nv).
 
-        Of samples where these are beyond a limit the program is solved for so many, and the others between
-        them are clipped; None: for all.
+        Where these are beyond a limit, the program is solved at this many samples and the ones between are
+        clipped; None: at all.
         """
         x = least[:, self._joints] / self._most
         wanted = np.einsum("nmk,nm->nk", self._across, x)

@@ -15,7 +15,7 @@ RAMP_S = 0.05
 
 
 class Phase(IntEnum):
-    """Where the sequence stands."""
+    """Phase of the sequence."""
 
     BRAKED = 0
     ENGAGING = 1
@@ -56,29 +56,29 @@ class BrakeSequence:
         self._since_s = 0.0
 
     def adopt(self, other: BrakeSequence) -> None:
-        """Copies the state of another brake sequence of the same machine."""
+        """Copy the state of another brake sequence of the same machine."""
         self.phase, self.share, self._since_s = other.phase, other.share, other._since_s
 
     def engage(self, time_s: float) -> None:
-        """Begins to enable; from the middle of a disable it goes on from the share that stands."""
+        """Begin to enable; from the middle of a disable it continues from the present share."""
         if self.phase in (Phase.RELEASED, Phase.ENGAGING, Phase.RELEASING):
             return
         self.phase = Phase.ENGAGING
         self._since_s = time_s - self.share * RAMP_S
 
     def disengage(self, time_s: float) -> None:
-        """Begins to disable; only from RELEASED, RELEASING or ENGAGING."""
+        """Begin to disable; only from RELEASED, RELEASING or ENGAGING."""
         if self.phase in (Phase.RELEASED, Phase.RELEASING):
             self.phase, self._since_s = Phase.SETTING, time_s
         elif self.phase is Phase.ENGAGING:
             self.phase, self._since_s = Phase.UNLOADING, time_s - (1.0 - self.share) * RAMP_S
 
     def drop(self) -> None:
-        """Brakes at once: a fault or an emergency stop."""
+        """Brake immediately, for a fault or an emergency stop."""
         self.phase, self.share = Phase.BRAKED, 0.0
 
     def advance(self, time_s: float) -> None:
-        """Moves to this device time."""
+        """Move to this device time."""
         while (lasts := self._lasts_s.get(self.phase)) is not None and time_s - self._since_s >= lasts:
             self._since_s += lasts
             self.phase = _NEXT[self.phase]

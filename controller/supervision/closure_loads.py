@@ -1,4 +1,4 @@
-"""What the constraints bear, against what they may: what sensors measure, else the model's multipliers."""
+"""Constraint loads against their limits: from sensors, else from the model's multipliers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linkwork.multibody.kernels.compiling import INTEGERS, VECTOR, int64, kernel
 
 @kernel(int64(VECTOR, INTEGERS, VECTOR, VECTOR))
 def load_beyond(multipliers: Floats, ends: NDArray[np.int64], most: Floats, loads: Floats) -> int:
-    """Writes the loads, norms of multipliers; returns the one most beyond its limit, or −1.
+    """Write the loads, norms of multipliers; return the one most beyond its limit, or −1.
 
     `multipliers` are those of the limited rows, limit after limit; limit i has those before `ends[i]`.
     """
@@ -48,11 +48,12 @@ class BearingLoads:
         """Whether sensors measure any of it: then `read` comes before `look`."""
 
     def read(self, measured: Floats) -> None:
-        """Takes in the numbers of all force sensors."""
+        """Take in the numbers of all force sensors."""
         np.take(measured, self._gauges, out=self._measured)
 
     def look(self, multipliers: Floats) -> bool:
-        """Compares the model's multipliers of all rows, or what is measured; whether one is beyond."""
+        """Check the model's multipliers of all rows, or the measured ones; return whether one exceeds its
+        limit."""
         np.take(multipliers, self._rows, out=self._own)
         if self.gauged:
             self._own[self._gauged] = self._measured

@@ -1,4 +1,4 @@
-"""What the supervisor asks of the estimate: do closures, assembly and sensors still agree with the model?"""
+"""Monitor of the estimate: closures, assembly mode and sensors must agree with the model."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Beliefs:
         self.confirmed = True
 
     def adopt(self, other: Beliefs) -> None:
-        """Goes on from those of another set of constraints; the assembly that is entered counts as known
-        where the one before it was.
+        """Continue from the monitor of another constraint set; the assembly mode counts as known if it was
+        before.
         """
         self.confirmed, self._branch = other.confirmed, 1.0
 
@@ -53,7 +53,7 @@ class Beliefs:
         return None
 
     def still_there(self, code: FaultCode) -> bool:
-        """Whether the cause of a latched fault still stands."""
+        """Whether the cause of a latched fault persists."""
         match code:
             case FaultCode.CLOSURE_RESIDUAL:
                 return not self._quality.closure_residual <= self._residual_max

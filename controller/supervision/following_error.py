@@ -1,8 +1,8 @@
-"""How far the machine may be from where it should be, whatever it is doing.
+"""Limit of the following error in every state.
 
-A goal that runs is minded by its path tolerances, which stop it on its path. What is left is the rest: a
-machine that holds, jogs, waits or comes to rest while its motors, sensors or joints no longer do what the
-model says. It is braked when its following error is larger than the machine's file allows.
+Path tolerances monitor a running goal and stop it on its path. This monitor covers all other states: a
+machine that holds, jogs, waits or comes to rest while its motors, sensors or joints deviate from the model.
+It is braked when its following error is larger than the machine file allows.
 """
 
 from __future__ import annotations

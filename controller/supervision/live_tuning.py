@@ -1,4 +1,4 @@
-"""What may be changed while the machine runs: gains and payloads. Nothing jumps; all goes over in a ramp."""
+"""Gains and payloads, which may change while the machine runs. Every change is a ramp."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOAD_RAMP_S = 0.5
 
 
 class Tuning:
-    """Gains of the laws and loads of the model, on their way to what was asked for last."""
+    """Gains of the laws and payloads of the model, on a ramp to their last targets."""
 
     def __init__(self, machine: Machine, laws: Iterable[Law], loads: Loads | None) -> None:
         settings = machine.controller
@@ -51,7 +51,7 @@ class Tuning:
         return OrderOutcome.DONE
 
     def adopt(self, other: Tuning) -> None:
-        """Copies gains and loads from the tuning of another constraint set."""
+        """Copy gains and loads from the tuning of another constraint set."""
         self.gains, self._from, self._to = other.gains, other._from, other._to
         self._gain_share, self._load_share = other._gain_share, other._load_share
         self.changing = other.changing

@@ -1,7 +1,7 @@
-"""Orders that wait: for their tick, or for the goal before them; and the authority that they depend on.
+"""Pending orders: those that wait for their tick or for the goal before them, and their motion authority.
 
-An order is bound to the motion authority under which it was accepted. Whatever ends all motion (a stop, a
-fault, the end of the lease) ends the authority, and with it every bound order that still waits.
+An order is bound to the motion authority under which it was accepted. An event that ends all motion (a stop,
+a fault, the end of the lease) ends the authority, and with it every bound order that is pending.
 """
 
 from __future__ import annotations

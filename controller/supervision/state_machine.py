@@ -3,7 +3,7 @@
     unconfigured → inactive → active → stopping → active or inactive      any → fault → (recover) → inactive
                                                                           any → estop → (reset)   → inactive
 
-The table lists every move there is; what it does not list is refused and leaves the state as it was. It is
+The table lists every transition; any other is refused and leaves the state unchanged. It is
 printed in docs/states.md, and a test goes through every pair.
 """
 
@@ -13,7 +13,7 @@ from enum import IntEnum
 
 
 class State(IntEnum):
-    """What the controller is doing."""
+    """State of the controller."""
 
     UNCONFIGURED = 0
     """No handshake with a plant yet."""

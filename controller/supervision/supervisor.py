@@ -66,24 +66,24 @@ from linkwork.protocol.codes import DeviceStatus, ResultCode
 AT_REST = 1e-6
 """rad/s or m/s: an estimated speed below this counts as rest."""
 COASTING_S = 5.0
-"""So long lockstep time runs for a machine that is braked and does not come to rest: one without brakes may
-swing without end, and the readings of some sensors never stand still.
+"""Longest lockstep time for a braked machine that does not come to rest: one without brakes may swing on, and
+the readings of some sensors never settle.
 """
 _NO_OUTCOME = OrderOutcome.NONE
 CARRIED = (
     "_advance_ticks", "_braked_ticks", "_disabling", "_tick", "_time_s", "fault", "handshake_wanted",
     "leaving", "order_id", "order_outcome", "pending", "state", "switching",
 )  # fmt: skip
-"""What a supervisor takes over as it is from that of another set of constraints (`Supervisor.adopt`)."""
+"""State that a supervisor takes over from that of another constraint set (`Supervisor.adopt`)."""
 
 
 @dataclass
 class Switching:
-    """The switchable constraints of a machine, `count` of them: which hold, and which shall.
+    """The `count` switchable constraints of a machine: their present and wanted states.
 
-    `closed`, `wanted` and each of `runnable` are bit masks, -1 for none: what holds, what the device is asked
-    for, and what the controller has models for. `unasked`: the constraint that the device has switched by
-    itself, -1 none; `modelled`: whether the controller has a model for what holds.
+    `closed`, `wanted` and each of `runnable` are bit masks, -1 for none: those that hold, those requested
+    from the device, and those that the controller has models for. `unasked`: the constraint that the device
+    has switched by itself, -1 none; `modelled`: whether the controller has a model for those that hold.
     """
 
     count: int = 0
@@ -102,7 +102,7 @@ class Switching:
 class Supervisor:
     """State, brakes and fault of one machine, and its course.
 
-    `estimate` is the workspace that the tick keeps current, `quality` what the tick thinks of it; `slot`
+    `estimate` is the workspace that the tick keeps current, `quality` its quality; `slot`
     gives a goal slot's words.
     """
 
@@ -186,7 +186,7 @@ class Supervisor:
             self._try_clear(inputs)
 
     def raise_fault(self, code: FaultCode, index: int = -1, value: float = 0.0, limit: float = 0.0) -> None:
-        """Latches a fault (the first cause stays) and brakes. In an emergency stop the stop stays."""
+        """Latch a fault (the first cause stays) and brake. In an emergency stop the stop stays."""
         if self.fault.code is FaultCode.NONE:
             self.fault = Fault(code, index, value, limit, self._tick)
         if self.state is not State.FAULT:
@@ -225,7 +225,7 @@ class Supervisor:
         return self.pending.reports or (self.course.goal is not None and bool(self.pending.timed))
 
     def _stopped(self) -> None:
-        """The reference rests: hold, or go on with the disable."""
+        """Hold, or continue the disable, once the reference is at rest."""
         if not self._disabling:
             self._move(Event.AT_REST)
         elif self.brakes.phase is Phase.BRAKED:
@@ -244,7 +244,7 @@ class Supervisor:
         self._move(event)
 
     def _end_authority(self, why: AuthorityEnd, order: Order | None = None) -> bool:
-        """Ends the authority of all orders accepted so far; True when some of them still waited.
+        """End the authority of all orders accepted so far; True when some of them still waited.
 
         order: the order that ends it, whose number of the next authority counts where it is ahead.
         """
@@ -329,7 +329,7 @@ class Supervisor:
         return self.course.choose(order) if refused is None else refused
 
     def _not_ready_to_move(self) -> OrderOutcome | None:
-        """Why nothing may set the machine in motion now."""
+        """The reason why no motion may begin now."""
         if self.state is not State.ACTIVE or self.brakes.phase is not Phase.RELEASED:
             return OrderOutcome.REFUSED_STATE
         return OrderOutcome.REFUSED_BUSY if self.switching.wanted >= 0 else None
@@ -347,7 +347,7 @@ class Supervisor:
         return OrderOutcome.DONE
 
     def _switch(self, order: SwitchConstraint, inputs: Inputs) -> OrderOutcome:
-        """Asks the device for another set of constraints; the machine holds, or is braked."""
+        """Ask the device for another set of constraints; the machine holds, or is braked."""
         switching, here = self.switching, self.state is State.ACTIVE or self.state is State.INACTIVE
         if not inputs.connected or not here or self.brakes.changing:
             return OrderOutcome.REFUSED_STATE
@@ -365,7 +365,7 @@ class Supervisor:
         return OrderOutcome.DONE
 
     def switched(self, *, asked: bool) -> None:
-        """Other constraints hold from this tick on: nothing that was planned before has an effect."""
+        """Switch to other constraints from this tick on: motions planned before have no effect."""
         if asked:
             self.switching.wanted = -1
         if self.state is not UNCONFIGURED:
@@ -380,7 +380,7 @@ class Supervisor:
             switching.unasked = -1
 
     def adopt(self, other: Supervisor) -> None:
-        """Goes on for the machine from the supervisor of another set of constraints, at rest."""
+        """Take over the machine, at rest, from the supervisor of another constraint set."""
         for name in CARRIED:
             setattr(self, name, getattr(other, name))
         self.brakes.adopt(other.brakes)

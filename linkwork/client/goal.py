@@ -30,10 +30,10 @@ class Asker(Protocol):
     """What a goal needs of the robot that it belongs to."""
 
     def request(self, method: str, **params: Any) -> Any:
-        """Asks the controller."""
+        """Ask the controller."""
 
     def listen(self, timeout_s: float) -> None:
-        """Takes in the events that have come, waiting at most this long for the first."""
+        """Take in the events that have come, waiting at most this long for the first."""
 
 
 @dataclass
@@ -81,7 +81,7 @@ class Goal:
     def wait(
         self, timeout_s: float | None = None, on_progress: Callable[[float], None] | None = None
     ) -> GoalResult:
-        """Waits for the end and returns the result of a goal that succeeded.
+        """Wait for the end and return the result of a goal that succeeded.
 
         `on_progress` is called with 0 … 1 now and then. Raises GoalFailed for any other result; TimeoutError
         after `timeout_s` (the goal goes on); NobodyThere when the controller is gone.
@@ -103,11 +103,11 @@ class Goal:
         return self._result
 
     def cancel(self) -> None:
-        """Ends it by a stop on its path; `wait` then raises GoalFailed with CANCELLED."""
+        """End it by a stop on its path; `wait` then raises GoalFailed with CANCELLED."""
         self.robot.request("cancel", goal=self.number)
 
     def take(self, event: str, params: Mapping[str, Any]) -> None:
-        """Takes in an event of this goal. Called by the robot."""
+        """Take in an event of this goal. Called by the robot."""
         if event == "goal.result":
             self._result = cast(GoalResult, params)
         elif event == "goal.progress":
@@ -117,7 +117,7 @@ class Goal:
         return self._result is not None and self._result["code"] == ResultCode.SUCCESSFUL
 
     def _look(self) -> None:
-        """Asks `state`: the events may have got lost."""
+        """Ask `state`: the events may have got lost."""
         state: StateResult = self.robot.request("state")
         for result in state["results"]:
             if result["goal"] == self.number:

@@ -33,7 +33,7 @@ class Injector:
         self._last_id = 0
 
     def inject(self, *faults: Mapping[str, Any], seed: int = 0) -> Injected:
-        """Puts faults in: entries of a time line, as maps. They begin as they say, or with the next tick.
+        """Put faults in: entries of a time line, as maps. They begin as they say, or with the next tick.
 
         `Injected.names` are their names, in this order, `Injected.faults` what is known of all. Raises
         InjectionRefused, with none of them put in; NobodyThere.
@@ -41,7 +41,7 @@ class Injector:
         return self._ask(Inject(id=self._next_id(), seed=seed, faults=[dict(fault) for fault in faults]))
 
     def clear(self, name: str = ALL) -> Injected:
-        """Ends a fault, or all of them: those that act stop with the next tick, those that wait are gone."""
+        """End a fault, or all of them: those that act stop with the next tick, those that wait are gone."""
         return self.inject({"clear": name})
 
     def history(self) -> Injected:
@@ -53,7 +53,7 @@ class Injector:
         return newest(self.history().faults, name)
 
     def close(self) -> None:
-        """Closes the connection; faults stay."""
+        """Close the connection; faults stay."""
         self._client.close()
 
     def __enter__(self) -> Self:

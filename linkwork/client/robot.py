@@ -140,35 +140,35 @@ class Robot:
         return self._effect("enable", at_tick=at_tick)
 
     def confirm_branch(self, *, at_tick: int | None = None) -> RequestEffect:
-        """Says that the machine is in the assembly that `state` shows, where its sensors cannot tell."""
+        """Confirm the assembly mode that `state` shows, where the sensors cannot determine it."""
         return self._effect("confirm_branch", at_tick=at_tick)
 
     def disable(self, *, at_tick: int | None = None) -> RequestEffect:
-        """Stops where something moves, then brakes."""
+        """Stop where something moves, then brake."""
         return self._effect("disable", at_tick=at_tick)
 
     def stop(self, *, at_tick: int | None = None) -> RequestEffect:
-        """Stops on the path, then holds."""
+        """Stop on the path, then hold."""
         return self._effect("stop", at_tick=at_tick)
 
     def estop(self, *, at_tick: int | None = None) -> RequestEffect:
-        """Brakes at once and latches. A software stop is no safety function."""
+        """Brake at once and latch. A software stop is no safety function."""
         return self._effect("estop", at_tick=at_tick)
 
     def reset(self, *, at_tick: int | None = None) -> RequestEffect:
-        """Leaves the emergency stop."""
+        """Leave the emergency stop."""
         return self._effect("reset", at_tick=at_tick)
 
     def recover(self, *, at_tick: int | None = None) -> RequestEffect:
-        """Leaves a fault. Raises RequestError (NOT_CLEARED) with the cause that still stands."""
+        """Leave a fault. Raises RequestError (NOT_CLEARED) with the cause that still stands."""
         return self._effect("recover", at_tick=at_tick)
 
     def law(self, name: str, *, at_tick: int | None = None) -> RequestEffect:
-        """Chooses what an enabled machine at rest does, by one of `protocol.laws.REST_LAW_NAMES`."""
+        """Choose what an enabled machine at rest does, by one of `protocol.laws.REST_LAW_NAMES`."""
         return self._effect("law", name=name, at_tick=at_tick)
 
     def advance(self, ticks: int) -> RequestEffect:
-        """Runs lockstep time."""
+        """Run lockstep time."""
         return cast(RequestEffect, self.request("advance", timeout_s=None, ticks=ticks))
 
     # motion
@@ -207,7 +207,7 @@ class Robot:
         at_tick: int | None = None,
         replace: bool = False,
     ) -> Goal:
-        """Follows a trajectory; returns as soon as it is accepted.
+        """Follow a trajectory; return as soon as it is accepted.
 
         replace: take over from the goal under way without stopping, with its velocity and acceleration; that
         one then ends with REPLACED. Its times count from where it takes over, a tenth of a second ahead.
@@ -218,7 +218,7 @@ class Robot:
         return self._goal("send", PLAN_S, **asked)
 
     def append(self, trajectory: Trajectory | Mapping[str, Any], *, at_tick: int | None = None) -> Goal:
-        """Follows a trajectory after the goal under way; returns as soon as it is accepted.
+        """Follow a trajectory after the goal under way; return as soon as it is accepted.
 
         One whose first sample is in motion goes on where the path under way has that place and velocity,
         without stopping; any other one begins when that goal has succeeded. Raises RequestError, as `send`.
@@ -240,20 +240,20 @@ class Robot:
         at_tick: int | None = None,
         **coordinates: float,
     ) -> RequestEffect:
-        """Moves at these velocities (rad/s or m/s) for 0.2 s; repeat it before that, or it slows to rest."""
+        """Move at these velocities (rad/s or m/s) for 0.2 s; repeat it before that, or it slows to rest."""
         velocities = {name: float(value) for name, value in {**(velocity or {}), **coordinates}.items()}
         return self._effect("jog", velocity=velocities, at_tick=at_tick)
 
     def pause(self, *, at_tick: int | None = None) -> RequestEffect:
-        """Slows the goal to rest on its path and keeps it."""
+        """Slow the goal to rest on its path and keep it."""
         return self._effect("pause", at_tick=at_tick)
 
     def resume(self, *, at_tick: int | None = None) -> RequestEffect:
-        """Goes on after a pause."""
+        """Resume the goal after `pause`."""
         return self._effect("resume", at_tick=at_tick)
 
     def speed(self, fraction: float, *, limit: bool = False, at_tick: int | None = None) -> Speed:
-        """Scales the speed of the goal under way, 0 … 2 of its own.
+        """Scale the speed of the goal under way, 0 … 2 of its own.
 
         Above 1 the goal is walked through at that speed first. limit: take the largest feasible speed, if
         that is less, and say what limits it; else RequestError (INFEASIBLE) with `largest_speed` in its data.
@@ -262,12 +262,12 @@ class Robot:
         return cast(Speed, self.request("speed", timeout_s=PLAN_S, **asked))
 
     def preload(self, *, at_tick: int | None = None, **effort: float) -> RequestEffect:
-        """Sets the internal force of redundant motors (N m or N): `preload(left_elbow=1.5)`."""
+        """Set the internal force of redundant motors (N m or N): `preload(left_elbow=1.5)`."""
         efforts = {name: float(value) for name, value in effort.items()}
         return self._effect("preload", effort=efforts, at_tick=at_tick)
 
     def switch(self, constraint: str, on: bool, *, at_tick: int | None = None) -> RequestEffect:
-        """Closes or opens a constraint that the machine file calls `switchable`; the machine must hold.
+        """Close or open a constraint that the machine file calls `switchable`; the machine must hold.
 
         Returns what it took (protocol.results.SwitchReport). Raises RequestError: NOT_SWITCHED where the
         plant refused, UNSUPPORTED where the controller could not run the machine afterwards, BUSY in motion.
@@ -275,7 +275,7 @@ class Robot:
         return self._effect("switch", constraint=constraint, on=on, at_tick=at_tick)
 
     def cancel(self, goal: int | None = None, *, at_tick: int | None = None) -> RequestEffect:
-        """Ends whatever goal is under way, or only this one, by a stop on its path."""
+        """End whatever goal is under way, or only this one, by a stop on its path."""
         return self._effect("cancel", goal=goal, at_tick=at_tick)
 
     def set_gain(
@@ -285,7 +285,7 @@ class Robot:
         damping_ratio: float | None = None,
         at_tick: int | None = None,
     ) -> RequestEffect:
-        """Changes the gains of the error dynamics, within `controller.gain_bounds` of the machine file."""
+        """Change the gains of the error dynamics, within `controller.gain_bounds` of the machine file."""
         given = {"bandwidth_rad_s": bandwidth_rad_s, "damping_ratio": damping_ratio, "at_tick": at_tick}
         return self._effect("set_gain", **given)
 
@@ -325,7 +325,7 @@ class Robot:
             )
 
     def listen(self, timeout_s: float) -> None:
-        """Takes in the events that have come, waiting at most this long for the first."""
+        """Take in the events that have come, waiting at most this long for the first."""
         with self._lock:
             client = self._connected()
             event = client.next_notification(timeout_s)

@@ -36,7 +36,7 @@ def _holders(role: str, endpoint: str) -> list[Any]:
 
 
 def reach(client: RequestClient, say: Say | None) -> None:
-    """Waits until the controller answers. Raises NobodyThere at once where none is starting there."""
+    """Wait until the controller answers. Raises NobodyThere at once where none is starting there."""
     if client.connected(CONNECT_S):
         return
     deadline, told = time.monotonic() + START_S, False

@@ -29,7 +29,7 @@ def files_of(name: str, demo: Demo, seconds: float | None = None, speed: float =
 
 
 def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
-    """Writes them there; the folder is made where there is none."""
+    """Write them there; the folder is made where there is none."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")

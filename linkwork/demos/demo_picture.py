@@ -19,7 +19,7 @@ _APART_S = 0.4
 
 
 def draw_recording(recording: DemoRun, path: Path, title: str) -> None:
-    """Writes a PNG: the path (lengths, or all coordinates over time), errors, efforts."""
+    """Write a PNG: the path (lengths, or all coordinates over time), errors, efforts."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

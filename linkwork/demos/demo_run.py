@@ -32,7 +32,7 @@ Reached = list[tuple[DemoStep, int]]
 
 
 def run_demo(demo: Demo, options: DemoOptions, console: Console) -> dict[str, Any]:
-    """Runs the demo, with its second machine after the first; returns its summary, plain data.
+    """Run the demo, with its second machine after the first; return its summary, plain data.
 
     Ctrl-C ends it early: the machine is stopped and braked, everything ends, the result is CANCELLED. Raises
     RigFailed when a daemon does not start, NobodyThere when one ends under way.
@@ -53,7 +53,7 @@ def run_demo(demo: Demo, options: DemoOptions, console: Console) -> dict[str, An
 def _run(
     demo: Demo, machine: str, options: DemoOptions, console: Console
 ) -> tuple[dict[str, Any], DemoRun | None]:
-    """Runs the steps on one machine: what happened, and the recording if a measured tick was reached."""
+    """Run the steps on one machine: what happened, and the recording if a measured tick was reached."""
     pace = ["--pace", "lockstep", "--realtime", "ignore"] if options.lockstep else []
     config = machine if options.force_sensor else forces_by_model(machine, options.out)
     if options.exact:

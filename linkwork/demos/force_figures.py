@@ -89,7 +89,7 @@ def force_figures(recording: DemoRun, contact: str) -> dict[str, Any]:
 
 
 def draw_forces(recording: DemoRun, path: Path, title: str, contact: str) -> None:
-    """Writes a PNG: the path on the surface, the errors of motion, the force."""
+    """Write a PNG: the path on the surface, the errors of motion, the force."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def forces_by_model(machine: str, folder: Path) -> str:
-    """Write a copy of the machine's file, with forces that the model finds; returns where it lies."""
+    """Write a copy of the machine's file, with forces that the model finds; return where it lies."""
 
     def change(data: Any) -> None:
         data["controller"].setdefault("force", {})["source"] = "model"
@@ -17,7 +17,7 @@ def forces_by_model(machine: str, folder: Path) -> str:
 
 
 def exact_sensors(machine: str, folder: Path) -> str:
-    """Write a copy of the machine's file, with sensors that tell positions exactly; returns where it lies."""
+    """Write a copy of the machine's file, with sensors that tell positions exactly; return where it lies."""
 
     def change(data: Any) -> None:
         for sensor in data["sensors"].values():

@@ -73,7 +73,7 @@ class KernelTrace:
 
 @contextmanager
 def kernel_trace() -> Iterator[KernelTrace]:
-    """Traces while the context lasts. Raises NoTrace."""
+    """Trace while the context lasts. Raises NoTrace."""
     root = _tracefs()
     folder = root / "instances" / f"linkwork-{os.getpid()}"
     try:
@@ -118,7 +118,7 @@ def read_events(lines: Iterable[str]) -> Iterator[TraceEvent]:
 
 
 def causes(events: Iterable[TraceEvent], pid: int, deadline_ns: int, woke_ns: int) -> list[Cause]:
-    """Divides the time between a deadline and a wake-up among its causes, the largest first.
+    """Divide the time between a deadline and a wake-up among its causes, the largest first.
 
     events: around it, of all processors. pid: thread that was to wake. Empty when the trace does not show the
     thread's return.
@@ -171,7 +171,7 @@ class _State:
         return self._task if self._fired else f"{_HELD} {self._task}"
 
     def change(self, event: TraceEvent, *, after_deadline: bool) -> None:
-        """Follows one event."""
+        """Follow one event."""
         if event.name == "sched_switch" and (match := _SWITCH.match(event.details)) is not None:
             self._task = _task(match[3], int(match[4]), int(match[5]), self._pid)
         elif event.name == "irq_handler_entry" and (match := _IRQ.match(event.details)) is not None:

@@ -98,7 +98,7 @@ class LatencyReport:
     no_blame: str = ""
 
     def add_round(self, found: dict[str, Any]) -> None:
-        """Counts one round as `latency_probe` printed it."""
+        """Count one round as `latency_probe` printed it."""
         self.rounds += 1
         for block, values in found.items():
             self.skipped[block] += values["skipped"]
@@ -182,7 +182,7 @@ def run_latency(
     blame: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> LatencyReport:
-    """Measures for about so many seconds. An interrupt (Ctrl-C) ends the run early and reports what is there.
+    """Measure for about so many seconds. An interrupt (Ctrl-C) ends the run early and reports what is there.
 
     period_s: period of the loop, s. realtime: what to do when real-time set-up is refused. fifo: ask for a
     real-time priority, one processor and locked memory, as the daemons do. under_load: load the computer in

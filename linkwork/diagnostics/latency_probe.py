@@ -99,7 +99,7 @@ class Measurer:
         self._worst = (0, 0)
 
     def meet(self) -> None:
-        """Waits for the other process on both links."""
+        """Wait for the other process on both links."""
         hello = self._server.receive(_PATIENCE_MS * 4)
         if hello is None:
             raise TimeoutError("the answering process did not start")
@@ -107,7 +107,7 @@ class Measurer:
         self._pair.recv()
 
     def close(self) -> None:
-        """Closes both links."""
+        """Close both links."""
         self._server.close()
         self._pair.close()
 
@@ -195,12 +195,12 @@ class Answerer:
         self._pair.send(b"hello")
 
     def close(self) -> None:
-        """Closes both links."""
+        """Close both links."""
         self._client.close()
         self._pair.close()
 
     def round(self, number: int) -> None:
-        """Answers everything of one round."""
+        """Answer everything of one round."""
         for block in self._run.order(number):
             if block == "exchange":
                 self._exchange()

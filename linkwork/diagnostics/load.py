@@ -49,7 +49,7 @@ class Gate:
         return self._byte[0] == 1
 
     def set(self, *, to: bool) -> None:
-        """Turns the load on or off."""
+        """Turn the load on or off."""
         self._byte[0] = int(to)
 
 

@@ -71,7 +71,7 @@ class Rig:
         self.close()
 
     def start(self, role: str, arguments: Sequence[str]) -> Child:
-        """Starts a daemon, instead of one that was there. What it says goes to files in the runtime."""
+        """Start a daemon, instead of one that was there. What it says goes to files in the runtime."""
         if role in self.children:
             before = self.children.pop(role)
             before.stop(_STOP_S)
@@ -106,7 +106,7 @@ class Rig:
         return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
 
     def wait_ready(self, on_event: Callable[[str], None], timeout_s: float = START_S) -> None:
-        """Waits until the controller has the plant and can plan. `on_event` gets what the plant says.
+        """Wait until the controller has the plant and can plan. `on_event` gets what the plant says.
 
         Raises RigFailed when a daemon ends or nothing comes of it.
         """
@@ -137,7 +137,7 @@ class Rig:
         return "\n".join(lines)
 
     def close(self) -> None:
-        """Ends the controller (it stops the machine on its path first), then the plant, then the folder.
+        """End the controller (it stops the machine on its path first), then the plant, then the folder.
 
         An interrupt meanwhile brakes and ends at once.
         """

@@ -21,7 +21,7 @@ _MOST_PROCESSES = 4
 
 
 def have_kernels(console: Console) -> None:
-    """Compiles the kernels unless all of them are in the cache already."""
+    """Compile the kernels unless all of them are in the cache already."""
     if not common_cached():
         warm_kernels(console)
 

@@ -84,12 +84,12 @@ class Loads:
         self._to[point] = np.concatenate([load[:1], load[0] * centre, about[_UPPER]])
 
     def adopt(self, other: Loads, share: float) -> None:
-        """Carries what another model of the same machine carries: this share of the way of its loads."""
+        """Carry what another model of the same machine carries: this share of the way of its loads."""
         self._from[:], self._to[:] = other._from, other._to
         self.apply(share)
 
     def apply(self, share: float) -> None:
-        """Writes the parameters: this share of the way from the loads before to those aimed at."""
+        """Write the parameters: this share of the way from the loads before to those aimed at."""
         self._sums[:] = self._from + share * (self._to - self._from)
         self.changes += 1
         mass, com, inertia = self._out

@@ -46,7 +46,7 @@ def animate(
     speed: float = 1.0,
     progress: Callable[[float], None] = lambda _: None,
 ) -> int:
-    """Write the machine moving through q (n × nq) at time_s (n); returns the number of frames.
+    """Write the machine moving through q (n × nq) at time_s (n); return the number of frames.
 
     Raises ValueError for a name that does not end in .gif or .mp4, for MP4 where there is no ffmpeg, and as
     `frames_of`; OSError where the file cannot be written.

@@ -21,7 +21,7 @@ _SCALES = ((1e-3, 1e3, "m"), (1e-6, 1e6, "µ"), (1e-9, 1e9, "n"), (0.0, 1e12, "p
 
 
 def draw_tracking(tracking: Tracking, path: Path, *, title: str, caption: str) -> None:
-    """Writes a PNG of a goal followed in x, y, z and angle.
+    """Write a PNG of a goal followed in x, y, z and angle.
 
     `tracking.coordinates` must begin with the three lengths of the tool's position and end with its angle.
     """

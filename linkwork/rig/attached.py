@@ -102,7 +102,7 @@ class AttachedRig:
         return "" if self.daemons.owns_plant else self._desk.cannot(kind)
 
     def inject(self, entries: Entries = (), /, **entry: Any) -> list[str]:
-        """Puts faults into the plant, from the next tick on or as they say; returns their names.
+        """Put faults into the plant, from the next tick on or as they say; return their names.
 
         Entries of a time line, or one in keywords: `rig.inject(sensor="bias", of="left", by_rad=0.01)`.
         `run(inject=…)` counts their `after_s` from the goal's beginning. Raises InjectionRefused.
@@ -119,7 +119,7 @@ class AttachedRig:
         return self._desk.reports() if self._faults is not None else []
 
     def clear(self) -> None:
-        """Ends everything that is injected, and forgets it."""
+        """End all injected faults and forget them."""
         if self._faults is not None or (not self.daemons.owns_plant and self.daemons.plant is not None):
             self._desk.clear()
 
@@ -132,7 +132,7 @@ class AttachedRig:
         return self._faults
 
     def start(self) -> None:
-        """Starts and connects what is not there yet. Raises RigFailed, NobodyThere."""
+        """Start and connect what is missing. Raises RigFailed, NobodyThere."""
         if not self.daemons.started:
             self.daemons.start()
         if self._robot is None and self.daemons.requests is not None:
@@ -142,14 +142,14 @@ class AttachedRig:
             self._introduce(self)
 
     def disconnect(self) -> None:
-        """Ends the client; the daemons stay."""
+        """End the client; the daemons stay."""
         if self._robot is not None:
             with suppress(NobodyThere, RequestError):
                 self._robot.__exit__(None, None, None)
             self._robot = None
 
     def renew(self, why: str) -> None:
-        """Ends everything that is ours; it is started again when needed. why: for the report."""
+        """End the daemons that the rig started; they are started again when needed. why: for the report."""
         self.renewals.append(why)
         self.close()
         self.daemons = Daemons(self.machine, self.options)
@@ -172,7 +172,7 @@ class AttachedRig:
         return ""
 
     def close(self) -> None:
-        """Ends what was started."""
+        """End the daemons that were started."""
         self.disconnect()
         if self._faults is not None:
             self._faults.close()

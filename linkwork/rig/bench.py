@@ -39,7 +39,7 @@ class Bench:
             self._collecting.rig(rig.name, facts)
 
     def close(self) -> None:
-        """Ends the rig that is there."""
+        """End the rig that is there."""
         if self._rig is not None:
             self._rig.close()
             self._rig = None

@@ -16,7 +16,7 @@ from linkwork.timing.children import Lifeline
 
 
 def main(words: list[str]) -> int:
-    """Runs pytest; returns its exit status."""
+    """Run pytest; return its exit status."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job inherits it ignored
     lifeline = Lifeline.from_stdin()
     Thread(target=_interrupted_by, args=(lifeline,), daemon=True).start()

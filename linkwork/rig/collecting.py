@@ -92,7 +92,7 @@ class Collected:
     no_rig: tuple[int, str] | None = None
 
     def take(self, line: str) -> None:
-        """Takes in one line of the file. Raises ValueError for what is none."""
+        """Take in one line of the file. Raises ValueError for what is none."""
         found = json.loads(line)
         match found.pop("kind"):
             case "plan":

@@ -27,7 +27,7 @@ class FaultWatch:
         self._record, self._names = record, names
 
     def within(self, ticks: int | None = None, *, seconds: float | None = None) -> FaultSeen:
-        """Raises AssertionError, saying what happened instead, unless the fault was latched so soon.
+        """Raise AssertionError, saying what happened instead, unless the fault was latched so soon.
 
         Counted from the beginning of the newest injected fault: a fault that is found in the very tick that
         reads the first wrong state has a delay of 0 ticks.

@@ -13,7 +13,7 @@ class ReadyRig(RecordedRig):
     """A recorded rig that can be brought to where every test begins."""
 
     def ready(self) -> None:
-        """Makes it ready: nothing injected, no fault, at home, enabled. Starts what is not there."""
+        """Make it ready: nothing injected, no fault, at home, enabled. Starts what is not there."""
         make_ready(self)
 
     @cached_property

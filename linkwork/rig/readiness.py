@@ -24,7 +24,7 @@ class NotReady(RuntimeError):
 
 
 def make_ready(rig: RecordedRig) -> None:
-    """Brings the rig there. What was started by the tests is restarted where nothing else helps.
+    """Bring the rig there. What was started by the tests is restarted where nothing else helps.
 
     Raises NotReady.
     """
@@ -61,7 +61,7 @@ def _bring(rig: RecordedRig) -> None:
 
 
 def _clear(rig: RecordedRig) -> None:
-    """Ends what is injected, braked: where sensors say something else of a sudden, nothing shall follow."""
+    """End what is injected, braked: where sensors say something else of a sudden, nothing shall follow."""
     if rig.injected:
         _brake(rig)
         rig.recorder.come_to_rest()  # in lockstep faults end at the same tick in every run

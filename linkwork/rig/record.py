@@ -138,23 +138,23 @@ class RigRecord(Happened):
         return self._measured(f"stopping_distance({coordinate})", way, self._names.unit(at))
 
     def stopped_within(self, seconds: float) -> None:
-        """Raises AssertionError unless a stop came to rest within so long."""
+        """Raise AssertionError unless a stop came to rest within so long."""
         took = self.stopping_time
         if not took <= seconds:
             raise AssertionError(f"the stop took {float(took):.4g} s; {seconds:g} s are allowed")
 
     def stays_on_path(self, tolerance: float = 1.0) -> None:
-        """Raises AssertionError where the error to the path is ever larger than so many path tolerances."""
+        """Raise AssertionError where the error to the path is ever larger than so many path tolerances."""
         self.worst_error.never_exceeds(tolerance)
 
     # -- results and faults ------------------------------------------------------------------------------
 
     def succeeded(self) -> None:
-        """Raises AssertionError unless the goal ended with SUCCESSFUL."""
+        """Raise AssertionError unless the goal ended with SUCCESSFUL."""
         self.ended_with("SUCCESSFUL")
 
     def ended_with(self, name: str) -> None:
-        """Raises AssertionError unless the goal ended with this result code."""
+        """Raise AssertionError unless the goal ended with this result code."""
         if self.result is None:
             raise AssertionError("this record contains no goal that has ended")
         if self.result["code"] != ResultCode[name]:
@@ -177,7 +177,7 @@ class RigRecord(Happened):
             self.tolerates(because, error.max, 1.0)
 
     def no_fault(self) -> None:
-        """Raises AssertionError where a fault was latched."""
+        """Raise AssertionError where a fault was latched."""
         if self.fault_names:
             raise AssertionError(f"there was a fault: {', '.join(self.fault_names)}")
 
@@ -189,7 +189,7 @@ class RigRecord(Happened):
         return FaultWatch(self, names)
 
     def tolerates(self, because: str, bound: MeasuredValue, limit: float) -> None:
-        """Notes that what was injected is tolerated by design, because `bound` is at most `limit`.
+        """Note that what was injected is tolerated by design, because `bound` is at most `limit`.
 
         Raises AssertionError for a fault, a goal that did not succeed, or a larger number.
         """

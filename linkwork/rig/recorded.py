@@ -33,12 +33,12 @@ class RecordedRig(AttachedRig):
         self.recorder.pass_time(seconds)
 
     def wait_for(self, *, state: str, within_s: float) -> StateResult:
-        """Waits for a state ("active", "fault" …), so much of the machine's time. Raises AssertionError."""
+        """Wait for a state ("active", "fault" …), so much of the machine's time. Raises AssertionError."""
         return self.recorder.wait_for(state, within_s)
 
     @contextmanager
     def recording(self, title: str = "") -> Iterator[None]:
-        """Records what happens in the block; afterwards `rig.record` holds it."""
+        """Record what happens in the block; afterwards `rig.record` holds it."""
         self.recorder.come_to_rest()
         self.recorder.begin()
         yield
@@ -64,7 +64,7 @@ class RecordedRig(AttachedRig):
         return self._away_from_home(self.recorder.true_positions())
 
     def close(self) -> None:
-        """Ends what was started."""
+        """End what was started."""
         if self._recorder is not None:
             self._recorder.close()
             self._recorder = None

@@ -65,7 +65,7 @@ class Daemons:
         return self._folder is not None
 
     def start(self) -> None:
-        """Starts what is ours, and waits until it is ready. Raises RigFailed, NobodyThere."""
+        """Start what is ours, and wait until it is ready. Raises RigFailed, NobodyThere."""
         if self.options.plant is not None:
             _reach(self.options.plant)
         self._folder = Path(tempfile.mkdtemp(prefix="rig-", dir=runtime_dir()))
@@ -101,7 +101,7 @@ class Daemons:
         return ["--realtime", "ignore"] if self.options.pace == "lockstep" else []
 
     def kill(self, role: Role, pid: int | None = None) -> None:
-        """Ends a daemon without asking it. pid: of the loop, for role "loop". Raises NotOurs."""
+        """End a daemon without asking it. pid: of the loop, for role "loop". Raises NotOurs."""
         rig = self._ours(role)
         if role == "loop":
             if pid is None:
@@ -141,7 +141,7 @@ class Daemons:
         return self._rig.seat
 
     def close(self) -> None:
-        """Ends what was started, and removes its folder."""
+        """End what was started, and remove its folder."""
         if self._rig is not None:
             self._rig.close()
             self._rig = None
@@ -151,7 +151,7 @@ class Daemons:
 
 
 def _reach(plant: str) -> None:
-    """Raises NobodyThere where no plant listens."""
+    """Raise NobodyThere where no plant listens."""
     client = DeviceClient(plant)
     try:
         if not client.writable(round(1e3 * _ANSWER_S)):

@@ -44,7 +44,7 @@ class FaultDesk:
         return "" if not whys or "" in whys else whys[0]
 
     def _ask_for_nothing(self) -> None:
-        """Finds out whether the plant takes faults at all: clearing what is not there changes nothing."""
+        """Find out whether the plant takes faults at all: clearing what is not there changes nothing."""
         try:
             self._injector.clear()
         except InjectionRefused as refused:
@@ -52,7 +52,7 @@ class FaultDesk:
                 raise
 
     def give(self, entries: Iterable[Mapping[str, Any]], begin: int | None) -> list[str]:
-        """Puts entries in; returns their names. begin: the device's tick from which `after_s` counts, None:
+        """Put entries in; return their names. begin: the device's tick from which `after_s` counts, None:
         the next one.
 
         Raises InjectionRefused where one cannot be understood, or this plant cannot do it; none is then put
@@ -80,14 +80,14 @@ class FaultDesk:
         return [_told(words, told[name]) for name, words in self._given.items() if name in told]
 
     def clear(self) -> None:
-        """Ends all faults, also those of other clients, and forgets them."""
+        """End all faults, also those of other clients, and forget them."""
         if self._given or not self._cleared:
             with suppress(InjectionRefused):  # a plant that takes no faults has none
                 self._injector.clear()
         self._given, self._cleared = {}, True
 
     def close(self) -> None:
-        """Ends all faults, where the plant still answers, and closes the connection."""
+        """End all faults, where the plant still answers, and close the connection."""
         with suppress(NobodyThere):
             self.clear()
         self._injector.close()

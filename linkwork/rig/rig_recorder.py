@@ -41,7 +41,7 @@ class Recorder:
         self.reopen()
 
     def reopen(self) -> None:
-        """Opens the files of daemons that were restarted."""
+        """Open the files of daemons that were restarted."""
         self.close()
         path = self._rig.robot.status["log"]
         if path is None or not Path(path).exists():
@@ -145,7 +145,7 @@ class Recorder:
             time.sleep(_LOOK_S)
 
     def wait_for(self, state: str, within_s: float) -> StateResult:
-        """Waits for a state, so much of the machine's time. Raises AssertionError with what came instead."""
+        """Wait for a state, so much of the machine's time. Raises AssertionError with what came instead."""
         periods = round(within_s / self._rig.period_s)
         now = self._rig.state
         end = now["tick"] + periods

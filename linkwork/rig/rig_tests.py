@@ -45,7 +45,7 @@ class AllDone:
 
 
 def run_all(tests: RigTests, console: Console, words: Sequence[str], seconds: Callable[[], float]) -> AllDone:
-    """Runs all, and writes the report. After an interrupt the report holds what was done until then.
+    """Run all, and write the report. After an interrupt the report holds what was done until then.
 
     words: the command line. seconds: since the beginning. Raises OSError.
     """

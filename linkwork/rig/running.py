@@ -73,7 +73,7 @@ def suites() -> list[str]:
 
 
 def run_tests(run: RigRun, config: str, folder: Path, show: Callable[[Collected], None]) -> Done:
-    """Runs them; `show` gets what was found so far whenever something was. What lay in `folder` goes.
+    """Run them; `show` gets what was found so far whenever something was. What lay in `folder` goes.
 
     KeyboardInterrupt ends the tests and their daemons in order, and is then raised no further: the problem
     of what is returned says so. A second one kills them; their daemons brake and end by themselves.
@@ -112,7 +112,7 @@ class _Following:
         self._at = 0
 
     def look(self) -> None:
-        """Takes in the whole lines that are new."""
+        """Take in the whole lines that are new."""
         if not self._path.exists():
             return
         with self._path.open("rb") as file:

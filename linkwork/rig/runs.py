@@ -27,7 +27,7 @@ def run(
     settle_s: float,
     title: str,
 ) -> RigRecord:
-    """Follows a goal to its end and records it, see `RigUnderTest.run`. A map with "target" is a move.
+    """Follow a goal to its end and record it, see `RigUnderTest.run`. A map with "target" is a move.
 
     In real time with a simulated plant of our own, a run that ends because this computer stalled is done
     again, a few times, which is noted: it says nothing about the machine.

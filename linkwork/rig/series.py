@@ -64,7 +64,7 @@ class Series:
         return Series(self.name, self.unit, self.time_s[there], self.values[there], self.findings)
 
     def never_exceeds(self, limit: float) -> None:
-        """Raises AssertionError where the magnitude is ever larger, saying when and by how much."""
+        """Raise AssertionError where the magnitude is ever larger, saying when and by how much."""
         worst = self.max
         if not worst <= limit:
             at = int(np.nanargmax(np.abs(self.values)))

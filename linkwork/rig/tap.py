@@ -68,12 +68,12 @@ class LogTap:
             self.goals[goal.goal] = goal
 
     def forget(self) -> None:
-        """Drops what has come so far."""
+        """Drop what has come so far."""
         self.read()
         self._rows, self._numbers, self.events, self.goals = [], [], [], {}
 
     def wait_until(self, tick: int, alive: Callable[[], bool]) -> None:
-        """Waits until this tick has come. Raises TimeoutError, also when nothing is `alive` any more."""
+        """Wait until this tick has come. Raises TimeoutError, also when nothing is `alive` any more."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             self.read()
@@ -126,12 +126,12 @@ class TruthTap:
             self._rows.append(np.frombuffer(content[:whole], "<f8").reshape(-1, len(self._columns)))
 
     def forget(self) -> None:
-        """Drops what has come so far."""
+        """Drop what has come so far."""
         self.read()
         self._rows = self._rows[-1:]
 
     def wait_until(self, tick: int, alive: Callable[[], bool]) -> bool:
-        """Waits until this tick of the plant has come; False when it does not."""
+        """Wait until this tick of the plant has come; False when it does not."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             self.read()

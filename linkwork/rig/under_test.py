@@ -30,7 +30,7 @@ class RigUnderTest(ReadyRig):
         return can(self, name)
 
     def needs(self, *names: str) -> None:
-        """Skips the test, with the reason, unless the rig can do all this."""
+        """Skip the test, with the reason, unless the rig can do all this."""
         import pytest
 
         for name in names:
@@ -49,7 +49,7 @@ class RigUnderTest(ReadyRig):
         settle_s: float = 0.1,
         title: str = "",
     ) -> RigRecord:
-        """Follows a trajectory to its end, whatever that is, and returns the record of every tick.
+        """Follow a trajectory to its end, whatever that is, and return the record of every tick.
 
         trajectory: plain data, the path of a file, or None: the machine's own slow motion. during: requests
         at times since its beginning (s): {0.4: "pause", 0.8: "resume", 1.0: ("speed", {"fraction": 0.5})}.
@@ -65,7 +65,8 @@ class RigUnderTest(ReadyRig):
         return self.record
 
     def jog(self, velocity: Mapping[str, float], seconds: float) -> RigRecord:
-        """Jogs at these velocities (rad/s or m/s) for so long, then lets it slow to rest; recorded."""
+        """Jog at these velocities (rad/s or m/s) for the given time, let the machine slow to rest, and record
+        both."""
         recorder, times = self.recorder, max(1, round(seconds / JOG_EVERY_S))
         recorder.come_to_rest()
         begin = recorder.begin()["tick"] + 2
@@ -81,17 +82,17 @@ class RigUnderTest(ReadyRig):
         return self.record
 
     def stop(self) -> RequestEffect:
-        """Stops on the path, then holds."""
+        """Stop on the path, then hold."""
         return self.robot.stop()
 
     def estop(self) -> RequestEffect:
-        """Brakes at once and latches."""
+        """Brake at once and latch."""
         return self.robot.estop()
 
     # -- daemons -----------------------------------------------------------------------------------------
 
     def kill(self, role: Role) -> None:
-        """Ends a daemon as a power cut would: "plant", "loop", "gateway", or "controller": both of those."""
+        """End a daemon as a power cut would: "plant", "loop", "gateway", or "controller": both of those."""
         if role in ("loop", "controller"):
             pid = self.robot.status["loop_pid"]
             if role == "controller":

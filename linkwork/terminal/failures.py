@@ -19,7 +19,7 @@ class Misuse(Exception):
 
 
 def run(main: Callable[[], Any], *, as_json: bool) -> int:
-    """Runs a command and returns its exit status.
+    """Run a command and return its exit status.
 
     With `as_json` an error is also written to standard output, as {"error": {…}}, so that there is always
     exactly one object.

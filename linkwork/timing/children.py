@@ -44,7 +44,7 @@ class Lifeline:
 
     @classmethod
     def from_stdin(cls) -> Lifeline:
-        """Takes over standard input, which becomes /dev/null, so that nothing else reads from it."""
+        """Take over standard input, which becomes /dev/null, so that nothing else reads from it."""
         fd = os.dup(0)
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
@@ -56,7 +56,7 @@ class Lifeline:
         return bool(self._poll.poll(0))
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Waits for the parent's end, at most so long where a time is given. Returns `ended()`."""
+        """Wait for the parent's end, at most so long where a time is given. Returns `ended()`."""
         return bool(self._poll.poll(None if timeout_s is None else timeout_s * 1e3))
 
     def replace(self, fd: int) -> None:
@@ -67,7 +67,7 @@ class Lifeline:
         self._poll.register(fd, 0)
 
     def close(self) -> None:
-        """Stops watching."""
+        """Stop watching."""
         os.close(self.fd)
 
 
@@ -90,20 +90,20 @@ class Process:
         return not self._poll.poll(0)
 
     def wait(self, timeout_s: float) -> bool:
-        """Waits for its end, at most so long. Returns whether it has ended."""
+        """Wait for its end, at most so long. Returns whether it has ended."""
         return bool(self._poll.poll(timeout_s * 1e3))
 
     def send_signal(self, number: int) -> None:
-        """Sends a signal; nothing happens when it has ended."""
+        """Send a signal; nothing happens when it has ended."""
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.pidfd, number)
 
     def kill(self) -> None:
-        """Ends it without asking."""
+        """End it without asking."""
         self.send_signal(signal.SIGKILL)
 
     def close(self) -> None:
-        """Lets go of the pidfd; the process is not touched."""
+        """Close the pidfd; the process is not touched."""
         os.close(self.pidfd)
 
 
@@ -127,7 +127,7 @@ class Child(Process):
         stderr: int | IO[bytes] | None = None,
         pass_fds: Sequence[int] = (),
     ) -> Child:
-        """Executes a command in a session of its own.
+        """Execute a command in a session of its own.
 
         argv: the command and its arguments. env: variables set on top of this process's. lifeline: give it
         a pipe as standard input (otherwise /dev/null). stdout, stderr: as for subprocess.Popen. Raises
@@ -152,20 +152,20 @@ class Child(Process):
         return self._process.poll()
 
     def let_go(self) -> None:
-        """Closes the lifeline: the child stops what it does, and ends."""
+        """Close the lifeline, so that the child stops and ends."""
         if self.stdin is not None:
             with suppress(BrokenPipeError):
                 self.stdin.close()
 
     def stop(self, timeout_s: float) -> int:
-        """Closes the lifeline, gives the child `timeout_s` to end, then kills it. Returns its exit code."""
+        """Close the lifeline, wait `timeout_s` for the child to end, then kill it. Returns its exit code."""
         self.let_go()
         if not self.wait(timeout_s):
             self.kill()
         return self._process.wait()
 
     def close(self) -> None:
-        """Lets go of pipes and pidfd. Call it after `stop`; a child that still runs loses its lifeline."""
+        """Close pipes and pidfd. Call it after `stop`; a child that still runs loses its lifeline."""
         self.let_go()
         if self.stdout is not None:
             self.stdout.close()

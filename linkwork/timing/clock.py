@@ -31,7 +31,7 @@ class Clock(Protocol):
         ...
 
     def sleep_until_ns(self, deadline_ns: int) -> None:
-        """Returns at `deadline_ns` or later; at once when it has passed."""
+        """Return at `deadline_ns` or later; at once when it has passed."""
         ...
 
 
@@ -50,7 +50,7 @@ class MonotonicClock:
         self._nanosleep = LIBC.clock_nanosleep
 
     def sleep_until_ns(self, deadline_ns: int) -> None:
-        """Sleeps until the absolute instant, also when signals arrive meanwhile (their handlers run).
+        """Sleep until the absolute instant, also when signals arrive meanwhile (their handlers run).
 
         deadline_ns: ns on CLOCK_MONOTONIC. Raises OSError when the kernel refuses the call.
         """
@@ -88,7 +88,7 @@ class Ticker:
         self.deadline_ns = self.late_ns = self.slack_ns = self.skipped = 0
 
     def start(self, at_ns: int | None = None) -> None:
-        """Sets the phase. at_ns: the instant of the tick before the first, ns; now when not given."""
+        """Set the phase. at_ns: the instant of the tick before the first, ns; now when not given."""
         self.deadline_ns = self._clock.now_ns() if at_ns is None else int(at_ns)
         self.late_ns = self.slack_ns = self.skipped = 0
 
@@ -98,7 +98,7 @@ class Ticker:
         return self.deadline_ns + self.period_ns
 
     def wait(self) -> int:
-        """Sleeps until the next deadline that is still to come. Returns how many periods were missed (0 as
+        """Sleep until the next deadline that is still to come. Returns how many periods were missed (0 as
         a rule).
 
         A period counts as missed when its deadline had passed before `wait` was called, or when the

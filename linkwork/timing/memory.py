@@ -24,7 +24,7 @@ _REMEDY = (
 
 
 def lock() -> SetupStep:
-    """Locks all memory of this process, now and later, keeps freed memory, and touches a reserve of heap.
+    """Lock all memory of this process, now and later, keep freed memory, and touch a reserve of heap.
 
     Where the limit of locked memory is finite and this process may not exceed it, nothing is locked: a lock
     on the future under such a limit would make an allocation in the middle of the motion fail. exec keeps
@@ -43,7 +43,7 @@ def lock() -> SetupStep:
 
 
 def reserve_heap(size: int) -> None:
-    """Takes and gives back so many bytes of heap.
+    """Allocate and free this many bytes of heap.
 
     With trimming off they stay with the process, already paged in.
     """
@@ -51,7 +51,7 @@ def reserve_heap(size: int) -> None:
 
 
 def give_back() -> None:
-    """Returns to the system what was freed and lies between blocks in use; a few milliseconds.
+    """Return to the system what was freed and lies between blocks in use; a few milliseconds.
 
     For a process that lives for months and may be late by that much: its size follows what it holds, not
     the most it ever held.

@@ -45,7 +45,7 @@ class RealTimeRefused(Exception):
 
 
 def single_threaded_blas() -> bool:
-    """Keeps linear algebra in the calling thread. Returns False when numpy was imported before: too late."""
+    """Keep linear algebra in the calling thread. Returns False when numpy was imported before: too late."""
     os.environ.update(BLAS_ENVIRONMENT)
     return "numpy" not in sys.modules
 
@@ -88,7 +88,7 @@ class Obtained:
         return [] if self.policy == "ignore" else self.shortfalls
 
     def freeze_garbage(self) -> None:
-        """Collects once, moves all that lives out of the collector's sight and turns it off. Call it before
+        """Collect garbage once, freeze all live objects, and turn the collector off. Call it before
         the first tick.
 
         From then on cyclic garbage is never freed: the loop must not make any.
@@ -99,7 +99,7 @@ class Obtained:
         self.steps.append(SetupStep("gc", "off", "off"))
 
     def close(self) -> None:
-        """Gives back what others miss: the real-time priority of this thread, deep sleep of the processors.
+        """Restore what affects other programs: the thread's priority and the processors' deep sleep.
 
         Call it before the process ends: taking down an interpreter lasts longer than many a period, and must
         not do so at a priority that starves the plant. Memory stays locked, processors stay chosen.
@@ -121,7 +121,7 @@ def set_up(
     timer_slack_ns: int | None = 1,
     cpu_dma_latency_us: int | None = 0,
 ) -> Obtained:
-    """Asks the system for what a fixed-rate loop needs. Call it once, before the first socket and the first
+    """Ask the system for what a fixed-rate loop needs. Call it once, before the first socket and the first
     thread.
 
     cpus: processors to stay on (None: leave as is). fifo_priority: SCHED_FIFO at 1 to 99 (None: ordinary,

@@ -25,7 +25,7 @@ _NAMES = {
 
 
 def share_processors(available: frozenset[int] | None = None) -> tuple[frozenset[int], frozenset[int]]:
-    """Splits the processors: (one for the loop and the plant, the others for everybody else).
+    """Split the processors: (one for the loop and the plant, the others for everybody else).
 
     Loop and plant take turns within a period, so one processor serves both and keeps their data warm. With
     a single processor both answers are that one. available: processor numbers; those this process may use
@@ -37,7 +37,7 @@ def share_processors(available: frozenset[int] | None = None) -> tuple[frozenset
 
 
 def pin(cpus: frozenset[int]) -> SetupStep:
-    """Keeps this thread, and the threads it starts from now on, on these processors."""
+    """Keep this thread, and the threads it starts from now on, on these processors."""
     remedy = (
         f"Processors of this computer: {_words(range(os.cpu_count() or 1))}; a container may allow fewer."
     )
@@ -85,7 +85,7 @@ def set_timer_slack(slack_ns: int) -> SetupStep:
 
 
 def hold_dma_latency(latency_us: int) -> tuple[int, SetupStep]:
-    """Keeps the processors out of deep sleep for as long as the descriptor (-1 when refused) stays open."""
+    """Keep the processors out of deep sleep for as long as the descriptor (-1 when refused) stays open."""
     asked = f"{latency_us} us"
     try:
         fd = os.open(_DMA_LATENCY, os.O_WRONLY | os.O_CLOEXEC)

@@ -41,7 +41,7 @@ class Interrupts:
         return self.count >= 2
 
     def install(self) -> Interrupts:
-        """Begins to count. Raises ValueError outside the main thread."""
+        """Begin to count. Raises ValueError outside the main thread."""
         self.fd, self._write_fd = os.pipe()
         os.set_blocking(self.fd, False)
         os.set_blocking(self._write_fd, False)
@@ -50,13 +50,13 @@ class Interrupts:
         return self
 
     def drain(self) -> None:
-        """Empties `fd`, so that it is readable again only after the next signal."""
+        """Clear `fd`, so that it is readable again only after the next signal."""
         with suppress(BlockingIOError):
             while os.read(self.fd, 64):
                 continue
 
     def close(self) -> None:
-        """Puts back what was there before `install`."""
+        """Put back what was there before `install`."""
         if self.fd < 0:
             return
         for number, handler in self._before.items():

@@ -50,14 +50,14 @@ class Histogram:
         self.reset()
 
     def reset(self) -> None:
-        """Forgets everything; keeps the memory."""
+        """Forget everything; keep the memory."""
         for index in range(_BINS):
             self._bins[index] = 0
         self.count = self.total_ns = self.max_ns = 0
         self.min_ns = _CEILING_NS
 
     def add(self, duration_ns: int) -> None:
-        """Counts one duration, an integer of ns."""
+        """Count one duration, an integer of ns."""
         value = 0 if duration_ns < 0 else min(duration_ns, _CEILING_NS)
         shift = value.bit_length() - _SUB_BITS - 1
         self._bins[value if shift < 0 else (shift << _SUB_BITS) + (value >> shift)] += 1
@@ -69,7 +69,7 @@ class Histogram:
             self.min_ns = value
 
     def add_all(self, durations_ns: NDArray[np.int64]) -> None:
-        """Counts many durations (n) at once, each an integer of ns."""
+        """Count many durations (n) at once, each an integer of ns."""
         if not len(durations_ns):
             return
         values = np.clip(durations_ns, 0, _CEILING_NS)
@@ -85,7 +85,7 @@ class Histogram:
         self.min_ns = min(self.min_ns, int(values.min()))
 
     def merge(self, other: Histogram) -> None:
-        """Adds everything the other has counted."""
+        """Add everything the other has counted."""
         for index, count in enumerate(other._bins):
             self._bins[index] += count
         self.count += other.count

@@ -15,5 +15,5 @@ LIBC.mallopt.argtypes = (ctypes.c_int, ctypes.c_int)
 
 
 def raise_errno(call: str, error: int) -> NoReturn:
-    """Raises the OSError of this error number, naming the call that failed."""
+    """Raise the OSError of this error number, naming the call that failed."""
     raise OSError(error, f"{call}: {os.strerror(error)}")

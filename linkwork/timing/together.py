@@ -34,7 +34,7 @@ class Together:
         self._calls = 0
 
     def __call__(self) -> None:
-        """Counts one message; rarely, looks where the threads are to run."""
+        """Count one message; rarely, look where the threads are to run."""
         self._calls += 1
         if self._calls == CHOOSING:
             self._place({LIBC.sched_getcpu()})

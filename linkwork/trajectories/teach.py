@@ -47,7 +47,7 @@ class Lesson:
         return cls(names, [tuple(known[name].get(rate) for rate in rates) for name in names])
 
     def capture(self, state: Mapping[str, Any], now: float) -> bool:
-        """Takes the machine's place at this time (s); False when it is where it was at the last capture."""
+        """Take the machine's place at this time (s); False when it is where it was at the last capture."""
         places = {**state["q"], **state["coordinates"]}
         point = [float(places[name]) for name in self.coordinates]
         if self.points and max(abs(a - b) for a, b in zip(point, self.points[-1], strict=True)) < SAME_PLACE:
@@ -114,7 +114,7 @@ def _duration(trajectory: Mapping[str, Any]) -> float:
 
 
 def write_lesson(path: Path, trajectory: Mapping[str, Any], machine: str) -> None:
-    """Writes a trajectory file that `linkwork send` takes as it is."""
+    """Write a trajectory file that `linkwork send` takes as it is."""
     lines = [f"# {len(trajectory['points'])} way-points taught on {machine}"]
     lines += [f"coordinates: [{', '.join(trajectory['coordinates'])}]", "points:"]
     for point in trajectory["points"]:
@@ -131,7 +131,7 @@ def capture_every(
     ended: Callable[[float], bool],
     said: Callable[[str], None],
 ) -> None:
-    """Captures each so many seconds until `ended(seconds to wait)`, which waits, says so."""
+    """Capture at a fixed interval (s) until `ended(seconds to wait)`, which waits, returns True."""
     begun = time.monotonic()
     while True:
         if lesson.capture(robot.state, time.monotonic() - begun):

@@ -37,7 +37,7 @@ class TrajectoryFile:
 
 
 def read_trajectory_file(path: str | Path) -> TrajectoryFile:
-    """Reads a .csv, or else YAML (JSON is YAML too). Raises MachineError with what is wrong with it."""
+    """Read a .csv, or else YAML (JSON is YAML too). Raises MachineError with what is wrong with it."""
     source: Document | CsvTable = (
         read_csv(Path(path)) if Path(path).suffix.lower() == ".csv" else read_yaml(path)
     )

@@ -54,7 +54,7 @@ class CsvTable:
 
 
 def read_csv(path: Path) -> CsvTable:
-    """Reads way-points from a CSV file. Raises MachineError."""
+    """Read way-points from a CSV file. Raises MachineError."""
     file = str(path)
     rows = list(_rows(path))
     if not rows:

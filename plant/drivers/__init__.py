@@ -1,1 +1,1 @@
-"""Drivers: small classes through which the plant daemon stands in front of real hardware."""
+"""Drivers: small classes that connect the plant daemon to real hardware."""

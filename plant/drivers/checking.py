@@ -1,6 +1,7 @@
-"""Whether a driver keeps to its contract: one exercise after the other, each with a verdict.
+"""Conformance check of a driver: a sequence of exercises, each with a verdict.
 
-Nothing moves: only commands to brake without effort are given, unless `plant.drivers.moving` is asked for.
+The machine does not move: only commands to brake without effort are sent, unless `plant.drivers.moving` is
+asked for.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Examination:
         self.missed = 0
 
     def findings(self) -> Iterator[Finding]:
-        """Each exercise as it is done. After one that fails, those that stand on it are left out."""
+        """Yield each exercise as it is done. After a failure, those that depend on it are skipped."""
         exercises: list[tuple[str, Callable[[], str], bool]] = [
             ("can be constructed, and returns its description", self._describes, True),
             ("refuses an option it does not know", self._refuses, False),
@@ -55,7 +56,7 @@ class Examination:
             self.end()
 
     def end(self) -> None:
-        """Stops the driver, whatever it says to that."""
+        """Stop the driver and ignore its errors."""
         driver = getattr(self, "driver", None)
         if driver is not None:
             judged("", lambda: driver.stop() or "")
@@ -72,7 +73,7 @@ class Examination:
         return fresh
 
     def run(self, ticks: int, mode: Mode = Mode.BRAKE, effort: np.ndarray[Any, Any] | None = None) -> None:
-        """So many periods, by the clock unless the device has none of its own."""
+        """Run a number of periods, by the clock unless the device runs in lockstep."""
         ticker = Ticker(round(1e9 * self.setup.period_s))
         ticker.start()
         for _ in range(ticks):

@@ -1,7 +1,7 @@
-"""What a driver is: five calls between linkwork's tick and a device, in the device's own numbers.
+"""The driver interface: five calls between linkwork's tick and a device, in the device's units.
 
 linkwork keeps the link, the session, the watchdog, the limits, the scaling, the homing and the events; a
-driver only carries numbers to and fro. `docs/drivers.md` leads through one.
+driver only transfers numbers. `docs/drivers.md` is the tutorial.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class DriverFailed(MachineryFailed):
 
 
 class OptionError(ValueError):
-    """An option of the driver that cannot be used: which, what was found, what is allowed, what to do."""
+    """An invalid option of the driver: its name, the value found, the values allowed, the remedy."""
 
     def __init__(self, key: str, message: str, found: str = "", allowed: str = "", remedy: str = "") -> None:
         super().__init__(f"{key}: {message}")
@@ -36,7 +36,7 @@ class OptionError(ValueError):
 
 @dataclass(frozen=True)
 class Setup:
-    """What a driver is made from: its `options` (the file's `driver.options`), and the size of the machine.
+    """Arguments of a driver: its `options` (the file's `driver.options`), and the size of the machine.
 
     `motors` and `sensors` count those of the machine file, `forces` the numbers of its force sensors;
     `period_s` is the time between two ticks.
@@ -62,12 +62,12 @@ class Setup:
 
 @dataclass(frozen=True)
 class Description:
-    """What a device is.
+    """Properties of a device.
 
     `motors`, `sensors`: its channels. `period_s`: the shortest and the longest time between two ticks that it
-    bears. `watchdog_s`: after so long without `write` it brakes by itself; 0: it does not, which makes a
+    supports. `watchdog_s`: it brakes by itself after this time without `write`; 0: it does not, which makes a
     crash of this computer dangerous. `brakes`, `velocities`, `temperatures`: whether it has them. `paces`:
-    those at which it can run; only a device without a clock of its own, a simulated one, can run in lockstep.
+    those at which it can run; only a device without an internal clock, a simulated one, can run in lockstep.
     `force_channels`: the numbers that its force sensors give.
     """
 
@@ -86,13 +86,14 @@ class Description:
 
 @dataclass(slots=True)
 class Command:
-    """What `write` gives to the device: the mode of all motors and, per channel, the effort in its own unit.
+    """Command of `write` to the device: the mode of all motors and, per channel, the effort in the device's
+    unit.
 
     In BRAKE the brakes are to be on, and the efforts act under them (0 as a rule); a device without brakes
-    does what holds best, at least no harm. ZERO: brakes off, no effort. EFFORT: brakes off, the efforts act.
+    uses its safest way to hold. ZERO: brakes off, no effort. EFFORT: brakes off, the efforts act.
 
-    `clear`: the device's fault has been told and the machine is braked, so that whatever the device has
-    latched may be let go where its cause is gone.
+    `clear`: the device's fault has been reported and the machine is braked, so that the device may clear a
+    latched fault whose cause is gone.
     """
 
     effort: Floats
@@ -102,12 +103,12 @@ class Command:
 
 @dataclass(slots=True)
 class Reading:
-    """What `read` fills in, per channel and in the device's own units; what it does not know it leaves alone.
+    """Sample that `read` fills in, per channel and in the device's units; unknown fields stay unchanged.
 
-    `position`: counts or rad of the encoder, m. `velocity`: the same per second. `effort`: what acts, in the
-    command's unit. `temperature`: °C, NaN where not measured. `force`: N or N m, by channel: the components
-    of each force sensor, in the order of the machine file. `status`: bits of protocol.codes.DeviceStatus.
-    `fault`: a protocol.codes.DeviceFault, 1000 and above the vendor's own.
+    `position`: counts or rad of the encoder, m. `velocity`: the same per second. `effort`: the acting effort,
+    in the command's unit. `temperature`: °C, NaN where not measured. `force`: N or N m, by channel: the
+    components of each force sensor, in the order of the machine file. `status`: bits of
+    protocol.codes.DeviceStatus. `fault`: a protocol.codes.DeviceFault, 1000 and above the vendor's own.
     """
 
     position: Floats
@@ -128,21 +129,21 @@ class Reading:
 
 
 class Driver(Protocol):
-    """A device behind five calls. The class is called with a `Setup`; it may raise OptionError, no more.
+    """A device behind five calls. The class is called with a `Setup`; it may raise OptionError only.
 
-    **Timing.** Once a period, always in this order: `write`, then at once `read`. The two together must be
-    done well within a period, and may wait for the device, but for half a period at most. What
-    `write` gives acts from now on; what `read` gives is as of now. They come from one thread, and in
-    `linkwork plant` also while no controller is there (mode BRAKE).
+    **Timing.** Once a period, always in this order: `write`, then immediately `read`. The two together must
+    end well within a period, and may wait for the device, but for half a period at most. The command of
+    `write` acts from now on; the sample of `read` is of now. They come from one thread, and in `linkwork
+    plant` also while no controller is there (mode BRAKE).
 
-    **Units** are the device's own, the same in every call; the machine file's section `driver` says what they
-    are. Signs, offsets, gears and limits are not the driver's business.
+    **Units** are the device's own, the same in every call; the machine file's section `driver` defines them.
+    Signs, offsets, gears and limits are applied outside the driver.
     """
 
     def __init__(self, setup: Setup) -> None: ...
 
     def describe(self) -> Description:
-        """What the device is. Works before `start`, moves nothing, always says the same."""
+        """Properties of the device. Valid before `start`, without motion, and constant."""
         ...
 
     def start(self) -> None:
@@ -150,15 +151,15 @@ class Driver(Protocol):
         ...
 
     def write(self, command: Command) -> None:
-        """Gives the device this command; keeps nothing of the object. Raises DriverFailed."""
+        """Send this command to the device; keep no reference to the object. Raises DriverFailed."""
         ...
 
     def read(self, reading: Reading) -> bool:
-        """Fills in the newest sample; False where none came in time. Raises DriverFailed."""
+        """Fill in the newest sample; False where none came in time. Raises DriverFailed."""
         ...
 
     def stop(self) -> None:
-        """Brakes and disconnects. Once more, or after a failure, it does nothing. `start` may follow."""
+        """Brake and disconnect. A second call, or one after a failure, has no effect. `start` may follow."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""From what the command line says, `package.module:Class` or the name of a driver that ships, to a driver."""
+"""Find a driver from the command line: `package.module:Class`, or the name of an included driver."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def find_driver(name: str) -> type[Driver]:
             + (f"; {hint}" if hint else "")
         )
     here = str(Path.cwd())
-    if here not in sys.path:  # behind everything, so that no file there can stand in for ours
+    if here not in sys.path:  # at the end, so that no file there can shadow linkwork's modules
         sys.path.append(here)
     try:
         module = importlib.import_module(module_name)

@@ -1,7 +1,7 @@
 """The driver `udp`: one datagram there, one back, every period. `docs/drivers.md` has the table of bytes.
 
 A command carries a number, and the device answers it at once with its state and that number; an answer to an
-older command is dropped, and an answer that stays away is a lost sample. A reference device in C is
+older command is dropped, and a missing answer is a lost sample. A reference device in C is
 `docs/examples/c/udp_device.c`.
 """
 
@@ -50,10 +50,10 @@ class Udp:
         self._counts = [0] * self._sensors
         self._known = False
         self.dropped = 0
-        """Datagrams that were none of the device's, or damaged, since `start`."""
+        """Number of foreign or damaged datagrams since `start`."""
 
     def describe(self) -> Description:
-        """What the options say; velocities and temperatures travel in every state."""
+        """Properties from the options; velocities and temperatures are part of every state."""
         options = self.options
         return Description(
             name=f"udp device at {options.host}:{options.port}",
@@ -70,7 +70,7 @@ class Udp:
         )
 
     def start(self) -> None:
-        """Opens a session: commands to brake until the device answers. Raises DriverFailed after 2 s."""
+        """Open a session: commands to brake until the device answers. Raises DriverFailed after 2 s."""
         self.stop()
         options = self.options
         try:
@@ -103,16 +103,16 @@ class Udp:
         )
 
     def write(self, command: Command) -> None:
-        """Sends one command. A full buffer or an unreachable device is a lost datagram."""
+        """Send one command. A full buffer or an unreachable device is a lost datagram."""
         self._send(command.mode, self._floats.pack(*command.effort.tolist()), _CLEAR * command.clear)
 
     def home(self) -> bool:
-        """Asks the device to find its zero; True once its status says HOMED."""
+        """Ask the device to find its zero; True once its status says HOMED."""
         self._send(Mode.BRAKE, bytes(self._floats.size), _DO_HOME)
         return self._homed
 
     def read(self, reading: Reading) -> bool:
-        """Waits for the answer to the newest command; in lockstep the command is repeated meanwhile."""
+        """Wait for the answer to the newest command; in lockstep the command is repeated meanwhile."""
         if not self.options.lockstep:
             return self._await(reading, self._answer_s)
         deadline = time.monotonic() + self._answer_s
@@ -123,7 +123,7 @@ class Udp:
         return True
 
     def stop(self) -> None:
-        """Says brake three times, since datagrams get lost, and closes."""
+        """Send brake three times, since datagrams get lost, and close."""
         link, self._link = self._link, None
         if link is None:
             return
@@ -151,7 +151,7 @@ class Udp:
             return
 
     def _await(self, reading: Reading, seconds: float) -> bool:
-        """Takes in datagrams until the newest command is answered, for so long at most."""
+        """Take in datagrams until the newest command is answered, for so long at most."""
         link, deadline = self._link, time.monotonic() + seconds
         if link is None:
             raise DriverFailed("the driver udp was not started")
@@ -161,7 +161,7 @@ class Udp:
                 return False
             try:
                 data = link.recv(self._size + 1)
-            except OSError:  # what an unreachable device's computer answers
+            except OSError:  # the ICMP answer of an unreachable device's computer
                 if left <= 0.0:
                     return False
                 continue
@@ -171,7 +171,7 @@ class Udp:
                 return False
 
     def _take_in(self, data: bytes, reading: Reading) -> bool:
-        """Reads a state; False for what is none, or no answer to the newest command."""
+        """Read a state; False for any other message, or no answer to the newest command."""
         if (
             len(data) != self._size
             or data[:4] != b"LWS1"

@@ -14,11 +14,11 @@ from linkwork.plant.drivers.driver import OptionError, Setup
 
 @dataclass(frozen=True)
 class Options:
-    """Where the device is, and what it is.
+    """Address and properties of the device.
 
     `motors`, `sensors`, `forces`: its channels; the machine's where not given. `answer_s`: how long `read`
-    waits for an answer, 0: half a period. `watchdog_s`: after so long without a command the device brakes by
-    itself. `lockstep`: it moves one period for each command, as only a simulated device can.
+    waits for an answer, 0: half a period. `watchdog_s`: the device brakes by itself after this time without a
+    command. `lockstep`: it moves one period for each command, as only a simulated device can.
     """
 
     host: str = "127.0.0.1"
@@ -33,7 +33,7 @@ class Options:
 
     @classmethod
     def read(cls, setup: Setup) -> Options:
-        """Check what was given. Raises OptionError."""
+        """Check the options. Raises OptionError."""
         values: dict[str, Any] = {"motors": setup.motors, "sensors": setup.sensors, "forces": setup.forces}
         for key, value in setup.options.items():
             rule = _RULES.get(key)

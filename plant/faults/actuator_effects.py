@@ -32,20 +32,20 @@ class ActuatorEffect:
         self.motor = site.motor(entry.of)
 
     def begin(self, tick: int) -> str:  # noqa: ARG002
-        """Changes efforts from this tick on."""
+        """Change efforts from this tick on."""
         self.machinery.driving.append(self)
         return ""
 
     def tick(self, tick: int) -> None:
-        """Nothing is left to do."""
+        """Return whether the effect has ended."""
 
     def end(self) -> str:
-        """Changes efforts no more."""
+        """Stop changing efforts."""
         self.machinery.stop_driving(self)
         return ""
 
     def drive(self, effort: Floats) -> None:
-        """Changes what this motor is given, in place, once a tick."""
+        """Change this motor's effort, in place, once a tick."""
 
 
 class Saturated(ActuatorEffect):
@@ -66,7 +66,7 @@ class Lost(ActuatorEffect):
     entry: Lose
 
     def drive(self, effort: Floats) -> None:
-        """Nothing."""
+        """Set the effort to zero."""
         effort[self.motor] = 0.0
 
 
@@ -76,17 +76,17 @@ class Reversed(ActuatorEffect):
     entry: Reverse
 
     def drive(self, effort: Floats) -> None:
-        """Turns the sign."""
+        """Turn the sign."""
         effort[self.motor] = -effort[self.motor]
 
 
 class Held(ActuatorEffect):
-    """What it was."""
+    """The motor keeps its last effort."""
 
     entry: HeldEffort
 
     def begin(self, tick: int) -> str:
-        """Keeps what the motor is given now."""
+        """Keep the motor's present effort."""
         self._effort = float(self.machinery.driven[self.motor])
         return super().begin(tick)
 
@@ -101,13 +101,13 @@ class Lagging(ActuatorEffect):
     entry: Lag
 
     def begin(self, tick: int) -> str:
-        """From what the motor is given now."""
+        """Start from the motor's present effort."""
         self._level = float(self.machinery.driven[self.motor])
         self._share = 1.0 - math.exp(-self.site.period_s / self.entry.time_constant_s)
         return super().begin(tick)
 
     def drive(self, effort: Floats) -> None:
-        """A step towards what is commanded."""
+        """A step towards the commanded effort."""
         self._level += self._share * (effort[self.motor] - self._level)
         effort[self.motor] = self._level
 
@@ -134,7 +134,8 @@ class Stuck(ActuatorEffect):
 
 
 class Rubbing(ActuatorEffect):
-    """More friction: in the simulated joint; on a real machine the motor makes it, from what it measures."""
+    """Additional friction: in the simulated joint; on a real machine produced by the motor from its
+    measurements."""
 
     entry: Friction
 

@@ -11,7 +11,7 @@ from linkwork.plant.faults.entries import FaultEntry, Named
 
 
 class ActuatorEntry(FaultEntry):
-    """A motor does something else than it is told."""
+    """A motor's effort differs from its command."""
 
     of: Named = entry("The motor: its joint")
 
@@ -45,14 +45,14 @@ class Reverse(ActuatorEntry):
 
 
 class HeldEffort(ActuatorEntry):
-    """The effort stays what it was, whatever is commanded."""
+    """The effort stays constant, independent of the command."""
 
     kind: ClassVar[str] = "actuator.freeze"
     actuator: Literal["freeze"]
 
 
 class Stick(ActuatorEntry):
-    """The motor's brake is on, though it is told to open."""
+    """The motor's brake is engaged despite the command to open."""
 
     kind: ClassVar[str] = "actuator.stick"
     hardware: ClassVar[str] = "a driver releases all brakes or none"

@@ -154,7 +154,7 @@ class Naming:
 
 
 def names_of(machine: Machine) -> list[str]:
-    """What a condition may look at."""
+    """Quantities that a condition may use."""
     names = ["time_s", "tick"]
     for sensor in machine.sensors:
         names += [f"{sensor.joint}.position", f"{sensor.joint}.velocity"]

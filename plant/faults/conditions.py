@@ -92,7 +92,7 @@ class Condition:
     names: dict[str, int]
 
     def met(self, values: Mapping[str, float]) -> bool:
-        """Whether it holds for these values; a comparison of what has no value does not."""
+        """Whether it holds for these values; a comparison with a missing value does not."""
         return self.root.holds(values)
 
 
@@ -116,7 +116,7 @@ def parse_condition(text: str) -> Condition:
 
 
 def _condition(text: str, start: int, end: int, depth: int) -> ConditionTerm | Joined:
-    """What stands between two places: comparisons joined by `or`, by `and`, one in brackets, or one."""
+    """Parse the text between two positions: comparisons joined by `or`, by `and`, one in brackets, or one."""
     if depth > DEEPEST:
         raise ExpressionError("the condition is nested too deeply", start, "(", f"at most {DEEPEST} levels")
     marks = list(_outside(text, start, end))
@@ -135,7 +135,7 @@ def _condition(text: str, start: int, end: int, depth: int) -> ConditionTerm | J
 
 
 def _outside(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
-    """The brackets, `and`s and `or`s that stand within no other brackets."""
+    """The brackets, `and`s and `or`s outside all other brackets."""
     depth = 0
     opened: list[int] = []
     for mark in _MARK.finditer(text, start, end):

@@ -25,8 +25,8 @@ from linkwork.protocol.sockets import DeviceServer
 class FaultyDevice(PlantDevice):
     """A Device whose machinery, link and time have faults.
 
-    `open_to_all`: whether any client may inject more. In lockstep a tick whose state does not come through is
-    told of by `lost`, and the controller's own `lost` lets time go on without a command.
+    `open_to_all`: whether any client may inject more. In lockstep a `lost` message reports a tick whose state
+    is dropped, and the controller's own `lost` lets time continue without a command.
     """
 
     machinery: FaultyMachinery
@@ -71,7 +71,7 @@ class FaultyDevice(PlantDevice):
         super().take()
 
     def sense(self) -> None:
-        """What is over ends and what is due begins; then the machine is measured."""
+        """End expired faults and begin due ones; then sample the machine."""
         faults = self.faults
         self.desk.look()
         faults.begin(self.machinery.tick)
@@ -79,7 +79,7 @@ class FaultyDevice(PlantDevice):
         faults.look()
 
     def _send_state(self, owner: Owner, state: bytes) -> bytes:
-        """Sends what comes through of the states under way; returns what answers a repeated command."""
+        """Send what comes through of the states under way; return what answers a repeated command."""
         wire, tick = self.wire, self.machinery.tick
         if wire.idle:
             self._told_seq = owner.sent_seq
@@ -102,7 +102,8 @@ class FaultyDevice(PlantDevice):
     # -- hearing -----------------------------------------------------------------------------------------
 
     def _hear(self, peer: bytes, message: bytes) -> Hearing | Greeting | None:
-        """As for a `PlantDevice`, for what comes through of a command; a cut-off handshake is nothing."""
+        """As in `PlantDevice`, for the delivered part of a command; a handshake that is cut off is
+        ignored."""
         owner, wire = self.seat.owner, self.wire
         if wire.cuts == 0 and (owner is None or (wire.idle and self._heard_seq <= owner.taken_seq)):
             return super()._hear(peer, message)
@@ -136,7 +137,7 @@ class FaultyDevice(PlantDevice):
         return Hearing.PASSED
 
     def _hear_other(self, peer: bytes, kind: str, message: bytes) -> Hearing | bool:
-        """An inject, or the word that time goes on without a command."""
+        """An inject, or the message that time continues without a command."""
         if kind == "inject":
             clocked = self.seat.taken and not self.wire.lockstep
             self.desk.hear(peer, message, clocked=clocked)

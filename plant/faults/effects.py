@@ -1,4 +1,4 @@
-"""What a fault does while it acts, and where: the shape of all effects, and the site at which they act."""
+"""Base class of the effects of faults, and the site at which they act."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from linkwork.plant.faults.wire import Wire
 
 
 class CannotBegin(Exception):
-    """A fault cannot act here and now; the text says why. Nothing has changed."""
+    """A fault cannot act here and now; the text gives the reason. The state is unchanged."""
 
 
 class FaultEffect(Protocol):
     """One fault, from its beginning to its end."""
 
     def begin(self, tick: int) -> str:
-        """Acts from this tick of the plant on; what there is to say about it. Raises CannotBegin."""
+        """Act from this tick of the plant on; return a remark. Raises CannotBegin."""
         ...
 
     def tick(self, tick: int) -> None:
@@ -29,7 +29,7 @@ class FaultEffect(Protocol):
         ...
 
     def end(self) -> str:
-        """Acts no longer; what there is to say about it."""
+        """Stop acting; return a remark."""
         ...
 
 
@@ -67,7 +67,7 @@ def ticks_of(entry: FaultEntry, period_s: float) -> int | None:
 
 
 def stream(seed: int, number: int) -> np.random.Generator:
-    """The random numbers of one fault: those of other faults change nothing in them."""
+    """Random generator of one fault, independent of other faults."""
     return np.random.default_rng([seed, number])
 
 

@@ -17,7 +17,7 @@ Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
 
 
 class FaultEntry(Section):
-    """One fault. Where no key says when, it begins at once; where none says how long, it stays."""
+    """One fault. Without a key for the start it begins immediately; without a duration it stays."""
 
     kind: ClassVar[str]
     hardware: ClassVar[str] = ""
@@ -51,12 +51,12 @@ class FaultEntry(Section):
 
     @property
     def about(self) -> str:
-        """What it concerns: a name of the machine, a direction, a process; "" where there is none."""
+        """Its target: a name of the machine, a direction, a process; "" where there is none."""
         return str(getattr(self, "of", ""))
 
 
 class Clear(FaultEntry):
-    """Ends what was given before it: what acts stops, what waits is forgotten."""
+    """End earlier faults: active ones stop, waiting ones are removed."""
 
     kind: ClassVar[str] = "clear"
 
@@ -71,14 +71,14 @@ class Clear(FaultEntry):
 
     @property
     def at_once(self) -> bool:
-        """Whether it waits for nothing but the next tick."""
+        """Whether it waits only for the next tick."""
         return self.when is None and all(getattr(self, key) is None for key in BEGINS)
 
     def frees(self, names: set[str]) -> None:
-        """Takes out of a set the names that may be used again after it."""
+        """Take out of a set the names that may be used again after it."""
         names.difference_update(set(names) if self.clear == "all" else {self.clear})
 
     @property
     def about(self) -> str:
-        """What is cleared."""
+        """Names of the faults to clear."""
         return self.clear

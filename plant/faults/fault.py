@@ -1,4 +1,4 @@
-"""One fault from the moment it is given: when it begins, what it is called, what is reported of it."""
+"""One fault of a time line: its start, its name, and its reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CLEARED: Final = "cleared"
 
 @dataclass(eq=False)
 class InjectedFault:
-    """A fault and where it stands. Ticks are the plant's own, counted since it started.
+    """A fault and its status. Ticks are the plant's, counted since it started.
 
     `given_tick`: from which `after_s` and `after_ticks` count, None until the first session begins; `first`:
     the tick at which the session of its beginning began.
@@ -39,7 +39,7 @@ class InjectedFault:
     """Whether the condition has been seen to hold."""
 
     def __post_init__(self) -> None:
-        """Reads what the entry says once."""
+        """Evaluate the entry's condition once."""
         self.condition: Condition | None = (
             None if self.entry.when is None else parse_condition(self.entry.when)
         )
@@ -64,7 +64,7 @@ class InjectedFault:
         return due is not None and tick >= due and (self.condition is None or self.met)
 
     def report(self, first: int | None) -> FaultReport:
-        """What is said of it; `first` is the first tick of the present session."""
+        """Report of the fault; `first` is the first tick of the present session."""
         begins, ends, of_session = self.from_tick, self.to_tick, self.first
         if begins is None and self.state == WAITING and self.condition is None:
             begins, of_session = self.due_tick(first), first or 0

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Falsifying(Protocol):
-    """What changes what a sensor tells (`plant.faults.sensor_effects`)."""
+    """Effect on a sensor's reading (`plant.faults.sensor_effects`)."""
 
     def falsify(self) -> None:
-        """Changes it, once a tick."""
+        """Change it, once a tick."""
         ...
 
 
@@ -27,16 +27,16 @@ class Driving(Protocol):
     """What changes an effort on its way to its motor (`plant.faults.actuator_effects`)."""
 
     def drive(self, effort: Floats) -> None:
-        """Changes it, in place, once a tick."""
+        """Change it, in place, once a tick."""
         ...
 
 
 class FaultyMachinery:
     """`plant.machinery.Machinery` around another one, `inner`.
 
-    What the sensors tell is copied and falsified by `sensing`, efforts on their way to the motors by
-    `driving`, both in the order in which they began. `simulated` is what can be changed of a simulated
-    mechanism, None for a real machine. `awake` keeps time going on though the machine rests.
+    `sensing` corrupts copies of the readings, `driving` the efforts sent to the motors, both in the order in
+    which they began. `simulated` is the part of a simulated mechanism that can be changed, None for a real
+    machine. `awake` keeps time running though the machine rests.
     """
 
     def __init__(self, inner: Machinery, simulated: Simulated | None = None) -> None:
@@ -100,7 +100,7 @@ class FaultyMachinery:
         return self.inner.closed
 
     def switch(self, closed: int) -> list[dict[str, Any]]:
-        """Switches constraints of the machine within."""
+        """Switch constraints of the machine within."""
         return self.inner.switch(closed)
 
     @property
@@ -110,16 +110,16 @@ class FaultyMachinery:
 
     @property
     def resting(self) -> bool:
-        """Whether time may stand still."""
+        """Whether time may stop."""
         return self.inner.resting and not self.awake
 
     @property
     def standing(self) -> bool:
-        """Whether nothing moves."""
+        """Whether the machine is at rest."""
         return self.inner.standing
 
     def latch(self, mode: int, effort: Floats) -> None:
-        """Takes a fresh command; what faulty motors make of it is decided at `sense`."""
+        """Take a fresh command; the effect of faulty motors is applied at `sense`."""
         self._wanted[:] = effort
         self._mode, self._commanded = mode, True
         self.inner.latch(mode, effort)
@@ -130,7 +130,7 @@ class FaultyMachinery:
         self.inner.act(action)
 
     def sense(self) -> None:
-        """Gives the machine what its motors make of the command, and measures; then the sensors lie."""
+        """Apply the command through faulty motors, sample the sensors, then corrupt the readings."""
         inner = self.inner
         if self._commanded and (self.driving or self._ended):
             self._drive()
@@ -147,14 +147,14 @@ class FaultyMachinery:
             effect.falsify()
 
     def integrate(self) -> None:
-        """Goes on to the next tick."""
+        """Advance to the next tick."""
         if self.simulated is not None and self.simulated.drags:
             self.simulated.integrate()
         else:
             self.inner.integrate()
 
     def close(self) -> None:
-        """Leaves the machine braked."""
+        """Leave the machine braked."""
         self.inner.close()
 
     def stop_driving(self, effect: Driving) -> None:
@@ -163,7 +163,7 @@ class FaultyMachinery:
         self._ended = True
 
     def _drive(self) -> None:
-        """Gives what the motors make of the command; the count of the way since it came goes on."""
+        """Return the efforts of the faulty motors; the travel since the command continues to be counted."""
         driven, travel = self.driven, self.travel.copy()
         driven[:] = self._wanted
         for effect in self.driving:

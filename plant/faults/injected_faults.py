@@ -14,14 +14,14 @@ from linkwork.plant.faults.wire_effects import Cut
 from linkwork.protocol.injection import FaultReport
 
 REMEMBERED: Final = 1000
-"""Faults that are over, of which one can still be told."""
+"""Number of ended faults that are kept for reports."""
 
 
 class Faults:
-    """A plant's faults. `say(event, text, **data)` tells people of each beginning and end.
+    """A plant's faults. `say(event, text, **data)` reports each beginning and end.
 
-    A tick is `begin`, then what the plant does, and `look` once it has measured: a condition that holds for
-    what is measured at a tick begins its fault at the next one.
+    A tick is `begin`, then the plant's own steps, and `look` after the measurement: a condition that holds
+    for the measurement of a tick begins its fault at the next one.
     """
 
     def __init__(self, site: Site, say: Callable[..., None]) -> None:
@@ -34,7 +34,7 @@ class Faults:
         self._begun = -1
 
     def give(self, line: TimeLine, *, from_file: bool = False) -> None:
-        """Takes a checked time line; what is to begin at once begins with the next tick."""
+        """Take a checked time line; immediate entries begin with the next tick."""
         now = None if from_file else self.site.machinery.tick
         for number, (entry, name) in enumerate(zip(line.entries, line.names, strict=True)):
             effect = None
@@ -79,7 +79,7 @@ class Faults:
         )
 
     def _wake(self) -> None:
-        """Time goes on while the link is cut; in lockstep, if that makes it whole."""
+        """Whether time continues while the link is cut; in lockstep, if that restores the link."""
         wire = self.site.wire
         self.site.machinery.awake = wire.cuts > 0 and (not wire.lockstep or self.mends)
 
@@ -91,7 +91,7 @@ class Faults:
                 fault.given_tick = tick
 
     def begin(self, tick: int) -> None:
-        """A tick begins: what is over ends, what is due begins."""
+        """Begin a tick: end expired faults, begin due ones."""
         if tick == self._begun or not (self._waiting or self._acting):
             return
         self._begun = tick
@@ -147,7 +147,7 @@ class Faults:
         self._tell(fault, "ends", tick)
 
     def _clear(self, clear: InjectedFault, tick: int) -> None:
-        """Ends what was given before this one."""
+        """End the faults given before this one."""
         assert isinstance(clear.entry, Clear)
         wanted = clear.entry.clear
         for fault in self._all[: self._all.index(clear)]:
@@ -168,7 +168,7 @@ class Faults:
         self._say("fault", text + note, what=what, **report.model_dump(exclude={"text"}))
 
     def _values(self) -> dict[str, float]:
-        """What conditions look at: what the machine measures, without faults of its sensors."""
+        """Values that conditions use: the machine's measurements without sensor faults."""
         site, machinery = self.site, self.site.machinery.inner
         tick = machinery.tick
         values = {"time_s": tick * site.period_s, "tick": float(tick - (self.first or 0))}

@@ -1,8 +1,8 @@
-"""Where faults are handed in while the plant runs: messages are checked, answered, and given effect.
+"""Fault injection while the plant runs: messages are checked, answered, and executed.
 
-A change of the mechanism wants the machine file to be read again, which takes many periods. By a clock that
-is done beside the ticks, by a thread of ordinary priority, and the faults are taken when it is done; what
-comes meanwhile waits its turn. In lockstep, and while no controller is connected, it is done at once.
+A change of the mechanism requires that the machine file is read again, which takes many periods. In real time
+a thread of ordinary priority reads it, and the faults are taken afterwards; further messages wait meanwhile.
+In lockstep, and while no controller is connected, it is read immediately.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class InjectionRequests:
         self._checking: Beside | None = None
 
     def hear(self, peer: bytes, message: bytes, *, clocked: bool) -> None:
-        """Takes one message; it is answered at once, unless the machine file is to be read by a clock."""
+        """Take one message; it is answered immediately, unless the machine file has to be read in real
+        time."""
         self.look()
         try:
             asked = read_inject(message)
@@ -67,7 +68,7 @@ class InjectionRequests:
             self._answer(peer, asked, self._check(asked))
 
     def look(self) -> None:
-        """At a tick: whether what was being checked is ready."""
+        """Whether the pending check is complete. Called at a tick."""
         if self._checking is None or not self._checking.done:
             return
         found, self._checking = self._checking.found, None
@@ -117,7 +118,7 @@ class InjectionRequests:
 
 
 class Beside:
-    """Work done by a thread while the ticks go on."""
+    """Work done by a thread beside the ticks."""
 
     def __init__(self, work: Callable[[], Any]) -> None:
         self._work = work

@@ -27,7 +27,7 @@ class Change(FaultEntry):
 
     @property
     def about(self) -> str:
-        """What is set."""
+        """The parameters to set."""
         return ", ".join(self.set)[:120]
 
 

@@ -45,13 +45,13 @@ class _Changing(ABC):
 
     @abstractmethod
     def begin(self, tick: int) -> str:
-        """Changes the simulation. Raises CannotBegin."""
+        """Change the simulation. Raises CannotBegin."""
 
     def tick(self, tick: int) -> None:  # noqa: B027 - only some have more to do
-        """Nothing is left to do."""
+        """Update the fault at a tick; by default without effect."""
 
     def end(self) -> str:
-        """Takes the change back."""
+        """Take the change back."""
         return ""
 
 
@@ -76,7 +76,7 @@ class Changed(_Changing):
         return f"the state was moved by {moved:.3g} to close the constraints" if moved > TOLERANCE else ""
 
     def end(self) -> str:
-        """The parameters are what they were."""
+        """Restore the parameters."""
         self.simulated.release(self)
         left = put_back(self.simulated)
         self.simulated.simulator.look()
@@ -89,7 +89,7 @@ class Opened(_Changing):
     entry: Open
 
     def begin(self, tick: int) -> str:  # noqa: ARG002
-        """It lets go: nothing else changes at that moment."""
+        """Release the constraint without any other change."""
         mechanism, work = self.site.machine.plant_mechanism, self.simulated.work
         if not work.on[mechanism.constraint_index(self.entry.of)]:
             raise CannotBegin(f"{self.entry.of} is open already")
@@ -107,7 +107,7 @@ class Opened(_Changing):
 
 
 def put_back(simulated: Simulated) -> float | None:
-    """Brings the state onto the constraints of the parameters that now hold; how far q moved.
+    """Bring the state onto the constraints of the parameters that now hold; how far q moved.
 
     None: it was not possible.
     """

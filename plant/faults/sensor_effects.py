@@ -1,4 +1,4 @@
-"""Faults of sensors: what they make of a reading, in place. Positions rad or m, forces N, SI throughout."""
+"""Sensor faults: change a reading in place. Positions in rad or m, forces in N."""
 
 from __future__ import annotations
 
@@ -55,21 +55,21 @@ class SensorEffect:
         return machinery.measured.force[first : first + 1], nothing
 
     def begin(self, tick: int) -> str:
-        """Changes readings from this tick on."""
+        """Change readings from this tick on."""
         self.first = tick
         self.machinery.sensing.append(self)
         return ""
 
     def tick(self, tick: int) -> None:
-        """Nothing is left to do."""
+        """Update at a tick; without effect."""
 
     def end(self) -> str:
-        """Changes readings no more."""
+        """Stop changing readings."""
         self.machinery.sensing.remove(self)
         return ""
 
     def falsify(self) -> None:
-        """Changes the reading of this tick, in place."""
+        """Change the reading of this tick, in place."""
 
 
 class Biased(SensorEffect):
@@ -90,15 +90,15 @@ class Drifting(SensorEffect):
 
 
 class Frozen(SensorEffect):
-    """What was read last."""
+    """Freeze the last reading."""
 
     def begin(self, tick: int) -> str:
-        """Keeps what was told last."""
+        """Keep the last reading."""
         self._x, self._v = self.x.copy(), self.v.copy()
         return super().begin(tick)
 
     def falsify(self) -> None:
-        """Puts it in place of the reading."""
+        """Put it in place of the reading."""
         self.x[:], self.v[:] = self._x, self._v
 
 
@@ -108,7 +108,7 @@ class Noisy(SensorEffect):
     entry: Noise
 
     def falsify(self) -> None:
-        """Adds; as many numbers are drawn each tick, whatever is measured."""
+        """Add noise; the number of random draws in a tick is constant."""
         entry = self.entry
         drawn = self.random.standard_normal(len(self.x) + 1)
         self.x += self.amount * drawn[:-1]
@@ -133,7 +133,7 @@ class NoNumber(SensorEffect):
 
 
 class Swapped(SensorEffect):
-    """Each of two sensors says what the other reads."""
+    """Swap the readings of two sensors."""
 
     entry: Swap
 

@@ -70,7 +70,7 @@ class Bias(SensorEntry):
 
 
 class Drift(SensorEntry):
-    """What is added grows with time; a measured velocity grows by the rate."""
+    """The offset grows with time; a measured velocity changes by the rate."""
 
     kind: ClassVar[str] = "sensor.drift"
     quantity: ClassVar[str] = "rate"

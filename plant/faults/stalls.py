@@ -17,7 +17,7 @@ def stall(entry: Stall, site: Site, random: np.random.Generator) -> FaultEffect:
 
 
 class PlantStall:
-    """The daemon sleeps through its deadlines; in lockstep time stands still, and nothing is changed."""
+    """The daemon sleeps through its deadlines; in lockstep time stops, without any other effect."""
 
     def __init__(self, entry: Stall, site: Site) -> None:
         ticks = ticks_of(entry, site.period_s)
@@ -26,15 +26,15 @@ class PlantStall:
         self._wire = site.wire
 
     def begin(self, tick: int) -> str:  # noqa: ARG002
-        """Sleeps."""
+        """Sleep for the stall."""
         if self._wire.lockstep:
             return "lockstep time does not advance meanwhile, so nothing changes"
         time.sleep(self._seconds)
         return f"slept for {self._seconds:g} s; see plant.on_overrun for the effect"
 
     def tick(self, tick: int) -> None:
-        """Nothing is left to do."""
+        """Without effect; the stall is over."""
 
     def end(self) -> str:
-        """Nothing is left to do."""
+        """Without effect; the stall is over."""
         return ""

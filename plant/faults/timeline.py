@@ -1,4 +1,4 @@
-"""A time line: read, checked against itself and the machine, with the place of whatever is wrong."""
+"""Read a time line and check it against itself and the machine; errors name their place."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _made(entry: FaultEntry, index: int, taken: Collection[str]) -> str:
 
 
 def _of_no_kind(document: Document) -> list[Problem]:
-    """Entries that do not say of which kind they are: what the schema cannot say well."""
+    """Check for entries without a kind, for a clearer message than the schema's."""
     data = document.data
     faults = data.get("faults") if isinstance(data, dict) else None
     if not isinstance(data, dict):

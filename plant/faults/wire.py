@@ -62,7 +62,7 @@ class Wire:
             late.clear()
 
     def put(self, tick: int, message: Passing) -> None:
-        """The message of a tick sets out, whatever becomes of it."""
+        """Send the message of a tick through the faults."""
         passing = [message]
         for effect in self.effects:
             passing = effect.treat(message.direction, tick, passing)

@@ -35,19 +35,19 @@ class WireEffect(ABC):
         self.first = self.after = 0
 
     def begin(self, tick: int) -> str:
-        """Strikes messages from this tick on."""
+        """Apply to messages from this tick on."""
         self.first = tick
         self.wire.effects.append(self)
         return ""
 
     def tick(self, tick: int) -> None:
-        """Draws this tick's numbers, one a direction; those of ticks long gone are forgotten."""
+        """Draw this tick's numbers, one a direction; those of ticks long gone are forgotten."""
         first, second = self._random.random(2)
         self._drawn[tick] = float(first), float(second)
         self._drawn.pop(tick - 1000, None)
 
     def end(self) -> str:
-        """Strikes the messages of later ticks no more."""
+        """Leave the messages of later ticks unchanged."""
         self.wire.effects.remove(self)
         return ""
 
@@ -69,12 +69,12 @@ class Dropped(WireEffect):
     entry: Drop
 
     def strike(self, message: Passing, drawn: float) -> list[Passing]:
-        """Nothing, by chance."""
+        """Drop messages at random."""
         return [] if drawn < self.entry.probability else [message]
 
 
 class Delayed(WireEffect):
-    """So many ticks late."""
+    """Delay by a number of ticks."""
 
     entry: Delay
 
@@ -134,7 +134,7 @@ class Corrupted(WireEffect):
 
 
 class Cut(WireEffect):
-    """Nothing passes."""
+    """Drop all messages."""
 
     def begin(self, tick: int) -> str:
         """Handshakes do not pass either."""
@@ -147,12 +147,12 @@ class Cut(WireEffect):
         return super().end()
 
     def strike(self, message: Passing, drawn: float) -> list[Passing]:  # noqa: ARG002 - the shape of all
-        """Nothing."""
+        """Drop the message."""
         return []
 
 
 class Stalled(WireEffect):
-    """The controller stands still: nothing is delivered, and then the newest of each direction."""
+    """Controller stall: no message is delivered, then the newest of each direction."""
 
     entry: Stall
 

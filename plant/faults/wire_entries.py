@@ -73,14 +73,14 @@ class Corrupt(WireEntry, _Chance):
 
 
 class Disconnect(FaultEntry):
-    """Nothing passes, in neither direction, not even a handshake."""
+    """No message passes in either direction, including handshakes."""
 
     kind: ClassVar[str] = "wire.disconnect"
     wire: Literal["disconnect"]
 
 
 class Stall(FaultEntry):
-    """A process does nothing for a while."""
+    """A process stalls for a while."""
 
     kind: ClassVar[str] = "processor.stall"
     processor: Literal["stall"]

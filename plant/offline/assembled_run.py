@@ -62,7 +62,7 @@ class AssembledSteps:
         rows: Floats,
         figures: Floats,
     ) -> int:
-        """Advance by `count` steps of dt; returns how many came out finite."""
+        """Advance by `count` steps of dt; return how many came out finite."""
         work = self._work
         for step in range(count):
             self._step(dt)

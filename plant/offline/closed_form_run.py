@@ -34,7 +34,7 @@ class ClosedFormSteps:
         rows: Floats,
         figures: Floats,
     ) -> int:
-        """Advance by `count` steps of dt; returns how many came out finite."""
+        """Advance by `count` steps of dt; return how many came out finite."""
         motion, work = self._motion, self._work
         motion.effort[:] = work.effort
         for done in range(count):

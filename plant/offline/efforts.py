@@ -22,15 +22,15 @@ class MotorEfforts:
     """One effort for each motor, in N m or N at its joint.
 
     given: one number per motor in their order, or numbers and texts by the motor's joint ("10", or a function
-    of time: "10*sin(2*pi*t)", t in s); motors that are not named give nothing. Functions are held over each
-    step at their value in its middle, which is of second order in the step.
+    of time: "10*sin(2*pi*t)", t in s); motors that are not named have zero effort. Functions are held over
+    each step at their value in its middle, which is of second order in the step.
 
     Raises ValueError for unknown motors, texts that are no expression of time, and numbers that are not
     finite.
     """
 
     def __init__(self, machine: Machine, given: ArrayLike | Mapping[str, float | str] | None) -> None:
-        """Read what is given."""
+        """Read the efforts."""
         self._places = [motor.index for motor in machine.motors]
         self._names = [motor.joint for motor in machine.motors]
         if given is None or isinstance(given, Mapping):
@@ -67,7 +67,7 @@ class MotorEfforts:
 
 
 def parse_effort(text: str, machine: Machine) -> tuple[str, str]:
-    """Read "shoulder=10", "shoulder_N_m=10" or "shoulder=10*sin(t)": the motor's joint, and what it gives.
+    """Read "shoulder=10", "shoulder_N_m=10" or "shoulder=10*sin(t)": the motor's joint and its effort.
 
     Raises ValueError for unknown motors, other units, and texts that are no assignment.
     """

@@ -1,4 +1,4 @@
-"""Ways to move the machine on offline: the steps of a formulation and an integrator, what they refuse."""
+"""Offline stepping methods: the steps of a formulation and an integrator, and their restrictions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ INTEGRATORS: Final = (*METHODS, *ADAPTIVE)
 
 
 class Steps(Protocol):
-    """What advances a workspace by `count` steps of dt, with the state after each in a row; returns how many.
+    """What advances a workspace by `count` steps of dt, with the state after each in a row; return how many.
 
     `method` is that of `plant.plant_layout`, `figures` those of offline_kernels.py. `switches`: changes of
     independent coordinates, None where there are none to choose. `stopped`: why fewer steps were made, if
@@ -81,7 +81,7 @@ class KernelSteps:
         rows: Floats,
         figures: Floats,
     ) -> int:
-        """Advance by `count` steps of dt; returns how many came out finite."""
+        """Advance by `count` steps of dt; return how many came out finite."""
         return int(self._run(p, t, w, method, dt, count, rows, figures))
 
 

@@ -43,7 +43,7 @@ def minimal_steps(
     partition: Integers,
     z: Floats,
 ) -> int:
-    """So many steps of dt, the state after each in a row [q, v]; returns how many came out finite."""
+    """Make a number of steps of dt, the state after each in a row [q, v]; return how many are finite."""
     for step in range(count):
         if method == SEMI_IMPLICIT:
             minimal_semi_implicit(p, t, w, dt, partition, z)
@@ -91,7 +91,7 @@ class MinimalSteps:
         rows: Floats,
         figures: Floats,
     ) -> int:
-        """Advance by `count` steps of dt; returns how many came out finite."""
+        """Advance by `count` steps of dt; return how many came out finite."""
         done = self._run(p, t, w, method, dt, count, rows, figures, self.partition, self._scratch)
         return int(done)
 

@@ -41,7 +41,7 @@ _LOOKS = 8
 """Times within a step of the method at which the sides are looked at."""
 _HALVINGS = 50
 _SHORTEST = 1e-6
-"""Part of a sample that integration goes on at least before it restarts."""
+"""Shortest integration before a restart, as a part of a sample."""
 
 
 @kernel(void(TOPOLOGY, VECTOR, VECTOR, VECTOR))
@@ -51,7 +51,7 @@ def _rates_of(t: Integers, q: Floats, v: Floats, rates: Floats) -> None:
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER))
 def _beyond(p: Floats, t: Integers, w: Floats) -> float:
-    """How far the first side is beyond the end of what is held, N or N m."""
+    """Distance of the first side beyond the limit of the held force, N or N m."""
     kinematics(p, t, w)
     compliant_forces(p, t, w)
     beyond: float = beyond_touch(t, w)
@@ -113,7 +113,7 @@ class AdaptiveSteps:
         return solver
 
     def _right_side(self, time_s: float, state: Floats) -> Floats:
-        """Rates of q, v, the work of constraints that move with time, and of what is lost."""
+        """Rates of q, v, of the work of constraints that move with time, and of the losses."""
         work = self._work
         self._put(time_s, state)
         self._run(*work.arguments)
@@ -132,7 +132,7 @@ class AdaptiveSteps:
         rows: Floats,
         figures: Floats,
     ) -> int:
-        """Advance by `count` samples dt apart; returns how many were reached."""
+        """Advance by `count` samples dt apart; return how many were reached."""
         if not self._touches:
             return self._samples(dt, count, rows, figures)
         work = self._work
@@ -155,7 +155,7 @@ class AdaptiveSteps:
         look(*work.arguments, dt, figures)
 
     def _samples(self, dt: float, count: int, rows: Floats, figures: Floats) -> int:
-        """Samples of a motion that touches nothing; returns how many were reached."""
+        """Fill samples of a motion without contact; return how many were reached."""
         begin_s = float(self._work.clock[0])
         end_s, done = begin_s + count * dt, 0
         solver = self._solver(end_s)
@@ -187,7 +187,7 @@ class AdaptiveSteps:
         return self._solver(end_s)
 
     def _reach(self, end_s: float) -> bool:
-        """Integrate to a time; returns whether it was reached."""
+        """Integrate to a time; return whether it was reached."""
         work, pieces = self._work, 0
         least = _SHORTEST * (end_s - float(work.clock[0]))
         while work.clock[0] < end_s:
@@ -197,7 +197,7 @@ class AdaptiveSteps:
         return True
 
     def _piece(self, end_s: float, least: float, *, looks: bool) -> bool:
-        """Integrate to a time or, where it `looks`, to the next change of touch; returns whether it went."""
+        """Integrate to a time or, where it `looks`, to the next change of touch; return whether it went."""
         work = self._work
         begin_s = float(work.clock[0])
         dynamics(*work.arguments)
@@ -223,9 +223,10 @@ class AdaptiveSteps:
         return True
 
     def _change(self, solver: Any, earliest_s: float) -> tuple[float, Floats] | None:
-        """Within the solver's last step: when touch begins or ends first, just after it, and the state there.
+        """Find the first time within the solver's last step at which contact begins or ends, and the state
+        there.
 
-        None where it does not, as far as looking at a few times tells.
+        None where there is none at a few sampled times.
         """
         along = solver.dense_output()
 

@@ -1,4 +1,4 @@
-"""The machine alone, offline: no brakes, no sockets, no clock; motors give nothing or a constant effort."""
+"""Offline simulation of the machine alone: no brakes, no sockets, no clock; prescribed motor efforts."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ STABILISATIONS: Final = ("none", "baumgarte", "projection")
 
 @dataclass(frozen=True)
 class Balance:
-    """What the constraints and the energy did, over all steps.
+    """Constraint residuals and energy balance over all steps.
 
     Largest residuals, of position in m or rad and of velocity per second; least and largest rank of the
     constraints' rows, the smallest singular value of theirs that was kept (scaled rows, 1 is ordinary; all
     of these None without constraints), and how many branch poses were passed. Work of the motors; the
     largest difference between the gain of energy and the work of motors, friction, stops, contacts, impulses
-    and moving constraints; the work of these last; all in J. `lost_J`: what friction, stops, contacts and
-    impulses took. What was `switched`.
+    and moving constraints; the work of these last; all in J. `lost_J`: losses to friction, stops, contacts
+    and impulses. `switched`: the constraint switches.
     """
 
     residual_position_max: float
@@ -82,7 +82,7 @@ class Balance:
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """What was simulated: row k of `q` and `v` is the state at `time_s[k]`.
+    """Result of a simulation: row k of `q` and `v` is the state at `time_s[k]`.
 
     The columns of `v` are `joint_names`, those of `q` `position_names`. rad or m, and per second. Energies
     are kinetic plus potential, in joules; `steps_per_s` counts wall time. `switches`: how many times
@@ -144,15 +144,14 @@ def simulate(
     "rk4", "gauss" or "semi_implicit" (none: the file's, see `integrator_of`), or for reference "dop853" or
     "lsoda", whose steps are their own, whose samples are dt apart, with rtol and atol as relative, absolute
     tolerance of a step (rad, m, rad/s, m/s; none: those of a reference). effort: one number per motor (N m or
-    N), or numbers and functions of time by motor, see `MotorEfforts`. every: keep each state after so many
-    steps, and always the last.
-    formulation: "projected", "udwadia_kalaba" or "lagrange" (of the constrained acceleration), "plain",
-    "symmetric" or "scaled" (Aghili's assemblies in numpy, about a hundred times slower; `gamma` is that of
-    "scaled", in kg m²), "minimal" or "taylor" (with steps of its own). stabilisation: "projection" of
-    position and velocity after each step, "baumgarte" (with the file's α and β, else 100 and 2500) or "none".
-    track: points whose motion is
-    wanted. reactions: whether those of joints and constraints are, or more exactly what is `ReactionRequest`.
-    switches: constraints to be switched on the way (plant/constraint_switching.py).
+    N), or numbers and functions of time by motor, see `MotorEfforts`. every: keep one state in `every`, and
+    always the last. formulation: "projected", "udwadia_kalaba" or "lagrange" (of the constrained
+    acceleration), "plain", "symmetric" or "scaled" (Aghili's assemblies in numpy, about a hundred times
+    slower; `gamma` is that of "scaled", in kg m²), "minimal" or "taylor" (with steps of its own).
+    stabilisation: "projection" of position and velocity after each step, "baumgarte" (with the file's α and
+    β, else 100 and 2500) or "none". track: points whose motion is wanted. reactions: whether those of joints
+    and constraints are, or a `ReactionRequest` for a selection. switches: constraints to be switched on the
+    way (plant/constraint_switching.py).
 
     Raises ValueError for an argument out of bounds and for initial positions that cannot be assembled
     or a constraint that cannot be switched on, SimulationDiverged when the state leaves the finite numbers.
@@ -260,13 +259,13 @@ class Schedule:
         return times
 
     def pieces(self, cuts: Iterable[int], size: int) -> list[tuple[int, float]]:
-        """Steps that are made at once, and their length: at most `size`, with an end at each cut."""
+        """Number of steps in one call, and their length: at most `size`, with an end at each cut."""
         whole = [(count, self.dt) for count in _chunks(self.whole, size, cuts)]
         return [*whole, *([(1, self.rest)] if self.rest else [])]
 
 
 class _Switcher:
-    """Switches constraints after the steps at which that is due; `done`: what was switched."""
+    """Switch constraints after the steps at which that is due; `done`: the switches made."""
 
     def __init__(
         self, machine: Machine, work: Workspace, figures: Floats, events: dict[int, list[Switch]]
@@ -281,7 +280,7 @@ class _Switcher:
         self._restart, self._independent = getattr(steps, "restart", None), independent
 
     def at_step(self, done: int, time_s: float) -> None:
-        """Switch what is due after so many steps."""
+        """Make the switches that are due after a number of steps."""
         for event in self.events.pop(done, ()):
             mechanism = self._machine.plant_mechanism
             self.done.append(perform(mechanism, self._work, event, time_s, self._figures))
@@ -395,7 +394,7 @@ class _Run:
         return np.concatenate(kept), seconds
 
     def _piece(self, done: int, count: int, step: float, chunk: Floats) -> float:
-        """Make a piece of steps; returns the wall time that they took."""
+        """Make a piece of steps; return the wall time that they took."""
         work = self._work
         if self._efforts.vary:
             self._efforts.hold(work, self._figures, done * self._times.dt + 0.5 * step)

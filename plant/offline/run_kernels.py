@@ -56,7 +56,7 @@ from linkwork.plant.plant_layout import ADAPTIVE_RK4, RK4
     SIGMA,  # smallest singular value of the scaled rows that was kept
     LOST,  # to friction, stops, contacts and impulses, J
     SWITCH_LOSS,  # of that, what switching took (J)
-    COUNTED,  # of that, what the steps themselves had counted when the machine was last looked at, J
+    COUNTED,  # of that, the part counted by the steps at the last check, J
     POWER,  # lost when the machine was last looked at, W
     MOTOR_WORK,  # J
     MOTOR_EARLIER,  # of that, by efforts that held before the present ones (J)
@@ -70,9 +70,9 @@ FIGURES = 14
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, float64, VECTOR))
 def look(p: Floats, t: Integers, w: Floats, dt: float, figures: Floats) -> None:
-    """Renew the figures by the state at the end of a step of dt; dt = 0 begins them.
+    """Update the figures by the state at the end of a step of dt; dt = 0 starts them.
 
-    What is lost is counted by the steps (`LOSSES`), or here by the trapezoidal rule where they do not.
+    Losses are counted by the steps (`LOSSES`), else here by the trapezoidal rule.
     """
     q, effort, losses = vector(t, w, Q), vector(t, w, EFFORT), vector(t, w, LOSSES)
     dynamics(p, t, w)
@@ -134,7 +134,7 @@ def _look_at_constraints(p: Floats, t: Integers, w: Floats, figures: Floats) -> 
 def free_steps(
     p: Floats, t: Integers, w: Floats, method: int, dt: float, count: int, rows: Floats, figures: Floats
 ) -> int:
-    """So many steps of dt, the state after each in a row [q, v]; returns how many came out finite."""
+    """Make a number of steps of dt, the state after each in a row [q, v]; return how many are finite."""
     for step in range(count):
         if method == RK4:
             rk4(p, t, w, dt)
@@ -168,7 +168,7 @@ def constrained_steps(
 
 @part
 def recorded(t: Integers, w: Floats, row: Floats) -> bool:
-    """Write the state to a row; returns whether it is finite."""
+    """Write the state to a row; return whether it is finite."""
     q, v = vector(t, w, Q), vector(t, w, V)
     total = 0.0
     for k in range(t[NQ]):

@@ -17,18 +17,19 @@ from linkwork.plant.offline.run_kernels import POSITION, look
 
 
 class TaylorSteps:
-    """Steps of a maximal model that stand for those of a workspace, whose q and v follow the bodies.
+    """Steps of a maximal model in place of a workspace's, whose q and v follow the bodies.
 
-    `stopped`: why a step could not be made. `reactions`: of each step, for the state at its beginning, with
+    `stopped`: the reason why a step failed. `reactions`: of each step, for the state at its beginning, with
     places and directions taken after the part `reactions_at` of it.
     """
 
     switches: int | None = None
 
     def __init__(self, machine: Machine, work: Workspace, reactions_at: float = 0.5) -> None:
-        """Convert the plant's mechanism and place its bodies as the workspace stands.
+        """Convert the plant's mechanism and place its bodies at the workspace's state.
 
-        Raises ValueError, which names the culprit and what to do, for what the stepper does not have.
+        Raises ValueError, which names the part and the remedy, for elements that the stepper does not
+        support.
         """
         mechanism = machine.plant_mechanism
         try:
@@ -53,7 +54,7 @@ class TaylorSteps:
         rows: Floats,
         figures: Floats,
     ) -> int:
-        """Advance by `count` steps of dt; returns how many could be made."""
+        """Advance by `count` steps of dt; return how many could be made."""
         work = self._work
         self._stepper.effort[:] = efforts_of(self._stepper.model, self._mechanism, work.effort)
         for step in range(count):

@@ -1,1 +1,1 @@
-"""The digital twin: the simulator beside a machine in operation, and what the two differ by."""
+"""The digital twin: simulator beside a machine in operation, and the differences between them."""

@@ -1,4 +1,4 @@
-"""The residual of a machine whose joints close on each other: what is evaluated, and how it is spread."""
+"""The residual of a closed-chain machine: its evaluation, and its distribution to coordinates and motors."""
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
@@ -18,7 +18,7 @@ from linkwork.multibody.linalg.orthogonal import least_squares
 from linkwork.multibody.tree.coordinates import coordinates
 
 NOTHING = 1e-6
-"""Share of the largest entry below which a direction is given up: there θ, or the motors, do not tell all."""
+"""Share of the largest entry below which a direction is omitted: there θ, or the motors, are singular."""
 
 
 @kernel(ON_MECHANISM)

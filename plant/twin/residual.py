@@ -37,7 +37,7 @@ from linkwork.machine import Machine
 from linkwork.multibody.workspace import Workspace
 
 _NOTHING = 1e-6
-"""Share of the largest singular value below which a direction is given up: θ does not tell all there."""
+"""Share of the largest singular value below which a direction is omitted: θ is singular there."""
 
 
 class Residual:
@@ -80,12 +80,12 @@ class Residual:
         self._spread(work)
 
     def skip(self) -> None:
-        """A period is over in which nothing could be compared: what is known stands, and no work is added."""
+        """End a period without a comparison: the last values stay, and no work is added."""
         self.power = 0.0
         self._add_up(0.0)
 
     def forget(self) -> None:
-        """Knows nothing."""
+        """Start without a model state."""
         self._force[:] = self.effort[:] = self.motor_effort[:] = self._works[:] = 0.0
         self.power = self.energy = 0.0
 

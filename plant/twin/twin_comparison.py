@@ -28,13 +28,13 @@ acts from k + 1 to k + 2.
 
 @kernel(ON_MECHANISM)
 def evaluate(p: Floats, t: Integers, w: Floats) -> None:
-    """What a comparison reads of a machine without closures, at the workspace's state."""
+    """Quantities for the comparison of an open-chain machine, at the workspace's state."""
     dynamics(p, t, w)
     coordinates(p, t, w)
 
 
 def model_of(machine: Machine) -> tuple[Machine, Loads]:
-    """The machine whose plant is the controller's own model, and what it carries."""
+    """A machine whose plant is the controller's model, with its payloads."""
     own, parameters = own_parameters(machine)
     return replace(own, plant_mechanism=own.mechanism), Loads(machine.mechanism, parameters)
 
@@ -72,7 +72,7 @@ class TwinComparison:
             self._answer(given, answer, compared=compared)
 
     def _tick(self, given: np.void) -> bool:
-        """One tick: what the period that ends with it shows; then the next one is foreseen."""
+        """Compare the period that ends with this tick, then predict the next one."""
         if self._to_carry and self._to_carry[0]["from_tick"] <= given["tick"]:
             self._take_up(self._to_carry.pop(0))
         if given["closed"] != self._closed:

@@ -46,7 +46,7 @@ def run(config: str, descriptor: int) -> int:
 
 
 def _heard(gateway: socket.socket, lifeline: Lifeline) -> bool:
-    """Waits for a message; False where the gateway is gone."""
+    """Wait for a message; False where the gateway is gone."""
     poll = select.poll()
     poll.register(gateway, select.POLLIN)
     poll.register(lifeline.fd, 0)

@@ -60,7 +60,7 @@ class GoalRequest:
         self._takes_over = call.method in ("append", "speed") or call.request.replace
 
     def begin(self) -> None:
-        """Checks what can be checked at once and submits it to the planner."""
+        """Check what needs no planning, then submit the request to the planner."""
         gateway, call = self.gateway, self.call
         if call.at_tick is None:
             _able(gateway, call, takes_over=self._takes_over)
@@ -82,7 +82,7 @@ class GoalRequest:
             raise
 
     def _start(self) -> MachineState:
-        """Where it begins, as things stand when the planner takes it up."""
+        """Start state of the goal at the time when the planner takes it up."""
         gateway, at_tick = self.gateway, self.call.at_tick
         self._loads = gateway.tuning.loads
         self._before = self.goal_before() if self._takes_over else None
@@ -245,8 +245,8 @@ def undertake(gateway: Gateway, call: Call) -> None:
 
 
 def faster(gateway: Gateway, call: Call) -> bool:
-    """`speed` beyond what the goal under way was admitted for: it is walked through first. False where there
-    is no such goal.
+    """Check `speed` beyond the admitted speed of the goal under way by a walk along its path. False where
+    there is no such goal.
     """
     undertaking = GoalRequest(gateway, call)
     if undertaking.goal_before() is None:
@@ -270,7 +270,7 @@ def check(gateway: Gateway, call: Call) -> None:
 
 
 def _able(gateway: Gateway, call: Call, *, takes_over: bool) -> None:
-    """Refuses at once what the loop would refuse after the planning."""
+    """Refuse before planning any request that the loop would refuse after it."""
     record = gateway.latest
     if record is None:
         raise RequestError(RequestCode.NO_PLANT, f"`{call.method}` needs a plant: {gateway.link_text}")

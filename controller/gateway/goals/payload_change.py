@@ -1,7 +1,7 @@
-"""The goal under way when the machine carries something else: its rest is walked through again.
+"""Re-admission of the goal under way after a payload change: the rest of its path is checked again.
 
-What is still feasible goes on, with stopping limits for the new load; slower, where only slower is feasible.
-Otherwise the goal stops on its path, and ends with INFEASIBLE.
+A goal that is still feasible continues with stopping limits for the new load; at a lower speed where only
+that is feasible. Otherwise the goal stops on its path, and ends with INFEASIBLE.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def rewalk(
     *,
     at_tick: int | None = None,
 ) -> None:
-    """Walks through the rest of a goal with these payloads; `told` hears in words what comes of it.
+    """Check the rest of a goal with these payloads; `told` receives the result as text.
 
-    at_tick: when the machine is to carry them, if not now. Nothing is done, and '' told, without a goal.
+    at_tick: the tick at which the payloads change, if not now. Without a goal `told` receives ''.
     """
     record = gateway.latest
     stopping = record is not None and int(record["goal_status"]) == GoalStatus.STOPPING

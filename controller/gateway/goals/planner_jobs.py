@@ -1,4 +1,4 @@
-"""Jobs for the planner: one at a time, few in waiting, each answered once whatever happens to the planner."""
+"""Jobs for the planner: one at a time, a short queue, each answered once even if the planner dies."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Planning:
         self.restarts = 0
 
     def start(self) -> None:
-        """Starts the planner, unless it runs."""
+        """Start the planner, unless it runs."""
         if self._client is None:
             self._client = PlannerClient.start(self._arguments)
             self._started_s = time.monotonic()
@@ -72,7 +72,7 @@ class Planning:
         return any(job.slot >= 0 and not job.dropped for job in jobs)
 
     def submit(self, job: Job) -> None:
-        """Takes a job. Raises RequestError (BUSY)."""
+        """Take a job. Raises RequestError (BUSY)."""
         if len(self._queue) >= MOST_JOBS:
             raise RequestError(
                 RequestCode.BUSY, f"{len(self._queue)} goals are waiting to be planned; try again"
@@ -98,7 +98,7 @@ class Planning:
         self._slots_taken.discard(slot)
 
     def drop_motions(self, reason: RequestError) -> None:
-        """Nothing that is being planned may move the machine any more: it was told to stop."""
+        """Revoke all motions that are being planned, after a stop."""
         jobs = [*self._queue, *([self._running] if self._running else [])]
         for job in jobs:
             if job.slot >= 0 and not job.dropped:
@@ -107,7 +107,7 @@ class Planning:
         self._queue = deque(job for job in self._queue if not job.dropped)
 
     def receive(self) -> None:
-        """To be called when `fd` is readable: answers are told, a planner that has ended is replaced."""
+        """Deliver answers and replace a planner that has ended. Call it when `fd` is readable."""
         client = self._client
         if client is None:
             return
@@ -118,7 +118,7 @@ class Planning:
         self._feed()
 
     def _planner_ended(self, client: PlannerClient) -> None:
-        """Its job fails; one that had lived for a while is replaced at once, another when it is needed."""
+        """Fail its job; replace a planner that ran for a while immediately, another on demand."""
         self.restarts += 1
         client.close()
         self._client = None

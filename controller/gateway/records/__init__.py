@@ -1,1 +1,1 @@
-"""What the gateway makes of tick records: log, telemetry, events, flight records, statistics."""
+"""Outputs derived from tick records: log, telemetry, events, flight records, statistics."""

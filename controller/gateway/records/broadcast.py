@@ -49,7 +49,7 @@ class Broadcast:
         return [publisher.endpoint for publisher in self._publishers]
 
     def telemetry(self, first: int, words: NDArray[np.float64]) -> None:
-        """Publishes every `every`-th of these records (n, words), by number from `first` on."""
+        """Publish every `every`-th of these records (n, words), by number from `first` on."""
         listening = [publisher for publisher in self._publishers if publisher.wanted(TELEMETRY_TOPIC)]
         if not listening:
             return
@@ -68,11 +68,11 @@ class Broadcast:
         return np.flatnonzero(numbers % self._every == 0)[-MOST_AT_ONCE:]
 
     def sample(self, topic: bytes, timestamp: float, content: Mapping[str, Any]) -> None:
-        """Publishes one sample of another topic than telemetry's."""
+        """Publish one sample of another topic than telemetry's."""
         self._send(topic, pack_telemetry(timestamp, content))
 
     def event(self, name: str, timestamp: float, content: Mapping[str, Any]) -> None:
-        """Publishes an event under its own name."""
+        """Publish an event under its own name."""
         self._send(name.encode(), pack_telemetry(timestamp, content))
 
     def timestamp(self, record: np.void) -> float:
@@ -81,7 +81,7 @@ class Broadcast:
         return float(value) * 1e-9 if self._clock == "real_time_ns" else float(value)
 
     def close(self) -> None:
-        """Closes the endpoints."""
+        """Close the endpoints."""
         for publisher in self._publishers:
             publisher.close()
 

@@ -1,6 +1,6 @@
 """Events from successive records: state, fault, limited, switched, goal.accepted, goal.result.
 
-Nothing but the records decides, so that a lockstep run tells the same story each time it is run.
+Events depend on the records alone, so that a lockstep run gives the same events each time.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from linkwork.controller.records import RecordLayout
 from linkwork.controller.supervision.state_machine import State
 
 STICKS_TICKS = 100
-"""A limit is over when it has not been met for this many ticks: one that flickers is told once."""
+"""A limit ends when it has not been met for this many ticks, so that a flickering one is reported once."""
 Told = tuple[int, str, dict[str, Any]]
 """(row of the batch, event, content)"""
 _WATCHED = ("state", "goal_id", "goal_status", "fault", "fault_tick", "connected", "phase", "authority")
 
 
 class Story:
-    """Keeps what it needs of the last record. `first`: the record before the first batch, if there is one."""
+    """Keep the values of the last record that later events need. `first`: the record before the first batch,
+    if there is one."""
 
     def __init__(self, layout: RecordLayout, wording: Wording, first: np.void | None = None) -> None:
         self._wording = wording

@@ -1,4 +1,4 @@
-"""Flight records: the last seconds of ticks around a fault, each in a file of its own.
+"""Flight records: the last seconds of ticks around a fault, each in a separate file.
 
 A record is taken a little after its fault, so that it shows how the machine came to rest, and written in
 slices, so that requests are answered meanwhile.
@@ -42,12 +42,12 @@ class FlightRecorder:
         return self._work is not None
 
     def begin(self, tick: int, words: NDArray[np.float64], cause: dict[str, object]) -> None:
-        """Starts to write the records `words` (n, words); one still under way is completed first."""
+        """Start to write the records `words` (n, words); one still under way is completed first."""
         self.finish()
         self._work = self._write(tick, words, cause)
 
     def advance(self) -> None:
-        """Does a slice of the work, if there is any."""
+        """Do a slice of the work, if there is any."""
         if self._work is None:
             return
         try:
@@ -59,7 +59,7 @@ class FlightRecorder:
             self.problem = f"no flight record: {self._folder}: {error.strerror or error}"
 
     def finish(self) -> None:
-        """Does all that is left."""
+        """Do all that is left."""
         while self._work is not None:
             self.advance()
 

@@ -14,7 +14,7 @@ AFTER_S = 1.0
 
 
 class Aftermath:
-    """What is left to do after a fault."""
+    """Pending flight record of a fault."""
 
     def __init__(self, recorder: FlightRecorder, memory: Memory) -> None:
         self._recorder, self._memory = recorder, memory
@@ -38,14 +38,14 @@ class Aftermath:
             self._begin(shared)
 
     def now(self, shared: Shared | None, otherwise: dict[str, Any] | None = None) -> None:
-        """No more ticks will come: what is due is begun, or `otherwise`, which has a tick too."""
+        """Begin the pending record, or `otherwise`, which has a tick too: no more ticks will come."""
         if self._due is None and otherwise is not None:
             self.expect(otherwise, 0)
         if self._due is not None and shared is not None:
             self._begin(shared)
 
     def close(self, shared: Shared | None) -> None:
-        """Writes all that is left."""
+        """Write all that is left."""
         self.now(shared)
         self._recorder.finish()
 

@@ -1,6 +1,6 @@
-"""The log: every tick and event, in segments, with a cap on what all segments of a machine may occupy.
+"""The log: every tick and event, in segments, with a cap on the total size of a machine's segments.
 
-Writing may fail (a full disk). Then logging ends, `problem` says why, and the machine goes on.
+Writing may fail (a full disk). Then logging ends, `problem` gives the reason, and the machine continues.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STAMP = "%Y%m%d-%H%M%S"
 FLUSH_EVERY_NS = 250_000_000
 """Wall time after which a real-time log hands over even an unfinished chunk."""
 Event = tuple[int, str, Mapping[str, Any] | GoalWords]
-"""(row of the batch after which it stands, −1: before all; name, content)."""
+"""(row of the batch that it follows, −1: before all; name, content)."""
 
 
 class Log:
@@ -60,9 +60,9 @@ class Log:
         events: Sequence[Event] = (),
         compared: NDArray[Any] | None = None,
     ) -> None:
-        """Appends a batch of records (n, words) with its events, which come in rising order of rows.
+        """Append a batch of records (n, words) with its events, which come in rising order of rows.
 
-        compared: what the digital twin says of each record, where that is known already.
+        compared: the digital twin's comparison of each record, where it is known already.
         """
         if self._segment is None:
             return
@@ -77,7 +77,7 @@ class Log:
             self._give_up(error)
 
     def compared(self, rows: NDArray[Any]) -> None:
-        """Appends what the digital twin says of earlier records."""
+        """Append the digital twin's comparisons of earlier records."""
         if self._segment is None:
             return
         try:
@@ -86,9 +86,9 @@ class Log:
             self._give_up(error)
 
     def flush(self, now_ns: int) -> None:
-        """To be called often: hands over what is written.
+        """Flush written data to the system. Call it often.
 
-        A real-time log hands over even an unfinished chunk, four times a second.
+        A real-time log flushes unfinished chunks too, four times a second.
         """
         if self._segment is None:
             return
@@ -103,7 +103,7 @@ class Log:
             self._give_up(error)
 
     def close(self) -> None:
-        """Completes the last segment."""
+        """Complete the last segment."""
         if self._segment is None:
             return
         try:
@@ -113,7 +113,8 @@ class Log:
         self._segment = None
 
     def _ticks(self, words: NDArray[np.float64], compared: NDArray[Any] | None) -> None:
-        """Records one by one into segments; a segment ends at the first record with which it is full."""
+        """Write records one by one into segments; a segment ends at the first record with which it is
+        full."""
         size = self._source.layout.bytes + 4
         while len(words):
             assert self._segment is not None
@@ -142,7 +143,7 @@ class Log:
         return segment
 
     def _prune(self, newest: Path) -> None:
-        """Removes the oldest segments until a full new one fits under the cap."""
+        """Remove the oldest segments until a full new one fits under the cap."""
         sizes = {path: path.stat().st_size for path in self._segments() if path != newest}
         spare = self._cap - self._segment_bytes - sum(sizes.values())
         for path in sizes:

@@ -40,10 +40,10 @@ _EVENT_SCHEMA = {
 
 @dataclass(frozen=True)
 class LogSource:
-    """What a log is made from: the layout of a record, and what is said up front.
+    """Contents of a log: the layout of a record, and the metadata at its head.
 
-    `wall_clock`: whether wall-clock time belongs in it. `metadata` must hold nothing that differs between two
-    equal runs when it does not.
+    `wall_clock`: whether wall-clock time belongs in it. Without it `metadata` must be the same in two equal
+    runs.
     """
 
     layout: RecordLayout
@@ -51,7 +51,7 @@ class LogSource:
     machine_file: str
     metadata: Mapping[str, str]
     twin: TwinChannels | None = None
-    """Where there is a digital twin: what it says."""
+    """Layout of the digital twin's comparisons, where there is one."""
 
 
 class Segment:
@@ -87,7 +87,7 @@ class Segment:
         self._stream.flush()
 
     def ticks(self, words: NDArray[np.float64], compared: NDArray[Any] | None = None) -> None:
-        """Appends records (n, words), each followed by what the digital twin says of it, if that is given."""
+        """Append records (n, words), each followed by the digital twin's comparison, if given."""
         add, channel = self._writer.add_message, self._tick
         numbers = (words.view(np.int64)[:, 0] & 0xFFFFFFFF).tolist()
         times = self._times(words)
@@ -102,7 +102,7 @@ class Segment:
             self._last_ns = times[-1]
 
     def compared(self, rows: NDArray[Any]) -> None:
-        """Appends what the digital twin says (protocol.twin_messages)."""
+        """Append comparisons of the digital twin (protocol.twin_messages)."""
         if self._twin is None:
             return
         raw, size, stride = rows.tobytes(), self._twin.bytes, rows.itemsize
@@ -113,7 +113,7 @@ class Segment:
         self.bytes += len(rows) * (size + len(_CDR_LITTLE_ENDIAN))
 
     def event(self, name: str, content: Mapping[str, Any] | GoalWords) -> None:
-        """Appends an event, or a goal's block, at the time of the last tick."""
+        """Append an event, or a goal's block, at the time of the last tick."""
         if isinstance(content, GoalWords):
             channel, data = self._goal, content.pack()
         else:
@@ -129,21 +129,21 @@ class Segment:
         return nanoseconds(words[:, offsets["time_s"]])
 
     def flush(self, *, close_chunk: bool) -> None:
-        """Hands what is complete to the system; with `close_chunk` everything."""
+        """Flush complete chunks to the system; with `close_chunk` everything."""
         if close_chunk:
             self._writer.flush()  # type: ignore[no-untyped-call]
         else:
             self._stream.flush()
 
     def close(self) -> None:
-        """Writes the index and closes the file."""
+        """Write the index and close the file."""
         try:
             self._writer.finish()  # type: ignore[no-untyped-call]
         finally:
             self._stream.close()
 
     def abandon(self) -> None:
-        """Closes the file as it is, after a failure to write."""
+        """Close the file as it is, after a failure to write."""
         try:
             self._stream.close()
         except OSError:

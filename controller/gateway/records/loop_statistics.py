@@ -17,9 +17,9 @@ from linkwork.timing.stolen import StolenTime
 LINK_WINDOW = 100
 """Periods over which the link's success rate is taken."""
 WINDOW = 10_000
-"""Ticks over which phases and overruns are told beside those since the start."""
+"""Ticks over which phases and overruns are reported beside those since the start."""
 PAUSE_NS = 500_000_000
-"""Lockstep time may stand between two ticks; what is longer than this is no period."""
+"""Longest interval that counts as a period: lockstep time may stop between two ticks."""
 _UNEXPLAINED = (OverrunCause.UNKNOWN, OverrunCause.LATE_WAKE)
 
 
@@ -45,7 +45,7 @@ class PhaseStatistics:
         self._causes += np.bincount(causes, minlength=len(OverrunCause))
 
     def _tell(self) -> None:
-        """Count in the histograms what they do not hold yet: rarely, and many ticks at once."""
+        """Add the buffered ticks to the histograms; called rarely, with many ticks."""
         rows = np.arange(self._told, self._count) % WINDOW
         for histogram, column in zip(self._histograms, self._recent[rows, :-1].T, strict=True):
             histogram.add_all(column.astype(np.int64))
@@ -99,7 +99,7 @@ class LoopStatistics:
         self._stolen.refresh(time.monotonic_ns())
 
     def add(self, words: NDArray[np.float64]) -> None:
-        """Counts a batch of records (n, words)."""
+        """Count a batch of records (n, words)."""
         if not len(words):
             return
         integers = words.view(np.int64)
@@ -119,7 +119,7 @@ class LoopStatistics:
         self._ticks += len(words)
 
     def _window(self, connected: NDArray[np.bool_], answered: NDArray[np.bool_]) -> None:
-        """Keeps the last periods of the connection that stands; a connection lost begins a new window."""
+        """Keep the last periods of the present connection; a lost connection begins a new window."""
         apart = np.flatnonzero(~connected)
         if len(apart):
             self._answered = answered[apart[-1] + 1 :][-LINK_WINDOW:]

@@ -1,4 +1,4 @@
-"""Records put into words: what people and clients are told about a fault, a result, the device."""
+"""Texts from records: messages about faults, results and the device."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def limits_named(bits: int) -> list[str]:
 
 
 def limits_told(bits: int) -> str:
-    """The same in words, '' where nothing limits."""
+    """The same as text, '' without a limit."""
     return "; ".join(text for flag, text in _LIMITED.items() if bits & flag)
 
 
@@ -53,7 +53,7 @@ _ENERGY = "the energy"
 
 
 class Wording:
-    """Knows the machine's names and units."""
+    """Messages with a machine's names and units."""
 
     def __init__(self, machine: Machine) -> None:
         sensors = [(sensor.joint, sensor.is_angle) for sensor in machine.sensors]
@@ -118,7 +118,7 @@ class Wording:
         }
 
     def switch(self, record: np.void) -> SwitchReport | None:
-        """What a record says of a switch; None where it says nothing."""
+        """The constraint switch in a record; None where there is none."""
         told = np.flatnonzero(record["switched"])
         if not len(told):
             return None
@@ -273,7 +273,7 @@ class Wording:
         return LawKind(int(record["law"])).label
 
     def mode(self, record: np.void) -> str:
-        """What the last command asked of the motors."""
+        """The last command to the motors."""
         return Mode(int(record["mode"])).name.lower()
 
 

@@ -22,7 +22,7 @@ class Call:
 
     @property
     def method(self) -> str:
-        """What is asked."""
+        """The parameters of the request."""
         return self.request.method
 
     @property

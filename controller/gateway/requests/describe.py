@@ -1,4 +1,4 @@
-"""The machine as `describe` tells it: names, units, limits."""
+"""The answer to `describe`: the machine's names, units, limits."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def describe(machine: Machine, pace: Pace, sets: Mapping[int, Machine | str] = N
 
 
 def _set(machine: Machine, closed: int, under: Machine | str) -> DescribedSet:
-    """What the machine can do while just these of its switchable constraints hold."""
+    """Capabilities of the machine while exactly these of its switchable constraints hold."""
     names = list(names_of(machine, closed))
     if isinstance(under, str):
         return {"closed": names, "degrees_of_freedom": None, "goal_coordinates": [], "refused": under}

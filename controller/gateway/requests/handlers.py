@@ -1,6 +1,6 @@
-"""What the gateway does for each method.
+"""Handlers of the requests, one for each method.
 
-A handler answers, refuses by RequestError, or leaves a callback that will.
+A handler answers, refuses by RequestError, or registers a callback that does.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _release(gateway: Gateway, call: Call) -> None:
 
 
 def _conclude(call: Call) -> Then:
-    """Answers the call with the record that ended the wait, or refuses it."""
+    """Answer the call with the record that ended the wait, or refuse it."""
 
     def then(effect: OrderEffect | RequestError) -> None:
         if isinstance(effect, RequestError):

@@ -1,10 +1,10 @@
 """The lease: whose requests may move the machine.
 
-Pure rules; the caller brings the time and acts on what comes out. A lease belongs to a name. Every request
+Pure rules; the caller passes the time and acts on the result. A lease belongs to a name. Every request
 made in that name renews it. It is *kept* when it was acquired by name, and *borrowed* when a request that
-needs it merely found it free: a borrowed lease ends with what it was taken for. Several programs may ask in
-one name; those that acquire as *holders* keep the lease for each other. While something is in motion an end
-of the lease is a loss: the machine has to be stopped on its path.
+needs it found it free: a borrowed lease ends with the motion that it was taken for. Several programs may
+share a name; those that acquire as *holders* keep the lease for each other. If the lease ends while something
+moves, it counts as lost and the machine is stopped on its path.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Lease:
     def acquire(
         self, owner: str, now_ns: int, *, holder: str = "", force: bool = False, in_motion: bool = False
     ) -> LeaseChange | None:
-        """Takes the lease to keep. `force` takes it from a live owner. Raises LeaseHeld otherwise."""
+        """Take the lease to keep. `force` takes it from a live owner. Raises LeaseHeld otherwise."""
         change = self._take(owner, now_ns, force=force, in_motion=in_motion)
         self.kept = True
         self._holders = {one: until for one, until in self._holders.items() if until > now_ns}
@@ -80,7 +80,7 @@ class Lease:
         return change
 
     def borrow(self, owner: str, now_ns: int, *, in_motion: bool = False) -> LeaseChange | None:
-        """What a request that needs the lease does: goes on when it is the owner's, takes it when it is free.
+        """Authorize a request that needs the lease: accept the owner's, and take a free lease for any other.
 
         Raises LeaseHeld.
         """
@@ -89,9 +89,9 @@ class Lease:
     def release(
         self, owner: str, now_ns: int = 0, *, holder: str = "", in_motion: bool = False
     ) -> LeaseChange | None:
-        """Gives the lease back; nothing happens when it is not this owner's.
+        """Release the lease; without effect when it is not this owner's.
 
-        Nor when another holder has renewed it within its time, unless it is given back for all of them.
+        Also without effect when another holder has renewed it within its time, unless it is released for all.
         """
         if owner != self.owner:
             return None
@@ -103,7 +103,7 @@ class Lease:
     def settle(
         self, now_ns: int, *, in_use: bool, in_motion: bool, pending: bool = False
     ) -> LeaseChange | None:
-        """To be called often: ends a lease whose time is over, or a borrowed one that nothing uses now.
+        """End a lease whose time is over, or a borrowed one that is not in use. Call it often.
 
         `in_use`: a request of the owner waits for its answer. `in_motion`: something moves. While nothing
         moves, a client that waits for an answer need not renew the lease. `pending`: orders of the

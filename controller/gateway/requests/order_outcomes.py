@@ -1,4 +1,4 @@
-"""What a client is told about the outcome of an order."""
+"""Answers to clients about the outcome of an order."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def busy(goal: int | None) -> RequestError:
 
 
 def not_cleared(effect: OrderEffect, wording: Wording) -> RequestError:
-    """The refusal of `recover` and `reset` while the cause stands."""
+    """The refusal of `recover` and `reset` while the cause persists."""
     if not int(effect.record["fault"]):
         return RequestError(RequestCode.NOT_CLEARED, "not cleared: the controller has no plant")
     fault = wording.fault(effect.record)

@@ -28,7 +28,7 @@ def place(
     done: Callable[[OrderEffect], None] | None = None,
     taken: Callable[[], None] | None = None,
 ) -> None:
-    """Places an order for a request; answers with its effect, or hands it to `done`.
+    """Place an order for a request; answer with its effect, or pass the effect to `done`.
 
     `taken` is called when it has taken effect, even at a later tick.
     """

@@ -1,4 +1,4 @@
-"""The answers of `state` and `status`: what stands in the newest record and in the gateway's memory."""
+"""The answers of `state` and `status`: from the newest record and the gateway's history."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def state(gateway: Gateway) -> dict[str, Any]:
 
 
 def _forces(table: dict[str, Any]) -> dict[str, Any]:
-    """What is felt and wanted of each force that goals may name; not a number becomes nil."""
+    """Measured and wanted value of each force that goals may name; NaN becomes nil."""
     return {
         name: {"felt": finite(felt), "wanted": finite(table["force_reference"][name])}
         for name, felt in table["force"].items()

@@ -1,8 +1,8 @@
 """Digital twin of a running loop: receives the loop's records and returns how far the model deviates.
 
-In real time no process waits for it: what it cannot take is dropped and counted, and one that has ended is
-started again. In lockstep the records are held until their comparison is there, so that the log is the same
-each time; the loop may be `LEASH` ticks ahead meanwhile.
+In real time no process waits for it: records that it cannot take are dropped and counted, and a twin that has
+ended is restarted. In lockstep the records are held until their comparison is available, so that the log is
+reproducible; the loop may be `LEASH` ticks ahead meanwhile.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from linkwork.protocol.results import TwinStatus
 from linkwork.protocol.twin_messages import LOAD, MOST_ROWS, Kind
 
 LEASH: Final = 10
-"""Ticks that a loop in lockstep may be ahead of what is compared."""
+"""Ticks that a loop in lockstep may be ahead of the comparison."""
 REACTS_AFTER: Final = LEASH + 2
-"""Ticks from a difference to what is done about it, in lockstep: two more orders may be on their way."""
+"""Ticks from a difference to the reaction, in lockstep: two more orders may be in transit."""
 MOST_UNANSWERED: Final = 1000
 """Rows that a digital twin may owe in real time; beyond that it is too slow, and rows are dropped."""
 PATIENCE_S: Final = 10.0
-"""Wall time after which a digital twin that answers nothing is ended."""
+"""Wall time after which a digital twin that does not answer is ended."""
 RESTART_AFTER_S: Final = (0.0, 0.5, 1.0, 2.0, 5.0)
 STEADY_S: Final = 10.0
 MOST_DEATHS: Final = 3
-"""Deaths in a row after which lockstep goes on without."""
+"""Consecutive failures after which lockstep continues without the twin."""
 
 Rows = NDArray[Any]
 
@@ -61,7 +61,7 @@ class DigitalTwin:
         self._loads: dict[int, Rows] = {}
 
     def start(self) -> None:
-        """Starts the process; one that sits there already is left."""
+        """Start the process; one that sits there already is left."""
         if self._client is None:
             self._started_s = time.monotonic()
             self._client = TwinClient(self._arguments, self.channels.words)
@@ -87,11 +87,11 @@ class DigitalTwin:
         return self._held is not None
 
     def as_map(self) -> TwinStatus:
-        """How it stands (protocol.results.TwinStatus)."""
+        """Status of the twin (protocol.results.TwinStatus)."""
         return {"pid": self.pid, "ready": self.ready, "restarts": self.restarts, "dropped": self.dropped}
 
     def offer(self, records: Floats) -> None:
-        """In real time: sends what it can take of these records."""
+        """Send as many of these records as it can take, in real time."""
         client = self._client
         if client is None or not client.ready or not len(records):
             return
@@ -158,7 +158,7 @@ class DigitalTwin:
             self._told_dropped, self._next_told_s = self.dropped, now + 1.0
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -181,7 +181,7 @@ class DigitalTwin:
 def asked_of(records: Floats, layout: RecordLayout, row: np.dtype[Any], *, stamped: bool) -> Rows:
     """Records (n, words) as the digital twin takes them, `row` being protocol.twin_messages.Words.asked.
 
-    stamped: whether they bear the time of the wall clock.
+    stamped: whether they have wall-clock time.
     """
     table = records.view(layout.dtype)[:, 0]
     asked = np.zeros(len(table), row)

@@ -1,10 +1,10 @@
-"""Differences beyond their thresholds: when that is told, and when anything is done about it.
+"""Differences beyond their thresholds: when they are reported, and when the controller reacts.
 
-An excess, be it a collision or a load that the model does not know, is told twice: when a difference is
-beyond its threshold, and when all have been below `REARMED` of theirs for `OVER_AFTER_S`; what rings
-meanwhile belongs to it. What is done about it is done again when all have been below `REARMED`, or when the
-greatest has grown by `WORSE` since: a machine that has been stopped against an obstacle may be moved away
-from it, and is stopped again when it is pressed harder.
+An excess, be it a collision or a load that the model does not know, is reported twice: when a difference is
+beyond its threshold, and when all have been below `REARMED` of theirs for `OVER_AFTER_S`; further excesses
+meanwhile belong to it. The reaction is repeated when all have been below `REARMED`, or when the greatest has
+grown by `WORSE` since: a machine that has been stopped against an obstacle may be moved away from it, and is
+stopped again when it is pressed harder.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _DONE = {"tell": "", "stop": "; the machine is stopped on its path", "fault": ";
 
 @dataclass(frozen=True)
 class Alarmed:
-    """What there is to tell or do because of a row.
+    """Event and reaction that follow from a row.
 
-    `event`: EXCEEDED, OVER, or "" where nothing is told; `acts`: whether what the file says is to be done.
+    `event`: EXCEEDED, OVER, or "" without an event; `acts`: whether the reaction set in the file is due.
     `which`, `value` and `limit` of the content are those of the order DIFFERENCE.
     """
 
@@ -52,7 +52,7 @@ class Alarm:
         self._acted = 0.0
         """The share at which something was done last; 0: armed."""
         self._worst: tuple[float, dict[str, Any]] | None = None
-        """The greatest share of the excess that is told of, and what was told of it; None: there is none."""
+        """The greatest share of the excess reported, and its event; None without an excess."""
         self._since = self._calm_s = 0.0
         """When the excess began, and since when all differences have been small."""
 

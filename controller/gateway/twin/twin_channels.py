@@ -1,4 +1,4 @@
-"""What the digital twin says, as telemetry and log have it: names, units, and the text of the message."""
+"""Channels of the digital twin in telemetry and log: names, units, and the text of the message."""
 
 from __future__ import annotations
 

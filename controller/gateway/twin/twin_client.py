@@ -21,7 +21,7 @@ class TwinClient:
     """One twin process. Once it has ended, `alive` is False and stays so."""
 
     def __init__(self, arguments: Sequence[str], words: Words) -> None:
-        """Starts it. Raises OSError when it cannot be started."""
+        """Start it. Raises OSError when it cannot be started."""
         self._words = words
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
@@ -31,7 +31,7 @@ class TwinClient:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER_BYTES)
         self._socket = ours
         self.ready = False
-        """Whether it has its kernels; until then it is sent nothing."""
+        """Whether its kernels are compiled; until then it receives no records."""
         self.alive = True
         self.unanswered = 0
         """Rows that it has been sent and not answered yet."""
@@ -50,7 +50,7 @@ class TwinClient:
         return self._socket.fileno()
 
     def send(self, kind: Kind, rows: NDArray[Any]) -> int:
-        """Sends rows, in messages of MOST_ROWS; returns how many were taken. It never waits."""
+        """Send rows, in messages of MOST_ROWS; return how many were taken. It never waits."""
         taken = 0
         while self.alive and taken < len(rows):
             part = rows[taken : taken + MOST_ROWS]
@@ -92,7 +92,7 @@ class TwinClient:
         return found
 
     def _read(self, message: bytes) -> NDArray[Any] | None:
-        """The rows of an answer, no rows of READY, or None for what is neither."""
+        """The rows of an answer, no rows of READY, or None for any other message."""
         try:
             kind = kind_of(message)
             rows = rows_of(message, self._words.answered)
@@ -105,11 +105,11 @@ class TwinClient:
         return rows if good and bool(((rows["worst"] >= 0) & (rows["worst"] < known)).all()) else None
 
     def wait(self, seconds: float) -> None:
-        """Waits for something to receive, at most so long."""
+        """Wait for something to receive, at most so long."""
         select.select([self._socket], [], [], seconds)
 
     def close(self) -> int:
-        """Ends the process, which has nothing to lose. Returns its exit status."""
+        """Kill the process, which has no state to save. Returns its exit status."""
         self.alive = False
         self._socket.close()
         status = self._child.stop(0.0)

@@ -17,7 +17,7 @@ class Companion(Protocol):
 
     @property
     def twin(self) -> DigitalTwin:
-        """Its process, and how it stands."""
+        """Process id and state of the twin."""
         ...
 
     @property
@@ -34,7 +34,7 @@ class Companion(Protocol):
         ...
 
     def told(self, compared: NDArray[Any]) -> list[tuple[int, str, dict[str, Any]]]:
-        """Publishes comparisons, and acts on them. Returns their events."""
+        """Publish comparisons, and act on them. Returns their events."""
         ...
 
     def order_taken(self, order: Order, record: np.void) -> None:
@@ -42,5 +42,5 @@ class Companion(Protocol):
         ...
 
     def attend(self) -> None:
-        """Often: what has been said meanwhile."""
+        """Receive the comparisons made since the last call. Call it often."""
         ...

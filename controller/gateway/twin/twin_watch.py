@@ -57,7 +57,7 @@ class TwinWatch:
         return (words, None) if last and not len(taken) else (taken, compared)
 
     def attend(self) -> None:
-        """Often: what has been said meanwhile."""
+        """Receive the comparisons made since the last call. Call it often."""
         gateway = self._gateway
         if self.twin.in_step:
             self.twin.attend()
@@ -73,7 +73,7 @@ class TwinWatch:
         self.twin.notes.clear()
 
     def told(self, compared: NDArray[Any]) -> list[tuple[int, str, dict[str, Any]]]:
-        """Publishes comparisons, and acts on them. Returns their events."""
+        """Publish comparisons, and act on them. Returns their events."""
         self._publish(compared)
         found: list[tuple[int, str, dict[str, Any]]] = []
         for each in self._alarm.look(compared):
@@ -85,7 +85,7 @@ class TwinWatch:
         return found
 
     def order_taken(self, order: Order, record: np.void) -> None:
-        """What is carried is the model's too."""
+        """Pass the payloads to the twin's model."""
         done = int(record["order_outcome"]) == OrderOutcome.DONE
         if isinstance(order, SetPayload) and done:
             load = [order.mass_kg, *order.com_m, *order.inertia_kg_m2]
@@ -103,7 +103,8 @@ class TwinWatch:
             broadcast.sample(TWIN_TOPIC, 1e-9 * stamp, channels.as_map(row))
 
     def _order(self, content: Mapping[str, Any], *, at_once: bool = False) -> None:
-        """The loop is to do what the file says: in lockstep at a tick that does not depend on timing."""
+        """Order the reaction that the machine file sets: in lockstep at a tick that does not depend on
+        timing."""
         later = self.twin.in_step and not at_once
         order = ReportDifference(
             int(content["which"]),
@@ -117,5 +118,5 @@ class TwinWatch:
             if isinstance(effect, OrderEffect) and effect.outcome in _TOO_LATE_TO_WAIT:
                 self._order(content, at_once=True)
 
-        with suppress(RequestError):  # no loop: nothing moves
+        with suppress(RequestError):  # without a loop the machine does not move
             self._gateway.order_queue.place(order, then, now_ns=self._gateway.now_ns, urgent=True)

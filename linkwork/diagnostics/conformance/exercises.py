@@ -71,7 +71,7 @@ class ControllerExamination:
         return self._child is None or self._child.alive
 
     def _start(self) -> None:
-        """Starts the controller unless it runs."""
+        """Start the controller unless it runs."""
         if self._command and (self._child is None or not self._child.alive):
             self._stop()
             self._child = Child.start(self._command)
@@ -95,7 +95,7 @@ class ControllerExamination:
         probe.answer()
 
     def _hello(self) -> None:
-        """Waits for the hello of a new session; a controller that was on its way out is started again."""
+        """Wait for the hello of a new session; a controller that was on its way out is started again."""
         self._start()
         try:
             self.probe.greet()

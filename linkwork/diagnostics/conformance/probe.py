@@ -154,20 +154,20 @@ class Probe:
         return self.hello
 
     def greet(self) -> None:
-        """Waits for a hello, which opens a new session. Raises Failed."""
+        """Wait for a hello, which opens a new session. Raises Failed."""
         heard = self.wait_for("hello", 60.0)
         assert isinstance(heard.content, Hello)
         self.hello = heard.content
 
     def answer(self) -> CommandMessage:
-        """Welcomes the hello, and exchanges state 0. Raises Failed."""
+        """Welcome the hello, and exchanges state 0. Raises Failed."""
         self.seq, self.ack, self.mode = -1, -1, int(Mode.BRAKE)
         self.status, self.fault = READY | int(DeviceStatus.BRAKE), 0
         self.send(self.welcome())
         return self.exchange()
 
     def exchange(self, data: bytes | None = None, by: int = 1) -> CommandMessage:
-        """Sends the next state (or `data`, which is one) and returns the command that answers it.
+        """Send the next state (or `data`, which is one) and return the command that answers it.
 
         Device-clocked, states go on every period until it comes. Raises Failed.
         """

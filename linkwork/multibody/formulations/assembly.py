@@ -151,7 +151,7 @@ def _not_closed(mechanism: Mechanism, w: Workspace, residual: float, tolerance: 
 
 
 def _close(mechanism: Mechanism, w: Workspace, tolerance: float, most: int) -> int:
-    """Newton's method with limited steps and a line search on the residual; returns the iterations."""
+    """Newton's method with limited steps and a line search on the residual; return the iterations."""
     w.level[0] = 1.0
     try:
         return _close_positions(mechanism, w, tolerance, most)
@@ -180,7 +180,7 @@ def _close_positions(mechanism: Mechanism, w: Workspace, tolerance: float, most:
 
 
 def _correct(mechanism: Mechanism, w: Workspace, limit: float, residual: float) -> float:
-    """One step of Newton, shortened until the residual falls; returns the residual then."""
+    """One step of Newton, shortened until the residual falls; return the residual then."""
     columns = field_of(w, layout.COLUMN_SCALE)
     shift, zero = np.zeros(mechanism.nv), np.zeros(mechanism.nv)
     w.ranking[layout.RANK] = factor_scaled(*w.arguments, limit, mechanism.nv)
@@ -197,7 +197,7 @@ def _correct(mechanism: Mechanism, w: Workspace, limit: float, residual: float) 
 
 
 def _polish(mechanism: Mechanism, w: Workspace, residual: float) -> int:
-    """Go on to round-off, in short directions too; returns the iterations."""
+    """Go on to round-off, in short directions too; return the iterations."""
     for iteration in range(_POLISHING):
         before, limit = w.q.copy(), min(ENTERED, max(mechanism.rank_tolerance, NOISE * residual))
         now = _correct(mechanism, w, limit, residual) if residual > 0.0 else residual
@@ -215,7 +215,7 @@ def field_of(w: Workspace, field: int) -> Floats:
 
 
 def _evaluate(w: Workspace) -> float:
-    """Renew M and the rows; returns the largest scaled |Φ|, not a number where the rows are none."""
+    """Renew M and the rows; return the largest scaled |Φ|, not a number where the rows are none."""
     dynamics(*w.arguments)
     constraint_rows(*w.arguments)
     return float(position_residual(*w.arguments)) if np.isfinite(w.A).all() else math.nan
@@ -263,7 +263,7 @@ def _ordinary_rank(mechanism: Mechanism, w: Workspace, tolerance: float, most: i
 
 
 def switch(mechanism: Mechanism, w: Workspace, name: str, on: bool) -> float:
-    """Switch a constraint on or off in a running workspace; returns the energy (J) lost to the impulse.
+    """Switch a constraint on or off in a running workspace; return the energy (J) lost to the impulse.
 
     Switching on makes v jump, v⁺ = v⁻ - M⁻¹ A' (A M⁻¹ A')⁺ (A v⁻ + Φ_t), and closes the gap in position, if
     any. Raises ModelError for an unknown name, AssemblyError where the gap cannot be closed.

@@ -151,7 +151,7 @@ def constraints_move(p: Floats, t: Integers, w: Floats) -> bool:
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, int64, int64))
 def _span_time(p: Floats, t: Integers, w: Floats, rank: int, first: int) -> float:
-    """Add the motion that prescribed values ask for as the last row; returns the time (s) of its unit."""
+    """Add the motion that prescribed values ask for as the last row; return the time (s) of its unit."""
     m, n = t[N_ROWS], t[NV]
     factored, explicit, rows = (
         block(w, t[FACTORED], m, n),

@@ -138,7 +138,7 @@ def recover(p: Floats, t: Integers, w: Floats, partition: Integers, z: Floats) -
 
 @kernel(boolean(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR))
 def minimal_acceleration(p: Floats, t: Integers, w: Floats, partition: Integers, z: Floats) -> bool:
-    """After `constrained_terms`: v̇ by the partition; returns whether A_D could be solved."""
+    """After `constrained_terms`: v̇ by the partition; return whether A_D could be solved."""
     n, m, count = t[NV], t[N_ROWS], partition[COUNT + VELOCITIES]
     a, b, rows, columns = (
         matrix(t, w, A, n),

@@ -163,7 +163,7 @@ def choose(p: Floats, t: Integers, w: Floats, partition: Integers, z: Floats) ->
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR, int64))
 def _choose_at(p: Floats, t: Integers, w: Floats, partition: Integers, z: Floats, level: int) -> int:
-    """Returns 1 where a partition that was there has been changed."""
+    """Return 1 where a partition that was there has been changed."""
     n, m, old, first = t[NV], t[N_ROWS], partition[COUNT + level], LISTS + level * t[NV]
     now = factor_dependent(p, t, w, partition, z, VELOCITIES) if old > 0 and level == VELOCITIES else 0.0
     fill_x = of_z(t, z, X)

@@ -43,7 +43,7 @@ def position_residual(p: Floats, t: Integers, w: Floats) -> float:
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, float64, int64))
 def correct_position(p: Floats, t: Integers, w: Floats, tolerance: float, most: int) -> int:
-    """Correct q until no scaled |Φ| exceeds the tolerance, at most so many times; returns how many times.
+    """Correct q until no scaled |Φ| exceeds the tolerance, at most so many times; return how many times.
 
     Afterwards M, the rows and their factors are those of the new q.
     """
@@ -66,7 +66,7 @@ def correct_position(p: Floats, t: Integers, w: Floats, tolerance: float, most: 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER))
 def correct_velocity(p: Floats, t: Integers, w: Floats) -> float:
-    """After `correct_position`: correct v; returns the kinetic energy (J) that this takes away.
+    """After `correct_position`: correct v; return the kinetic energy (J) that this takes away.
 
     It is (v⁻ - v⁺)' M (v⁻ - v⁺) / 2, which is the loss where no prescribed value moves.
     """

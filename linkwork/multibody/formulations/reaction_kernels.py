@@ -296,7 +296,7 @@ def _outside(basis: Floats, count: int, a: Vector, b: Vector) -> tuple[Vector, V
 def _orthonormal(
     t: Integers, w: Floats, first: int, count: int, skip: int, lever: Vector, basis: Floats
 ) -> int:
-    """Write an orthonormal basis of the screws of a joint's links, all but `skip`; returns its size."""
+    """Write an orthonormal basis of the screws of a joint's links, all but `skip`; return its size."""
     size = 0
     for i in range(first, first + count):
         if i == skip or size == 6:

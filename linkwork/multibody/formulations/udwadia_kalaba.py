@@ -77,7 +77,7 @@ class ConstrainedAcceleration:
         self._scratch = np.zeros(scratch_size(m, n))
 
     def __call__(self, mass: Floats, r: Floats, a: Floats, b: Floats) -> int:
-        """Solve for M (n × n), r (n), A (m × n), b (m), all C-contiguous float64; returns the rank of A."""
+        """Solve for M (n × n), r (n), A (m × n), b (m), all C-contiguous float64; return the rank of A."""
         return constrained_acceleration(
             mass, r, a, b, self._tolerance, self._scratch, self.acceleration, self.constraint_force
         )

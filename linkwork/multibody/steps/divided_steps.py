@@ -95,7 +95,7 @@ _divide = part(divide)
 
 @part
 def judge_step(t: Integers, w: Floats, left: float, parts: float, dt: float) -> tuple[float, float]:
-    """After a step over `left` / `parts` of dt: keep it or take it back; returns new `left` and `parts`."""
+    """After a step over `left` / `parts` of dt: keep it or take it back; return new `left` and `parts`."""
     counts, left, parts = _divide(left, parts, _pace(t, w, left / parts * dt) / FASTEST)
     if not counts:
         kept, ranking = vector(t, w, KEPT), vector(t, w, RANKING)

@@ -87,7 +87,7 @@ _STEP = void(PARAMETERS, TOPOLOGY, BUFFER, float64)
 def _stage(
     p: Floats, t: Integers, w: Floats, constrained: int | None, one: int, h: float
 ) -> tuple[float, float]:
-    """Renew a stage's rates; returns how much they changed, and how large they are."""
+    """Renew a stage's rates; return how much they changed, and how large they are."""
     q, v, nq, nv, clock = vector(t, w, Q), vector(t, w, V), t[NQ], t[NV], vector(t, w, CLOCK)
     start_q, start_v, size = vector(t, w, START_Q), vector(t, w, START_V), t[NQ] + t[NV]
     stages = vector(t, w, STAGES)

@@ -126,7 +126,7 @@ def _quickness(mobility: float, stiffness: float, damping: float, rubbing: float
 
 @part
 def _factor_inertia(p: Floats, t: Integers, w: Floats) -> int:
-    """After `dynamics`: factor the inertia of the admitted velocities; returns their number, -1: all."""
+    """After `dynamics`: factor the inertia of the admitted velocities; return their number, -1: all."""
     if t[N_ROWS] == 0:
         cholesky(matrix(t, w, M, t[NV]), matrix(t, w, FACTOR, t[NV]))
         return -1

@@ -179,7 +179,7 @@ def links_of(
 
 
 def _grow(links: list[Link], seat: BodyPlacement, joint: Joint, places: Places) -> BodyPlacement:
-    """Append the links of a joint, whose frame is seated on a link; returns the seat of the child."""
+    """Append the links of a joint, whose frame is seated on a link; return the seat of the child."""
     first = places.first[joint.name]
     for step in places.freedoms[joint.name].chain:
         if step.kind == BALL:

@@ -92,7 +92,7 @@ class Evidence:
 
 
 def evidence(machine: Machine, tests: Sequence[TestFindings], logs: Logs) -> Evidence:
-    """Reads the logs that the tests name. What is not there is left out."""
+    """Read the logs that the tests name. What is not there is left out."""
     found = Evidence(struck=struck(machine, tests, logs))
     for test in tests:
         if test.injected or test.faults:

@@ -22,7 +22,7 @@ class Written:
 
 
 def write_report(report: RigReport, folder: Path) -> Written:
-    """Writes all three, each whole or not at all. Raises OSError."""
+    """Write all three, each whole or not at all. Raises OSError."""
     there = Written(folder / "report.html", folder / "junit.xml", folder / "report.json")
     texts = {
         there.html: page(report),
