@@ -102,7 +102,7 @@ def spread(values: list[float]) -> dict[str, float]:
 
 
 def measure(rounds: int, seconds: float, cpu: int) -> dict[str, Any]:
-    """Rounds of two blocks, then the file of a recorder that is killed."""
+    """Round of two blocks, then the file of a recorder that is killed."""
     blocks: dict[str, list[dict[str, float]]] = {kind: [] for kind in KINDS}
     with tempfile.TemporaryDirectory(prefix="linkwork-") as folder:
         config = patient(Path(folder))

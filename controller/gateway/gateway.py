@@ -1,6 +1,7 @@
-"""The gateway: it owns every client socket, minds loop and planner, and keeps lease, log and memory.
+"""The gateway: owns every client socket, supervises loop and planner, and keeps lease, log and history.
 
-One thread, one poll loop (`server.py`). Nothing here may wait: whatever takes time is left as a callback.
+One thread, one poll loop (`server.py`). No function here may block: work that takes time registers a
+callback.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class Gateway:
         self.loops_started = 0
         self.twin_watch: Companion | None = None
         self.leaving = False
-        """A shutdown is under way: nothing new may move."""
+        """A shutdown is under way: new motions are refused."""
         self.now_ns = time.monotonic_ns()
         self._loop_lives = False
         self._goal = self._gave_back_ns = 0
@@ -125,7 +126,7 @@ class Gateway:
 
     @property
     def time_stands(self) -> bool:
-        """Whether lockstep time stands, with all orders carried out and all that happened known here."""
+        """Whether lockstep time is stopped, with all orders executed and all records received."""
         shared = self.host.shared
         if shared is None or not self._loop_lives or self.order_queue.busy:
             return False
@@ -138,7 +139,7 @@ class Gateway:
 
     @property
     def link_text(self) -> str:
-        """How the device link stands, in words."""
+        """State of the device link, as text."""
         text = self.host.shared.link_text if self.host.shared is not None and self._loop_lives else ""
         return text or "the loop is starting"
 
@@ -158,7 +159,7 @@ class Gateway:
 
     @property
     def connection_record(self) -> np.void | None:
-        """The record that tells how the plant stands, or None when only the link's text knows.
+        """The record that shows the plant's state, or None when only the link's text is available.
 
         In lockstep a plant may be connected before time has run for the first tick.
         """
@@ -178,7 +179,7 @@ class Gateway:
         return self._goal
 
     def need_owner(self, call: Call) -> None:
-        """Refuses a request that does not say in whose name it is made."""
+        """Refuse a request that does not say in whose name it is made."""
         if not call.owner:
             text = "as: the name of the client is missing, such as user@host; the lease belongs to a name"
             raise RequestError(RequestCode.INVALID_PARAMS, text, ["as"])
@@ -191,7 +192,7 @@ class Gateway:
         self.change_lease(lambda: self.lease.borrow(call.owner, self.now_ns, in_motion=self.in_motion))
 
     def change_lease(self, act: Callable[[], LeaseChange | None]) -> None:
-        """Acts on the lease; a live owner who is in the way is named in the refusal."""
+        """Act on the lease; a live owner who is in the way is named in the refusal."""
         try:
             change = act()
         except LeaseHeld as held:
@@ -204,15 +205,15 @@ class Gateway:
         self._lease_changed(change)
 
     def drop_plans(self, why: str) -> None:
-        """What is being planned shall not move the machine any more."""
+        """Revoke the motions that are being planned."""
         self.planning.drop_motions(RequestError(ResultCode.CANCELLED, f"not started: {why}"))
 
     def after(self, seconds: float, act: Callable[[], None]) -> None:
-        """Acts a little later."""
+        """Act a little later."""
         self._timers.append((self.now_ns + round(1e9 * seconds), act))
 
     def check_tick(self, at_tick: int | None) -> None:
-        """Refuses a request for a tick beyond the horizon."""
+        """Refuse a request for a tick beyond the horizon."""
         ahead = round(ORDER_HORIZON_S / self.machine.controller.period_s)
         if at_tick is not None and at_tick - self.tick > ahead:
             text = (
@@ -248,11 +249,11 @@ class Gateway:
         self.latest, since = None, 0
         self.goal_queue, self.tuning.gains = GoalQueue(), None
         if not self.host.adopted:
-            self.tuning.payloads = {}  # a new loop carries nothing
+            self.tuning.payloads = {}  # a new loop has no payloads
         if self.host.adopted:
             words, _, _ = shared.take(0)
             seen = words.view(self.layout.dtype)[:, 0]
-            since = shared.tail  # what the gateway before this one has logged
+            since = shared.tail  # records that the previous gateway has logged
             if len(seen):
                 next_order = int(seen["order_id"].max()) + ORDERS_UNSEEN
                 self._goal = max(self._goal, int(seen["goal_id"].max()))
@@ -265,7 +266,7 @@ class Gateway:
         self.order_queue.connect(outbox, next_order, authority)
 
     def loop_ended(self) -> None:
-        """The loop is gone: what it wrote is still taken, everybody who waits is told."""
+        """Handle the end of the loop: take its last records and answer all waiting calls."""
         self.records.take(last=True)
         self._loop_lives = False
         status = self.host.returncode
@@ -300,7 +301,8 @@ class Gateway:
             requester.server.send(requester.peer, pack_notification(name, content))
 
     def aside(self, name: str, content: dict[str, Any]) -> None:
-        """An event that no record tells; logged too, unless the log must depend on records alone."""
+        """Publish an event that no record shows; it is logged too, unless the log must depend on records
+        alone."""
         self.publish(name, content)
         self.note(name, content)
 
@@ -310,7 +312,7 @@ class Gateway:
             self.records.note(name, content)
 
     def attend(self) -> None:
-        """Often, whatever else happens: lease, time-outs, flight record, log."""
+        """Periodic work: lease, time-outs, flight record, log."""
         self._settle_lease()
         if self.twin_watch is not None:
             self.twin_watch.attend()
@@ -329,7 +331,7 @@ class Gateway:
 
     @property
     def patience_ms(self) -> int:
-        """How long the records may wait to be looked at, if nothing else happens."""
+        """Longest time until the records must be polled without another event."""
         held = self.twin_watch is not None and self.twin_watch.pressing
         if held or self.order_queue.pressing or self._timers or self.aftermath.busy:
             return PRESSING_MS
@@ -352,7 +354,7 @@ class Gateway:
         self.aside("lease", dict(self.lease.as_map(self.now_ns, change.reason)))
 
     def close(self) -> None:
-        """Takes what is left, completes the files."""
+        """Take what is left, complete the files."""
         self.records.take(last=True)
         self.aftermath.close(self.host.shared)
         if self.log is not None:

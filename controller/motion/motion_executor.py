@@ -246,7 +246,7 @@ class MotionExecutor:
     # Ways to rest.
 
     def stop(self, code: ResultCode) -> None:
-        """Bring the present motion to rest: a goal on its path (it ends with `code`), any other by damping."""
+        """Bring the present motion to rest: a goal on its path (it ends with `code`), others by damping."""
         if isinstance(self.motion, Follow):
             self._stop_goal(self.motion, code)
         elif isinstance(self.motion, Jog):

@@ -208,7 +208,7 @@ class Workspace:
 
     @property
     def scalars(self) -> Integers:
-        """Places in q of the scalar parts of quaternions."""
+        """Place in q of the scalar parts of quaternions."""
         start, end = self.topology[layout.BALLS], self.topology[layout.BALLS + 1]
         return self.topology[start + 1 : end : 2]
 

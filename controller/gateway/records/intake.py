@@ -1,4 +1,4 @@
-"""Takes what the loop has written: statistics, events and results, log, telemetry."""
+"""Process the records of the loop: statistics, events and results, log, telemetry."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from linkwork.multibody.tree.link_tree import FOLLOWS, BodyPlacement, Link, chec
 
 
 def freedoms_with_coordinates(links: Sequence[Link]) -> list[int]:
-    """Places in v of the degrees of freedom whose coordinate is theirs alone: all but those of
+    """Place in v of the degrees of freedom whose coordinate is theirs alone: all but those of
     quaternions."""
     return sorted(link.place for link in links if link.scalar < 0 and link.scalar != FOLLOWS)
 
