@@ -169,6 +169,8 @@ def _run(given: PlantArguments) -> int:
         secured = None
         if given.keys is not None and given.allowed is not None:
             secured = server_keys(given.keys, given.allowed)
+            if secured.notice:
+                sys.stderr.write(f"{secured.notice}\n")
     except (MachineError, EndpointError, NoDriver) as error:
         return _fail(str(error), ExitCode.USAGE)
     truth = given.truth

@@ -18,7 +18,14 @@ from linkwork.plant.machinery import Machinery, MachineryFailed
 from linkwork.plant.plant_layout import DAMP
 from linkwork.plant.session import Counts, Greeting, Hearing, Owner, PlantOwnership, SessionTerms
 from linkwork.plant.watchdog import Watchdog
-from linkwork.protocol.codes import PROTOCOL_VERSION, DeviceFault, DeviceStatus, Mode, Pace
+from linkwork.protocol.codes import (
+    PROTOCOL_VERSION,
+    DeviceFault,
+    DeviceStatus,
+    Mode,
+    Pace,
+    Role,
+)
 from linkwork.protocol.decoding import cut
 from linkwork.protocol.errors import ProtocolError
 from linkwork.protocol.handshake import (
@@ -314,6 +321,9 @@ class PlantDevice:
         except ProtocolError as error:
             return None, self.seat.refuse_unreadable(str(error), session)
         assert isinstance(hello, Hello)
+        role = self.server.role
+        if role is None or role < Role.OPERATE:
+            return hello, self.seat.refuse_role(hello.session, role)
         return hello, self.seat.judge_hello(hello)
 
     def _enter(self, hello: Hello, peer: bytes) -> None:

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from linkwork.protocol.codes import PROTOCOL_VERSION, Pace, RefuseCode
+from linkwork.protocol.codes import PROTOCOL_VERSION, Pace, RefuseCode, Role
 from linkwork.protocol.decoding import MOST_PATH, cut, excerpt
+from linkwork.protocol.errors import role_refusal
 from linkwork.protocol.handshake import Hello, Refuse
 
 
@@ -123,6 +124,11 @@ class PlantOwnership:
     def refuse_unreadable(self, why: str, session: int) -> Refuse:
         """The refusal of a hello that cannot be read."""
         return self._refuse(session, RefuseCode.MALFORMED, why)
+
+    def refuse_role(self, session: int, role: Role | None) -> Refuse:
+        """The refusal of a hello from a controller whose key may not move the machine."""
+        text = role_refusal("a controller", role, Role.OPERATE)
+        return self._refuse(session, RefuseCode.NOT_PERMITTED, text)
 
     def enter(self, hello: Hello, peer: bytes, tick: int) -> Owner:
         """Assign the plant to the session of this hello from this tick on."""

@@ -53,6 +53,22 @@ class Mode(IntEnum):
     """Brakes off, the efforts of the command act."""
 
 
+class Role(IntEnum):
+    """What a client's key permits. Each role includes those before it."""
+
+    OBSERVE = 1
+    """Read state and telemetry; `stop` and `estop`."""
+    OPERATE = 2
+    """Take the lease and move the machine within its settings."""
+    SERVICE = 3
+    """Change settings: gains, payload, preload, constraints, assembly mode; inject faults."""
+
+    @property
+    def word(self) -> str:
+        """The name in key files, on the command line and on the wire."""
+        return self.name.lower()
+
+
 class Pace(StrEnum):
     """Who is the clock of the device link. The controller asks for it in its hello."""
 
@@ -138,6 +154,8 @@ class RefuseCode(IntEnum):
     """The plant cannot run at this pace."""
     PERIOD = 6
     """The plant cannot run at this period."""
+    NOT_PERMITTED = 7
+    """The controller's key does not have the role `operate`."""
 
 
 class ResultCode(IntEnum):
@@ -191,6 +209,8 @@ class RequestCode(IntEnum):
     """A defect of linkwork; the text is worth a report."""
     NOT_SWITCHED = 13
     """The plant did not switch the constraint: it is too far open, or it cannot be switched."""
+    NOT_PERMITTED = 14
+    """The client's key does not have the role that the method needs; `data` has both roles."""
 
 
 class ExitCode(IntEnum):

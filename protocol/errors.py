@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from linkwork.protocol.codes import RequestCode, ResultCode
+from linkwork.protocol.codes import RequestCode, ResultCode, Role
 from linkwork.protocol.decoding import MOST_DEPTH, MOST_PATH, MOST_TEXT, cut, excerpt
 
 
@@ -97,6 +97,17 @@ class Taken(EndpointError):
         self.pid = pid
         self.command = command
         self.text = text
+
+
+def role_refusal(what: str, held: Role | None, needed: Role) -> str:
+    """Says that a key does not have the role that something needs, and how to get it."""
+    has = (
+        "the key of this client is not allowed any longer" if held is None else f"this key has `{held.word}`"
+    )
+    return (
+        f"{what} needs the role `{needed.word}`; {has}. The daemon's owner can change that: "
+        f"linkwork keys allow NAME.public --role {needed.word} --folder ALLOWED"
+    )
 
 
 def code_name(code: int) -> str:

@@ -1,6 +1,7 @@
 """Fault injection: `inject`, its answers, and `lost`, the message for a tick whose own was lost.
 
-Any client may send `inject` to a plant that was started for it; it is answered by `injected` or by a refusal.
+Any client with the role `service` may send `inject` to a plant that was started for it; it is answered by
+`injected` or by a refusal.
 Faults travel as the maps of a time line (`docs/faults.md`); the plant checks them. `lost` exists in lockstep
 only, where a tick has to be reported even though its message was dropped.
 """
@@ -35,6 +36,8 @@ class InjectRefusal(IntEnum):
     reason."""
     UNSUPPORTED = 4
     """The machine behind this plant cannot do a fault; `problems` says which, and why."""
+    NOT_PERMITTED = 5
+    """The client's key does not have the role `service`."""
 
 
 class Inject(Message):

@@ -19,7 +19,7 @@ import msgpack
 import numpy as np
 from pydantic import Field
 
-from linkwork.protocol.codes import NAME_LENGTH, REQUEST_BYTES, TRAJECTORY_POINTS, RequestCode
+from linkwork.protocol.codes import NAME_LENGTH, REQUEST_BYTES, TRAJECTORY_POINTS, RequestCode, Role
 from linkwork.protocol.decoding import NotDecodable, cut, decode, excerpt
 from linkwork.protocol.errors import ProtocolError, RequestError
 from linkwork.protocol.laws import REST_LAW_NAMES
@@ -187,6 +187,8 @@ class Request:
     params: type[RequestModel]
     needs_lease: bool
     """Refused with NOT_OWNER unless the client holds the lease or acquires a free one."""
+    role: Role
+    """Least role of the client's key; refused with NOT_PERMITTED otherwise."""
     about: str
     """One line for people: `describe` lists it, and the command line shows it."""
     bulk: bool = False
@@ -196,66 +198,96 @@ class Request:
 
 
 REQUESTS: Final[Mapping[str, Request]] = {
-    "state": Request(NoParams, False, "current state of the machine"),
-    "describe": Request(NoParams, False, "the machine: joints, coordinates, motors, limits, hashes"),
-    "status": Request(NoParams, False, "the daemons: plant, loop, timing, lease, log"),
-    "faults": Request(FaultsParams, False, "the latest faults, newest first"),
-    "acquire": Request(AcquireParams, False, "take the lease, or renew it"),
-    "release": Request(ReleaseParams, False, "release the lease"),
+    "state": Request(NoParams, False, Role.OBSERVE, "current state of the machine"),
+    "describe": Request(
+        NoParams, False, Role.OBSERVE, "the machine: joints, coordinates, motors, limits, hashes"
+    ),
+    "status": Request(NoParams, False, Role.OBSERVE, "the daemons: plant, loop, timing, lease, log"),
+    "faults": Request(FaultsParams, False, Role.OBSERVE, "the latest faults, newest first"),
+    "acquire": Request(AcquireParams, False, Role.OPERATE, "take the lease, or renew it"),
+    "release": Request(ReleaseParams, False, Role.OPERATE, "release the lease"),
     "enable": Request(
         TimedParams,
         True,
+        Role.OPERATE,
         "release the brakes and hold the current position",
         nothing="already enabled",
     ),
     "confirm_branch": Request(
         TimedParams,
         True,
+        Role.SERVICE,
         "confirm the assembly mode that `state` shows",
         nothing="the assembly mode was already known",
     ),
-    "disable": Request(TimedParams, True, "stop any motion, then brake", nothing="already disabled"),
-    "move": Request(MoveParams, True, "jerk-limited move to rest at a target"),
-    "send": Request(SendParams, True, "follow a trajectory", bulk=True),
-    "append": Request(AppendParams, True, "follow a trajectory after the active goal", bulk=True),
-    "check": Request(CheckParams, False, "check whether a trajectory would be accepted", bulk=True),
+    "disable": Request(
+        TimedParams, True, Role.OPERATE, "stop any motion, then brake", nothing="already disabled"
+    ),
+    "move": Request(MoveParams, True, Role.OPERATE, "jerk-limited move to rest at a target"),
+    "send": Request(SendParams, True, Role.OPERATE, "follow a trajectory", bulk=True),
+    "append": Request(
+        AppendParams, True, Role.OPERATE, "follow a trajectory after the active goal", bulk=True
+    ),
+    "check": Request(
+        CheckParams, False, Role.OPERATE, "check whether a trajectory would be accepted", bulk=True
+    ),
     "pause": Request(
         TimedParams,
         True,
+        Role.OPERATE,
         "slow the active goal to rest on its path; resume continues it",
         nothing="no motion to pause",
     ),
-    "resume": Request(TimedParams, True, "continue after a pause", nothing="nothing to resume"),
-    "speed": Request(SpeedParams, True, "scale the speed of the active goal", nothing="no active goal"),
-    "cancel": Request(
-        CancelParams, True, "stop on the path and cancel the goal", nothing="no such active goal"
+    "resume": Request(TimedParams, True, Role.OPERATE, "continue after a pause", nothing="nothing to resume"),
+    "speed": Request(
+        SpeedParams, True, Role.OPERATE, "scale the speed of the active goal", nothing="no active goal"
     ),
-    "jog": Request(JogParams, True, "move at given velocities while the request is repeated"),
+    "cancel": Request(
+        CancelParams,
+        True,
+        Role.OPERATE,
+        "stop on the path and cancel the goal",
+        nothing="no such active goal",
+    ),
+    "jog": Request(JogParams, True, Role.OPERATE, "move at given velocities while the request is repeated"),
     "preload": Request(
         PreloadParams,
         True,
+        Role.SERVICE,
         "set the internal force of redundant motors, within the bounds of the machine file",
         nothing="already set",
     ),
-    "switch": Request(SwitchParams, True, "close or open a constraint: a grasp, a guide, a latch"),
-    "law": Request(LawParams, True, f"choose the behavior at rest: {', '.join(REST_LAW_NAMES)}"),
-    "set_gain": Request(GainParams, True, "bandwidth and damping of the error dynamics"),
-    "payload": Request(PayloadParams, True, "set the payload at a point"),
-    "advance": Request(AdvanceParams, True, "advance lockstep time"),
+    "switch": Request(
+        SwitchParams, True, Role.SERVICE, "close or open a constraint: a grasp, a guide, a latch"
+    ),
+    "law": Request(
+        LawParams, True, Role.OPERATE, f"choose the behavior at rest: {', '.join(REST_LAW_NAMES)}"
+    ),
+    "set_gain": Request(GainParams, True, Role.SERVICE, "bandwidth and damping of the error dynamics"),
+    "payload": Request(PayloadParams, True, Role.SERVICE, "set the payload at a point"),
+    "advance": Request(AdvanceParams, True, Role.OPERATE, "advance lockstep time"),
     "stop": Request(
         TimedParams,
         False,
+        Role.OBSERVE,
         "stop on the path, then hold; accepted from anyone",
         nothing="nothing to stop",
     ),
     "estop": Request(
         TimedParams,
         False,
+        Role.OBSERVE,
         "brake at once and latch; accepted from anyone. A software stop is no safety function",
     ),
-    "reset": Request(TimedParams, True, "clear the emergency stop", nothing="no emergency stop is active"),
+    "reset": Request(
+        TimedParams, True, Role.OPERATE, "clear the emergency stop", nothing="no emergency stop is active"
+    ),
     "recover": Request(
-        TimedParams, True, "clear a fault, or report why it cannot be cleared", nothing="no fault is latched"
+        TimedParams,
+        True,
+        Role.OPERATE,
+        "clear a fault, or report why it cannot be cleared",
+        nothing="no fault is latched",
     ),
 }
 

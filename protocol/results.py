@@ -478,6 +478,10 @@ class DescribeResult(TypedDict):
     model: str
     config: str
     """Hashes, hex."""
+    role: str
+    """Role of the client's key; `service` where the socket has no keys."""
+    roles: dict[str, str]
+    """Least role that each method needs."""
 
 
 class FaultsResult(TypedDict):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import select
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -20,10 +20,12 @@ import zmq
 from zmq.auth.thread import ThreadAuthenticator
 from zmq.backend import zmq_poll
 
-from linkwork.protocol.codes import LATEST_DRAIN, LINK_BYTES, TRANSPORT_BYTES
+from linkwork.protocol.allowed_keys import AllowedKeys
+from linkwork.protocol.codes import LATEST_DRAIN, LINK_BYTES, TRANSPORT_BYTES, Role
 from linkwork.protocol.endpoints import Claim, claim_file, ipc_path
 from linkwork.protocol.errors import EndpointError, Taken
-from linkwork.protocol.keys import ClientKeys, ServerKeys, check_bind, write_pair
+from linkwork.protocol.key_files import write_pair
+from linkwork.protocol.keys import ClientKeys, ServerKeys, check_bind
 
 _NOBLOCK: Final = int(zmq.NOBLOCK)
 _SNDMORE: Final = int(zmq.SNDMORE)
@@ -80,7 +82,7 @@ class _Socket:
             self._authenticator = ThreadAuthenticator(self._context)
             self._authenticator.start()
             self._authenticator.configure_curve_callback(
-                domain=domain, credentials_provider=_AllowedKeys(keys.allowed)
+                domain=domain, credentials_provider=_CredentialsProvider(keys.allowed)
             )
             self.socket.set(zmq.ZAP_DOMAIN, domain.encode())
             self.socket.set(zmq.ZAP_ENFORCE_DOMAIN, 1)  # no answer from the authenticator means: refused
@@ -190,12 +192,19 @@ class _Socket:
         self.close()
 
 
-class _AllowedKeys:
-    def __init__(self, allowed: Iterable[bytes]) -> None:
-        self._allowed = frozenset(allowed)
+def _user_id(frame: zmq.Frame) -> bytes:
+    try:
+        return str(frame.get("User-Id")).encode()
+    except zmq.ZMQError:  # none was given: no client has this key
+        return b"?"
+
+
+class _CredentialsProvider:
+    def __init__(self, allowed: AllowedKeys) -> None:
+        self._allowed = allowed
 
     def callback(self, domain: str, key: bytes) -> bool:  # noqa: ARG002 - the authenticator's signature
-        return key in self._allowed
+        return self._allowed.role_of(key) is not None
 
 
 class _Router(_Socket):
@@ -207,7 +216,19 @@ class _Router(_Socket):
         self.socket.set(zmq.ROUTER_HANDOVER, 1)
         self.socket.set(zmq.ROUTER_MANDATORY, 1)
         self.malformed = 0
+        self.sender = b""
+        """Public key of the client that sent the message received last; empty without keys."""
+        self._allowed = None if keys is None else keys.allowed
         self._bind(endpoint, self._domain)
+
+    def role_of(self, key: bytes) -> Role | None:
+        """The role that a public key has now; None where it is not allowed. Without keys: SERVICE."""
+        return Role.SERVICE if self._allowed is None else self._allowed.role_of(key)
+
+    @property
+    def role(self) -> Role | None:
+        """The present role of `sender`."""
+        return self.role_of(self.sender)
 
     def receive(self, timeout_ms: int = 0) -> tuple[bytes, bytes] | None:
         """(peer, message), or None when nothing came in time (negative: wait without limit).
@@ -222,7 +243,11 @@ class _Router(_Socket):
         return self._behind(self._recv(_NOBLOCK)) if self._arrived_by(deadline_ns) else None
 
     def _behind(self, peer: bytes) -> tuple[bytes, bytes] | None:
-        message = self._recv(_NOBLOCK)
+        if self._allowed is None:
+            message = self._recv(_NOBLOCK)
+        else:  # the user id that the authenticator gave the connection
+            frame = self._recv(_NOBLOCK, False)
+            self.sender, message = _user_id(frame), frame.bytes
         if not self._get(_RCVMORE):
             return peer, message
         while self._get(_RCVMORE):

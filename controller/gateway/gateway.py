@@ -189,7 +189,9 @@ class Gateway:
         if self.leaving:
             raise RequestError(RequestCode.WRONG_STATE, "the controller is being shut down")
         self.need_owner(call)
-        self.change_lease(lambda: self.lease.borrow(call.owner, self.now_ns, in_motion=self.in_motion))
+        self.change_lease(
+            lambda: self.lease.borrow(call.owner, self.now_ns, key=call.key, in_motion=self.in_motion)
+        )
 
     def change_lease(self, act: Callable[[], LeaseChange | None]) -> None:
         """Act on the lease; a live owner who is in the way is named in the refusal."""
@@ -223,9 +225,9 @@ class Gateway:
             data = {"tick": self.tick, "latest": self.tick + ahead}
             raise RequestError(RequestCode.INVALID_PARAMS, text, ["at_tick"], data)
 
-    def still_owner(self, owner: str) -> bool:
-        """Whether this owner has a lease that has not ended."""
-        return owner == self.lease.owner and self.lease.left_s(self.now_ns) > 0.0
+    def still_owner(self, call: Call) -> bool:
+        """Whether the client that asked has a lease that has not ended."""
+        return self.lease.held_by(call.owner, call.key) and self.lease.left_s(self.now_ns) > 0.0
 
     def goal_refused(self, goal: int, error: RequestError, requester: Requester) -> None:
         """A goal for a later tick was refused, or cancelled, before it began."""

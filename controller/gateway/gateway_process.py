@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
@@ -156,7 +157,10 @@ def default_log_folder() -> Path:
 def _keys(options: GatewayOptions) -> ServerKeys | None:
     if options.keys is None or options.allowed is None:
         return None
-    return server_keys(options.keys, options.allowed)
+    keys = server_keys(options.keys, options.allowed)
+    if keys.notice:
+        sys.stderr.write(f"{keys.notice}\n")
+    return keys
 
 
 def _leave_a_processor(chosen: int | None) -> int:

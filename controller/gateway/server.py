@@ -128,10 +128,11 @@ class Server:
         except Exception as error:
             self._defect("a request", error)
             return
-        call = Call(server, peer, request)
+        call = Call(server, peer, request, server.sender)
         try:
+            call.check_role()
             if call.owner:
-                gateway.lease.renew(call.owner, gateway.now_ns)
+                gateway.lease.renew(call.owner, gateway.now_ns, key=call.key)
             gateway.check_tick(call.at_tick)
             HANDLERS[call.method](gateway, call)
         except RequestError as error:

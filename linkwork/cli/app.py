@@ -29,6 +29,9 @@ from linkwork.cli import (
     inject_command as injecting,
 )
 from linkwork.cli import (
+    key_commands as keys,
+)
+from linkwork.cli import (
     model_command as model,
 )
 from linkwork.cli import (
@@ -100,7 +103,7 @@ _PANELS: dict[str, tuple[Any, ...]] = {
         simulating.simulate,
         files.latency,
         files.warm,
-        files.keys,
+        keys.keys,
         drivers.driver,
         conformance.conformance,
     ),
@@ -109,6 +112,7 @@ _GROUPS = {
     "demo": daemons.demo,
     "driver": drivers.driver,
     "faults": faults.faults,
+    "keys": keys.keys,
     "conformance": conformance.conformance,
     "rig": rig.rig,
 }

@@ -12,6 +12,14 @@ class OnOff(StrEnum):
     OFF = "off"
 
 
+class RoleChoice(StrEnum):
+    """What a client's key permits."""
+
+    OBSERVE = "observe"
+    OPERATE = "operate"
+    SERVICE = "service"
+
+
 class RestartChoice(StrEnum):
     """When a daemon of a group is started again."""
 

@@ -1,9 +1,8 @@
-"""Commands about files and this computer: check, robots, schema, keys, warm, latency."""
+"""Commands about files and this computer: check, robots, schema, warm, latency."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -101,22 +100,6 @@ def schema(
         from linkwork.machine import schema as content
 
     say(json.dumps(content(), indent=2, ensure_ascii=False))
-
-
-def keys(
-    name: Annotated[str, typer.Argument(help="Key name: NAME.secret and NAME.public are created.")],
-    folder: Annotated[Path, typer.Option(help="Folder for the keys.")] = Path(),
-    as_json: AsJson = False,
-) -> None:
-    """Makes a pair of CURVE keys, for daemons and clients on different computers."""
-    from linkwork.protocol.sockets import generate_keys
-
-    public, secret = generate_keys(folder, name)
-    if as_json:
-        emit({"public": str(public), "secret": str(secret)})
-    else:
-        say(f"{public}: give it to the users who may connect to {name}")
-        say(f"{secret}: keep it to yourself")
 
 
 def warm(as_json: AsJson = False) -> None:

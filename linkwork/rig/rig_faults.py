@@ -39,7 +39,7 @@ class FaultDesk:
                 return "the plant accepts no injected faults"
             self._ask_for_nothing()
         except InjectionRefused as refused:
-            return f"{refused}; start the plant with --inject"
+            return str(refused)
         whys = [why for name, why in self.kinds().items() if kind in ("", name, name.partition(".")[0])]
         return "" if not whys or "" in whys else whys[0]
 
@@ -48,7 +48,7 @@ class FaultDesk:
         try:
             self._injector.clear()
         except InjectionRefused as refused:
-            if refused.code == InjectRefusal.NOT_OFFERED:
+            if refused.code in (InjectRefusal.NOT_OFFERED, InjectRefusal.NOT_PERMITTED):
                 raise
 
     def give(self, entries: Iterable[Mapping[str, Any]], begin: int | None) -> list[str]:

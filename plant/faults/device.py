@@ -140,7 +140,7 @@ class FaultyDevice(PlantDevice):
         """An inject, or the message that time continues without a command."""
         if kind == "inject":
             clocked = self.seat.taken and not self.wire.lockstep
-            self.desk.hear(peer, message, clocked=clocked)
+            self.desk.hear(peer, message, role=self.server.role, clocked=clocked)
             return True
         lost, owner = read_lost(message), self.seat.owner
         if lost is None or owner is None or lost.session != owner.session:

@@ -20,7 +20,8 @@ from linkwork.plant.faults.injected_faults import Faults
 from linkwork.plant.faults.kinds import capabilities
 from linkwork.plant.faults.mechanism_entries import Change, Payload
 from linkwork.plant.faults.timeline import Impossible, TimeLine, from_data
-from linkwork.protocol.errors import ProtocolError
+from linkwork.protocol.codes import Role
+from linkwork.protocol.errors import ProtocolError, role_refusal
 from linkwork.protocol.injection import (
     FaultProblem,
     Inject,
@@ -46,9 +47,11 @@ class InjectionRequests:
         self._turns: deque[tuple[bytes, Inject]] = deque()
         self._checking: Beside | None = None
 
-    def hear(self, peer: bytes, message: bytes, *, clocked: bool) -> None:
-        """Take one message; it is answered immediately, unless the machine file has to be read in real
-        time."""
+    def hear(self, peer: bytes, message: bytes, *, role: Role | None, clocked: bool) -> None:
+        """Take one message of a client with this role.
+
+        It is answered immediately, unless the machine file has to be read in real time.
+        """
         self.look()
         try:
             asked = read_inject(message)
@@ -58,6 +61,10 @@ class InjectionRequests:
         if asked.faults and not self._is_open:
             text = "this plant accepts no faults besides its timeline: start it with --inject"
             self._send(peer, InjectRefused(id=asked.id, code=InjectRefusal.NOT_OFFERED, text=text).pack())
+            return
+        if role is None or (asked.faults and role < Role.SERVICE):
+            text = role_refusal("injecting faults", role, Role.SERVICE)
+            self._send(peer, InjectRefused(id=asked.id, code=InjectRefusal.NOT_PERMITTED, text=text).pack())
             return
         if self._checking is not None:
             self._turns.append((peer, asked))

@@ -64,7 +64,7 @@ def only_object(text: str) -> dict[str, Any]:
         (["controller", "thin_disk"], 2, "linkwork simulate thin_disk"),
         (["model", "scara", "--draw", "machine.nothing"], 2, "nothing"),
         (["jog", "shoulder=1"], 2, "--for"),
-        (["keys", "a/b"], 2, "is not a key name"),
+        (["keys", "make", "a/b"], 2, "is not a key name"),
         (["status", "--endpoint", "nonsense"], 2, "not an endpoint"),
         (["status", "--keys", "mine.secret"], 4, "no controller"),
         (["demo", "nothing"], 2, "nothing"),
@@ -182,12 +182,33 @@ def test_model(runtime: str, tmp_path: Path) -> None:
     assert "12 of them redundant" in linkwork(runtime, "model", "delta").stdout
 
 
-def test_keys(runtime: str, tmp_path: Path) -> None:
-    made = only_object(linkwork(runtime, "keys", "anna", "--folder", str(tmp_path), "--json").stdout)
+def test_keys_are_made_allowed_listed_and_revoked(runtime: str, tmp_path: Path) -> None:
+    own, allowed = str(tmp_path / "own"), str(tmp_path / "allowed")
+    made = only_object(linkwork(runtime, "keys", "make", "anna", "--folder", own, "--json").stdout)
     assert Path(made["secret"]).stat().st_mode & 0o077 == 0
-    again = linkwork(runtime, "keys", "anna", "--folder", str(tmp_path))
+    again = linkwork(runtime, "keys", "make", "anna", "--folder", own)
     assert again.returncode == 2
     assert "never overwritten" in again.stderr
+    words = ("keys", "allow", made["public"], "--folder", allowed, "--role")
+    assert linkwork(runtime, *words, "service").returncode == 0
+    assert "role observe" in linkwork(runtime, *words, "observe").stdout
+    found = only_object(linkwork(runtime, "keys", "list", "--folder", allowed, "--json").stdout)
+    assert [(one["name"], one["role"]) for one in found["clients"]] == [("anna", "observe")]
+    assert linkwork(runtime, "keys", "list", "--folder", allowed).stdout.startswith("observe   anna  ")
+    assert linkwork(runtime, "keys", "revoke", "anna", "--folder", allowed).returncode == 0
+    assert "allows no client" in linkwork(runtime, "keys", "list", "--folder", allowed).stdout
+    gone = linkwork(runtime, "keys", "revoke", "anna", "--folder", allowed)
+    assert gone.returncode == 2
+    assert "no client 'anna'" in gone.stderr
+
+
+def test_the_old_spelling_makes_keys_with_a_notice_and_a_slip_does_not(runtime: str, tmp_path: Path) -> None:
+    ran = linkwork(runtime, "keys", "anna", "--folder", str(tmp_path), "--json")
+    assert Path(only_object(ran.stdout)["secret"]).exists()
+    assert "use `linkwork keys make anna`" in ran.stderr
+    slip = linkwork(runtime, "keys", "lst", "--folder", str(tmp_path))
+    assert slip.returncode == 2
+    assert not (tmp_path / "lst.secret").exists()
 
 
 def test_every_command_explains_itself(runtime: str) -> None:

@@ -13,7 +13,7 @@ from linkwork.machine import load
 from linkwork.plant.events import Events
 from linkwork.plant.plant_device import PlantDevice
 from linkwork.plant.simulator import Simulator
-from linkwork.protocol.codes import Mode, Pace, RefuseCode
+from linkwork.protocol.codes import Mode, Pace, RefuseCode, Role
 from linkwork.protocol.handshake import Refuse
 from linkwork.protocol.sockets import DeviceClient
 from tests.hostile import changed, nested, shapes, with_value
@@ -28,6 +28,7 @@ class NoServer:
     """Takes what the plant sends, and keeps nothing."""
 
     endpoint = "ipc://nowhere"
+    role = Role.SERVICE
 
     def send(self, _peer: bytes, _message: bytes) -> bool:
         return True

@@ -76,7 +76,7 @@ def test_pages_name_the_laws_of_the_table() -> None:
     assert f"| `law` | | {MOTION_LAW_NAMES[0]} | {described} |" in machine_file
     protocol = (ROOT / "protocol" / "README.md").read_text("utf-8")
     choices = ", ".join(f"`{name}`" for name in REST_LAW_NAMES)
-    assert f"| `law` | yes | `name` *required*: {choices};" in protocol
+    assert f"| `law` | yes | {REQUESTS['law'].role.word} | `name` *required*: {choices};" in protocol
     assert ", ".join(REST_LAW_NAMES) in REQUESTS["law"].about
 
 

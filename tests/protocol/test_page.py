@@ -60,14 +60,15 @@ def test_every_code_is_on_the_page(title, codes):
     assert {(int(number), name) for number, name in rows} == {(code.value, code.name) for code in codes}
 
 
-def test_every_method_is_on_the_page_with_its_parameters():
+def test_every_method_is_on_the_page_with_its_role_and_parameters():
     rows = {
         row[0]: row
-        for row in re.findall(r"^\| `(\w+)` \| (yes)? ?\|(.*)$", section("Requests"), re.MULTILINE)
+        for row in re.findall(r"^\| `(\w+)` \| (yes)? ?\| (\w+) \|(.*)$", section("Requests"), re.MULTILINE)
     }
     assert set(rows) == set(REQUESTS)
     for name, request in REQUESTS.items():
-        _, lease, text = rows[name]
+        _, lease, role, text = rows[name]
+        assert role == request.role.word, name
         assert (lease == "yes") == request.needs_lease, name
         for field, about in request.params.model_fields.items():
             assert f"`{about.alias or field}`" in text, (name, field)

@@ -7,7 +7,8 @@ import zmq
 import zmq.auth
 
 from linkwork.protocol.errors import EndpointError
-from linkwork.protocol.keys import ClientKeys, client_keys, read_public, server_keys
+from linkwork.protocol.key_files import read_public
+from linkwork.protocol.keys import ClientKeys, client_keys, server_keys
 from linkwork.protocol.sockets import (
     DeviceClient,
     DeviceServer,

@@ -49,8 +49,8 @@ PARAMS = '''class AddParams(OwnedParams):
 
 
 '''
-ROWS = """    "add": Request(AddParams, False, "the sum of two numbers"),
-    "nod": Request(TimedParams, False, "do nothing, in the loop", nothing="nodded"),
+ROWS = """    "add": Request(AddParams, False, Role.OBSERVE, "the sum of two numbers"),
+    "nod": Request(TimedParams, False, Role.OPERATE, "do nothing, in the loop", nothing="nodded"),
 """
 HANDLER = """def _add(gateway: Gateway, call: Call) -> None:
     given = call.params()

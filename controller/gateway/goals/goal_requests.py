@@ -120,7 +120,8 @@ class GoalRequest:
         told = pack_notification("goal.planned", {"duration_s": plan.duration_s})
         if not call.server.send(call.peer, told):
             raise RequestError(RequestCode.NOT_OWNER, "the client has disconnected; nothing moves")
-        if not gateway.still_owner(call.owner):
+        call.check_role()
+        if not gateway.still_owner(call):
             raise RequestError(ResultCode.LEASE_LOST, f"not started: the lease of {call.owner} has ended")
         begin, at_tick = plan.begin, call.at_tick
         goal = begin.before if isinstance(begin, Retime) else gateway.next_goal()

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkwork.protocol.errors import RequestError
-from linkwork.protocol.requests import RequestFrame, pack_error, pack_response
+from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.errors import RequestError, role_refusal
+from linkwork.protocol.requests import REQUESTS, RequestFrame, pack_error, pack_response
 from linkwork.protocol.sockets import RequestServer
 
 
@@ -18,6 +19,8 @@ class Call:
     server: RequestServer
     peer: bytes
     request: RequestFrame
+    key: bytes = b""
+    """Public key of the client; empty where the socket has no keys."""
     answered: bool = field(default=False, init=False)
 
     @property
@@ -38,6 +41,15 @@ class Call:
     def params(self) -> Any:
         """The decoded, validated parameters. Raises RequestError with the path of the field."""
         return self.request.checked_params()
+
+    def check_role(self) -> None:
+        """Check that the client's key has the role that the method needs now. Raises RequestError."""
+        held, needed = self.server.role_of(self.key), REQUESTS[self.method].role
+        if held is not None and held >= needed:
+            return
+        text = role_refusal(f"`{self.method}`", held, needed)
+        data = {"role": None if held is None else held.word, "needed": needed.word}
+        raise RequestError(RequestCode.NOT_PERMITTED, text, data=data)
 
     def answer(self, result: Mapping[str, Any]) -> None:
         """Succeeds."""

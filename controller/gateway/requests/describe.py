@@ -9,7 +9,7 @@ from linkwork.controller.estimation.redundant_sensors import told
 from linkwork.controller.gateway.records.messages import finite
 from linkwork.machine import Limits, Machine
 from linkwork.machine.constraint_sets import names_of
-from linkwork.protocol.codes import Pace
+from linkwork.protocol.codes import Pace, Role
 from linkwork.protocol.laws import REST_LAW_NAMES
 from linkwork.protocol.requests import REQUESTS
 from linkwork.protocol.results import Described, DescribedSet, DescribeResult
@@ -18,8 +18,13 @@ NO_SETS: Final[Mapping[int, Machine | str]] = {}
 """Of a machine without switchable constraints."""
 
 
-def describe(machine: Machine, pace: Pace, sets: Mapping[int, Machine | str] = NO_SETS) -> DescribeResult:
-    """The answer of `describe`; `sets` as of `machine.constraint_sets`."""
+def describe(
+    machine: Machine,
+    pace: Pace,
+    sets: Mapping[int, Machine | str] = NO_SETS,
+    role: Role | None = Role.SERVICE,
+) -> DescribeResult:
+    """The answer of `describe` to a client with this role; `sets` as of `machine.constraint_sets`."""
     joints = set(machine.mechanism.joint_names)
     return {
         "machine": machine.name,
@@ -74,6 +79,8 @@ def describe(machine: Machine, pace: Pace, sets: Mapping[int, Machine | str] = N
         "interface": machine.interface_hash,
         "model": machine.model_hash,
         "config": machine.config_hash,
+        "role": "" if role is None else role.word,
+        "roles": {name: request.role.word for name, request in REQUESTS.items()},
         "methods": {name: request.about for name, request in REQUESTS.items()},  # type: ignore[typeddict-unknown-key]
     }
 

@@ -62,7 +62,8 @@ def _status(gateway: Gateway, call: Call) -> None:
 
 
 def _describe(gateway: Gateway, call: Call) -> None:
-    call.answer(dict(describe(gateway.machine, gateway.options.pace, gateway.sets)))
+    role = call.server.role_of(call.key)
+    call.answer(dict(describe(gateway.machine, gateway.options.pace, gateway.sets, role)))
 
 
 def _faults(gateway: Gateway, call: Call) -> None:
@@ -76,7 +77,12 @@ def _acquire(gateway: Gateway, call: Call) -> None:
     def take() -> LeaseChange | None:
         moving = gateway.in_motion
         return gateway.lease.acquire(
-            call.owner, gateway.now_ns, holder=params.holder, force=params.force, in_motion=moving
+            call.owner,
+            gateway.now_ns,
+            key=call.key,
+            holder=params.holder,
+            force=params.force,
+            in_motion=moving,
         )
 
     gateway.change_lease(take)
@@ -87,7 +93,9 @@ def _release(gateway: Gateway, call: Call) -> None:
     holder = call.params().holder
     gateway.need_owner(call)
     gateway.change_lease(
-        lambda: gateway.lease.release(call.owner, gateway.now_ns, holder=holder, in_motion=gateway.in_motion)
+        lambda: gateway.lease.release(
+            call.owner, gateway.now_ns, key=call.key, holder=holder, in_motion=gateway.in_motion
+        )
     )
     call.answer(dict(gateway.lease.as_map(gateway.now_ns)))
 

@@ -2,9 +2,10 @@
 
 Pure rules; the caller passes the time and acts on the result. A lease belongs to a name. Every request
 made in that name renews it. It is *kept* when it was acquired by name, and *borrowed* when a request that
-needs it found it free: a borrowed lease ends with the motion that it was taken for. Several programs may
-share a name; those that acquire as *holders* keep the lease for each other. If the lease ends while something
-moves, it counts as lost and the machine is stopped on its path.
+needs it found it free: a borrowed lease ends with the motion that it was taken for. Where clients have keys, a
+lease belongs to the name and to the key that took it: no other key can renew, use or release it by the same
+name. Several programs may share a name; those that acquire as *holders* keep the lease for each other. If the
+lease ends while something moves, it counts as lost and the machine is stopped on its path.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class Lease:
         self.owner: str | None = None
         self.kept = False
         self._holders: dict[str, int] = {}
+        self._key = b""
         self._length_ns = round(lease_s * 1e9)
         self._until_ns = 0
 
@@ -63,37 +65,50 @@ class Lease:
         left_s = round(self.left_s(now_ns), 3)
         return {"owner": self.owner, "left_s": left_s, "lease_s": self.lease_s, "reason": reason}
 
-    def renew(self, owner: str, now_ns: int) -> None:
+    def held_by(self, owner: str, key: bytes = b"") -> bool:
+        """Whether the lease was taken in this name, with this key; it may have ended meanwhile."""
+        return owner == self.owner and key == self._key
+
+    def renew(self, owner: str, now_ns: int, *, key: bytes = b"") -> None:
         """A request was made in this name. Renews the lease when it is the owner's and has not ended yet."""
-        if owner == self.owner and now_ns < self._until_ns:
+        if self.held_by(owner, key) and now_ns < self._until_ns:
             self._until_ns = now_ns + self._length_ns
 
     def acquire(
-        self, owner: str, now_ns: int, *, holder: str = "", force: bool = False, in_motion: bool = False
+        self,
+        owner: str,
+        now_ns: int,
+        *,
+        key: bytes = b"",
+        holder: str = "",
+        force: bool = False,
+        in_motion: bool = False,
     ) -> LeaseChange | None:
         """Take the lease to keep. `force` takes it from a live owner. Raises LeaseHeld otherwise."""
-        change = self._take(owner, now_ns, force=force, in_motion=in_motion)
+        change = self._take(owner, key, now_ns, force=force, in_motion=in_motion)
         self.kept = True
         self._holders = {one: until for one, until in self._holders.items() if until > now_ns}
         if holder and len(self._holders) < MOST_HOLDERS:
             self._holders[holder] = self._until_ns
         return change
 
-    def borrow(self, owner: str, now_ns: int, *, in_motion: bool = False) -> LeaseChange | None:
+    def borrow(
+        self, owner: str, now_ns: int, *, key: bytes = b"", in_motion: bool = False
+    ) -> LeaseChange | None:
         """Authorize a request that needs the lease: accept the owner's, and take a free lease for any other.
 
         Raises LeaseHeld.
         """
-        return self._take(owner, now_ns, force=False, in_motion=in_motion)
+        return self._take(owner, key, now_ns, force=False, in_motion=in_motion)
 
     def release(
-        self, owner: str, now_ns: int = 0, *, holder: str = "", in_motion: bool = False
+        self, owner: str, now_ns: int = 0, *, key: bytes = b"", holder: str = "", in_motion: bool = False
     ) -> LeaseChange | None:
         """Release the lease; without effect when it is not this owner's.
 
         Also without effect when another holder has renewed it within its time, unless it is released for all.
         """
-        if owner != self.owner:
+        if not self.held_by(owner, key):
             return None
         self._holders.pop(holder, None)
         if holder and any(until > now_ns for until in self._holders.values()):
@@ -119,20 +134,22 @@ class Lease:
             return self._end("released", in_motion=False)
         return None
 
-    def _take(self, owner: str, now_ns: int, *, force: bool, in_motion: bool) -> LeaseChange | None:
-        before = self.owner
+    def _take(
+        self, owner: str, key: bytes, now_ns: int, *, force: bool, in_motion: bool
+    ) -> LeaseChange | None:
+        before, same = self.owner, self.held_by(owner, key)
         live = before is not None and now_ns < self._until_ns
-        if before is not None and live and before != owner and not force:
+        if before is not None and live and not same and not force:
             raise LeaseHeld(before, self.left_s(now_ns))
         self._until_ns = now_ns + self._length_ns
-        if before == owner:
+        if same:
             return None
-        self.owner, self.kept = owner, False
+        self.owner, self._key, self.kept = owner, key, False
         self._holders.clear()
         reason: Reason = "acquired" if before is None else "taken_over"
         return LeaseChange(owner, before, reason, in_motion and before is not None)
 
     def _end(self, reason: Reason, *, in_motion: bool) -> LeaseChange:
-        before, self.owner, self.kept = self.owner, None, False
+        before, self.owner, self._key, self.kept = self.owner, None, b"", False
         self._holders.clear()
         return LeaseChange(None, before, reason, in_motion)

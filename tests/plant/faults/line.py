@@ -24,7 +24,7 @@ from linkwork.plant.faults.timeline import check_timeline
 from linkwork.plant.machinery import Machinery
 from linkwork.plant.session import Hearing
 from linkwork.plant.simulator import Simulator
-from linkwork.protocol.codes import Mode, Pace
+from linkwork.protocol.codes import Mode, Pace, Role
 from linkwork.protocol.injection import Inject, Injected, InjectRefused, read_answer
 
 PEER, OTHER = b"controller", b"somebody"
@@ -34,6 +34,7 @@ class Queue:
     """What a socket is to the plant and to the controller's link: bytes, in order."""
 
     endpoint = "queue"
+    role = Role.SERVICE
 
     def __init__(self) -> None:
         self.to_plant: deque[bytes] = deque()

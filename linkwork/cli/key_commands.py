@@ -1,0 +1,114 @@
+"""`linkwork keys`: CURVE key pairs, and the clients that a daemon lets in with their roles."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from linkwork.cli.choices import RoleChoice
+from linkwork.cli.connected import AsJson
+from linkwork.terminal.output import complain, emit, say
+
+_ABOUT = "Keys for connections between computers, and what each client may do."
+Allowed = Annotated[
+    Path, typer.Option(metavar="ALLOWED", help="Folder of the allowed clients, the daemons' --allowed.")
+]
+_FOLDER = Path("allowed")
+
+
+class _Keys(TyperGroup):
+    """The group, which also takes the spelling from before it was one: `linkwork keys NAME`."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command, `make` for a word that is no command and resembles none."""
+        if args and not args[0].startswith("-") and not get_close_matches(args[0], self.commands):
+            complain(f"`linkwork keys NAME` was renamed: use `linkwork keys make {args[0]}`")
+            args = ["make", *args]
+        return super().resolve_command(ctx, args)
+
+
+keys = typer.Typer(cls=_Keys, no_args_is_help=True, help=_ABOUT)
+
+
+@keys.callback(help=_ABOUT)
+def group() -> None:
+    """Group the commands."""
+
+
+@keys.command()
+def make(
+    name: Annotated[str, typer.Argument(help="Key name: NAME.secret and NAME.public are created.")],
+    folder: Annotated[Path, typer.Option(help="Folder for the keys.")] = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Makes a pair of CURVE keys, for a daemon or a client."""
+    from linkwork.protocol.sockets import generate_keys
+
+    public, secret = generate_keys(folder, name)
+    if as_json:
+        emit({"public": str(public), "secret": str(secret)})
+    else:
+        say(f"{public}: give it to the users who may connect to {name}")
+        say(f"{secret}: keep it to yourself")
+
+
+@keys.command()
+def allow(
+    file: Annotated[Path, typer.Argument(metavar="NAME.public", help="Public key file of the client.")],
+    role: Annotated[
+        RoleChoice,
+        typer.Option(help="observe: read, stop, estop; operate: also move; service: also change settings."),
+    ],
+    folder: Allowed = _FOLDER,
+    as_json: AsJson = False,
+) -> None:
+    """Lets a client in with a role, or changes its role; takes effect at once, also while daemons run."""
+    from linkwork.protocol.allowed_keys import allow as allow_key
+    from linkwork.protocol.codes import Role
+
+    path = allow_key(folder, file, Role[role.name])
+    if as_json:
+        emit({"file": str(path), "name": path.stem, "role": role.value})
+    else:
+        say(f"{path}: {path.stem} may connect, role {role.value}")
+
+
+@keys.command()
+def revoke(
+    name: Annotated[str, typer.Argument(help="Name of the client, as `linkwork keys list` shows it.")],
+    folder: Allowed = _FOLDER,
+    as_json: AsJson = False,
+) -> None:
+    """Removes a client, whose requests are then refused; open telemetry ends with its connection."""
+    from linkwork.protocol.allowed_keys import revoke as revoke_key
+
+    removed = revoke_key(folder, name)
+    if as_json:
+        emit({"removed": [str(path) for path in removed]})
+        return
+    for path in removed:
+        say(f"{path}: removed; its key is refused from now on")
+
+
+@keys.command(name="list")
+def show(folder: Allowed = _FOLDER, as_json: AsJson = False) -> None:
+    """Lists the clients that may connect, with role and public key."""
+    from linkwork.protocol.allowed_keys import allowed_clients
+
+    clients = allowed_clients(folder)
+    rows: list[dict[str, Any]] = [
+        {"name": one.name, "role": one.role.word, "stated": one.stated, "public_key": one.public.decode()}
+        for one in clients
+    ]
+    if as_json:
+        emit({"folder": str(folder), "clients": rows})
+        return
+    if not rows:
+        say(f"{folder} allows no client")
+    for row in rows:
+        note = "" if row["stated"] else "  (its file states no role)"
+        say(f"{row['role']:<8}  {row['name']}  {row['public_key']}{note}")
