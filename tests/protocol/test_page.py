@@ -88,7 +88,7 @@ def test_every_field_of_injected_faults_is_on_the_page(model):
     title = (
         "`lost`: in lockstep, either → the other"
         if model is LostMessage
-        else "`inject`: anybody → plant, and its answers"
+        else "`inject`: client → plant, and its answers"
     )
     text = section(title)
     for field in model.model_fields:
