@@ -2,8 +2,8 @@
 
 Pure rules; the caller passes the time and acts on the result. A lease belongs to a name. Every request
 made in that name renews it. It is *kept* when it was acquired by name, and *borrowed* when a request that
-needs it found it free: a borrowed lease ends with the motion that it was taken for. Where clients have keys, a
-lease belongs to the name and to the key that took it: no other key can renew, use or release it by the same
+needs it found it free: a borrowed lease ends with the motion that it was taken for. Where clients have keys,
+a lease belongs to the name and to the key that took it: no other key can renew, use or release it by the same
 name. Several programs may share a name; those that acquire as *holders* keep the lease for each other. If the
 lease ends while something moves, it counts as lost and the machine is stopped on its path.
 """
