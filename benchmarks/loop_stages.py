@@ -83,7 +83,7 @@ class Clocked:
             begin = done
             message = client.receive(50)
             received = now_ns()
-            if message is None or not loop.link.take(message, loop.inputs):
+            if message is None or not loop.link.read_message(message, loop.inputs):
                 continue
             taken = now_ns()
             loop.tick(fresh=True, received_ns=received)

@@ -63,7 +63,7 @@ class BenchRig:
 
     def records(self, since: int) -> tuple[NDArray[Any], int]:
         """Tick records from number `since` on, as named fields, and the number after the last."""
-        words, first, _ = self.shared.take(since)
+        words, first, _ = self.shared.read_records(since)
         return words.view(self.layout.dtype)[:, 0], first + len(words)
 
     def forth_and_back(self, duration_s: float = 5.0) -> dict[str, Any]:

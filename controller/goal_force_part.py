@@ -63,7 +63,7 @@ class ForcePart:
         """The same along a path that is followed `factor` times as slow."""
         return replace(self, times_s=self.times_s * factor)
 
-    def at(self, s: float, row: int) -> float:
+    def evaluate(self, s: float, row: int) -> float:
         """The force of the part's row number `row` at a path parameter."""
         return float(np.interp(s, self.times_s, self.values[row]))
 

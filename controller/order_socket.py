@@ -34,7 +34,7 @@ class OrderInbox:
         """Descriptor to poll while lockstep time is stopped."""
         return self._socket.fileno()
 
-    def take(self) -> Order | None:
+    def receive(self) -> Order | None:
         """The next order, or None. A datagram that is no order is dropped. A lifeline that came along is kept
         in `lifeline`.
         """

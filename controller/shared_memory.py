@@ -206,7 +206,7 @@ class Shared:
     def leash(self, ticks: int) -> None:
         self._words[_AT_LEASH] = ticks
 
-    def take(self, since: int, most: int = RING_RECORDS) -> tuple[NDArray[np.float64], int, int]:
+    def read_records(self, since: int, most: int = RING_RECORDS) -> tuple[NDArray[np.float64], int, int]:
         """Records from number `since` on, copied: (words, number of the first, records lost to overwriting).
 
         Records have `record_words` words each; view them with the layout's dtype. At most `most` of them.

@@ -36,7 +36,7 @@ class Guard:
         self.text = ""
         self._exceeds = False
 
-    def look(self, q: Floats, v: Floats, temperature: Floats, *, homed: bool) -> None:
+    def check(self, q: Floats, v: Floats, temperature: Floats, *, homed: bool) -> None:
         """Check a sample: per sensor rad or m and per second, per motor °C (NaN: not measured)."""
         hot = temperature > self._hottest
         if hot.any():

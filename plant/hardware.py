@@ -249,7 +249,9 @@ class Hardware:
             self._braked_for = self._braked_for + 1 if faulty else 0
             self._take_in(first=not self._seen)
             self._seen = True
-            self.guard.look(self.measured.q, self._speed, self._temperature, homed=bool(self.status & _HOMED))
+            self.guard.check(
+                self.measured.q, self._speed, self._temperature, homed=bool(self.status & _HOMED)
+            )
         else:
             self._missing += 1
             # a state informs the controller, though its measurements are old

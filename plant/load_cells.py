@@ -61,7 +61,7 @@ class LoadCells:
         )
         self._buffer = machine.plant_mechanism.workspace().buffer
 
-    def look(self, plant: PlantArrays, measured: Floats) -> None:
+    def sample(self, plant: PlantArrays, measured: Floats) -> None:
         """Write the readings at the plant's state, which is unchanged."""
         p, t, w, s, b = plant
         np.copyto(self._buffer, w)

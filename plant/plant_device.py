@@ -94,7 +94,7 @@ class PlantDevice:
 
     # -- a tick ------------------------------------------------------------------------------------------
 
-    def take(self) -> None:
+    def apply_commands(self) -> None:
         """At a tick: the newest fresh command takes effect; without one the watchdog counts, and may trip."""
         machinery, watchdog = self.machinery, self.watchdog
         if self.fresh:
@@ -124,7 +124,7 @@ class PlantDevice:
             text = f"{name} switched {'on' if report['on'] else 'off'} at tick {tick}{took}"
             self.events.say("switched", text, tick=tick, **report)
 
-    def speak(self) -> None:
+    def send_state(self) -> None:
         """Send the state of this tick to the owner and keep its bytes."""
         owner, machinery = self.seat.owner, self.machinery
         if owner is None or not machinery.sampled:
@@ -213,7 +213,7 @@ class PlantDevice:
 
     # -- hearing -----------------------------------------------------------------------------------------
 
-    def hear(self, peer: bytes, message: bytes) -> Hearing | Greeting | None:
+    def receive(self, peer: bytes, message: bytes) -> Hearing | Greeting | None:
         """Take in one message; a handshake is answered immediately. Returns None for messages that are not
         the owner's.
 
@@ -307,7 +307,7 @@ class PlantDevice:
             owner.peer = peer
             self.server.send(peer, owner.welcome)
             if not owner.alive:
-                self.speak()
+                self.send_state()
             elif owner.reply:
                 self.server.send(peer, owner.reply)
         return verdict

@@ -44,7 +44,7 @@ def device_clocked(device: PlantDevice, ending: EndRequested) -> None:
     slips = Slips(device)
     ticker.start()
     device.sense()
-    device.speak()
+    device.send_state()
     device.step()
     while True:
         missed = ticker.wait()
@@ -55,10 +55,10 @@ def device_clocked(device: PlantDevice, ending: EndRequested) -> None:
             return
         if not device.fresh or owner.taken_seq != owner.sent_seq:
             device.missed += owner.taken_seq >= 0
-        device.take()
+        device.apply_commands()
         device.sense()
         if owner.unanswered < UNANSWERED_STATES:
-            device.speak()
+            device.send_state()
         device.step()
         if device.events.waiting:
             device.events.flush()
@@ -71,12 +71,12 @@ def host_clocked(device: PlantDevice, ending: EndRequested) -> None:
     assert owner is not None
     period = round(1e9 * device.period_s)
     device.sense()
-    device.speak()
+    device.send_state()
     device.step()
     deadline = now_ns() + period + period // 2
     while True:
         received = device.server.receive_until(deadline)
-        heard = received is not None and _is_command(device.hear(*received))
+        heard = received is not None and _is_command(device.receive(*received))
         heard = drain(device) or heard
         if device.seat.owner is not owner or _over(device, owner, ending):
             return
@@ -85,10 +85,10 @@ def host_clocked(device: PlantDevice, ending: EndRequested) -> None:
         deadline = (now_ns() + period // 2 if heard else max(deadline, now_ns() - period)) + period
         if not device.fresh:
             device.missed += owner.taken_seq >= 0
-        device.take()
+        device.apply_commands()
         device.sense()
         if owner.unanswered < UNANSWERED_STATES:
-            device.speak()
+            device.send_state()
         device.step()
         if device.events.waiting:
             device.events.flush()
@@ -103,10 +103,10 @@ def lockstep(device: PlantDevice, ending: EndRequested) -> None:
     """
     owner = device.seat.owner
     assert owner is not None
-    receive, hear, seat, events = device.server.receive, device.hear, device.seat, device.events
+    receive, hear, seat, events = device.server.receive, device.receive, device.seat, device.events
     patience_s = device.machine.plant.peer_timeout_s
     device.sense()
-    device.speak()
+    device.send_state()
     device.step()
     heard_s = time.monotonic()
     quiet = False
@@ -118,9 +118,9 @@ def lockstep(device: PlantDevice, ending: EndRequested) -> None:
             said = hear(*received) if received is not None else None
             if said is Hearing.FRESH or said is Hearing.PASSED:
                 device.missed += said is Hearing.PASSED
-                device.take()
+                device.apply_commands()
                 device.sense()
-                device.speak()
+                device.send_state()
                 device.step()
                 quiet = False
                 ticks += 1
@@ -158,14 +158,14 @@ def _answer_latched(device: PlantDevice, owner: Owner) -> None:
         device.server.send(owner.peer, owner.reply)
         return
     device.sense()
-    device.speak()
+    device.send_state()
     device.step()
 
 
 def _by_itself(device: PlantDevice, ending: EndRequested, went: int) -> int:
     """In lockstep, the ticks of a plant without a controller; return how many there were in this session."""
     while device.unsettled(went):
-        device.take()
+        device.apply_commands()
         device.sense()
         device.step()
         went += 1
@@ -210,7 +210,7 @@ PACES: dict[Pace, Callable[[PlantDevice, EndRequested], None]] = {
 def drain(device: PlantDevice) -> bool:
     """Receive pending messages, at most LATEST_DRAIN; return whether a command of the owner was among
     them."""
-    receive, hear = device.server.receive, device.hear
+    receive, hear = device.server.receive, device.receive
     command = False
     owner = device.seat.owner
     for _ in range(LATEST_DRAIN):
@@ -226,8 +226,8 @@ def drain(device: PlantDevice) -> bool:
 def _answer(device: PlantDevice, received: tuple[bytes, bytes]) -> None:
     """Receive a message without a live session; a controller that was shut out receives the state with the
     fault."""
-    if device.hear(*received) is Hearing.LATCHED:
-        device.speak()
+    if device.receive(*received) is Hearing.LATCHED:
+        device.send_state()
 
 
 def _is_command(said: object) -> bool:
@@ -265,7 +265,7 @@ class Slips:
                 if device.machinery.resting:
                     device.machinery.tick += missed - done
                     break
-                device.take()
+                device.apply_commands()
                 device.sense()
                 device.step()
         else:

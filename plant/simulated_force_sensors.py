@@ -60,7 +60,7 @@ class Touch:
         self._in_body = np.array([sensor.frame == "body" for sensor in sensors], np.int64)
         self._first = np.array([sensor.first for sensor in sensors], np.int64)
 
-    def look(self, plant: PlantArrays, measured: Floats) -> None:
+    def sample(self, plant: PlantArrays, measured: Floats) -> None:
         """Write the readings at the plant's state."""
         p, t, w, _, _ = plant
         sense_forces(p, t, w, self._contact, self._in_body, self._first, measured)
@@ -86,13 +86,13 @@ class ForceSensing:
 
             self._cells = LoadCells(machine, bearing)
 
-    def look(self, plant: PlantArrays) -> None:
+    def sample(self, plant: PlantArrays) -> None:
         """Sample the sensors at the plant's state."""
         measured = self.measured
         if self._touch is not None:
-            self._touch.look(plant, measured)
+            self._touch.sample(plant, measured)
         if self._cells is not None:
-            self._cells.look(plant, measured)
+            self._cells.sample(plant, measured)
         if np.any(self._noise):
             self._generator.standard_normal(out=self._drawn)
             measured += self._noise * self._drawn

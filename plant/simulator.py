@@ -100,7 +100,7 @@ class Simulator:
                 raise SimulationDiverged(self._diverged())
             self.fastest = fastest
             if self._force_sensing is not None:
-                self._force_sensing.look(self._arguments)
+                self._force_sensing.sample(self._arguments)
 
     def sense(self) -> None:
         """Without effect: the sensors were sampled when the period ended."""
@@ -117,7 +117,7 @@ class Simulator:
         self.work.parameters = parameters
         self._arguments = (*self.work.arguments, self._s, self._b)
 
-    def look(self) -> None:
+    def sample_sensors(self) -> None:
         """Sample the sensors again, after the state was changed from outside."""
         self.fastest = float(np.max(np.abs(self.v)))
         self._look()
@@ -140,7 +140,7 @@ class Simulator:
         ]
         reports = [self._switch(i, on) for i, on in sorted(changes, key=lambda change: change[1])]
         if reports:
-            self.look()
+            self.sample_sensors()
         return reports
 
     def _switch(self, number: int, on: bool) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class Simulator:
         _, t, w, s, b = self._arguments
         measure(t, w, s, b)
         if self._force_sensing is not None:
-            self._force_sensing.look(self._arguments)
+            self._force_sensing.sample(self._arguments)
 
     def _diverged(self) -> str:
         mechanism = self.machine.plant_mechanism

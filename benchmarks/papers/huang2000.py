@@ -169,7 +169,7 @@ class Swing(NamedTuple):
 
 
 def _swing(tree: Mechanism, duration: float, dt: float, every: int = 1) -> Swing:
-    stepper = TaylorStepper(MaximalModel.of(tree), 0.0)
+    stepper = TaylorStepper(MaximalModel.from_mechanism(tree), 0.0)
     q = np.array([0.0, 0.3])
     stepper.stand_as(tree, q, np.zeros(2))
     names = [stepper.model.freedom_index(name) for name in tree.joint_names]

@@ -132,7 +132,7 @@ def stepper_of(tree: Mechanism, q: Floats, reactions_at: float) -> TaylorStepper
         for c in tree.constraints
         if isinstance(c, PointClosure)
     ]
-    stepper = TaylorStepper(MaximalModel.of(tree, closures), reactions_at)
+    stepper = TaylorStepper(MaximalModel.from_mechanism(tree, closures), reactions_at)
     stepper.stand_as(tree, q, np.zeros(tree.nv))
     for k in (1, 2, 3):
         stepper.effort[stepper.model.freedom_index(f"motor_{k}")] = TORQUE

@@ -105,7 +105,7 @@ class ClosedChainModel:
         self._stands = False
         return True
 
-    def come(self) -> Workspace:
+    def use_prediction(self) -> Workspace:
         """See `Model`."""
         self._stands = True
         return self._near
@@ -148,7 +148,7 @@ class ClosedChainModel:
     def compare(self, readings: Floats) -> None:
         """See `Model`."""
         redundancy, quality = self._redundancy, self.quality
-        redundancy.look(readings, self.now)
+        redundancy.check(readings, self.now)
         quality.group, quality.suspect = redundancy.group, redundancy.suspect
         quality.error, quality.error_limit = redundancy.error, redundancy.limit
 

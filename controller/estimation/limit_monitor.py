@@ -88,7 +88,7 @@ class Watch:
         self._loss_ratio = machine.controller.loss_ratio_per_s
         self.connected = False
 
-    def look(
+    def check(
         self, inputs: Inputs, q: Floats, v: Floats, bad_sensor: int, *, moving: bool, following: bool
     ) -> Found | None:
         """The first fault found: (code, index, value, limit), or None.

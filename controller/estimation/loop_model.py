@@ -73,7 +73,7 @@ class LoopModel(Protocol):
         """
         ...
 
-    def come(self) -> Workspace:
+    def use_prediction(self) -> Workspace:
         """Use the state predicted one period ahead as the prediction; return its workspace."""
         ...
 
@@ -244,7 +244,7 @@ class OpenChainModel:
         foresee_tree(self._outlook.words, sent, period + beyond)
         return False
 
-    def come(self) -> Workspace:
+    def use_prediction(self) -> Workspace:
         """See `LoopModel`; no prediction is kept."""
         return self.now
 

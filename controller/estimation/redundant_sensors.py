@@ -84,7 +84,7 @@ class Redundancy:
         self._look = 0.05 * self._limit
         self.group, self.suspect, self.error, self.limit = 0, -1, 0.0, 0.0
 
-    def look(self, readings: Floats, now: Workspace) -> None:
+    def check(self, readings: Floats, now: Workspace) -> None:
         """readings: one a sensor; now: the estimate with its basis."""
         self.group = 0
         if self.extra <= 0:

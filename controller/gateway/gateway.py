@@ -253,7 +253,7 @@ class Gateway:
         if not self.host.adopted:
             self.tuning.payloads = {}  # a new loop has no payloads
         if self.host.adopted:
-            words, _, _ = shared.take(0)
+            words, _, _ = shared.read_records(0)
             seen = words.view(self.layout.dtype)[:, 0]
             since = shared.tail  # records that the previous gateway has logged
             if len(seen):
@@ -269,7 +269,7 @@ class Gateway:
 
     def loop_ended(self) -> None:
         """Handle the end of the loop: take its last records and answer all waiting calls."""
-        self.records.take(last=True)
+        self.records.drain(last=True)
         self._loop_lives = False
         status = self.host.returncode
         reason = f"the real-time loop ended unexpectedly (status {status}); a new one is started, inactive"
@@ -357,7 +357,7 @@ class Gateway:
 
     def close(self) -> None:
         """Take what is left, complete the files."""
-        self.records.take(last=True)
+        self.records.drain(last=True)
         self.aftermath.close(self.host.shared)
         if self.log is not None:
             self.log.close()

@@ -73,7 +73,7 @@ class LoopHost:
         """Exit status of a loop that was started here and has ended."""
         return self._process.returncode if isinstance(self._process, Child) else None
 
-    def look(self) -> LoopStatus:
+    def poll(self) -> LoopStatus:
         """Return its present state. Once it is ready, `shared` and `outbox` are set."""
         if self._process is None or not self._process.alive:
             return LoopStatus.ENDED

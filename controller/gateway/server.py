@@ -97,7 +97,7 @@ class Server:
             if self._gateway.planning.fd in ready:
                 self._gateway.planning.receive()
             self._mind_loop()
-            self._gateway.records.take()
+            self._gateway.records.drain()
             self._gateway.attend()
             self._ping()
             if self._asked_to_end():
@@ -175,7 +175,7 @@ class Server:
                 self._standing = LoopStatus.STARTING
                 self._gateway.host.start()
             return
-        standing = self._gateway.host.look()
+        standing = self._gateway.host.poll()
         if standing is self._standing is not LoopStatus.ENDED:
             if standing is LoopStatus.STARTING and now - self._started_s > READY_WITHIN_S:
                 raise StartFailed(f"the loop was not ready within {READY_WITHIN_S:g} s", ExitCode.GOAL_FAILED)

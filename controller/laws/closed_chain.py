@@ -206,9 +206,9 @@ class Motors:
             *ahead.arguments, self.index, self.most, self.weight, self.preload,
             u, coast, scratch, force, told,
         )  # fmt: skip
-        self.tell(force)
+        self.report_allocation(force)
 
-    def tell(self, force: Floats) -> None:
+    def report_allocation(self, force: Floats) -> None:
         """Report the result of `drive`; where the motors are at their limits, allocate the force again."""
         report = self.report
         report.leverage, report.share, free = self.told.tolist()
@@ -247,7 +247,7 @@ class ClosedInverseDynamics:
             self._wraps, self._omega, self._zeta, force,
         )  # fmt: skip
         if ratio >= 1e-12:
-            motors.tell(force)
+            motors.report_allocation(force)
         return ratio
 
     def lag(self, period_s: float) -> float:

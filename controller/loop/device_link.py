@@ -62,7 +62,7 @@ class DeviceLink:
         ).pack()
         self.send()
 
-    def take(self, message: bytes, inputs: Inputs) -> bool:
+    def read_message(self, message: bytes, inputs: Inputs) -> bool:
         """Read any message of the plant; True when it was a fresh state, which is then in `inputs`.
 
         A state of another session, or one already taken, is ignored. A state that cannot be read counts as

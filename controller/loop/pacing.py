@@ -125,10 +125,10 @@ PACES: dict[Pace, Callable[[Loop, DeviceClient], None]] = {
 
 def _take(loop: Loop, client: DeviceClient, message: bytes) -> bool:
     """Drain the socket, keeping only the newest state. Return True if any state was new."""
-    fresh = loop.link.take(message, loop.inputs)
+    fresh = loop.link.read_message(message, loop.inputs)
     newest, _ = client.receive_latest()
     if newest is not None:
-        fresh = loop.link.take(newest, loop.inputs) or fresh
+        fresh = loop.link.read_message(newest, loop.inputs) or fresh
     return fresh
 
 
@@ -144,7 +144,7 @@ def _connect(loop: Loop, client: DeviceClient) -> bool | None:
         message = client.receive_until(until)
         if message is None:
             break
-        if loop.link.take(message, loop.inputs):
+        if loop.link.read_message(message, loop.inputs):
             return True
         if loop.link.lost_seq > loop.link.seq:
             return False
@@ -182,7 +182,7 @@ def _await_reason(loop: Loop, client: DeviceClient) -> bool:
         loop.link.send()
         message = _receive(client, loop.peer_timeout_s)
         if message is not None:
-            loop.link.take(message, loop.inputs)
+            loop.link.read_message(message, loop.inputs)
         if message is None or not loop.link.connected:
             _lose_plant(loop)
             return False
@@ -202,7 +202,7 @@ def _await_state(loop: Loop, client: DeviceClient) -> bool | None:
                 return None
             waited_s += REPEAT_AFTER_MS * 1e-3
             loop.link.send()
-        elif loop.link.take(message, loop.inputs):
+        elif loop.link.read_message(message, loop.inputs):
             return True
         elif not loop.link.connected:
             return None

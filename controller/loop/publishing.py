@@ -47,7 +47,7 @@ class PublishedReactions:
         self._loads, self._renewed = loads, 0
         self._carried = [] if loads is None else _carriers(mechanism, self._table, loads)
 
-    def look(self, effort: Floats, touch: Callable[[Workspace], None] | None, out: Floats) -> None:
+    def compute(self, effort: Floats, touch: Callable[[Workspace], None] | None, out: Floats) -> None:
         """Write the reactions (the record's columns) under `effort` (per motor); `touch` sets contacts."""
         work, now = self._work, self._now
         work.q[:], work.v[:], work.on[:], work.target[:] = now.q, now.v, now.on, now.target
@@ -83,7 +83,7 @@ class PublishingTick(Tick):
         """As `Tick.note`. While a brake is engaged its load is unknown, and so are the reactions."""
         if self.supervisor.brakes.phase is RELEASED:
             acting = self._disturbance.with_it(self._efforts.acted)
-            self._reactions.look(acting, self._touch, self._r_reaction)
+            self._reactions.compute(acting, self._touch, self._r_reaction)
         else:
             self._r_reaction[:] = np.nan
         super().note(inputs, outputs)
@@ -109,7 +109,7 @@ class _Carrier:
 
     def renew(self) -> None:
         """Take over the present payloads."""
-        mass, centre, about = carrying(*self._own, self._loads.at(self._points))
+        mass, centre, about = carrying(*self._own, self._loads.load_at(self._points))
         self._seat[0], self._seat[1:4], self._moments[:] = mass, centre, about
 
 

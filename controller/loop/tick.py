@@ -157,7 +157,7 @@ class ActiveLaw:
         reference, report = self._reference, self.report
         if reference.index is not motion.index:
             reference.fit(motion.index)
-        motion.at(AHEAD * self._period_s, reference.theta, reference.velocity, reference.acceleration)
+        motion.evaluate(AHEAD * self._period_s, reference.theta, reference.velocity, reference.acceleration)
         report.leverage = report.share = 1.0
         report.programs = 0
         if kind is not self._kind:
@@ -272,7 +272,7 @@ class Tick:
         predicted = predicted and (estimator.predicts or disturbance.on or not inputs.fresh)
         if predicted:
             if self._foreseen and abs(dt - self._period_s) < SAME * self._period_s:
-                expected = model.come()
+                expected = model.use_prediction()
             else:
                 expected = model.predict(disturbance.with_it(self._efforts.acted), dt)
             if disturbance.on:
@@ -312,7 +312,7 @@ class Tick:
             acting = self._disturbance.with_it(self._efforts.acted)
             self._foreseen = model.foresee(acting, self._period_s, (AHEAD - 1.0) * self._period_s)
             quality.constraint_force = model.multipliers
-            if self._bearings is not None and self._bearings.look(model.multipliers):
+            if self._bearings is not None and self._bearings.check(model.multipliers):
                 bits |= self._overloaded(self._bearings)
             if self._presses:
                 self._force_control.react(model.multipliers)

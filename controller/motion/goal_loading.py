@@ -38,7 +38,7 @@ class OrderSource:
 
     def next(self) -> Order | None:
         """The order for this tick, or None."""
-        arrived = self._inbox.take()
+        arrived = self._inbox.receive()
         if self._loading is not None:
             if arrived is not None and arrived.overtakes:
                 return arrived

@@ -45,7 +45,7 @@ class WaitingGoals:
     def __init__(self) -> None:
         self.waiting: list[StartGoal] = []
 
-    def take(self, order: StartGoal) -> bool:
+    def add(self, order: StartGoal) -> bool:
         """Queue a goal; False when the queue is full."""
         if len(self.waiting) >= MOST_WAITING:
             return False

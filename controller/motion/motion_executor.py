@@ -136,7 +136,7 @@ class MotionExecutor:
         now, motion = self.now, self.motion
         if now.index is not motion.index:
             now.fit(motion.index)
-        motion.at(0.0, now.theta, now.velocity, now.acceleration)
+        motion.evaluate(0.0, now.theta, now.velocity, now.acceleration)
 
     def check(self) -> bool:
         """Check the motion under way; False when its path tolerance was just violated: it stops then."""
@@ -192,7 +192,7 @@ class MotionExecutor:
 
     def _check_forces(self, goal: Follow, part: ForcePart) -> bool:
         """Check the forces of the goal under way; False when it has to stop."""
-        verdict = self.pressing.look(goal, part, self._time_s)
+        verdict = self.pressing.check(goal, part, self._time_s)
         if verdict is None:
             return True
         self.goal_state.coordinate, self.goal_state.value, self.goal_state.limit = (

@@ -67,10 +67,10 @@ class PathRate:
         """`at` this instant; a tick asks several times."""
         found = self._here
         if found is None:
-            found = self._here = self.at(0.0)
+            found = self._here = self.rate_at(0.0)
         return found
 
-    def at(self, ahead_s: float) -> tuple[float, float, float]:
+    def rate_at(self, ahead_s: float) -> tuple[float, float, float]:
         """(s, ds/dt, d²s/dt²) that much later."""
         elapsed = self._time - self._since + ahead_s
         if elapsed < self._changing_s:

@@ -62,7 +62,7 @@ class Pressing:
         if not pressed <= set(rows) or any(self._contact[row] for row in set(rows) - pressed):
             return None
         for number, row in enumerate(rows):
-            control.press(row, part.at(0.0, number), time_s)
+            control.press(row, part.evaluate(0.0, number), time_s)
         return LawKind.HYBRID
 
     def advance(self, motion: ReferenceMotion, time_s: float, *, limited: bool) -> bool:
@@ -72,11 +72,11 @@ class Pressing:
             if part is not None and not part.guard:
                 s = motion.path.here()[0]
                 for number, row in enumerate(part.rows.tolist()):
-                    self.control.target[row] = part.at(s, number)
+                    self.control.target[row] = part.evaluate(s, number)
         self.control.advance(time_s, limited=limited)
         return self.control.released
 
-    def look(self, goal: Follow, part: ForcePart, time_s: float) -> ForceVerdict | None:
+    def check(self, goal: Follow, part: ForcePart, time_s: float) -> ForceVerdict | None:
         """Verdict on the goal under way; None while there is nothing to do."""
         control = self.control
         if part.guard:
@@ -95,7 +95,7 @@ class Pressing:
         control, row = self.control, int(part.rows[0])
         if not goal.touched:
             if control.in_touch(row):
-                control.press(row, part.at(0.0, 0), time_s)
+                control.press(row, part.evaluate(0.0, 0), time_s)
                 goal.touch(part.kept)
                 self._touched_s = time_s
                 return ForceVerdict(ResultCode.SUCCESSFUL, row)

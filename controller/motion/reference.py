@@ -48,7 +48,7 @@ class ReferenceMotion(Protocol):
         """Move to the device time of this tick."""
         ...
 
-    def at(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
+    def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
         """Write the reference `ahead_s` after this tick: each array has one number a coordinate of
         `index`.
         """
@@ -72,7 +72,7 @@ class Hold:
     def advance(self, time_s: float) -> None:
         """A reference without motion."""
 
-    def at(self, _ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
+    def evaluate(self, _ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
         """The place held, with zero rates."""
         theta[:] = self._theta
         velocity[:] = 0.0
@@ -123,13 +123,13 @@ class Follow:
         """Move to the device time of this tick."""
         self.path.advance(time_s)
 
-    def at(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
+    def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
         """θ(s), θ' ds/dt and θ'' (ds/dt)² + θ' d²s/dt²; of the goal that takes over before then, its own."""
         if self._until is not None:
-            self._until.at(ahead_s, theta, velocity, acceleration)
+            self._until.evaluate(ahead_s, theta, velocity, acceleration)
             return
         path = self.path
-        s, rate, change = path.at(ahead_s) if ahead_s else path.here()
+        s, rate, change = path.rate_at(ahead_s) if ahead_s else path.here()
         then = self.following
         if then is not None and s > then.s and rate == then.rate and change == 0.0:
             along_path(then.block.words, (s - then.s) / rate, 1.0, 0.0, theta, velocity, acceleration)
@@ -336,7 +336,7 @@ class Jog:
         self._otg.calculate(self._given, self._trajectory)
         self._elapsed = 0.0
 
-    def at(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
+    def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
         """The reference that much later, if the velocities asked for stay as they are."""
         theta[:], velocity[:], acceleration[:] = self._trajectory.at_time(self._elapsed + ahead_s)
 

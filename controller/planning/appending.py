@@ -38,7 +38,7 @@ def appended_start(machine: Machine, trajectory: Trajectory, running: GoalInMoti
     turns = np.array([machine.mechanism.coordinate_wraps[one] for one in index])
 
     def away(s: float) -> tuple[Floats, Floats, Floats]:
-        here, rate, _ = running.path.at(s)[:, place]
+        here, rate, _ = running.path.evaluate(s)[:, place]
         gap = here - theta
         gap -= np.where(turns, 2.0 * np.pi * np.round(gap / (2.0 * np.pi)), 0.0)
         return gap, rate * running.rate - velocity, rate

@@ -58,7 +58,7 @@ class Efforts:
 
     def rates(self, j: int, slower: float = 1.0) -> Floats:
         """n - 1: change of joint j's effort per second, from one sample to the next of the same piece."""
-        efforts = self.least.at(slower, j) if self._given is None else self.given(slower)[:, j]
+        efforts = self.least.efforts(slower, j) if self._given is None else self.given(slower)[:, j]
         return np.asarray(np.abs(np.diff(efforts)) / (self._gaps * slower))
 
     @property
@@ -69,9 +69,9 @@ class Efforts:
     def given(self, slower: float = 1.0) -> Floats:
         """n × nv: the efforts that the loop gives, the path followed `slower` times as slow."""
         if self._given is None:
-            return self.least.at(slower)
+            return self.least.efforts(slower)
         if self._given_at is None or self._given_at[0] != slower:
-            self._given_at = slower, self._given(self.least.at(slower))
+            self._given_at = slower, self._given(self.least.efforts(slower))
         return self._given_at[1]
 
     def demands(self) -> Iterator[Demand]:
@@ -89,7 +89,7 @@ class Efforts:
     def peaks(self) -> dict[str, dict[str, float | int | str]]:
         """Motor → its largest effort at the path's own speed: value, limit, unit, used, sample, time_s."""
         found: dict[str, dict[str, float | int | str]] = {}
-        efforts = self.least.at()
+        efforts = self.least.efforts()
         if self._given is not None:
             efforts = self._given(efforts, MOST_SOLVED)
         for motor in self._machine.motors:
@@ -106,7 +106,7 @@ class Efforts:
         return found
 
     def _effort(self, j: int, name: str, unit: str) -> Demand:
-        actual = np.abs(self.shared.at(1.0, j))
+        actual = np.abs(self.shared.efforts(1.0, j))
         limit = float(self.limit[j]) or ROUND_OFF
         allowed = limit * (1.0 + ROUND_OFF)
         reserve = self.shared.with_reserve(1.0, j)

@@ -50,7 +50,7 @@ class ForceTerms:
             force = np.asarray(force + coulomb * np.tanh(v / self._coulomb_speed[own]))
         return force if self._through is None else self._taken(force)[:, j]
 
-    def at(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
+    def efforts(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
         """n × c (of column j: n): efforts when the path is followed `slower` times as slow."""
         moving = self.motion[:, j] / slower**2
         return np.asarray(self.rest[:, j] + moving + self.friction(slower, j))

@@ -72,7 +72,7 @@ class GoalInMotion:
         workspace.q[:], workspace.v[:] = q, q1 * rate
         kinematics(*workspace.arguments)
         coordinates(*workspace.arguments)
-        theta, first, second = self.path.at(s)
+        theta, first, second = self.path.evaluate(s)
         if s >= self.path.duration_s:  # the end is at rest
             rate = 0.0
             workspace.v[:] = 0.0

@@ -68,7 +68,7 @@ class Path:
             block.forces,
         )
 
-    def at(self, s: float) -> Floats:
+    def evaluate(self, s: float) -> Floats:
         """3 × k: θ, θ' and θ'' at s, those of the piece that begins there where s is a knot."""
         words = self.packed()
         out = np.empty((3, len(self.coordinates)))

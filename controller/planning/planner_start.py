@@ -70,7 +70,7 @@ class Start:
     reference_acceleration: tuple[float, ...] = ()
 
     @classmethod
-    def at(
+    def at_pose(
         cls,
         machine: Machine,
         q: Sequence[float] | Floats,
@@ -105,7 +105,7 @@ class Start:
         """
         try:
             reference = dict(zip(state.coordinates, state.theta, strict=True))
-            start = cls.at(machine, state.q, None if reference else state.v, reference)
+            start = cls.at_pose(machine, state.q, None if reference else state.v, reference)
         except Exception as error:
             text = f"the start of the motion is unreadable: {type(error).__name__} {error}"
             raise RequestError(RequestCode.INTERNAL, text) from None

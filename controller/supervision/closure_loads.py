@@ -51,7 +51,7 @@ class BearingLoads:
         """Take in the numbers of all force sensors."""
         np.take(measured, self._gauges, out=self._measured)
 
-    def look(self, multipliers: Floats) -> bool:
+    def check(self, multipliers: Floats) -> bool:
         """Check the model's multipliers of all rows, or the measured ones; return whether one exceeds its
         limit."""
         np.take(multipliers, self._rows, out=self._own)

@@ -38,7 +38,7 @@ class Beliefs:
         """
         self.confirmed, self._branch = other.confirmed, 1.0
 
-    def look(self) -> Found | None:
+    def check(self) -> Found | None:
         """The first doubt: (code, index, value, limit), or None."""
         quality = self._quality
         if not quality.closure_residual <= self._residual_max:

@@ -29,7 +29,7 @@ class FollowingError:
         self._index = np.zeros(0, np.int64)
         self._allowed = np.zeros(0)
 
-    def look(self, motion: ReferenceMotion, reference: Reference, law: LawKind) -> Found | None:
+    def check(self, motion: ReferenceMotion, reference: Reference, law: LawKind) -> Found | None:
         """The coordinate that is further from its reference than allowed, if any: (code, index, error,
         limit).
 

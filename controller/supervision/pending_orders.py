@@ -109,7 +109,7 @@ class PendingOrders:
         begin, goal, found = order.begin, course.goal_state, None
         if not self.goals.has(begin.before):
             found = junction_outcome(begin, course.goal, goal.id, goal.status, self._period_s)
-        if found is not None or not self.goals.take(order):
+        if found is not None or not self.goals.add(order):
             return False
         if order.verified:
             course.expect(order)

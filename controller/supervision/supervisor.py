@@ -152,11 +152,11 @@ class Supervisor:
             self._advance_ticks -= 1
         if state is UNCONFIGURED and inputs.connected:
             self._move(Event.CONNECTED)
-        found = self._watch.look(
+        found = self._watch.check(
             inputs, self._q, self._v, bad_sensor, moving=moving, following=moving and course.goal is not None
         )
         if self._closed:
-            doubt = self._beliefs.look()
+            doubt = self._beliefs.check()
             found = found or doubt
         if found is not None and self.state is not UNCONFIGURED:
             self.raise_fault(*found)
@@ -173,7 +173,7 @@ class Supervisor:
             if self.state is STOPPING and course.settled():
                 self._stopped()
             if not course.on_path:
-                astray = self._following_error.look(course.motion, course.now, course.law)
+                astray = self._following_error.check(course.motion, course.now, course.law)
                 if astray is not None:
                     self.raise_fault(*astray)
         order = None

@@ -58,14 +58,14 @@ def check(
     machine = None if config is None else load(config)
     setup = Setup(options, period_s=0.002)
     if machine is not None:
-        setup = Setup.of(machine, options)
+        setup = Setup.for_machine(machine, options)
 
     found: list[Finding] = []
     for finding in Examination(kind, setup).findings():
         found.append(show(finding, as_json=as_json))
     failed = any(finding.verdict is ExerciseVerdict.FAILED for finding in found)
     if move and machine is not None and not failed:
-        for finding in MovingExamination(kind, setup).of(machine).moves():
+        for finding in MovingExamination(kind, setup).for_machine(machine).moves():
             found.append(show(finding, as_json=as_json))
     return sum_up(found, {"driver": name, "moved": move}, as_json=as_json)
 

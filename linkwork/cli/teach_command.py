@@ -54,7 +54,7 @@ def teach(
         raise Misuse("teaching with keys needs a terminal; otherwise: --every SECONDS --for SECONDS")
     with link.robot() as robot:
         described = robot.describe()
-        lesson = Lesson.of(described)
+        lesson = Lesson.from_description(described)
         if by_jog:
             _jogging(robot, described, lesson, fraction)
         else:

@@ -106,7 +106,7 @@ class Goal:
         """End it by a stop on its path; `wait` then raises GoalFailed with CANCELLED."""
         self.robot.request("cancel", goal=self.number)
 
-    def take(self, event: str, params: Mapping[str, Any]) -> None:
+    def apply_event(self, event: str, params: Mapping[str, Any]) -> None:
         """Take in an event of this goal. Called by the robot."""
         if event == "goal.result":
             self._result = cast(GoalResult, params)

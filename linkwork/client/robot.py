@@ -332,7 +332,7 @@ class Robot:
             while event is not None:
                 goal = self._goals.get(int(event.params.get("goal", -1)))
                 if goal is not None:
-                    goal.take(event.method, event.params)
+                    goal.apply_event(event.method, event.params)
                 event = client.next_notification(0.0)
 
     def _effect(self, method: str, **params: Any) -> RequestEffect:

@@ -29,7 +29,7 @@ class DerivedResult:
 
 def joint_results(model: SymbolicModel) -> list[DerivedResult]:
     """X, H and Γ of every joint that has freedoms, in the order of the file."""
-    places = Places.of(model.mechanism.joints)
+    places = Places.from_joints(model.mechanism.joints)
     moving = [joint for joint in model.mechanism.joints if joint.kind != "fixed"]
     return [each for joint in moving for each in _of_joint(model, joint, places)]
 

@@ -26,7 +26,7 @@ class Truth:
     q: Floats
     effort: Floats
 
-    def at(self, time_s: Floats) -> NDArray[np.int64]:
+    def rows_at(self, time_s: Floats) -> NDArray[np.int64]:
         """Rows of the states of these device times. Raises ValueError when one is missing."""
         ticks = np.round(time_s / self.period_s)
         rows: NDArray[np.int64] = np.minimum(np.searchsorted(self.tick, ticks), len(self.tick) - 1)
@@ -55,7 +55,7 @@ def as_it_was(tracking: Tracking, truth: Truth, machine: Machine, ticks: Ticks) 
     mechanism = machine.plant_mechanism
     columns = [mechanism.coordinate_names.index(name) for name in tracking.coordinates]
     work, actual = mechanism.workspace(), np.empty_like(tracking.actual)
-    for row, q in enumerate(truth.q[truth.at(ticks.table["time_s"][tracking.rows])]):
+    for row, q in enumerate(truth.q[truth.rows_at(ticks.table["time_s"][tracking.rows])]):
         work.q[:] = q
         kinematics(*work.arguments)
         coordinates(*work.arguments)

@@ -26,7 +26,7 @@ def draw(machine: Machine, path: Path) -> None:
     figure = Figure(figsize=(7.0, 6.5), dpi=120)
     FigureCanvasAgg(figure)
     axes = figure.add_subplot(projection="3d")
-    places = Skeleton(machine).at(machine.initial_q)
+    places = Skeleton(machine).places_at(machine.initial_q)
     draw_bodies(axes, places, names=True)
     frame(axes, np.concatenate(list(places.values())), machine.name)
     figure.savefig(path)

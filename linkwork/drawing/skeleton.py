@@ -35,7 +35,7 @@ class Skeleton:
         self._counts = {body: len(ats) for body, ats in on.items() if ats}
         self._work = drawn.workspace()
 
-    def at(self, q: Floats) -> dict[str, Floats]:
+    def places_at(self, q: Floats) -> dict[str, Floats]:
         """For each body (and the world) the places on it in the world, its own origin first, n × 3."""
         self._work.q[:] = q
         kinematics(*self._work.arguments)

@@ -98,7 +98,7 @@ class Loads:
             (own,), centre, moments = (part[link] for part in self._own)
             mass[link], com[link], inertia[link] = carrying(own, centre, moments, load)
 
-    def at(self, points: Sequence[int]) -> Floats:
+    def load_at(self, points: Sequence[int]) -> Floats:
         """Sum of the loads at these points of one link: mass, first and second moments about its origin."""
         return np.asarray(self._sums[list(points)].sum(axis=0))
 

@@ -62,7 +62,7 @@ def animate(
         raise ValueError(f"{path}: MP4 needs the program ffmpeg, which is missing; or write a GIF")
     shown = frames_of(time_s, fps, speed)
     skeleton = Skeleton(machine)
-    poses = [skeleton.at(q[k]) for k in shown]
+    poses = [skeleton.places_at(q[k]) for k in shown]
     corners = np.concatenate([points for pose in poses for points in pose.values()])
     figure = Figure(figsize=(5.6, 5.2), dpi=100)
     FigureCanvasAgg(figure)

@@ -112,7 +112,7 @@ def _events(table: NDArray[Any], machine: Machine, fault: dict[str, Any]) -> lis
     return [
         _at(table, row, _told(name, content), fault, period_s)
         for row in story.rows(words)
-        for _, name, content in story.tell(row, records[row])
+        for _, name, content in story.detect(row, records[row])
     ]
 
 

@@ -21,7 +21,7 @@ class Axis:
     end: float
     log: bool = False
 
-    def at(self, values: Floats | float) -> Floats:
+    def places_of(self, values: Floats | float) -> Floats:
         """Places of values. On a logarithmic axis what is smaller than `low` lies at its begin."""
         given = np.asarray(values, dtype=np.float64)
         if self.log:

@@ -105,11 +105,11 @@ def frame(x: Axis, y: Axis, x_label: str, y_label: str) -> Markup:
     """Grid, ticks and labels."""
     parts: list[Markup] = []
     for value, text in y.ticks():
-        at = _place(y.at(value))
+        at = _place(y.places_of(value))
         parts.append(element("line", x1=LEFT, x2=RIGHT, y1=at, y2=at, class_="grid"))
         parts.append(element("text", text, x=LEFT - 5, y=at, class_="tick y"))
     for value, text in x.ticks():
-        at = _place(x.at(value))
+        at = _place(x.places_of(value))
         parts.append(element("line", x1=at, x2=at, y1=BOTTOM, y2=BOTTOM + 4, class_="axis"))
         parts.append(element("text", text, x=at, y=BOTTOM + 16, class_="tick x"))
     parts.append(element("line", x1=LEFT, x2=RIGHT, y1=BOTTOM, y2=BOTTOM, class_="axis"))
@@ -120,7 +120,7 @@ def frame(x: Axis, y: Axis, x_label: str, y_label: str) -> Markup:
 
 def _line(line: ChartLine, x: Axis, y: Axis) -> Markup:
     places, values = thinned(line.x, np.abs(line.y) if y.log else line.y, log=y.log)
-    at_x, at_y = x.at(places), y.at(values)
+    at_x, at_y = x.places_of(places), y.places_of(values)
     steps, pen_up = [], True
     for across, down in zip(at_x.tolist(), at_y.tolist(), strict=True):
         if not np.isfinite(down):
@@ -132,7 +132,7 @@ def _line(line: ChartLine, x: Axis, y: Axis) -> Markup:
 
 
 def _limit(limit: Limit, y: Axis) -> Markup:
-    at = _place(y.at(limit.value))
+    at = _place(y.places_of(limit.value))
     below = at < TOP + 22 or limit.value < 0
     return join(
         element("line", x1=LEFT, x2=RIGHT, y1=at, y2=at, class_="limit"),
@@ -142,7 +142,7 @@ def _limit(limit: Limit, y: Axis) -> Markup:
 
 def _moment(moment: Moment, x: Axis, level: int) -> Markup:
     """A line and its word, each word a little higher than the one before: they may be close together."""
-    at = _place(x.at(moment.x))
+    at = _place(x.places_of(moment.x))
     late = at > (LEFT + RIGHT) / 2
     return join(
         element("line", x1=at, x2=at, y1=TOP, y2=BOTTOM, class_="moment"),

@@ -20,14 +20,14 @@ def histogram(title: str, values: Floats, unit: str, wanted: float | None = None
     x = Axis(max(0.0, low - air), high + air, LEFT, RIGHT)
     counts, edges = np.histogram(values, _COLUMNS, (x.low, x.high))
     y = Axis(0.5, 10.0 ** np.ceil(np.log10(max(10, counts.max()))), BOTTOM, TOP, log=True)
-    at = x.at(edges)
+    at = x.places_of(edges)
     bars = [
         element(
             "rect",
             x=round(float(left), 1),
             width=round(float(right - left) - 0.6, 1),
-            y=round(float(y.at(count)), 1),
-            height=round(BOTTOM - float(y.at(count)), 1),
+            y=round(float(y.places_of(count)), 1),
+            height=round(BOTTOM - float(y.places_of(count)), 1),
             class_="bar",
         )
         for count, left, right in zip(counts.tolist(), at[:-1], at[1:], strict=True)
@@ -35,7 +35,7 @@ def histogram(title: str, values: Floats, unit: str, wanted: float | None = None
     ]
     marks = []
     if wanted is not None:
-        place = round(float(x.at(wanted)), 1)
+        place = round(float(x.places_of(wanted)), 1)
         marks.append(element("line", x1=place, x2=place, y1=TOP, y2=BOTTOM, class_="moment"))
     svg = element(
         "svg",

@@ -20,7 +20,7 @@ class Bench:
         self._collection, self._collecting = collection, collecting
         self._rig: RigUnderTest | None = None
 
-    def take(self, options: RigOptions) -> RigUnderTest:
+    def rig_for(self, options: RigOptions) -> RigUnderTest:
         """The rig for these options. Raises MachineError for a file that is none."""
         from linkwork.rig.under_test import RigUnderTest
 

@@ -91,7 +91,7 @@ class Collected:
     exit_status: int | None = None
     no_rig: tuple[int, str] | None = None
 
-    def take(self, line: str) -> None:
+    def read_line(self, line: str) -> None:
         """Take in one line of the file. Raises ValueError for what is none."""
         found = json.loads(line)
         match found.pop("kind"):
@@ -113,7 +113,7 @@ def read_collected(path: Path) -> Collected:
     """A session as far as it was written; a last line that is cut off is left out. Raises OSError."""
     collected = Collected()
     for line in path.read_text(encoding="utf-8").split("\n")[:-1]:
-        collected.take(line)
+        collected.read_line(line)
     return collected
 
 

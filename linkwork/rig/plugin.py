@@ -114,7 +114,7 @@ def rig(request: pytest.FixtureRequest) -> Iterator[RigUnderTest]:
     stash = request.config.stash
     with ExitStack() as stack:
         with told(stash.get(COLLECTING, None), had=bool(stash[COLLECTION].rigs)):
-            machine = bench.take(options_of(request.config, str(config)))
+            machine = bench.rig_for(options_of(request.config, str(config)))
             findings.rig = machine.name
             reason = unmet(machine, list(request.node.iter_markers("rig")))
             if not reason:

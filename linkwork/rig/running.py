@@ -87,7 +87,7 @@ def run_tests(run: RigRun, config: str, folder: Path, show: Callable[[Collected]
     with (folder / PYTEST_FILE).open("wb") as said:
         child = Child.start(argv, stdout=said, stderr=subprocess.STDOUT, env={"COLUMNS": "110"})
         try:
-            look = _Following(file, show).look
+            look = _Following(file, show).read_new_lines
             try:
                 _until_done(child, look)
             except KeyboardInterrupt:
@@ -111,7 +111,7 @@ class _Following:
         self._path, self._collected, self._show = path, Collected(), show
         self._at = 0
 
-    def look(self) -> None:
+    def read_new_lines(self) -> None:
         """Take in the whole lines that are new."""
         if not self._path.exists():
             return
@@ -122,7 +122,7 @@ class _Following:
             return
         self._at += len(whole) + 1
         for line in whole.decode().split("\n"):
-            self._collected.take(line)
+            self._collected.read_line(line)
             self._show(self._collected)
 
 

@@ -39,7 +39,7 @@ class Lesson:
     times: list[float] = field(default_factory=list)
 
     @classmethod
-    def of(cls, described: Mapping[str, Any]) -> Lesson:
+    def from_description(cls, described: Mapping[str, Any]) -> Lesson:
         """An empty lesson for the machine of this description."""
         known = {each["name"]: each["limits"] for each in described["coordinates"]}
         names = list(described["goal_coordinates"])

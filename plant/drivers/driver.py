@@ -49,7 +49,7 @@ class Setup:
     forces: int = 0
 
     @classmethod
-    def of(cls, machine: Machine, options: Mapping[str, Any]) -> Setup:
+    def for_machine(cls, machine: Machine, options: Mapping[str, Any]) -> Setup:
         """Of a machine; `options` win over those of its file."""
         return cls(
             {**machine.driver.options, **options},

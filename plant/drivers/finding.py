@@ -58,7 +58,7 @@ def make_driver(name: str, machine: Machine, options: Mapping[str, Any]) -> Driv
     """Make a driver for a machine; `options` win over the file's. Raises NoDriver, MachineError."""
     kind = find_driver(name)
     try:
-        return kind(Setup.of(machine, options))
+        return kind(Setup.for_machine(machine, options))
     except OptionError as error:
         raise MachineError([_placed(error, machine, options)]) from None
     except Exception as error:

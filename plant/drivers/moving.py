@@ -25,7 +25,7 @@ class MovingExamination(Examination):
 
     machine: Machine
 
-    def of(self, machine: Machine) -> MovingExamination:
+    def for_machine(self, machine: Machine) -> MovingExamination:
         """For this machine."""
         self.machine = machine
         return self

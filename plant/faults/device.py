@@ -63,20 +63,20 @@ class FaultyDevice(PlantDevice):
 
     # -- a tick ------------------------------------------------------------------------------------------
 
-    def take(self) -> None:
+    def apply_commands(self) -> None:
         """What comes late comes now; then the newest fresh command takes effect."""
         if not self.wire.idle:
             for each in self.wire.due(COMMANDS, self.machinery.tick):
                 self._guarded(super()._hear, each.peer, each.data)
-        super().take()
+        super().apply_commands()
 
     def sense(self) -> None:
         """End expired faults and begin due ones; then sample the machine."""
         faults = self.faults
-        self.desk.look()
+        self.desk.check_verdict()
         faults.begin(self.machinery.tick)
         super().sense()
-        faults.look()
+        faults.check_conditions()
 
     def _send_state(self, owner: Owner, state: bytes) -> bytes:
         """Send what comes through of the states under way; return what answers a repeated command."""
@@ -140,7 +140,7 @@ class FaultyDevice(PlantDevice):
         """An inject, or the message that time continues without a command."""
         if kind == "inject":
             clocked = self.seat.taken and not self.wire.lockstep
-            self.desk.hear(peer, message, role=self.server.role, clocked=clocked)
+            self.desk.receive(peer, message, role=self.server.role, clocked=clocked)
             return True
         lost, owner = read_lost(message), self.seat.owner
         if lost is None or owner is None or lost.session != owner.session:

@@ -105,7 +105,7 @@ class Faults:
                 fault.effect.tick(tick)
         self._wake()
 
-    def look(self) -> None:
+    def check_conditions(self) -> None:
         """The plant has measured: conditions are looked at."""
         values = None
         for fault in self._waiting:

@@ -47,12 +47,12 @@ class InjectionRequests:
         self._turns: deque[tuple[bytes, Inject]] = deque()
         self._checking: Beside | None = None
 
-    def hear(self, peer: bytes, message: bytes, *, role: Role | None, clocked: bool) -> None:
+    def receive(self, peer: bytes, message: bytes, *, role: Role | None, clocked: bool) -> None:
         """Take one message of a client with this role.
 
         It is answered immediately, unless the machine file has to be read in real time.
         """
-        self.look()
+        self.check_verdict()
         try:
             asked = read_inject(message)
         except ProtocolError as error:
@@ -74,7 +74,7 @@ class InjectionRequests:
         else:
             self._answer(peer, asked, self._check(asked))
 
-    def look(self) -> None:
+    def check_verdict(self) -> None:
         """Whether the pending check is complete. Called at a tick."""
         if self._checking is None or not self._checking.done:
             return

@@ -72,14 +72,14 @@ class Changed(_Changing):
             raise CannotBegin(
                 "the constraints cannot be closed with these values in this pose: nothing is changed"
             )
-        simulated.simulator.look()
+        simulated.simulator.sample_sensors()
         return f"the state was moved by {moved:.3g} to close the constraints" if moved > TOLERANCE else ""
 
     def end(self) -> str:
         """Restore the parameters."""
         self.simulated.release(self)
         left = put_back(self.simulated)
-        self.simulated.simulator.look()
+        self.simulated.simulator.sample_sensors()
         return "the constraints could not be closed again" if left is None else ""
 
 
@@ -102,7 +102,7 @@ class Opened(_Changing):
             done = switch(self.site.machine.plant_mechanism, self.simulated.work, self.entry.of, True)
         except SwitchRefused as refused:
             return f"stays open: {refused}"
-        self.simulated.simulator.look()
+        self.simulated.simulator.sample_sensors()
         return f"closed again, energy loss {done.energy_loss_J:.3g} J"
 
 

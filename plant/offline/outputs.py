@@ -51,7 +51,7 @@ class ReactionHistory:
     effort: Floats
 
     @staticmethod
-    def of(table: ReactionTable, rows: Floats) -> ReactionHistory:
+    def from_rows(table: ReactionTable, rows: Floats) -> ReactionHistory:
         """Those that rows (samples × names × 10) of a table's values hold."""
         return ReactionHistory(
             table.names,

@@ -113,7 +113,7 @@ class ReactionRecorder:
     def reactions(self) -> ReactionHistory:
         """Of all samples."""
         rows = np.concatenate(self._results).reshape(-1, len(self._table.names), 10)
-        return ReactionHistory.of(self._table, rows)
+        return ReactionHistory.from_rows(self._table, rows)
 
     def constraint_efforts(self) -> ConstraintEfforts:
         """Of all samples."""

@@ -170,7 +170,7 @@ def simulate(
     mechanism = machine.plant_mechanism
     points = known_points(mechanism, track)
     efforts = MotorEfforts(machine, effort)
-    times = Schedule.of(duration_s, dt, every)
+    times = Schedule.from_duration(duration_s, dt, every)
     work = begin(machine, start)
     if not efforts.vary:
         efforts.apply(work, 0.0)
@@ -240,7 +240,7 @@ class Schedule:
     every: int
 
     @staticmethod
-    def of(duration_s: float, dt: float, every: int) -> Schedule:
+    def from_duration(duration_s: float, dt: float, every: int) -> Schedule:
         """Divide a duration into steps."""
         whole = math.floor(duration_s / dt + _WHOLE)
         rest = duration_s - whole * dt

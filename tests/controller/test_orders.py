@@ -66,10 +66,10 @@ def test_bytes_that_are_no_order_are_told_apart(data: bytes) -> None:
 
 def test_orders_arrive_one_a_call_and_in_order(path: Path) -> None:
     inbox, outbox = OrderInbox(path), OrderOutbox(path)
-    assert inbox.take() is None
+    assert inbox.receive() is None
     for number in range(5):
         assert outbox.send(Stop(id=number))
-    taken = [inbox.take() for _ in range(6)]
+    taken = [inbox.receive() for _ in range(6)]
     assert [order.id for order in taken if order] == [0, 1, 2, 3, 4]
     assert taken[5] is None
     inbox.close()
@@ -81,7 +81,7 @@ def test_what_is_no_order_is_dropped(path: Path) -> None:
     inbox = OrderInbox(path)
     stranger = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     stranger.sendto(b"hello", str(path))
-    assert inbox.take() is None
+    assert inbox.receive() is None
     stranger.close()
     inbox.close()
 
@@ -102,7 +102,7 @@ def test_a_full_queue_says_so_and_loses_nothing(path: Path) -> None:
     while outbox.send(Stop(id=sent)) and sent < 10_000:
         sent += 1
     assert 0 < sent < 10_000
-    assert [inbox.take().id for _ in range(sent)] == list(range(sent))  # type: ignore[union-attr]
+    assert [inbox.receive().id for _ in range(sent)] == list(range(sent))  # type: ignore[union-attr]
     inbox.close()
     outbox.close()
 
@@ -112,7 +112,7 @@ def test_a_lifeline_comes_with_its_order(path: Path) -> None:
     theirs, ours = os.pipe()
     assert outbox.send(Adopt(id=1), lifeline=theirs)
     os.close(theirs)
-    order = inbox.take()
+    order = inbox.receive()
     assert order == Adopt(id=1)
     assert inbox.lifeline is not None
     os.close(ours)

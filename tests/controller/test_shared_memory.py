@@ -36,7 +36,7 @@ def test_the_other_side_sees_what_was_written(shared: Shared) -> None:
     assert (other.config_hash, other.lockstep, other.head) == ("ab" * 32, True, 1)
     assert (other.text, other.link_text) == ("real time: all", "waiting for a plant")
     assert other.slot(2)[:3].tolist() == [1.0, 2.0, 3.0]
-    words, first, lost = other.take(0)
+    words, first, lost = other.read_records(0)
     assert (words.tolist(), first, lost) == ([record(0).tolist()], 0, 0)
 
 
@@ -62,7 +62,7 @@ def test_a_reader_gets_every_record_or_hears_how_many_it_lost(
             shared.append(record(written))
             written += 1
         if read:
-            words, first, lost = shared.take(since)
+            words, first, lost = shared.read_records(since)
             assert first == since + lost
             assert words.view(np.int64)[:, 0].tolist() == list(range(first, written))
             assert lost == max(0, written - since - RING_RECORDS + 1) or lost == 0
@@ -75,7 +75,7 @@ def test_a_reader_takes_no_more_at_once_than_it_asks_for(shared: Shared) -> None
         shared.append(record(number))
     since, taken = 0, []
     while len(taken) < 100:
-        words, first, lost = shared.take(since, 64)
+        words, first, lost = shared.read_records(since, 64)
         assert (first, lost) == (since, 0)
         assert 0 < len(words) <= 64
         taken += words.view(np.int64)[:, 0].tolist()
@@ -112,6 +112,6 @@ def test_the_last_records_outlive_a_killed_writer(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     ended = subprocess.run([sys.executable, "-c", script], cwd=root, check=False, timeout=60)
     assert ended.returncode == -9
-    words, first, lost = Shared.open(path).take(0)
+    words, first, lost = Shared.open(path).read_records(0)
     assert (first, lost, len(words)) == (5001 - RING_RECORDS, 5001 - RING_RECORDS, RING_RECORDS - 1)
     assert words[-1, 1] == 4999.0

@@ -127,6 +127,6 @@ def test_the_plant_s_record_is_read_back_bit_for_bit(tmp_path: Path) -> None:
     np.testing.assert_array_equal(truth.q, q)
     np.testing.assert_array_equal(truth.tick, range(5))
     assert truth.effort.shape == (5, 3)
-    np.testing.assert_array_equal(truth.at(np.array([0.003, 0.001])), [3, 1])
+    np.testing.assert_array_equal(truth.rows_at(np.array([0.003, 0.001])), [3, 1])
     with pytest.raises(ValueError, match="does not hold"):
-        truth.at(np.array([0.007]))
+        truth.rows_at(np.array([0.007]))

@@ -350,4 +350,4 @@ def test_what_cannot_be_is_refused(make, where: tuple[str, ...]) -> None:
 
 def test_the_taylor_stepper_refuses_them() -> None:
     with pytest.raises(ModelError, match="has no stops and contacts"):
-        MaximalModel.of(hinge(JointStop("q", -0.3, 0.4, 2e3)))
+        MaximalModel.from_mechanism(hinge(JointStop("q", -0.3, 0.4, 2e3)))

@@ -21,7 +21,7 @@ def test_other_kinds_of_joints_are_refused_by_name():
         [LINK], [Joint("spindle", "screw", "world", "link", pitch_m_per_rad=0.01)], (0, 0, -G)
     )
     with pytest.raises(ModelError, match="no screw joints, only spherical, revolute, cylindrical, pris") as e:
-        MaximalModel.of(tree)
+        MaximalModel.from_mechanism(tree)
     assert e.value.where == ("joints", "spindle", "kind")
     with pytest.raises(ModelError, match="no universal joints"):
         Connection("cross", "universal", JointFrame(), JointFrame("link"))
@@ -63,7 +63,7 @@ def test_impossible_descriptions_are_refused(make, text, where):
 
 
 def test_unknown_names_list_the_known_ones():
-    model = MaximalModel.of(spatial_pendulum())
+    model = MaximalModel.from_mechanism(spatial_pendulum())
     for ask, known in (
         (model.joint_index, "first, second"),
         (model.freedom_index, "first, second"),
@@ -81,7 +81,7 @@ def test_bodies_fixed_to_each_other_move_as_their_sum():
     tree = Mechanism.build(
         [two, one], [hinge, Joint("glue", "fixed", "one", "two", place, turned)], (0, 0, -G)
     )
-    model = MaximalModel.of(tree)
+    model = MaximalModel.from_mechanism(tree)
     assert len(model.rigids) == 1
     stepper = TaylorStepper(model)
     stepper.stand_as(tree, [0.4], [1.5])
@@ -138,7 +138,7 @@ def test_a_load_is_a_force_at_a_point_and_is_released():
 
 def test_angles_are_counted_through_whole_turns():
     tree = Mechanism.build([LINK], [Joint("spin", "revolute", "world", "link")], (0, 0, 0))
-    stepper = TaylorStepper(MaximalModel.of(tree))
+    stepper = TaylorStepper(MaximalModel.from_mechanism(tree))
     stepper.stand_as(tree, [20.0], [30.0])
     assert stepper.coordinate[0] == pytest.approx(20.0, abs=1e-13)
     stepper.step(1e-3, 1000)

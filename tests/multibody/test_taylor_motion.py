@@ -24,7 +24,7 @@ def _tree_motion(mechanism: Mechanism, q, v, effort) -> np.ndarray:
 def _taylor_motion(
     mechanism: Mechanism, q, v, effort, steps: int, reactions_at: float
 ) -> tuple[np.ndarray, float]:
-    stepper = TaylorStepper(MaximalModel.of(mechanism), reactions_at)
+    stepper = TaylorStepper(MaximalModel.from_mechanism(mechanism), reactions_at)
     stepper.stand_as(mechanism, q, v)
     order = [stepper.model.freedom_index(name) for name in mechanism.joint_names]
     stepper.effort[order] = effort

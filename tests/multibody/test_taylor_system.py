@@ -30,7 +30,7 @@ def test_the_system_is_the_derivative_of_the_second_order_closures(seed, reactio
 def test_reactions_converge_to_those_of_the_saddle_point(case, reactions_at):
     if case == "pendulum":
         mechanism = spatial_pendulum(armature=0.0, viscous=0.0)
-        stepper = TaylorStepper(MaximalModel.of(mechanism), reactions_at)
+        stepper = TaylorStepper(MaximalModel.from_mechanism(mechanism), reactions_at)
         stepper.stand_as(mechanism, [0.3, -0.7], [1.0, -2.0])
         stepper.effort[:] = 1.0, 0.5
     else:
@@ -65,7 +65,7 @@ def test_a_closed_tree_reacts_as_the_saddle_point_of_its_tree(seed):
 
     tip = next(point for point in tree.points if point.name == "tip")
     ball = Connection("ball", "spherical", JointFrame("world", place), JointFrame(tip.body, tip.at_m))
-    stepper = TaylorStepper(MaximalModel.of(tree, [ball]))
+    stepper = TaylorStepper(MaximalModel.from_mechanism(tree, [ball]))
     stepper.stand_as(tree, q, v)
     assert stepper.coordinate == pytest.approx(q[[tree.joint_index(n) for n in stepper.model.freedom_names]])
     errors = []

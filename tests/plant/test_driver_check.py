@@ -132,7 +132,11 @@ def test_wrong_signs_are_found(tmp_path):
         from linkwork.plant.drivers.udp import Udp
 
         setup = Setup({"port": port, "lockstep": True}, 1, 1, 0.002)
-        found = [each for each in MovingExamination(Udp, setup).of(machine).moves() if "moves" in each.name]
+        found = [
+            each
+            for each in MovingExamination(Udp, setup).for_machine(machine).moves()
+            if "moves" in each.name
+        ]
         assert [each.verdict for each in found] == ["failed"]
         assert "set `reversed`" in found[0].text
 

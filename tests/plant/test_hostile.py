@@ -61,10 +61,10 @@ def test_a_plant_keeps_nothing_of_what_it_cannot_read(quiet_events: Events, no_c
     device = PlantDevice(machine, Simulator(machine), server, quiet_events, tuple(Pace))
     frames = hostile(1)
     for number, frame in enumerate(frames[:200]):
-        device.hear(number.to_bytes(5, "big"), frame)
+        device.receive(number.to_bytes(5, "big"), frame)
     gc.collect()
     for number, frame in enumerate(frames):
-        device.hear((number % 31).to_bytes(5, "big"), frame)
+        device.receive((number % 31).to_bytes(5, "big"), frame)
         quiet_events.flush()
     assert gc.collect() < KEPT, "exceptions that hold themselves are never freed while collection is off"
     assert device.counts.unreadable > FRAMES // 2
@@ -76,8 +76,8 @@ def test_a_plant_with_faults_and_the_link_of_a_controller_keep_nothing(no_collec
     frames = hostile(2)
     gc.collect()
     for frame in frames:
-        line.link.take(frame, line.inputs)
-        line.device.hear(b"other", frame)
+        line.link.read_message(frame, line.inputs)
+        line.device.receive(b"other", frame)
         line.queue.to_controller.clear()
         line.said.clear()
     assert gc.collect() < KEPT

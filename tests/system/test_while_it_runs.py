@@ -160,7 +160,7 @@ def test_goals_are_replaced_and_followed(rig: Rig, robot: Robot) -> None:
 
 
 def test_taught_points_are_followed(rig: Rig, robot: Robot, tmp_path: Path) -> None:
-    lesson = Lesson.of(robot.describe())
+    lesson = Lesson.from_description(robot.describe())
     for place in ({"left": 1.95}, {"right": 1.15}):
         robot.move(place)
         robot.law("float")

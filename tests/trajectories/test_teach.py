@@ -33,7 +33,7 @@ class LedRobot:
         return {"q": {}, "coordinates": dict(zip(names, sample["coordinate"].tolist(), strict=True))}
 
     def check(self, trajectory: Any, /) -> Any:
-        start = Start.at(self.rig.machine, self.rig.controller._now.q)
+        start = Start.at_pose(self.rig.machine, self.rig.controller._now.q)
         return judge({"trajectory": trajectory}, self.rig.machine, start)
 
 
@@ -43,7 +43,7 @@ def test_what_was_taught_is_followed(name: str, as_shown: bool, tmp_path: Path) 
     rig = InProcess(load(name))
     rig.enable()
     robot, planned = LedRobot(rig), Planned(rig)
-    lesson = Lesson.of(describe(rig.machine, Pace.LOCKSTEP))
+    lesson = Lesson.from_description(describe(rig.machine, Pace.LOCKSTEP))
     assert lesson.capture(robot.state, 0.0)
     assert not lesson.capture(robot.state, 0.01)
     for number, target in enumerate((FIRST[name], THEN[name])):

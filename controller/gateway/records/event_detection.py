@@ -69,7 +69,7 @@ class Story:
             return range(len(words))
         return np.flatnonzero(notable).tolist()
 
-    def tell(self, row: int, record: np.void) -> list[Told]:
+    def detect(self, row: int, record: np.void) -> list[Told]:
         """The events of one record; records that `rows` leaves out have none."""
         tick, time_s = int(record["tick"]), float(record["time_s"])
         told: list[Told] = []

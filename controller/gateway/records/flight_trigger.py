@@ -52,6 +52,6 @@ class Aftermath:
     def _begin(self, shared: Shared) -> None:
         assert self._due is not None
         (tick, _, cause), self._due = self._due, None
-        words, _, _ = shared.take(0)
+        words, _, _ = shared.read_records(0)
         self._memory.flight_record(tick, str(self._recorder.path_for(tick)))
         self._recorder.begin(tick, words, cause)

@@ -50,14 +50,14 @@ class RecordIntake:
         """Keep an event that no record shows for the log."""
         self._asides.append((-1, name, content))
 
-    def take(self, *, last: bool = False) -> None:
+    def drain(self, *, last: bool = False) -> None:
         """Take all records that the loop has written. last: no more will come."""
         gateway, shared = self._gateway, self._gateway.host.shared
         if shared is None:
             return
         head = shared.head
         while True:
-            words, first, lost = shared.take(self.since, RECORDS_AT_ONCE)
+            words, first, lost = shared.read_records(self.since, RECORDS_AT_ONCE)
             if lost:
                 self.lost += lost
                 gateway.aside("log", {"text": f"{lost} records were overwritten before they were read"})
@@ -78,7 +78,7 @@ class RecordIntake:
         rows = list(self._story.rows(words))
         for row in rows:
             record = table[row]
-            events += [*self._order_of(row, record), *(found := self._story.tell(row, record))]
+            events += [*self._order_of(row, record), *(found := self._story.detect(row, record))]
             gateway.latest = record
             gateway.order_queue.settle(record)
             for _, name, content in found:
@@ -88,7 +88,7 @@ class RecordIntake:
             gateway.order_queue.settle(table[-1])
         gateway.latest = words[-1].copy().view(gateway.layout.dtype)[0]
         if compared is not None and gateway.twin_watch is not None:
-            events = sorted([*events, *gateway.twin_watch.told(compared)], key=itemgetter(0))
+            events = sorted([*events, *gateway.twin_watch.publish(compared)], key=itemgetter(0))
         if gateway.log is not None:
             gateway.log.write(words, [*self._asides, *events], compared)
             self._asides.clear()

@@ -99,7 +99,7 @@ class DigitalTwin:
         sent = client.send(Kind.TICKS, self._asked(records[:room])) if room else 0
         self.dropped += len(records) - sent
 
-    def take(self) -> Rows | None:
+    def pop_comparisons(self) -> Rows | None:
         """In real time: the comparisons that have arrived."""
         self.attend()
         found, self._answers = self._answers, []

@@ -56,7 +56,7 @@ class Alarm:
         self._since = self._calm_s = 0.0
         """When the excess began, and since when all differences have been small."""
 
-    def look(self, rows: NDArray[Any]) -> list[Alarmed]:
+    def check(self, rows: NDArray[Any]) -> list[Alarmed]:
         """What follows from these rows."""
         shares = np.where((rows["judged"] != 0) & (rows["compared"] != 0), rows["share"], 0.0)
         found: list[Alarmed] = []

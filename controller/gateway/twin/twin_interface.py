@@ -33,7 +33,7 @@ class Companion(Protocol):
         """Of the records that are there: those that may be taken now, with their comparisons in lockstep."""
         ...
 
-    def told(self, compared: NDArray[Any]) -> list[tuple[int, str, dict[str, Any]]]:
+    def publish(self, compared: NDArray[Any]) -> list[tuple[int, str, dict[str, Any]]]:
         """Publish comparisons, and act on them. Returns their events."""
         ...
 

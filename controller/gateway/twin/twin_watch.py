@@ -62,9 +62,9 @@ class TwinWatch:
         if self.twin.in_step:
             self.twin.attend()
         else:
-            compared = self.twin.take()
+            compared = self.twin.pop_comparisons()
             if compared is not None:
-                for _, name, content in self.told(compared):
+                for _, name, content in self.publish(compared):
                     gateway.note(name, content)
                 if gateway.log is not None:
                     gateway.log.compared(compared)
@@ -72,11 +72,11 @@ class TwinWatch:
             gateway.aside("twin", {"text": text})
         self.twin.notes.clear()
 
-    def told(self, compared: NDArray[Any]) -> list[tuple[int, str, dict[str, Any]]]:
+    def publish(self, compared: NDArray[Any]) -> list[tuple[int, str, dict[str, Any]]]:
         """Publish comparisons, and act on them. Returns their events."""
         self._publish(compared)
         found: list[tuple[int, str, dict[str, Any]]] = []
-        for each in self._alarm.look(compared):
+        for each in self._alarm.check(compared):
             if each.event:
                 self._gateway.publish(each.event, each.content)
                 found.append((each.row, each.event, each.content))

@@ -317,13 +317,13 @@ class ControllerExamination:
         while time.monotonic() < deadline:
             self.probe.seq += 1
             self.probe.send(self.probe.state(self.probe.seq))
-            heard = self.probe.hear(0.05)
+            heard = self.probe.receive(0.05)
             while heard is not None:
                 if heard.kind == "bye":
                     return ""
                 if isinstance(heard.content, CommandMessage):
                     self.probe.ack = heard.content.seq
-                heard = self.probe.hear(0.0)
+                heard = self.probe.receive(0.0)
             if not self._alive():
                 break
         raise Failed("no bye: the plant would have to wait for its watchdog")

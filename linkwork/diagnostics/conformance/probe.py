@@ -60,7 +60,7 @@ class Probe:
 
     # -- hearing -----------------------------------------------------------------------------------------
 
-    def hear(self, timeout_s: float) -> Heard | None:
+    def receive(self, timeout_s: float) -> Heard | None:
         """The next message; None when nothing comes in time."""
         deadline = time.monotonic() + timeout_s
         while True:
@@ -76,7 +76,7 @@ class Probe:
         """The next message of this kind; others are passed over. Raises Failed."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
-            heard = self.hear(0.1)
+            heard = self.receive(0.1)
             if heard is not None and heard.kind == kind:
                 return heard
             if heard is None and not self.alive():
@@ -87,7 +87,7 @@ class Probe:
         """Everything that comes within so long."""
         deadline, heard = time.monotonic() + seconds, []
         while (left := deadline - time.monotonic()) > 0.0:
-            message = self.hear(left)
+            message = self.receive(left)
             if message is not None:
                 heard.append(message)
         return heard
@@ -178,7 +178,7 @@ class Probe:
         next_s = time.monotonic() + self.machine.plant.period_s
         while time.monotonic() < deadline:
             clocked = self.asked.pace is Pace.DEVICE
-            heard = self.hear(max(0.0, next_s - time.monotonic()) if clocked else 0.1)
+            heard = self.receive(max(0.0, next_s - time.monotonic()) if clocked else 0.1)
             if heard is not None and heard.kind == "bye":
                 raise Failed("it said bye")
             if heard is not None and isinstance(heard.content, CommandMessage):

@@ -240,7 +240,7 @@ def controller_settings(
         period_s=file.plant.period_s,
         publish=tuple(spec.publish),
         goal_coordinates=tuple(spec.goal_coordinates or goals),
-        tolerances=tuple(tolerances.of(name) for name in coordinates(file)),
+        tolerances=tuple(tolerances.for_coordinate(name) for name in coordinates(file)),
         goal_time_s=tolerances.goal_time_s,
         preload=preload,
         effort_scale=effort_scale,

@@ -46,7 +46,7 @@ class TolerancesSpec(Section):
         "Values for single coordinates, by name", default={}
     )
 
-    def of(self, name: str) -> Tolerance:
+    def for_coordinate(self, name: str) -> Tolerance:
         """Return what holds for this coordinate."""
         own = self.coordinates.get(name, CoordinateTolerances())
         path = own.path or self.path
@@ -70,7 +70,7 @@ def check_tolerances(spec: TolerancesSpec, known: Collection[str], document: Doc
     for name in (None, *(name for name in spec.coordinates if name in known)):
         own = spec if name is None else spec.coordinates[name]
         here = place if name is None else (*place, "coordinates", name)
-        tolerance = spec.of(name or "")
+        tolerance = spec.for_coordinate(name or "")
         if (own.path or own.following) and tolerance.following < tolerance.path:
             key, other = ("following", "above") if own.following else ("path", "below")
             bound = tolerance.path if own.following else tolerance.following

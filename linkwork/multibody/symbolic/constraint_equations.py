@@ -129,8 +129,8 @@ def _relative(placed: Placed, constraint: Closure, row: Row) -> tuple[Triple, Tr
     else:
         assert isinstance(constraint, DistanceClosure)
         formula = sp.sqrt(dot(SEPARATION, SEPARATION)) - exact(constraint.distance_m)
-    x, y, z = (placed.at(gradient(formula, name)) for name in SEPARATION)
-    return moment_of(placed, formula), (x, y, z), placed.at(formula), placed.second_rate(formula)
+    x, y, z = (placed.named_value(gradient(formula, name)) for name in SEPARATION)
+    return moment_of(placed, formula), (x, y, z), placed.named_value(formula), placed.second_rate(formula)
 
 
 def _upright() -> tuple[list[Expression], Expression]:
@@ -155,8 +155,8 @@ def _no_slip(
     carried = _crossed(list(_TURNS_A), list(SEPARATION))
     rolled = _crossed(relative, list(nearest))
     slip = [x - y - radius * z for x, y, z in zip(_SPEED, carried, rolled, strict=True)]
-    x, y, z = (placed.at(-radius * each) for each in _crossed(list(nearest), a))
-    fx, fy, fz = (placed.at(each) for each in a)
+    x, y, z = (placed.named_value(-radius * each) for each in _crossed(list(nearest), a))
+    fx, fy, fz = (placed.named_value(each) for each in a)
     return (x, y, z), (fx, fy, fz), ZERO, placed.rate(dot(a, slip))
 
 
@@ -176,21 +176,21 @@ def _on_coordinates(
     placed.place([TIME], [TIME], [ONE], [ZERO])
     entries: list[Expression] = [ZERO] * len(v)
     if isinstance(constraint, VelocityConstraint):
-        bias, drift = ZERO, placed.at(-formula_of(parse(constraint.value), holders))
+        bias, drift = ZERO, placed.named_value(-formula_of(parse(constraint.value), holders))
         bias += placed.rate(-formula_of(parse(constraint.value), holders))
         for name, text in constraint.factors.items():
             k, factor = names.index(name), formula_of(parse(text), holders)
-            size = placed.at(factor)
+            size = placed.named_value(factor)
             entries = [x + size * y for x, y in zip(entries, interest.J[k], strict=True)]
             bias += placed.rate(factor) * placed.first[holders[name]] + size * interest.Jdv[k]
         _append(found, ZERO, [tape.put(x) for x in entries], tape.put(bias), drift)
         return
     formula, turn = _formula(constraint, row, holders)
     for name in used:
-        size = placed.at(gradient(formula, holders[name]))
+        size = placed.named_value(gradient(formula, holders[name]))
         share = interest.J[names.index(name)]
         entries = [x + size * y for x, y in zip(entries, share, strict=True)]
-    phi = placed.at(formula)
+    phi = placed.named_value(formula)
     wraps = {each.name for each in tree.mechanism.coordinates if each.kind in ("roll", "pitch", "yaw")}
     if turn is not None and (isinstance(turn, str) and turn in wraps):
         scale = abs(formula.diff(holders[turn])) if not isinstance(constraint, ExpressionConstraint) else ONE
@@ -198,7 +198,11 @@ def _on_coordinates(
         phi = phi - tape.put(whole) * sp.floor(tape.put(phi / whole + sp.Rational(1, 2)))
         phi = tape.put(phi)
     _append(
-        found, phi, [tape.put(x) for x in entries], placed.second_rate(formula), placed.at(formula.diff(TIME))
+        found,
+        phi,
+        [tape.put(x) for x in entries],
+        placed.second_rate(formula),
+        placed.named_value(formula.diff(TIME)),
     )
 
 

@@ -61,7 +61,7 @@ def moment_of(placed: Placed, formula: Expression) -> Triple:
         x, y, z = names
         for k, part in enumerate((y * gz - z * gy, z * gx - x * gz, x * gy - y * gx)):
             total[k] += part
-    x, y, z = (placed.at(part) for part in total)
+    x, y, z = (placed.named_value(part) for part in total)
     return x, y, z
 
 
@@ -128,7 +128,7 @@ def _of_point(
         placed = Placed(tree.tape)
         place_frame(placed, tree, axes, motion)
         formula = angle_formulas()[kind]
-        theta, rate = placed.at(formula), placed.second_rate(formula)
+        theta, rate = placed.named_value(formula), placed.second_rate(formula)
         moment = moment_of(placed, formula)
     for i, _ in tree.path(-1, seat.link):
         row[tree.links[i].place] = tree.share(i, moment, force, origin)

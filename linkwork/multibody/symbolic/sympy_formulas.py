@@ -71,7 +71,7 @@ class Placed:
         self.first.update(zip(names, first, strict=True))
         self.second.update(zip(names, second, strict=True))
 
-    def at(self, formula: Expression) -> Expression:
+    def named_value(self, formula: Expression) -> Expression:
         """The value of a formula, named."""
         return self._tape.put(formula.xreplace(self.value))
 

@@ -79,7 +79,7 @@ class Connection:
             raise ModelError(f"expected more than 0, found {self.coulomb_speed:g}", (*where, "coulomb_speed"))
 
     @staticmethod
-    def of(joint: Joint) -> "Connection":
+    def from_joint(joint: Joint) -> "Connection":
         """The same joint, as a connection: frame a on the parent, frame b on the child.
 
         Angle and slide are the joint's coordinate. Raises ModelError for kinds that this stepper lacks.

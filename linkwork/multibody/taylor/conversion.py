@@ -63,7 +63,7 @@ def _joint(joint: Joint) -> Connection:
             f"the Taylor stepper has joints of the kinds {kinds}, but none of kind {joint.kind}: {_REMEDY}",
             ("joints", joint.name, "kind"),
         )
-    return Connection.of(joint)
+    return Connection.from_joint(joint)
 
 
 def _closure(constraint: Constraint) -> Connection:

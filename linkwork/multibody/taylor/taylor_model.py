@@ -100,13 +100,13 @@ class MaximalModel:
         )
 
     @staticmethod
-    def of(mechanism: Mechanism, closures: Sequence[Connection] = ()) -> "MaximalModel":
+    def from_mechanism(mechanism: Mechanism, closures: Sequence[Connection] = ()) -> "MaximalModel":
         """The bodies and joints of a tree, and connections that close its loops. Raises ModelError.
 
         Stops and contacts are refused: this stepper has none.
         """
         refuse_touch(mechanism)
-        connections = [*(Connection.of(joint) for joint in mechanism.joints), *closures]
+        connections = [*(Connection.from_joint(joint) for joint in mechanism.joints), *closures]
         return MaximalModel.build(mechanism.bodies, connections, mechanism.gravity_m_s2)
 
     def joint_index(self, name: str) -> int:

@@ -135,7 +135,7 @@ class Places:
         return self.nv + len(self.scalar)
 
     @staticmethod
-    def of(joints: Sequence[Joint]) -> "Places":
+    def from_joints(joints: Sequence[Joint]) -> "Places":
         """Freedoms in the order of the joints; scalar parts of quaternions after all else."""
         freedoms = {joint.name: freedoms_of(joint) for joint in joints}
         first: dict[str, int] = {}
@@ -156,7 +156,7 @@ def links_of(
     carrier = _carriers(bodies, joints)
     _refuse_rings([body.name for body in bodies], carrier)
 
-    places = Places.of(joints)
+    places = Places.from_joints(joints)
     by_name = {body.name: body for body in bodies}
     carried: dict[str, list[Joint]] = {}
     for joint in joints:

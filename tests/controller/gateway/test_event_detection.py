@@ -40,7 +40,7 @@ def told(words: Floats, cuts: list[int] | None = None) -> list[tuple[int, str, d
         batch = words[begin:end]
         table = batch.view(LAYOUT.dtype)[:, 0]
         for row in story.rows(batch):
-            found += [(begin + row, name, content) for _, name, content in story.tell(row, table[row])]
+            found += [(begin + row, name, content) for _, name, content in story.detect(row, table[row])]
     return found
 
 

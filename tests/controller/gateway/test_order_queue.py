@@ -57,10 +57,10 @@ def drained(inbox: OrderInbox, desk: OrderQueue) -> list[Order]:
     """What arrives, the desk being asked to send on as room comes."""
     found = []
     while True:
-        order = inbox.take()
+        order = inbox.receive()
         if order is None:
             desk.send()
-            order = inbox.take()
+            order = inbox.receive()
         if order is None:
             return found
         found.append(order)

@@ -59,7 +59,7 @@ def test_an_excess_is_told_when_it_comes_and_when_it_is_over_and_acted_upon_when
     alarm = Alarm(machine)
     shares = [0.5, 1.1, 1.3, 0.9, 1.2, 1.7, 1.6, 2.4, 2.7, 0.7, 1.0, *[0.5] * 400, 1.2, *[0.1] * 10]
     rows = rows_with(machine, shares)
-    found = [each for at in range(0, len(rows), cut) for each in alarm.look(rows[at : at + cut])]
+    found = [each for at in range(0, len(rows), cut) for each in alarm.check(rows[at : at + cut])]
     calm = 11 + round(1e3 * OVER_AFTER_S)
     assert ticks_of(found, EXCEEDED) == [1, 411]
     assert ticks_of(found, OVER) == [calm]
@@ -70,14 +70,14 @@ def test_an_excess_is_told_when_it_comes_and_when_it_is_over_and_acted_upon_when
 
 
 def test_what_is_not_judged_is_told_by_nobody(machine: Machine) -> None:
-    assert Alarm(machine).look(rows_with(machine, [0.1, 5.0], judged=False)) == []
+    assert Alarm(machine).check(rows_with(machine, [0.1, 5.0], judged=False)) == []
 
 
 def test_an_event_names_the_motor_its_value_and_its_threshold(machine: Machine) -> None:
     machine = replace(machine, twin=replace(machine.twin, on_exceeded="stop"))
     rows = rows_with(machine, [1.5])
     rows["worst"], rows["motor_effort"][0] = 1, [0.0, -6.0, 0.0, 0.0]
-    (found,) = Alarm(machine).look(rows)
+    (found,) = Alarm(machine).check(rows)
     event = found.content
     assert (event["kind"], event["name"], event["value"], event["limit"]) == ("motor", "elbow", -6.0, 4.0)
     assert event["text"] == (
@@ -167,7 +167,7 @@ def test_in_real_time_nobody_waits_and_a_dead_twin_is_started_again(
 ) -> None:
     one.ready()
     one.twin.offer(words[:50])
-    found = one.until(one.twin.take, "comparisons")
+    found = one.until(one.twin.pop_comparisons, "comparisons")
     assert found["tick"].tolist()[:1] == [0]
     os.kill(one.twin.pid or 0, signal.SIGSTOP)
     for _ in range(40):

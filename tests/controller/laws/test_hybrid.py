@@ -139,7 +139,7 @@ def test_too_few_motors_are_refused_with_the_reason() -> None:
     machine = load("slider_crank")
     points = [{"time_from_start_s": 1.0, "positions": [0.6]}]
     trajectory = {"coordinates": ["crank"], "points": points, "force": {"guide": 20.0}}
-    start = Start.at(machine, machine.initial_q)
+    start = Start.at_pose(machine, machine.initial_q)
     with pytest.raises(
         RequestError, match="one motor is needed for each of 2 degrees of freedom, and 1 motors hold 1"
     ):

@@ -32,7 +32,7 @@ class Planned:
         rig = self.rig
         goal = rig.supervisor.course.motion
         assert isinstance(goal, Follow)
-        s, rate, _ = goal.path.at(0.0)
+        s, rate, _ = goal.path.rate_at(0.0)
         slot, waits = self.slot_of[self.goal], self.goal != goal.goal_id
         if waits:  # the last of several that wait for each other
             q = tuple(self.pose[self.goal].tolist())
@@ -50,7 +50,7 @@ class Planned:
         rig = self.rig
         now, names = rig.supervisor.course.now, rig.machine.mechanism.coordinate_names
         held = {names[i]: float(x) for i, x in zip(now.index, now.theta, strict=True)}
-        start = Start.at(rig.machine, rig.controller._now.q, None, held)
+        start = Start.at_pose(rig.machine, rig.controller._now.q, None, held)
         running = None if lead_s is None else self.running(lead_s)
         return plan(method, params, loaded(rig.machine, self.carried), start, running)
 

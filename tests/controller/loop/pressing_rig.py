@@ -40,7 +40,7 @@ class PressingRig(InProcess):
         work, now = self.controller._now, self.supervisor.course.now
         names = self.machine.mechanism.coordinate_names
         held = {names[i]: float(x) for i, x in zip(now.index, now.theta, strict=True)}
-        return Start.at(self.machine, work.q, None, held)
+        return Start.at_pose(self.machine, work.q, None, held)
 
     def ask(self, method: str, **params: Any) -> Sample:
         """Plans a goal and lets it begin; raises what the planner raises."""

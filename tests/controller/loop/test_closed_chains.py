@@ -39,7 +39,7 @@ MOVES = {
 
 def move(rig: InProcess, target: dict[str, float]) -> Sample:
     """A planned move from where the machine holds."""
-    start = Start.at(rig.machine, rig.controller._now.q)
+    start = Start.at_pose(rig.machine, rig.controller._now.q)
     made = plan("move", MoveParams.model_validate({"target": target}), rig.machine, start)
     return rig.start_goal(made.words)
 

@@ -72,7 +72,7 @@ def test_a_stop_from_full_speed(name: str, how: str) -> None:
     deceleration, jerk = goal.block.stop_limits(float(samples[0]["path_s"]))
     while samples[-1]["path_rate"] > 0.0:
         samples.append(rig.tick())
-    end_s = goal.path.at(0.0)[0]
+    end_s = goal.path.rate_at(0.0)[0]
     check_the_timing(rig, samples, end_s, deceleration, jerk)
     check_the_place(rig.machine, Path.of_block(made.words), before, samples, end_s)
     if how == "pause":
@@ -101,7 +101,9 @@ def check_the_place(
     """References lie on the path; poses on it meet the constraints; nothing has changed its branch."""
     chosen = list(path.coordinates)
     for sample in samples[:-1]:
-        np.testing.assert_allclose(sample["reference"][chosen], path.at(sample["path_s"])[0], atol=1e-12)
+        np.testing.assert_allclose(
+            sample["reference"][chosen], path.evaluate(sample["path_s"])[0], atol=1e-12
+        )
         np.testing.assert_allclose(sample["coordinate"][chosen], sample["reference"][chosen], atol=1e-4)
         assert sample["branch"] == before["branch"]
     part = path.part(float(before["path_s"]), end_s)

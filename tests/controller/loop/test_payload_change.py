@@ -84,7 +84,7 @@ def test_a_goal_that_stays_feasible_goes_on_as_fast_as_it_was_told() -> None:
     assert planned.order(again)["order_outcome"] == OrderOutcome.DONE
     goal = rig.supervisor.course.goal
     assert goal is not None
-    here = goal.path.at(0.0)[0]
+    here = goal.path.rate_at(0.0)[0]
     assert stop_limits(rig)(here) <= before(here)
     samples = to_the_end(rig)
     assert max(sample["path_rate"] for sample in samples) == pytest.approx(0.6)

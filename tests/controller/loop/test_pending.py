@@ -217,7 +217,7 @@ class Controller:
         self.changed(self.lease.settle(self.now_ns, in_use=in_use, in_motion=self.in_motion, pending=pending))
         self.order_queue.send()
         holder = self.lease.owner
-        order = self.inbox.take()
+        order = self.inbox.receive()
         if isinstance(order, StartGoal):
             order = replace(order, verified=True)
         sample = self.rig.tick(order)

@@ -65,7 +65,7 @@ def test_a_pre_load_that_cannot_be_is_refused_when_the_file_is_loaded(tmp_path: 
 def test_motors_that_cannot_follow_slow_the_goal_down_on_its_path(name: str) -> None:
     """Planned for the motors of the file; those that are there give less than the plan's peak."""
     strong = load(name)
-    start = Start.at(strong, strong.initial_q)
+    start = Start.at_pose(strong, strong.initial_q)
     report = plan("move", MoveParams.model_validate({"target": TARGET}), strong, start).report
     share = 0.8 * max(peak["used"] for peak in report["effort_peaks"].values())
     weak = replace(

@@ -47,7 +47,7 @@ class Plant:
             pace=Pace.LOCKSTEP, period_s=0.001, command_timeout_periods=20, layout=SLOT_ARM.interface(),
             watchdog=None,
         )  # fmt: skip
-        assert not self.link.take(welcome.pack(), self.inputs)
+        assert not self.link.read_message(welcome.pack(), self.inputs)
         assert self.link.connected
 
     def say(self, closed: int, switched: list[dict[str, Any]] | None = None, switches: int = 2) -> bool:
@@ -56,7 +56,7 @@ class Plant:
         codec = StateCodec(2, 2, switches=switches)
         head = StateHeader(self.session, self._seq, 0.001 * self._seq, 0, 1, 0, -1, closed)
         state = codec.pack(head, Measurements(numbers, numbers, numbers, np.zeros(0)), switched=switched)
-        return self.link.take(state, self.inputs)
+        return self.link.read_message(state, self.inputs)
 
 
 def test_a_report_becomes_numbers_and_outlives_the_next_state_until_the_tick_takes_it() -> None:

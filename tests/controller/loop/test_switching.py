@@ -55,7 +55,7 @@ class SwitchedArm(InProcess):
         held = {names[i]: float(x) for i, x in zip(now.index, now.theta, strict=True)}
         machine = self.sets[self.simulator.closed]
         assert isinstance(machine, Machine)
-        start = Start.at(machine, self.controller.now._now.q, None, held)
+        start = Start.at_pose(machine, self.controller.now._now.q, None, held)
         self.goals.order(plan("move", {"target": target}, machine, start))
         samples = self.until(lambda sample: sample["goal_status"] >= GoalStatus.SUCCEEDED)
         assert samples[-1]["goal_status"] == GoalStatus.SUCCEEDED, samples[-1].record
@@ -282,7 +282,7 @@ def test_gains_and_loads_go_over_to_the_new_model_and_reactions_are_of_it(tmp_pa
     assert bandwidths[0] < 39.0
     assert bandwidths[-1] == 40.0
     assert arm.controller.now._loads is not None
-    assert arm.controller.now._loads.at([pin])[0] == 0.01
+    assert arm.controller.now._loads.load_at([pin])[0] == 0.01
     last = arm.tick()
     columns = [name for name in arm.layout.columns() if name.startswith("reaction.slot")]
     assert columns

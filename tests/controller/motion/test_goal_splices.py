@@ -173,7 +173,7 @@ def test_goals_wait_for_one_another() -> None:
 def test_an_appended_goal_whose_first_sample_fits_goes_on_without_stopping() -> None:
     rig, planned, before, _ = under_way("scara", 0.1)
     path = planned.running(0.0).path
-    place, rate, _ = path.at(0.6 * before.duration_s)
+    place, rate, _ = path.evaluate(0.6 * before.duration_s)
     points = [
         {"time_from_start_s": 0.0, "positions": place[:2].tolist(), "velocities": rate[:2].tolist()},
         {"time_from_start_s": 0.9, "positions": (place + 0.5 * rate)[:2].tolist()},

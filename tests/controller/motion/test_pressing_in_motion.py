@@ -148,7 +148,7 @@ def test_another_goal_follows_it_pressing_or_letting_go(polishing: Polishing) ->
 def test_a_trajectory_that_fits_goes_on_in_motion(polishing: Polishing) -> None:
     half = polishing.way(0.0, 1.0)
     at = polishing.planned.running(0.3)
-    theta, rate, _ = at.path.at(at.s)
+    theta, rate, _ = at.path.evaluate(at.s)
     place, speed = float(theta[0]), float(rate[0])
     half["points"] = [
         {"time_from_start_s": 0.0, "positions": [place], "velocities": [speed]},

@@ -25,7 +25,7 @@ def fenced(name: str, axis: int, room: float, speed: float = INF) -> Machine:
     machine = load(name)
     point = "tool"
     index = machine.mechanism.point_index(point)
-    start = Start.at(machine, machine.initial_q)
+    start = Start.at_pose(machine, machine.initial_q)
     here = [start.theta[machine.coordinate_index(each)] for each in ("x", "y")]  # type: ignore[index]
     high = [INF, INF, INF]
     high[axis] = float(here[axis]) + room
@@ -35,7 +35,7 @@ def fenced(name: str, axis: int, room: float, speed: float = INF) -> Machine:
 @pytest.mark.parametrize("name", ["scara", "five_bar"])
 def test_a_goal_that_leaves_the_box_is_refused_with_place_and_sample(name: str) -> None:
     machine = fenced(name, 1, 0.01)
-    start = Start.at(machine, machine.initial_q)
+    start = Start.at_pose(machine, machine.initial_q)
     y = start.theta[machine.coordinate_index("y")]  # type: ignore[index]
     target = {"x": float(start.theta[machine.coordinate_index("x")]), "y": float(y) + 0.02}  # type: ignore[index]
     with pytest.raises(
@@ -50,7 +50,7 @@ def test_a_goal_that_leaves_the_box_is_refused_with_place_and_sample(name: str) 
 @pytest.mark.parametrize("name", ["scara", "five_bar"])
 def test_the_tool_speed_slows_moves_and_refuses_trajectories(name: str) -> None:
     machine = fenced(name, 1, 1.0, speed=0.05)
-    start = Start.at(machine, machine.initial_q)
+    start = Start.at_pose(machine, machine.initial_q)
     home = machine.controller.goal_coordinates[0]
     place = float(start.theta[machine.coordinate_index(home)])  # type: ignore[index]
     moved = plan("move", {"target": {home: place + 0.3}}, machine, start)

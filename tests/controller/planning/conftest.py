@@ -54,7 +54,7 @@ def vertical(tmp_path_factory: pytest.TempPathFactory) -> Machine:
 
 @pytest.fixture(scope="session")
 def start(scara: Machine) -> Start:
-    return Start.at(scara, scara.initial_q)
+    return Start.at_pose(scara, scara.initial_q)
 
 
 def limited(machine: Machine, name: str, **limits: object) -> Machine:
@@ -80,6 +80,6 @@ def joints_at(machine: Machine, names: list[str], values: list[float], near: np.
     index = [machine.coordinate_index(name) for name in names]
 
     def away(q: np.ndarray) -> np.ndarray:
-        return Start.at(machine, q).theta[index] - values
+        return Start.at_pose(machine, q).theta[index] - values
 
     return np.asarray(fsolve(away, near, xtol=1e-13))

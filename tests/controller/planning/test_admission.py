@@ -47,7 +47,7 @@ def swing(machine, size=0.4, stretch=1.0, seconds=1.0):
 
 def refused(machine, params, start=None):
     with pytest.raises(RequestError) as caught:
-        plan("send", params, machine, start or Start.at(machine, machine.initial_q))
+        plan("send", params, machine, start or Start.at_pose(machine, machine.initial_q))
     return caught.value
 
 
@@ -78,7 +78,9 @@ def check_refusal(machine, made, name, quantity, limit):
     for word in (name, quantity, f"{data['value']:.6g}", f"sample {data['sample']}", "stretch"):
         assert word in error.message
     stretch = data["min_time_stretch"]
-    accepted = plan("send", made(machine, stretch=stretch), machine, Start.at(machine, machine.initial_q))
+    accepted = plan(
+        "send", made(machine, stretch=stretch), machine, Start.at_pose(machine, machine.initial_q)
+    )
     assert accepted.report["limits"][quantity][name]["used"] <= 1.0 + 1e-6
     again = refused(machine, made(machine, stretch=stretch * 0.95))
     assert again.data["quantity"] == quantity
@@ -106,7 +108,7 @@ def path_of(machine, params):
     from linkwork.controller.planning.splines import path_through
     from linkwork.protocol.trajectory import read_trajectory
 
-    present = Start.at(machine, machine.initial_q).present(machine, range(machine.mechanism.nv))
+    present = Start.at_pose(machine, machine.initial_q).present(machine, range(machine.mechanism.nv))
     return path_through(read_trajectory(params["trajectory"]).points, range(machine.mechanism.nv), present)
 
 
@@ -157,7 +159,7 @@ def test_room_to_stop_is_kept(vertical):
     machine = limited(limited(vertical, "lower_hinge", **open_limits), "upper_hinge", **open_limits)
     machine = motored(machine, "lower_hinge", max_effort=500.0, max_effort_rate=np.inf)
     machine = motored(machine, "upper_hinge", max_effort=500.0, max_effort_rate=np.inf)
-    start = Start.at(machine, machine.initial_q)
+    start = Start.at_pose(machine, machine.initial_q)
     peak = plan("send", params, machine, start).report["limits"]["effort"]["lower_hinge"]["value"]
     tight = motored(machine, "lower_hinge", max_effort=peak * 1.0001)
     error = refused(tight, params)
@@ -189,7 +191,7 @@ def test_a_position_limit_refuses_and_slower_does_not_help(scara):
 
 def test_from_outside_its_range_a_joint_may_come_back(scara):
     machine = limited(scara, "shoulder", position=(-1.0, 0.4))  # it stands at 0.52
-    start = Start.at(machine, machine.initial_q)
+    start = Start.at_pose(machine, machine.initial_q)
     plan("move", {"target": {"shoulder": 0.3}}, machine, start)
     with pytest.raises(RequestError) as caught:
         plan("move", {"target": {"shoulder": 0.6}}, machine, start)
@@ -242,11 +244,11 @@ def test_the_walk_agrees_with_inverse_dynamics(vertical, one, other, seconds):
     """Poses, rates and efforts of a goal in task coordinates, against a solver and the model's functions."""
     machine = vertical
     q0 = machine.initial_q
-    start = Start.at(machine, q0)
+    start = Start.at_pose(machine, q0)
     index = (2, 3)
     values = np.zeros((2, 3, 2))
     values[0, 0] = start.theta[list(index)]
-    values[1, 0] = Start.at(machine, q0 + np.array([one, other])).theta[list(index)]
+    values[1, 0] = Start.at_pose(machine, q0 + np.array([one, other])).theta[list(index)]
     path = Path(index, np.array([0.0, seconds]), values, (0.0, seconds))
     walked = walk(machine, path, q0)
     if walked.reached < len(walked.s):

@@ -50,5 +50,5 @@ def test_the_curve_is_followed_from_where_its_refusal_says(scara, start, example
     with pytest.raises(RequestError) as caught:
         plan("send", {"trajectory": trajectory}, scara, start)
     begin = caught.value.data["begin"]
-    there = Start.at(scara, joints_at(scara, list(begin), list(begin.values()), start.q))
+    there = Start.at_pose(scara, joints_at(scara, list(begin), list(begin.values()), start.q))
     assert plan("send", {"trajectory": trajectory}, scara, there).duration_s == 7.0

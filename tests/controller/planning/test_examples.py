@@ -34,7 +34,7 @@ def test_no_file_is_left_over() -> None:
 @pytest.mark.parametrize(("name", "file"), FILES)
 def test_an_example_is_feasible_from_where_it_says(name: str, file: str) -> None:
     made, path = load(demo_named(name).machine), EXAMPLES / file
-    start, closed, sets = Start.at(made, made.initial_q), made.closed_at_start, constraint_sets(made)
+    start, closed, sets = Start.at_pose(made, made.initial_q), made.closed_at_start, constraint_sets(made)
     for command, told in re.findall(r"linkwork (move|switch) (.*)", path.read_text()):
         if command == "switch":
             constraint, to = told.split()
@@ -42,7 +42,7 @@ def test_an_example_is_feasible_from_where_it_says(name: str, file: str) -> None
             closed = closed | bit if to == "on" else closed & ~bit
             under = sets[closed]
             assert isinstance(under, Machine)
-            made, start = under, Start.at(under, start.q)
+            made, start = under, Start.at_pose(under, start.q)
             continue
         target, _, options = told.partition(" --")
         asked = {
@@ -51,7 +51,7 @@ def test_an_example_is_feasible_from_where_it_says(name: str, file: str) -> None
         if options.startswith("until-force"):
             asked["until_force"] = {"table": float(options.split()[1])}
         move = plan("move", asked, made, start)
-        start = Start.at(made, walk(made, Way.of_block(move.words), start.q).q[-1])
+        start = Start.at_pose(made, walk(made, Way.of_block(move.words), start.q).q[-1])
     trajectory = read_trajectory_file(path).trajectory.model_dump(exclude_none=True)
     found = judge({"trajectory": trajectory}, made, start)
     assert found["feasible"], found["violations"]

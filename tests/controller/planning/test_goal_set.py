@@ -66,7 +66,7 @@ def test_a_set_that_cannot_be_completed_is_refused_with_what_is_missing(scara, s
 
 
 def test_more_task_coordinates_than_freedoms_must_be_chosen(vertical):
-    start = Start.at(vertical, vertical.initial_q)
+    start = Start.at_pose(vertical, vertical.initial_q)
     with pytest.raises(RequestError, match="name 1 more of lower_hinge, upper_hinge, x, tilt"):
         names_of(vertical, ["z"], start)
     assert names_of(vertical, ["z", "tilt"], start) == ["z", "tilt"]
@@ -89,7 +89,7 @@ def test_more_task_coordinates_than_freedoms_must_be_chosen(vertical):
 )
 def test_closed_machines_take_any_independent_set(machine, named, full):
     closed = load(machine)
-    assert names_of(closed, named, Start.at(closed, closed.initial_q)) == full
+    assert names_of(closed, named, Start.at_pose(closed, closed.initial_q)) == full
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_closed_machines_take_any_independent_set(machine, named, full):
 def test_closed_machines_refuse_with_what_would_complete_the_set(machine, named, says):
     closed = load(machine)
     with pytest.raises(RequestError, match=says):
-        names_of(closed, named, Start.at(closed, closed.initial_q))
+        names_of(closed, named, Start.at_pose(closed, closed.initial_q))
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones(scara):
@@ -132,20 +132,20 @@ def test_whatever_is_named_the_answer_is_a_full_independent_set_or_a_refusal(sca
 
 def test_the_order_is_that_of_the_reference_held(scara):
     held = {"z": 0.0, "y": 0.3, "angle": 0.1, "x": 0.0}
-    start = Start.at(scara, scara.initial_q, None, held)
+    start = Start.at_pose(scara, scara.initial_q, None, held)
     assert names_of(scara, ["x"], start) == ["z", "y", "angle", "x"]
     present = start.present(scara, complete(scara, [4], start, ()))
     assert present.theta.tolist() == [0.0, 0.3, 0.1, 0.0]
 
 
 def test_another_set_begins_at_the_state(scara, start):
-    held = Start.at(scara, scara.initial_q, None, {"z": 0.0, "y": 0.3, "angle": 0.1, "x": 0.0})
+    held = Start.at_pose(scara, scara.initial_q, None, {"z": 0.0, "y": 0.3, "angle": 0.1, "x": 0.0})
     present = held.present(scara, (0, 1, 2, 3))
     np.testing.assert_array_equal(present.theta, scara.initial_q)
 
 
 def test_slow_drift_counts_as_rest_and_motion_does_not(scara):
-    present = Start.at(scara, scara.initial_q, [5e-4, 0.2, 0.0, 0.0]).present(scara, (0, 1, 2, 3))
+    present = Start.at_pose(scara, scara.initial_q, [5e-4, 0.2, 0.0, 0.0]).present(scara, (0, 1, 2, 3))
     assert present.rate.tolist() == [0.0, 0.2, 0.0, 0.0]
 
 

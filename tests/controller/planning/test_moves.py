@@ -28,7 +28,7 @@ def largest(path, order):
 @settings(max_examples=60)
 @given(positions, positions)
 def test_a_move_from_rest_keeps_every_limit_and_ends_exactly(scara, here, there):
-    present = Start.at(scara, here).present(scara, JOINTS)
+    present = Start.at_pose(scara, here).present(scara, JOINTS)
     path = path_to(scara, present, np.array(there))
     limits = np.array([limits_of(scara, index) for index in JOINTS]).T
     np.testing.assert_array_equal(path.values[0, :2], [here, np.zeros(4)])
@@ -40,7 +40,7 @@ def test_a_move_from_rest_keeps_every_limit_and_ends_exactly(scara, here, there)
 @settings(max_examples=60)
 @given(positions, positions)
 def test_a_move_from_rest_is_a_straight_line(scara, here, there):
-    present = Start.at(scara, here).present(scara, JOINTS)
+    present = Start.at_pose(scara, here).present(scara, JOINTS)
     path = path_to(scara, present, np.array(there))
     pieces = BPoly.from_derivatives(path.knots, path.values)
     way = np.array(there) - here
@@ -53,7 +53,7 @@ def test_a_move_from_rest_is_a_straight_line(scara, here, there):
 
 def test_a_move_is_ruckigs_own_trajectory(scara):
     here, there = [0.5, -0.9, 0.4, 0.0], [0.0, 0.5, 0.2, 0.1]
-    path = path_to(scara, Start.at(scara, here).present(scara, JOINTS), np.array(there))
+    path = path_to(scara, Start.at_pose(scara, here).present(scara, JOINTS), np.array(there))
     pieces = BPoly.from_derivatives(path.knots, path.values)
     given = ruckig.InputParameter(4)
     given.current_position, given.target_position = here, there
@@ -75,7 +75,7 @@ def test_a_move_is_ruckigs_own_trajectory(scara):
 @settings(max_examples=40)
 @given(positions, positions, st.tuples(*[st.floats(-0.4, 0.4)] * 4))
 def test_a_move_from_motion_begins_with_that_motion(scara, here, there, rate):
-    present = Start.at(scara, here, rate).present(scara, JOINTS)
+    present = Start.at_pose(scara, here, rate).present(scara, JOINTS)
     path = path_to(scara, present, np.array(there))
     np.testing.assert_array_equal(path.values[0, :2], [here, present.rate])
     np.testing.assert_array_equal(path.values[-1, :2], [there, np.zeros(4)])
@@ -85,14 +85,14 @@ def test_a_move_from_motion_begins_with_that_motion(scara, here, there, rate):
 
 
 def test_a_speed_above_the_limit_is_refused(scara):
-    present = Start.at(scara, scara.initial_q, [2.5, 0.0, 0.0, 0.0]).present(scara, JOINTS)
+    present = Start.at_pose(scara, scara.initial_q, [2.5, 0.0, 0.0, 0.0]).present(scara, JOINTS)
     with pytest.raises(RequestError, match=r"shoulder moves at 2\.5") as caught:
         path_to(scara, present, np.zeros(4))
     assert caught.value.data["limit"] == 2.0
 
 
 def test_nowhere_to_go_takes_a_moment(scara):
-    present = Start.at(scara, scara.initial_q).present(scara, JOINTS)
+    present = Start.at_pose(scara, scara.initial_q).present(scara, JOINTS)
     path = path_to(scara, present, present.theta)
     assert path.duration_s == pytest.approx(0.1)
     np.testing.assert_array_equal(path.values[:, 1], 0.0)

@@ -33,7 +33,7 @@ BEGIN = [-0.05 * np.sin(0.2 * np.pi), 0.35 + 0.05 * np.cos(0.2 * np.pi), -0.01, 
 
 @pytest.fixture(scope="module")
 def at_helix(scara):
-    return Start.at(scara, joints_at(scara, TASK, BEGIN, scara.initial_q))
+    return Start.at_pose(scara, joints_at(scara, TASK, BEGIN, scara.initial_q))
 
 
 def test_the_helix_of_the_scara_is_admitted_from_where_its_lead_in_begins(scara, at_helix):
@@ -55,7 +55,7 @@ def test_the_helix_of_the_scara_is_admitted_from_where_its_lead_in_begins(scara,
 
 def test_a_move_leads_to_the_helix(scara):
     """What the refusal says about the beginning can be moved to."""
-    start = Start.at(scara, scara.initial_q)
+    start = Start.at_pose(scara, scara.initial_q)
     with pytest.raises(RequestError) as caught:
         plan("send", {"trajectory": HELIX}, scara, start)
     begin = caught.value.data["begin"]
@@ -64,14 +64,14 @@ def test_a_move_leads_to_the_helix(scara):
     found = np.empty((3, 4))
     block.evaluate(block.duration_s, *found)
     np.testing.assert_allclose(found[0], BEGIN, atol=1e-12)
-    there = Start.at(scara, joints_at(scara, TASK, found[0], start.q))
+    there = Start.at_pose(scara, joints_at(scara, TASK, found[0], start.q))
     assert plan("send", {"trajectory": HELIX}, scara, there).duration_s == 7.0
 
 
 def test_a_held_reference_is_where_the_goal_begins(scara, at_helix):
     """The machine lags behind a little; the reference does not jump."""
     held = dict(zip(TASK, np.array(BEGIN) + 2e-4, strict=True))
-    start = Start.at(scara, at_helix.q, None, held)
+    start = Start.at_pose(scara, at_helix.q, None, held)
     done = plan("move", {"target": {"z": 0.05}}, scara, start)
     found = np.empty((3, 4))
     GoalBlock(done.words).evaluate(0.0, *found)
@@ -80,13 +80,13 @@ def test_a_held_reference_is_where_the_goal_begins(scara, at_helix):
 
 def test_a_held_angle_is_taken_the_short_way(scara):
     q = np.array([2.0, -1.2, 2.2, 0.0])  # the tool's angle is 3.0
-    start = Start.at(scara, q)
+    start = Start.at_pose(scara, q)
     done = plan("move", {"target": {"angle": -3.0}}, scara, start)
     found = np.empty((3, 4))
     GoalBlock(done.words).evaluate(done.duration_s, *found)
     assert found[0, 3] == pytest.approx(2.0 * np.pi - 3.0)
     held = {**HELIX, "hold": {"angle": 2.0 * np.pi}}
-    near = Start.at(scara, joints_at(scara, TASK, BEGIN, scara.initial_q))
+    near = Start.at_pose(scara, joints_at(scara, TASK, BEGIN, scara.initial_q))
     GoalBlock(plan("send", {"trajectory": held}, scara, near).words).evaluate(3.0, *found)
     assert found[0, 3] == 0.0
 

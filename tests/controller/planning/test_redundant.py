@@ -39,7 +39,7 @@ def quick(seconds: float = 0.2) -> dict[str, Any]:
 
 
 def walk_of(machine: Machine) -> Walk:
-    made = plan("send", {"trajectory": quick()}, machine, Start.at(machine, machine.initial_q))
+    made = plan("send", {"trajectory": quick()}, machine, Start.at_pose(machine, machine.initial_q))
     return walk(machine, Path.of_block(made.words), machine.initial_q)
 
 
@@ -71,7 +71,9 @@ def test_the_shares_say_what_the_program_of_the_loop_says(redundant: Machine) ->
 def test_a_motion_beyond_the_least_efforts_is_admitted_and_followed(redundant: Machine) -> None:
     """The least efforts of the motion are above a motor's limit; other efforts make the same motion."""
     efforts = Efforts(redundant, walk_of(redundant))
-    used = max(np.abs(efforts.least.at(1.0, one.index)).max() / one.max_effort for one in redundant.motors)
+    used = max(
+        np.abs(efforts.least.efforts(1.0, one.index)).max() / one.max_effort for one in redundant.motors
+    )
     together = efforts.shared.with_reserve().max()
     assert used * 0.8 > 1.01 * together
     machine = with_limits(redundant, together / 0.8)
@@ -91,7 +93,7 @@ def test_a_motion_beyond_the_least_efforts_is_admitted_and_followed(redundant: M
 def test_what_no_efforts_can_make_is_refused_and_says_who(redundant: Machine) -> None:
     together = Efforts(redundant, walk_of(redundant)).shared.with_reserve().max()
     machine = with_limits(redundant, together / 1.1)
-    start = Start.at(machine, machine.initial_q)
+    start = Start.at_pose(machine, machine.initial_q)
     with pytest.raises(RequestError, match="of the combined effort limits is allowed; stretch") as caught:
         plan("send", {"trajectory": quick()}, machine, start)
     assert set(caught.value.data["coordinate"].split(", ")) < {"left", "right", "left_elbow"}
@@ -109,7 +111,7 @@ def smooth(seconds: float = 0.22) -> dict[str, Any]:
 
 def test_rates_are_those_of_the_efforts_that_the_loop_gives(redundant: Machine) -> None:
     """Where one motor is at its limit the others change faster than the least efforts do."""
-    start = Start.at(redundant, redundant.initial_q)
+    start = Start.at_pose(redundant, redundant.initial_q)
     weak = {"left": 0.105, "right": 0.42, "left_elbow": 0.105}
     rates = {"left_elbow": 15.0}
     motors = [
@@ -124,7 +126,7 @@ def test_rates_are_those_of_the_efforts_that_the_loop_gives(redundant: Machine) 
     made = plan("send", {"trajectory": smooth()}, redundant, start)
     walked = walk(machine, Path.of_block(made.words), machine.initial_q)
     efforts, elbow = Efforts(machine, walked), machine.motors[2].index
-    least = np.abs(np.diff(efforts.least.at(1.0, elbow))) / np.diff(walked.s)
+    least = np.abs(np.diff(efforts.least.efforts(1.0, elbow))) / np.diff(walked.s)
     assert least.max() < 12.0 < 15.0 < 18.0 < efforts.rates(elbow).max()
     assert efforts.shared.with_reserve().max() < 1.0
     told = judge({"trajectory": smooth()}, machine, start)

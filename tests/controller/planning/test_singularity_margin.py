@@ -21,7 +21,7 @@ def five_bar() -> Machine:
 
 def planned(machine: Machine) -> Path:
     target = np.array([1.9, 1.2])
-    start = Start.at(machine, machine.initial_q)
+    start = Start.at_pose(machine, machine.initial_q)
     return path_to(machine, start.present(machine, [0, 1]), target)
 
 
@@ -37,7 +37,7 @@ def test_the_leverage_of_a_walk_is_the_smallest_singular_value_of_the_motors_row
 
 
 def test_the_report_names_peaks_of_effort_and_the_closest_poses(five_bar: Machine) -> None:
-    start = Start.at(five_bar, five_bar.initial_q)
+    start = Start.at_pose(five_bar, five_bar.initial_q)
     params = MoveParams.model_validate({"target": {"left": 1.9, "right": 1.2}})
     report = plan("move", params, five_bar, start).report
     assert set(report["effort_peaks"]) == {"left", "right"}
@@ -55,12 +55,12 @@ def test_the_report_names_peaks_of_effort_and_the_closest_poses(five_bar: Machin
 def test_open_machines_have_neither_closures_nor_a_map_of_motors() -> None:
     scara = load("scara")
     params = MoveParams.model_validate({"target": {"shoulder": 0.3}})
-    report = plan("move", params, scara, Start.at(scara, scara.initial_q)).report
+    report = plan("move", params, scara, Start.at_pose(scara, scara.initial_q)).report
     assert report["singularities"] == {"goal": None, "closures": None, "motors": None}
 
 
 def test_a_path_on_which_the_motors_lose_their_leverage_is_refused(five_bar: Machine) -> None:
-    start = Start.at(five_bar, five_bar.initial_q)
+    start = Start.at_pose(five_bar, five_bar.initial_q)
     target = {"left": np.radians(139.0), "left_elbow": np.radians(-145.0)}
     with pytest.raises(RequestError, match="motors cannot control one motion") as caught:
         plan("move", MoveParams.model_validate({"target": target}), five_bar, start)

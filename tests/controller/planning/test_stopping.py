@@ -29,7 +29,7 @@ def hurried(vertical):
 def swung(vertical):
     """A goal as fast as the motors allow, its machine and its block."""
     machine = hurried(vertical)
-    start = Start.at(machine, machine.initial_q)
+    start = Start.at_pose(machine, machine.initial_q)
     q = machine.initial_q
     points = [
         {"time_from_start_s": t, "positions": list(q + way)}
@@ -105,7 +105,7 @@ def test_the_goal_is_near_its_limits_and_stops_are_quicker_where_there_is_room(s
 
 
 def test_a_stop_stays_within_the_joints_own_accelerations(scara):
-    start = Start.at(scara, scara.initial_q)
+    start = Start.at_pose(scara, scara.initial_q)
     done = plan("move", {"target": {"shoulder": -0.8, "elbow": -1.6, "lift": 0.1}}, scara, start)
     block = GoalBlock(done.words)
     theta, d1, d2 = np.empty((3, 4))
@@ -121,7 +121,7 @@ def test_a_stop_stays_within_the_joints_own_accelerations(scara):
 
 def test_in_task_coordinates_too(vertical):
     machine = hurried(vertical)
-    start = Start.at(machine, machine.initial_q)
+    start = Start.at_pose(machine, machine.initial_q)
     x, z = start.theta[2:4]
     done = plan("move", {"target": {"x": x - 0.15, "z": z - 0.2}}, machine, start)
     block = GoalBlock(done.words)
@@ -134,7 +134,7 @@ def test_in_task_coordinates_too(vertical):
                 break
             block.evaluate(s, theta, d1, d2)
             near = joints_at(machine, ["x", "z"], theta, near)
-            workspace = Start.at(machine, near)
+            workspace = Start.at_pose(machine, near)
             assert workspace.theta[2] == pytest.approx(theta[0], abs=1e-9)
             v, change_v = joint_motion(machine, near, d1 * rate, d2 * rate**2 + d1 * change)
             assert np.all(np.abs(inverse_dynamics(machine.mechanism, near, v, change_v)) <= limit * 1.005)
@@ -146,7 +146,10 @@ def joint_motion(machine, q, rate, change):
     def jacobian(at):
         step = 1e-6
         columns = [
-            (Start.at(machine, at + step * e).theta[2:4] - Start.at(machine, at - step * e).theta[2:4])
+            (
+                Start.at_pose(machine, at + step * e).theta[2:4]
+                - Start.at_pose(machine, at - step * e).theta[2:4]
+            )
             / (2 * step)
             for e in np.eye(2)
         ]

@@ -12,14 +12,14 @@ from tests.controller.planning.conftest import limited
 
 def swing(machine, names, way, seconds):
     """There in the named coordinates, in so much time."""
-    start = Start.at(machine, machine.initial_q)
+    start = Start.at_pose(machine, machine.initial_q)
     here = [start.theta[machine.coordinate_index(name)] for name in names]
     points = [{"time_from_start_s": seconds, "positions": [a + b for a, b in zip(here, way, strict=True)]}]
     return {"trajectory": {"coordinates": names, "points": points}}
 
 
 def judged(machine, params):
-    return judge(params, machine, Start.at(machine, machine.initial_q))
+    return judge(params, machine, Start.at_pose(machine, machine.initial_q))
 
 
 def test_a_feasible_trajectory_has_peaks_and_a_largest_speed(scara):
@@ -51,7 +51,7 @@ def test_the_stretch_of_a_much_too_hasty_motion_mends_it():
     machine = load("five_bar")
 
     def out_and_back(seconds):
-        start = Start.at(machine, machine.initial_q)
+        start = Start.at_pose(machine, machine.initial_q)
         back = [start.theta[machine.coordinate_index(name)] for name in ("left", "right")]
         there = [back[0] + 0.3, back[1] - 0.3]
         rest = {"velocities": [0.0, 0.0], "accelerations": [0.0, 0.0]}
@@ -97,7 +97,7 @@ def test_what_is_no_trajectory_is_refused(scara):
 
 
 def test_check_agrees_with_send(scara):
-    start = Start.at(scara, scara.initial_q)
+    start = Start.at_pose(scara, scara.initial_q)
     rng = np.random.default_rng(3)
     for seconds in rng.uniform(0.2, 1.0, 12):
         params = swing(scara, ["shoulder", "elbow"], [0.3, -0.3], float(seconds))

@@ -54,7 +54,7 @@ def test_a_constraint_without_such_a_load_is_refused(tmp_path: object) -> None:
 
 
 def test_a_path_with_too_much_load_is_refused_or_slowed_down(weak: Machine) -> None:
-    start = Start.at(weak, weak.initial_q)
+    start = Start.at_pose(weak, weak.initial_q)
     params = MoveParams.model_validate({"target": TARGET})
     free = plan("move", params, weak, start).report
     load_ = free["limits"]["bearing force"]["tip"]
@@ -69,11 +69,13 @@ def test_the_load_at_admission_is_the_one_in_motion(weak: Machine) -> None:
     rig = InProcess(weak)
     bearings = BearingLoads(weak)
     rig.enable()
-    made = plan("move", MoveParams.model_validate({"target": TARGET}), weak, Start.at(weak, rig.simulator.q))
+    made = plan(
+        "move", MoveParams.model_validate({"target": TARGET}), weak, Start.at_pose(weak, rig.simulator.q)
+    )
     move(rig, TARGET)
     worst = 0.0
     for sample in rig.until(lambda sample: sample["goal_status"] == GoalStatus.SUCCEEDED):
-        bearings.look(sample["constraint_force"])
+        bearings.check(sample["constraint_force"])
         worst = max(worst, float(bearings.loads[0]))
     assert worst == pytest.approx(made.report["limits"]["bearing force"]["tip"]["value"], rel=0.02)
 
@@ -87,7 +89,7 @@ def test_redundant_motors_load_closures_by_what_the_loop_gives(tmp_path: Path) -
     machine = load(path)
     rig, bearings = InProcess(machine), BearingLoads(machine)
     rig.enable()
-    start = Start.at(machine, rig.simulator.q)
+    start = Start.at_pose(machine, rig.simulator.q)
     told = plan("move", MoveParams.model_validate({"target": TARGET}), machine, start).report
     load_ = told["limits"]["bearing force"]["tip"]["value"]
     idle = replace(machine.controller, preload=())
@@ -98,7 +100,7 @@ def test_redundant_motors_load_closures_by_what_the_loop_gives(tmp_path: Path) -
     move(rig, TARGET)
     worst = 0.0
     for sample in rig.until(lambda sample: sample["goal_status"] == GoalStatus.SUCCEEDED):
-        bearings.look(sample["constraint_force"])
+        bearings.check(sample["constraint_force"])
         worst = max(worst, float(bearings.loads[0]))
     assert worst == pytest.approx(load_, rel=0.02)
 
@@ -126,4 +128,6 @@ def test_a_load_above_its_limit_in_motion(weak: Machine, faults: bool) -> None:
 def test_a_path_that_cannot_be_slowed_enough_names_the_constraint(weak: Machine) -> None:
     tight = limited_to(weak, most=1e-6)
     with pytest.raises(RequestError, match="tip would need bearing force"):
-        plan("move", MoveParams.model_validate({"target": TARGET}), tight, Start.at(weak, weak.initial_q))
+        plan(
+            "move", MoveParams.model_validate({"target": TARGET}), tight, Start.at_pose(weak, weak.initial_q)
+        )

@@ -100,12 +100,12 @@ class Line:
     def connect(self) -> None:
         """Handshake, and what the plant does at the session's first tick."""
         self.link.hello()
-        self.device.hear(PEER, self.queue.to_plant.popleft())
+        self.device.receive(PEER, self.queue.to_plant.popleft())
         while self.queue.to_controller:
-            self.link.take(self.queue.to_controller.popleft(), self.inputs)
+            self.link.read_message(self.queue.to_controller.popleft(), self.inputs)
         assert self.link.connected
         self.device.sense()
-        self.device.speak()
+        self.device.send_state()
         self.device.step()
 
     def law(self, told: Told) -> None:
@@ -127,7 +127,7 @@ class Line:
         fresh, tick = False, self.machinery.tick - 1
         lost = self.link.lost_seq
         while self.queue.to_controller:
-            fresh = self.link.take(self.queue.to_controller.popleft(), self.inputs) or fresh
+            fresh = self.link.read_message(self.queue.to_controller.popleft(), self.inputs) or fresh
         state = self.link._state
         now = Told(tick, fresh, self.link.seq, state.q.tolist(), state.ack, state.mode, state.effort.tolist())
         self.told.append(now)
@@ -143,16 +143,16 @@ class Line:
         """A tick of the plant, as plant.plant_pacing makes it."""
         device, said = self.device, None
         while self.queue.to_plant:
-            said = device.hear(PEER, self.queue.to_plant.popleft())
+            said = device.receive(PEER, self.queue.to_plant.popleft())
         if self.pace is Pace.LOCKSTEP:
             assert said in (Hearing.FRESH, Hearing.PASSED), said
-        device.take()
+        device.apply_commands()
         device.sense()
-        device.speak()
+        device.send_state()
         device.step()
 
     def inject(self, *faults: Mapping[str, Any], seed: int = 0) -> Injected | InjectRefused:
         """Somebody else's message to the plant, and its answer."""
         message = Inject(id=7, seed=seed, faults=[dict(one) for one in faults])
-        assert self.device.hear(OTHER, message.pack()) is None
+        assert self.device.receive(OTHER, message.pack()) is None
         return read_answer(self.queue.to_others.popleft())

@@ -125,10 +125,10 @@ def test_what_is_wrong_with_an_injected_fault_comes_back_and_nothing_is_taken() 
 def test_a_message_that_cannot_be_read_is_refused() -> None:
     line = Line(MACHINE)
     line.run(1)
-    line.device.hear(OTHER, Inject(id=3).pack().replace(b"faults", b"seeds_"))
+    line.device.receive(OTHER, Inject(id=3).pack().replace(b"faults", b"seeds_"))
     assert isinstance(read_answer(line.queue.to_others.popleft()), Injected), "what is not known is ignored"
     bad = Inject(id=3, faults=[{"a": 1}]).pack().replace(b"\x91\x81\xa1a\x01", b"\x92\x01\x02")
-    line.device.hear(OTHER, bad)
+    line.device.receive(OTHER, bad)
     answer = read_answer(line.queue.to_others.popleft())
     assert isinstance(answer, InjectRefused)
     assert answer.code is InjectRefusal.MALFORMED
@@ -138,7 +138,7 @@ def test_a_session_that_begins_later_counts_its_own_ticks() -> None:
     line = Line(MACHINE, {"name": "off", "at_tick": 12, "for_ticks": 2, **BIAS})
     line.run(10)
     line.link.lose("again")
-    line.device.hear(b"controller", line.queue.to_plant.pop())
+    line.device.receive(b"controller", line.queue.to_plant.pop())
     line.queue.to_controller.clear()
     line.connect()
     line.run(14)
@@ -151,7 +151,7 @@ def test_by_a_clock_the_machine_file_is_read_beside_the_ticks_and_others_wait_th
     line.run(3)
     heavy = {"name": "heavy", "mechanism": "payload", "of": "lift_link", "mass_kg": 1}
     for number, fault in enumerate((heavy, BIAS, {**heavy, "of": "nobody"})):
-        line.device.hear(OTHER, Inject(id=number + 1, faults=[fault]).pack())
+        line.device.receive(OTHER, Inject(id=number + 1, faults=[fault]).pack())
     deadline = time.monotonic() + 60.0
     while len(line.queue.to_others) < 3:
         assert time.monotonic() < deadline

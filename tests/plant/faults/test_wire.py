@@ -90,7 +90,7 @@ def test_the_watchdog_counts_what_does_not_come(direction) -> None:
     assert trip is not None
     assert (trip.last_fresh_tick, trip.tick) == (5, 5 + allowed)
     if direction == "commands":
-        line.link.take(line.queue.to_controller[-1], line.inputs)
+        line.link.read_message(line.queue.to_controller[-1], line.inputs)
         state = line.link._state
         assert (state.fault, state.mode) == (DeviceFault.COMMAND_TIMEOUT, Mode.BRAKE)
 
@@ -107,7 +107,7 @@ def test_while_it_is_cut_nobody_shakes_hands_and_time_goes_on() -> None:
     assert not owner.alive
     line.link.lose("tired of waiting")
     line.link.hello()
-    said = [plant.hear(PEER, message) for message in line.queue.to_plant]
+    said = [plant.receive(PEER, message) for message in line.queue.to_plant]
     assert said == [Hearing.CUT_OFF, None], "of the bye only its coming counts"
     assert plant.seat.owner is owner
     assert not plant.machinery.resting, "otherwise the end of the fault would never come"
@@ -115,7 +115,7 @@ def test_while_it_is_cut_nobody_shakes_hands_and_time_goes_on() -> None:
         plant.sense()
         plant.step()
     assert plant.machinery.tick == 33
-    assert plant.hear(PEER, line.queue.to_plant.pop()) is not None
+    assert plant.receive(PEER, line.queue.to_plant.pop()) is not None
 
 
 def test_a_repeated_message_of_lockstep_is_answered_and_moves_nothing() -> None:
@@ -123,17 +123,17 @@ def test_a_repeated_message_of_lockstep_is_answered_and_moves_nothing() -> None:
     line.run(2)
     session, plant = line.link._session, line.device
     assert line.queue.to_controller[-1] == LostMessage(session=session, seq=2).pack()
-    line.link.take(line.queue.to_controller.pop(), line.inputs)
+    line.link.read_message(line.queue.to_controller.pop(), line.inputs)
     line.link.pass_over()
     word = line.queue.to_plant.pop()
-    assert plant.hear(PEER, word).name == "PASSED"
-    plant.take()
+    assert plant.receive(PEER, word).name == "PASSED"
+    plant.apply_commands()
     plant.sense()
-    plant.speak()
+    plant.send_state()
     plant.step()
-    assert plant.hear(PEER, word).name == "REPEATED"
+    assert plant.receive(PEER, word).name == "REPEATED"
     assert plant.seat.owner.reply == line.queue.to_controller[-1], "what was said at that tick is said again"
-    assert plant.hear(PEER, line.device._commands.pack(session, 1, 2, line.effort)).name in (
+    assert plant.receive(PEER, line.device._commands.pack(session, 1, 2, line.effort)).name in (
         "OLD",
         "REPEATED",
     )
@@ -143,7 +143,7 @@ def test_a_lost_command_of_lockstep_that_is_repeated_stays_lost() -> None:
     line = Line(MACHINE, {"at_tick": 2, "for_ticks": 1, "wire": "drop", "direction": "commands"})
     line.run(3)
     command = line.device._commands.pack(line.link._session, 2, 2, line.effort)
-    assert line.device.hear(PEER, command).name == "REPEATED"
+    assert line.device.receive(PEER, command).name == "REPEATED"
     assert not line.device.fresh
     assert [each.ack for each in line.run(2)] == [1, 3]
 
