@@ -37,6 +37,7 @@ def test_each_request_has_a_method_with_its_parameters(method: str) -> None:
 def test_each_request_has_a_command() -> None:
     app = build()
     registered = [each.name or each.callback.__name__ for each in app.registered_commands if each.callback]
+    registered += [each.name for each in app.registered_groups if each.name]
     names = {name.replace("-", "_") for name in registered} | {"set_gain"}
     assert len(registered) == len(set(registered))
     assert set(REQUESTS) - NO_COMMAND <= names

@@ -194,5 +194,5 @@ def test_nobody_there(endpoint: str) -> None:
 def test_without_a_name_the_message_says_how_to_start_one(monkeypatch: pytest.MonkeyPatch) -> None:
     with tempfile.TemporaryDirectory(prefix="lw-") as folder:
         monkeypatch.setenv("LINKWORK_RUNTIME_DIR", folder)
-        with pytest.raises(NobodyThere, match="linkwork controller scara"), Robot():
+        with pytest.raises(NobodyThere, match="linkwork up scara"), Robot():
             pytest.fail("entered without a controller")
