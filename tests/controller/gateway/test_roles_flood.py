@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -107,32 +108,40 @@ def next_order(rig: KeyedRig) -> int:
 
 
 def strangers(rig: KeyedRig, count: int) -> None:
-    """Send requests on connections with unknown keys or none, which queue them until they are let in."""
+    """Send requests on connections with unknown keys or none, twenty on each while it is being refused."""
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-    kinds: list[ClientKeys | None] = [rig.keys["stranger"], None]
+    methods, sent = list(REQUESTS), 0
     try:
-        sockets = []
-        for number in range(10):
-            socket, keys = context.socket(zmq.DEALER), kinds[number % 2]
-            socket.set(zmq.LINGER, 0)
-            socket.set(zmq.SNDHWM, count)
-            if keys is not None:
-                socket.set(zmq.CURVE_PUBLICKEY, keys.public)
-                socket.set(zmq.CURVE_SECRETKEY, keys.secret)
-                socket.set(zmq.CURVE_SERVERKEY, keys.server)
-            socket.connect(rig.endpoint)
-            sockets.append(socket)
-        methods = list(REQUESTS)
-        for number in range(count):
-            method = methods[number % len(methods)]
-            params = {"as": HOLDER, **EXAMPLES.get(method, {})}
-            sockets[number % len(sockets)].send(pack_request(number, method, params), zmq.NOBLOCK)
-        deadline = time.monotonic() + 5.0
-        while time.monotonic() < deadline:
+        while sent < count:
+            sockets = [stranger(context, rig, rig.keys["stranger"] if odd else None) for odd in (0, 1) * 25]
+            for socket in sockets:
+                with suppress(zmq.Again):  # this one has been refused already
+                    for _ in range(20):
+                        method = methods[sent % len(methods)]
+                        params = {"as": HOLDER, **EXAMPLES.get(method, {})}
+                        socket.send(pack_request(sent, method, params), zmq.NOBLOCK)
+                        sent += 1
             rig.ask("state")
-            assert not any(socket.poll(20) for socket in sockets), "a stranger has an answer"
+            time.sleep(0.2)
+            assert not any(socket.poll(0) for socket in sockets), "a stranger has an answer"
+            for socket in sockets:
+                socket.close(0)
     finally:
         context.destroy(linger=0)
+
+
+def stranger(
+    context: zmq.Context[zmq.Socket[bytes]], rig: KeyedRig, keys: ClientKeys | None
+) -> zmq.Socket[bytes]:
+    """A connection that queues requests until the controller lets it in."""
+    socket = context.socket(zmq.DEALER)
+    socket.set(zmq.LINGER, 0)
+    if keys is not None:
+        socket.set(zmq.CURVE_PUBLICKEY, keys.public)
+        socket.set(zmq.CURVE_SECRETKEY, keys.secret)
+        socket.set(zmq.CURVE_SERVERKEY, keys.server)
+    socket.connect(rig.endpoint)
+    return socket
 
 
 @pytest.mark.slow
