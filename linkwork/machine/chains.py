@@ -34,7 +34,7 @@ class Chain:
     compliant_period: str
     """The same with stops or contacts."""
     twin: str
-    """Kernel of the digital twin: what is evaluated before two states are compared."""
+    """Kernel of the digital twin: the evaluation before two states are compared."""
     twin_residual: str
     """The residual's way to goal coordinates and motors, where not the tree's: a module."""
 

@@ -87,7 +87,7 @@ class Sensor:
 
 @dataclass(frozen=True)
 class LoadLimit:
-    """What a constraint may bear: the norm of the multipliers of these `rows` (of all the machine's).
+    """Load limit of a constraint: the norm of the multipliers of these `rows` (of all the machine's).
 
     `most` in N where `is_force`, else in N m. `faults`: beyond it, in motion, there is a fault; else the goal
     is slowed down.
@@ -195,15 +195,14 @@ class Assembly:
 class Machine:
     """A machine file, checked and built.
 
-    `mechanism` is the controller's model; `plant_mechanism` is what the simulated plant really is
-    (`plant.set`, command line). `coordinates` has the limits of every coordinate in the mechanism's order,
-    `joints` those of its nv freedoms. `initial_q` (nq) and `initial_v` (nv) are read-only and obey the
-    constraints; `assembly` tells how they were found. The
-    `plant_set` are the settings of the plant that were given beside the file.
-    `closed_form` names the explicit solution of the plant's closures that the file asks for. `switchable`
-    names the constraints that may be switched while the machine runs, in the order of the file. The
-    hashes are hex SHA-256 texts: of what both ends of the device link must agree on, of the two models'
-    physics, and of everything.
+    `mechanism` is the controller's model; `plant_mechanism` is that of the simulated plant (`plant.set`,
+    command line). `coordinates` has the limits of every coordinate in the mechanism's order, `joints` those
+    of its nv freedoms. `initial_q` (nq) and `initial_v` (nv) are read-only and obey the constraints;
+    `assembly` records how they were found. The `plant_set` are the settings of the plant that were given
+    beside the file. `closed_form` names the explicit solution of the plant's closures that the file asks for.
+    `switchable` names the constraints that may be switched while the machine runs, in the order of the file.
+    The hashes are hex SHA-256 texts: of the interface on which both ends of the device link must agree, of
+    the two models' physics, and of everything.
     """
 
     name: str
@@ -242,7 +241,7 @@ class Machine:
 
     @property
     def chain(self) -> Chain:
-        """What the machine is computed with: the one place where open and closed chains part."""
+        """Functions for the machine's dynamics: the one place that distinguishes open and closed chains."""
         return CLOSED_CHAIN if self.is_constrained else OPEN_CHAIN
 
     @property

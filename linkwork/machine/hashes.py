@@ -11,7 +11,7 @@ import numpy as np
 
 
 def fingerprint(data: Any) -> str:
-    """Return the hex SHA-256 of plain data, dataclasses and arrays, whatever the order of keys."""
+    """Return the hex SHA-256 of plain data, dataclasses and arrays, independent of the order of keys."""
     text = json.dumps(_plain(data), sort_keys=True, separators=(",", ":"), allow_nan=True)
     return hashlib.sha256(text.encode()).hexdigest()
 

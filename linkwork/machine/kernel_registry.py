@@ -61,7 +61,7 @@ KINDS: Final[dict[str, Callable[[Machine], bool]]] = {
     "force sensors": lambda machine: bool(machine.force_sensors),
     "load cells": lambda machine: any(sensor.constraint >= 0 for sensor in machine.force_sensors),
 }
-"""The kinds of machines that the rows tell apart. A machine is of several kinds."""
+"""The kinds of machines in the table's rows. A machine is of several kinds."""
 
 _READING: Final[dict[str, tuple[str, ...]]] = {"every machine": _TREE, "closed chain": _CLOSURES}
 """Kernels of every process: they read the machine file, assemble the machine and check it."""

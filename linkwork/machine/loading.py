@@ -209,7 +209,7 @@ def _built(file: MachineFile, document: Document) -> Mechanism:
 def _touching(
     file: MachineFile, plant_file: MachineFile, mechanism: Mechanism, plant_mechanism: Mechanism, q: Floats
 ) -> tuple[Mechanism, Mechanism]:
-    """Return both mechanisms with their stops and contacts; one where nothing is set."""
+    """Return both mechanisms with their stops and contacts; one without plant settings."""
     touching = with_compliance(file, mechanism, q)
     if plant_mechanism is mechanism:
         return touching, touching
@@ -219,7 +219,7 @@ def _touching(
 def _plant(
     file: MachineFile, mechanism: Mechanism, document: Document, plant_set: Sequence[str]
 ) -> tuple[MachineFile, Mechanism]:
-    """Return the file and the mechanism as the plant has them; the controller's own where nothing is set."""
+    """Return the plant's file and mechanism; the controller's without plant settings."""
     settings = settings_of(file, plant_set)
     if not settings:
         return file, mechanism

@@ -9,7 +9,7 @@ _SIMILAR = 0.72
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known name that was probably meant, or None when nothing is close.
+    """Return the known name that was probably meant, or None when no name is close.
 
     A name that was given without its unit, or with another spelling of it ("mass", "max_torque_Nm"), is
     closest to the name that begins the same.

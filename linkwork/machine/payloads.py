@@ -1,4 +1,4 @@
-"""What the machine carries at its points, in the controller's model.
+"""Payloads at the machine's points, in the controller's model.
 
 A load at a point of link i adds to that link's mass m, first moment m c and moment of inertia about the
 link's origin J_O = J_c + m (c² 1 − c c'); all of them add up, and a share of a load adds its share. Of the
@@ -21,8 +21,8 @@ _UPPER = np.triu_indices(3)
 
 
 def load_vector(mass: float, com: Sequence[float], inertia: Sequence[float]) -> Floats:
-    """mass (1), centre of mass (3), moments of inertia about it (xx, xy, xz, yy, yz, zz) as one vector; what
-    has no mass is nothing.
+    """mass (1), centre of mass (3), moments of inertia about it (xx, xy, xz, yy, yz, zz) as one vector; zero
+    without mass.
     """
     if mass == 0.0:
         return np.zeros(10)
@@ -30,7 +30,7 @@ def load_vector(mass: float, com: Sequence[float], inertia: Sequence[float]) -> 
 
 
 def own_parameters(machine: Machine) -> tuple[Machine, Floats]:
-    """The machine with a model of its own that may be changed through the array that comes with it."""
+    """Return the machine with a separate model, and the array through which it may be changed."""
     parameters = machine.mechanism.parameters.copy()
     view = parameters.view()
     view.flags.writeable = False

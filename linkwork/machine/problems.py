@@ -1,4 +1,4 @@
-"""What is wrong with a file: one `Problem` each, and the error that carries them all."""
+"""Problems of a file, one `Problem` each, and the error that contains them all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Place = tuple[str | int, ...]  # the keys and list indices that lead to a value
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a file, where it stands, and what would be right.
+    """One problem of a file, with its place, the value found and the values allowed.
 
     `line` and `column` count from 1 and are None where a problem has no place in the file (a missing file,
     an assignment given on the command line). `key` is the path of the key, joined by dots
@@ -32,7 +32,7 @@ class Problem:
     severity: Literal["error", "warning"] = "error"
 
     def __str__(self) -> str:
-        """Give the problem as people read it: place, message, what was found and allowed, what to do."""
+        """Return the problem as text: place, message, value found and values allowed, remedy."""
         place = self.file if self.line is None else f"{self.file}:{self.line}:{self.column}"
         head = f"{place}: {self.severity}: " + (f"{self.key}: " if self.key else "") + self.message
         rows = (("found", self.found), ("allowed", self.allowed), ("remedy", self.remedy))
@@ -62,7 +62,7 @@ def dotted(path: Sequence[str | int]) -> str:
 
 
 def shown(value: Any) -> str:
-    """Write a value in the words of YAML, cut to a length that a line of text can bear."""
+    """Return a value as YAML text, cut to fit on a line."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""What is judged of the difference between a machine and the simulator beside it."""
+"""Monitored differences between a machine and its digital twin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ENERGY = "energy"
 
 @dataclass(frozen=True)
 class TwinDifference:
-    """One of the numbers that are judged: whose it is, what it is ("motor", "coordinate", "energy"), unit."""
+    """One monitored number: its name, kind ("motor", "coordinate", "energy") and unit."""
 
     name: str
     kind: Literal["motor", "coordinate", "energy"]
@@ -28,7 +28,8 @@ class TwinDifference:
 
 
 def differences(machine: Machine) -> tuple[TwinDifference, ...]:
-    """Return what is judged, in the order of `TwinSettings.thresholds`: motors, coordinates, energy."""
+    """Return the monitored differences, in the order of `TwinSettings.thresholds`: motors, coordinates,
+    energy."""
     turns = {each.name: each.is_angle for each in machine.coordinates}
     motors = [TwinDifference(each.joint, "motor", "N m" if each.is_angle else "N") for each in machine.motors]
     goals = [

@@ -10,7 +10,7 @@ OnExceeded = Literal["tell", "stop", "fault"]
 
 @dataclass(frozen=True)
 class TwinSettings:
-    """How the digital twin runs. Thresholds are infinite where nothing is judged.
+    """How the digital twin runs. Thresholds are infinite for differences that are not monitored.
 
     `motors` (N m or N) has one for each motor, `coordinates` one for each goal coordinate, in their orders;
     `energy` is in J.

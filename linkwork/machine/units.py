@@ -20,7 +20,7 @@ _SPEED: dict[bool, dict[str, float]] = {True: {"deg_s": _DEGREE, "rad_s": 1.0}, 
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a name with a unit says: the coordinate, position or speed, the factor to rad, m and s."""
+    """Meaning of a name with a unit: the coordinate, position or speed, the factor to rad, m and s."""
 
     name: str
     is_speed: bool

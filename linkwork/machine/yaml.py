@@ -31,7 +31,7 @@ _TEXTS = {_TAG + "str", _TAG + "timestamp", _TAG + "merge", _TAG + "value"}
 
 @dataclass(frozen=True)
 class Document:
-    """A file's data as plain dictionaries, lists and scalars, and where each of them stands.
+    """A file's data as plain dictionaries, lists and scalars, with their places.
 
     `file` is the name that problems show, `text` the source. Positions count lines and columns from 1.
     """
@@ -67,7 +67,7 @@ class Document:
 
 
 def read_yaml(path: str | Path) -> Document:
-    """Read a file. Raises MachineError for whatever keeps it from being UTF-8 text in YAML 1.2."""
+    """Read a file. Raises MachineError for a file that is not UTF-8 text in YAML 1.2."""
     file = str(path)
     try:
         with Path(path).open("rb") as stream:
@@ -117,7 +117,7 @@ def parse_scalar(text: str) -> Any:
 
 
 class _Walk:
-    """Turns composed nodes into data while noting where each stands; collects what is wrong on the way."""
+    """Turns composed nodes into data while noting the place of each; collects problems on the way."""
 
     def __init__(self, file: str, text: str) -> None:
         self.file, self.text = file, text
@@ -166,7 +166,7 @@ class _Walk:
                 continue
             self.keys[place] = _mark(key_node)
             data[key] = self.value(value_node, place)
-            if data[key] is None and not value_node.value:  # nothing stands there: point at the key
+            if data[key] is None and not value_node.value:  # there is no value: point at the key
                 self.values[place] = self.keys[place]
         return data
 
@@ -195,7 +195,7 @@ class _Walk:
 
 
 def _is_unicode(text: str) -> bool:
-    """Tell whether a text could be written to a file: an escape can name half of a surrogate pair."""
+    """Return whether a text can be written to a file: an escape can name half of a surrogate pair."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 

@@ -33,13 +33,14 @@ from linkwork.multibody.workspace import Workspace, lay_out
 class Mechanism:
     """A tree of rigid bodies under constraints; v follows the joints in the order in which they were given.
 
-    `joint_names` (nv) lists their freedoms: a joint with one bears its own name, of others see freedoms.py.
-    q (nq, `position_names`) follows v, then come the scalar parts of quaternions. `coordinate_names` lists
-    the freedoms that have a coordinate of their own (all but those of quaternions), then the named
-    coordinates. `row_names` and `target_names`: rows of the constraints, and those with a prescribed value.
+    `joint_names` (nv) lists their degrees of freedom: a joint with one has the joint's name, for others see
+    tree/joint_dof.py. q (nq, `position_names`) follows v, then come the scalar parts of quaternions.
+    `coordinate_names` lists the degrees of freedom with a separate coordinate (all but those of quaternions),
+    then the named coordinates. `row_names` and `target_names`: rows of the constraints, and those with a
+    prescribed value.
 
-    `parameters` and `topology` are the read-only arrays p and t of every kernel (see layout.py); the state
-    lives in a `Workspace`.
+    `parameters` and `topology` are the read-only arrays p and t of every kernel (see layout.py); the state is
+    in a `Workspace`.
     """
 
     bodies: tuple[Body, ...]

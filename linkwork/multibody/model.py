@@ -1,4 +1,4 @@
-"""What a mechanism is made of: bodies, joints, points, coordinates. SI units, radians, right-handed frames.
+"""Parts of a mechanism: bodies, joints, points, coordinates. SI units, radians, right-handed frames.
 
 These are plain, frozen descriptions. `Mechanism.build` (mechanism.py) checks them and makes them into a
 model.
@@ -195,7 +195,7 @@ def _unit(value: npt.ArrayLike, where: tuple[str, ...]) -> Floats:
 
 
 def _rotation(value: npt.ArrayLike, where: tuple[str, ...]) -> Floats:
-    """A proper rotation, brought to round-off from what was given."""
+    """The given matrix (3 × 3) as a proper rotation, orthonormal to round-off."""
     given = _frozen(value, (3, 3), where)
     error = float(np.abs(given.T @ given - np.eye(3)).max())
     if error > 1e-6 or np.linalg.det(given) < 0.0:

@@ -149,8 +149,8 @@ class Workspace:
     Of stops and contacts: `compliant` (nv, their generalized force), `contact_force` (contacts × 3, N, on the
     point, world), `contact_gap` (m, negative inside), `losses`: power lost now to friction, stops and
     contacts (W), energy of their springs (J, part of the potential energy), energy lost in all steps (J),
-    and the part of the springs' energy that is on its way to be lost (J). `held`: 1 while what presses stays
-    what it is.
+    and the part of the springs' energy that will be dissipated (J). `held`: 1 while the set of pressing
+    contacts is fixed.
     """
 
     def __init__(self, parameters: Floats, topology: Integers) -> None:

@@ -1,4 +1,4 @@
-"""From the sections `workspace` and `payloads` to bounds in SI units, and what is wrong with them."""
+"""Convert the sections `workspace` and `payloads` to bounds in SI units, and report their problems."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ SWING_RAD_S, STEPS_PER_RAD, DAMPING_RATIO = 200.0, 5.0, 0.7
 _LOCKED = 1e-14
 """Share of its mobility below which the constraints hold a freedom fast."""
 MOST_PARTS = 200
-"""Into so many parts may a step of the plant be cut so that stops and contacts are followed."""
+"""Most parts of a plant step for stops and contacts."""
 
 
 def stop_of(file: MachineFile, name: str) -> AngleStopSpec | LengthStopSpec | None:
@@ -49,7 +49,7 @@ def with_compliance(
 ) -> Mechanism:
     """Return the mechanism with the file's stops and contacts; itself where there are none.
 
-    What the file leaves open follows from the inertia at q: its own, or that of the mechanism `like`.
+    Defaults follow from the inertia at q: the mechanism's, or that of the mechanism `like`.
     """
     found = _stops(file, mechanism, q) if like is None else like.stops
     contacts = [
@@ -114,7 +114,7 @@ def _of_freedoms(mechanism: Mechanism, q: Floats) -> Floats:
 def mobility(mechanism: Mechanism, q: Floats) -> Floats:
     """Return the accelerations at q (nv × nv) for unit efforts: M⁻¹, under constraints Λ (Λ' M Λ)⁻¹ Λ'.
 
-    Λ is a basis of the velocities that the constraints admit; so what is coupled moves with its whole load.
+    Λ is a basis of the velocities that the constraints admit; so coupled joints move with their whole load.
     """
     from linkwork.multibody.functions import (
         mass_matrix,  # the compiler is loaded for machines that need it alone
@@ -153,7 +153,7 @@ def check_steps(file: MachineFile, mechanism: Mechanism, q: Floats, document: Do
 def _too_quick(
     mechanism: Mechanism, q: Floats, bounds: tuple[float, ...], step: float, document: Document
 ) -> Iterator[Problem]:
-    """Return what is quicker than the bounds of springs, dampers and friction (1/s) at q."""
+    """Return the springs, dampers and friction that are faster than the bounds (1/s) at q."""
     for place, moved, (stiffness, damping, slip_speed), rubbing in sides(mechanism, q):
         steps = f"for steps of {step:g} s"
         for key, value, most in (

@@ -21,7 +21,7 @@ def freedoms(file: MachineFile) -> dict[str, bool]:
 
 
 def owned(file: MachineFile) -> dict[str, bool]:
-    """Return the freedoms that have a coordinate of their own: all but those of quaternions."""
+    """Return the degrees of freedom with a separate coordinate: all but those of quaternions."""
     quaternions = {f"{joint}.{name}" for joint in balls(file) for name in ("rx", "ry", "rz", "1", "2", "3")}
     return {name: is_angle for name, is_angle in freedoms(file).items() if name not in quaternions}
 
@@ -38,9 +38,9 @@ def balls(file: MachineFile) -> list[str]:
 
 
 def unnamed_coordinates(file: MachineFile) -> dict[str, str]:
-    """Return the coordinates of points that only constraints name: "tip.y" -> what it is called.
+    """Return the coordinates of points that only constraints name: "tip.y" -> its name.
 
-    That is its own text, or the name of the task coordinate that says the same.
+    The name is its text, or that of the equal task coordinate.
     """
     known = owned(file)
     tasks = {task.coordinate: name for name, task in file.task.items()}
@@ -66,7 +66,7 @@ def coordinates(file: MachineFile) -> dict[str, bool]:
 
 
 def gap_of(contact: str) -> str:
-    """Return the name of the coordinate that tells how far a contact's point is from its surface (m)."""
+    """Return the name of the coordinate for the distance of a contact's point from its surface (m)."""
     return f"{contact}.gap"
 
 

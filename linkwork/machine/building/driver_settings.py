@@ -1,4 +1,4 @@
-"""From the section `driver` to its settings in SI units, and what is wrong with it."""
+"""Convert the section `driver` to settings in SI units, and report its problems."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _sensor(spec: DriverSensorSpec, place: int) -> SensorScale:
 
 
 def check_driver(file: MachineFile, document: Document, is_angle: dict[str, bool]) -> Iterator[Problem]:
-    """Yield what is wrong with the names, the kinds and the channels; `is_angle` of every freedom."""
+    """Yield the problems of names, kinds and channels; `is_angle` of every degree of freedom."""
     for section, known in (("motors", file.motors), ("sensors", file.sensors)):
         rows: dict[str, DriverMotorSpec | DriverSensorSpec] = dict(getattr(file.driver, section))
         for name in rows:

@@ -1,8 +1,8 @@
-"""Putting a constrained machine together: some coordinates keep what is given, the others follow.
+"""Assembly of a constrained machine: some coordinates keep their given values, the others follow.
 
-As many values are kept as the machine has freedoms, the first independent ones of those that are named:
-coordinates of joints, and roll, pitch and yaw of quaternion joints (kept_values.py). All other values are
-where the search begins, which selects the assembly mode.
+As many values are kept as the machine has degrees of freedom, the first independent ones of those that are
+named: coordinates of joints, and roll, pitch and yaw of quaternion joints (kept_values.py). All other values
+are the start of the search, which selects the assembly mode.
 """
 
 from __future__ import annotations
@@ -87,11 +87,11 @@ def assembled(
 ) -> tuple[Floats, Floats, Assembly]:
     """Return q and v on the manifold near the given ones, and how they were found.
 
-    `first` names values to be kept rather than others, `speeds` freedoms whose speed in v is kept; what is
-    not named keeps the speed 0 in the order of `first`. `near` is a pose on the manifold, or close to it,
-    from which the kept values travel instead of a search from q. Where branches of the motion meet, v is
-    of one of them. Raises multibody.formulations.assembly.AssemblyError,
-    which is a ValueNotKept where the constraints could be met without the kept values.
+    `first` names values to be kept rather than others, `speeds` freedoms whose speed in v is kept; others
+    keep the speed 0 in the order of `first`. `near` is a pose on the manifold, or close to it, from which the
+    kept values travel instead of a search from q. Where branches of the motion meet, v is of one of them.
+    Raises multibody.formulations.assembly.AssemblyError, which is a ValueNotKept where the constraints could
+    be met without the kept values.
     """
     start, tolerance = _closed(mechanism, q if near is None else near)
     ways = admitted(mechanism, start.q, positions=True)

@@ -1,4 +1,4 @@
-"""Where a machine starts: what the file gives, brought onto the manifold of the constraints."""
+"""Initial state of a machine: the file's values, projected onto the constraint manifold."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ROUNDED = 0.05
 
 
 def given_state(file: MachineFile, mechanism: Mechanism) -> tuple[Floats, Floats]:
-    """Return q and v as the file has them, zero where it says nothing."""
+    """Return q and v from the file, zero by default."""
     q, v = np.zeros(mechanism.nq), np.zeros(mechanism.nv)
     order, known = list(freedoms(file)), initial_keys(file)
     turns: dict[str, float] = {}

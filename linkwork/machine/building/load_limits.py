@@ -1,4 +1,4 @@
-"""What closures may bear: `max_force_N`, `max_torque_N_m` and `on_exceed` of the section `constraints`."""
+"""Load limits of closures: `max_force_N`, `max_torque_N_m` and `on_exceed` of the section `constraints`."""
 
 from __future__ import annotations
 

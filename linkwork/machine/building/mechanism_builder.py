@@ -121,14 +121,14 @@ def _joint(file: MachineFile, name: str) -> Joint:
 
 
 def model_problem(error: ModelError, document: Document) -> Problem:
-    """Place what the mechanism says about a file."""
+    """Convert the mechanism's errors to problems with a place in the file."""
     section, *rest = error.where or ("",)
     place = (_SECTION.get(section, section), *rest) if section else ()
     return document.problem(place, error.text, of_key=True, remedy=error.remedy)
 
 
 def physics(file: MachineFile) -> dict[str, Any]:
-    """Return what the motion depends on, in SI units, for the hash of the model."""
+    """Return the quantities that determine the motion, in SI units, for the hash of the model."""
     joints = {name: asdict(_joint(file, name)) for name in file.joints}
     return {
         "gravity_m_s2": file.gravity_m_s2,

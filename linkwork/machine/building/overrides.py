@@ -100,7 +100,7 @@ def apply_settings(file: MachineFile, settings: Sequence[Setting], document: Doc
 
 
 def settable(file: MachineFile) -> dict[str, Place]:
-    """Return every name that a setting may use, and the place it stands for.
+    """Return every name that a setting may use, and its place in the file.
 
     Joints and motors share the names of friction. A short name means the one that the file gives, and the
     joint's where it gives neither; where it gives both, only full names are understood.

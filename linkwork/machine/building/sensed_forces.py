@@ -26,7 +26,8 @@ def check_force_sensors(file: MachineFile, document: Document) -> Iterator[Probl
 
 
 def force_sensors(file: MachineFile, mechanism: Mechanism, document: Document) -> tuple[ForceSensor, ...]:
-    """Return the sensors in the order of the file. Raises MachineError where there is nothing to measure."""
+    """Return the sensors in the order of the file. Raises MachineError for a sensor without a force to
+    measure."""
     made: list[ForceSensor] = []
     problems: list[Problem] = []
     first = 0

@@ -1,4 +1,5 @@
-"""Other assemblies of a closed machine: poses that its sensors cannot tell from the initial one."""
+"""Other assembly modes of a closed machine: poses that its sensors cannot distinguish from the initial
+one."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def other_assemblies(machine: Machine) -> list[Floats]:
     """Return poses (nq) with the sensors' joints where the initial pose has them, within all joints' limits.
 
     Newton's method is begun in the initial pose with the joints without sensors turned about at random, the
-    same each time. So what is found exists, but not everything need be found.
+    same each time. So every pose found exists, but some may be missed.
     """
     mechanism = machine.mechanism
     if not mechanism.constraints:
@@ -89,7 +90,7 @@ def assembly_warnings(machine: Machine) -> Iterator[Problem]:
 
 
 def _allowed(machine: Machine, q: Floats) -> bool:
-    """Tell whether all joints are, or can be a whole turn away, within their limits."""
+    """Return whether all joints are, or can be a whole turn away, within their limits."""
     for index, joint in enumerate(machine.joints):
         low, high = joint.position
         turns = math.ceil((low - q[index] - 1e-9) / math.tau) if joint.is_angle and math.isfinite(low) else 0
@@ -100,7 +101,7 @@ def _allowed(machine: Machine, q: Floats) -> bool:
 
 
 def _differ(machine: Machine, a: Floats, b: Floats, joints: Sequence[int] | None = None) -> bool:
-    """Tell whether two poses are not the same, whole turns aside; only some joints where they are given."""
+    """Return whether two poses differ by more than whole turns; only some joints where they are given."""
     chosen = list(range(machine.mechanism.nv)) if joints is None else list(joints)
     way = a[chosen] - b[chosen]
     way = np.where(np.array(machine.mechanism.joint_is_angle)[chosen], np.sin(0.5 * way), way)

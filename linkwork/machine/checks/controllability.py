@@ -13,7 +13,7 @@ from linkwork.multibody.constraints import RollingConstraint, VelocityConstraint
 from linkwork.protocol.laws import MOTION_LAWS, law_named
 
 _HELD = 1e-6
-"""Of the largest singular value: a smaller one means a motion that nothing determines."""
+"""Share of the largest singular value; a smaller one means an undetermined motion."""
 WEAK_LEVERAGE = 0.05
 """Smallest singular value of the motors' share in the admitted motions (orthonormal, scaled) below which
 their hold is called weak."""
@@ -187,7 +187,7 @@ def _moving_with_time(machine: Machine) -> str:
 
 
 def _undetermined(machine: Machine, basis: np.ndarray, known: list[int]) -> list[str]:
-    """Return the joints that move in the motions in which the known ones stand still."""
+    """Return the joints that move in the motions that leave the known ones at rest."""
     if not known:
         return list(machine.mechanism.joint_names)
     _, sizes, motions = np.linalg.svd(basis[known])

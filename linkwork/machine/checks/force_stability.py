@@ -1,4 +1,4 @@
-"""Whether the loop of a controlled force is stable, with the delay and the hold of the controller.
+"""Stability of a force control loop with the controller's delay and zero-order hold.
 
 A pressed contact is a mass m on a spring k and damper c, m n̈ = -k n - c ṅ - u, pushed by the motors. The push
 computed from state j acts over [t_{j+1}, t_{j+2}):
@@ -105,7 +105,7 @@ def _radius_of(machine: Machine, row: ForceRow) -> Callable[[float, float, float
 
 
 def _largest(step: Floats, integral: float) -> float:
-    """The largest eigenvalue's size. An integral without gain stands still and is left out."""
+    """Return the spectral radius, without the integrator when its gain is zero."""
     if integral == 0.0:
         keep = [i for i in range(len(step)) if i != 0]
         step = step[np.ix_(keep, keep)]

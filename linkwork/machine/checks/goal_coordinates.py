@@ -21,7 +21,7 @@ def goal_coordinates(
 ) -> tuple[str, ...]:
     """Return those of the file or, where it names none, independent joints, those with motors first.
 
-    Raises MachineError where a constrained machine's are too few or too many; of others, `references` tells.
+    Raises MachineError where a constrained machine's are too few or too many; for others, see `references`.
     """
     given = file.controller.goal_coordinates
     if not mechanism.constraints:
@@ -48,7 +48,7 @@ def goal_coordinates(
 
 
 def _independent(mechanism: Mechanism, q: NDArray[np.float64], names: Sequence[str], freedoms: int) -> bool:
-    """Tell whether coordinates have independent rates at the pose, or at some pose near it."""
+    """Return whether coordinates have independent rates at the pose, or at some pose near it."""
     from linkwork.machine.building.initial_assembly import admitted_velocities, neighbours
     from linkwork.multibody.functions import coordinate_jacobian
 

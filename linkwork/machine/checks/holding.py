@@ -44,8 +44,8 @@ def holding_warnings(machine: Machine) -> Iterator[Problem]:
 def _needed(machine: Machine) -> list[tuple[Motor, float]]:
     """Return what the brake of each motor must hold (N m or N) where the machine starts.
 
-    Under constraints the brakes share the load; then it is the share of each in the way of sharing that asks
-    the least part of what any brake has.
+    Under constraints the brakes share the load; the shares are those that minimize the largest relative load
+    of a brake.
     """
     mechanism, motors = machine.mechanism, machine.motors
     if len(mechanism.joints) == len(mechanism.joint_names) == mechanism.nq and not mechanism.constraints:
@@ -88,7 +88,7 @@ def _shares(ways: Floats, loads: Floats, places: list[int], strengths: Floats) -
 
 
 def gravity_load(mechanism: Mechanism, q: Floats) -> Floats:
-    """Return the effort (nv; N m or N) that each joint needs to stand still at q: the slope of the potential.
+    """Return the effort (nv; N m or N) that holds each joint at rest at q: the gradient of the potential.
 
     This is done by central differences, so that a file can be checked without compiling any kernel.
     """

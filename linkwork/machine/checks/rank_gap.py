@@ -16,7 +16,7 @@ _ABOVE, _BELOW = 10.0, 1.0 / 30.0
 
 
 def gap_is_narrow(machine: Machine) -> bool:
-    """Tell whether a singular value lies close to the limit of the rank, or near zero."""
+    """Return whether a singular value lies close to the limit of the rank, or near zero."""
     found = machine.assembly
     least = max(NEARLY_SINGULAR, _ABOVE * found.limit)
     return found.smallest < least or found.largest_dropped > _BELOW * found.limit

@@ -103,7 +103,8 @@ def _tree(file: MachineFile, document: Document) -> Iterator[Problem]:
 
 
 def _loop(file: MachineFile, carrier: dict[str, str], name: str) -> set[str]:
-    """Return the bodies of the loop that a joint closes; none where it hangs on the world or on nothing."""
+    """Return the bodies of the loop that a joint closes; none where it is connected to the world or to no
+    body."""
     body, way = file.joints[name].parent, {file.joints[name].child}
     while body not in (WORLD, file.joints[name].child):
         if body not in carrier or body in way:

@@ -59,7 +59,7 @@ def _tags(member: Any) -> set[str]:
 
 
 def _inside(here: Any) -> Any:
-    """Return the type of what a list or a mapping holds."""
+    """Return the element type of a list or mapping."""
     origin, inner = get_origin(here), get_args(here)
     if origin is dict:
         return inner[1]

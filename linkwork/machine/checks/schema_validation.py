@@ -1,4 +1,4 @@
-"""Turning what pydantic says about a document into Problems: place, key, what was found and allowed."""
+"""Convert pydantic's errors about a document to Problems: place, key, value found and values allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The problem of a name that points at nothing."""
+"""The problem of an undefined name."""
 
 from __future__ import annotations
 

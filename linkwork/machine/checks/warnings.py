@@ -1,4 +1,4 @@
-"""Warnings: what a file may say, but a person should know before the machine moves."""
+"""Warnings: valid settings that a user should know of before the machine moves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linkwork.machine.yaml import Document
 def warnings_of(file: MachineFile, document: Document, freedoms: int) -> Iterator[Problem]:
     """Return warnings that follow from the file and its number of freedoms.
 
-    A machine with neither motors nor sensors is there to be simulated; nothing is missing. Under constraints
+    A machine with neither motors nor sensors is for simulation only and gets no warning. Under constraints
     not every joint needs a motor, but there must be as many as freedoms.
     """
     if not file.motors and not file.sensors:

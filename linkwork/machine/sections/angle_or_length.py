@@ -1,4 +1,4 @@
-"""Which of two forms a section takes: that of an angle or that of a length.
+"""Choice between two forms of a section: angle or length.
 
 A motor or sensor stands under a joint's name, so the joint decides; a task coordinate says it itself.
 Pydantic picks the form by `angle_or_length`, which reads the mark that `mark_kinds` left on the data.
@@ -59,7 +59,7 @@ def _mark_stops(name: str, joint: Any, joints: dict[str, Any]) -> Any:
 
 
 def angle_or_length(value: Any) -> str:
-    """Tell the form of a section: by its mark or class, else by the units of its keys."""
+    """Return the form of a section: by its mark or class, else by the units of its keys."""
     kind = getattr(value, "kind", None)
     if isinstance(kind, str):
         return kind
@@ -81,7 +81,7 @@ def _mark(section: str, name: str, row: Any, joints: Any) -> Any:
 
 
 def _of_freedom(joints: dict[str, Any], name: str) -> str | None:
-    """Tell what the freedom of a joint is ("elbow", "sleeve.turn"), as far as unchecked data says."""
+    """Return the kind of a joint's degree of freedom ("elbow", "sleeve.turn"), if unchecked data shows it."""
     owner, _, freedom = name.partition(".")
     joint = joints.get(owner)
     if not isinstance(joint, dict):

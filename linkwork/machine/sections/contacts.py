@@ -73,7 +73,7 @@ class ContactSpec(Section):
         return self
 
     def make(self, name: str, mass_kg: float = 1.0) -> Contact:
-        """Return what multibody calls it; `mass_kg` is what the point weighs along the normal."""
+        """Return the contact of `multibody`; `mass_kg` is the point's effective mass along the normal."""
         surface: Plane | Sphere
         if self.plane is not None:
             surface = Plane(self.plane.at_m, self.plane.normal)

@@ -1,4 +1,5 @@
-"""The section `driver`: what a device's own numbers mean where hardware stands in the plant's place."""
+"""The section `driver`: scaling and signs of a device's channels, for hardware in place of the simulated
+plant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sections `estimator` and `disturbance_observer` of the controller: what it makes of its sensors."""
+"""The sections `estimator` and `disturbance_observer` of the controller."""
 
 from __future__ import annotations
 

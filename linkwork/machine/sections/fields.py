@@ -1,4 +1,4 @@
-"""What the schema is made of: checked numbers with units, names, and the base of all sections."""
+"""Elements of the schema: checked numbers with units, names, and the base of all sections."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Section(BaseModel):
 
 
 def entry(about: str, unit: str = "", default: Any = PydanticUndefined, **rules: Any) -> Any:
-    """Describe a key: what it is, its unit, its default (none: the key must be given), its bounds.
+    """Describe a key: its meaning, unit, default (none: the key must be given), and bounds.
 
     The unit goes into the description, where an editor shows it, and under `unit`, where programs find it.
     """

@@ -1,4 +1,4 @@
-"""The section `force_sensors`: what measures the force of a contact, or what a constraint bears."""
+"""The section `force_sensors`: sensors of contact forces and constraint loads."""
 
 from __future__ import annotations
 

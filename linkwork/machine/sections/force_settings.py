@@ -125,5 +125,5 @@ def row_unit(mechanism: Mechanism, constraint: Constraint, row: Row) -> Literal[
 
 
 def bears(constraint: Constraint) -> bool:
-    """Tell whether a constraint's multipliers are forces or torques somewhere, as of a bearing."""
+    """Return whether a constraint's multipliers are forces or torques at a point, as of a bearing."""
     return isinstance(constraint, Closure | CoordinateConstraint)

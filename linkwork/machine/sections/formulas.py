@@ -53,7 +53,7 @@ Equation = Annotated[
 
 
 def as_text(value: float | str) -> str:
-    """Return a formula as the text of an expression that can stand as a factor."""
+    """Return a formula as the text of an expression, with brackets where needed as a factor."""
     return f"({value})" if isinstance(value, str) else f"({value!r})"
 
 

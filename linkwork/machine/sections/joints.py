@@ -73,7 +73,7 @@ class JointSpec(Orientation):
     def freedoms(self) -> dict[str, bool]:
         """Return the freedoms: the name that follows the joint's own and a dot; whether it is an angle.
 
-        A single freedom has the empty name: it bears the joint's own.
+        A single degree of freedom has the empty name: it has the joint's name.
         """
         return {}
 
@@ -86,7 +86,7 @@ class JointSpec(Orientation):
         return NO_FRICTION
 
     def geometry(self) -> dict[str, Any]:
-        """Return what the type adds to `multibody.Joint`: axes, pitch, columns, choice of coordinates."""
+        """Return the type's arguments of `multibody.Joint`: axes, pitch, columns, choice of coordinates."""
         return {}
 
     def of_freedom(self, key: Literal["limits", "stop"], freedom: str) -> Any:

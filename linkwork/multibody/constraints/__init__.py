@@ -1,10 +1,10 @@
-"""What can be demanded of a mechanism beyond its tree: closures of loops, couplings, prescribed coordinates.
+"""Constraints of a mechanism beyond its tree: loop closures, couplings, prescribed coordinates.
 
-Each kind is one small file that says what it demands (Φ = 0), in which rows, and what its multipliers mean.
+Each kind is one small file that defines its equations (Φ = 0), its rows, and the meaning of its multipliers.
 The files only specify; `multibody.constraints.rows` evaluates all of them.
 
-Sign: the constraint force is Fc = A'λ. For a closure between frames a and b, λ is what the closure does to
-the body of b; the body of a receives the opposite, at the same place.
+Sign: the constraint force is Fc = A'λ. For a closure between frames a and b, λ is the action of the closure
+on the body of b; the body of a receives the opposite, at the same point.
 """
 
 from linkwork.multibody.constraints.constraint import Closure, Constraint, Frame, Row

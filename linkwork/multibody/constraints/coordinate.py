@@ -11,8 +11,8 @@ from linkwork.multibody.model import _number
 class CoordinateConstraint(Constraint):
     """Φ = θ - c(t) = 0, one row; θ is any of the mechanism's coordinates of interest.
 
-    c is `value` (rad or m), or what the workspace's target says: value and time derivatives at the target's
-    time. Multiplier: the generalized force that the coordinate's drive applies (N m or N): its power is λ θ˙.
+    c is `value` (rad or m), or the workspace's target: value and time derivatives at the target's time.
+    Multiplier: the generalized force that the coordinate's drive applies (N m or N): its power is λ θ˙.
     """
 
     of: str = ""

@@ -12,7 +12,7 @@ from linkwork.multibody.model import ModelError, _number
 class CouplingConstraint(Constraint):
     """Φ = Σ factor θ - c(t) = 0, one row; `factors` gives the factor of each coordinate of interest by name.
 
-    c is `value`, or what the workspace's target says. Multiplier: coordinate θ receives the generalized force
+    c is `value`, or the workspace's target. Multiplier: coordinate θ receives the generalized force
     λ · factor (N m or N).
     """
 

@@ -12,7 +12,7 @@ class DistanceClosure(Closure):
     """Φ = |p_b - p_a| - c = 0, one row in metres; c is `distance_m`, or follows the workspace's target.
 
     Multiplier: the force on b (N) along the line from a to b, positive where it pushes. The distance must be
-    more than nothing: where the points coincide, the row has no direction and is not a number.
+    positive: where the points coincide, the row has no direction and is NaN.
     """
 
     distance_m: float = 1.0

@@ -1,8 +1,10 @@
-"""Closures without redundant rows: in planar loops of hinges, what the joints demand already is left out.
+"""Closures without redundant rows: in planar loops of hinges, rows that the joints already impose are left
+out.
 
-Each closure in turn is replaced by the first of its weaker kinds that demands, with those before it, as much
-as the whole closure does and has no row to spare. For a point that is a pin across the direction in which it
-is redundant; for a hinge a cylindrical one, a point or a pin. A closure that demands nothing new is dropped.
+Each closure in turn is replaced by the first of its weaker kinds that, with those before it, imposes the same
+conditions as the whole closure, without a redundant row. For a point that is a pin across the direction in
+which it is redundant; for a hinge a cylindrical one, a point or a pin. A closure without a new condition is
+dropped.
 """
 
 from collections.abc import Iterator, Sequence
@@ -54,8 +56,8 @@ class RedundantClosure(ModelError):
 def without_redundancy(mechanism: Mechanism, q: npt.ArrayLike) -> list[Constraint]:
     """The constraints that are on, without redundant rows, near an assembled pose q (nq).
 
-    The same motions are admitted. Rows that are left out bear no load, where redundant ones share it. Raises
-    RedundantRows where the rows that repeat others are not what a closure of another kind lacks.
+    The same motions are admitted. Rows that are left out carry no load, where redundant ones share it. Raises
+    RedundantRows where no weaker closure omits the redundant rows.
     """
     poses = list(_poses(mechanism, np.asarray(q, dtype=np.float64)))
     found: list[Constraint] = []

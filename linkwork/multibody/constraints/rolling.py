@@ -18,7 +18,7 @@ class RollingConstraint(Closure):
     nearest to a_3; it must not lie flat. Rows: a_3'(d - c e) = 0 (m), then the velocity of b's material
     against a's at the point of contact has no part along a_1 nor a_2 (m/s); these two are on the level of
     velocities and constrain no position. Multipliers: the forces of contact on b (N) along a_3 (pressing
-    where positive; nothing here keeps it so), a_1 and a_2.
+    where positive; the constraint does not enforce this), a_1 and a_2.
     """
 
     radius_m: float = 1.0

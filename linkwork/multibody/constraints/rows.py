@@ -80,7 +80,7 @@ _ZERO = (0.0, 0.0, 0.0)
 
 @part
 def _target(t: Integers, w: Floats, index: int, constant: float) -> tuple[float, float, float]:
-    """What a row is to equal now, and its first two time derivatives."""
+    """The prescribed value of a row now, and its first two time derivatives."""
     if index < 0:
         return constant, 0.0, 0.0
     clock, target = vector(t, w, CLOCK), matrix(t, w, TARGET, 6)

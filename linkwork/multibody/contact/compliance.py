@@ -29,9 +29,10 @@ SPRING, DAMPER, RUBBING = 0.2, 0.1, 0.5
 
 @dataclass(frozen=True)
 class JointStop:
-    """Stops of a freedom at `low` and `high` (rad or m, infinite: none): spring (N m/rad or N/m) and damper.
+    """Stops of a degree of freedom at `low` and `high` (rad or m, infinite: none): spring (N m/rad or N/m)
+    and damper.
 
-    `freedom` is one of the mechanism's that has a coordinate of its own.
+    `freedom` is a degree of freedom of the mechanism with a separate coordinate.
     """
 
     freedom: str

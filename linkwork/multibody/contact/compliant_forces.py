@@ -1,8 +1,8 @@
-"""Forces of joint stops and of contacts, and what they store and lose (compliance.py has the laws).
+"""Forces of joint stops and of contacts, with stored and dissipated energy (compliance.py has the laws).
 
-With the depth d, its rate ḋ and the force N along it, the spring holds U = stiffness d²/2. What is lost,
-(N - stiffness d) ḋ, is the damper's work where they press, and the spring's own energy where it is let go
-faster than the damper lets it follow. Friction loses its force times the slip.
+With the depth d, its rate ḋ and the force N along it, the spring holds U = stiffness d²/2. The dissipated
+power, (N - stiffness d) ḋ, is the damper's work while they press, and the spring's energy where the bodies
+separate faster than the damper lets it follow. Friction dissipates its force times the slip.
 """
 
 import math
@@ -52,9 +52,9 @@ from linkwork.multibody.linalg.vectors import (
 def _push(
     t: Integers, w: Floats, side: int, stiffness: float, damping: float, depth: float, rate: float
 ) -> float:
-    """The force along the depth, with `PRESSURE` and `LOSSES`; while `HELD`, as `TOUCHING` says.
+    """The force along the depth, with `PRESSURE` and `LOSSES`; while `HELD`, according to `TOUCHING`.
 
-    A spring that is let go while held loses what it holds at the end of the part (touch_search.py).
+    A spring that is released while held dissipates its energy at the end of the part (touch_search.py).
     """
     touching, pressure, losses = vector(t, w, TOUCHING), vector(t, w, PRESSURE), vector(t, w, LOSSES)
     spring, damper = stiffness * depth, damping * rate

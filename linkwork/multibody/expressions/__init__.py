@@ -1,8 +1,8 @@
-"""Formulas given as text: read by a parser of our own, made into flat programs, run with derivatives.
+"""Formulas given as text: parsed, converted to flat programs, and evaluated with derivatives.
 
-`text.py` turns characters into a tree and refuses whatever is not arithmetic of known functions, `program.py`
+`text.py` parses characters into a tree and refuses all but arithmetic of known functions, `program.py`
 turns the tree into instructions, `fields.py` those of all constraints into fields of p and tables of t, and
-`tape.py` is the kernel that runs them. Nothing of a text is ever given to an interpreter.
+`tape.py` is the kernel that runs them. No part of a text is ever passed to an interpreter.
 """
 
 from linkwork.multibody.expressions.text import (

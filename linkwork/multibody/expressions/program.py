@@ -1,7 +1,7 @@
-"""From the tree of an expression to a program: instructions in the order in which they are carried out.
+"""Convert the tree of an expression to a program: instructions in the order of execution.
 
-Instruction k writes entry k of a tape, from entries before it: (operation, a, b) and a constant. What depends
-on neither coordinates nor time is worked out here; what stands twice is carried out once.
+Instruction k writes entry k of a tape, from entries before it: (operation, a, b) and a constant. Constant
+subexpressions are folded here; repeated ones are evaluated once.
 """
 
 from __future__ import annotations

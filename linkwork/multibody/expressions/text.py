@@ -45,7 +45,7 @@ _TOKEN = re.compile(
 
 
 class ExpressionError(ValueError):
-    """A text that is no expression. `at` counts characters from 0; the rest is as people are told."""
+    """A text that is no expression. `at` counts characters from 0; the other fields are for the message."""
 
     def __init__(self, message: str, at: int, found: str = "", allowed: str = "", remedy: str = "") -> None:
         """Keep the parts, and say them in one line."""

@@ -69,13 +69,12 @@ def acceleration(
     ordinary_rank: int = 0,
     gamma: float | None = None,
 ) -> Acceleration:
-    """v̇, Fc and λ at a state.
+    """Constrained acceleration v̇ (nv), constraint force Fc (nv) and multipliers λ (nr) at a state.
 
     Reference paths in plain numpy: plain, symmetric and scaled are Aghili's assemblies by SVD, kkt solves the
-    saddle-point system. `ordinary_rank`, the rank away from branch poses, tells them from redundancy. `gamma`
-    is that of `scaled`, in kg m² (scaled velocities); None: of the size of M. Raises
-    RedundantRows where `lagrange` or `kkt` is asked for dependent rows, ValueError for wrong lengths and
-    names.
+    saddle-point system. `ordinary_rank`, the rank away from branch poses, distinguishes them from redundancy.
+    `gamma` is that of `scaled`, in kg m² (scaled velocities); None: of the size of M. Raises RedundantRows
+    where `lagrange` or `kkt` is asked for dependent rows, ValueError for wrong lengths and names.
     """
     if formulation not in FORMULATIONS and formulation not in REFERENCES:
         known = ", ".join([*FORMULATIONS, *REFERENCES])

@@ -29,7 +29,7 @@ from linkwork.multibody.tree.rotations import move_by
 from linkwork.multibody.workspace import Workspace
 
 LONGEST = 0.5
-"""Longest correction at once, in scaled velocities (about half a radian)."""
+"""Longest single correction, in scaled velocities (about half a radian)."""
 _STALLED = 0.5
 """Share of a residual that an iteration leaves where it has stalled, and that short directions then hold."""
 _FINER = 0.1
@@ -197,7 +197,7 @@ def _correct(mechanism: Mechanism, w: Workspace, limit: float, residual: float) 
 
 
 def _polish(mechanism: Mechanism, w: Workspace, residual: float) -> int:
-    """Go on to round-off, in short directions too; return the iterations."""
+    """Iterate down to round-off, in short directions too; return the iterations."""
     for iteration in range(_POLISHING):
         before, limit = w.q.copy(), min(ENTERED, max(mechanism.rank_tolerance, NOISE * residual))
         now = _correct(mechanism, w, limit, residual) if residual > 0.0 else residual

@@ -48,7 +48,7 @@ class Tangents:
         return np.asarray(self.driven + self.basis @ y)
 
     def open_by(self, y: Floats) -> Floats:
-        """What the equations leave."""
+        """Residual of the equations."""
         return np.asarray((self.curvature @ y + self.slope) @ y + self.constant)
 
 
@@ -117,7 +117,7 @@ def branch_velocities(
 
 
 def _starts(equations: Tangents, mapped: Floats, asked: Floats, near: Floats) -> Iterator[Floats]:
-    """Velocities that keep what is asked: nearest to `near`, then beside it at random, of like size."""
+    """Velocities that keep the given ones: nearest to `near`, then at random beside it, of similar size."""
     rng, free = np.random.default_rng(0), equations.basis.shape[1]
     particular = np.linalg.lstsq(mapped, asked, rcond=1e-9)[0]
     rest = np.eye(free) - np.linalg.pinv(mapped, rcond=1e-9) @ mapped

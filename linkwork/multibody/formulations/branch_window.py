@@ -1,4 +1,4 @@
-"""Which short directions of the rows are lost because branches of the closure meet close by.
+"""Detect short directions of the rows that are lost because branches of the closure meet close by.
 
 Let u be a combination of the scaled rows, |u| = 1, with |u'A| = σ small, and let the orthonormal rows of S
 span the velocities that all longer directions admit. To second order the closure u'Φ is, for a displacement
@@ -9,8 +9,7 @@ x along S,
 Branches meet at a saddle of f at height zero: H has eigenvalues of both signs, B + x'H = 0 is solved by some
 x within `REACH`, and there f(x) = u'Φ + ½ B x is zero up to `GAP`. Then motions that the kept row admits take
 σ through zero. A stiff structure, whose f has no such point, keeps its row: if it admits no motion at all
-nothing need be examined, and if it moves as a part of something else, H has one sign or B is not within its
-range.
+there is no test, and if it moves as a part of a larger machine, H has one sign or B is not within its range.
 
 Where prescribed values move, time is one more dimension: x then has a last component along the motion that
 they ask of the longer directions, and B and H their derivatives with it.
@@ -64,7 +63,7 @@ REACH = 0.05
 GAP = 1e-9
 """Opening of the closure, scaled, up to which two branches meet; what corners it rounds are 5e-5 wide."""
 FLATTEST = 1e-3
-"""Eigenvalue of H, above its error and what a shift of 1e-3 changes, that has a sign."""
+"""Smallest eigenvalue of H with a significant sign: above its error and its change by a shift of 1e-3."""
 BESIDE = 0.1
 """Share of B outside the range of H that third derivatives may explain."""
 
@@ -107,7 +106,7 @@ def lost_directions(p: Floats, t: Integers, w: Floats, rank: int, first: int) ->
 
 @kernel(void(TOPOLOGY, BUFFER, int64, int64))
 def span_admitted(t: Integers, w: Floats, rank: int, first: int) -> None:
-    """Orthonormal rows that span what the first directions of the QR admit, in scaled velocities.
+    """Orthonormal rows that span the velocities admitted by the first directions of the QR, scaled.
 
     They are left at `span_start`. `rank` is that of the QR, with as many exchanges of columns.
     """

@@ -143,7 +143,7 @@ class ClosedFormMotion:
                 self.q, self.v = kept
 
     def _pace(self, gap: Floats) -> float:
-        """After `_step`, with its gap to the midpoint rule: L dt, 0 where nothing moves."""
+        """L dt after `_step`, from its difference to the midpoint rule; 0 at rest."""
         mass = self._work.M
         speed, change, off = (math.sqrt(max(0.0, float(x @ mass @ x))) for x in (self.v, self._last, gap))
         size = speed + REACH * change

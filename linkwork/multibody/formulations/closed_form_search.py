@@ -1,4 +1,4 @@
-"""Which closed forms there are, and how they are found in a mechanism: by its geometry, whatever its frames.
+"""Closed forms, and their detection in a mechanism by its geometry, independent of its frames.
 
 A four-bar is an open chain of three revolute joints with parallel axes, whose end a closure holds at a fixed
 place. With e along the first axis, γ the direction of the line from the first pivot to the fixed place, and

@@ -1,7 +1,7 @@
 """The constraints of a state for people: residuals, rows and their rate, singular values, P and C.
 
 Everything that compares sizes is in scaled rows and velocities (`row_scale`, `velocity_scale`), where a
-typical length of the machine stands beside one radian: v = velocity_scale · v^, Φ^ = row_scale · Φ.
+typical length of the machine equals one radian: v = velocity_scale · v^, Φ^ = row_scale · Φ.
 """
 
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class Evaluation:
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """Of scaled velocities: `P` (nv × nv) onto the admitted ones, `C` = dP/dt, and c = A⁺ b (nv).
+    """Projectors of scaled velocities: `P` (nv × nv) onto the admitted ones, `C` = dP/dt, and c = A⁺ b (nv).
 
     (1 - P) v̇ = c, and C v = c where nothing is prescribed in time; `velocity_scale` (nv) as in `Evaluation`.
     """

@@ -6,7 +6,8 @@ the closure holds O4 at (l0, 0):
     l0² + l1² - 2 l0 l1 sin a1 = l2² + l3² + 2 l2 l3 cos a3
 
 Variant 0 takes a1 as independent and is singular at sin a3 = 0, variant 1 takes a3 and is singular at
-cos a1 = 0; both at once only where l0 = ±l1 ±l2 ±l3. In the paper's rate of a1 a cosine stands for sin a3.
+cos a1 = 0; both at once only where l0 = ±l1 ±l2 ±l3. The paper's rate of a1 has a cosine in place of sin a3
+(misprint).
 """
 
 import math

@@ -1,8 +1,9 @@
-"""Other ways to the constrained acceleration, with the results and the rank decision of `projected`.
+"""Alternative formulations of the constrained acceleration, with the results and rank decision of
+`projected`.
 
 `udwadia_kalaba`: the explicit equation of Xu & Liu 2017 on the independent combinations of rows.
 `lagrange`: multipliers from A M⁻¹ A' λ = b - A M⁻¹ r, which is singular where rows are redundant: the
-acceleration is then not a number, and the rank tells why.
+acceleration is then NaN, and the rank shows the cause.
 """
 
 import math

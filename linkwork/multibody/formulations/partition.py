@@ -1,4 +1,4 @@
-"""Which freedoms depend on which: a partition that the constraints' own rows choose.
+"""Coordinate partitioning: dependent and independent degrees of freedom, chosen from the constraint rows.
 
 Of the scaled rows A as many columns are dependent as A has rank, the ones that a QR with exchange of columns
 takes first; the velocities of all others are independent and give these:
@@ -6,13 +6,13 @@ takes first; the velocities of all others are independent and give these:
     A_D v_D = c - A_I v_I
 
 The last pivot of the QR of A_D measures how well it can be solved. A partition is kept until another one is
-`BETTER` times as good, so that a mechanism that moves about a tie does not change to and fro.
+`BETTER` times as good, so that a mechanism that moves about a tie does not switch repeatedly.
 
-Nonholonomic rows bind velocities but no positions, which therefore have a partition of their own; without
+Nonholonomic rows constrain velocities but no positions, which therefore have a separate partition; without
 such rows the two are the same.
 
-A partition is an array of integers: counters, the two numbers of dependent freedoms, and two lists of all
-freedoms, the dependent ones first. `z` is scratch memory of `scratch_size` numbers.
+A partition is an array of integers: counters, the two numbers of dependent degrees of freedom, and two lists
+of all of them, the dependent ones first. `z` is scratch memory of `scratch_size` numbers.
 """
 
 from linkwork.arrays import Floats, Integers
@@ -92,7 +92,7 @@ def right_side(t: Integers, z: Floats) -> Floats:
 
 @part
 def columns_of(t: Integers, z: Floats, count: int) -> Floats:
-    """A block of so many columns of A."""
+    """A block of columns of A."""
     values: Floats = block(z, 8 * t[NV] + t[NQ] + t[N_ROWS], t[N_ROWS], count)
     return values
 

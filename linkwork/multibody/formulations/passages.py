@@ -5,11 +5,11 @@ directions are followed continuously. So one compares the rows of two samples, w
 
     E = Â_before Â_after⁺
 
-has, on the range of Â_after, the eigenvalue 1 where nothing has changed, and a negative one for every
+has, on the range of Â_after, the eigenvalue 1 without a change, and a negative one for every
 direction that has gone through zero in between; the ratio of lengths is its size. Whether there is one is
-found by power iteration on E - 1, with solves of the factors that are there. All directions that are lost
-in one interval make one passage, as those of a ladder that lies flat. Unlike a threshold on the smallest
-singular value, which shrinks with the number of loops, this has no scale.
+found by power iteration on E - 1, with solves of the factors that are there. All directions that are lost in
+one interval count as one passage, as those of a flat ladder. Unlike a threshold on the smallest singular
+value, which shrinks with the number of loops, this has no scale.
 
 Samples within the window of a branch pose (rank.py) are not compared: the last one before it is kept.
 """

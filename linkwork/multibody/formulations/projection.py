@@ -43,7 +43,8 @@ def position_residual(p: Floats, t: Integers, w: Floats) -> float:
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, float64, int64))
 def correct_position(p: Floats, t: Integers, w: Floats, tolerance: float, most: int) -> int:
-    """Correct q until no scaled |Φ| exceeds the tolerance, at most so many times; return how many times.
+    """Correct q until no scaled |Φ| exceeds the tolerance, with a limit on the iterations; return their
+    number.
 
     Afterwards M, the rows and their factors are those of the new q.
     """

@@ -1,4 +1,4 @@
-"""The projector P = I - A⁺ A and what follows from it, as plain numpy: the reference of the fast kernels.
+"""The projector P = I - A⁺ A and its equations of motion in plain numpy: the reference for the fast kernels.
 
 After Aghili 2005, with c = A⁺ b, C = dP/dt, and K v̇ = k in three assemblies:
 
@@ -11,7 +11,7 @@ After Aghili 2005, with c = A⁺ b, C = dP/dt, and K v̇ = k in three assemblies
 P is orthogonal where all velocities have one unit; otherwise give A and M in scaled velocities.
 
 P and C come in two ways that share no factors: by the singular value decomposition A = U S V' (P from the
-vectors of V that A takes to nothing), and by the pseudo-inverse A⁺ from a complete orthogonal decomposition.
+null space of A in V), and by the pseudo-inverse A⁺ from a complete orthogonal decomposition.
 """
 
 from dataclasses import dataclass

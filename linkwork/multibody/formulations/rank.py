@@ -187,8 +187,8 @@ def _remaining(t: Integers, w: Floats, rank: int) -> float:
 def _within_window(p: Floats, t: Integers, w: Floats, rank: int, limit: float) -> int:
     """The rank, and the factors, where directions are shorter than the limit: without those that are lost.
 
-    The decision stands while as many directions are short; where none was lost, until the shortest has
-    changed by a factor of two.
+    The decision is kept while the number of short directions is the same; where none was lost, until the
+    shortest has changed by a factor of two.
     """
     factored, ranking = matrix(t, w, FACTORED, t[NV]), vector(t, w, RANKING)
     first = rank

@@ -4,8 +4,8 @@ Every body needs the wrench
 
     F = m (a_c - g),    N = c × F + I ω˙ + ω × I ω          about the reference point, c: its centre of mass
 
-A joint transmits what the bodies beyond it need and do not get from closures and contacts, summed from the
-tips inwards. Its reaction is the part of this wrench that has no power in any motion of the joint.
+A joint transmits the wrench that the bodies beyond it need, less that of closures and contacts, summed from
+the tips inwards. Its reaction is the part of this wrench that has no power in any motion of the joint.
 """
 
 import math
@@ -198,7 +198,8 @@ def _turned_inertia(inertia: Floats, b: int, x: Vector, y: Vector, z: Vector, a:
 
 @part
 def _give(c: Floats, r: Integers, body: int, moment: Vector, force: Vector, share: float) -> None:
-    """Take a share of a wrench (about the reference point) off what a body needs from its joint."""
+    """Subtract a share of a wrench (about the reference point) from the wrench that a body needs from its
+    joint."""
     if body >= 0:
         carried = matrix(r, c, CARRIED, 3)
         increase(carried, 2 * body, times(-share, moment))
@@ -237,7 +238,7 @@ def _closure_wrench(p: Floats, t: Integers, w: Floats, k: int) -> tuple[Vector, 
 
 @part
 def _share(p: Floats, t: Integers, w: Floats, entry: Integers) -> float:
-    """What one unit of a row's multiplier is as a generalized force on a coordinate."""
+    """Generalized force on a coordinate from one unit of a row's multiplier."""
     form, source = entry[FORM], entry[SOURCE]
     if form == TERM:
         return vector(t, p, TERM_FACTOR)[source]  # type: ignore[no-any-return]

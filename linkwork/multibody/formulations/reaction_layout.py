@@ -27,7 +27,7 @@ MOMENTS = _field()  # bodies × 6, inertia about the centre of mass, in link axe
 RATES = _field()  # 2 links × 3: v̇'s part of the twist's rate, angular and linear
 CARRIED = (
     _field()
-)  # 2 bodies × 3: moment (about the reference) and force that a body needs, with what it carries
+)  # 2 bodies × 3: moment (about the reference) and force that a body needs, with the bodies beyond it
 BASIS = _field()  # 12 × 3: orthonormal screws
 TRANSMITTED = _field()  # joints × 9: place, and all force and moment through each joint
 RESULTS = _field()  # (joints + entries) × COLUMNS

@@ -1,15 +1,15 @@
-"""Reactions of joints and constraints, by the recursion of Newton and Euler on solved accelerations.
+"""Reactions of joints and constraints, by the recursive Newton-Euler algorithm on solved accelerations.
 
-A joint transmits what the bodies beyond it need and do not get from constraints and contacts. The *reaction*
-is the part of this wrench that belongs to the joint's structure: what motors, friction, stops, rotors and
-constraints on the joint's own coordinates do along its freedoms is left out, so that it has no power in any
-motion of the joint. (A screw keeps its force along the axis.) The reaction of a closure is the wrench that
-its multipliers stand for. A constraint on coordinates has an entry for each of them: the effort that the
-constraint exerts on the coordinate, and the wrench that this effort is.
+A joint transmits the wrench that the bodies beyond it need, less that of constraints and contacts. The
+*reaction* is the part of this wrench that belongs to the joint's structure: the action of motors, friction,
+stops, rotors and constraints on the joint's coordinates along its degrees of freedom is left out, so that it
+has no power in any motion of the joint. (A screw keeps its force along the axis.) The reaction of a closure
+is the wrench of its multipliers. A constraint on coordinates has an entry for each of them: the effort that
+the constraint exerts on the coordinate, and the equivalent wrench.
 
-Where rows depend on others, only their sum is determined; the shortest multipliers (in scaled rows) then
-share it out, and the reactions of the joints within the loop follow from these. `taylor` (multibody/taylor)
-finds the same reactions from its own unknowns, where nothing is redundant.
+Where rows depend on others, only their sum is determined; the multipliers of least norm (in scaled rows) then
+distribute it, and the reactions of the joints within the loop follow from these. `taylor` (multibody/taylor)
+finds the same reactions from its own unknowns, where no row is redundant.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from linkwork.multibody.workspace import Workspace
 
 @dataclass(frozen=True, eq=False)
 class Reaction:
-    """What a joint or a constraint does to `on_body`, and in opposition to `from_body`.
+    """Force and moment of a joint or constraint on `on_body`, opposite on `from_body`.
 
     World axes; `force_N` (3) acts at `at_m` (3, world) and `moment_N_m` (3) is about it: of a joint the
     origin of its child's frame, of a closure that of frame b, of a constraint on coordinates the point or the
@@ -80,15 +80,15 @@ def joint_reactions(
 class ReactionTable:
     """Plan and memory for the reactions of one mechanism; an update allocates nothing.
 
-    `names`, `on_bodies`, `from_bodies`, `effort_units` ("" where there is no effort): of all entries, joints
-    first. A constraint that has the name of a joint is `constraints.NAME`. `values` (entries × 10): place,
-    force, moment about it and effort, as the last `update` found them; `plan` and `memory` are the arguments
-    r and c of `reaction_kernels.reactions`. Of the bodies, in the axes of their links: `seats` (bodies × 7:
-    mass, centre of mass, origin) and `moments` (bodies × 6, about the centre of mass), which may be changed.
+    `names`, `on_bodies`, `from_bodies`, `effort_units` ("" without an effort): of all entries, joints first.
+    A constraint that has the name of a joint is `constraints.NAME`. `values` (entries × 10): place, force,
+    moment about it and effort, as the last `update` found them; `plan` and `memory` are the arguments r and c
+    of `reaction_kernels.reactions`. Of the bodies, in the axes of their links: `seats` (bodies × 7: mass,
+    centre of mass, origin) and `moments` (bodies × 6, about the centre of mass), which may be changed.
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
-        """Look up where bodies sit, what joints carry, and on what the constraints act."""
+        """Look up the places of bodies, the loads of joints, and the points of action of constraints."""
         links, seats, _ = links_of(mechanism.bodies, mechanism.joints)
         entries = constraint_entries(mechanism, links)
         joints = [joint.name for joint in mechanism.joints]
@@ -118,7 +118,7 @@ class ReactionTable:
         return self.memory[self.plan[field] : self.plan[field + 1]].reshape(-1, columns)
 
     def update(self, w: Workspace) -> None:
-        """Renew `values` from a workspace whose acceleration is that of its state; allocates nothing."""
+        """Update `values` from a workspace with up-to-date acceleration, without allocation."""
         reactions(w.parameters, w.topology, w.buffer, self.plan, self.memory)
 
     def reactions(self, w: Workspace) -> tuple[Reaction, ...]:

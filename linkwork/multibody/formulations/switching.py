@@ -1,8 +1,8 @@
 """Switching constraints while a machine moves: a gripper closes a loop, a foot lands.
 
-Switching off changes nothing at that moment. Switching on asks for the position first: what is open by no
-more than a tolerance is closed by the shortest correction in the mass metric, what is open wider is refused.
-Then an impulse A'Λ stops the velocities that the constraint forbids (Aghili 2005, in the mass metric):
+Switching off has no immediate effect. Switching on checks the position first: a gap within the tolerance is
+closed by the shortest correction in the mass metric, a wider one is refused. Then an impulse A'Λ stops the
+velocities that the constraint forbids (Aghili 2005, in the mass metric):
     v⁺ = v⁻ - M⁻¹ A' (A M⁻¹ A')⁺ (A v⁻ + Φ_t),    M (v⁺ - v⁻) = A'Λ
 which loses (v⁻ - v⁺)' M (v⁻ - v⁺) / 2 where no prescribed value moves: a plastic impact.
 """

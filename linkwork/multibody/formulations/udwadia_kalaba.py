@@ -64,7 +64,8 @@ def constrained_acceleration(
 
 
 class ConstrainedAcceleration:
-    """`constrained_acceleration` with its memory, for m rows and n velocities: a call allocates nothing.
+    """`constrained_acceleration` with its memory, for m rows and n velocities, so that a call does not
+    allocate.
 
     After a call, `acceleration` and `constraint_force` (n each) hold the results.
     """

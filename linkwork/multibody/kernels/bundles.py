@@ -58,7 +58,7 @@ def _fields(declared: type[tuple[Any, ...]]) -> list[_Field]:
 class Bundle(Generic[Arrays]):
     """The arrays of a declaration, checked. `words` (int64) is the argument of the kernel.
 
-    words has the address and the lengths of each array in turn. It is valid as long as the bundle lives,
+    words has the address and the lengths of each array in turn. It is valid for the lifetime of the bundle,
     which keeps the arrays. Raises ValueError for an array with another type of numbers or number of
     dimensions than declared, for one that is not C-contiguous, and for lengths that contradict each other.
     """

@@ -1,19 +1,19 @@
 """Declare kernels; compile or load them together by `warm`; then forbid further compilation.
 
-A *kernel* is a function that numba compiles for one signature. Declaring it compiles nothing. `warm` compiles
-the kernels of given modules and those they call, or loads them from the cache, and then forbids further
-compilation, so that a call with wrong types raises a TypeError instead of compiling in the middle of a tick.
-Which modules a process needs says `linkwork.machine.kernel_registry`. How numba is used is in
-numba_backend.py.
+A *kernel* is a function that numba compiles for one signature. Declaring it does not compile it. `warm`
+compiles the kernels of given modules and those they call, or loads them from the cache, and then forbids
+further compilation, so that a call with wrong types raises a TypeError instead of compiling in the middle of
+a tick. `linkwork.machine.kernel_registry` lists the modules that a process needs. numba_backend.py contains
+all use of numba.
 
-The cache lies in a folder of the user's own, named after a hash of the sources of all rooms with kernels,
+The cache is in a folder of the user, named after a hash of the sources of all packages with kernels,
 because numba itself does not notice when a function called from another file has changed.
 
 No index of a kernel counts from the end of an array (numba_backend.py).
 
 Types for signatures: `PARAMETERS` and `TOPOLOGY` are the read-only arrays of a `Mechanism`, `BUFFER` is the
 flat buffer of a `Workspace`, `VECTOR` and `MATRIX` are any contiguous float64 arrays. `ON_MECHANISM` is the
-signature of most kernels: nothing returned, arguments (p, t, w).
+signature of most kernels: no return value, arguments (p, t, w).
 """
 
 import contextlib
@@ -74,7 +74,7 @@ __all__ = [
 ]
 
 COMPILING = "once on this computer; it takes up to a minute"
-"""What people are told while kernels are compiled."""
+"""Message to the user while kernels are compiled."""
 _ROOMS = ("linkwork/multibody", "linkwork/controller", "linkwork/plant")
 _KEPT = 8
 _DECLARES = re.compile(r"^\s*@(kernel|part)\b", re.MULTILINE)
@@ -177,8 +177,9 @@ _ready = False
 def kernel(signature: Any, *, allocates: bool = False) -> Callable[[Function], Function]:
     """Declare a kernel for one numba signature, such as `ON_MECHANISM` or `float64(MATRIX, VECTOR)`.
 
-    The kernel may be called from Python and from other kernels, in any room. Until `warm` has run, the first
-    call compiles it. Unless it `allocates` arrays of its own, it counts no references to those it is given.
+    The kernel may be called from Python and from other kernels, in any package. Until `warm` has run, the
+    first call compiles it. Unless it `allocates` arrays, it counts no references to those it is
+    given.
     """
 
     def declare(function: Function) -> Function:
@@ -212,7 +213,7 @@ def _report_miss() -> None:
 
 @contextlib.contextmanager
 def _compiling_alone(dispatcher: Any) -> Iterator[None]:
-    """While no other process compiles this kernel: what it has compiled is then found in the cache."""
+    """Hold the lock of this kernel's compilation; the result of another process is then in the cache."""
     if _ready and _report_late is not None:
         _report_late(_full_name(dispatcher))
     with _lock(dispatcher) as lock:

@@ -113,7 +113,7 @@ STUCK_SIDE = _field()  # nv
 STUCK_MOTION = _field()  # nv
 PUSHES = _field()  # 2 nr, multipliers of the corrections at both ends of a symmetric step: position, velocity
 PUSHED = _field()  # 4 nv, its corrections of position and velocity at its beginning, then at its end
-UNPUSHED = _field()  # nq + nv + RANKING_SIZE + 3, what a symmetric step begins from
+UNPUSHED = _field()  # nq + nv + RANKING_SIZE + 3, the start of a symmetric step
 SQUARE = _field()  # (nv + nr)² + 4 (nv + nr), scratch of the slower formulations
 WINDOW = _field()  # lost directions in scaled rows (each nr), then scratch, see branch_window.py
 PASSED = _field()  # rank, switches and scaled rows of the last sample, 2 nr of scratch, see passages.py
@@ -181,7 +181,7 @@ RANKING_SIZE = 13
 (
     RANK,  # independent rows now
     SMALLEST,  # estimate of the smallest kept singular value of the scaled rows, over the reference size
-    DROPPED,  # size of what was dropped, over the reference size
+    DROPPED,  # size of the dropped part over the reference size
     ORDINARY,  # rank away from branch poses; 0: not decided yet, which the next state then does
     LOST,  # rows that have lost their independence to a branch pose, now
     REPLACED,  # how many of them are replaced by their next derivative
@@ -199,7 +199,7 @@ SEARCH_SIZE = 9
 (
     REST,  # of the step, s
     PARTS,  # begun so far
-    PHASE,  # what the next move is for
+    PHASE,  # purpose of the next move
     PART,  # length of the part that went too far, s
     LOW,  # a length that is not beyond the change of touch, s
     HIGH,  # one that is

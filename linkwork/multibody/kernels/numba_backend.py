@@ -7,7 +7,7 @@ Kernels are compiled in one of three modes (`MODE`):
 - `plain`: `numba.njit(cache=True)`, public interface only, for every other version of numba. The numbers are
   the same; compiling and a tick take longer. `LINKWORK_PLAIN_KERNELS=1` chooses it.
 - `debug`: kernels are ordinary Python functions, and each index is checked, those below 0 too
-  (`CheckedArray`). `LINKWORK_DEBUG_KERNELS=1` chooses it. Nothing is compiled.
+  (`CheckedArray`). `LINKWORK_DEBUG_KERNELS=1` chooses it. There is no compilation.
 
 No other file imports numba or llvmlite; `lint-imports` enforces it.
 """

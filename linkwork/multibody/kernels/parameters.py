@@ -64,7 +64,7 @@ def tree_parameters(
 
 @dataclass(frozen=True)
 class Demanded:
-    """What the constraints add to p and t; counts: constraints, rows, targets, terms, longest program."""
+    """The constraints' part of p and t; counts: constraints, rows, targets, terms, longest program."""
 
     parameters: dict[int, Floats]
     tables: dict[int, Integers]
@@ -191,7 +191,7 @@ def scaling(
     coordinate_is_angle: dict[str, bool],
     rank_tolerance: float,
 ) -> dict[int, Floats]:
-    """What takes rows and columns of A to comparable size: a typical length ℓ stands beside one radian.
+    """Scale factors that make rows and columns of A comparable: a typical length ℓ equals one radian.
 
     Velocities in m/s are measured in ℓ/s, rows in metres are divided by ℓ, couplings by their factors. In
     ordinary poses the singular values of such rows are of the size of 1, the reference of the rank decision.

@@ -20,7 +20,7 @@ def vector(t: Integers, a: Floats, field: int) -> Floats:
 
 @part
 def matrix(t: Integers, a: Floats, field: int, columns: int) -> Floats:
-    """Field of p or w as a float64 matrix with so many columns, row after row."""
+    """Field of p or w as a float64 matrix with the given number of columns, row-major."""
     start, end = t[field], t[field + 1]
     values: Floats = array_at(floats_at(a.ctypes.data + 8 * start), ((end - start) // columns, columns))
     return values
@@ -35,7 +35,7 @@ def block(a: Floats, start: int, rows: int, columns: int) -> Floats:
 
 @part
 def table(t: Integers, field: int, columns: int) -> Integers:
-    """Table in t as an int64 matrix with so many columns."""
+    """Table in t as an int64 matrix with the given number of columns."""
     start, end = t[field], t[field + 1]
     values: Integers = array_at(integers_at(t.ctypes.data + 8 * start), ((end - start) // columns, columns))
     return values

@@ -1,6 +1,6 @@
-"""Dense linear algebra for small matrices inside kernels: nothing is allocated, the caller gives all arrays.
+"""Dense linear algebra for small matrices inside kernels, without allocation: the caller passes all arrays.
 
-Sizes follow from the arrays. From about thirty rows LAPACK is faster; below, these are.
+Sizes follow from the arrays. These are faster than LAPACK below about thirty rows.
 """
 
 import math

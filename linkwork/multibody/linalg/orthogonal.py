@@ -31,8 +31,8 @@ def pivoted_qr(a: Floats, exchanges: Floats, left: Floats, tolerance: float) -> 
     """Rank of a (m × n), which is overwritten by R (upper trapezoid) and by the reflections (below it).
 
     `exchanges` and `left` (min(m, n) or longer) receive the column exchanged with column k at step k, and the
-    factor of reflection k. Columns shorter than `tolerance` count as nothing; the rows below the rank are
-    left with what they hold.
+    factor of reflection k. Columns shorter than `tolerance` count as zero; the rows below the rank keep their
+    values.
     """
     rank: int = leading_qr(a, exchanges, left, tolerance, min(a.shape[0], a.shape[1]))
     return rank
@@ -141,7 +141,7 @@ def minimum_norm(
 def least_squares(a: Floats, b: Floats, tolerance: float, scratch: Floats, x: Floats) -> int:
     """x = a⁺ b (n) and the rank of a (m × n); a and b (m) are destroyed, `scratch` holds 3 min(m, n) numbers.
 
-    Directions of a shorter than `tolerance` count as nothing.
+    Directions of a shorter than `tolerance` count as zero.
     """
     k = min(a.shape[0], a.shape[1])
     exchanges, left, right = scratch[:k], scratch[k : 2 * k], scratch[2 * k : 3 * k]

@@ -1,9 +1,10 @@
 """Steps of time with stops or contacts: exact where touch begins and ends, short where it is stiff.
 
-A step is taken in parts. During a part what presses is held fixed, so that the motion is smooth and the
-integrator keeps its order; where a side would begin or cease to press within it, the part ends at that very
-time. A part is also so short that springs, dampers and friction are followed: for the mobility μ of what is
-pressed (the trace of J M⁻¹ J'; under constraints of J Λ (Λ' M Λ)⁻¹ Λ' J', Λ a basis of what they admit),
+A step is taken in parts. During a part the set of pressing contacts is fixed, so that the motion is smooth
+and the integrator keeps its order; where a side would begin or cease to press within it, the part ends at
+that very time. A part is also so short that springs, dampers and friction are followed: for the mobility μ of
+the contact (the trace of J M⁻¹ J'; under constraints of J Λ (Λ' M Λ)⁻¹ Λ' J', Λ a basis of the admitted
+velocities),
     h √(stiffness μ) ≤ SPRING,   h damping μ ≤ DAMPER,   h μ friction N / slip_speed ≤ RUBBING
 of which the last keeps the classical step of Runge and Kutta stable up to 2.7. touch_search.py finds the
 lengths.

@@ -1,7 +1,7 @@
 """Steps of Runge and Kutta that divide themselves where the motion is faster than the step.
 
 A step also knows the result of the midpoint rule, whose only stage is its second one. Their difference, for
-a motion that changes at the rate L, is (L dt)³/6 of the velocity to leading order, and tells L dt:
+a motion that changes at the rate L, is (L dt)³/6 of the velocity to leading order, and gives L dt:
 
     L dt = (6 |v - v_midpoint| / (|v| + 50 ms |v̇|))^⅓                 lengths in the mass metric
 
@@ -54,7 +54,7 @@ def _length(mass: Floats, a: Floats, b: Floats, share: float) -> float:
 
 @part
 def _pace(t: Integers, w: Floats, dt: float) -> float:
-    """After a step of dt: L dt, 0 where nothing moves."""
+    """L dt after a step of dt; 0 at rest."""
     nv = t[NV]
     mass, second = matrix(t, w, M, nv), vector(t, w, SECOND)
     start, v, vdot = vector(t, w, START_V), vector(t, w, V), vector(t, w, VDOT)
@@ -67,7 +67,7 @@ def _pace(t: Integers, w: Floats, dt: float) -> float:
 
 @part
 def keep_step(t: Integers, w: Floats) -> None:
-    """Before a step: what it changes besides q and v."""
+    """Save the state that a step changes besides q and v."""
     kept, ranking = vector(t, w, KEPT), vector(t, w, RANKING)
     copy(ranking, kept)
     kept[RANKING_SIZE], kept[RANKING_SIZE + 1] = vector(t, w, CLOCK)[0], vector(t, w, DRIVEN_WORK)[0]

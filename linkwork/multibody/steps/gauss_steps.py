@@ -1,24 +1,24 @@
-"""Steps of the two-stage method of Gauss: fourth order, implicit and symmetric; energy does not creep.
+"""Steps of the two-stage method of Gauss: fourth order, implicit and symmetric; energy does not drift.
 
     Y_i = y0 + h Σ a_ij f(Y_j),   y1 = y0 + h (f(Y_1) + f(Y_2)) / 2
     a = [[1/4, 1/4 - √3/6], [1/4 + √3/6, 1/4]],   c = (1/2 - √3/6, 1/2 + √3/6)
 
-(Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations I, II.7.) A motion that may as well run
-backwards keeps its energy but for what swings to and fro: explicit methods lose some in every turn. The
-stages are found by repetition, each time with the newest of the other; it gains about as many digits as the
-motion is slower than the step. Where it does not settle, the classical step takes its place.
+(Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations I, II.7.) For reversible motions the energy
+error oscillates without drift; explicit methods lose energy in every cycle. The stages are found by
+fixed-point iteration (Gauss-Seidel); its rate is the ratio of step to time scale of the motion. Where it does
+not converge, the classical step replaces it.
 
 Under constraints the step is followed by a projection onto the manifold, and a projection at the end alone
-is not symmetric: energy then creeps in proportion to time and to h⁵. So the step is preceded by a
+is not symmetric: energy then drifts in proportion to time and to h⁵. So the step is preceded by a
 projection as well, with the multipliers of the one at its end (symmetric projection, Hairer, Lubich &
 Wanner, Geometric Numerical Integration, V.4.1), here for positions and velocities, in the mass metric:
 
     q~0 = q0 + M⁻¹A'(q0) μ,   q1 = q~1 + M⁻¹A'(q1) μ,   Φ(q1) = 0
     v~0 = v0 + M⁻¹A'(q0) ν,   v1 = v~1 + M⁻¹A'(q1) ν,   A v1 + Φ_t = 0
 
-μ and ν are found by repetition: half of what they were and of what the end asks for. Each gains as many
-digits as the motion is slower than the step, and corrections below round-off need none. Near a branch pose,
-and beside brakes that stick, the end alone is corrected.
+μ and ν are found by fixed-point iteration: the mean of the last values and of those at the end. Corrections
+below round-off need no iteration. Near a branch pose, and beside brakes that stick, the end alone is
+corrected.
 """
 
 import math
@@ -74,7 +74,7 @@ from linkwork.multibody.tree.rotations import coordinate_rates, move, normalise
 _MOST = 20
 """Repetitions at most."""
 _SETTLED, _TOLERABLE = 4e-16, 1e-11
-"""Change of the stages, as a part of the largest rate: where repetition ends, and what is good enough."""
+"""Change of the stages, as a part of the largest rate: where the iteration ends, and the acceptable limit."""
 _MOST_PUSHES, _BALANCED, _CLOSED, _OPEN = 6, 1e-15, 1e-15, 1e-4
 """Projections at most; their difference (scaled) that is round-off; residual that needs none; correction
 of a start that was open, which has no counterpart."""
@@ -167,7 +167,7 @@ def gauss(p: Floats, t: Integers, w: Floats, dt: float) -> None:
 
 @part
 def _begin_from(t: Integers, w: Floats) -> None:
-    """Keep what a symmetric step begins from."""
+    """Save the start of a symmetric step."""
     kept, nq, nv = vector(t, w, UNPUSHED), t[NQ], t[NV]
     copy(vector(t, w, Q), kept)
     copy(vector(t, w, V), kept[nq:])

@@ -1,6 +1,6 @@
-"""Velocities that brakes hold at zero, beside the constraints: their rows are unit rows on what A admits.
+"""Velocities that brakes hold at zero, beside the constraints: unit rows on the velocities that A admits.
 
-`STUCK` in the workspace marks them, `STUCK_COUNT` says how many they are. With Λ a basis of the velocities
+`STUCK` in the workspace marks them, `STUCK_COUNT` is their number. With Λ a basis of the velocities
 that the constraints admit (constrained.py) and E the rows of the stuck ones, every motion x with A x = b
 becomes
 
@@ -54,7 +54,7 @@ from linkwork.multibody.linalg.reflections import (
 )
 
 REPEATS = 1e-9
-"""Size below which a row of E Λ (scaled: a lone row is of size 1) says nothing that the others do not say."""
+"""Size below which a row of E Λ (scaled: a single row is of size 1) depends on the others."""
 
 
 @kernel(ON_MECHANISM)

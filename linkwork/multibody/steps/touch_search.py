@@ -1,6 +1,6 @@
-"""A step in parts: how long the next part is, and where within it touch begins or ends.
+"""A step in parts: the length of the next part, and event location where contact begins or ends.
 
-The integrator asks for the next length and tells when it has been moved (compliant_steps.py):
+The integrator asks for the next length and reports when it has moved (compliant_steps.py):
 
     begin_parts(t, w, dt)
     while (h := next_part(p, t, w, dt)) > 0.0:
@@ -79,7 +79,7 @@ from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.kinematics import kinematics
 
 MOST_PARTS = 2000
-"""Of one step; what is left after them is done as one part without looking for touch."""
+"""Most parts of one step; the rest of the step is one part without event location."""
 _SHORTEST, _MOST_TRIALS, _FOUND = 1e-6, 40, 1e-9
 _GO, _SEEK, _END = 0.0, 1.0, 2.0
 """Phases: a part is moved, a trial of its length, and the length that was found."""
@@ -108,7 +108,7 @@ def _restore(t: Integers, w: Floats) -> None:
 
 @part
 def beyond_touch(t: Integers, w: Floats) -> float:
-    """After `compliant_forces`: how far the first side is beyond the end of what is held (N or N m)."""
+    """Distance of the first side beyond the limit of the held force (N or N m), after `compliant_forces`."""
     touching, pressure = vector(t, w, TOUCHING), vector(t, w, PRESSURE)
     beyond = -math.inf
     for i in range(touching.shape[0]):
@@ -160,9 +160,10 @@ def _mobility(t: Integers, w: Floats, free: int, x: Floats) -> float:
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER))
 def quickest(p: Floats, t: Integers, w: Floats) -> float:
-    """After `dynamics`: one over the longest part that follows what presses now (1/s), 0 if nothing does.
+    """One over the longest part that follows the pressing contacts (1/s), 0 without contact; after
+    `dynamics`.
 
-    What is pressed has the mobility that the constraints leave it (operational-space inertia).
+    A contact has the mobility that the constraints leave it (inverse operational-space inertia).
     """
     touching, forces = vector(t, w, TOUCHING), matrix(t, w, CONTACT_FORCE, 3)
     stops, contacts = table(t, STOPS, 1), table(t, CONTACTS, 1)

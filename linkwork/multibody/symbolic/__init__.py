@@ -1,10 +1,10 @@
 """Mechanisms in symbols: explicit equations, Poincaré's form, and programs for machines without Python.
 
-`derive` makes the equations of a `Mechanism` by the same recursions as the kernels, every intermediate result
-named at once (tape.py), so that closed machines take seconds. The functions of Kwatny & Blankenship 1995 take
-joints and bodies one by one, numbers or symbols alike, and give SymPy matrices.
+`derive` makes the equations of a `Mechanism` by the same recursions as the kernels, with a name for every
+intermediate result (operation_tape.py), so that closed machines take seconds. The functions of Kwatny &
+Blankenship 1995 take joints and bodies one by one, numbers or symbols alike, and give SymPy matrices.
 
-Needs SymPy, which nothing else in linkwork does: `pip install 'linkwork[symbolic]'`.
+Only this package of linkwork needs SymPy: `pip install 'linkwork[symbolic]'`.
 """
 
 try:

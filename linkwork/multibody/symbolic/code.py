@@ -73,7 +73,7 @@ def _bracket(text: str, needed: bool) -> str:
 
 
 def _sum(language: Language, expression: Expression) -> str:
-    # what is added comes first, so that the text seldom begins with a sign
+    # positive terms come first, so that the text seldom begins with a sign
     terms = sorted(expression.args, key=lambda each: (bool(each.could_extract_minus_sign()), str(each)))
     text = ""
     for term in terms:

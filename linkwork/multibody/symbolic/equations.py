@@ -1,4 +1,4 @@
-"""C(q, p) of a whole mechanism by names, in the machine's velocities or in rates of coordinates.
+"""Coriolis matrix C(q, p) of a mechanism by names, in the machine's velocities or in coordinate rates.
 
 With q̇ = V(q) p and D = (∂(M p)/∂q) V (Kwatny & Blankenship 1995; the printed signs mended, poincare.py):
 

@@ -1,11 +1,11 @@
-"""Where a machine is in equilibrium: the pose, the motors' efforts that hold it, and the stiffness there.
+"""Static equilibrium of a machine: the pose, the motors' efforts that hold it, and the stiffness there.
 
 With Λ spanning the velocities that the constraints admit, and motors B_a, a pose is in balance where
 
     Λ' g = Λ' B_a τ,      K = ∂(g - A'λ)/∂q
 
-with g the forces of gravity and λ the multipliers that hold the pose. What the motors do not hold moves by
-Newton's method until it is in balance. Derivatives are those of the model in symbols.
+with g the forces of gravity and λ the multipliers that hold the pose. Motions that the motors do not hold are
+brought to balance by Newton's method, with symbolic derivatives.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _stiffness(terms: EquilibriumTerms, motors: Sequence[int], effort: Floats) -
 def _moved(
     mechanism: Mechanism, terms: EquilibriumTerms, q: Floats, stiffness: Floats, share: Floats, left: Floats
 ) -> Floats:
-    """A Newton step towards balance in what the motors do not hold."""
+    """A Newton step towards balance in the motions that the motors do not hold."""
     values, sizes, _ = np.linalg.svd(share)
     free = values[:, int(np.sum(sizes > 1e-10 * max(1.0, sizes.max(initial=0.0)))) :]
     slope = free.T @ terms.basis.T @ stiffness @ terms.basis

@@ -1,4 +1,4 @@
-"""What a generated program consists of: functions of q, v and time, and the numbers of its control law.
+"""Contents of a generated program: functions of q, v and time, and the numbers of its control law.
 
 The specification is the same for every language; c_source.py and python_source.py write it down.
 """

@@ -29,7 +29,7 @@ _SIMPLE, _ROUND_OFF = 1000, 1e-15
 class JointKinematics:
     """A simple joint: (ω; u) = H β with constant H (6 × r), ė = Γ(e) β (r × r), and B(e) (6 × r).
 
-    `holds` tells whether B Γ = H for every e. Otherwise Γ is only a least-squares projection, and a constant
+    `holds`: whether B Γ = H for every e. Otherwise Γ is only a least-squares projection, and a constant
     H would be a nonholonomic constraint instead of a joint: use the compound form (`compound_joint_map`).
     """
 
@@ -119,7 +119,7 @@ def _pairs(columns: Sequence[Sequence[Any]], e: Sequence[Any]) -> list[tuple[lis
 def _tidy(value: Any, e: Expression) -> Expression:
     """Whole numbers as such, and beside a symbol also roots of simple fractions, as in unit vectors.
 
-    So that what is zero is seen to be zero, and what is one to be one.
+    So zeros and ones are recognized exactly.
     """
     given = sp.sympify(value)
     if not given.is_Float:

@@ -82,9 +82,10 @@ def linearize(
 ) -> LinearModel:
     """The linear model at the equilibrium nearest to the pose q (nq), which obeys the constraints.
 
-    motors: indices into v; coordinates: as many of `coordinate_choices` as there are freedoms; weights:
-    squares of the motors' limits, the metric of the efforts. Where the motors cannot hold q, the pose moves
-    along what they do not hold until it is in balance. Raises NoEquilibrium, and NotIndependent.
+    motors: indices into v; coordinates: as many of `coordinate_choices` as there are degrees of freedom;
+    weights: squares of the motors' limits, the metric of the efforts. Where the motors cannot hold q, the
+    pose moves along the motions that they do not hold until it is in balance. Raises NoEquilibrium, and
+    NotIndependent.
     """
     found = equilibrium(mechanism, q, motors, weights)
     terms, basis = found.terms, found.terms.basis

@@ -1,9 +1,9 @@
-"""Long derivations as a sequence of short named expressions: every intermediate result gets a name at once.
+"""Long derivations as a sequence of short named expressions: every intermediate result has a name.
 
 A `Tape` is a list of definitions, symbol = short expression, each in terms of inputs and earlier symbols.
-What is written twice gets one name; x and -x share it. So the expressions never grow, whatever the machine,
-and the sequence is at once the program that a compiler wants. `expanded` puts names back where the explicit
-form is small enough to mean something.
+Common subexpressions get one name; x and -x share it. So the expressions stay short for any machine, and the
+sequence is directly the program for a compiler. `expanded` puts names back where the explicit form is small
+enough to mean something.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Tape:
         return len(self._value_of)
 
     def value(self, symbol: Expression) -> Expression | None:
-        """What a symbol stands for; None for inputs."""
+        """The definition of a symbol; None for inputs."""
         return self._value_of.get(symbol)
 
     def put(self, expression: Expression) -> Expression:

@@ -1,6 +1,6 @@
 """The control law of generated Python modules, as patterns: names between dollar signs are filled in.
 
-The same law as in c_law.py, which tells its equations.
+The same law as in c_law.py, which has its equations.
 """
 
 _COMMON = '''\

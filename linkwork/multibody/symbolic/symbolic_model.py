@@ -106,7 +106,7 @@ class SymbolicModel:
 
 
 def derive(mechanism: Mechanism, progress: Callable[[float], None] | None = None) -> SymbolicModel:
-    """The model with M, h, coordinates and rows derived; `progress` is told the share that is done."""
+    """The model with M, h, coordinates and rows derived; `progress` receives the completed share."""
     model = SymbolicModel(mechanism)
     steps = ("M", "h", "interest", "rows")
     for done, name in enumerate(steps):

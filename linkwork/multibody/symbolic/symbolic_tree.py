@@ -57,7 +57,7 @@ class SymbolicTree:
     """
 
     def __init__(self, mechanism: Mechanism, *, angles: bool = False) -> None:
-        """Name the inputs; nothing is derived yet."""
+        """Name the inputs, without any derivation yet."""
         self.mechanism = mechanism
         self.angles = angles
         self.links, self.seats, _ = links_of(mechanism.bodies, mechanism.joints)

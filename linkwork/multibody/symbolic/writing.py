@@ -1,7 +1,7 @@
 """Results as people read them: explicit where that is short, else with named common subexpressions.
 
 A result is written out in inputs alone where that takes few operations; it is then simplified. Longer ones
-keep the names of what is used more than once, in their order of computation.
+keep the names of common subexpressions, in their order of computation.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SIMPLIFIED = 120
 LINE = 160
 """Characters of LaTeX from which on a sum continues on the next line."""
 INLINE = 12
-"""Operations up to which what is used once goes where it is used."""
+"""Largest number of operations for inlining a subexpression that is used once."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ class WrittenFormulas:
 
     @property
     def operations(self) -> int:
-        """Of definitions and entries as they stand here, simplified."""
+        """Simplified copies of these definitions and entries."""
         return sum(count(each.value) for each in self.definitions) + sum(count(each) for each in self.entries)
 
 
 def shown(
     model: SymbolicModel, entries: Sequence[Expression], progress: Callable[[float], None] = lambda _: None
 ) -> WrittenFormulas:
-    """The entries of a result in the form in which they are read best; `progress` is told the share done."""
+    """The entries of a result in the most readable form; `progress` receives the completed share."""
     tape = model.tape
     named, explicit = tape.operations(entries), tape.expanded_operations(entries)
     if explicit <= EXPLICIT:

@@ -1,4 +1,4 @@
-"""Unit quaternions (w, x, y, z) inside kernels: the axes they stand for, and their advance by a rotation."""
+"""Unit quaternions (w, x, y, z) inside kernels: their axes, and their advance by a rotation."""
 
 import math
 

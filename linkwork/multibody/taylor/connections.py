@@ -1,4 +1,4 @@
-"""What the maximal model is joined by: connections between frames on two bodies, in a tree or in loops."""
+"""Connections of the maximal model between frames on two bodies, in a tree or in loops."""
 
 from dataclasses import dataclass
 

@@ -42,9 +42,9 @@ def maximal_model_of(mechanism: Mechanism, q: npt.ArrayLike | None = None) -> Ma
     With q, rows that repeat others are left out (independent_closures.py): of planar loops of hinges, which
     the stepper could not solve otherwise.
 
-    Raises ModelError, whose `where` names the culprit, for joints other than spherical, revolute,
+    Raises ModelError, whose `where` names the part, for joints other than spherical, revolute,
     cylindrical, prismatic and fixed ones, for closures other than point, pin, revolute, cylindrical and
-    prismatic ones, for redundant rows that cannot be left out, for bodies that have no inertia of their own,
+    prismatic ones, for redundant rows that cannot be left out, for bodies without inertia,
     and for stops and contacts. Constraints that begin switched off are left out.
     """
     refuse_touch(mechanism)

@@ -7,7 +7,7 @@ reactions. A vector s fixed in it becomes, to second order,
     c'ds~ = Θ'l(s, c),                      l(s, c) = s × c + ((θ × s) × c + s × (c × θ)) / 2
 
 The last two terms are Phi_qq kap0 of the paper's general form. Its printed rows of rigid bodies have them for
-directions only; with them in all rows, what a closure loses of Phi_q at a singular pose is filled by motion.
+directions only; with them in all rows, motion restores the rank that Phi_q loses at a singular pose.
 
 | closure | Φ | rows |
 | --- | --- | --- |

@@ -1,4 +1,4 @@
-"""What every body would do in a step if the joints exerted nothing: the free part of Huang et al. 2000.
+"""Motion of every body in a step without joint reactions: the free part of Huang et al. 2000.
 
     N' = A' T - w' × J' w',  C = A J'⁻¹ N',  a = F / m + g         loads only, motors and friction included
     shift x = v dt + a dt²/2,  turn θ = ω dt + C dt²/2             displacement and rotation vector
@@ -81,7 +81,7 @@ def to_body(axes: Floats, i: int, a: Vector) -> Vector:
 
 @part
 def of_body(rows: Floats, i: int) -> Vector:
-    """Row i, or nothing for the world, i = -1."""
+    """Row i, or an empty row for the world, i = -1."""
     if i < 0:
         return 0.0, 0.0, 0.0
     return load(rows, i)
@@ -89,16 +89,16 @@ def of_body(rows: Floats, i: int) -> Vector:
 
 @part
 def angular_response(p: Floats, t: Integers, w: Floats, i: int, moment: Vector) -> Vector:
-    """A J'⁻¹ A' moment: what a moment about the centre of mass does to the angular acceleration."""
+    """A J'⁻¹ A' moment: angular acceleration from a moment about the centre of mass."""
     axes = matrix(t, w, AXES, 3)
     return to_world(axes, i, apply(matrix(t, p, INVERSE_INERTIA, 6), i, to_body(axes, i, moment)))
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER))
 def locate(p: Floats, t: Integers, w: Floats) -> None:
-    """From the state: axes and angular velocity of every body, coordinate and rate of every freedom.
+    """Write axes and angular velocity of every body, coordinate and rate of every degree of freedom.
 
-    Angles are read by projection and counted on from the value that stands there, to the nearest turn.
+    Angles are read by projection and unwrapped from their present value, to the nearest turn.
     """
     attitude, axes = matrix(t, w, ATTITUDE, 4), matrix(t, w, AXES, 3)
     spin, omega = matrix(t, w, SPIN, 3), matrix(t, w, OMEGA, 3)

@@ -71,10 +71,10 @@ from linkwork.multibody.taylor.taylor_reactions import assemble
 
 @kernel(boolean(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, float64))
 def react(p: Floats, t: Integers, w: Floats, pivots: Integers, dt: float) -> bool:
-    """`assemble`, then reactions and accelerations of the state as it stands; `pivots` (nr) is scratch.
+    """`assemble`, then compute reactions and accelerations of the present state; `pivots` (nr) is scratch.
 
     They are refused, with the answer False, where the ratio of pivots is not above the least allowed one, a
-    body would turn further than the expansion bears, or some acceleration is not a number.
+    body would turn further than the expansion allows, or some acceleration is NaN.
     """
     assemble(p, t, w, dt)
     unknowns, bodies = vector(t, w, UNKNOWNS), table(t, ROW_BODIES, 2)
@@ -138,7 +138,7 @@ def step(p: Floats, t: Integers, w: Floats, pivots: Integers, dt: float) -> bool
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, float64, int64))
 def run(p: Floats, t: Integers, w: Floats, pivots: Integers, dt: float, count: int) -> int:
-    """So many steps of dt (s), loads held. Returns how many were made: fewer where one was refused.
+    """Make a number of steps of dt (s), loads held. Returns how many were made: fewer where one was refused.
 
     The smallest pivot ratio of all stays as the result; a refused step does not move the state.
     """

@@ -3,9 +3,9 @@
 As in kernels/layout.py: a field is the index in t at which its start is written, and `views` reads it.
 Sizes: nb bodies (the world is body -1), nj joints, nf freedoms, nr rows, as many as unknown reactions.
 
-Vectors are in world axes, except where "body axes" is said. A *row* is what one scalar closure asks of the
-accelerations of its two bodies, 12 numbers: b's centre, b's rotation, a's centre, a's rotation. A *column* is
-what one unknown does to these accelerations, in the same order.
+Vectors are in world axes, except where "body axes" is said. A *row* has the 12 coefficients of one scalar
+closure on the accelerations of its two bodies: b's centre, b's rotation, a's centre, a's rotation. A *column*
+is the effect of one unknown on these accelerations, in the same order.
 """
 
 N_BODIES, N_JOINTS, N_FREEDOMS, N_ROWS = range(4)

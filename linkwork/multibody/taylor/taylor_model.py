@@ -37,11 +37,11 @@ _FREEDOMS = {
 
 @dataclass(frozen=True, eq=False)
 class MaximalModel:
-    """Every rigid body with its own six freedoms, and the connections that take them away again.
+    """Maximal model: every rigid body with six degrees of freedom, and the connections that constrain them.
 
     `joint_names`: the connections that are not fixed, in their order. `freedom_names`: the turns and slides
     along their axes, for which there are coordinates, rates and efforts; a cylindrical joint has
-    "name.turn" and "name.slide", the others bear the joint's name. `unknowns`: the size of the system.
+    "name.turn" and "name.slide", the others have the joint's name. `unknowns`: the size of the system.
     """
 
     bodies: tuple[Body, ...]

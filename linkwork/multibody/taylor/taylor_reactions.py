@@ -1,14 +1,14 @@
-"""The unknown reactions: what one unit of each does to its two bodies, and the square system for all.
+"""The unknown reactions: effect of a unit of each on its two bodies, and the square system for all.
 
     (dt²/2) (Phi_q + Phi_qq kap0) M⁻¹ Z' Q = -(Phi + Phi_q kap0 + ½ kap0' Phi_qq kap0)      Huang et al. 2000
 
 The unknowns of a joint are a force and a moment on b, at the origin of frame b, in the directions that the
-joint does not leave free; the body of a receives the opposite, at the same place. Phi_q + Phi_qq kap0 are the
+joint constrains; the body of a receives the opposite, at the same point. Phi_q + Phi_qq kap0 are the
 gradients at the end of the step; the places and directions Z are those of some part of it, reached by motion
 without reactions: of its beginning (0) in the paper. But then a step that starts in a singular pose has no
-solution whatever Phi_qq adds, because Z loses there the rank that Phi_q loses. Taken half way (1/2) they do
-not fail together; and the reactions do no work to second order, since the step's displacement is dt times the
-mean of the old and the new velocity.
+solution for any Phi_qq, because Z loses there the rank that Phi_q loses. Taken half way (1/2) they do not
+lose rank together; and the reactions do no work to second order, since the step's displacement is dt times
+the mean of the old and the new velocity.
 
 | joint | rows | unknowns |
 | --- | --- | --- |

@@ -1,4 +1,4 @@
-"""The freedoms of a joint: their names, and the chain of elementary screws that they make.
+"""The degrees of freedom of a joint: their names, and their chain of elementary screws.
 
 The velocities of a joint are the rates of its coordinates, with one exception: where three rotations have a
 unit quaternion as coordinates, the velocities are the components of the angular velocity in the child's axes.
@@ -14,7 +14,7 @@ unit quaternion as coordinates, the velocities are the components of the angular
 | compound, simple | 1 … r, in the order of the columns |
 
 Coordinate k of q belongs to velocity k; the scalar parts of the quaternions follow after all others, and the
-vector part of a quaternion stands where the rotation's three velocities stand.
+vector part of a quaternion has the places of the rotation's three velocities.
 """
 
 from dataclasses import dataclass

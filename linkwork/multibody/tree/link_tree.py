@@ -1,8 +1,8 @@
 """From bodies and joints to links: sorted depth first, fixed joints merged, every axis turned onto z.
 
-A link is what one freedom carries: one or several bodies that are fixed to each other, or nothing at all
-between two freedoms of one joint. Its frame's z axis is the freedom's axis, so that the recursion need not
-know other axes.
+A link is moved by one degree of freedom: one or several bodies that are fixed to each other, or none between
+two degrees of freedom of one joint. Its frame's z axis is the joint axis, so that the recursion needs no
+other axes.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from linkwork.multibody.tree.joint_dof import BALL, Freedoms, freedoms_of, onto_
 from linkwork.multibody.tree.joint_map import elementary, screw_of
 
 SCREW, FOLLOWS = -1, -2
-"""What gives a link its pose, where it is not a quaternion: its own screw; nothing but the link before."""
+"""Source of a link's pose, where it is not a quaternion: its screw, or only the link before."""
 
 
 @dataclass
@@ -212,7 +212,7 @@ def _grow_ball(
 
 
 def refuse_massless(links: Sequence[Link]) -> None:
-    """Raise ModelError where some motion of the joints moves no mass at all, whatever the pose.
+    """Raise ModelError where some motion of the joints moves no mass at any pose.
 
     The mass matrix is formed here in its plainest way, from Jacobians, at two poses without special symmetry.
     """

@@ -23,7 +23,7 @@ from linkwork.arrays import Floats
 from linkwork.multibody.tree import quaternions
 
 _LOST = 1e-10
-"""Sines below this count as zero: the two angles that they tell apart are then round-off."""
+"""Sines below this count as zero: the two angles that they distinguish are then round-off."""
 
 
 def about_x(angle: float) -> Floats:
@@ -154,7 +154,7 @@ def from_axis_angle(axis: npt.ArrayLike, angle: float) -> Floats:
 
 
 def to_axis_angle(rotation: npt.ArrayLike) -> tuple[Floats, float]:
-    """A unit axis (3) and the angle 0 ≤ φ ≤ π about it; the z axis where nothing turns."""
+    """A unit axis (3) and the angle 0 ≤ φ ≤ π (rad) about it; the z axis for the identity."""
     phi = to_rotation_vector(rotation)
     angle = float(np.linalg.norm(phi))
     return (phi / angle, angle) if angle > 0.0 else (np.array([0.0, 0.0, 1.0]), 0.0)

@@ -49,7 +49,7 @@ def to_matrix(q: npt.ArrayLike) -> Floats:
 
 
 def from_matrix(rotation: npt.ArrayLike) -> Floats:
-    """The quaternion (4) with w ≥ 0 of a rotation matrix; never loses digits, whatever the angle.
+    """The quaternion (4) with w ≥ 0 of a rotation matrix, without loss of digits at any angle.
 
     Each column of the symmetric matrix 4 q q' follows from R; the one with the largest diagonal is taken.
     """

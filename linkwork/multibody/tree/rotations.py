@@ -111,7 +111,8 @@ def ball_of(t: Integers, freedom: int) -> int:
 
 @part
 def reading_at(t: Integers, q: Floats, freedom: int) -> float:
-    """What a sensor on a freedom reads at q: its coordinate, or a component of the rotation vector."""
+    """Reading at q of a sensor on a degree of freedom: its coordinate, or a component of the rotation
+    vector."""
     i = ball_of(t, freedom)
     if i < 0:
         coordinate: float = q[freedom]
@@ -164,7 +165,7 @@ def move(t: Integers, q: Floats, shift: Floats, reach: float) -> None:
 
 @part
 def go(t: Integers, q: Floats, v: Floats, rate: Floats, mean: Floats, seconds: float) -> None:
-    """q := q after so many seconds at the mean velocity `mean`, which began with v and the acceleration rate.
+    """Advance q by a time (s) at the mean velocity `mean`, which began with v and the acceleration `rate`.
 
     Rotations do not commute: to the mean angular velocity belongs seconds²/12 v × v̇. mean is overwritten.
     """
