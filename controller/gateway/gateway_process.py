@@ -22,11 +22,11 @@ from linkwork.controller.gateway.records.broadcast import Broadcast
 from linkwork.controller.gateway.records.flight_record import FlightRecorder
 from linkwork.controller.gateway.records.log import STAMP, Log
 from linkwork.controller.gateway.records.log_segment import LogSource
-from linkwork.controller.gateway.server import Server
+from linkwork.controller.gateway.server import Server, StartFailed
 from linkwork.controller.records import RecordLayout, layout_for
 from linkwork.installed import installed_version
 from linkwork.machine import Machine, name_in
-from linkwork.protocol.codes import Pace, RequestCode
+from linkwork.protocol.codes import ExitCode, Pace, RequestCode
 from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim, state_dir
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.keys import ServerKeys, server_keys
@@ -110,7 +110,11 @@ def _gateway(
     stamp = datetime.now().strftime(STAMP)
     log = None
     if options.log is not None:
-        log = Log(options.log, machine.name, stamp, source, machine.controller.log_cap_bytes)
+        try:
+            log = Log(options.log, machine.name, stamp, source, machine.controller.log_cap_bytes)
+        except OSError as error:
+            text = f"cannot write logs to {options.log}: {error.strerror}; name another folder with --log"
+            raise StartFailed(f"{text}, or keep none with --no-log", ExitCode.USAGE) from error
         stamp = log.stamp
     flights = FlightRecorder(options.log or default_log_folder(), machine.name, stamp, source)
     gateway = Gateway(options, machine, layout, host, planning, broadcast, log, flights)

@@ -32,7 +32,7 @@ def status(link: ControllerConnection) -> None:
         "period": _quantiles(timing["period_us"]),
         "latency": _quantiles(timing["latency_us"]),
         "lease": lease["owner"] or "none",
-        "log": found["log"] or "none",
+        "log": found["log"] or found["log_problem"] or "none",
         "telemetry": found["telemetry"],
         "rank": _rank_decided(found["rank_decision"]),
         "faults": str(found["faults"]),

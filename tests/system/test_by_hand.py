@@ -227,3 +227,12 @@ def _read_until(terminal: int, text: str) -> None:
 def _strike(terminal: int, key: bytes) -> bool:
     os.write(terminal, key)
     return True
+
+
+def test_a_folder_that_takes_no_logs_is_refused_with_the_options(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    ran = linkwork_process(folder, "controller", "scara", "--log", str(tmp_path / "file" / "logs"))
+    assert ran.returncode == 2
+    assert "Not a directory" in ran.stderr
+    assert "--log" in ran.stderr
+    assert "--no-log" in ran.stderr
