@@ -97,7 +97,12 @@ class LoopHost:
             self._process.kill()
 
     def close(self) -> None:
-        """Release all resources, including the lifeline: a loop that still runs stops the machine."""
+        """Release all resources, including the lifeline: a loop that still runs stops the machine.
+
+        The shared memory of a loop that has ended is removed.
+        """
+        if self._process is not None and not self._process.alive:
+            self._seat.shared_path.unlink(missing_ok=True)
         if self._lifeline >= 0:
             os.close(self._lifeline)
             self._lifeline = -1

@@ -70,5 +70,6 @@ def run(options: LoopOptions) -> int:
         finally:
             client.close(flush_ms=100)
             inbox.close()
+            seat.shared_path.unlink(missing_ok=True)
             obtained.close()
     return 0

@@ -19,6 +19,7 @@ from linkwork.timing.together import Together
 
 HELLO_EVERY_NS = 100_000_000
 REPEAT_AFTER_MS = 1000
+"""Wall time in lockstep to a repetition of the last message, at most a quarter of `peer_timeout_s`."""
 _SLICE_MS = 10
 """Longest wait for a state in lockstep between two checks whether the plant has closed the connection."""
 
@@ -105,9 +106,7 @@ def lockstep(loop: Loop, client: DeviceClient) -> None:
             else:
                 loop.link.pass_over()
             loop.finish()
-            while loop.ring_full and not loop.orphan:
-                time.sleep(0.0005)
-                loop.look_around()
+            _await_gateway(loop)
             if not loop.link.connected:  # given up in `finish`: a tick says so, and orders wait for the next
                 _tick_alone(loop, orders=False)
             elif not loop.done:
@@ -167,6 +166,21 @@ def _lose_plant(loop: Loop) -> None:
     _tick_alone(loop)
 
 
+def _await_gateway(loop: Loop) -> None:
+    """Wait until the gateway has read enough records; repeat the command so that the plant stays patient."""
+    repeat_s = time.monotonic() + _repeat_after_s(loop)
+    while loop.ring_full and not loop.orphan:
+        time.sleep(0.0005)
+        loop.look_around()
+        if time.monotonic() >= repeat_s:
+            repeat_s = time.monotonic() + _repeat_after_s(loop)
+            loop.link.send()
+
+
+def _repeat_after_s(loop: Loop) -> float:
+    return min(1e-3 * REPEAT_AFTER_MS, 0.25 * loop.peer_timeout_s)
+
+
 def _await_reason(loop: Loop, client: DeviceClient) -> bool:
     """Wait for an order while time is stopped; repeat the last message so that the plant does not time out.
 
@@ -174,7 +188,7 @@ def _await_reason(loop: Loop, client: DeviceClient) -> bool:
     """
     while not (loop.supervisor.busy or loop.source.busy or loop.own_orders):
         loop.time_stands = True
-        ordered = client.wait_beside(loop.inbox.fileno(), REPEAT_AFTER_MS)
+        ordered = client.wait_beside(loop.inbox.fileno(), 1e3 * _repeat_after_s(loop))
         loop.time_stands = False
         if ordered:
             return True
@@ -190,17 +204,17 @@ def _await_reason(loop: Loop, client: DeviceClient) -> bool:
 
 
 def _await_state(loop: Loop, client: DeviceClient) -> bool | None:
-    """The answer to the command just sent, which is repeated each second until the plant's time is up.
+    """The answer to the command just sent, which is repeated now and then until the plant's time is up.
 
     True: a fresh state; False: the plant says that it is lost; None: no answer, or none any more.
     """
-    waited_s, lost_before = 0.0, loop.link.lost_seq
+    waited_s, repeat_s, lost_before = 0.0, _repeat_after_s(loop), loop.link.lost_seq
     while waited_s < loop.peer_timeout_s:
-        message = _receive(client, REPEAT_AFTER_MS * 1e-3)
+        message = _receive(client, repeat_s)
         if message is None:
             if client.connection_ended():
                 return None
-            waited_s += REPEAT_AFTER_MS * 1e-3
+            waited_s += repeat_s
             loop.link.send()
         elif loop.link.read_message(message, loop.inputs):
             return True
@@ -213,7 +227,7 @@ def _await_state(loop: Loop, client: DeviceClient) -> bool | None:
 
 def _receive(client: DeviceClient, timeout_s: float) -> bytes | None:
     """The next message; None if none came in time, or none can come: the plant closed the connection."""
-    for _ in range(round(1e3 * timeout_s / _SLICE_MS)):
+    for _ in range(max(1, round(1e3 * timeout_s / _SLICE_MS))):
         message = client.receive(_SLICE_MS)
         if message is not None or client.connection_ended():
             return message

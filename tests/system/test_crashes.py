@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,28 @@ def test_in_lockstep_the_end_of_the_plant_is_noticed_without_waiting(
             robot.enable()
             robot.move(helix_start())
             robot.disable()
+
+
+def test_in_lockstep_a_gateway_may_be_suspended_for_longer_than_the_plant_is_patient(
+    folder: Path, tmp_path: Path
+) -> None:
+    """With a digital twin the loop waits for the gateway after ten ticks."""
+    config = tmp_path / "scara.yaml"
+    patience = "plant:\n  peer_timeout_s: 0.4\n"
+    config.write_text(shipped_path("scara").read_text().replace("plant:\n", patience))
+    runtime = folder / "suspended gateway"
+    runtime.mkdir()
+    arguments = [str(config), "--pace", "lockstep", "--realtime", "ignore"]
+    with Rig("scara", arguments, [*arguments, "--no-log", "--twin"], runtime) as rig:
+        rig.wait_ready(lambda _: None)
+        with Robot(endpoint=rig.requests) as robot:
+            robot.enable()
+            goal = robot.move(lift=0.1, speed=0.2, wait=False)
+            os.kill(gateway := robot.status["gateway_pid"], signal.SIGSTOP)
+            time.sleep(3 * 0.4)  # the suspension itself
+            os.kill(gateway, signal.SIGCONT)
+            goal.wait(60.0)
+            assert told(rig, "watchdog") is None
 
 
 def _recovered(robot: Robot) -> bool:

@@ -145,7 +145,7 @@ def test_to_be_ended_stops_on_the_path_disables_and_leaves_nothing(rig: Make, pa
     assert ticks > 100
     assert events[-1] == "state"
     assert "goal.result" in events
-    assert not [entry for entry in one.seat.folder.iterdir() if entry.suffix in (".ipc", ".sock")
+    assert not [entry for entry in one.seat.folder.iterdir() if entry.suffix in (".ipc", ".sock", ".bin")
                 and entry.name != "plant.ipc"]  # fmt: skip
 
 
