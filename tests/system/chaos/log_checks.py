@@ -9,7 +9,7 @@ import numpy as np
 from linkwork.machine import Machine
 from linkwork.protocol.codes import Mode
 from linkwork.recordings.log_file import Ticks, read_ticks
-from tests.system.chaos.trials import Bench
+from tests.system.chaos.trials import Subject
 
 _ROUNDING = 1.0 + 1e-6
 SPEED_MARGIN = 1.2
@@ -54,7 +54,7 @@ class LogReader:
         return -1
 
 
-def steps(ticks: Ticks, machine: Machine, bench: Bench) -> list[str]:
+def steps(ticks: Ticks, machine: Machine, subject: Subject) -> list[str]:
     """Violations of the bounds on effort, velocity and their changes, in words."""
     table = ticks.table
     if len(table) < 2:
@@ -70,10 +70,10 @@ def steps(ticks: Ticks, machine: Machine, bench: Bench) -> list[str]:
         most = motor.max_effort_rate * period_s * _ROUNDING
         found += _worst(f"effort step of {name}", np.abs(np.diff(effort)) * driven, most, table["tick"])
         found += _worst(f"effort of {name}", np.abs(effort), motor.max_effort * _ROUNDING, table["tick"])
-    for name, step in bench.velocity_step.items():
+    for name, step in subject.velocity_step.items():
         v = ticks.column("v", name)
         found += _worst(f"velocity step of {name}", np.abs(np.diff(v)) * fresh, step, table["tick"])
-        most = SPEED_MARGIN * bench.speed[name]
+        most = SPEED_MARGIN * subject.speed[name]
         found += _worst(f"velocity of {name}", np.abs(v), most, table["tick"])
     return found
 

@@ -22,7 +22,7 @@ LEASE_S = 1.5
 """controller.lease_s of the machines in the trials."""
 
 
-class Reaction(Enum):
+class Response(Enum):
     """What a trial sees."""
 
     CONTINUES = "the goal continues, or has succeeded"
@@ -35,7 +35,7 @@ class Reaction(Enum):
 
 
 @dataclass(frozen=True)
-class Row:
+class CrashRow:
     """One reaction. `victim` and `blow` choose it, and the pace where it matters.
 
     after_s: how long the suspension lasts at least. within_s: the longest time from the cause to the
@@ -44,7 +44,7 @@ class Row:
 
     victim: str
     blow: Blow
-    reaction: Reaction
+    reaction: Response
     within_s: float
     happens: str
     within: str
@@ -52,7 +52,7 @@ class Row:
     paces: tuple[Pace, ...] = ("lockstep", "device", "host")
     after_s: float = 0.0
     signals: tuple[signal.Signals, ...] = (signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP)
-    also: tuple[Reaction, ...] = ()
+    also: tuple[Response, ...] = ()
     """Reactions that are right as well, by chance of the tick."""
 
     @property
@@ -66,100 +66,100 @@ _LOCKSTEP: tuple[Pace, ...] = ("lockstep",)
 _AGAIN = "`recover`, `enable`"
 _START_PLANT = "start the plant, `recover`, `enable`"
 
-REACTIONS: tuple[Row, ...] = (
-    Row(
-        "plant", "ends", Reaction.LINK_LOST, LOSS_LIMIT_S,
+REACTIONS: tuple[CrashRow, ...] = (
+    CrashRow(
+        "plant", "ends", Response.LINK_LOST, LOSS_LIMIT_S,
         "the controller loses the states: fault LINK_LOST",
         "`loss_limit` periods", _START_PLANT, _REAL_TIME,
     ),
-    Row(
-        "plant", "ends", Reaction.LINK_LOST, 0.1,
+    CrashRow(
+        "plant", "ends", Response.LINK_LOST, 0.1,
         "lockstep: the connection closes: fault LINK_LOST",
         "0.1 s", _START_PLANT, _LOCKSTEP,
     ),
-    Row(
-        "plant", "is suspended", Reaction.CONTINUES, 0.0,
+    CrashRow(
+        "plant", "is suspended", Response.CONTINUES, 0.0,
         "for less than `loss_limit` periods (lockstep: `peer_timeout_s`): the goal continues; in real time it may violate a path tolerance",
-        "", "nothing, or another goal", also=(Reaction.DEVIATES,),
+        "", "nothing, or another goal", also=(Response.DEVIATES,),
     ),
-    Row(
-        "plant", "is suspended", Reaction.LINK_LOST, LOSS_LIMIT_S,
+    CrashRow(
+        "plant", "is suspended", Response.LINK_LOST, LOSS_LIMIT_S,
         "longer: fault LINK_LOST", "`loss_limit` periods", _AGAIN, _REAL_TIME, LOSS_LIMIT_S,
-        also=(Reaction.DEVICE_WATCHDOG,),
+        also=(Response.DEVICE_WATCHDOG,),
     ),
-    Row(
-        "plant", "is suspended", Reaction.LINK_LOST, PEER_TIMEOUT_S,
+    CrashRow(
+        "plant", "is suspended", Response.LINK_LOST, PEER_TIMEOUT_S,
         "lockstep, longer: fault LINK_LOST", "`peer_timeout_s`", _AGAIN, _LOCKSTEP, PEER_TIMEOUT_S,
     ),
-    Row(
-        "loop", "ends", Reaction.NEW_LOOP, 7.0,
+    CrashRow(
+        "loop", "ends", Response.NEW_LOOP, 7.0,
         "the plant brakes; the goal ends with FAULT; the gateway starts another loop, inactive",
         "brakes: `command_timeout_periods` (lockstep: `peer_timeout_s`); loop: 2 s, after further crashes up to 7 s",
         "`enable`",
     ),
-    Row(
-        "loop", "is suspended", Reaction.CONTINUES, 0.0,
+    CrashRow(
+        "loop", "is suspended", Response.CONTINUES, 0.0,
         "for less than `command_timeout_periods` (lockstep: `peer_timeout_s`): the goal continues; in real time it may violate a path tolerance",
-        "", "nothing, or another goal", also=(Reaction.DEVIATES,),
+        "", "nothing, or another goal", also=(Response.DEVIATES,),
     ),
-    Row(
-        "loop", "is suspended", Reaction.DEVICE_WATCHDOG, COMMAND_TIMEOUT_S,
+    CrashRow(
+        "loop", "is suspended", Response.DEVICE_WATCHDOG, COMMAND_TIMEOUT_S,
         "longer: the plant brakes; fault DEVICE_WATCHDOG when the loop runs again",
         "`command_timeout_periods`", _AGAIN, _REAL_TIME, COMMAND_TIMEOUT_S,
     ),
-    Row(
-        "loop", "is suspended", Reaction.DEVICE_WATCHDOG, PEER_TIMEOUT_S,
+    CrashRow(
+        "loop", "is suspended", Response.DEVICE_WATCHDOG, PEER_TIMEOUT_S,
         "lockstep, longer: the plant brakes; fault DEVICE_WATCHDOG when the loop runs again",
         "`peer_timeout_s`", _AGAIN, _LOCKSTEP, PEER_TIMEOUT_S,
     ),
-    Row(
-        "gateway", "ends", Reaction.STOPS, 0.0,
+    CrashRow(
+        "gateway", "ends", Response.STOPS, 0.0,
         "killed: the loop stops the machine on its path and holds it; a controller that starts adopts the loop. `linkwork up` ends the loop first, braked",
         "16 periods, then the stop; without a controller the loop brakes and ends after `orphan_timeout_s`",
         "start the controller; `enable` if inactive", signals=(signal.SIGKILL,),
     ),
-    Row(
-        "gateway", "ends", Reaction.LEAVES, 60.0,
+    CrashRow(
+        "gateway", "ends", Response.LEAVES, 60.0,
         "SIGTERM: the machine is stopped on its path and braked; the controller ends", "60 s, the second signal 2 s",
         "start the controller, `enable`", signals=(signal.SIGTERM,),
     ),
-    Row(
-        "gateway", "is suspended", Reaction.CONTINUES, 0.0,
+    CrashRow(
+        "gateway", "is suspended", Response.CONTINUES, 0.0,
         "the goal continues (lockstep: time waits); requests wait; after 4 s in real time ticks are missing from the log",
         "", "nothing",
     ),
-    Row(
-        "planner", "ends", Reaction.CONTINUES, 0.0,
+    CrashRow(
+        "planner", "ends", Response.CONTINUES, 0.0,
         "the goal continues; a goal that is being planned is refused; the gateway starts another planner",
         "at once, or with the next goal", "nothing, or send the goal again",
     ),
-    Row(
-        "planner", "is suspended", Reaction.CONTINUES, 0.0,
+    CrashRow(
+        "planner", "is suspended", Response.CONTINUES, 0.0,
         "the goal continues; goals wait to be planned", "", "nothing",
     ),
-    Row(
-        "twin", "ends", Reaction.CONTINUES, 0.0,
+    CrashRow(
+        "twin", "ends", Response.CONTINUES, 0.0,
         "the goal continues; the comparison restarts (lockstep: it ends after three crashes in a row)",
         "at once, after further crashes up to 5 s", "nothing",
     ),
-    Row(
-        "twin", "is suspended", Reaction.CONTINUES, 0.0,
+    CrashRow(
+        "twin", "is suspended", Response.CONTINUES, 0.0,
         "the goal continues; ticks are not compared (lockstep: time waits; after 10 s another twin is started)",
         "", "nothing",
     ),
-    Row(
-        "client", "ends", Reaction.STOPS, LEASE_S,
+    CrashRow(
+        "client", "ends", Response.STOPS, LEASE_S,
         "the lease expires; the machine stops on its path and holds", "`lease_s`, then the stop",
-        "another client moves the machine", also=(Reaction.CONTINUES,),
+        "another client moves the machine", also=(Response.CONTINUES,),
     ),
-    Row(
-        "client", "is suspended", Reaction.CONTINUES, 0.0,
+    CrashRow(
+        "client", "is suspended", Response.CONTINUES, 0.0,
         "for less than `lease_s`: the goal continues", "", "nothing",
     ),
-    Row(
-        "client", "is suspended", Reaction.STOPS, LEASE_S,
+    CrashRow(
+        "client", "is suspended", Response.STOPS, LEASE_S,
         "longer: as if it had ended", "`lease_s`, then the stop", "another client moves the machine",
-        after_s=LEASE_S, also=(Reaction.CONTINUES,),
+        after_s=LEASE_S, also=(Response.CONTINUES,),
     ),
 )  # fmt: skip
 

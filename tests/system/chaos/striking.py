@@ -25,8 +25,8 @@ from linkwork.protocol.errors import NobodyThere, RequestError
 from linkwork.recordings.log_file import read_ticks
 from linkwork.timing.children import Child
 from tests.system.chaos.log_checks import MOST_LOST_S, LogReader, steps
-from tests.system.chaos.reactions import PERIOD_S, Pace, Reaction
-from tests.system.chaos.trials import Bench, Trial
+from tests.system.chaos.reactions import PERIOD_S, Pace, Response
+from tests.system.chaos.trials import Subject, Trial
 from tests.system.running import command_line, environment, processes_naming
 
 BUSY_S = 3.0
@@ -39,19 +39,19 @@ ORPHAN_STOPS_S = 1.0
 """Time of the machine within which a loop whose gateway has ended must begin to stop."""
 AT_REST = 1e-3
 """rad/s or m/s"""
-_FAULTS = {"LINK_LOST": Reaction.LINK_LOST, "DEVICE_WATCHDOG": Reaction.DEVICE_WATCHDOG}
+_FAULTS = {"LINK_LOST": Response.LINK_LOST, "DEVICE_WATCHDOG": Response.DEVICE_WATCHDOG}
 _ENDS = {
-    ResultCode.SUCCESSFUL: Reaction.CONTINUES,
-    ResultCode.LEASE_LOST: Reaction.STOPS,
-    ResultCode.PATH_TOLERANCE_VIOLATED: Reaction.DEVIATES,
+    ResultCode.SUCCESSFUL: Response.CONTINUES,
+    ResultCode.LEASE_LOST: Response.STOPS,
+    ResultCode.PATH_TOLERANCE_VIOLATED: Response.DEVIATES,
 }
 
 
-class Violation(Exception):
+class BrokenPromise(Exception):
     """A trial did not show what the table promises."""
 
 
-_FAILURES = (Violation, RequestError, NobodyThere, TimeoutError, GoalFailed, RigFailed)
+_FAILURES = (BrokenPromise, RequestError, NobodyThere, TimeoutError, GoalFailed, RigFailed)
 
 
 @dataclass
@@ -72,10 +72,10 @@ class Outcome:
 class Arena:
     """Plant, controller and twin of one machine, whose processes are struck; a context manager."""
 
-    def __init__(self, bench: Bench, pace: Pace, folder: Path) -> None:
-        self.bench, self.folder = bench, folder
-        config = folder / f"{bench.name}.yaml"
-        config.write_text(bench.text())
+    def __init__(self, subject: Subject, pace: Pace, folder: Path) -> None:
+        self.subject, self.folder = subject, folder
+        config = folder / f"{subject.name}.yaml"
+        config.write_text(subject.text())
         self.machine = load(str(config))
         arguments = [str(config), "--realtime", "ignore"]
         self._arguments = {
@@ -83,7 +83,7 @@ class Arena:
             "controller": [*arguments, "--pace", pace, "--twin", "--log", str(folder / "log")],
         }
         self.pace = pace
-        self.rig = Rig(bench.name, *self._arguments.values(), folder)
+        self.rig = Rig(subject.name, *self._arguments.values(), folder)
         self.logs = LogReader(folder / "log")
         self._client: Child | None = None
 
@@ -122,7 +122,7 @@ class Arena:
         except _FAILURES as error:
             outcome.violations.append(f"recovery: {type(error).__name__}: {error}")
         for path, ticks in self.logs.new().items():
-            found = steps(ticks, self.machine, self.bench)
+            found = steps(ticks, self.machine, self.subject)
             outcome.violations += [f"{path.name}: {violation}" for violation in found]
         return outcome
 
@@ -149,7 +149,9 @@ class Arena:
         """Start the goal, send the signal, and compare the reaction with the table."""
         with suppress(NobodyThere), self._robot() as robot:
             here = robot.state["q"]
-            shares = [abs(trial.target[each] - here[each]) / most for each, most in self.bench.speed.items()]
+            shares = [
+                abs(trial.target[each] - here[each]) / most for each, most in self.subject.speed.items()
+            ]
             speed = min(1.0, max(0.002, max(shares) / trial.duration_s))
             if trial.victim != "client":
                 goal = robot.move(trial.target, speed=speed, wait=False).number
@@ -191,7 +193,7 @@ class Arena:
             time.sleep(trial.suspended_s)
             os.kill(pid, signal.SIGCONT)
 
-        def reaction() -> Reaction | None:
+        def reaction() -> Response | None:
             seen = self._reaction(trial, robot, goal, path_s, status["loop_pid"])
             return seen if seen in allowed else None
 
@@ -199,10 +201,10 @@ class Arena:
         found = _wait(reaction, max(within_s, PATIENCE_S), lambda: self._what_happened(robot, allowed))
         outcome.reaction, outcome.after_s = found.name, time.monotonic() - struck_s
         if found is rows[-1].reaction and rows[-1].within_s and outcome.after_s > within_s:
-            raise Violation(f"{found.name} after {outcome.after_s:.2f} s, allowed {within_s:.2f} s")
+            raise BrokenPromise(f"{found.name} after {outcome.after_s:.2f} s, allowed {within_s:.2f} s")
         if trial.victim == "gateway" and not trial.suspended_s:
-            self._check_log_end(log, outcome.tick, whole=found is Reaction.LEAVES)
-            if found is Reaction.STOPS:
+            self._check_log_end(log, outcome.tick, whole=found is Response.LEAVES)
+            if found is Response.STOPS:
                 self._check_stop(outcome.tick)
         else:
             self._check_cause(trial, found, robot)
@@ -223,7 +225,7 @@ class Arena:
 
     def _reaction(
         self, trial: Trial, robot: Robot, goal: int, path_s: float, loop: int | None
-    ) -> Reaction | None:
+    ) -> Response | None:
         """The reaction that can be seen now."""
         if trial.victim == "gateway" and not trial.suspended_s:
             return self._without_gateway(trial, loop)
@@ -232,29 +234,29 @@ class Arena:
             return _FAULTS.get(state["fault"]["name"])
         if trial.victim == "loop" and not trial.suspended_s:
             another = robot.status["loop_pid"] not in (None, loop) and state["state"] == "inactive"
-            return Reaction.NEW_LOOP if another else None
+            return Response.NEW_LOOP if another else None
         results = {result["goal"]: result["code"] for result in state["results"]}
         if goal in results:
             return _ENDS.get(ResultCode(results[goal]))
-        if all(row.reaction is not Reaction.CONTINUES for row in trial.rows()):
+        if all(row.reaction is not Response.CONTINUES for row in trial.rows()):
             return None  # only its success shows that it has continued
-        return Reaction.CONTINUES if _path_s(robot, goal) >= path_s + PROGRESS_S else None
+        return Response.CONTINUES if _path_s(robot, goal) >= path_s + PROGRESS_S else None
 
-    def _without_gateway(self, trial: Trial, loop: int | None) -> Reaction | None:
+    def _without_gateway(self, trial: Trial, loop: int | None) -> Response | None:
         child = self.rig.children["controller"]
         if child.alive:
             return None
         if trial.action is signal.SIGTERM:
-            return Reaction.LEAVES if child.returncode == 0 else None
+            return Response.LEAVES if child.returncode == 0 else None
         self._restart()
         with Robot(endpoint=self.rig.requests, lease=False) as robot:
             state = robot.state
             if robot.status["loop_pid"] != loop:
-                raise Violation(f"the loop {loop} was not adopted: {robot.status}")
+                raise BrokenPromise(f"the loop {loop} was not adopted: {robot.status}")
             at_rest = all(abs(v) < AT_REST for v in state["v"].values())
-            return Reaction.STOPS if state["state"] == "active" and at_rest else None
+            return Response.STOPS if state["state"] == "active" and at_rest else None
 
-    def _what_happened(self, robot: Robot, allowed: set[Reaction]) -> str:
+    def _what_happened(self, robot: Robot, allowed: set[Response]) -> str:
         names = ", ".join(sorted(reaction.name for reaction in allowed))
         with suppress(NobodyThere, RequestError):
             state = robot.state
@@ -263,21 +265,21 @@ class Arena:
             return f"expected {names}, not {shown}, {robot.status['device']}"
         return f"expected {names}; no controller answers"
 
-    def _check_cause(self, trial: Trial, found: Reaction, robot: Robot) -> None:
+    def _check_cause(self, trial: Trial, found: Response, robot: Robot) -> None:
         """The fault, and the text of the link, name what was done to the plant."""
         state = robot.state
         if found not in _FAULTS.values():
             if state["fault"] is not None:
-                raise Violation(f"{found.name}, but {state['fault']}")
+                raise BrokenPromise(f"{found.name}, but {state['fault']}")
             return
         fault, text = state["fault"], robot.status["device"]["text"]
         assert fault is not None
         if fault["value"] is not None and fault["limit"] and fault["value"] > fault["limit"]:
-            raise Violation(f"late: {fault}")
+            raise BrokenPromise(f"late: {fault}")
         if trial.victim == "plant" and not trial.suspended_s:
             cause = "closed the connection" if trial.action is signal.SIGKILL else "bye"
             if cause not in text:
-                raise Violation(f"the cause is {cause!r}; status says {text!r}")
+                raise BrokenPromise(f"the cause is {cause!r}; status says {text!r}")
 
     def _check_stop(self, tick: int) -> None:
         """The loop whose gateway was struck ended the motion by itself, within a second."""
@@ -286,12 +288,12 @@ class Arena:
         table = read_ticks(log).table
         stopped = table["tick"][table["authority_end"] == AuthorityEnd.LEASE_LOST]
         if not len(stopped) or stopped[0] - tick > ORPHAN_STOPS_S / PERIOD_S:
-            raise Violation(f"struck at tick {tick}, stopping from tick {stopped[:1]} on in {log.name}")
+            raise BrokenPromise(f"struck at tick {tick}, stopping from tick {stopped[:1]} on in {log.name}")
 
     def _check_log_end(self, log: Path, tick: int, *, whole: bool) -> None:
         last = self.logs.last_tick(log)
         if last < tick - (0 if whole else round(MOST_LOST_S / PERIOD_S)):
-            raise Violation(f"{log.name} ends at tick {last}; the gateway was struck at tick {tick}")
+            raise BrokenPromise(f"{log.name} ends at tick {last}; the gateway was struck at tick {tick}")
 
     # What is responsible for the processes.
 
@@ -359,10 +361,10 @@ def _path_s(robot: Robot, goal: int) -> float:
 
 
 def _wait(condition: Callable[[], Any], most_s: float, why: Callable[[], str]) -> Any:
-    """Wait until the condition gives something that is true, and return that. Raises Violation."""
+    """Wait until the condition gives something that is true, and return that. Raises BrokenPromise."""
     deadline = time.monotonic() + most_s
     while not (found := condition()):
         if time.monotonic() > deadline:
-            raise Violation(f"{why()} (after {most_s:g} s)")
+            raise BrokenPromise(f"{why()} (after {most_s:g} s)")
         time.sleep(0.005)
     return found

@@ -33,7 +33,7 @@ def run(trials: list[Trial], keep: Path | None = None) -> list[Outcome]:
     outcomes = []
     with (
         tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as folder,
-        Arena(trials[0].bench, trials[0].pace, Path(folder)) as arena,
+        Arena(trials[0].subject, trials[0].pace, Path(folder)) as arena,
     ):
         for trial in trials:
             outcomes.append(outcome := arena.run(trial))

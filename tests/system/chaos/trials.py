@@ -15,8 +15,8 @@ from tests.system.chaos.reactions import (
     PERIOD_S,
     REACTIONS,
     Blow,
+    CrashRow,
     Pace,
-    Row,
 )
 
 VICTIMS = ("plant", "loop", "gateway", "planner", "twin", "client")
@@ -28,7 +28,7 @@ NEAR = 0.35
 
 
 @dataclass(frozen=True)
-class Bench:
+class Subject:
     """A machine of the trials. targets: range of each coordinate that moves (rad or m).
 
     speed: largest velocity of each (rad/s or m/s). velocity_step: bound on the change of a motor's velocity
@@ -62,14 +62,14 @@ class Bench:
         return text.replace("\ncontroller:\n", f"\ncontroller:\n{limits}")
 
 
-BENCHES = (
-    Bench(
+SUBJECTS = (
+    Subject(
         "scara",
         {"shoulder": (-0.6, 0.9), "elbow": (-1.4, -0.4), "wrist": (-1.0, 1.0), "lift": (0.0, 0.3)},
         {"shoulder": 2.0, "elbow": 2.0, "wrist": 6.0, "lift": 0.5},
         {"shoulder": 1.0, "elbow": 1.0, "wrist": 1.0, "lift": 0.35},
     ),
-    Bench(
+    Subject(
         "five_bar",
         {"left": (1.9, 2.4), "right": (0.75, 1.25)},
         {"left": 6.0, "right": 6.0},
@@ -84,7 +84,7 @@ class Trial:
 
     seed: int
     index: int
-    bench: Bench
+    subject: Subject
     pace: Pace
     victim: str
     action: signal.Signals
@@ -98,13 +98,13 @@ class Trial:
     def __str__(self) -> str:
         how = self.action.name + (f" for {self.suspended_s:.2f} s" if self.suspended_s else "")
         where = f"at {self.strike_at:.0%} of a goal of {self.duration_s:.1f} s"
-        return f"{self.seed}/{self.index}: {self.bench.name}, {self.pace}: {self.victim}: {how} {where}"
+        return f"{self.seed}/{self.index}: {self.subject.name}, {self.pace}: {self.victim}: {how} {where}"
 
     @property
     def blow(self) -> Blow:
         return "is suspended" if self.suspended_s else "ends"
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[CrashRow]:
         """The reactions that the table allows: one, or two for a suspension close to a threshold."""
         rows = [
             row
@@ -124,18 +124,18 @@ class Trial:
 def draw(seed: int, index: int, block: int, longest_stop_s: float = LONGEST_STOP_S) -> Trial:
     """The trial with this number; `block` trials in a row share machine and pace."""
     dice = random.Random(f"{seed}/{index}")
-    combination = (index // block) % (len(BENCHES) * len(PACES))
-    bench, pace = BENCHES[combination % len(BENCHES)], PACES[combination // len(BENCHES)]
+    combination = (index // block) % (len(SUBJECTS) * len(PACES))
+    subject, pace = SUBJECTS[combination % len(SUBJECTS)], PACES[combination // len(SUBJECTS)]
     action = dice.choice(ACTIONS)
     stop_s = SHORTEST_STOP_S * (longest_stop_s / SHORTEST_STOP_S) ** dice.random()
 
     def target() -> dict[str, float]:
-        return {name: dice.uniform(low, high) for name, (low, high) in bench.targets.items()}
+        return {name: dice.uniform(low, high) for name, (low, high) in subject.targets.items()}
 
     return Trial(
         seed,
         index,
-        bench,
+        subject,
         pace,
         dice.choice(VICTIMS),
         action,
