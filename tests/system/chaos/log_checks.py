@@ -43,15 +43,13 @@ class LogReader:
             found[path] = Ticks(ticks.table[since:], ticks.names)
         return found
 
-    def last_tick(self, run: Path) -> int:
-        """The newest tick in the segments of the run that this segment belongs to; -1: none."""
-        stem = run.name.rpartition("-")[0]
-        for path in sorted(self._folder.glob(f"{stem}-[0-9]*.mcap"), reverse=True):
-            try:
-                return int(read_ticks(path).table["tick"][-1])
-            except ValueError:
-                continue
-        return -1
+    def run_of(self, segment: Path) -> Ticks | None:
+        """All ticks of the run that this segment belongs to, as far as they are written; None: none yet."""
+        stem = segment.name.rpartition("-")[0]
+        try:
+            return read_ticks(*sorted(self._folder.glob(f"{stem}-[0-9]*.mcap")))
+        except ValueError:
+            return None
 
 
 def steps(ticks: Ticks, machine: Machine, subject: Subject) -> list[str]:

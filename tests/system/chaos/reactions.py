@@ -18,11 +18,11 @@ COMMAND_TIMEOUT_S = 0.6
 """plant.command_timeout_periods of the machines in the trials, in s."""
 LOSS_LIMIT_S = 1.0
 """controller.loss_limit of the machines in the trials, in s."""
-LEASE_S = 1.5
+LEASE_S = 2.0
 """controller.lease_s of the machines in the trials."""
 
 
-class Response(Enum):
+class CrashReaction(Enum):
     """What a trial sees."""
 
     CONTINUES = "the goal continues, or has succeeded"
@@ -44,7 +44,7 @@ class CrashRow:
 
     victim: str
     blow: Blow
-    reaction: Response
+    reaction: CrashReaction
     within_s: float
     happens: str
     within: str
@@ -52,7 +52,7 @@ class CrashRow:
     paces: tuple[Pace, ...] = ("lockstep", "device", "host")
     after_s: float = 0.0
     signals: tuple[signal.Signals, ...] = (signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP)
-    also: tuple[Response, ...] = ()
+    also: tuple[CrashReaction, ...] = ()
     """Reactions that are right as well, by chance of the tick."""
 
     @property
@@ -68,98 +68,98 @@ _START_PLANT = "start the plant, `recover`, `enable`"
 
 REACTIONS: tuple[CrashRow, ...] = (
     CrashRow(
-        "plant", "ends", Response.LINK_LOST, LOSS_LIMIT_S,
+        "plant", "ends", CrashReaction.LINK_LOST, LOSS_LIMIT_S,
         "the controller loses the states: fault LINK_LOST",
         "`loss_limit` periods", _START_PLANT, _REAL_TIME,
     ),
     CrashRow(
-        "plant", "ends", Response.LINK_LOST, 0.1,
+        "plant", "ends", CrashReaction.LINK_LOST, 0.1,
         "lockstep: the connection closes: fault LINK_LOST",
         "0.1 s", _START_PLANT, _LOCKSTEP,
     ),
     CrashRow(
-        "plant", "is suspended", Response.CONTINUES, 0.0,
+        "plant", "is suspended", CrashReaction.CONTINUES, 0.0,
         "for less than `loss_limit` periods (lockstep: `peer_timeout_s`): the goal continues; in real time it may violate a path tolerance",
-        "", "nothing, or another goal", also=(Response.DEVIATES,),
+        "", "nothing, or another goal", also=(CrashReaction.DEVIATES,),
     ),
     CrashRow(
-        "plant", "is suspended", Response.LINK_LOST, LOSS_LIMIT_S,
+        "plant", "is suspended", CrashReaction.LINK_LOST, LOSS_LIMIT_S,
         "longer: fault LINK_LOST", "`loss_limit` periods", _AGAIN, _REAL_TIME, LOSS_LIMIT_S,
-        also=(Response.DEVICE_WATCHDOG,),
+        also=(CrashReaction.DEVICE_WATCHDOG,),
     ),
     CrashRow(
-        "plant", "is suspended", Response.LINK_LOST, PEER_TIMEOUT_S,
+        "plant", "is suspended", CrashReaction.LINK_LOST, PEER_TIMEOUT_S,
         "lockstep, longer: fault LINK_LOST", "`peer_timeout_s`", _AGAIN, _LOCKSTEP, PEER_TIMEOUT_S,
     ),
     CrashRow(
-        "loop", "ends", Response.NEW_LOOP, 7.0,
+        "loop", "ends", CrashReaction.NEW_LOOP, 7.0,
         "the plant brakes; the goal ends with FAULT; the gateway starts another loop, inactive",
         "brakes: `command_timeout_periods` (lockstep: `peer_timeout_s`); loop: 2 s, after further crashes up to 7 s",
         "`enable`",
     ),
     CrashRow(
-        "loop", "is suspended", Response.CONTINUES, 0.0,
+        "loop", "is suspended", CrashReaction.CONTINUES, 0.0,
         "for less than `command_timeout_periods` (lockstep: `peer_timeout_s`): the goal continues; in real time it may violate a path tolerance",
-        "", "nothing, or another goal", also=(Response.DEVIATES,),
+        "", "nothing, or another goal", also=(CrashReaction.DEVIATES,),
     ),
     CrashRow(
-        "loop", "is suspended", Response.DEVICE_WATCHDOG, COMMAND_TIMEOUT_S,
+        "loop", "is suspended", CrashReaction.DEVICE_WATCHDOG, COMMAND_TIMEOUT_S,
         "longer: the plant brakes; fault DEVICE_WATCHDOG when the loop runs again",
         "`command_timeout_periods`", _AGAIN, _REAL_TIME, COMMAND_TIMEOUT_S,
     ),
     CrashRow(
-        "loop", "is suspended", Response.DEVICE_WATCHDOG, PEER_TIMEOUT_S,
+        "loop", "is suspended", CrashReaction.DEVICE_WATCHDOG, PEER_TIMEOUT_S,
         "lockstep, longer: the plant brakes; fault DEVICE_WATCHDOG when the loop runs again",
         "`peer_timeout_s`", _AGAIN, _LOCKSTEP, PEER_TIMEOUT_S,
     ),
     CrashRow(
-        "gateway", "ends", Response.STOPS, 0.0,
+        "gateway", "ends", CrashReaction.STOPS, 0.0,
         "killed: the loop stops the machine on its path and holds it; a controller that starts adopts the loop. `linkwork up` ends the loop first, braked",
         "16 periods, then the stop; without a controller the loop brakes and ends after `orphan_timeout_s`",
         "start the controller; `enable` if inactive", signals=(signal.SIGKILL,),
     ),
     CrashRow(
-        "gateway", "ends", Response.LEAVES, 60.0,
+        "gateway", "ends", CrashReaction.LEAVES, 60.0,
         "SIGTERM: the machine is stopped on its path and braked; the controller ends", "60 s, the second signal 2 s",
         "start the controller, `enable`", signals=(signal.SIGTERM,),
     ),
     CrashRow(
-        "gateway", "is suspended", Response.CONTINUES, 0.0,
+        "gateway", "is suspended", CrashReaction.CONTINUES, 0.0,
         "the goal continues (lockstep: time waits); requests wait; after 4 s in real time ticks are missing from the log",
         "", "nothing",
     ),
     CrashRow(
-        "planner", "ends", Response.CONTINUES, 0.0,
+        "planner", "ends", CrashReaction.CONTINUES, 0.0,
         "the goal continues; a goal that is being planned is refused; the gateway starts another planner",
         "at once, or with the next goal", "nothing, or send the goal again",
     ),
     CrashRow(
-        "planner", "is suspended", Response.CONTINUES, 0.0,
+        "planner", "is suspended", CrashReaction.CONTINUES, 0.0,
         "the goal continues; goals wait to be planned", "", "nothing",
     ),
     CrashRow(
-        "twin", "ends", Response.CONTINUES, 0.0,
+        "twin", "ends", CrashReaction.CONTINUES, 0.0,
         "the goal continues; the comparison restarts (lockstep: it ends after three crashes in a row)",
         "at once, after further crashes up to 5 s", "nothing",
     ),
     CrashRow(
-        "twin", "is suspended", Response.CONTINUES, 0.0,
+        "twin", "is suspended", CrashReaction.CONTINUES, 0.0,
         "the goal continues; ticks are not compared (lockstep: time waits; after 10 s another twin is started)",
         "", "nothing",
     ),
     CrashRow(
-        "client", "ends", Response.STOPS, LEASE_S,
+        "client", "ends", CrashReaction.STOPS, LEASE_S,
         "the lease expires; the machine stops on its path and holds", "`lease_s`, then the stop",
-        "another client moves the machine", also=(Response.CONTINUES,),
+        "another client moves the machine", also=(CrashReaction.CONTINUES,),
     ),
     CrashRow(
-        "client", "is suspended", Response.CONTINUES, 0.0,
+        "client", "is suspended", CrashReaction.CONTINUES, 0.0,
         "for less than `lease_s`: the goal continues", "", "nothing",
     ),
     CrashRow(
-        "client", "is suspended", Response.STOPS, LEASE_S,
+        "client", "is suspended", CrashReaction.STOPS, LEASE_S,
         "longer: as if it had ended", "`lease_s`, then the stop", "another client moves the machine",
-        after_s=LEASE_S, also=(Response.CONTINUES,),
+        after_s=LEASE_S, also=(CrashReaction.CONTINUES,),
     ),
 )  # fmt: skip
 

@@ -22,10 +22,9 @@ from linkwork.launch.daemons import Rig, RigFailed
 from linkwork.machine import load
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import NobodyThere, RequestError
-from linkwork.recordings.log_file import read_ticks
 from linkwork.timing.children import Child
 from tests.system.chaos.log_checks import MOST_LOST_S, LogReader, steps
-from tests.system.chaos.reactions import PERIOD_S, Pace, Response
+from tests.system.chaos.reactions import PERIOD_S, CrashReaction, Pace
 from tests.system.chaos.trials import Subject, Trial
 from tests.system.running import command_line, environment, processes_naming
 
@@ -39,11 +38,11 @@ ORPHAN_STOPS_S = 1.0
 """Time of the machine within which a loop whose gateway has ended must begin to stop."""
 AT_REST = 1e-3
 """rad/s or m/s"""
-_FAULTS = {"LINK_LOST": Response.LINK_LOST, "DEVICE_WATCHDOG": Response.DEVICE_WATCHDOG}
+_FAULTS = {"LINK_LOST": CrashReaction.LINK_LOST, "DEVICE_WATCHDOG": CrashReaction.DEVICE_WATCHDOG}
 _ENDS = {
-    ResultCode.SUCCESSFUL: Response.CONTINUES,
-    ResultCode.LEASE_LOST: Response.STOPS,
-    ResultCode.PATH_TOLERANCE_VIOLATED: Response.DEVIATES,
+    ResultCode.SUCCESSFUL: CrashReaction.CONTINUES,
+    ResultCode.LEASE_LOST: CrashReaction.STOPS,
+    ResultCode.PATH_TOLERANCE_VIOLATED: CrashReaction.DEVIATES,
 }
 
 
@@ -119,6 +118,8 @@ class Arena:
             self._make_ready()
             with self._robot() as robot:
                 robot.move(trial.then, wait=False).wait(PATIENCE_S)
+            if trial.victim == "gateway" and outcome.reaction == CrashReaction.STOPS.name:
+                self._check_stop(outcome.tick)
         except _FAILURES as error:
             outcome.violations.append(f"recovery: {type(error).__name__}: {error}")
         for path, ticks in self.logs.new().items():
@@ -193,7 +194,7 @@ class Arena:
             time.sleep(trial.suspended_s)
             os.kill(pid, signal.SIGCONT)
 
-        def reaction() -> Response | None:
+        def reaction() -> CrashReaction | None:
             seen = self._reaction(trial, robot, goal, path_s, status["loop_pid"])
             return seen if seen in allowed else None
 
@@ -203,9 +204,7 @@ class Arena:
         if found is rows[-1].reaction and rows[-1].within_s and outcome.after_s > within_s:
             raise BrokenPromise(f"{found.name} after {outcome.after_s:.2f} s, allowed {within_s:.2f} s")
         if trial.victim == "gateway" and not trial.suspended_s:
-            self._check_log_end(log, outcome.tick, whole=found is Response.LEAVES)
-            if found is Response.STOPS:
-                self._check_stop(outcome.tick)
+            self._check_log_end(log, outcome.tick, whole=found is CrashReaction.LEAVES)
         else:
             self._check_cause(trial, found, robot)
 
@@ -225,7 +224,7 @@ class Arena:
 
     def _reaction(
         self, trial: Trial, robot: Robot, goal: int, path_s: float, loop: int | None
-    ) -> Response | None:
+    ) -> CrashReaction | None:
         """The reaction that can be seen now."""
         if trial.victim == "gateway" and not trial.suspended_s:
             return self._without_gateway(trial, loop)
@@ -234,29 +233,29 @@ class Arena:
             return _FAULTS.get(state["fault"]["name"])
         if trial.victim == "loop" and not trial.suspended_s:
             another = robot.status["loop_pid"] not in (None, loop) and state["state"] == "inactive"
-            return Response.NEW_LOOP if another else None
+            return CrashReaction.NEW_LOOP if another else None
         results = {result["goal"]: result["code"] for result in state["results"]}
         if goal in results:
             return _ENDS.get(ResultCode(results[goal]))
-        if all(row.reaction is not Response.CONTINUES for row in trial.rows()):
+        if all(row.reaction is not CrashReaction.CONTINUES for row in trial.rows()):
             return None  # only its success shows that it has continued
-        return Response.CONTINUES if _path_s(robot, goal) >= path_s + PROGRESS_S else None
+        return CrashReaction.CONTINUES if _path_s(robot, goal) >= path_s + PROGRESS_S else None
 
-    def _without_gateway(self, trial: Trial, loop: int | None) -> Response | None:
+    def _without_gateway(self, trial: Trial, loop: int | None) -> CrashReaction | None:
         child = self.rig.children["controller"]
         if child.alive:
             return None
         if trial.action is signal.SIGTERM:
-            return Response.LEAVES if child.returncode == 0 else None
+            return CrashReaction.LEAVES if child.returncode == 0 else None
         self._restart()
         with Robot(endpoint=self.rig.requests, lease=False) as robot:
             state = robot.state
             if robot.status["loop_pid"] != loop:
                 raise BrokenPromise(f"the loop {loop} was not adopted: {robot.status}")
             at_rest = all(abs(v) < AT_REST for v in state["v"].values())
-            return Response.STOPS if state["state"] == "active" and at_rest else None
+            return CrashReaction.STOPS if state["state"] == "active" and at_rest else None
 
-    def _what_happened(self, robot: Robot, allowed: set[Response]) -> str:
+    def _what_happened(self, robot: Robot, allowed: set[CrashReaction]) -> str:
         names = ", ".join(sorted(reaction.name for reaction in allowed))
         with suppress(NobodyThere, RequestError):
             state = robot.state
@@ -265,7 +264,7 @@ class Arena:
             return f"expected {names}, not {shown}, {robot.status['device']}"
         return f"expected {names}; no controller answers"
 
-    def _check_cause(self, trial: Trial, found: Response, robot: Robot) -> None:
+    def _check_cause(self, trial: Trial, found: CrashReaction, robot: Robot) -> None:
         """The fault, and the text of the link, name what was done to the plant."""
         state = robot.state
         if found not in _FAULTS.values():
@@ -285,13 +284,16 @@ class Arena:
         """The loop whose gateway was struck ended the motion by itself, within a second."""
         with Robot(endpoint=self.rig.requests, lease=False) as robot:
             log = Path(str(robot.status["log"]))
-        table = read_ticks(log).table
-        stopped = table["tick"][table["authority_end"] == AuthorityEnd.LEASE_LOST]
+        ticks = self.logs.run_of(log)
+        if ticks is None:
+            raise BrokenPromise(f"{log.name} holds no ticks")
+        stopped = ticks.table["tick"][ticks.table["authority_end"] == AuthorityEnd.LEASE_LOST]
         if not len(stopped) or stopped[0] - tick > ORPHAN_STOPS_S / PERIOD_S:
             raise BrokenPromise(f"struck at tick {tick}, stopping from tick {stopped[:1]} on in {log.name}")
 
     def _check_log_end(self, log: Path, tick: int, *, whole: bool) -> None:
-        last = self.logs.last_tick(log)
+        ticks = self.logs.run_of(log)
+        last = -1 if ticks is None else int(ticks.table["tick"][-1])
         if last < tick - (0 if whole else round(MOST_LOST_S / PERIOD_S)):
             raise BrokenPromise(f"{log.name} ends at tick {last}; the gateway was struck at tick {tick}")
 
