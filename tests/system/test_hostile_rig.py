@@ -27,6 +27,8 @@ pytestmark = pytest.mark.slow
 FRAMES = int(os.environ.get("LINKWORK_TEST_FRAMES", "30000"))
 """At each socket."""
 CONNECTIONS = 31
+WARM_UP = 10_000
+"""Frames at each socket before memory is measured."""
 GROWTH = 1.05
 TIMEOUT_S = 900 + FRAMES // 200
 
@@ -120,10 +122,10 @@ def test_strangers_end_no_daemon_and_cost_no_memory(patient: Rig) -> None:
     asked, told, sent_up = requests(1), device_frames(2), upstream(3)
     try:
         readings = []
-        for tenth in range(10):
-            flood(device, told, FRAMES // 10, tenth)
-            flood(clients, asked, FRAMES // 10, 100 + tenth)
-            flood(subscribers, sent_up, FRAMES // 10, 200 + tenth)
+        for part, count in enumerate([WARM_UP, *[FRAMES // 10] * 10]):
+            flood(device, told, count, part)
+            flood(clients, asked, count, 100 + part)
+            flood(subscribers, sent_up, count, 200 + part)
             readings.append({name: anonymous_kB(pid) for name, pid in pids.items()})
     finally:
         context.destroy(linger=0)
