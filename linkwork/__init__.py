@@ -1,9 +1,9 @@
-"""linkwork: real-time control and simulation of machines whose joints are constrained.
+"""linkwork: real-time control and simulation of constrained machines.
 
     from linkwork import Robot              a running machine: enable, move, send trajectories
     from linkwork import load, simulate     a machine file, and its motion without daemons
 
-Names are imported on first use, so that `Robot` needs nothing beyond `linkwork.protocol`.
+Names are imported on first use, so that `Robot` needs only `linkwork.protocol`.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def _command() -> int:
     except typer.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:
-        # typer's own click or the library's, by version: what they have in common is what we need of it
+        # typer's own click or the library's, depending on the version: only their common part is used
         if not (hasattr(error, "format_message") and hasattr(error, "ctx")):
             raise
         context = error.ctx

@@ -27,7 +27,7 @@ class GoalFailed(Exception):
 
 
 class Asker(Protocol):
-    """What a goal needs of the robot that it belongs to."""
+    """The part of the robot's interface that a goal uses."""
 
     def request(self, method: str, **params: Any) -> Any:
         """Ask the controller."""
@@ -84,7 +84,7 @@ class Goal:
         """Wait for the end and return the result of a goal that succeeded.
 
         `on_progress` is called with 0 … 1 now and then. Raises GoalFailed for any other result; TimeoutError
-        after `timeout_s` (the goal goes on); NobodyThere when the controller is gone.
+        after `timeout_s` (the goal continues); NobodyThere when the controller is gone.
         """
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         look_at = time.monotonic() + _LOOK_S

@@ -16,7 +16,7 @@ ALL = "all"
 
 
 class InjectionRefused(Exception):
-    """The plant took none of the faults. `refusal` says why; its `problems` lead to what is wrong."""
+    """The plant refused all faults. `refusal` has the reason; its `problems` name the invalid entries."""
 
     def __init__(self, refusal: InjectRefused) -> None:
         super().__init__(refusal.text)
@@ -33,10 +33,11 @@ class Injector:
         self._last_id = 0
 
     def inject(self, *faults: Mapping[str, Any], seed: int = 0) -> Injected:
-        """Put faults in: entries of a time line, as maps. They begin as they say, or with the next tick.
+        """Inject faults: entries of a time line, as maps. They begin at their given times, or with the next
+        tick.
 
-        `Injected.names` are their names, in this order, `Injected.faults` what is known of all. Raises
-        InjectionRefused, with none of them put in; NobodyThere.
+        `Injected.names` are their names, in this order, `Injected.faults` the status of all. Raises
+        InjectionRefused, with no fault injected; NobodyThere.
         """
         return self._ask(Inject(id=self._next_id(), seed=seed, faults=[dict(fault) for fault in faults]))
 

@@ -7,7 +7,7 @@
         robot.move(shoulder=0.3, elbow=-0.6)
         robot.send({"coordinates": ["lift"], "points": [...]}).wait()
 
-It imports linkwork's protocol and third parties, nothing else of linkwork.
+It imports third-party libraries and, of linkwork, only the protocol.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ _RENEWALS = 4
 class Robot:
     """A running controller. Use it as a context manager: it holds the lease from `with` to the block's end.
 
-    name: the machine's, where several run. endpoint: of the requests, instead of a name. owner: in whose name
-    the machine moves, `user@host` by default. keys: CURVE keys for a controller that wants them. lease: False
-    to look only. take_over: take the lease from a live owner. on_wait: is told, in words, what is waited for
-    while the daemons are still starting: the connection, `enable`, `move` and `send` wait for them.
+    name: the machine's, where several run. endpoint: of the requests, instead of a name. owner: name under
+    which the machine moves, `user@host` by default. keys: CURVE keys for a controller that wants them. lease:
+    False to look only. take_over: take the lease from a live owner. on_wait: called with a text while the
+    client waits for starting daemons: the connection, `enable`, `move` and `send` wait for them.
 
     Entering raises NobodyThere when no controller runs, RequestError (NOT_OWNER) when another client has the
-    lease. A block that ends while the machine moves gives the lease back: the machine stops on its path and
+    lease. A block that ends while the machine moves releases the lease: the machine stops on its path and
     holds. Methods may be called from several threads.
     """
 
@@ -113,11 +113,11 @@ class Robot:
         finally:
             self._close()
 
-    # what it is and does
+    # description and state
 
     @property
     def state(self) -> StateResult:
-        """What the machine does now: positions (rad or m), velocities, coordinates, goal, fault."""
+        """State of the machine: positions (rad or m), velocities, coordinates, goal, fault."""
         return cast(StateResult, self.request("state"))
 
     @property
@@ -136,7 +136,7 @@ class Robot:
     # states
 
     def enable(self, *, at_tick: int | None = None) -> RequestEffect:
-        """Brakes off, holding where the machine stands."""
+        """Open the brakes and hold the present position."""
         return self._effect("enable", at_tick=at_tick)
 
     def confirm_branch(self, *, at_tick: int | None = None) -> RequestEffect:
@@ -152,7 +152,7 @@ class Robot:
         return self._effect("stop", at_tick=at_tick)
 
     def estop(self, *, at_tick: int | None = None) -> RequestEffect:
-        """Brake at once and latch. A software stop is no safety function."""
+        """Brake immediately and latch. A software stop is no safety function."""
         return self._effect("estop", at_tick=at_tick)
 
     def reset(self, *, at_tick: int | None = None) -> RequestEffect:
@@ -160,11 +160,11 @@ class Robot:
         return self._effect("reset", at_tick=at_tick)
 
     def recover(self, *, at_tick: int | None = None) -> RequestEffect:
-        """Leave a fault. Raises RequestError (NOT_CLEARED) with the cause that still stands."""
+        """Leave a fault. Raises RequestError (NOT_CLEARED) with the cause that persists."""
         return self._effect("recover", at_tick=at_tick)
 
     def law(self, name: str, *, at_tick: int | None = None) -> RequestEffect:
-        """Choose what an enabled machine at rest does, by one of `protocol.laws.REST_LAW_NAMES`."""
+        """Choose the law of an enabled machine at rest, one of `protocol.laws.REST_LAW_NAMES`."""
         return self._effect("law", name=name, at_tick=at_tick)
 
     def advance(self, ticks: int) -> RequestEffect:
@@ -220,13 +220,13 @@ class Robot:
     def append(self, trajectory: Trajectory | Mapping[str, Any], *, at_tick: int | None = None) -> Goal:
         """Follow a trajectory after the goal under way; return as soon as it is accepted.
 
-        One whose first sample is in motion goes on where the path under way has that place and velocity,
+        One whose first sample is in motion continues where the present path has that position and velocity,
         without stopping; any other one begins when that goal has succeeded. Raises RequestError, as `send`.
         """
         return self._goal("append", PLAN_S, trajectory=_plain(trajectory), at_tick=at_tick)
 
     def check(self, trajectory: Trajectory | Mapping[str, Any]) -> Checked:
-        """Whether a trajectory would be accepted: `feasible`, and if not, all that stands in the way.
+        """Return whether a trajectory would be accepted: `feasible`, and if not, all violations.
 
         Raises RequestError for one that cannot be judged, as `send` would.
         """
@@ -255,8 +255,9 @@ class Robot:
     def speed(self, fraction: float, *, limit: bool = False, at_tick: int | None = None) -> Speed:
         """Scale the speed of the goal under way, 0 … 2 of its own.
 
-        Above 1 the goal is walked through at that speed first. limit: take the largest feasible speed, if
-        that is less, and say what limits it; else RequestError (INFEASIBLE) with `largest_speed` in its data.
+        Above 1 the goal is checked at that speed first. limit: take the largest feasible speed, if that is
+        less, and report the limiting quantity; else RequestError (INFEASIBLE) with `largest_speed` in its
+        data.
         """
         asked = {"fraction": float(fraction), "limit": limit or None, "at_tick": at_tick}
         return cast(Speed, self.request("speed", timeout_s=PLAN_S, **asked))
@@ -269,13 +270,14 @@ class Robot:
     def switch(self, constraint: str, on: bool, *, at_tick: int | None = None) -> RequestEffect:
         """Close or open a constraint that the machine file calls `switchable`; the machine must hold.
 
-        Returns what it took (protocol.results.SwitchReport). Raises RequestError: NOT_SWITCHED where the
-        plant refused, UNSUPPORTED where the controller could not run the machine afterwards, BUSY in motion.
+        Returns the correction and impulse of the switch (protocol.results.SwitchReport). Raises RequestError:
+        NOT_SWITCHED where the plant refused, UNSUPPORTED where the controller could not run the machine
+        afterwards, BUSY in motion.
         """
         return self._effect("switch", constraint=constraint, on=on, at_tick=at_tick)
 
     def cancel(self, goal: int | None = None, *, at_tick: int | None = None) -> RequestEffect:
-        """End whatever goal is under way, or only this one, by a stop on its path."""
+        """Cancel the goal under way, or only this one, by a stop on its path."""
         return self._effect("cancel", goal=goal, at_tick=at_tick)
 
     def set_gain(
@@ -298,10 +300,10 @@ class Robot:
         *,
         at_tick: int | None = None,
     ) -> RequestEffect:
-        """Says set the payload at a point, within `controller.payloads` of the machine file.
+        """Set the payload at a point, within `controller.payloads` of the machine file.
 
         com_m: its centre of mass from the point; inertia_kg_m2: xx, yy, zz, xy, xz, yz about it; both in the
-        axes of the point's body. 0 kg: nothing any longer.
+        axes of the point's body. 0 kg removes the payload.
         """
         com, moments = [float(each) for each in com_m], [float(each) for each in inertia_kg_m2]
         load = {"mass_kg": float(mass_kg), "com_m": com, "inertia_kg_m2": moments, "at_tick": at_tick}
@@ -353,7 +355,7 @@ class Robot:
         return self._client
 
     def _keep(self, endpoint: str, interval_s: float) -> None:
-        """The keeper's thread: renews the lease over a connection of its own."""
+        """Thread that renews the lease over a separate connection."""
         with RequestClient(endpoint, self._keys) as client:
             due = time.monotonic()
             while not self._leaving.wait(max(0.0, due - time.monotonic())):
@@ -364,7 +366,7 @@ class Robot:
                     continue  # a restarted controller is found again
                 except RequestError as error:
                     if error.code == RequestCode.NOT_OWNER:
-                        return  # taken over by a person; whatever needs the lease is refused from now on
+                        return  # taken over; requests that need the lease are refused from now on
 
     def _stop_keeping(self) -> None:
         self._leaving.set()

@@ -21,7 +21,7 @@ PLANT_S = 10.0
 WAITED_FOR = ("enable", "move", "send")
 _LOOK_S = 0.25
 _STARTING = "starting"
-"""What a gateway's lock says until it is ready."""
+"""Text in a gateway's lock until it is ready."""
 Say = Callable[[str], None]
 
 
@@ -36,7 +36,7 @@ def _holders(role: str, endpoint: str) -> list[Any]:
 
 
 def reach(client: RequestClient, say: Say | None) -> None:
-    """Wait until the controller answers. Raises NobodyThere at once where none is starting there."""
+    """Wait until the controller answers. Raises NobodyThere immediately where none is starting."""
     if client.connected(CONNECT_S):
         return
     deadline, told = time.monotonic() + START_S, False
@@ -51,9 +51,9 @@ def reach(client: RequestClient, say: Say | None) -> None:
 
 
 def patiently(endpoint: str, method: str, ask: Callable[[], Any], say: Say | None) -> Any:
-    """Asks, and asks again while the answer is that the loop is starting or its plant is on its way.
+    """Send a request, and repeat it while the answer is that loop or plant are still starting.
 
-    Raises what the last try raises.
+    Raises the error of the last try.
     """
     if method not in WAITED_FOR:
         return ask()

@@ -34,7 +34,7 @@ def generate(machine: Machine, language: Language, *, single: bool = False) -> d
 
 
 def program_for(machine: Machine) -> GeneratedProgram:
-    """The model of what is switched on at the start, and the law where the motors can serve it."""
+    """The model with the constraints that hold at the start, and the law where the motors suffice for it."""
     model = SymbolicModel(switched_on(machine.mechanism))
     about = commented(machine.about) or f"The machine {machine.name}."
     return program_of(model, identifier(machine.name), about, drive_of(machine))

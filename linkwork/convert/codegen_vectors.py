@@ -1,4 +1,4 @@
-"""Test vectors of generated programs: states on the machine's constraints, and what the kernels say."""
+"""Test vectors of generated programs: states on the machine's constraints, and the kernels' results."""
 
 from __future__ import annotations
 

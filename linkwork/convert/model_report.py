@@ -20,15 +20,15 @@ _SMALL = 1e-9
 
 
 def report(machine: Machine) -> dict[str, Any]:
-    """Bodies, joints, coordinates, closures, freedoms, motors, and how the initial state was found.
+    """Bodies, joints, coordinates, closures, degrees of freedom, motors, and origin of the initial state.
 
-    `mobility` is what the constraints leave free at the very pose, more than `degrees_of_freedom` at a
+    `mobility` is the number of admitted motions at the pose itself, more than `degrees_of_freedom` at a
     branch pose; `redundancy` counts dependent rows. `rank_decision` has the tolerance, the limit that it gave
     here, the smallest singular value of the scaled rows that counts and the largest that does not, and
-    whether they are too close for the rank to be plain. `controllability` is the smallest singular value of
-    the motors' share in the admitted motions (0: some motion is out of their reach). `decoupled` tells
-    whether motion and constraint force do not depend on each other here, that is, whether the admitted
-    velocities are invariant under the mass matrix (both in scaled units). SI units, rad.
+    whether they are too close for a clear rank. `controllability` is the smallest singular value of the
+    motors' share in the admitted motions (0: some motion cannot be driven). `decoupled`: whether motion and
+    constraint force do not depend on each other here, that is, whether the admitted velocities are invariant
+    under the mass matrix (both in scaled units). SI units, rad.
     """
     mechanism, assembly = machine.mechanism, machine.assembly
     names = list(mechanism.joint_names)

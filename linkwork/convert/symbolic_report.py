@@ -41,7 +41,7 @@ class TooLong:
 
 @dataclass(frozen=True)
 class ReportSection:
-    """What one `--show` gives."""
+    """Contents of one `--show`."""
 
     title: str
     remarks: Sequence[str] = ()
@@ -52,19 +52,20 @@ class ReportSection:
 class SymbolicReport:
     """Sections on one mechanism.
 
-    `coordinates`: with rates of coordinates for all velocities; `however_long`: nothing is too long.
+    `coordinates`: with rates of coordinates for all velocities; `however_long`: without a limit on the
+    length.
     """
 
     def __init__(
         self, mechanism: Mechanism, *, coordinates: bool = False, however_long: bool = False
     ) -> None:
-        """Nothing is derived yet."""
+        """Prepare the report, without any derivation yet."""
         self.mechanism = in_coordinates(mechanism) if coordinates else mechanism
         self.model = SymbolicModel(self.mechanism, angles=True)
         self._however_long = however_long
 
     def section(self, what: str, progress: Callable[[float], None] = lambda _: None) -> ReportSection:
-        """The section of that name; `progress` is told the share that is done, as each entry is."""
+        """The section of that name; `progress` receives the completed share after each entry."""
         made: tuple[ReportSection, list[DerivedResult]] = getattr(self, f"_{what}")()
         section, wanted = made
         for k, each in enumerate(wanted):

@@ -36,7 +36,8 @@ def too_long(name: str, machine: str, each: TooLong) -> str:
 
 
 def lines(found: dict[str, Any], form: Form, left_out: Sequence[str]) -> list[str]:
-    """The lines of a section's content, as text or as LaTeX; what is `left_out` is said at the end."""
+    """The lines of a section's content, as text or as LaTeX; entries that are `left_out` are listed at the
+    end."""
     mark = _MARKS[form]
     made = [f"{mark} {found['title']}; entries that are not listed are zero"]
     made += [f"{mark} {remark}" for remark in found["remarks"]]

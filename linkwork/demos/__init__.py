@@ -24,7 +24,7 @@ DEMOS = {
     "slot_arm": "The pin of an arm enters a slot, runs in it, and leaves it again",
     "arm_6dof": "An arm with a compound wrist, and with a simple one, makes one motion with the same efforts",
 }
-"""Name and what is to be seen, in a few words; the module of the same name holds the rest."""
+"""Name and short description; the module of the same name has the rest."""
 
 
 def demo_named(name: str) -> Demo:

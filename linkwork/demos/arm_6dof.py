@@ -120,7 +120,7 @@ def report(recording: DemoRun) -> dict[str, Any]:
 
 
 def draw(recording: DemoRun, path: Path, title: str) -> None:
-    """The motion, the efforts of both wrists, and what is left of them after the map."""
+    """The motion, the efforts of both wrists, and their difference after the map."""
     found = compared(recording)
     if not found:
         from linkwork.demos.demo_picture import draw_recording

@@ -22,7 +22,7 @@ Blend = tuple[float, float, float]
 
 
 def rounds(seconds: float, speed: float) -> dict[str, Any]:
-    """There and back, for so many seconds at least. A part is one smooth step: six way-points tell a way."""
+    """Motion there and back for at least a given time (s). A part is one smooth step of six way-points."""
     way_s = WAY_S / speed
     ways = 2 * max(1, ceil(seconds / (2.0 * way_s * (1.0 + STAY)) - 1e-9))
     points = [_point(0.0, PICK_M, PLACE_M, 0.0, way_s)]

@@ -1,4 +1,4 @@
-"""What a demo is: a machine, the steps it goes through, and what is measured and drawn of them."""
+"""Definition of a demo: a machine, its steps, and the measured figures and pictures."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def _draw(recording: DemoRun, path: Path, title: str) -> None:
 
 @dataclass(frozen=True)
 class Demo:
-    """machine: a name that ships, or a file's path. seconds: measured length unless the user says otherwise.
+    """machine: an included name, or a file's path. seconds: measured length unless the user says otherwise.
 
-    steps: what happens between enable and disable, for so many measured seconds and at which share of the
-    demo's own speed. beside: a second machine, which then goes through the same steps; `DemoRun.beside` is
-    its recording. truth: whether the plant records what it really does, so that figures and picture are of
-    that instead of the controller's estimate. report: the summary's
-    figures. draw: writes the picture, given the title. plant, controller: further arguments of the daemons.
+    steps: the steps between enable and disable, for a measured time (s) and a share of the demo's speed.
+    beside: a second machine, which then goes through the same steps; `DemoRun.beside` is its recording.
+    truth: whether the plant records its exact motion, for figures and picture in place of the controller's
+    estimate. report: the summary's figures. draw: writes the picture, given the title. plant, controller:
+    further arguments of the daemons.
     """
 
     machine: str

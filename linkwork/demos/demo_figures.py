@@ -1,4 +1,4 @@
-"""What the log of a demo says: errors and efforts of its measured parts, over all of them and one by one."""
+"""Figures from the log of a demo: errors and efforts of its measured parts, in total and for each part."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DemoRun:
     ticks: Ticks
     parts: tuple[MeasuredStep, ...]
     plant: Mapping[str, Any] | None = None
-    """What the plant's own record says (`demos.simulated_error.plant_figures`), where there is one."""
+    """Figures from the plant's record (`demos.simulated_error.plant_figures`), where there is one."""
     beside: DemoRun | None = None
     """The same steps by the demo's second machine, where it has one."""
 

@@ -1,4 +1,4 @@
-"""The picture of a demo: where it was to go, how far it was off, and what the motors did."""
+"""The picture of a demo: reference, errors, and motor efforts."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def _run(
 
 @dataclass(frozen=True)
 class _Told:
-    """What was found out on the way: machine file, measured seconds, units, the plant's record."""
+    """Context of the run: machine file, measured seconds, units, the plant's record."""
 
     config: str
     seconds: float
@@ -108,7 +108,7 @@ class _Told:
 
 
 def _wait(rig: Rig, console: Console) -> None:
-    """Until both daemons are ready; what the plant says about compiling is shown."""
+    """Wait until both daemons are ready; show the plant's messages about compilation."""
     with console.status("starting plant and controller") as status:
 
         def show(text: str) -> None:

@@ -26,7 +26,7 @@ def move(text: str, target: Mapping[str, float], share: float = 0.15, speed: flo
 def follow(
     text: str, trajectory: Mapping[str, Any], measured: MeasuredPart | None = None, share: float = 0.7
 ) -> DemoStep:
-    """A trajectory, as a file for `linkwork send` would have it. The machine must stand at its begin."""
+    """A trajectory in the form of a file for `linkwork send`. The machine must rest at its begin."""
 
     def begin(stage: Stage) -> Goal:
         return stage.robot.send(trajectory)

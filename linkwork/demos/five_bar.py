@@ -16,7 +16,7 @@ RAMP_S = 0.5
 
 
 def circles(seconds: float, speed: float) -> dict[str, Any]:
-    """Round and round for so many seconds, entered and left by a ramp."""
+    """A repeated path for a given time (s), entered and left by a ramp."""
     shape = {
         "center_m": [*CENTER_M, 0.0],
         "radius_m": RADIUS_M,

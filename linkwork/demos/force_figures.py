@@ -1,4 +1,4 @@
-"""What the log of a demo says about forces, and its picture."""
+"""Force figures from the log of a demo, and their picture."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ NO_FORCE_N = 1e-9
 
 @dataclass(frozen=True)
 class ForceSeries:
-    """Ticks from the first touch to the last: time (s), what a sensor gives (N, along the normal), wanted,
-    felt by the controller, and which of them are measured.
+    """Ticks from the first touch to the last: time (s), sensor force (N, along the normal), wanted force, the
+    controller's measured force, and which ticks are measured.
     """
 
     time_s: Floats
@@ -37,8 +37,8 @@ class ForceSeries:
 def forces_of(recording: DemoRun, contact: str) -> ForceSeries:
     """The forces of a contact while it lasted.
 
-    The sensor's three components are taken along the direction in which the whole of them presses at rest,
-    where there is no friction: the contact's normal. Without a sensor `sensed` is what the controller felt.
+    The sensor's three components are taken along the direction of the total force at rest, where there is no
+    friction: the contact's normal. Without a sensor `sensed` is the controller's estimate.
     """
     table, ticks = recording.ticks.table, recording.ticks
     felt = ticks.column("force", contact)
@@ -56,7 +56,7 @@ def forces_of(recording: DemoRun, contact: str) -> ForceSeries:
 
 
 def _along(components: Floats, mine: NDArray[np.bool_]) -> Floats:
-    """The part along the contact's normal: where the machine rests before the goal, nothing else presses."""
+    """The component along the contact's normal, found while the machine rests before the goal."""
     began = int(np.argmax(mine))
     normal = components[began] / max(float(np.linalg.norm(components[began])), 1e-300)
     along: Floats = components @ normal
@@ -64,7 +64,8 @@ def _along(components: Floats, mine: NDArray[np.bool_]) -> Floats:
 
 
 def force_figures(recording: DemoRun, contact: str) -> dict[str, Any]:
-    """Largest and rms error of the force while measured (N, and as parts of what was wanted); touch, release.
+    """Largest and rms error of the force while measured (N, and relative to the wanted force); touch,
+    release.
 
     `touch_peak_N`: the largest force before the goal; `bounces`: how often the contact broke between its
     first touch and the end of the goal.

@@ -1,7 +1,7 @@
 """`linkwork demo platform_3rrs`: tilt and yaw about the printed pose, then heave and tilt.
 
-In the printed pose, with the motors near zero, they have no leverage on the platform's height: heave stands
-at a dead centre there, so that pose is for tilt and yaw. With the motors at 0.6 rad height moves with them.
+In the printed pose, with the motors near zero, they have no leverage on the platform's height: heave is at a
+dead centre there, so that pose is for tilt and yaw. With the motors at 0.6 rad height moves with them.
 """
 
 from __future__ import annotations

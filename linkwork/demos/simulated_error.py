@@ -1,4 +1,4 @@
-"""What the plant of a demo really did: read from its own record, and compared with what was asked."""
+"""True error of a demo: the plant's exact motion, from its own record, against the reference."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Truth:
 
 
 def read_truth(path: Path) -> Truth:
-    """The record written by `linkwork plant --truth`. What was cut off by a crash is left out."""
+    """The record written by `linkwork plant --truth`. An incomplete end after a crash is left out."""
     with path.open("rb") as file:
         head = json.loads(file.readline())
         content = file.read()

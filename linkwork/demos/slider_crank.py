@@ -1,6 +1,6 @@
 """`linkwork demo slider_crank`: the crank is timed so that the slider moves as a sine, through branch poses.
 
-With links of 1 m the slider stands at s = 2 cos crank. Where the crank is an odd multiple of a right angle
+With links of 1 m the slider is at s = 2 cos crank. Where the crank is an odd multiple of a right angle
 both ends of the mechanism meet and a second branch of motion begins: the crank could turn on with the slider
 at rest.
 """

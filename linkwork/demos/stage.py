@@ -1,4 +1,4 @@
-"""What a demo is told, and the steps it goes through."""
+"""Options of a demo, and its steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linkwork.protocol.laws import MOTION_LAW_NAMES
 
 @dataclass(frozen=True)
 class DemoOptions:
-    """What the command line says. seconds: measured length, s; None: the demo's.
+    """Options from the command line. seconds: measured length, s; None: the demo's.
 
     speed: share of the demo's speed. exact: sensors that tell positions exactly instead of the file's.
     """
@@ -27,7 +27,7 @@ class DemoOptions:
     speed: float = 1.0
     exact: bool = False
     plant_set: tuple[str, ...] = ()
-    """What the plant differs in from the model: "upper_arm.mass_kg=+20%"."""
+    """Settings in which the plant differs from the model: "upper_arm.mass_kg=+20%"."""
     force_sensor: bool = True
     """Whether forces are taken from force sensors, where the machine has some, or from the model."""
 
@@ -54,10 +54,10 @@ class MeasuredPart:
 
 @dataclass(frozen=True)
 class DemoStep:
-    """One thing that happens. text: for the progress bar; share: of the bar, relative to the other steps.
+    """One step of a demo. text: for the progress bar; share: of the bar, relative to the other steps.
 
-    `begin` starts it: it returns the goal to wait for, or None when nothing is left to wait for. Whatever
-    else it needs (a guarded approach, another law) it asks of `stage.robot` before it returns. It may raise
+    `begin` starts it: it returns the goal to wait for, or None when it is complete. It requests other
+    preparations (a guarded approach, another law) from `stage.robot` before it returns. It may raise
     RequestError or GoalFailed, which end the demo with that result. `command` does the same from the command
     line; a step that follows a trajectory has that instead.
     """

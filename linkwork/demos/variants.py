@@ -17,7 +17,7 @@ def forces_by_model(machine: str, folder: Path) -> str:
 
 
 def exact_sensors(machine: str, folder: Path) -> str:
-    """Write a copy of the machine's file, with sensors that tell positions exactly; return where it lies."""
+    """Write a copy of the machine's file, with sensors without noise and resolution; return its path."""
 
     def change(data: Any) -> None:
         for sensor in data["sensors"].values():

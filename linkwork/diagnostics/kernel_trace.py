@@ -1,6 +1,6 @@
-"""What the kernel did while a thread woke up late, from its own trace: `linkwork latency --blame`.
+"""Kernel activity during late wake-ups of a thread, from the kernel's trace: `linkwork latency --blame`.
 
-The trace is kept in an instance of tracefs of its own, which is removed at the end, so that no other tracing
+The trace uses a separate instance of tracefs, which is removed at the end, so that no other tracing
 is disturbed. Its clock is CLOCK_MONOTONIC, like ours. See Documentation/trace/ftrace.rst of the kernel.
 """
 
@@ -57,7 +57,7 @@ class Cause:
 
 
 class KernelTrace:
-    """A running trace. `events` reads what it holds."""
+    """A running trace. `events` reads its contents."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -150,7 +150,7 @@ def causes(events: Iterable[TraceEvent], pid: int, deadline_ns: int, woke_ns: in
 
 
 class _State:
-    """What a processor does, event by event.
+    """Activity of a processor, event by event.
 
     pid: the thread that is to wake. fired: whether its timer has fired, or no event says when timers do.
     """

@@ -1,10 +1,10 @@
-"""How well this computer keeps time, and what a trip over the device link costs: the engine of `linkwork
+"""Timing accuracy of this computer, and cost of an exchange over the device link: the engine of `linkwork
 latency`.
 
-Two processes of their own do what plant and loop do, at the loop's period, with the real sockets and
-codecs. Beside that, in the same run and in turns with it, stand the bare absolute sleep and a bare ZeroMQ
-echo of the same bytes: absolute times drift with the computer's mood, the ratios hold. With load, every
-second round is made while the computer is busy (`linkwork.diagnostics.load`).
+Two separate processes exchange messages like plant and loop, at the loop's period, with the real sockets and
+codecs. The same run measures, in turns, the bare absolute sleep and a bare ZeroMQ echo of the same bytes:
+absolute times vary with the computer's load, the ratios do not. With load, every second round is made while
+the computer is busy (`linkwork.diagnostics.load`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BANDS = (
     (50, "good", "suitable for loops of 1 kHz and faster"),
     (500, "usable", "suitable for 1 kHz if single ticks may be late by half a period"),
 )
-"""Largest late wake-up in µs, a word, what it is fit for; bands as in LinuxCNC's latency test."""
+"""Largest late wake-up in µs, verdict, suitable use; bands as in LinuxCNC's latency test."""
 WORST = (
     "poor",
     "single ticks are late by half a millisecond and more: docs/real_time.md says what to change",
@@ -72,15 +72,16 @@ class LatencyError(Exception):
 
 @dataclass
 class LatencyReport:
-    """What was measured. Durations are in ns; the blocks are `sleep`, `exchange` and `bare` (see
+    """Results of a measurement. Durations are in ns; the blocks are `sleep`, `exchange` and `bare` (see
     latency_probe).
 
     late: how late each block woke from its sleep to the deadlines. trips: how long a round trip took, for
     `exchange` (the device link) and `bare`. skipped: periods left out per block. medians: per quantity, one
     median a round.
-    realtime: what was asked of the system and obtained. warnings: the shortfalls with their remedies.
+    realtime: the requested and obtained settings. warnings: the shortfalls with their remedies.
     means: the same and the computer's own, one by one. under_load: the rounds under load, where it was asked
-    for; load: that load in words. blame: the latest wake-ups with their causes; no_blame: why there are none.
+    for; load: description of that load. blame: the latest wake-ups with their causes; no_blame: the reason
+    for their absence.
     """
 
     period_s: float
@@ -182,9 +183,10 @@ def run_latency(
     blame: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> LatencyReport:
-    """Measure for about so many seconds. An interrupt (Ctrl-C) ends the run early and reports what is there.
+    """Measure for about the given time (s). An interrupt (Ctrl-C) ends the run early and reports the results
+    so far.
 
-    period_s: period of the loop, s. realtime: what to do when real-time set-up is refused. fifo: ask for a
+    period_s: period of the loop, s. realtime: policy for a refused real-time set-up. fifo: request a
     real-time priority, one processor and locked memory, as the daemons do. under_load: load the computer in
     every second round. blame: trace the kernel, and name the causes of the latest wake-ups. progress: called
     with the share done, 0 to 1.

@@ -5,9 +5,9 @@
 The run is cut into rounds; in each round come three blocks of `ticks` periods, in an order that changes
 every round:
 
-    sleep      nothing but absolute sleeps to the deadlines
+    sleep      absolute sleeps to the deadlines only
     exchange   linkwork's ticker; each tick packs a state, sends it, and reads the command that answers
-    bare       the same bytes over bare ZeroMQ, nothing packed and nothing read
+    bare       the same bytes over bare ZeroMQ, without packing and reading
 
 With LOAD every second round is made under load (`linkwork.diagnostics.load`).
 
@@ -188,7 +188,7 @@ class Answerer:
         self._pair = bare_pair(f"ipc://{run.folder}/bare.ipc", bind=False)
 
     def meet(self) -> None:
-        """Says hello on both links."""
+        """Send hello on both links."""
         if not self._client.writable(_PATIENCE_MS * 4):
             raise TimeoutError("the measuring process did not start")
         self._client.send(b"hello")
@@ -254,7 +254,7 @@ def _probe(role: str, run: Run, lifeline: Lifeline) -> None:
         _say(realtime=obtained.line, warnings=obtained.warnings, steps=steps, pid=os.getpid())
         for number in range(run.rounds):
             _say(round=probe.round(number), loaded=run.loaded(number))
-        watcher.join()  # leaving at once could take the last message along
+        watcher.join()  # an immediate exit could lose the last message
     finally:
         probe.close()
 

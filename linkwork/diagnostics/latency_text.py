@@ -53,7 +53,7 @@ def _means(report: LatencyReport) -> list[str]:
 
 
 def _blame(report: LatencyReport) -> list[str]:
-    """The causes of the latest wake-ups, or why they are not known; nothing if they were not asked for."""
+    """The causes of the latest wake-ups, or why they are not known; empty unless they were requested."""
     if report.no_blame:
         return [f"causes are not known: {report.no_blame}", ""]
     if not report.blame:

@@ -1,4 +1,4 @@
-"""A drawing of a machine in its initial pose: bodies as lines between what is on them."""
+"""A drawing of a machine in its initial pose: bodies as lines between their joints and points."""
 
 from __future__ import annotations
 

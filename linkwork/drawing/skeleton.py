@@ -13,7 +13,7 @@ from linkwork.multibody.tree.kinematics import kinematics
 
 
 class Skeleton:
-    """The places on the bodies of a machine; `at` tells where they are."""
+    """The drawn points on the bodies of a machine; `at` returns their positions."""
 
     def __init__(self, machine: Machine) -> None:
         """Collect joints, closures and named points, or the centre of mass of a body without any."""

@@ -27,7 +27,7 @@ def text_chart(
 ) -> list[str]:
     """Lines of at most `width` characters.
 
-    time_s: (n,), rising. curves: (n,) each; what is not a number is left out. limits: values drawn as
+    time_s: (n,), rising. curves: (n,) each; NaN values are left out. limits: values drawn as
     horizontal lines where they are near the curves. moment_s: instant of a vertical line. A column shows the
     least and the most of its time, so that no peak is lost.
     """

@@ -1,6 +1,6 @@
-"""A plant and a controller of one's own: started, waited for, and ended with nothing left behind.
+"""Private plant and controller daemons: start, wait until ready, and end without leftovers.
 
-They sit in a private runtime folder, so that any number of rigs run side by side.
+They use a private runtime folder, so that any number of rigs run side by side.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LOOK_S = 0.05
 
 
 class RigFailed(Exception):
-    """A daemon did not start; the text holds what it said last."""
+    """A daemon did not start; the text has its last output."""
 
 
 class Rig:
@@ -71,7 +71,7 @@ class Rig:
         self.close()
 
     def start(self, role: str, arguments: Sequence[str]) -> Child:
-        """Start a daemon, instead of one that was there. What it says goes to files in the runtime."""
+        """Start a daemon in place of an earlier one. Its output goes to files in the runtime folder."""
         if role in self.children:
             before = self.children.pop(role)
             before.stop(_STOP_S)
@@ -100,15 +100,15 @@ class Rig:
         return self.seat.requests
 
     def said(self, role: str) -> list[dict[str, Any]]:
-        """The events that a daemon has told so far."""
+        """The events that a daemon has printed so far."""
         path = self.runtime / f"{role}.out"
         lines = path.read_text(errors="replace").splitlines() if path.exists() else []
         return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
 
     def wait_ready(self, on_event: Callable[[str], None], timeout_s: float = START_S) -> None:
-        """Wait until the controller has the plant and can plan. `on_event` gets what the plant says.
+        """Wait until the controller has the plant and can plan. `on_event` receives the plant's events.
 
-        Raises RigFailed when a daemon ends or nothing comes of it.
+        Raises RigFailed when a daemon ends or does not become ready.
         """
         deadline = time.monotonic() + timeout_s
         told = 0
@@ -139,7 +139,7 @@ class Rig:
     def close(self) -> None:
         """End the controller (it stops the machine on its path first), then the plant, then the folder.
 
-        An interrupt meanwhile brakes and ends at once.
+        An interrupt meanwhile brakes and ends immediately.
         """
         try:
             for role in ("controller", "plant"):

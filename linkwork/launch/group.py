@@ -1,8 +1,8 @@
 """Plant and controller of one machine as a supervised group: `linkwork up`.
 
-The supervisor starts both, keeps what they print (`output_log`), reports each crash and starts the daemon
-again where that is wanted. A restarted controller comes up inactive: the real-time loop that a crashed
-gateway left behind is stopped and ended first. Nothing here enables a machine.
+The supervisor starts both, keeps their output (`output_log`), reports each crash and restarts the daemon if
+requested. A restarted controller is inactive: the real-time loop that a crashed gateway left behind is
+stopped and ended first. The supervisor never enables a machine.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ RESTART_AFTER_S: Final = (0.0, 0.5, 1.0, 2.0, 5.0)
 STEADY_S: Final = 10.0
 """A daemon that has run this long has no crashes in a row."""
 LEAVES_WITHIN_S, BRAKES_WITHIN_S = 75.0, 5.0
-"""Time for a daemon to end: after it was asked, and after it was told to brake at once."""
+"""Time for a daemon to end: after the request, and after the request to brake immediately."""
 _LOOK_S = 0.1
 _LAST_LINES = 20
 Show = Callable[[str, str], None]
@@ -92,7 +92,7 @@ class _Daemon:
 
 @dataclass
 class _Pipe:
-    """What a daemon prints. rest: the beginning of a line that is not complete."""
+    """Output of a daemon. rest: the beginning of a line that is not complete."""
 
     daemon: _Daemon
     stream: IO[bytes]
@@ -238,7 +238,7 @@ class Group:
         name = self._options.name
         return next((found.pid for found in running("loop") if found.name == name and found.pid > 0), None)
 
-    # Processes and what they print.
+    # Processes and their output.
 
     def _start(self, role: str, words: Sequence[str]) -> None:
         argv = daemon_argv(role, [*words, "--lifeline", "--json"])
@@ -264,7 +264,7 @@ class Group:
         self._describe(STARTING)
 
     def _collect(self, daemon: _Daemon) -> None:
-        """What an ended daemon has still printed, and its exit status."""
+        """Take the last output of an ended daemon, and its exit status."""
         daemon.ended = True
         self._turn(0.0)
         daemon.child.stop(0.0)
@@ -310,9 +310,9 @@ class Group:
     # The end.
 
     def _end(self) -> None:
-        """The controller stops the machine on its path, disables it and leaves; then the plant ends.
+        """Stop the machine on its path, disable it, and end the controller, then the plant.
 
-        A further signal brakes at once.
+        A further signal brakes immediately.
         """
         self._pressed = self._interrupts.count
         self._describe(ENDING)
@@ -330,7 +330,7 @@ class Group:
         daemon.child.let_go()
         if not self._wait(lambda: not daemon.child.alive, LEAVES_WITHIN_S):
             daemon.child.send_signal(signal.SIGTERM)
-            daemon.child.send_signal(signal.SIGTERM)  # the second one brakes at once
+            daemon.child.send_signal(signal.SIGTERM)  # the second one brakes immediately
             if not self._wait(lambda: not daemon.child.alive, BRAKES_WITHIN_S, hurried=True):
                 self._say(f"the {daemon.role} did not end in time and was killed")
                 daemon.child.kill()

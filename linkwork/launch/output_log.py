@@ -1,4 +1,4 @@
-"""What the daemons of a group print, kept in a file of bounded size for each machine.
+"""Output of a group's daemons, kept in a file of bounded size for each machine.
 
 The files are NAME.log in the folder `output` of the state folder, and NAME.log.1 to NAME.log.4, the oldest,
 behind it. A line is: time in UTC, the daemon or `group`, the text.
@@ -44,7 +44,7 @@ def recorded_groups() -> list[str]:
 
 
 class OutputLog:
-    """Writes one machine's file. `problem` says why nothing is kept, where that is so.
+    """Writer of one machine's file. `problem` has the reason when output cannot be kept.
 
     path: the newest file; its folder is created. size: bytes of a file before it is rotated.
     """
@@ -60,7 +60,7 @@ class OutputLog:
             self._failed(error)
 
     def write(self, source: str, text: str) -> None:
-        """Append a line. A failure, such as a full disk, is kept in `problem` and raises nothing."""
+        """Append a line. A failure, such as a full disk, is kept in `problem` and not raised."""
         if self._file is not None:
             content = {"source": source, "msg": text[:LONGEST_LINE]}
             self._file.handle(logging.makeLogRecord(content))
@@ -68,7 +68,7 @@ class OutputLog:
     def close(self) -> None:
         """Close the file."""
         if self._file is not None:
-            with suppress(OSError):  # what a full disk did not take
+            with suppress(OSError):  # the part that a full disk did not take
                 self._file.close()
             self._file = None
 
@@ -92,7 +92,8 @@ class _File(RotatingFileHandler):
 
 
 def read_output(path: Path, source: str | None = None, most: int = 100) -> list[str]:
-    """The last lines of a machine, oldest first. source: only those of this daemon; most: at most so many.
+    """The last lines of a machine, oldest first. source: only those of this daemon; most: largest number of
+    lines.
 
     Raises OSError where a file cannot be read.
     """

@@ -1,4 +1,4 @@
-"""What a flight record shows of a fault: the ticks around it, what happened, and which signals tell it."""
+"""Analysis of a fault from a flight record: the ticks around it, the events, and the signals concerned."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CHANNELS: Final = {
     "CLOSURE_RESIDUAL": "closure_residual",
     "CONSTRAINT_FORCE": "constraint_force",
 }
-"""Faults that a channel of its own shows, whose limit is that of the fault."""
+"""Faults with a separate channel, whose limit is that of the fault."""
 _AT_ONCE: Final = 2
 """Coordinates that are shown where none is asked for."""
 _NEAR_LIMIT: Final = 0.999
@@ -153,7 +153,7 @@ def _device_fault(code: int) -> str:
 
 
 def _crossings(table: NDArray[Any], machine: Machine, fault: dict[str, Any]) -> list[Happening]:
-    """Where signals first cross what the machine file allows."""
+    """First violations of the machine file's limits by signals."""
     period_s = machine.controller.period_s
     found: list[Happening] = []
 

@@ -33,7 +33,7 @@ def first_segment(path: Path) -> Path:
 
 
 class LogFollower:
-    """What was written since it was asked last, from the segment `path` on. To be closed.
+    """Reader of the data written since the last call, from the segment `path` on. Close it after use.
 
     `ended`: the last segment is complete and none has followed it.
     """
@@ -76,7 +76,7 @@ class LogFollower:
         return at
 
     def _next(self) -> bool:
-        """Go on with the next segment, if it is there."""
+        """Continue with the next segment, if it exists."""
         match = _NAME.fullmatch(self._path.name)
         following = self._path.with_name(f"{match[1]}{int(match[2]) + 1:04d}.mcap") if match else None
         if following is None or not following.exists() or following.stat().st_size < _MAGIC_BYTES:
@@ -86,7 +86,7 @@ class LogFollower:
         return True
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close the open segment."""
         self._stream.close()
 
 

@@ -1,6 +1,6 @@
 """One file of a controller's run: its log, followed while it is written, with all that a replay needs.
 
-The loop and the gateway do nothing for it that they do not do anyway.
+It needs no additional work of loop or gateway.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LOOK_S: Final = 0.1
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a recording holds: ticks, the first of them (-1: none), events and goals, bytes of the file."""
+    """Contents of a recording: ticks, the first of them (-1: none), events and goals, bytes of the file."""
 
     ticks: int
     first_tick: int
@@ -97,7 +97,7 @@ class RecordingWriter:
 
     @property
     def so_far(self) -> Recorded:
-        """What has been taken by now."""
+        """The contents recorded so far."""
         counts = self._counts
         return Recorded(
             counts["tick"], self._first, counts["events"], counts["goals"], self._path.stat().st_size

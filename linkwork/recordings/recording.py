@@ -30,7 +30,7 @@ class NoRecording(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """What was recorded. `events` are plain data as logged, each with the name under "event"."""
+    """A recording. `events` are plain data as logged, each with the name under "event"."""
 
     paths: tuple[Path, ...]
     metadata: dict[str, str]

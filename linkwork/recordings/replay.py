@@ -1,7 +1,7 @@
-"""A recording fed to the controller as it is built today: tick by tick, the first difference told.
+"""Replay of a recording into the present controller: tick by tick, up to the first difference.
 
-The controller's tick is a pure function of what it has been given so far: measured values, device time and
-status, orders. All of that is in the recording, and so is what it answered.
+The controller's tick is a pure function of its inputs so far: measured values, device time and status,
+orders. The recording has all inputs and outputs.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ReplayDifference:
     now: float
 
     def __str__(self) -> str:
-        """Tell it in one line."""
+        """Return the difference as one line."""
         return (
             f"tick {self.tick} ({self.time_s:g} s): {self.field} was {self.was!r}, is {self.now!r} "
             f"(by {abs(self.now - self.was):.3g})"
@@ -79,9 +79,9 @@ def replay(
 ) -> Replayed:
     """Feed a recording to the controller of a machine, up to the first difference.
 
-    tolerance: how far numbers may differ (none: not at all, to the last bit); what is counted or chosen must
-    be equal anyway. Raises NoRecording where the recording does not begin with the controller's first tick,
-    lacks what the controller is given, or is of a machine with other sensors and motors.
+    tolerance: largest difference of numbers (none: equal to the last bit); discrete values must be equal
+    anyway. Raises NoRecording where the recording does not begin with the controller's first tick, lacks
+    inputs of the controller, or is of a machine with other sensors and motors.
     """
     layout = layout_for(machine)
     table = recording.table
@@ -155,7 +155,7 @@ def _check(recording: Recording, layout: RecordLayout) -> list[str]:
 
 
 def _alike(recorded: np.dtype[Any], layout: RecordLayout) -> int:
-    """How many bytes of a record can be compared at once; 0 where the recorded channels lie elsewhere."""
+    """Number of bytes of a record that can be compared directly; 0 where the recorded layout differs."""
     size = layout.deterministic_bytes
     inside = {name: at for name, (_, at, *_) in (layout.dtype.fields or {}).items() if at < size}
     there = {name: at for name, (_, at, *_) in (recorded.fields or {}).items() if at < size}
@@ -178,7 +178,7 @@ def _give(inputs: Inputs, row: np.void) -> None:
 
 
 def _give_switch(inputs: Inputs, row: np.void) -> None:
-    """Which switchable constraints the device said that held, and what it said of a switch."""
+    """The device's report of the switchable constraints that held, and of a switch."""
     inputs.closed = sum(1 << bit for bit, on in enumerate(row["closed"]) if on)
     inputs.switched, inputs.switch_figures = 0, (0.0, 0.0, 0.0)
     for bit in np.flatnonzero(row["switched"])[:1].tolist():
@@ -190,7 +190,8 @@ def _give_switch(inputs: Inputs, row: np.void) -> None:
 
 
 def _order(recording: Recording, row: np.void) -> tuple[Order | None, str]:
-    """The order that took effect with this record, as it takes effect at once; or why it is not known."""
+    """The order that took effect with this record, as it takes effect immediately; or the reason why it is
+    unknown."""
     number, outcome = int(row["order_id"]), int(row["order_outcome"])
     if number == 0 and outcome == OrderOutcome.NONE:
         return None, ""

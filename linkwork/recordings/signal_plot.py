@@ -14,7 +14,7 @@ from linkwork.recordings.path_plot import ACCENT, HUES, INK, QUIET, dress
 from linkwork.recordings.recording import signals
 
 USUAL: Final = ("coordinate", "reference", "law_effort", "effort")
-"""What is drawn where nothing is asked for."""
+"""Signals drawn by default."""
 
 
 def chosen(ticks: Ticks, names: Sequence[str]) -> list[tuple[str, dict[str, Floats]]]:

@@ -29,7 +29,7 @@ class Tracking:
     motors: tuple[str, ...]
     effort: Floats
     rows: NDArray[np.intp]
-    """Where in the log each tick stands (n,)."""
+    """Row of each tick in the log (n,)."""
 
     def error(self, coordinate: str) -> Floats:
         """Reference minus actual in the measured ticks (n,)."""

@@ -1,4 +1,4 @@
-"""An axis of a chart: from values to places, and where its ticks stand."""
+"""An axis of a chart: conversion of values to positions, and its ticks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Axis:
     log: bool = False
 
     def places_of(self, values: Floats | float) -> Floats:
-        """Places of values. On a logarithmic axis what is smaller than `low` lies at its begin."""
+        """Places of values. On a logarithmic axis values below `low` are at its begin."""
         given = np.asarray(values, dtype=np.float64)
         if self.log:
             part = np.log(np.maximum(given, self.low) / self.low) / math.log(self.high / self.low)
@@ -32,7 +32,7 @@ class Axis:
         return placed
 
     def ticks(self, most: int = 5) -> list[tuple[float, str]]:
-        """Where ticks stand, and what is written there."""
+        """Positions and labels of the ticks."""
         if self.log:
             return self._decades(most)
         step = _nice((self.high - self.low) / most)

@@ -47,8 +47,8 @@ class Moment:
 
 @dataclass(frozen=True)
 class Chart:
-    """What is drawn. Labels of the axes say quantity and unit; log: y is logarithmic, by magnitude,
-    down to so many `decades` below the largest."""
+    """Contents of a chart. Labels of the axes have quantity and unit; log: y is logarithmic, by magnitude,
+    down to `decades` decades below the largest."""
 
     title: str
     x_label: str

@@ -1,4 +1,4 @@
-"""Where and with what a report was made: everything in it that may differ between two equal lockstep runs."""
+"""Provenance of a report: everything in it that may differ between two equal lockstep runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PARTS = ("linkwork", "numpy", "numba", "pyzmq", "pytest")
 
 
 def provenance(words: Sequence[str], seconds: float) -> dict[str, Any]:
-    """As plain data. words: the command line, of which paths lose their folders. seconds: what it took."""
+    """As plain data. words: the command line, with paths without folders. seconds: its duration."""
     from linkwork.multibody.kernels.compiling import CACHE_FOLDER
 
     return {

@@ -9,7 +9,7 @@ THIN: Final = "\u202f"
 """Between a number and its unit: narrow, no line break."""
 _PREFIXES: Final = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M"}
 _SCALED: Final = frozenset({"m", "rad", "s", "N", "N m", "J", "W", "m/s", "rad/s", "m/s²", "rad/s²"})
-"""Units that take prefixes; others (°C, ticks, %) are told as they are."""
+"""Units that take prefixes; others (°C, ticks, %) are shown unchanged."""
 DASH: Final = "–"
 
 

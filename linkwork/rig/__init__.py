@@ -1,1 +1,1 @@
-"""Rig tests: what pytest is given to test a machine, its controller and its plant, and what it collects."""
+"""Rig tests: pytest support for tests of a machine, its controller and its plant, with a report."""

@@ -1,4 +1,5 @@
-"""The daemons of a rig and the client of its controller: what a test asks for without moving anything."""
+"""The daemons of a rig and the client of its controller: the requests of a test that do not move the
+machine."""
 
 from __future__ import annotations
 
@@ -72,7 +73,7 @@ class AttachedRig:
 
     @property
     def state(self) -> StateResult:
-        """What the machine does now."""
+        """State of the machine."""
         return self.robot.state
 
     @property
@@ -115,7 +116,7 @@ class AttachedRig:
 
     @property
     def injected(self) -> list[dict[str, Any]]:
-        """What was injected since `clear`, as the plant tells it, oldest first."""
+        """Faults injected since `clear`, as reported by the plant, oldest first."""
         return self._desk.reports() if self._faults is not None else []
 
     def clear(self) -> None:

@@ -31,7 +31,7 @@ class Bench:
         return self._rig
 
     def _introduce(self, rig: AttachedRig) -> None:
-        """A rig is there, or there again: what it is and how it runs is noted."""
+        """Note the provenance of a rig that has been started or restarted."""
         from linkwork.rig.rig_provenance import provenance
 
         facts = self._collection.rigs[rig.name] = provenance(rig)

@@ -1,4 +1,4 @@
-"""What a rig can do, by name, with the reason where it cannot: what skips tests."""
+"""Capabilities of a rig, by name, with the reason for each missing one; tests are skipped by them."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ CAPABILITIES: dict[str, Callable[[ReadyRig], str]] = {
 
 
 def can(rig: ReadyRig, name: str) -> Can:
-    """What a rig says about one capability. Raises KeyError for a name that does not exist."""
+    """Whether a rig has a capability, with the reason if not. Raises KeyError for an unknown name."""
     if name == "inject" or name.startswith("inject:"):
         return Can(name, rig.cannot_inject(name.partition(":")[2]))
     if name not in CAPABILITIES:

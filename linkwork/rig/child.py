@@ -1,4 +1,4 @@
-"""Pytest in a process of its own, which ends, as by Ctrl-C, when its parent does.
+"""Pytest in a separate process that ends, as by Ctrl-C, when its parent does.
 
 `python -m linkwork.rig.child WORD…` takes pytest's words; standard input is the lifeline.
 """

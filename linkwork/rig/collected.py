@@ -1,4 +1,4 @@
-"""What the rig tests of a session found, test by test: what a report is made from.
+"""Findings of a session of rig tests, test by test: the input of a report.
 
 Plain data, filled by the plug-in. `rig.collecting` writes it line by line and reads it back.
 """
@@ -17,7 +17,8 @@ Relation = Literal["<", "<=", ">", ">=", "=="]
 class Number:
     """A number that was compared with a limit: `value relation limit` held, or did not.
 
-    name: what was measured, in the record's words: "tracking_error(x).max". unit: of both numbers.
+    name: the measured quantity, as an expression of the record: "tracking_error(x).max". unit: of both
+    numbers.
     """
 
     name: str
@@ -30,12 +31,12 @@ class Number:
 
 @dataclass(frozen=True)
 class FaultSeen:
-    """A fault that was expected, and what became of it. Times count from the beginning of what was injected.
+    """An expected fault, and its detection. Times count from the beginning of the injected fault.
 
-    injected: the words it was injected with. expected: the codes that were asked for. found: the code that
-    was latched, None where none was. delay_ticks, delay_s: until it was latched. allowed_ticks: the limit of
-    the test. reaction: the state that the controller went to. stopping_s: from the fault to rest, None where
-    the record ends before; stopping_distance: how far each joint went meanwhile (rad or m).
+    injected: the injected entry as text. expected: the expected codes. found: the code that was latched, None
+    where none was. delay_ticks, delay_s: until it was latched. allowed_ticks: the limit of the test.
+    reaction: the controller's state afterwards. stopping_s: from the fault to rest, None where the record
+    ends before; stopping_distance: travel of each joint meanwhile (rad or m).
     """
 
     injected: dict[str, Any]
@@ -53,7 +54,7 @@ class FaultSeen:
 
 @dataclass(frozen=True)
 class Tolerated:
-    """What was injected and, by design, is borne without a fault; `because` says why, `bound` proves it."""
+    """An injected fault that is tolerated by design; `because` is the reason, `bound` the evidence."""
 
     injected: dict[str, Any]
     because: str
@@ -102,10 +103,10 @@ class TestFindings:
 
 @dataclass
 class Collection:
-    """A session: `rigs` tells of every machine under test, by name, what it was and how it ran (provenance).
+    """A session: `rigs` has the provenance of every machine under test, by name.
 
-    Of a rig: config (file), machine, config_hash, interface, model, version, pace, law, seed, period_s,
-    real_time (means asked for and obtained), plant, controller (endpoints of those attached to, or "own").
+    Keys of a rig: config (file), machine, config_hash, interface, model, version, pace, law, seed, period_s,
+    real_time (requested and obtained settings), plant, controller (endpoints of those attached to, or "own").
     """
 
     rigs: dict[str, dict[str, Any]] = field(default_factory=dict)

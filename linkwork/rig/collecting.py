@@ -1,11 +1,11 @@
 """A session of rig tests written to a file while it runs, and read back for the report.
 
 One JSON object a line, each with its kind: `plan`, then `rig` for each machine (again where its daemons are
-restarted), `begin` and `test` for each test, `end` last; `no_rig` where a machine cannot be had. Each line
-is handed to the system at once, so that of a session that crashes only the test under way is lost. Numbers
-that JSON does not have are written as null and read as NaN.
+restarted), `begin` and `test` for each test, `end` last; `no_rig` where a machine is not available. Each line
+is flushed immediately, so that a session that crashes loses only the present test. Numbers that JSON does not
+have are written as null and read as NaN.
 
-Nothing in it depends on the wall clock but a test's `seconds` and a rig's `real_time`: two lockstep runs with
+Only a test's `seconds` and a rig's `real_time` depend on the wall clock: two lockstep runs with
 the same seed collect the same otherwise.
 """
 
@@ -24,9 +24,9 @@ from linkwork.rig.collected import FaultSeen, Number, Span, TestFindings, Tolera
 
 
 class Collecting:
-    """Writes a session; a context manager. Raises OSError.
+    """Writer of a session; a context manager. Raises OSError.
 
-    A span's log is told relative to the file's folder, so that both can be moved together.
+    A span's log is named relative to the file's folder, so that both can be moved together.
     """
 
     def __init__(self, path: Path) -> None:
@@ -50,7 +50,7 @@ class Collecting:
         self._line("plan", {"nodes": list(nodes)})
 
     def rig(self, name: str, facts: Mapping[str, Any]) -> None:
-        """A machine under test is ready: what it is and how it runs (see `Collection`)."""
+        """Write the provenance of a machine under test that is ready (see `Collection`)."""
         self._line("rig", {"name": name, "facts": facts})
 
     def no_rig(self, status: int, text: str) -> None:
@@ -92,7 +92,7 @@ class Collected:
     no_rig: tuple[int, str] | None = None
 
     def read_line(self, line: str) -> None:
-        """Take in one line of the file. Raises ValueError for what is none."""
+        """Take in one line of the file. Raises ValueError for an invalid line."""
         found = json.loads(line)
         match found.pop("kind"):
             case "plan":

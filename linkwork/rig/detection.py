@@ -1,4 +1,4 @@
-"""Whether an injected fault was found out: by which code, how soon, and what the machine did then."""
+"""Detection of an injected fault: code, delay, and reaction of the machine."""
 
 from __future__ import annotations
 

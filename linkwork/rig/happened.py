@@ -1,4 +1,4 @@
-"""What happened in a run: its ticks, and what follows from them and nothing else."""
+"""Events of a run: its ticks, and quantities derived from them alone."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ VIOLATIONS = (
     "FORCE_TOLERANCE_VIOLATED",
     "CONTACT_LOST",
 )
-"""Results of goals by which what was injected may be found out, too."""
+"""Results of goals that also count as detection of an injected fault."""
 
 
 @dataclass(frozen=True, eq=False)
 class Happened:
     """The ticks from a run's beginning to its end.
 
-    ticks: as logged, all channels (`log_file.Ticks`). result: how the goal ended, None for a record
-    that is of no goal. events: as logged. injected: what the plant says was injected, newest last.
-    truth: what the simulated machine really did, None where that is not known. `goal`: the goal's block.
+    ticks: as logged, all channels (`log_file.Ticks`). result: how the goal ended, None for a record without a
+    goal. events: as logged. injected: the faults reported by the plant, newest last. truth: exact motion of
+    the simulated machine, None where unknown. `goal`: the goal's block.
     """
 
     machine: Machine
@@ -112,7 +112,7 @@ class Happened:
 
     @cached_property
     def _now(self) -> NDArray[np.bool_]:
-        """The rows that are of this run: not what is left from the goal before."""
+        """The rows of this run, without the rest of the goal before."""
         if self.goal is None:
             return np.ones(len(self.table), np.bool_)
         mine: NDArray[np.bool_] = self.table["goal_id"] == self.goal.goal

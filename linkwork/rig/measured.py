@@ -1,4 +1,4 @@
-"""A number that remembers what it was compared with."""
+"""A number that records its comparisons."""
 
 from __future__ import annotations
 

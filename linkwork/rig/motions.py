@@ -1,7 +1,7 @@
-"""Small motions that any machine can do, found from its own description and asked of its own controller.
+"""Small motions for any machine, derived from its description and checked by its controller.
 
-Each goes out from home and back, at rest at both ends, in quintics. What the controller's `check` says
-decides: a motion that is not feasible is tried slower, the other way round, or smaller.
+Each goes out from home and back, at rest at both ends, in quintics. The controller's `check` decides: a
+motion that is not feasible is tried slower, in the opposite direction, or smaller.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TRIES = 7
 
 
 class NoMotion(RuntimeError):
-    """No feasible motion was found; the text says what stands in the way of the smallest one."""
+    """No feasible motion was found; the text names the violation of the smallest one."""
 
 
 class Motions:

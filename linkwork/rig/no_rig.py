@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def told(collecting: Collecting | None, *, had: bool) -> Iterator[None]:
-    """What is raised inside is written down, and pytest ended, where the reason is the rig's or its file's.
+    """Record exceptions raised inside, and end pytest where the cause is the rig or its file.
 
-    had: whether the rig was there before: then it is the test's failure. So it is without a file to write to.
+    had: whether the rig was available before: then it counts as the test's failure, as it does without an
+    output file.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""What a simulated machine really did during a record: from the plant's own record, not from its sensors."""
+"""Exact motion of a simulated machine during a record: from the plant's own record, not from its sensors."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The pytest plug-in: options, markers, the fixture `rig`, and what is kept for reports.
+"""The pytest plug-in: options, markers, the fixture `rig`, and data for reports.
 
-Nothing of linkwork beyond this folder's light files is imported until a test asks for a rig.
+It imports only this folder's light modules of linkwork until a test asks for a rig.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """The verdict, kept with what was found."""
+    """Keep the verdict with the findings."""
     report = yield
     if is_rig_test(item):
         from linkwork.rig.verdicts import note

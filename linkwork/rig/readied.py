@@ -13,7 +13,7 @@ class ReadyRig(RecordedRig):
     """A recorded rig that can be brought to where every test begins."""
 
     def ready(self) -> None:
-        """Make it ready: nothing injected, no fault, at home, enabled. Starts what is not there."""
+        """Make the rig ready: no injected faults, no fault, at home, enabled. Starts missing daemons."""
         make_ready(self)
 
     @cached_property
@@ -24,7 +24,7 @@ class ReadyRig(RecordedRig):
 
     @cached_property
     def holds_effort(self) -> bool:
-        """Whether it needs effort to stand still at home."""
+        """Whether it needs effort to rest at home."""
         self.ready()
         self.pass_time(0.01)
         return any(abs(effort) > 1e-6 for effort in self.state["effort"].values())

@@ -1,4 +1,4 @@
-"""Making a rig ready for a test: nothing injected, no fault, enabled, at home."""
+"""Make a rig ready for a test: no injected faults, no fault, enabled, at home."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NotReady(RuntimeError):
 
 
 def make_ready(rig: RecordedRig) -> None:
-    """Bring the rig there. What was started by the tests is restarted where nothing else helps.
+    """Bring the rig to this state. Daemons started by the tests are restarted as a last resort.
 
     Raises NotReady.
     """
@@ -61,7 +61,7 @@ def _bring(rig: RecordedRig) -> None:
 
 
 def _clear(rig: RecordedRig) -> None:
-    """End what is injected, braked: where sensors say something else of a sudden, nothing shall follow."""
+    """End injected faults with brakes engaged, so that the machine does not follow sudden sensor changes."""
     if rig.injected:
         _brake(rig)
         rig.recorder.come_to_rest()  # in lockstep faults end at the same tick in every run
@@ -75,7 +75,7 @@ def _brake(rig: RecordedRig) -> None:
 
 
 def _activate(rig: RecordedRig) -> None:
-    """From whatever state to active."""
+    """Change from any state to active."""
     deadline, refused = time.monotonic() + _PATIENCE_S, 0
     while time.monotonic() < deadline and refused < _MOST_REFUSALS:
         rig.recorder.come_to_rest()

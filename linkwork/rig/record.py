@@ -51,7 +51,7 @@ class RigRecord(Happened):
         return self._series(f"velocity({joint})", at, self.table["v"][:, at], "/s")
 
     def reference(self, coordinate: str) -> Series:
-        """What the controller was after, where this coordinate has a reference of its own."""
+        """The controller's reference, where this coordinate has one."""
         at = self._names.coordinate(coordinate)
         return self._series(f"reference({coordinate})", at, self.table["reference"][:, at])
 
@@ -66,7 +66,7 @@ class RigRecord(Happened):
         return replace(error, tracked=(self.tracked, coordinate))
 
     def true_error(self, coordinate: str) -> Series:
-        """Reference minus the true position of a simulated machine, whatever its sensors say."""
+        """Reference minus the true position of a simulated machine, independent of its sensors."""
         return self._error(coordinate, "true_error", self._true("coordinates"))
 
     @cached_property
@@ -111,9 +111,9 @@ class RigRecord(Happened):
 
     @cached_property
     def stopping(self) -> slice:
-        """The rows from the first tick of a stop (whatever caused it) to rest.
+        """The rows from the first tick of any stop to rest.
 
-        Raises AssertionError when nothing stopped, or the record ends before the machine is at rest.
+        Raises AssertionError when there was no stop, or the record ends before the machine is at rest.
         """
         table = self.table
         stopping = np.isin(table["state"], (State.STOPPING, State.FAULT, State.ESTOP))
@@ -144,7 +144,7 @@ class RigRecord(Happened):
             raise AssertionError(f"the stop took {float(took):.4g} s; {seconds:g} s are allowed")
 
     def stays_on_path(self, tolerance: float = 1.0) -> None:
-        """Raise AssertionError where the error to the path is ever larger than so many path tolerances."""
+        """Raise AssertionError where the path error exceeds this number of path tolerances."""
         self.worst_error.never_exceeds(tolerance)
 
     # -- results and faults ------------------------------------------------------------------------------
@@ -163,10 +163,11 @@ class RigRecord(Happened):
             )
 
     def detected_or_tolerated(self, *names: str, because: str, seconds: float | None = None) -> None:
-        """What was injected last was found out by one of these codes, or else borne within tolerances.
+        """Require that the last injected fault was detected by one of these codes, or tolerated within
+        tolerances.
 
-        seconds: how soon, None: in the record. because: why it may be borne; the bound is the true error in
-        the goal's coordinates where it is known, else the one that the controller knows, at most the path
+        seconds: largest delay, None: within the record. because: reason for the toleration; the bound is the
+        true error in the goal's coordinates where it is known, else the controller's, at most the path
         tolerance. Raises AssertionError.
         """
         watch = self.fault(*names)
@@ -189,7 +190,7 @@ class RigRecord(Happened):
         return FaultWatch(self, names)
 
     def tolerates(self, because: str, bound: MeasuredValue, limit: float) -> None:
-        """Note that what was injected is tolerated by design, because `bound` is at most `limit`.
+        """Note that the injected fault is tolerated by design, because `bound` is at most `limit`.
 
         Raises AssertionError for a fault, a goal that did not succeed, or a larger number.
         """

@@ -29,7 +29,7 @@ class RecordedRig(AttachedRig):
         return self._recorder
 
     def pass_time(self, seconds: float) -> None:
-        """Lets so much of the machine's time pass: lockstep time runs, real time is waited for."""
+        """Pass a time (s) of the machine: advance lockstep time, or wait in real time."""
         self.recorder.pass_time(seconds)
 
     def wait_for(self, *, state: str, within_s: float) -> StateResult:
@@ -38,7 +38,7 @@ class RecordedRig(AttachedRig):
 
     @contextmanager
     def recording(self, title: str = "") -> Iterator[None]:
-        """Record what happens in the block; afterwards `rig.record` holds it."""
+        """Record the ticks of the block; afterwards they are in `rig.record`."""
         self.recorder.come_to_rest()
         self.recorder.begin()
         yield
@@ -64,7 +64,7 @@ class RecordedRig(AttachedRig):
         return self._away_from_home(self.recorder.true_positions())
 
     def close(self) -> None:
-        """End what was started."""
+        """End the daemons that were started."""
         if self._recorder is not None:
             self._recorder.close()
             self._recorder = None

@@ -27,10 +27,10 @@ class NotOurs(RuntimeError):
 
 
 class Daemons:
-    """Plant and controller of one machine. `start` starts what the options do not attach to.
+    """Plant and controller of one machine. `start` starts the daemons to which the options do not attach.
 
-    requests, plant: endpoints, None where there is none. truth: file of the plant's own record, None where
-    the plant is not ours.
+    requests, plant: endpoints, None where there is none. truth: file of the plant's own record, None for an
+    attached plant.
     """
 
     def __init__(self, machine: Machine, options: RigOptions) -> None:
@@ -65,7 +65,7 @@ class Daemons:
         return self._folder is not None
 
     def start(self) -> None:
-        """Start what is ours, and wait until it is ready. Raises RigFailed, NobodyThere."""
+        """Start the rig's daemons, and wait until they are ready. Raises RigFailed, NobodyThere."""
         if self.options.plant is not None:
             _reach(self.options.plant)
         self._folder = Path(tempfile.mkdtemp(prefix="rig-", dir=runtime_dir()))
@@ -82,7 +82,7 @@ class Daemons:
             self.requests = self.options.controller
 
     def _plant_words(self) -> list[str]:
-        """A plant's command line; every start has a record of its own."""
+        """A plant's command line; every start has a separate record."""
         assert self._folder is not None
         self._truths += 1
         self.truth = self._folder / f"truth-{self._truths}.plant"
@@ -141,7 +141,7 @@ class Daemons:
         return self._rig.seat
 
     def close(self) -> None:
-        """End what was started, and remove its folder."""
+        """End the daemons that were started, and remove their folder."""
         if self._rig is not None:
             self._rig.close()
             self._rig = None

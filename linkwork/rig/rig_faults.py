@@ -1,4 +1,4 @@
-"""Faults of a rig: put in, cleared, and told with the ticks at which the plant began and ended them."""
+"""Faults of a rig: injection, clearing, and reports with the ticks at which they began and ended."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FaultDesk:
         return "" if not whys or "" in whys else whys[0]
 
     def _ask_for_nothing(self) -> None:
-        """Find out whether the plant takes faults at all: clearing what is not there changes nothing."""
+        """Check whether the plant accepts faults, by a clear without effect."""
         try:
             self._injector.clear()
         except InjectionRefused as refused:

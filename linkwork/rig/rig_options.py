@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 PACES = ("lockstep", "device", "host")
 NONE = "none"
-"""As endpoint of the controller: the tests bring one of their own, or do without."""
+"""Endpoint for "no controller": the tests use their own, or none."""
 
 _OPTIONS: dict[str, dict[str, Any]] = {
     "plant": {

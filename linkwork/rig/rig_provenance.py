@@ -1,4 +1,4 @@
-"""What a rig was and how it ran, for reports."""
+"""Provenance of a rig, for reports."""
 
 from __future__ import annotations
 

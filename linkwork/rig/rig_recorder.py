@@ -1,4 +1,4 @@
-"""Takes in what a rig does, and makes records of it; lets the machine's time pass."""
+"""Collect the ticks and events of a rig into records; advance the machine's time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STEP_S: Final = 0.01
 """Of the machine's time, between two looks at its state."""
 _LOOK_S: Final = 0.01
 _REST_S: Final = 10.0
-"""Wall-clock time in which lockstep time comes to stand."""
+"""Wall-clock time within which lockstep time stops."""
 _RECONNECT_S: Final = 3.0
 """Wall-clock time in which a link comes back that is not cut for good."""
 
@@ -58,7 +58,7 @@ class Recorder:
 
     @property
     def lockstep(self) -> bool:
-        """Whether time runs only when it is told to."""
+        """Whether time runs only on request."""
         return self._rig.pace == "lockstep"
 
     def begin(self) -> StateResult:
@@ -107,7 +107,7 @@ class Recorder:
         return record
 
     def true_positions(self) -> dict[str, float]:
-        """Where every joint of one freedom really is (rad or m); nothing where only hardware knows."""
+        """True position of every joint with one degree of freedom (rad or m); empty for hardware."""
         rig, tap = self._rig, self._truth
         if tap is None:
             return {}
@@ -124,7 +124,7 @@ class Recorder:
         return {name: float(truth.q[-1, at]) for at, name in enumerate(names)}
 
     def pass_time(self, seconds: float) -> None:
-        """Lets so much of the machine's time pass; in lockstep after what it runs for by itself."""
+        """Pass a time (s) of the machine; in lockstep after the time that it runs by itself."""
         ticks = max(1, round(seconds / self._rig.period_s))
         if self.lockstep:
             if self._rig.state["goal"] is None:
@@ -167,9 +167,9 @@ class Recorder:
             time.sleep(_LOOK_S)
 
     def come_to_rest(self) -> None:
-        """In lockstep: until time stands, so that what is asked for next takes effect at the next tick.
+        """Wait in lockstep until time stops, so that the next request takes effect at the next tick.
 
-        A link that was lost is waited for, too.
+        It also waits for a lost link.
         """
         now = time.monotonic()
         deadline, reconnected_by = now + _REST_S, now + _RECONNECT_S
@@ -184,7 +184,7 @@ class Recorder:
             now = time.monotonic()
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close the open files and connections."""
         if self._log is not None:
             self._log.close()
             self._log = None

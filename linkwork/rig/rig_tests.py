@@ -1,4 +1,4 @@
-"""Rig tests on machines one after another, with progress; then the report of what was done."""
+"""Run rig tests on machines one after another, with progress; then write the report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FAILED = 1
 
 @dataclass(frozen=True)
 class RigTests:
-    """What is run, on which machines (each with its configuration's name), and where the report goes."""
+    """The tests to run, the machines (each with its configuration's name), and the report's folder."""
 
     run: RigRun
     machines: Sequence[tuple[str, Machine]]
@@ -45,7 +45,7 @@ class AllDone:
 
 
 def run_all(tests: RigTests, console: Console, words: Sequence[str], seconds: Callable[[], float]) -> AllDone:
-    """Run all, and write the report. After an interrupt the report holds what was done until then.
+    """Run all, and write the report. After an interrupt the report has the results until then.
 
     words: the command line. seconds: since the beginning. Raises OSError.
     """
@@ -67,7 +67,7 @@ def run_all(tests: RigTests, console: Console, words: Sequence[str], seconds: Ca
                     made.evidence = evidence(machine, made.tests, Logs(folder))
                 if statuses[-1] == INTERRUPTED:
                     break
-        except KeyboardInterrupt:  # between two machines, or while logs are read: what is known is reported
+        except KeyboardInterrupt:  # between two machines, or while logs are read: report the results so far
             statuses.append(INTERRUPTED)
         report = RigReport(reports, provenance(words, seconds()))
         written = write_report(report, tests.folder)
@@ -80,7 +80,7 @@ def _status(done: Done, made: MachineReport) -> int:
 
 
 def _labels(machines: Sequence[tuple[str, Machine]]) -> list[str]:
-    """The machines' names; of two with one name, the second is told by its number."""
+    """The machines' names; the second of two with one name gets a number."""
     labels: list[str] = []
     for _, machine in machines:
         label, number = machine.name, 2

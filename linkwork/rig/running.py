@@ -1,4 +1,4 @@
-"""Rig tests of one machine in a process of their own: started, followed, interrupted, and what came of it."""
+"""Rig tests of one machine in a separate process: start, progress, interrupt, and result."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _LOOK_S = 0.1
 _END_S = 90.0
 _LAST_LINES = 12
 _NO_TESTS, _FINE = 5, (0, 1)
-"""Exit statuses of pytest's: nothing was chosen; all that was chosen was done."""
+"""Exit statuses of pytest: no test was chosen; all chosen tests were done."""
 
 
 @dataclass(frozen=True)
 class RigRun:
-    """What is to be run, on every machine. paths: files, folders and pytest's FILE::TEST.
+    """The tests to run on every machine. paths: files, folders and pytest's FILE::TEST.
 
-    plant, controller: endpoints of daemons that run already. keyword: pytest's -k.
+    plant, controller: endpoints of running daemons. keyword: pytest's -k.
     """
 
     paths: tuple[str, ...]
@@ -73,15 +73,16 @@ def suites() -> list[str]:
 
 
 def run_tests(run: RigRun, config: str, folder: Path, show: Callable[[Collected], None]) -> Done:
-    """Run them; `show` gets what was found so far whenever something was. What lay in `folder` goes.
+    """Run the tests; `show` receives the findings so far after each change. Old contents of `folder` are
+    deleted.
 
-    KeyboardInterrupt ends the tests and their daemons in order, and is then raised no further: the problem
-    of what is returned says so. A second one kills them; their daemons brake and end by themselves.
+    KeyboardInterrupt ends the tests and their daemons in order, and is not raised further: the `problem` of
+    the result reports it. A second one kills them; their daemons brake and end by themselves.
     """
     if (folder / COLLECTED_FILE).exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    # -P: a file of the user's, plant.py or controller.py, must not stand in for ours
+    # -P: a user's file plant.py or controller.py must not shadow linkwork's
     argv = [sys.executable, "-m", "linkwork.rig.child", *run.words(config, folder)]
     file, interrupted = folder / COLLECTED_FILE, False
     with (folder / PYTEST_FILE).open("wb") as said:
@@ -96,7 +97,7 @@ def run_tests(run: RigRun, config: str, folder: Path, show: Callable[[Collected]
         finally:
             status = child.stop(_END_S)
             child.close()
-    # Read again: an interrupt may have come while what is shown was being read.
+    # Read again: an interrupt may have come during the reading.
     collected = read_collected(file) if file.exists() else Collected()
     show(collected)
     if interrupted:
@@ -132,7 +133,7 @@ def _until_done(child: Child, look: Callable[[], None]) -> None:
 
 
 def _end(child: Child) -> None:
-    """As Ctrl-C does in pytest: what is under way is left, the daemons are ended."""
+    """Interrupt like Ctrl-C in pytest: abort the present test and end the daemons."""
     child.send_signal(signal.SIGINT)
     deadline = time.monotonic() + _END_S
     try:

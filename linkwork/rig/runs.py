@@ -1,4 +1,4 @@
-"""One run: a goal, what is asked and injected meanwhile, and its record."""
+"""One run: a goal, the requests and faults meanwhile, and its record."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def run(
 ) -> RigRecord:
     """Follow a goal to its end and record it, see `RigUnderTest.run`. A map with "target" is a move.
 
-    In real time with a simulated plant of our own, a run that ends because this computer stalled is done
-    again, a few times, which is noted: it says nothing about the machine.
+    In real time with the rig's own simulated plant, a run that ends because this computer stalled is repeated
+    a few times, with a note: it is no finding about the machine.
     """
     repeated = 0
     record = _once(rig, goal, during, inject, settle_s, title)
@@ -44,7 +44,7 @@ def run(
 
 
 def _stalled(rig: ReadyRig, record: RigRecord, inject: Entries) -> bool:
-    """Whether the link broke though nothing was injected that breaks it."""
+    """Whether the link was lost without an injected fault that explains it."""
     if rig.pace == "lockstep" or not rig.daemons.owns_plant:
         return False
     meant = any("wire" in entry or "processor" in entry for entry in listed(inject))
@@ -110,7 +110,7 @@ def _order(rig: ReadyRig, during: During, begin: int) -> None:
 
 
 def _let_time_run(rig: ReadyRig, during: During, begin: int) -> None:
-    """Lockstep time, which stands while a goal is paused, shall run until the last of these requests."""
+    """Keep lockstep time, which stops while a goal is paused, running until the last of these requests."""
     if during:
         ticks = round(max(during) / rig.period_s) + 1
         rig.robot.request("advance", at_tick=begin + 1, ticks=ticks)

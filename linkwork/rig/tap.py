@@ -43,7 +43,7 @@ class LogTap:
         self.last = -1
 
     def read(self) -> None:
-        """Take in what has been written."""
+        """Read the data written since the last call."""
         for record in self._follower.records():
             match record:
                 case Schema():
@@ -68,12 +68,12 @@ class LogTap:
             self.goals[goal.goal] = goal
 
     def forget(self) -> None:
-        """Drop what has come so far."""
+        """Drop the data received so far."""
         self.read()
         self._rows, self._numbers, self.events, self.goals = [], [], [], {}
 
     def wait_until(self, tick: int, alive: Callable[[], bool]) -> None:
-        """Wait until this tick has come. Raises TimeoutError, also when nothing is `alive` any more."""
+        """Wait until this tick has come. Raises TimeoutError, also when no process is `alive` any more."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             self.read()
@@ -106,7 +106,7 @@ class TruthTap:
         self._rows: list[NDArray[np.float64]] = []
 
     def read(self) -> None:
-        """Take in what has been written."""
+        """Read the data written since the last call."""
         if not self._path.exists():
             return
         with self._path.open("rb") as file:
@@ -126,7 +126,7 @@ class TruthTap:
             self._rows.append(np.frombuffer(content[:whole], "<f8").reshape(-1, len(self._columns)))
 
     def forget(self) -> None:
-        """Drop what has come so far."""
+        """Drop the data received so far."""
         self.read()
         self._rows = self._rows[-1:]
 

@@ -1,4 +1,4 @@
-"""The machine under test: what the fixture `rig` gives to a test."""
+"""The machine under test: the value of the fixture `rig`."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class RigUnderTest(ReadyRig):
         settle_s: float = 0.1,
         title: str = "",
     ) -> RigRecord:
-        """Follow a trajectory to its end, whatever that is, and return the record of every tick.
+        """Follow a trajectory until it ends with any result, and return the record of every tick.
 
         trajectory: plain data, the path of a file, or None: the machine's own slow motion. during: requests
         at times since its beginning (s): {0.4: "pause", 0.8: "resume", 1.0: ("speed", {"fraction": 0.5})}.
-        inject: faults (docs/faults.md), whose `after_s` (default 0) counts from there. settle_s: how long the
-        record goes on after the end. Raises RequestError when the trajectory is refused, InjectionRefused.
+        inject: faults (docs/faults.md), whose `after_s` (default 0) counts from there. settle_s: length of
+        the record after the end. Raises RequestError when the trajectory is refused, InjectionRefused.
         """
         self.record = run(self, trajectory, during or {}, inject, settle_s, title)
         return self.record
@@ -86,7 +86,7 @@ class RigUnderTest(ReadyRig):
         return self.robot.stop()
 
     def estop(self) -> RequestEffect:
-        """Brake at once and latch."""
+        """Brake immediately and latch."""
         return self.robot.estop()
 
     # -- daemons -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""From whatever went wrong to one message and an exit status; never a traceback for a user's mistake."""
+"""Convert any error to one message and an exit status; never a traceback for a user's mistake."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def run(main: Callable[[], Any], *, as_json: bool) -> int:
 
 
 def explain(error: Exception) -> tuple[int, dict[str, Any]]:
-    """The exit status of an error and its message as plain data. Raises what it does not know: a defect."""
+    """The exit status of an error and its message as plain data. Reraises unknown exceptions, which are
+    defects."""
     from linkwork.client.goal import GoalFailed
     from linkwork.client.injector import InjectionRefused
     from linkwork.launch.daemons import RigFailed

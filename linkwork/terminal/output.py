@@ -1,4 +1,4 @@
-"""What a command writes: machine text on standard output, everything for people's eyes on standard error."""
+"""Output of commands: machine-readable text on standard output, all else on standard error."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 @contextmanager
 def goal_bar(console: Console, what: str) -> Iterator[Callable[[float], None]]:
-    """A bar for one goal, where standard error is a terminal; call what it gives with 0 … 1."""
+    """A bar for one goal, where standard error is a terminal; call the result with 0 … 1."""
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
     with Progress(*columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=1.0)

@@ -1,10 +1,10 @@
 """Child processes that end when their parent does, however it ends.
 
-A child lives in a session of its own, so that Ctrl-C at the terminal reaches the parent alone. Its standard
-input is a pipe whose other end only the parent holds: the *lifeline*. When the parent exits, or is killed
-with no chance to say anything, the kernel closes that end and the child reads the end of the file. A parent
-that takes over a living child makes a new pipe with `lifeline_pipe`, sends the reading end over a unix
-socket (SCM_RIGHTS) and the child calls `Lifeline.replace`.
+A child has a separate session, so that Ctrl-C at the terminal reaches the parent alone. Its standard
+input is a pipe whose other end only the parent holds: the *lifeline*. When the parent exits, or is killed,
+the kernel closes that end and the child reads the end of the file. A parent that takes over a running child
+makes a new pipe with `lifeline_pipe`, sends the reading end over a unix socket (SCM_RIGHTS) and the child
+calls `Lifeline.replace`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Lifeline:
 
     @classmethod
     def from_stdin(cls) -> Lifeline:
-        """Take over standard input, which becomes /dev/null, so that nothing else reads from it."""
+        """Take over standard input, which becomes /dev/null, so that no other code reads from it."""
         fd = os.dup(0)
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
@@ -94,7 +94,7 @@ class Process:
         return bool(self._poll.poll(timeout_s * 1e3))
 
     def send_signal(self, number: int) -> None:
-        """Send a signal; nothing happens when it has ended."""
+        """Send a signal; without effect after its end."""
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.pidfd, number)
 
@@ -127,7 +127,7 @@ class Child(Process):
         stderr: int | IO[bytes] | None = None,
         pass_fds: Sequence[int] = (),
     ) -> Child:
-        """Execute a command in a session of its own.
+        """Execute a command in a separate session.
 
         argv: the command and its arguments. env: variables set on top of this process's. lifeline: give it
         a pipe as standard input (otherwise /dev/null). stdout, stderr: as for subprocess.Popen. Raises

@@ -1,8 +1,7 @@
 """The clock of a fixed-rate loop: absolute deadlines on CLOCK_MONOTONIC that keep their phase.
 
-The deadlines are start + k * period and nothing else. Where a tick takes too long, whole periods are left
-out and counted; they are never made up for in a burst, and the phase never drifts by the lateness of a
-wake-up.
+The deadlines are exactly start + k * period. Where a tick takes too long, whole periods are skipped and
+counted; there is no burst to catch up, and the phase never drifts by the lateness of a wake-up.
 
 The sleep is `clock_nanosleep` with TIMER_ABSTIME. `time.sleep` until the deadline wakes as early at the
 median, but it turns the deadline into a duration first: being preempted in between makes it sleep too long,
@@ -24,14 +23,14 @@ _SECOND_NS = 1_000_000_000
 
 
 class Clock(Protocol):
-    """What a ticker asks of a clock; tests give it one that they move by hand."""
+    """Clock interface of a ticker; tests pass one that they advance themselves."""
 
     def now_ns(self) -> int:
         """Nanoseconds since some fixed instant; never goes back."""
         ...
 
     def sleep_until_ns(self, deadline_ns: int) -> None:
-        """Return at `deadline_ns` or later; at once when it has passed."""
+        """Return at `deadline_ns` or later; immediately when it has passed."""
         ...
 
 
@@ -74,7 +73,7 @@ class Ticker:
     deadline_ns: the instant this tick was due, ns; start + a whole number of periods, always.
     late_ns: how long after the instant it slept for the loop woke; more than a period where the computer
     was late by more than one.
-    slack_ns: what was left of the previous period when `wait` was called, negative after an overrun.
+    slack_ns: rest of the previous period when `wait` was called, negative after an overrun.
     skipped: periods left out since `start`.
     """
 

@@ -26,8 +26,8 @@ _REMEDY = (
 def lock() -> SetupStep:
     """Lock all memory of this process, now and later, keep freed memory, and touch a reserve of heap.
 
-    Where the limit of locked memory is finite and this process may not exceed it, nothing is locked: a lock
-    on the future under such a limit would make an allocation in the middle of the motion fail. exec keeps
+    Where the limit of locked memory is finite and this process may not exceed it, no memory is locked: a lock
+    on future memory under such a limit would make an allocation in the middle of the motion fail. exec keeps
     no locks.
     """
     limit = _raise_limit()
@@ -53,8 +53,8 @@ def reserve_heap(size: int) -> None:
 def give_back() -> None:
     """Return to the system what was freed and lies between blocks in use; a few milliseconds.
 
-    For a process that lives for months and may be late by that much: its size follows what it holds, not
-    the most it ever held.
+    For a process that runs for months and tolerates this delay: its size then follows its present use, not
+    the peak.
     """
     LIBC.malloc_trim(0)
 

@@ -14,10 +14,10 @@ from contextlib import suppress
 
 
 class Notifier:
-    """Sends the state of this process; does nothing without a service manager.
+    """Sender of this process's state; without effect without a service manager.
 
     environment: the variables of this process. Those of the protocol are removed from it, so that child
-    processes do not send messages in this one's name.
+    processes do not send messages for this one.
     """
 
     def __init__(self, environment: MutableMapping[str, str] = os.environ) -> None:

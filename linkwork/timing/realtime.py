@@ -1,4 +1,4 @@
-"""Making a process real-time, and saying how far that went.
+"""Real-time set-up of a process, with a report of the obtained settings.
 
 A daemon's main does, in this order:
 
@@ -9,12 +9,12 @@ A daemon's main does, in this order:
     obtained.freeze_garbage()              keep all present objects; no more collections
     print(obtained.line)                   one line: what was asked for and what was obtained
     …
-    obtained.close()                       before the process takes itself down
+    obtained.close()                       before the process exits
 
-Policy `enforce` raises RealTimeRefused when anything asked for was not obtained, `warn` leaves the
-shortfalls and their remedies in `obtained.warnings`, `ignore` leaves `warnings` empty. All three try the
-same things. A lockstep process asks for nothing (`fifo_priority=None, lock_memory=False`): it never waits
-for a clock, and at a real-time priority it would starve its neighbours.
+Policy `enforce` raises RealTimeRefused when a requested setting was not obtained, `warn` leaves the
+shortfalls and their remedies in `obtained.warnings`, `ignore` leaves `warnings` empty. All three try the same
+settings. A lockstep process requests none (`fifo_priority=None, lock_memory=False`): it never waits for a
+clock, and at a real-time priority it would starve its neighbours.
 """
 
 from __future__ import annotations
@@ -121,8 +121,7 @@ def set_up(
     timer_slack_ns: int | None = 1,
     cpu_dma_latency_us: int | None = 0,
 ) -> Obtained:
-    """Ask the system for what a fixed-rate loop needs. Call it once, before the first socket and the first
-    thread.
+    """Request the settings of a fixed-rate loop. Call it once, before the first socket and the first thread.
 
     cpus: processors to stay on (None: leave as is). fifo_priority: SCHED_FIFO at 1 to 99 (None: ordinary,
     also where a real-time policy was inherited). lock_memory: keep everything in memory, now and later, and

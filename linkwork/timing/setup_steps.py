@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class SetupStep:
-    """name: what it is about. asked, obtained: as few words as will do. remedy.
+    """A requested setting: its name, the values asked for and obtained as short texts, and a remedy.
 
-    What to do where they differ.
+    `remedy`: what to do where the two differ.
     """
 
     name: str
@@ -19,5 +19,5 @@ class SetupStep:
 
     @property
     def met(self) -> bool:
-        """Whether what was asked for was obtained."""
+        """Whether the setting was obtained."""
         return self.asked == self.obtained

@@ -56,7 +56,7 @@ class Interrupts:
                 continue
 
     def close(self) -> None:
-        """Put back what was there before `install`."""
+        """Restore the handlers of before `install`."""
         if self.fd < 0:
             return
         for number, handler in self._before.items():

@@ -1,8 +1,8 @@
 """Statistics of durations in bounded memory: a histogram with logarithmic bins.
 
 A bin is one thirty-second of its octave wide, so a quantile is right to 1.6 % wherever it lies between a
-nanosecond and an hour. Memory is taken once; adding costs a fraction of a microsecond and allocates nothing
-that stays.
+nanosecond and an hour. Memory is allocated once; adding takes a fraction of a microsecond without lasting
+allocation.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CEILING_NS = (1 << _OCTAVES) - 1
 
 @dataclass(frozen=True)
 class Summary:
-    """A histogram in six numbers; all durations in ns, zero when nothing was added."""
+    """A histogram in six numbers; all durations in ns, zero when empty."""
 
     count: int
     mean_ns: float

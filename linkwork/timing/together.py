@@ -1,4 +1,4 @@
-"""Keeping the threads of one process on one processor, for processes that pass a single message to and fro.
+"""Keeping the threads of one process on one processor, for processes that exchange single messages.
 
 Such a process never runs two of its threads at once: its main thread hands a message to ZeroMQ's I/O thread
 and sleeps until that thread wakes it. On one processor that is a switch; across two it is a wake-up of a
@@ -25,7 +25,7 @@ class Together:
     """A context in which all threads of this process run on one processor; call it once a message.
 
     Which one is left to the scheduler, and asked again every `EVERY` calls, so that many such processes
-    spread over the processors. With one processor allowed, nothing happens. At the end of the context the
+    spread over the processors. With one processor allowed it has no effect. At the end of the context the
     threads may run where they might before. It needs no privilege.
     """
 

@@ -20,7 +20,7 @@ class TeachableRobot(Protocol):
 
     @property
     def state(self) -> Any:
-        """What the machine does now."""
+        """State of the machine."""
 
     def check(self, trajectory: Mapping[str, Any], /) -> Any:
         """Whether a trajectory would be accepted."""

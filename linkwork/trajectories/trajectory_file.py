@@ -23,13 +23,13 @@ from linkwork.trajectories.waypoint_table import CsvTable, read_csv
 
 @dataclass(frozen=True)
 class TrajectoryFile:
-    """A file's trajectory, ready to send, and where its parts stand."""
+    """A file's trajectory, ready to send, and the places of its parts."""
 
     trajectory: Trajectory
     source: Document | CsvTable
 
     def place(self, error: RequestError) -> str:
-        """ "FILE:LINE:COLUMN" of what a controller refused, "" when that is no part of the file."""
+        """ "FILE:LINE:COLUMN" of a value that a controller refused, "" when it is no part of the file."""
         if not error.path or error.path[0] != "trajectory":
             return ""
         line, column = self.source.position(error.path[1:])
@@ -37,7 +37,7 @@ class TrajectoryFile:
 
 
 def read_trajectory_file(path: str | Path) -> TrajectoryFile:
-    """Read a .csv, or else YAML (JSON is YAML too). Raises MachineError with what is wrong with it."""
+    """Read a .csv, or else YAML (JSON is YAML too). Raises MachineError with its problems."""
     source: Document | CsvTable = (
         read_csv(Path(path)) if Path(path).suffix.lower() == ".csv" else read_yaml(path)
     )

@@ -30,7 +30,7 @@ _MOST_PROBLEMS = 20
 
 @dataclass(frozen=True)
 class CsvTable:
-    """A CSV's way-points as plain data, and where each cell stands."""
+    """A CSV's way-points as plain data, and the place of each cell."""
 
     file: str
     data: dict[str, Any]

@@ -37,7 +37,7 @@ class ControllerExamination:
         self.probe: Probe
 
     def findings(self) -> Iterator[Finding]:
-        """Each exercise as it is done; none after one on which the others stand."""
+        """Yield each exercise as it is done; none after the failure of one on which the others depend."""
         exercises: list[tuple[str, Callable[[], str], bool]] = [
             ("sends hello every 0.1 s until it is answered", self._hellos, True),
             ("its hello fits this machine", self._hello_fits, True),

@@ -1,4 +1,4 @@
-"""The plant's end of the device link as an examiner holds it: it sends what it likes, and reads all."""
+"""The plant's end of the device link under the control of a test: sends any message, and reads all."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ READY = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)
 
 @dataclass(frozen=True)
 class Heard:
-    """One message: what it is ("hello", "command", "bye", "?"), the bytes, its content, when it came (s)."""
+    """One message: its type ("hello", "command", "bye", "?"), bytes, content, and time of arrival (s)."""
 
     kind: str
     data: bytes
@@ -40,7 +40,7 @@ class Heard:
 
 
 class Probe:
-    """A machine that rests in the file's initial pose, whatever it is told, behind a device link."""
+    """A machine behind a device link that stays at rest in the file's initial pose for every command."""
 
     def __init__(self, machine: Machine, server: DeviceServer, alive: Callable[[], bool]) -> None:
         self.machine, self.server, self.alive = machine, server, alive
@@ -61,7 +61,7 @@ class Probe:
     # -- hearing -----------------------------------------------------------------------------------------
 
     def receive(self, timeout_s: float) -> Heard | None:
-        """The next message; None when nothing comes in time."""
+        """The next message; None when none comes in time."""
         deadline = time.monotonic() + timeout_s
         while True:
             left = deadline - time.monotonic()
@@ -169,7 +169,7 @@ class Probe:
     def exchange(self, data: bytes | None = None, by: int = 1) -> CommandMessage:
         """Send the next state (or `data`, which is one) and return the command that answers it.
 
-        Device-clocked, states go on every period until it comes. Raises Failed.
+        Device-clocked, states continue every period until it comes. Raises Failed.
         """
         self.seq += by
         said = self.state(self.seq) if data is None else data
@@ -187,7 +187,7 @@ class Probe:
                     self._note(command)
                     return command
                 if not clocked and command.seq == self.ack:
-                    self.send(said)  # time stands still over there: the same command, the same reply
+                    self.send(said)  # time is stopped there: the same command, the same reply
             if clocked and time.monotonic() >= next_s:
                 next_s += self.machine.plant.period_s
                 self.seq += 1

@@ -28,7 +28,7 @@ class ChangedNumber:
     other: Any
 
     def __str__(self) -> str:
-        """Tell it in one line."""
+        """Return the difference as one line."""
         return f"{self.place}: {_told(self.one)}, {_told(self.other)}"
 
 

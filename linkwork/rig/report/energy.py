@@ -1,8 +1,8 @@
-"""Where the motors' work went: energy stored in motion and height, friction, and what is left over.
+"""Energy balance: motors' work, kinetic and potential energy, friction, and remainder.
 
 By the controller's own estimate and model: dE = W − L + R, with stored energy E = T + V, the motors' work W,
-the work L lost to the model's friction, and R what neither explains: brakes, contacts, closures that a tick
-leaves open, a plant that differs from the model.
+the work L lost to the model's friction, and the remainder R: brakes, contacts, closures that a tick leaves
+open, differences between plant and model.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Energy:
 
     @property
     def exchanged(self) -> float:
-        """The work that went to and fro, whatever its direction."""
+        """Total absolute work."""
         return float(np.abs(np.diff(self.work)).sum())
 
 
@@ -56,7 +56,7 @@ def balance(machine: Machine, ticks: Ticks) -> Energy:
 
 
 def _work(machine: Machine, ticks: Ticks) -> Floats:
-    """The motors' work so far: a state tells the effort that has acted since the state before it."""
+    """Cumulative work of the motors: a state has the effort that has acted since the state before it."""
     table = ticks.table
     at = [machine.mechanism.position_names.index(motor.joint) for motor in machine.motors]
     travel = np.diff(table["q"][:, at], axis=0)

@@ -1,4 +1,4 @@
-"""What the logs of a machine's tests show, beside what the tests themselves measured."""
+"""Evidence from the logs of a machine's tests, beside the tests' own measurements."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Closures:
     recorded: Floats
     """Those of the tests' records: the same in two runs of the tests."""
     moved: Floats
-    """Those of tests in which nothing was injected."""
+    """Evidence from tests without injected faults."""
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Evidence:
     timing: TimingEvidence | None = None
 
     def figures(self) -> dict[str, Any]:
-        """The numbers as plain data; nothing in them depends on the wall clock."""
+        """The numbers as plain data, independent of the wall clock."""
         told: dict[str, Any] = {
             "motions": [
                 {
@@ -92,7 +92,7 @@ class Evidence:
 
 
 def evidence(machine: Machine, tests: Sequence[TestFindings], logs: Logs) -> Evidence:
-    """Read the logs that the tests name. What is not there is left out."""
+    """Read the logs that the tests name. Missing ones are left out."""
     found = Evidence(struck=struck(machine, tests, logs))
     for test in tests:
         if test.injected or test.faults:

@@ -30,7 +30,7 @@ class FollowedCoordinate:
 
     @property
     def error(self) -> Floats:
-        """Reference less actual (n,), NaN where nothing is followed."""
+        """Reference less actual (n,), NaN without a reference."""
         return self.reference - self.actual
 
     @property
@@ -74,7 +74,7 @@ def tracked_by(machine: Machine, test: TestFindings) -> dict[str, float | None]:
 
 
 def followed(machine: Machine, test: TestFindings, span: Span, ticks: Ticks) -> Followed | None:
-    """What a test followed within these ticks; None where it followed nothing that it asked for."""
+    """The reference of a test within these ticks; None without one that the test requested."""
     names = machine.mechanism.coordinate_names
     limits = tracked_by(machine, test)
     if not limits:

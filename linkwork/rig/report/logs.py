@@ -42,7 +42,7 @@ class Logs:
 
 
 def has_clock(ticks: Ticks) -> bool:
-    """Whether the log tells when things happened: not in lockstep."""
+    """Whether the log has wall-clock times: not in lockstep."""
     return "received_ns" in (ticks.table.dtype.names or ())
 
 

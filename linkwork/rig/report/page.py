@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing else: no scripts, no fonts, no pictures from elsewhere."""
+"""The report as one self-contained HTML file: no scripts, no external fonts or pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report as data: of each machine its tests and what the logs show, and where it was made."""
+"""A report as data: tests and log evidence of each machine, and provenance."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ FORMAT: Final = "linkwork rig report 1"
 VERDICTS: Final[tuple[Verdict, ...]] = ("passed", "failed", "error", "skipped", "not run")
 BAD: Final[tuple[Verdict, ...]] = ("failed", "error", "not run")
 HOST_FACTS: Final = ("real_time", "plant", "controller", "version", "config", "python", "system")
-"""Of what is told of a rig: what depends on this computer or on where its files lie."""
+"""Keys of a rig's provenance that depend on this computer or its file paths."""
 
 Counts = dict[Verdict, int]
 
 
 @dataclass
 class MachineReport:
-    """One machine. problem: why not all its tests were run, empty where they were.
+    """One machine. problem: the reason why some tests were not run, else empty.
 
-    facts: what the plug-in tells of the rig; see `Collection`.
+    facts: the plug-in's data of the rig; see `Collection`.
     """
 
     name: str
@@ -42,7 +42,7 @@ class MachineReport:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing stands against it."""
+        """Whether there is no problem and no failure."""
         return not self.problem and not any(self.counts[verdict] for verdict in BAD)
 
 
@@ -70,7 +70,7 @@ def count(tests: Sequence[TestFindings]) -> Counts:
 
 
 def machine_report(machine: Machine, label: str, collected: Collected, problem: str = "") -> MachineReport:
-    """What a session with one machine comes to, without evidence from its logs.
+    """Result of a session with one machine, without evidence from its logs.
 
     Tests that were chosen but not done are `not run`.
     """
@@ -88,7 +88,7 @@ def machine_report(machine: Machine, label: str, collected: Collected, problem: 
 
 
 def as_data(report: RigReport) -> dict[str, Any]:
-    """The report's numbers as plain data. Wall-clock and host facts stand under `provenance` alone."""
+    """The report's numbers as plain data. Wall-clock and host data are under `provenance` only."""
     host = {
         each.name: {
             "rig": {key: each.facts[key] for key in HOST_FACTS if key in each.facts},

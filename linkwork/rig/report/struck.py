@@ -26,9 +26,9 @@ MOST_S: Final = 1.5
 class Struck:
     """The ticks around one injected fault. Times (s) count from the injection, NaN where it did not happen.
 
-    injected: the words it was injected with. joint: the one concerned, or the one that moved fastest, with
-    its velocity (n,) in `unit`: as estimated from states that came, and as predicted where none did. found:
-    the code that was latched; "" where the machine bears the fault by design.
+    injected: the injected entry as text. joint: the one concerned, or the fastest one, with its velocity (n,)
+    in `unit`: estimated from received states, predicted for lost ones. found: the code that was latched; ""
+    where the fault is tolerated by design.
     """
 
     injected: Mapping[str, Any]

@@ -17,7 +17,7 @@ MARKS: Final[dict[Verdict, tuple[str, str]]] = {
     "skipped": ("– skipped", "skip"),
     "not run": ("✕ not run", "bad"),
 }
-"""How a verdict is told: sign and word, never the colour alone; and its colour."""
+"""Sign, word and colour of a verdict; the colour is never the only mark."""
 _SIGNS: Final = {"<": "<", "<=": "≤", ">": ">", ">=": "≥", "==": "="}
 _UNITS: Final = {
     "_rad_s": "rad/s", "_m_s": "m/s", "_N_m": "N m", "_rad": "rad", "_ticks": "ticks", "_kg": "kg",
@@ -28,7 +28,7 @@ _SHOWN: Final = frozenset(
     {"kind", "of", "from_tick", "to_tick", "state", "applied", "text", "id", "seed", "name"}
     | {"wire", "sensor", "actuator", "mechanism", "processor"}
 )
-"""Keys whose values are told elsewhere, or say how it stands now."""
+"""Keys whose values are shown elsewhere, or describe the present state."""
 
 
 def mark(verdict: Verdict) -> Markup:
@@ -96,7 +96,7 @@ def _share(number: Number) -> Markup | None:
 
 
 def faults(tests: Sequence[TestFindings], units: Mapping[str, str], period_s: float) -> Markup | None:
-    """What was injected, and what came of it; None where nothing was. units: of each joint."""
+    """Injected faults and their detection; None without any. units: of each joint."""
     rows = [
         row
         for test in tests
@@ -153,7 +153,7 @@ def _tolerated(each: Tolerated) -> Markup:
 
 
 def _unjudged(test: TestFindings) -> list[Markup]:
-    """What was injected by a test that says neither which fault it expects nor that it is tolerated."""
+    """Injected faults of tests that state neither an expected fault nor a toleration."""
     if test.faults or test.tolerated:
         return []
     return [
