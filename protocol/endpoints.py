@@ -141,7 +141,7 @@ def ipc_path(endpoint: str) -> Path | None:
 
 
 class Claim:
-    """A held lock. Let go by `release`, by leaving the `with` block, or by the end of the process."""
+    """A held lock. It ends with `release`, by leaving the `with` block, or by the end of the process."""
 
     def __init__(self, descriptor: int, path: Path) -> None:
         self._descriptor = descriptor

@@ -23,6 +23,10 @@ AVOIDED = {
     "whoever": "the client that, the program that",
     "anew": "again",
     "for ever": "without end",
+    "to and fro": "back and forth",
+    "let go": "release",
+    "gives way": "begins to slip, yields",
+    "lest": "so that … not",
 }
 """Each word or phrase with what to write instead, in pages, docstrings, comments and messages."""
 AVOIDED_IN_PAGES_AND_MESSAGES = {
@@ -30,6 +34,7 @@ AVOIDED_IN_PAGES_AND_MESSAGES = {
     "freedoms": "degrees of freedom",
     "is told": "receives, is notified",
     "are told": "receive, are notified",
+    "goes on": "continues",
 }
 """The same in pages and messages, where names of the code do not occur."""
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)

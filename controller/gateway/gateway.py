@@ -53,9 +53,9 @@ _HOW_ENDED = {"released": "released", "expired": "lost", "taken_over": "taken ov
 
 @dataclass
 class LiveTuning:
-    """What requests have changed of the machine's settings while it runs.
+    """Settings of the machine that requests have changed while it runs.
 
-    payloads: what is carried, by point, as the planner reads it. loads: how often that has changed. gains:
+    payloads: by point, in the planner's form. loads: number of payload changes. gains:
     bandwidth (rad/s) and damping ratio requested last; None: not requested.
     """
 
@@ -356,7 +356,7 @@ class Gateway:
         self.aside("lease", dict(self.lease.as_map(self.now_ns, change.reason)))
 
     def close(self) -> None:
-        """Take what is left, complete the files."""
+        """Take the last records and complete the files."""
         self.records.drain(last=True)
         self.aftermath.close(self.host.shared)
         if self.log is not None:

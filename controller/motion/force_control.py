@@ -163,7 +163,7 @@ class ForceControl:
 
     @property
     def releasing(self) -> bool:
-        """Whether the forces are being let go."""
+        """Whether the forces are being released."""
         return self._releasing
 
     @property

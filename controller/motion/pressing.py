@@ -1,4 +1,4 @@
-"""Goals that press: how they begin, whether their forces are as they should be, and how forces are let go."""
+"""Goals that press: their start, the check of their forces, and the release of forces."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def swings(seconds: float, speed: float) -> dict[str, Any]:
 
 
 def steps(seconds: float, speed: float) -> list[DemoStep]:
-    """To the start, to and fro, back."""
+    """Move to the start, swing back and forth, return."""
     path = swings(seconds, speed)
     measured = MeasuredPart(("coupler",), RAMP_S, RAMP_S + seconds)
     return [move("to the start", begin(path)), follow("swings", path, measured), home()]

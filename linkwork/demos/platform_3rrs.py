@@ -24,7 +24,7 @@ RAMP_S = 0.5
 
 
 def tilt_and_yaw(seconds: float, speed: float) -> dict[str, Any]:
-    """The platform's normal goes round a cone while the platform yaws to and fro."""
+    """The platform's normal follows a cone while the platform yaws back and forth."""
     rate = 2.0 * pi * TURNS_PER_S * speed
 
     def motion(u: float) -> dict[str, tuple[float, float, float]]:

@@ -1,4 +1,4 @@
-"""`linkwork demo slot_arm`: the pin of an arm enters a slot, runs to and fro in it, and leaves it again.
+"""`linkwork demo slot_arm`: the pin of an arm enters a slot, moves back and forth in it, and leaves it again.
 
 While the slot holds the pin, the machine has one degree of freedom instead of two; the controller goes over
 to that model and back (docs/switching.md).
@@ -43,7 +43,7 @@ def switch(constraint: str, on: bool) -> DemoStep:
 
 
 def steps(seconds: float, speed: float) -> list[DemoStep]:
-    """To the slot and into it, to and fro, out of it and back."""
+    """Move into the slot, back and forth, out of it and back to the start."""
     path = strokes(seconds, speed)
     measured = MeasuredPart(("reach",), RAMP_S, RAMP_S + seconds)
     return [

@@ -52,7 +52,7 @@ class Lifeline:
         return cls(fd)
 
     def ended(self) -> bool:
-        """Whether the parent is gone (or has let go of this child)."""
+        """Whether the parent is gone (or has released this child)."""
         return bool(self._poll.poll(0))
 
     def wait(self, timeout_s: float | None = None) -> bool:
