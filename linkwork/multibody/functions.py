@@ -1,4 +1,4 @@
-"""The mathematics of a mechanism as plain functions of q and v, for people and tests; loops call the kernels.
+"""Dynamics and kinematics of a mechanism as plain functions of q and v; control loops call the kernels.
 
 All quantities in SI units and radians, vectors in world axes; q (nq) and v (nv) in the order of
 `mechanism.joint_names`. Every function raises ValueError where an argument has the wrong length.
@@ -37,24 +37,24 @@ def _dynamics_at(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike | None
 
 
 def mass_matrix(mechanism: Mechanism, q: npt.ArrayLike) -> Floats:
-    """M(q), nv × nv, armature included."""
+    """Return the joint-space mass matrix M(q) (nv × nv; kg m², kg m or kg by joints), armature included."""
     return _dynamics_at(mechanism, q).M
 
 
 def bias(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Floats:
-    """h(q, v), nv: Coriolis, centrifugal and gravity terms, without friction."""
+    """Return h(q, v) (nv; N m or N): Coriolis, centrifugal and gravity terms, without friction."""
     return _dynamics_at(mechanism, q, v).h
 
 
 def friction(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Floats:
-    """Generalized force of friction, nv; it opposes v."""
+    """Return the generalized force of friction (nv; N m or N), which opposes v."""
     return _dynamics_at(mechanism, q, v).friction
 
 
 def forward_dynamics(
     mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike, effort: npt.ArrayLike
 ) -> Floats:
-    """v̇ (nv) with M v̇ + h = effort + friction + compliant (the force of stops and contacts)."""
+    """Return v̇ (nv; rad/s² or m/s²) of M v̇ + h = effort + friction + compliant (stops and contacts)."""
     workspace = _at(mechanism, q, v)
     _set("effort", workspace.effort, effort)
     _dynamics.forward_dynamics(*workspace.arguments)
@@ -62,7 +62,7 @@ def forward_dynamics(
 
 
 def inverse_dynamics(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike, vdot: npt.ArrayLike) -> Floats:
-    """The effort (nv) that gives the acceleration v̇: M v̇ + h - friction - compliant."""
+    """Return the effort (nv; N m or N) for the acceleration v̇: M v̇ + h - friction - compliant."""
     workspace = _dynamics_at(mechanism, q, v)
     _set("vdot", workspace.vdot, vdot)
     applied = workspace.friction + workspace.compliant
@@ -71,7 +71,7 @@ def inverse_dynamics(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike, v
 
 
 def point_position(mechanism: Mechanism, name: str, q: npt.ArrayLike) -> Floats:
-    """Position of a named point, 3. Raises ModelError for an unknown name, as do all functions of points."""
+    """Forward kinematics of a point: its position (3; m, world). Raises ModelError for an unknown name."""
     k = mechanism.point_index(name)
     workspace = _at(mechanism, q)
     _kinematics.kinematics(*workspace.arguments)
@@ -80,7 +80,7 @@ def point_position(mechanism: Mechanism, name: str, q: npt.ArrayLike) -> Floats:
 
 
 def point_velocity(mechanism: Mechanism, name: str, q: npt.ArrayLike, v: npt.ArrayLike) -> Floats:
-    """Velocity of a named point, 3."""
+    """Return the velocity of a point (3; m/s, world axes). Raises ModelError for an unknown name."""
     k = mechanism.point_index(name)
     workspace = _at(mechanism, q, v)
     _kinematics.kinematics(*workspace.arguments)
@@ -89,12 +89,12 @@ def point_velocity(mechanism: Mechanism, name: str, q: npt.ArrayLike, v: npt.Arr
 
 
 def point_jacobian(mechanism: Mechanism, name: str, q: npt.ArrayLike) -> Floats:
-    """Jacobian (6 × nv) of the twist at a point: its body's angular velocity, then the point's velocity."""
+    """Return the Jacobian (6 × nv) of a point: angular velocity of its body, then velocity of the point."""
     return _point_jacobian(mechanism, name, _at(mechanism, q))[0]
 
 
 def point_jacobian_rate(mechanism: Mechanism, name: str, q: npt.ArrayLike, v: npt.ArrayLike) -> Floats:
-    """J̇ v (6) of that Jacobian: the accelerations of body and point for v̇ = 0."""
+    """Return J̇ v (6; rad/s², then m/s²) of that Jacobian: accelerations of body and point at v̇ = 0."""
     return _point_jacobian(mechanism, name, _at(mechanism, q, v))[1]
 
 
@@ -114,22 +114,23 @@ def _coordinates_at(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike | N
 
 
 def coordinate_values(mechanism: Mechanism, q: npt.ArrayLike) -> Floats:
-    """θ(q), one value for each of `mechanism.coordinate_names`."""
+    """Return θ(q) (nc; rad or m), one value for each of `mechanism.coordinate_names`."""
     return _coordinates_at(mechanism, q).theta
 
 
 def coordinate_jacobian(mechanism: Mechanism, q: npt.ArrayLike) -> Floats:
-    """J = dθ/dq, nc × nv. Rows of roll, pitch and yaw are NaN where the pitch is ±90°."""
+    """Return the Jacobian J (nc × nv) with θ̇ = J v. Rows of roll, pitch and yaw are NaN where the pitch is
+    ±90°."""
     return _coordinates_at(mechanism, q).J
 
 
 def coordinate_rate(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Floats:
-    """J̇ v, nc, so that θ¨ = J v̇ + J̇ v."""
+    """Return J̇ v (nc; rad/s² or m/s²), so that θ¨ = J v̇ + J̇ v."""
     return _coordinates_at(mechanism, q, v).Jdv
 
 
 def kinetic_energy(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> float:
-    """v' M v / 2 in joules, armature included."""
+    """Return v' M v / 2 (J), armature included."""
     workspace = _dynamics_at(mechanism, q, v)
     _dynamics.energy(*workspace.arguments)
     return float(workspace.energy[0])
