@@ -92,9 +92,9 @@ REACTIONS: tuple[CrashRow, ...] = (
         "lockstep, longer: fault LINK_LOST", "`peer_timeout_s`", _AGAIN, _LOCKSTEP, PEER_TIMEOUT_S,
     ),
     CrashRow(
-        "loop", "ends", CrashReaction.NEW_LOOP, 7.0,
+        "loop", "ends", CrashReaction.NEW_LOOP, 0.0,
         "the plant brakes; the goal ends with FAULT; the gateway starts another loop, inactive",
-        "brakes: `command_timeout_periods` (lockstep: `peer_timeout_s`); loop: 2 s, after further crashes up to 7 s",
+        "brakes: `command_timeout_periods` (lockstep: `peer_timeout_s`); loop: its start-up, after further crashes a pause of at most 5 s",
         "`enable`",
     ),
     CrashRow(

@@ -24,11 +24,11 @@ from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import NobodyThere, RequestError
 from linkwork.timing.children import Child
 from tests.system.chaos.log_checks import MOST_LOST_S, LogReader, steps
-from tests.system.chaos.reactions import PERIOD_S, CrashReaction, Pace
+from tests.system.chaos.reactions import COMMAND_TIMEOUT_S, PERIOD_S, CrashReaction, Pace
 from tests.system.chaos.trials import Subject, Trial
 from tests.system.running import command_line, environment, processes_naming
 
-BUSY_S = 3.0
+BUSY_S = 10.0
 """What a busy computer may add to a reaction that is timed from outside."""
 PATIENCE_S = 60.0
 LEAVES_S = 30.0
@@ -207,6 +207,7 @@ class Arena:
             self._check_log_end(log, outcome.tick, whole=found is CrashReaction.LEAVES)
         else:
             self._check_cause(trial, found, robot)
+            self._check_watchdog(found)
 
     def _pid(self, victim: str, status: Any) -> int:
         match victim:
@@ -279,6 +280,18 @@ class Arena:
             cause = "closed the connection" if trial.action is signal.SIGKILL else "bye"
             if cause not in text:
                 raise BrokenPromise(f"the cause is {cause!r}; status says {text!r}")
+
+    def _check_watchdog(self, found: CrashReaction) -> None:
+        """By its own clock the plant took over in time from a loop that ended or was suspended."""
+        if self.pace == "lockstep" or found not in (CrashReaction.NEW_LOOP, CrashReaction.DEVICE_WATCHDOG):
+            return
+        trips = [event for event in self.rig.said("plant") if event["event"] == "watchdog"]
+        if not trips:
+            raise BrokenPromise("the plant's watchdog has not taken over")
+        waited = trips[-1]["tick"] - trips[-1]["last_fresh_tick"]
+        allowed = round(COMMAND_TIMEOUT_S / PERIOD_S)
+        if waited > allowed:
+            raise BrokenPromise(f"the plant took over after {waited} periods, allowed {allowed}")
 
     def _check_stop(self, tick: int) -> None:
         """The loop whose gateway was struck ended the motion by itself, within a second."""

@@ -23,7 +23,7 @@ from tests.system.chaos.reactions import HEADING, REACTIONS, RULE
 from tests.system.chaos.striking import Arena, Outcome
 from tests.system.chaos.trials import Trial, draw
 
-SHORT_SEED, SHORT_BLOCK, SHORT_LONGEST_STOP_S = 15, 10, 1.6
+SHORT_SEED, SHORT_BLOCK, SHORT_LONGEST_STOP_S = 335, 10, 1.6
 BLOCK = 20
 """Trials on one rig."""
 
