@@ -4,7 +4,8 @@ Pure rules; the caller passes the time and acts on the result. A lease belongs t
 made in that name renews it. It is *kept* when it was acquired by name, and *borrowed* when a request that
 needs it found it free: a borrowed lease ends with the motion that it was taken for. Where clients have keys,
 a lease belongs to the name and to the key that took it: no other key can renew, use or release it by the same
-name. Several programs may share a name; those that acquire as *holders* keep the lease for each other. If the
+name. Several programs may share a name; those that acquire as *holders* keep the lease for each other, and
+alone renew it. If the
 lease ends while something moves, it counts as lost and the machine is stopped on its path.
 """
 
@@ -70,8 +71,12 @@ class Lease:
         return owner == self.owner and key == self._key
 
     def renew(self, owner: str, now_ns: int, *, key: bytes = b"") -> None:
-        """A request was made in this name. Renews the lease when it is the owner's and has not ended yet."""
-        if self.held_by(owner, key) and now_ns < self._until_ns:
+        """Renew the lease for a request in this name, if it is the owner's and has not ended yet.
+
+        A lease that was acquired with holders is renewed by their `acquire` alone: an observer of the same
+        name must not keep it when its last holder has crashed.
+        """
+        if self.held_by(owner, key) and now_ns < self._until_ns and not self._holders:
             self._until_ns = now_ns + self._length_ns
 
     def acquire(

@@ -176,6 +176,17 @@ def test_a_holder_that_is_silent_keeps_nothing() -> None:
     assert lease.owner is None
 
 
+def test_an_observer_of_the_same_name_does_not_keep_the_lease_of_a_holder_that_crashed() -> None:
+    lease = Lease(2.0)
+    lease.acquire("ann@desk", 0, holder="a program that crashes")
+    for now_ns in range(0, 2 * SECOND, SECOND // 4):
+        lease.renew("ann@desk", now_ns)
+        assert lease.settle(now_ns, in_use=False, in_motion=True) is None
+    change = lease.settle(2 * SECOND, in_use=False, in_motion=True)
+    assert change is not None
+    assert (change.before, change.reason, change.motion_lost) == ("ann@desk", "expired", True)
+
+
 def test_a_release_without_a_holder_is_for_all() -> None:
     lease = Lease(LEASE_S)
     lease.acquire("ann@desk", 0, holder="first")
