@@ -85,6 +85,8 @@ class Arena:
         self.rig = Rig(subject.name, *self._arguments.values(), folder)
         self.logs = LogReader(folder / "log")
         self._client: Child | None = None
+        self._told_to_end = 0
+        """Process id of the process that was struck last, unless it was suspended."""
 
     def __enter__(self) -> Self:
         self.rig.__enter__()
@@ -113,8 +115,7 @@ class Arena:
         finally:
             self._end_client()
         try:
-            struck = {"plant": "plant", "gateway": "controller"}.get(trial.victim, "")
-            self._restart("" if trial.suspended_s else struck)
+            self._restart()
             self._make_ready()
             with self._robot() as robot:
                 robot.move(trial.then, wait=False).wait(PATIENCE_S)
@@ -189,6 +190,7 @@ class Arena:
         rows = trial.rows()
         allowed = {reaction for row in rows for reaction in (row.reaction, *row.also)}
         struck_s = time.monotonic()
+        self._told_to_end = 0 if trial.suspended_s else pid
         os.kill(pid, trial.action)
         if trial.suspended_s:
             time.sleep(trial.suspended_s)
@@ -312,12 +314,13 @@ class Arena:
 
     # What is responsible for the processes.
 
-    def _restart(self, struck: str = "") -> None:
-        """Start plant and controller where they have ended, as a supervisor does.
-
-        struck: the role that was told to end.
-        """
-        ended = [role for role, child in self.rig.children.items() if child.wait(LEAVES_S * (role == struck))]
+    def _restart(self) -> None:
+        """Start plant and controller where they have ended, as a supervisor does."""
+        ended = [
+            role
+            for role, child in self.rig.children.items()
+            if child.wait(LEAVES_S if child.pid == self._told_to_end else 0.0)
+        ]
         for role in ended:
             self.rig.start(role, self._arguments[role])
         if ended:
