@@ -24,6 +24,8 @@ from tests.system.chaos.striking import Arena, Outcome
 from tests.system.chaos.trials import Trial, draw
 
 SHORT_SEED, SHORT_BLOCK, SHORT_LONGEST_STOP_S = 335, 10, 1.6
+SHORT_TRIALS = 4
+"""Of each half, of its ten: a full CI run must stay within its time."""
 BLOCK = 20
 """Trials on one rig."""
 
@@ -59,12 +61,12 @@ def violations_of(outcomes: list[Outcome]) -> list[str]:
 
 
 @pytest.mark.parametrize("half", [0, 3])
-def test_ten_kills_and_stops(half: int) -> None:
+def test_kills_and_stops_in_short(half: int) -> None:
     """Half of the short form: the open machine in lockstep, the closed one in real time."""
     first = half * SHORT_BLOCK
     trials = [
         draw(SHORT_SEED, index, SHORT_BLOCK, SHORT_LONGEST_STOP_S)
-        for index in range(first, first + SHORT_BLOCK)
+        for index in range(first, first + SHORT_TRIALS)
     ]
     assert violations_of(run(trials)) == []
 
