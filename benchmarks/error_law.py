@@ -65,7 +65,7 @@ def run(machine: Machine, name: str, where: float | None, jump: float, ticks: in
         rig.send(index, knots, values)
         lead = round(0.5 * where * knots[-1] / rig.period_s)
     motion: Any = rig.controller.supervisor.course.motion
-    at = motion.at
+    at = motion.evaluate
 
     def shifted(ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
         at(ahead_s, theta, velocity, acceleration)
@@ -74,7 +74,7 @@ def run(machine: Machine, name: str, where: float | None, jump: float, ticks: in
     error, reference = np.empty((ticks, len(index))), np.empty((lead + ticks, 2, 3, len(index)))
     for k in range(lead + ticks):
         if k == lead:
-            motion.at = shifted
+            motion.evaluate = shifted
         record = rig.tick()
         assert not record["fault"]
         assert not record["limited"]

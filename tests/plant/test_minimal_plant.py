@@ -196,10 +196,10 @@ def test_a_daemon_in_lockstep_runs_it_and_says_so(
     path.write_text(shipped_path("five_bar").read_text() + MINIMAL)
     plant = start_plant(path, "--pace", "lockstep")  # type: ignore[operator]
     assert plant.wait_for("ready")["formulation"] == "minimal"
+    twin = Simulator(plant.machine)  # compiles its kernels before the plant waits for commands
+    twin.integrate()
     me = controller(plant)  # type: ignore[operator]
     me.connect(Pace.LOCKSTEP)
-    twin = Simulator(plant.machine)
-    twin.integrate()
     motors = len(plant.machine.motors)
     modes = [Mode.EFFORT] * 60 + [Mode.ZERO] * 30 + [Mode.BRAKE] * 30
     random = np.random.default_rng(3)

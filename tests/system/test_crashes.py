@@ -113,7 +113,7 @@ def test_the_plant_is_killed(patient: Rig, tmp_path: Path) -> None:
         robot.disable()
 
 
-@pytest.mark.parametrize("moving", [True, False])
+@pytest.mark.parametrize("moving", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_in_lockstep_the_end_of_the_plant_is_noticed_without_waiting(
     moving: bool, folder: Path, tmp_path: Path
 ) -> None:
@@ -145,6 +145,7 @@ def test_in_lockstep_the_end_of_the_plant_is_noticed_without_waiting(
             robot.disable()
 
 
+@pytest.mark.slow
 def test_in_lockstep_a_gateway_may_be_suspended_for_longer_than_the_plant_is_patient(
     folder: Path, tmp_path: Path
 ) -> None:

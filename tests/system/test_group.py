@@ -64,6 +64,7 @@ def pids(runtime: Path) -> dict[str, int]:
     return {"plant": int(found[1]), "controller": int(found[2])}
 
 
+@pytest.mark.slow
 def test_a_detached_group_restarts_what_crashes_and_never_enables(runtime: Path) -> None:
     started = answer_of(runtime, "up", "scara", "--detach", *PACE)
     assert answer(runtime, "robots")["running"]["groups"] == {"scara": started["process"]}
