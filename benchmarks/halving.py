@@ -2,7 +2,8 @@
 
     python benchmarks/halving.py [--phases 20] [--json]
 
-Two coordinates under one constraint (`plant`) and, beside them, the one freedom that is left (`bare`),
+Two coordinates under one constraint (`plant`) and, beside them, the one degree of freedom that is left
+(`bare`),
 
     (1 + 4 sin² q) q¨ + 4 sin q cos q q˙² + g cos q = 0
 

@@ -139,7 +139,7 @@ def _assemblies(report: Report) -> None:
     report.row(
         "bound on the multipliers",
         "σ_min of A'A",
-        f"σ_min(A'A)/σ_min(AA') = {small(bound)}: it is 0 whenever there are freedoms",
+        f"σ_min(A'A)/σ_min(AA') = {small(bound)}: it is 0 whenever there are degrees of freedom",
         "mended",
         bound < 1e-12,
         "the bound holds with AA'",

@@ -172,7 +172,7 @@ def _swing(tree: Mechanism, duration: float, dt: float, every: int = 1) -> Swing
     stepper = TaylorStepper(MaximalModel.from_mechanism(tree), 0.0)
     q = np.array([0.0, 0.3])
     stepper.stand_as(tree, q, np.zeros(2))
-    names = [stepper.model.freedom_index(name) for name in tree.joint_names]
+    names = [stepper.model.dof_index(name) for name in tree.joint_names]
     rows, gap = [], 0.0
     for k in range(round(duration / dt)):
         q, v = stepper.coordinate[names].copy(), stepper.rate[names].copy()

@@ -31,7 +31,7 @@ JOINTS: dict[str, tuple[str, Floats]] = {
     "universal": ("diag(1, cos z₁)", np.array([Y, Z])),
     "universal-screw": ("diag(1, cos z₁)", np.array([Z, X + PITCH * ALONG_X])),
     "spherical": ("G(y)", np.array([X, Y, Z])),
-    "six freedoms": ("diag(G(a), R)", np.eye(6)),
+    "six degrees of freedom": ("diag(G(a), R)", np.eye(6)),
 }
 
 
@@ -60,7 +60,7 @@ def _printed_gamma(name: str, e: Floats) -> Floats:
         return np.diag([1.0, np.cos(e[0])])
     if name == "spherical":
         return spherical_gamma(e)
-    if name == "six freedoms":
+    if name == "six degrees of freedom":
         rotation = configuration(np.eye(6)[:3], e[:3])[0]
         return np.block([[spherical_gamma(e[:3]), np.zeros((3, 3))], [np.zeros((3, 3)), rotation]])
     return np.eye(len(e))
@@ -201,7 +201,7 @@ def _joint_maps(report: Report) -> None:
         "rotations are multiplied",
     )
     report.row(
-        "3-freedom universal joint",
+        "3-DOF universal joint",
         "Γ = 1, upper half of the compound map",
         f"{small(upper)} from the printed matrix",
         "holds",

@@ -1,4 +1,4 @@
-"""Machines of Huang et al. 2000 with six freedoms a body: double pendulum, platform, slider-crank."""
+"""Machines of Huang et al. 2000 with six coordinates a body: double pendulum, platform, slider-crank."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def stepper_of(tree: Mechanism, q: Floats, reactions_at: float) -> TaylorStepper
     stepper = TaylorStepper(MaximalModel.from_mechanism(tree, closures), reactions_at)
     stepper.stand_as(tree, q, np.zeros(tree.nv))
     for k in (1, 2, 3):
-        stepper.effort[stepper.model.freedom_index(f"motor_{k}")] = TORQUE
+        stepper.effort[stepper.model.dof_index(f"motor_{k}")] = TORQUE
     return stepper
 
 

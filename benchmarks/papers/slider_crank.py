@@ -57,7 +57,7 @@ def _free(crank: Mechanism, phase: float, speed: float, duration: float, dt: flo
     return run
 
 
-def _one_freedom(phase: float, speed: float, times: Floats) -> Floats:
+def _one_dof(phase: float, speed: float, times: Floats) -> Floats:
     """The crank's angle from (1 + 4 sin² q) q¨ + 4 sin q cos q q˙² + g cos q = 0, to 1e-12."""
 
     def rates(_: float, y: Floats) -> list[float]:
@@ -69,10 +69,10 @@ def _one_freedom(phase: float, speed: float, times: Floats) -> Floats:
 
 
 def free_motion(report: Report, out: Path, crank: Mechanism, duration: float) -> None:
-    """Unforced motion against the one-freedom solution, drawn."""
+    """Unforced motion against the one-DOF solution, drawn."""
     phase, speed = FIRST, 6.0
     runs = {dt: _free(crank, phase, speed, duration, dt) for dt in (2e-3, 1e-3)}
-    errors = {dt: np.abs(run.q[:, 0] - _one_freedom(phase, speed, run.time)) for dt, run in runs.items()}
+    errors = {dt: np.abs(run.q[:, 0] - _one_dof(phase, speed, run.time)) for dt, run in runs.items()}
     run = runs[1e-3]
     off = float(np.abs(run.q[:, 1] + 2.0 * run.q[:, 0]).max())
     passed = int(np.floor((run.q[-1, 0] + 0.5 * np.pi) / np.pi) - np.floor((phase + 0.5 * np.pi) / np.pi))
@@ -93,7 +93,7 @@ def free_motion(report: Report, out: Path, crank: Mechanism, duration: float) ->
         "simulation through singular poses",
         "the motion continues where A loses rank",
         f"{passed} branch poses passed in {duration:g} s, |q₂ + 2q₁| at most {small(off)}; "
-        f"{small(float(errors[1e-3].max()))} rad from the one-freedom solution, {ratio:.0f} times less than "
+        f"{small(float(errors[1e-3].max()))} rad from the one-DOF solution, {ratio:.0f} times less than "
         f"with 2 ms; energy {small(drift)} relative",
         "holds",
         off < 1e-9 and passed >= 2 and errors[1e-3].max() < 2e-6 and 12.0 < ratio < 34.0 and drift < 1e-6,
@@ -103,10 +103,10 @@ def free_motion(report: Report, out: Path, crank: Mechanism, duration: float) ->
     turn = sheet.panel(sheet.grid[0, 0], "unforced motion, from 30° at 6 rad/s", "time / s", "crank q₁ / °")
     turn.plot(
         run.time,
-        np.rad2deg(_one_freedom(phase, speed, run.time)),
+        np.rad2deg(_one_dof(phase, speed, run.time)),
         color="#c9d1d9",
         linewidth=4.0,
-        label="one-freedom solution",
+        label="one-DOF solution",
     )
     lines(turn, run.time, np.rad2deg(run.q[:, :1]), ("two coordinates, one constraint",))
     legend(turn)
@@ -115,7 +115,7 @@ def free_motion(report: Report, out: Path, crank: Mechanism, duration: float) ->
     force = sheet.panel(sheet.grid[0, 1], "constraint force", "time / s", "force on the tip / N")
     lines(force, run.time, run.force[:, None], ("guide",))
     error = sheet.panel(
-        sheet.grid[1, 1], "distance from the one-freedom solution", "time / s", "error / rad", yscale="log"
+        sheet.grid[1, 1], "distance from the one-DOF solution", "time / s", "error / rad", yscale="log"
     )
     for dt, hue in ((2e-3, 1), (1e-3, 0)):
         lines(

@@ -110,7 +110,7 @@ def platform_motion(report: Report) -> None:
 def _relations(dt: float) -> tuple[float, float, float, float]:
     """Largest errors of height (m), of the motors' angle (rad) and of the energy (relative); largest |φ|."""
     stepper = stepper_of(platform(), printed_pose(), 0.0)
-    motors = [stepper.model.freedom_index(f"motor_{k}") for k in (1, 2, 3)]
+    motors = [stepper.model.dof_index(f"motor_{k}") for k in (1, 2, 3)]
     start, first = sum(stepper.energy()), stepper.coordinate[motors].copy()
     apart, ways, phi = [], [], []
     balance = 0.0

@@ -54,9 +54,9 @@ _HEAD = 3
 
 
 @part
-def memory_words(nq: int, nv: int, freedoms: int, sensed: int) -> int:
+def memory_words(nq: int, nv: int, dof: int, sensed: int) -> int:
     """Return the numbers of memory that `follow_branch` needs."""
-    return _HEAD + nq + nv + 2 * freedoms * nv + freedoms * sensed + freedoms * freedoms
+    return _HEAD + nq + nv + 2 * dof * nv + dof * sensed + dof * dof
 
 
 @part
@@ -201,7 +201,7 @@ class Branch:
 
     def __init__(self, machine: Machine) -> None:
         mechanism = machine.mechanism
-        nv, k = mechanism.nv, machine.freedoms
+        nv, k = mechanism.nv, machine.dof
         joints = np.unique([sensor.index for sensor in machine.sensors]).astype(np.int64)
         self._sensed = np.zeros(nv, np.int64)
         self._sensed[joints] = 1

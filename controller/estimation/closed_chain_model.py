@@ -43,7 +43,7 @@ def forces_for(
     """force (nv) of the motors whose share along the admitted motions is Λ' M acceleration.
 
     After `evaluate_closed`; arguments as of `motor_allocation.motor_forces`. Zero at a pose with more
-    freedoms than `needed` has numbers.
+    degrees of freedom than `needed` has numbers.
     """
     nv = t[NV]
     free = nv - int(vector(t, w, RANKING)[RANK])
@@ -90,7 +90,7 @@ class ClosedChainModel:
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
         self._outlook = outlook(self.now, self._near, self.ahead, self._motor, self.felt)
         self._motor_weight = machine.effort_weights
-        free = machine.freedoms
+        free = machine.dof
         self._square, self._needed, self._force = np.zeros(free**2), np.zeros(free), np.zeros(nv)
 
     def predict(self, sent: Floats, seconds: float) -> Workspace:

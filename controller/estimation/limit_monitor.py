@@ -168,7 +168,7 @@ class Watch:
         Those of `Machine.home_coordinates`, or all task coordinates.
         """
         for whole in (self._joint_set, self._task_set):
-            if wanted and set(wanted) <= set(whole.tolist()) and len(whole) == self._machine.freedoms:
+            if wanted and set(wanted) <= set(whole.tolist()) and len(whole) == self._machine.dof:
                 return whole
         return None
 

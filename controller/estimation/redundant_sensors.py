@@ -59,7 +59,7 @@ _BLIND = 1e-6
 
 
 def parity(basis: Floats, weight: Floats) -> Floats:
-    """Π (sensors × sensors); basis (freedoms × sensors): the measured joints' velocities."""
+    """Π (sensors × sensors); basis (dof × sensors): the measured joints' velocities."""
     left, sizes, _ = np.linalg.svd((basis * weight).T, full_matrices=False)
     left = left[:, sizes > 1e-9 * max(float(sizes.max(initial=0.0)), 1e-300)]
     return np.asarray(np.eye(len(weight)) - left @ left.T)
@@ -80,7 +80,7 @@ class Redundancy:
         self._weight = weights(machine)
         most = machine.controller.estimator.sensor_disagreement_max
         self._limit = np.array([most + 4.0 * (sensor.noise + sensor.resolution) for sensor in sensors])
-        self.extra = len(sensors) - machine.freedoms
+        self.extra = len(sensors) - machine.dof
         self._look = 0.05 * self._limit
         self.group, self.suspect, self.error, self.limit = 0, -1, 0.0, 0.0
 
@@ -94,7 +94,7 @@ class Redundancy:
             self._judge(off, now)
 
     def differences(self, readings: Floats, now: Workspace) -> Floats:
-        """readings less the estimate, rad or m along the freedom of each sensor."""
+        """readings less the estimate, rad or m along the degree of freedom of each sensor."""
         differences_of(self._joint, self._balls, readings, now.q, self._off)
         return self._off
 
@@ -118,7 +118,7 @@ class Redundancy:
 def told(machine: Machine) -> str:
     """Describe as text which sensor errors can be detected and isolated."""
     names = [sensor.joint for sensor in machine.sensors]
-    if len(names) <= machine.freedoms:
+    if len(names) <= machine.dof:
         return "no redundant sensor: a sensor error cannot be detected"
     from linkwork.machine.building.initial_assembly import admitted_velocities  # loads the compiler
 

@@ -59,7 +59,7 @@ def _quaternion_at(q: Floats, balls: Integers, ball: int) -> tuple[float, Vector
 
 @part
 def missing_positions(joint: Integers, balls: Integers, wanted: Floats, q: Floats, missing: Floats) -> None:
-    """missing = wanted - q for every sensor, along the freedoms that it measures."""
+    """missing = wanted - q for every sensor, along the degrees of freedom that it measures."""
     for i in range(len(joint)):
         missing[i] = wanted[i] - q[joint[i]]
     for ball in range(len(balls) // BALL_WORDS):
@@ -70,7 +70,7 @@ def missing_positions(joint: Integers, balls: Integers, wanted: Floats, q: Float
 
 @part
 def _changes(joint: Integers, balls: Integers, readings: Floats, before: Floats, change: Floats) -> None:
-    """change = readings - before for every sensor, along the freedoms that it measures."""
+    """change = readings - before for every sensor, along the degrees of freedom that it measures."""
     for i in range(len(joint)):
         change[i] = readings[i] - before[i]
     for ball in range(len(balls) // BALL_WORDS):

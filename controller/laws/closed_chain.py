@@ -174,7 +174,7 @@ def closed_inverse_dynamics(
 
 
 class Motors:
-    """The motors of one closed-chain machine, as kernel arguments. `freedoms`: its degrees of freedom.
+    """The motors of one closed-chain machine, as kernel arguments. `dof`: its degrees of freedom.
 
     `preload` (per motor, N m or N): the efforts to stay close to where the motion leaves a choice.
     """
@@ -183,7 +183,7 @@ class Motors:
         self, machine: Machine, report: LawReport | None = None, preload: Floats | None = None
     ) -> None:
         nv, motors = machine.mechanism.nv, machine.motors
-        self.freedoms = machine.freedoms
+        self.dof = machine.dof
         self.index = np.array([motor.index for motor in motors], np.int64)
         self.most = np.array([motor.max_effort for motor in motors])
         self.weight = machine.effort_weights
@@ -191,7 +191,7 @@ class Motors:
         self.report = LawReport() if report is None else report
         self.scratch, self.told = np.zeros(words(nv, len(motors))), np.ones(3)
         self._allocation = None
-        if len(motors) > machine.freedoms:
+        if len(motors) > machine.dof:
             from linkwork.controller.laws.redundant_motors import Allocation
 
             self._allocation = Allocation(machine.mechanism, self.index, self.most, self.weight)
@@ -225,7 +225,7 @@ class ClosedInverseDynamics:
         self._zeta = machine.controller.damping_ratio
         self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
         self._motors = motors
-        nv, k = machine.mechanism.nv, machine.freedoms
+        nv, k = machine.mechanism.nv, machine.dof
         room = np.zeros(2 * nv + 2 * k + k * k)
         self._pivots, self._room = np.zeros(k, np.int64), room
         self._ahead: Workspace | None = None
@@ -234,7 +234,7 @@ class ClosedInverseDynamics:
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
         """See `Law`."""
         motors = self._motors
-        if len(reference.index) != motors.freedoms:
+        if len(reference.index) != motors.dof:
             return 0.0
         if ahead is not self._ahead:
             given = ClosedDrive(

@@ -7,8 +7,8 @@ velocities that the *other* constraints admit, only Λ'f matters, and
     τ = W B'Λ (Λ'B W B'Λ)⁻¹ Λ'f
 
 is the smallest τ'W⁻¹τ that gives it. The acceleration u obeys all constraints, so that the opened rows stay
-met and carry just λ. It takes a motor for each freedom of the opened machine; where there are fewer, the
-force follows from the motion and cannot be wanted.
+met and carry just λ. It takes a motor for each degree of freedom of the opened machine; where there are
+fewer, the force follows from the motion and cannot be wanted.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def force_controllability(machine: Machine, row: ForceRow) -> str:
     scale = np.array([motor.max_effort for motor in machine.motors])
     sizes = np.linalg.svd(basis[:, motors] * scale, compute_uv=False)
     held = int(np.count_nonzero(sizes > 1e-6 * max(float(sizes.max(initial=0.0)), 1e-300)))
-    if len(basis) == machine.freedoms:
+    if len(basis) == machine.dof:
         return f"the force of {row.name} cannot be wanted: other constraints already ask for the same"
     if held < len(basis):
         return (
@@ -85,7 +85,7 @@ class OpenedHybrid:
     """The law for a machine with constraints."""
 
     def __init__(self, machine: Machine, motors: Motors) -> None:
-        nv, k = machine.mechanism.nv, machine.freedoms
+        nv, k = machine.mechanism.nv, machine.dof
         self._rows = machine.force_rows
         self._omega = machine.controller.bandwidth_rad_s
         self._zeta = machine.controller.damping_ratio

@@ -1,8 +1,8 @@
 """Bounds on the efforts of redundant motors: the small quadratic program behind the closed formula.
 
-With more motors than freedoms many efforts make the same motion. The nearest to the pre-load is tried first
-(`controller.laws.motor_allocation`); only where that is beyond a motor's limit the program here is asked, in
-x = effort / limit:
+With more motors than degrees of freedom many efforts make the same motion. The nearest to the pre-load is
+tried first (`controller.laws.motor_allocation`); only where that is beyond a motor's limit the program here
+is asked, in x = effort / limit:
 
     min Σ p (x − x_p)²          with G x = f,  |x| ≤ 1                    the whole motion, if possible
     min Σ p (x − x_p)² − c α    with G x = f₀ + α (f − f₀),  |x| ≤ 1      else its direction

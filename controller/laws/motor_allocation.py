@@ -54,7 +54,7 @@ def motor_forces(
     """force (nv) := W B' Λ (Λ' B W B' Λ)⁻¹ needed, with needed = Λ' f (degrees of freedom), which is
     overwritten.
 
-    basis (freedoms × nv) is Λ'; motor: joints with motors; weight: W's diagonal; square: scratch for
+    basis (dof × nv) is Λ'; motor: joints with motors; weight: W's diagonal; square: scratch for
     freedoms² numbers. Where the motors have no leverage at all, the force is zero.
     """
     fill(force, 0.0)
@@ -95,7 +95,7 @@ def solved(
 
 @part
 def component(t: Integers, w: Floats, basis: Floats, u: Floats, needed: Floats) -> None:
-    """needed (freedoms) := Λ' (h + M u − friction)."""
+    """needed (dof) := Λ' (h + M u − friction)."""
     nv = t[NV]
     mass, h, friction = matrix(t, w, M, nv), vector(t, w, H), vector(t, w, FRICTION)
     fill(needed, 0.0)

@@ -31,14 +31,14 @@ FADING = 0.02
 FADED = 0.005
 
 
-def scratch_words(freedoms: int, motors: int) -> int:
+def scratch_words(dof: int, motors: int) -> int:
     """Numbers of scratch that `leverage` needs."""
-    return freedoms * (3 * freedoms + motors + 1)
+    return dof * (3 * dof + motors + 1)
 
 
 @part
 def leverage(basis: Floats, columns: Floats, motor: Integers, scratch: Floats) -> float:
-    """σ for the rows of `basis` (freedoms × nv), which need not be orthonormal.
+    """σ for the rows of `basis` (dof × nv), which need not be orthonormal.
 
     columns (nv): the scales; motor: joints with motors. scratch (`scratch_words`) keeps, freedoms² numbers
     each, the Cholesky factor L of the scaled basis' Gram matrix; the squares of the singular values of G on
@@ -69,9 +69,9 @@ def leverage(basis: Floats, columns: Floats, motor: Integers, scratch: Floats) -
 
 
 @part
-def fade(freedoms: int, motors: int, scratch: Floats, needed: Floats) -> None:
+def fade(dof: int, motors: int, scratch: Floats, needed: Floats) -> None:
     """After `leverage`: needed (Λ' f for the given basis) without what fades, see φ above."""
-    k = freedoms
+    k = dof
     gram, squares = block(scratch, 0, k, k), block(scratch, k * k, k, k)
     turned = block(scratch, 2 * k * k, k, k)
     kept = block(scratch, k * (3 * k + motors), 1, k)[0]

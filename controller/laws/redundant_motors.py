@@ -1,4 +1,4 @@
-"""More motors than freedoms: from what `drive` leaves in its scratch to the program of `allocation`."""
+"""Redundant motors: build the program of `allocation` from the scratch numbers that `drive` leaves."""
 
 from __future__ import annotations
 

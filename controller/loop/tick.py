@@ -137,7 +137,7 @@ class ActiveLaw:
         self.lag = 0.0
         """Share by which the law corrects for its own command's effect (`Law.lag`)."""
         self._period_s = machine.controller.period_s
-        self._reference = Reference.sized(machine.freedoms)
+        self._reference = Reference.sized(machine.dof)
         self._reference.forces = forces
 
     @property

@@ -44,7 +44,7 @@ class Efforts:
         self.least = self.shared = ForceTerms(machine, walk, walk.motors)
         self._columns = [(joint.name, "N m" if joint.is_angle else "N") for joint in machine.joints]
         self._units = [unit for _, unit in self._columns]
-        choice = len(machine.motors) > machine.freedoms and not walk.determined
+        choice = len(machine.motors) > machine.dof and not walk.determined
         self._given: Given | None = None
         self._given_at: tuple[float, Floats] | None = None
         if walk.motors is not None and choice:

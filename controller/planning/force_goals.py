@@ -133,7 +133,7 @@ def approach_limit(machine: Machine, part: ForcePart) -> float:
 def complete_pressed(
     machine: Machine, named: Sequence[int], part: ForcePart, start: Start, path: Where
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Coordinates of motion, and the gaps of the pressed contacts: together as many as there are freedoms.
+    """Coordinates of motion and the gaps of the pressed contacts, together one per degree of freedom.
 
     Where fewer are named, those that the machine holds now are taken. Raises RequestError
     (INVALID_COORDINATES).
@@ -142,14 +142,14 @@ def complete_pressed(
     if not gaps:
         return complete(machine, named, start, path), ()
     mechanism, names = machine.mechanism, machine.mechanism.coordinate_names
-    wanted = machine.freedoms - len(gaps)
+    wanted = machine.dof - len(gaps)
     chosen = set(named)
     if chosen < set(start.reference) and len(start.reference) == wanted:
         chosen = set(start.reference)
     said, pressed = ", ".join(names[i] for i in named), ", ".join(names[i].partition(".")[0] for i in gaps)
     if len(chosen) != wanted:
         text = (
-            f"{said}: {len(chosen)} coordinates, but motion has {wanted} of {machine.freedoms} degrees of "
+            f"{said}: {len(chosen)} coordinates, but motion has {wanted} of {machine.dof} degrees of "
             f"freedom while {pressed} is pressed"
         )
         data = {"coordinates": [names[i] for i in named], "degrees_of_freedom": wanted}

@@ -1,4 +1,4 @@
-"""From the coordinates a goal names to a full independent set: as many as the machine has freedoms.
+"""From the coordinates a goal names to a full independent set: as many as the machine has degrees of freedom.
 
 Only joints named: the other joints hold; where joints close on each other or turn by quaternions, those of
 the file's goal coordinates. Only task coordinates named: the other task coordinates hold, if
@@ -41,28 +41,28 @@ def complete(
     Raises RequestError (INVALID_COORDINATES) when the set is too large, dependent, or cannot be completed.
     """
     mechanism = machine.mechanism
-    freedoms, names = machine.freedoms, mechanism.coordinate_names
+    dof, names = machine.dof, mechanism.coordinate_names
     joints = set(machine.home_coordinates)
     tasks = [index for index in range(machine.joint_coordinates, len(names)) if "." not in names[index]]
     chosen = set(named)
     if chosen <= joints:
         chosen = joints
-    elif len(chosen) < freedoms and chosen <= set(tasks) and len(tasks) == freedoms:
+    elif len(chosen) < dof and chosen <= set(tasks) and len(tasks) == dof:
         chosen = set(tasks)
     said = ", ".join(names[index] for index in named)
-    data: dict[str, Any] = {"coordinates": [names[index] for index in named], "degrees_of_freedom": freedoms}
-    if len(chosen) > freedoms:
-        text = f"{said}: {len(chosen)} coordinates, but the machine has {freedoms} degrees of freedom"
+    data: dict[str, Any] = {"coordinates": [names[index] for index in named], "degrees_of_freedom": dof}
+    if len(chosen) > dof:
+        text = f"{said}: {len(chosen)} coordinates, but the machine has {dof} degrees of freedom"
         raise RequestError(ResultCode.INVALID_COORDINATES, text, path, data)
-    if len(chosen) < freedoms:
-        missing = freedoms - len(chosen)
+    if len(chosen) < dof:
+        missing = dof - len(chosen)
         useful = [
             names[index]
             for index in range(len(names))
             if index not in chosen and independent(mechanism, sorted((*chosen, index)), start.q)
         ]
         text = (
-            f"{said} leave {missing} of {freedoms} degrees of freedom undetermined;"
+            f"{said} leave {missing} of {dof} degrees of freedom undetermined;"
             f" name {missing} more of {', '.join(useful)}"
         )
         raise RequestError(ResultCode.INVALID_COORDINATES, text, path, {**data, "allowed": useful})

@@ -118,7 +118,8 @@ class Start:
     def present(self, machine: Machine, chosen: Sequence[int]) -> Present:
         """These coordinates here and now: at the reference if all of it is in this set, else at the state.
 
-        While a contact is pressed the reference leaves out a freedom, which is taken from the state.
+        While a contact is pressed the reference leaves out a degree of freedom, which is taken from the
+        state.
 
         A rate below the start tolerance (per second) counts as rest, unless the goal begins in motion.
         """

@@ -45,7 +45,7 @@ def scales(mechanism: Mechanism, chosen: Sequence[int]) -> tuple[Floats, Floats]
 
 
 def scaled_jacobian(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> Floats:
-    """k × freedoms, free of units: the rates of these coordinates at q, along the motions that the
+    """k × dof, free of units: the rates of these coordinates at q, along the motions that the
     constraints admit.
     """
     workspace = mechanism.workspace()

@@ -36,7 +36,7 @@ def directions(machine: Machine, maps: Floats) -> tuple[Floats, Floats]:
     joints, most = limits_of(machine)
     least = maps[:, joints] / most[:, None]
     vectors = np.linalg.eigh(_squares(least[:, :, joints] * most))[1]
-    return vectors[:, :, -machine.freedoms :], least
+    return vectors[:, :, -machine.dof :], least
 
 
 def _squares(projectors: Floats) -> Floats:
@@ -49,7 +49,7 @@ def facet_names(machine: Machine) -> list[str]:
     names = [motor.joint for motor in machine.motors]
     return [
         ", ".join(name for i, name in enumerate(names) if i not in chosen)
-        for chosen in combinations(range(len(names)), machine.freedoms - 1)
+        for chosen in combinations(range(len(names)), machine.dof - 1)
     ]
 
 

@@ -33,7 +33,7 @@ def check(config: Config, as_json: AsJson = False) -> int:
             "interface": machine.interface_hash,
             "model": machine.model_hash,
             "config": machine.config_hash,
-            "degrees_of_freedom": machine.freedoms,
+            "degrees_of_freedom": machine.dof,
             "rank": machine.assembly.ordinary_rank,
             "rank_decision": rank_decision(machine),
         }

@@ -46,10 +46,10 @@ def _say(found: dict[str, Any]) -> None:
     say(f"{found['name']}: {found['about']}")
     say(f"{len(found['bodies'])} bodies, {sum(body['mass_kg'] for body in found['bodies']):g} kg")
     for joint in found["joints"]:
-        freedoms = ", ".join(joint["degrees_of_freedom"]) or "none"
+        dof = ", ".join(joint["degrees_of_freedom"]) or "none"
         say(
             f"    {joint['name']}: {joint['type']}, {joint['parent']} → {joint['child']}; "
-            f"degrees of freedom: {freedoms}"
+            f"degrees of freedom: {dof}"
         )
     for closure in found["closures"]:
         waits = "" if closure["on"] else ", off at the start"
@@ -58,7 +58,7 @@ def _say(found: dict[str, Any]) -> None:
         say(f"    solved in closed form by `minimal`: {found['closed_form']}")
     for stop in found["stops"]:
         say(
-            f"    {stop['freedom']}: stops at {stop['low']:.6g} and {stop['high']:.6g} (rad or m), "
+            f"    {stop['dof']}: stops at {stop['low']:.6g} and {stop['high']:.6g} (rad or m), "
             f"stiffness {stop['stiffness']:.4g}, damping {stop['damping']:.4g} (N m or N per rad or m)"
         )
     for contact in found["contacts"]:

@@ -177,10 +177,8 @@ def _set_told(each: dict[str, Any]) -> str:
     held = " and ".join(each["closed"]) or "no switchable constraint"
     if each["refused"]:
         return f"with {held}: not controllable, {each['refused']}"
-    freedoms = (
-        f"{each['degrees_of_freedom']} degree{'s' if each['degrees_of_freedom'] > 1 else ''} of freedom"
-    )
-    return f"with {held}: {freedoms}, held by {', '.join(each['goal_coordinates'])}"
+    dof = f"{each['degrees_of_freedom']} degree{'s' if each['degrees_of_freedom'] > 1 else ''} of freedom"
+    return f"with {held}: {dof}, held by {', '.join(each['goal_coordinates'])}"
 
 
 @connected

@@ -72,9 +72,9 @@ def switched_on(mechanism: Mechanism) -> Mechanism:
 
 
 def drive_of(machine: Machine) -> Drive | None:
-    """The control law's numbers; None where there are too few motors, or not as many goals as freedoms."""
+    """The control law's numbers; None with too few motors or a wrong number of goals."""
     names, goals = list(machine.mechanism.coordinate_names), machine.controller.goal_coordinates
-    free = machine.freedoms
+    free = machine.dof
     if len(goals) != free or len(machine.motors) < free:
         return None
     if not machine.is_constrained and len(machine.motors) != machine.mechanism.nv:
@@ -83,7 +83,7 @@ def drive_of(machine: Machine) -> Drive | None:
         goals=tuple(names.index(name) for name in goals),
         motors=tuple(motor.index for motor in machine.motors),
         weights=tuple(machine.effort_weights.tolist()),
-        freedoms=free,
+        dof=free,
         bandwidth_rad_s=machine.controller.bandwidth_rad_s,
         damping_ratio=machine.controller.damping_ratio,
     )

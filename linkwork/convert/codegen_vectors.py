@@ -131,7 +131,7 @@ def _effort(
     J = w.J[index]
     task = acceleration + 2.0 * zeta * omega * (rate - J @ w.v) + omega**2 * error - w.Jdv[index]
     free, basis = np.zeros(mechanism.nv), np.eye(mechanism.nv)
-    rank = mechanism.nv - drive.freedoms
+    rank = mechanism.nv - drive.dof
     if rank:
         left, sizes, right = np.linalg.svd(rows[:, None] * w.A * columns)
         free = columns * (right[:rank].T @ ((left[:, :rank].T @ (rows * w.b)) / sizes[:rank]))

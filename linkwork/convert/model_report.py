@@ -65,7 +65,7 @@ def report(machine: Machine) -> dict[str, Any]:
         "velocities": mechanism.nv,
         "rows": assembly.rows,
         "rank": assembly.ordinary_rank,
-        "degrees_of_freedom": assembly.freedoms,
+        "degrees_of_freedom": assembly.dof,
         "mobility": mechanism.nv - assembly.rank,
         "redundancy": assembly.rows - assembly.ordinary_rank,
         "rank_decision": rank_decision(machine),

@@ -28,14 +28,14 @@ class DerivedResult:
 
 
 def joint_results(model: SymbolicModel) -> list[DerivedResult]:
-    """X, H and Γ of every joint that has freedoms, in the order of the file."""
+    """X, H and Γ of every joint that has degrees of freedom, in the order of the file."""
     places = Places.from_joints(model.mechanism.joints)
     moving = [joint for joint in model.mechanism.joints if joint.kind != "fixed"]
     return [each for joint in moving for each in _of_joint(model, joint, places)]
 
 
 def joint_remarks(mechanism: Mechanism) -> list[str]:
-    """What joins what, of every joint that has freedoms."""
+    """What joins what, of every joint that has degrees of freedom."""
     return [_form(joint, mechanism) for joint in mechanism.joints if joint.kind != "fixed"]
 
 
@@ -61,10 +61,10 @@ def _columns(
     model: SymbolicModel, joint: Joint, places: Places
 ) -> tuple[list[list[Any]], list[list[list[Any]]], list[Expression]]:
     """The columns of a joint, the same by groups, and their parameters; the first next to the child."""
-    freedoms, first = places.freedoms[joint.name], places.first[joint.name]
+    first = places.first[joint.name]
     groups: list[list[list[Any]]] = []
     e: list[Expression] = []
-    for step in reversed(freedoms.chain):
+    for step in reversed(places.dof[joint.name].chain):
         if step.kind == "ball":
             groups.append([[sp.Integer(int(i == k)) for i in range(6)] for k in range(3)])
         else:
@@ -79,8 +79,8 @@ def _matrix(name: str, matrix: Any, rows: Sequence[str], columns: Sequence[str])
 
 
 def _form(joint: Joint, mechanism: Mechanism) -> str:
-    freedoms = [name for name in mechanism.joint_names if name.partition(".")[0] == joint.name]
-    columns = f"{joint.name}: {joint.kind}, {joint.parent} → {joint.child}, {', '.join(freedoms)}"
+    dofs = [name for name in mechanism.joint_names if name.partition(".")[0] == joint.name]
+    columns = f"{joint.name}: {joint.kind}, {joint.parent} → {joint.child}, {', '.join(dofs)}"
     if joint.kind == "universal":
         return f"{columns}; compound: a constant H would be a nonholonomic constraint"
     return columns

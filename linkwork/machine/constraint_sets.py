@@ -1,8 +1,9 @@
 """The machine under each set of its switchable constraints, as the controller's model needs it.
 
 A set is a bit mask: bit i is set while the i-th of `Machine.switchable` holds. All sets share bodies, joints,
-rows and coordinates, and so the sizes of every state. They differ in their freedoms, in the pose from which
-other poses are searched, and in the coordinates that are controlled while the machine holds or jogs.
+rows and coordinates, and so the sizes of every state. They differ in their degrees of freedom, in the pose
+from which other poses are searched, and in the coordinates that are controlled while the machine holds or
+jogs.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ class Unkept:
 class Assembly:
     """How the initial state was found.
 
-    `freedoms` of the motion near it, the `rank` of the constraints' rows at the very pose and the
+    `dof` of the motion near it, the `rank` of the constraints' rows at the very pose and the
     `ordinary_rank` beside it (larger at a branch pose), their `rows`; `residual`, the largest |Φ| left, in
     typical lengths or rad, and the `iterations`; `kept`, the values that were kept, in their order, and
     `unkept`, given ones that were not.
@@ -177,7 +177,7 @@ class Assembly:
     `largest_dropped` one.
     """
 
-    freedoms: int
+    dof: int
     rows: int
     rank: int
     ordinary_rank: int
@@ -197,12 +197,12 @@ class Machine:
 
     `mechanism` is the controller's model; `plant_mechanism` is that of the simulated plant (`plant.set`,
     command line). `coordinates` has the limits of every coordinate in the mechanism's order, `joints` those
-    of its nv freedoms. `initial_q` (nq) and `initial_v` (nv) are read-only and obey the constraints;
-    `assembly` records how they were found. The `plant_set` are the settings of the plant that were given
-    beside the file. `closed_form` names the explicit solution of the plant's closures that the file asks for.
-    `switchable` names the constraints that may be switched while the machine runs, in the order of the file.
-    The hashes are hex SHA-256 texts: of the interface on which both ends of the device link must agree, of
-    the two models' physics, and of everything.
+    of its nv degrees of freedom. `initial_q` (nq) and `initial_v` (nv) are read-only and obey the
+    constraints; `assembly` records how they were found. The `plant_set` are the settings of the plant that
+    were given beside the file. `closed_form` names the explicit solution of the plant's closures that the
+    file asks for. `switchable` names the constraints that may be switched while the machine runs, in the
+    order of the file. The hashes are hex SHA-256 texts: of the interface on which both ends of the device
+    link must agree, of the two models' physics, and of everything.
     """
 
     name: str
@@ -245,11 +245,9 @@ class Machine:
         return CLOSED_CHAIN if self.is_constrained else OPEN_CHAIN
 
     @property
-    def freedoms(self) -> int:
-        """How many independent coordinates the machine has: its joints' freedoms, less what constraints
-        take.
-        """
-        return self.assembly.freedoms
+    def dof(self) -> int:
+        """Number of degrees of freedom: nv of the joints less the rank of the constraints."""
+        return self.assembly.dof
 
     @property
     def effort_weights(self) -> NDArray[np.float64]:
@@ -284,9 +282,9 @@ class Machine:
 
     @property
     def joint_coordinates(self) -> int:
-        """How many of the mechanism's first coordinates are those of joints; the others are of points.
+        """Number of joint coordinates, the first of the mechanism's; the others are of points.
 
-        Freedoms of a quaternion have no coordinate, so that these may be fewer than all freedoms of joints.
+        The degrees of freedom of a quaternion have no coordinate, so this may be less than nv.
         """
         return sum(name in self.mechanism.joint_names for name in self.mechanism.coordinate_names)
 
@@ -320,7 +318,7 @@ class Machine:
     @property
     def force_rows(self) -> tuple[ForceRow, ...]:
         """The forces that goals may name: not those of constraints that can be switched."""
-        components = len(self.motors) > self.freedoms and not self.switchable
+        components = len(self.motors) > self.dof and not self.switchable
         rows = force_rows(self.mechanism, components=components)
         names = self.mechanism.constraint_names
         return tuple(row for row in rows if row.kind == "contact" or names[row.index] not in self.switchable)

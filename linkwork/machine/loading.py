@@ -67,13 +67,13 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         building.sensors_of(file),
     )
     switchable = tuple(name for name, spec in file.constraints.items() if spec.switchable)
-    goals = goal_coordinates(file, mechanism, document, q, assembly.freedoms)
+    goals = goal_coordinates(file, mechanism, document, q, assembly.dof)
     plant = building.plant_settings(file)
     controller = building.controller_settings(
         file,
         goals,
-        preloads(file, document, assembly.freedoms),
-        effort_scales(file, document, assembly.freedoms),
+        preloads(file, document, assembly.dof),
+        effort_scales(file, document, assembly.dof),
     )
     return Machine(
         name=file.name,
@@ -102,7 +102,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         config_hash=fingerprint([building.everything(file), building.everything(plant_file)]),
         warnings=(
             *renamed_key_warnings(document),
-            *warnings_of(file, document, assembly.freedoms),
+            *warnings_of(file, document, assembly.dof),
             *unkept_warnings(document, file, assembly, mechanism),
             *branch_warnings(document, assembly),
         ),

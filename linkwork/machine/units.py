@@ -65,7 +65,7 @@ def parse_assignment(text: str, machine: Machine) -> tuple[int, float]:
 
 
 def parse_speed(text: str, machine: Machine) -> tuple[str, float]:
-    """Read "shoulder_deg_s=30": return the name of a joint's freedom, and its speed in rad/s or m/s.
+    """Read "shoulder_deg_s=30": return the name of a degree of freedom and its speed, rad/s or m/s.
 
     A name without a unit ("shoulder=0.5") takes rad/s or m/s. Raises MachineError with one Problem.
     """

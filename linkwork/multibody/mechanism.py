@@ -12,7 +12,7 @@ from linkwork.multibody.contact.compliance import Contact, JointStop, compliance
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.kernels.parameters import (
     constraint_fields,
-    freedoms_with_coordinates,
+    dof_with_coordinates,
     scaling,
     tree_parameters,
 )
@@ -94,11 +94,13 @@ class Mechanism:
         links, seats, places = links_of(bodies, joints)
         if not links:
             raise ModelError(
-                "no joint has any freedom, so nothing can move", ("joints",), "make one of them movable"
+                "no joint has any degree of freedom, so nothing can move",
+                ("joints",),
+                "make one of them movable",
             )
         refuse_massless(links)
-        names = [name for freedoms in places.freedoms.values() for name in freedoms.names]
-        angles = [angle for freedoms in places.freedoms.values() for angle in freedoms.is_angle]
+        names = [name for each in places.dof.values() for name in each.names]
+        angles = [angle for each in places.dof.values() for angle in each.is_angle]
         check_names("points", [point.name for point in points])
         for point in points:
             if point.body not in seats:
@@ -107,7 +109,7 @@ class Mechanism:
                     ("points", point.name, "body"),
                 )
         scalars = [f"{name}.quaternion" for name in places.scalar]
-        own = {names[k]: k for k in freedoms_with_coordinates(links)}
+        own = {names[k]: k for k in dof_with_coordinates(links)}
         everything = (*(Coordinate(name, "joint", name) for name in own), *coordinates)
         check_names("coordinates", [c.name for c in everything])
         rows = _coordinate_rows(everything, own, [point.name for point in points])
@@ -174,7 +176,7 @@ class Mechanism:
         return Workspace(self.parameters, self.topology)
 
     def joint_index(self, name: str) -> int:
-        """Place of a freedom in v, and of its coordinate in q. Raises ModelError with the known names."""
+        """Place of a degree of freedom in v and of its coordinate in q. Raises ModelError."""
         return _index("joint", name, self.joint_names)
 
     def point_index(self, name: str) -> int:

@@ -109,16 +109,18 @@ class Joint:
     the angle, and the child advances `pitch_m_per_rad` for each radian); `axis` is given in the child's axes
     and passes through its origin.
 
-    Several freedoms (freedoms.py names them): cylindrical turns about and slides along `axis`; universal
-    turns about `axis`, fixed in the child, and `second_axis`, fixed in the parent; planar slides along two
-    directions normal to `axis`, fixed in the parent, and turns about it; spherical turns about the child's
-    origin; free moves at will. Compound joints follow their `columns` (r × 6, joint_map.py), the first next
-    to the child; simple ones have these columns, fixed in the child, for their velocities. `coordinates`
-    chooses between a unit quaternion and three angles, R = Rz Ry Rx, for spherical and free joints.
+    Several degrees of freedom (joint_dof.py names them): cylindrical turns about and slides along
+    `axis`; universal turns about `axis`, fixed in the child, and `second_axis`, fixed in the parent; planar
+    slides along two directions normal to `axis`, fixed in the parent, and turns about it; spherical turns
+    about the child's origin; free moves at will. Compound joints follow their `columns` (r × 6,
+    joint_map.py), the first next to the child; simple ones have these columns, fixed in the child, for their
+    velocities. `coordinates` chooses between a unit quaternion and three angles, R = Rz Ry Rx, for spherical
+    and free joints.
 
     `armature` is inertia that moves with the coordinate but not with the body (a geared rotor): kg m² or kg.
     Friction: `viscous` (N m s/rad or N s/m) times velocity, and `coulomb` (N m or N) times
-    tanh(velocity / `coulomb_speed`), in rad/s or m/s. These four hold for each freedom of a joint alike.
+    tanh(velocity / `coulomb_speed`), in rad/s or m/s. These four hold for each degree of freedom of a joint
+    alike.
     """
 
     name: str

@@ -43,13 +43,13 @@ def _closures(rig: ReadyRig) -> str:
 
 
 def _redundant(rig: ReadyRig) -> str:
-    motors, freedoms = len(rig.machine.motors), rig.machine.freedoms
-    return "" if motors > freedoms else f"{rig.name} has {motors} motors for {freedoms} degrees of freedom"
+    motors, dof = len(rig.machine.motors), rig.machine.dof
+    return "" if motors > dof else f"{rig.name} has {motors} motors for {dof} degrees of freedom"
 
 
 def _extra_sensors(rig: ReadyRig) -> str:
-    sensors, freedoms = len(rig.machine.sensors), rig.machine.freedoms
-    return "" if sensors > freedoms else f"{rig.name} has {sensors} sensors for {freedoms} degrees of freedom"
+    sensors, dof = len(rig.machine.sensors), rig.machine.dof
+    return "" if sensors > dof else f"{rig.name} has {sensors} sensors for {dof} degrees of freedom"
 
 
 def _passive(rig: ReadyRig) -> str:

@@ -100,7 +100,7 @@ class Motions:
         """A motion in task coordinates, None where no set of them moves the machine."""
         joints = set(self._machine.mechanism.joint_names)
         names = [name for name in self._limits if name not in joints and "." not in name]
-        for chosen in combinations(names, self._machine.freedoms):
+        for chosen in combinations(names, self._machine.dof):
             try:
                 return slower(self._found(chosen, chosen), 0.5)
             except (NoMotion, RequestError):

@@ -26,7 +26,7 @@ class Names:
         return self._coordinates[name]
 
     def joint(self, name: str) -> int:
-        """The place of a joint's freedom. Raises KeyError."""
+        """The place of a joint's degree of freedom. Raises KeyError."""
         names = self._machine.mechanism.joint_names
         if name not in names:
             raise KeyError(_unknown("joint", name, names))

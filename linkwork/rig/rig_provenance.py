@@ -33,6 +33,6 @@ def provenance(rig: AttachedRig) -> dict[str, Any]:
         "controller": options.controller or "own",
         "python": platform.python_version(),
         "system": f"{system.system} {system.release} {system.machine}",
-        "degrees_of_freedom": machine.freedoms,
+        "degrees_of_freedom": machine.dof,
         "closures": list(machine.mechanism.constraint_names),
     }

@@ -28,7 +28,7 @@ class TeachableRobot(Protocol):
 
 @dataclass
 class Lesson:
-    """Way-points in the machine's goal coordinates, each as many numbers as it has freedoms.
+    """Way-points in the machine's goal coordinates, each as many numbers as it has degrees of freedom.
 
     `limits`: largest velocity, acceleration and jerk of each coordinate, None where there is none.
     """

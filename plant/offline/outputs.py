@@ -89,7 +89,7 @@ class ReactionHistory:
 
 @dataclass(frozen=True, eq=False)
 class ConstraintEfforts:
-    """The generalized force of all constraints, A'λ, by freedom: samples × names, in `units` ("N m", "N").
+    """Generalized force of all constraints, A'λ: samples × degrees of freedom, in `units` ("N m", "N").
 
     It is what motors would have to give in place of the constraints, for the same motion.
     """
@@ -110,7 +110,7 @@ class ConstraintEfforts:
         }
 
     def columns(self) -> dict[str, Floats]:
-        """Each freedom's, by the name that files use."""
+        """Return each column by the name that files use."""
         return {
             f"{name}_constraint_{unit.replace(' ', '_')}": self.effort[:, k]
             for k, (name, unit) in enumerate(zip(self.names, self.units, strict=True))

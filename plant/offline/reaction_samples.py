@@ -25,7 +25,7 @@ PLACES: Final = {"begin": 0.0, "middle": 0.5, "end": 1.0}
 
 @dataclass(frozen=True)
 class ReactionRequest:
-    """Which reactions are wanted: of joints and constraints, the constraints' efforts by freedom, and where.
+    """The reactions to compute: of joints and constraints, the generalized constraint forces, and where.
 
     `at`: a name of PLACES; None: in the middle for `taylor`, else at the beginning.
     """

@@ -101,6 +101,6 @@ def _refuse_other_speeds(machine: Machine, work: Workspace, speeds: Mapping[str,
         if abs(left - wanted) > _KEPT * size:
             raise NotAssembled(
                 f"{machine.name} cannot start with the speed {wanted:g} of {name}: the constraints and the "
-                f"speeds before it give {left:g}. Give at most {machine.freedoms} (one per degree of "
+                f"speeds before it give {left:g}. Give at most {machine.dof} (one per degree of "
                 "freedom), of joints that can move here, or start as-given"
             )

@@ -196,7 +196,7 @@ joints:
 """
 
 
-def test_freedoms_of_quaternions_are_small_rotations(made):
+def test_degrees_of_freedom_of_quaternions_are_small_rotations(made):
     """A physical pendulum: m g l / (I + m l²) about x and y, nothing about z."""
     model = linear_model(made(HANGING_BALL), "initial", ["ball.rx", "ball.ry", "ball.rz"])
     stiffness = [2 * 9.81 * 0.5 / (inertia + 0.5) for inertia in (0.1, 0.12)]
@@ -224,7 +224,7 @@ def test_what_cannot_be_held_is_told():
         mechanism=mechanism,
         initial_q=np.array([0, 0, 0, 0, 0, 0, 1.0]),
         controller=controller,
-        assembly=replace(given.assembly, freedoms=6),
+        assembly=replace(given.assembly, dof=6),
     )
     with pytest.raises(MachineError, match="cannot hold"):
         linear_model(falling, "initial")

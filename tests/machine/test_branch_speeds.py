@@ -53,7 +53,7 @@ def test_one_branch_is_kept_with_its_energy(tmp_path, speed, ratios):
     """On a branch tan(next / 2) = ratio tan(rod / 2): 1 of a parallelogram, else that of a crossed one."""
     given = {rod: speed * np.prod(ratios[:i]) for i, rod in enumerate(RODS[: len(ratios) + 1])}
     machine = load(flat(tmp_path, given))
-    assert machine.freedoms == 1
+    assert machine.dof == 1
     rods = machine.initial_v[[machine.mechanism.joint_index(rod) for rod in RODS]]
     assert np.abs(rods[: len(given)] - list(given.values())).max() < 1e-9 * speed
     found = rods[1:] / rods[:-1]

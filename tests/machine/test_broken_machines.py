@@ -117,5 +117,5 @@ def test_constraints_that_contradict_each_other_are_both_named(other, problems_o
 
 
 def test_the_arm_itself_is_in_order(write):
-    assert machine.load(write(ARM)).assembly.freedoms == 2
+    assert machine.load(write(ARM)).assembly.dof == 2
     assert machine.check(write(ARM)) == ()

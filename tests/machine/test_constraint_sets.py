@@ -1,4 +1,4 @@
-"""The machine under each set of its switchable constraints: freedoms, coordinates, and what cannot be run."""
+"""The machine under each set of its switchable constraints: degrees of freedom, coordinates, refusals."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_machine_without_switches_is_its_own_only_set() -> None:
     assert constraint_sets(machine) == {-1: machine}
 
 
-def test_every_set_has_its_freedoms_its_pose_and_its_coordinates() -> None:
+def test_every_set_has_its_degrees_of_freedom_its_pose_and_its_coordinates() -> None:
     machine = load("slot_arm")
     sets = constraint_sets(machine)
     assert sets[machine.closed_at_start] is machine
@@ -56,7 +56,7 @@ def test_every_set_has_its_freedoms_its_pose_and_its_coordinates() -> None:
             continue
         held = [one.name for one in under.mechanism.constraints if one.on]
         assert held == list(names_of(machine, closed))
-        assert under.freedoms == 2 - len(held) == len(under.controller.goal_coordinates)
+        assert under.dof == 2 - len(held) == len(under.controller.goal_coordinates)
         work = under.workspace()
         np.testing.assert_array_equal(work.on, [float(name in held) for name in machine.switchable])
         assert np.linalg.matrix_rank(coordinate_jacobian(under.mechanism, under.initial_q)[:2]) == 2

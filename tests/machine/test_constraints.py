@@ -1,4 +1,4 @@
-"""Constraints and joints of several freedoms in the machine file: what is understood, what is refused."""
+"""Constraints and joints of several degrees of freedom in the machine file: accepted and refused entries."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ PLACES = "a: {body: a, at_m: [0.1, 0, 0]}, b: {body: b}"
 )
 def test_every_kind_between_bodies(text, rank, write):
     loaded = machine.load(write(TWO + text))
-    assert loaded.assembly.freedoms == 12 - rank
+    assert loaded.assembly.dof == 12 - rank
     assert loaded.assembly.residual < 1e-12
 
 
@@ -56,7 +56,7 @@ constraints:
 initial: {{a_deg: 40, a_deg_s: 10}}
 """
     loaded = machine.load(write(text))
-    assert loaded.assembly.freedoms == 1
+    assert loaded.assembly.dof == 1
     assert loaded.assembly.kept == ("a",)
     assert loaded.controller.goal_coordinates == ("a",)
     a, b = np.radians([40, -20])
@@ -65,7 +65,7 @@ initial: {{a_deg: 40, a_deg_s: 10}}
     assert loaded.initial_v == pytest.approx([rate, -rate / 2, 0, -0.025 * rate])
 
 
-def test_limits_and_motors_of_freedoms(write):
+def test_limits_and_motors_of_degrees_of_freedom(write):
     text = f"""name: sleeve
 bodies:
   a: {{mass_kg: 1, {INERTIA}}}

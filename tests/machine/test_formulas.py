@@ -42,7 +42,7 @@ def test_formulas_hold_where_the_machine_starts(write, text, lift, speed):
     names = {"c": math.radians(30), "sin": math.sin, "cos": math.cos}
     assert loaded.initial_q == pytest.approx([math.radians(30), eval(lift, names)], abs=1e-12)
     assert loaded.initial_v == pytest.approx([2.0, eval(speed, names)], abs=1e-12)
-    assert loaded.assembly.freedoms == 1
+    assert loaded.assembly.dof == 1
 
 
 def test_degrees_of_a_formula_are_degrees(write):
@@ -118,7 +118,7 @@ initial_guess: {j.roll_deg: 60}
 """
     loaded = machine.load(write(text))
     assert loaded.initial_q[:2] == pytest.approx([3, -2])
-    assert loaded.assembly.freedoms == 3
+    assert loaded.assembly.dof == 3
     assert loaded.assembly.rank == 3
     upright = 2.0 * math.hypot(*loaded.initial_q[3:5]) * math.sqrt(1 - sum(loaded.initial_q[3:5] ** 2))
     assert loaded.initial_q[2] == pytest.approx(0.1 * upright)

@@ -128,7 +128,7 @@ def test_inverse_kinematics_of_a_platform_by_its_pose(write, turns):
     keys += [f"pose.{turn}_deg: {value}" for turn, value in zip(TURNS, turns, strict=True)]
     guess = ", ".join(f"leg{i}_m: 0.7" for i in range(6))
     loaded = machine.load(write(text + f"initial: {{{', '.join(keys)}}}\ninitial_guess: {{{guess}}}\n"))
-    assert loaded.assembly.freedoms == 6
+    assert loaded.assembly.dof == 6
     assert loaded.assembly.kept == tuple(f"pose.{name}" for name in ("x", "y", "z", *TURNS))
     lengths = np.linalg.norm(place + top @ rotation_of(*np.radians(turns)).T - base, axis=1)
     found = values_of(loaded.mechanism, loaded.initial_q)

@@ -1,4 +1,4 @@
-"""The machines that ship: freedoms, ranks, closed forms of their initial poses, energy."""
+"""The machines that ship: degrees of freedom, ranks, closed forms of their initial poses, energy."""
 
 import math
 
@@ -9,7 +9,7 @@ from linkwork import machine
 from linkwork.multibody.functions import point_position
 from linkwork.plant.offline.run import simulate
 
-SHAPES = {  # freedoms, rows, rank
+SHAPES = {  # degrees of freedom, rows, rank
     "scara": (4, 0, 0),
     "double_pendulum": (2, 0, 0),
     "slider_crank": (1, 1, 1),
@@ -32,13 +32,13 @@ def test_these_are_all():
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_freedoms_and_ranks(name):
+def test_degrees_of_freedom_and_ranks(name):
     loaded = machine.load(name)
     put = loaded.assembly
-    assert (put.freedoms, put.rows, put.rank) == SHAPES[name]
+    assert (put.dof, put.rows, put.rank) == SHAPES[name]
     assert put.ordinary_rank == put.rank
     assert put.residual < 1e-12
-    assert len(loaded.controller.goal_coordinates) == put.freedoms
+    assert len(loaded.controller.goal_coordinates) == put.dof
 
 
 @pytest.mark.parametrize("name", SHAPES)

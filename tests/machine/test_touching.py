@@ -33,7 +33,7 @@ SPHERE = "sphere: {centre_m: [0, 2, 0], radius_m: 0.5}, "
 
 def test_what_is_right_is_read(write) -> None:
     found = machine.load(write(GOOD)).mechanism
-    assert [stop.freedom for stop in found.stops] == ["hinge", "sleeve.slide"]
+    assert [stop.dof for stop in found.stops] == ["hinge", "sleeve.slide"]
     assert found.stops[0].damping == 2.0
     assert [contact.name for contact in found.contacts] == ["wall", "ball"]
 

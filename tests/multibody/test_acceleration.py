@@ -130,7 +130,7 @@ def test_scaled_and_combined_rows_change_nothing():
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_slider_crank_is_its_one_freedom_equation(seed):
+def test_slider_crank_is_its_one_degree_of_freedom_equation(seed):
     rng = np.random.default_rng(seed)
     mass, length = rng.uniform(0.5, 3.0), rng.uniform(0.3, 2.0)
     mechanism = slider_crank(length, mass)

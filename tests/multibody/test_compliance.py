@@ -209,7 +209,7 @@ def test_stops_hold_both_ways_and_return_what_their_spring_took() -> None:
     assert w.losses[2] > 0.5
 
 
-def test_a_stops_effort_is_that_of_its_freedom() -> None:
+def test_a_stops_effort_is_that_of_its_degree_of_freedom() -> None:
     w = hinge(JointStop("q", -0.3, 0.4, 2e3, 5.0)).workspace()
     for q, v, expected in ((0.41, 0.2, -21.0), (-0.31, 1.0, 15.0), (0.401, -2.0, 0.0), (0.1, 9.0, 0.0)):
         w.q[0], w.v[0] = q, v

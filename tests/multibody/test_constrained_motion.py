@@ -91,11 +91,11 @@ def test_every_formulation_moves_alike(choice):
     w.choice[0] = choice
     for _ in range(200):
         constrained_rk4(*w.arguments, 1e-3)
-    q1 = _one_freedom(0.3, 2.0, 0.2)
+    q1 = _one_dof(0.3, 2.0, 0.2)
     assert np.abs(w.q - on_branch(q1, 0.0)[0]).max() < 1e-9
 
 
-def _one_freedom(q1: float, speed: float, duration: float) -> float:
+def _one_dof(q1: float, speed: float, duration: float) -> float:
     """Crank angle of the slider-crank with equal links of 1 m and 1 kg."""
 
     def rate(_: float, y: Floats) -> list[float]:
@@ -122,7 +122,7 @@ def test_the_slider_crank_goes_through_its_branch_poses():
         w = _start(mechanism, *on_branch(phase, 9.0))
         _counted(w, 1000)
         assert abs(w.q[0] - phase) > 2.0  # turned on
-        expected = on_branch(_one_freedom(phase, 9.0, 1.0), 0.0)[0]
+        expected = on_branch(_one_dof(phase, 9.0, 1.0), 0.0)[0]
         assert np.abs(w.q - expected).max() < 4e-6
         passed += w.ranking[layout.PASSAGES]
     assert passed > 0

@@ -326,7 +326,7 @@ def test_joints_that_cannot_be(values, key, text):
     assert caught.value.where == ("joints", "j", key)
 
 
-def test_names_and_places_of_freedoms():
+def test_names_and_places_of_degrees_of_freedom():
     rng = np.random.default_rng(0)
     bodies = [random_body(rng, name) for name in "abc"]
     joints = [

@@ -39,7 +39,7 @@ KINDS = (
 
 
 def _constraints(rng: np.random.Generator, joints: list[str]) -> tuple[Constraint, ...]:
-    """Of every kind; `joints` are freedoms with coordinates of their own."""
+    """Of every kind; `joints` are degrees of freedom with coordinates of their own."""
 
     def frame(body: str) -> Frame:
         return Frame(body, rng.normal(size=3) * 0.3, random_rotation(rng))
@@ -112,7 +112,7 @@ def _needed(mechanism: Mechanism, w: Workspace) -> dict[str, Floats]:
 
 
 def _motor_wrench(mechanism: Mechanism, w: Workspace, joint: Joint, at: Floats) -> Floats:
-    """Force and moment at a place that motors, friction and rotor exert along a joint's freedoms."""
+    """Force and moment at a place that motors, friction and rotor exert along a joint's motion."""
     t = w.topology
     turns, slides, reference = (
         w.buffer[t[field] : t[field + 1]].reshape(-1, 3)

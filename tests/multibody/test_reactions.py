@@ -86,7 +86,7 @@ def _closed_tree(rng: np.random.Generator) -> Mechanism:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_what_joints_transmit_is_motors_friction_and_rotors(seed):
-    """Wrenches of inertia, joints and closures are in balance: what is left along freedoms is known."""
+    """Wrenches of inertia, joints and closures are in balance; the remainder along joints is known."""
     rng = np.random.default_rng(seed)
     mechanism = _closed_tree(rng)
     w = mechanism.workspace()

@@ -66,7 +66,7 @@ def test_unknown_names_list_the_known_ones():
     model = MaximalModel.from_mechanism(spatial_pendulum())
     for ask, known in (
         (model.joint_index, "first, second"),
-        (model.freedom_index, "first, second"),
+        (model.dof_index, "first, second"),
         (model.seat, "world, one, two"),
     ):
         with pytest.raises(ModelError, match=f"known: {known}"):

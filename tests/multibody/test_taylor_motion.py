@@ -26,7 +26,7 @@ def _taylor_motion(
 ) -> tuple[np.ndarray, float]:
     stepper = TaylorStepper(MaximalModel.from_mechanism(mechanism), reactions_at)
     stepper.stand_as(mechanism, q, v)
-    order = [stepper.model.freedom_index(name) for name in mechanism.joint_names]
+    order = [stepper.model.dof_index(name) for name in mechanism.joint_names]
     stepper.effort[order] = effort
     stepper.step(DURATION / steps, steps)
     return np.concatenate([stepper.coordinate[order], stepper.rate[order]]), np.abs(stepper.gap()).max()
@@ -135,7 +135,7 @@ def test_a_cylindrical_joint_moves_as_a_turn_and_a_slide():
         JointFrame.along("quill", (0, 0, 0), axis),
     )
     model = MaximalModel.build([body], [joint], (1.0, 0, -G))
-    assert model.freedom_names == ("quill.turn", "quill.slide")
+    assert model.dof_names == ("quill.turn", "quill.slide")
     ends = []
     for steps in (800, 1600):
         stepper = TaylorStepper(model)

@@ -62,7 +62,7 @@ def platform(reactions_at: float) -> TaylorStepper:
         stepper.place(body, pose)
     stepper.coordinate[:] = 0.0
     for i in (1, 2, 3):
-        stepper.effort[stepper.model.freedom_index(f"motor {i}")] = TORQUE
+        stepper.effort[stepper.model.dof_index(f"motor {i}")] = TORQUE
     return stepper
 
 
@@ -84,7 +84,7 @@ def test_the_symmetric_motion_stays_on_its_closed_form(reactions_at):
         stepper = platform(reactions_at)
         start = sum(stepper.energy())
         rise = stepper.pose("platform").origin[2] - HEIGHT
-        motors = [stepper.model.freedom_index(f"motor {i}") for i in (1, 2, 3)]
+        motors = [stepper.model.dof_index(f"motor {i}") for i in (1, 2, 3)]
         first = stepper.coordinate[motors].copy()
         worst = 0.0
         for _ in range(15):

@@ -67,7 +67,7 @@ def test_a_closed_tree_reacts_as_the_saddle_point_of_its_tree(seed):
     ball = Connection("ball", "spherical", JointFrame("world", place), JointFrame(tip.body, tip.at_m))
     stepper = TaylorStepper(MaximalModel.from_mechanism(tree, [ball]))
     stepper.stand_as(tree, q, v)
-    assert stepper.coordinate == pytest.approx(q[[tree.joint_index(n) for n in stepper.model.freedom_names]])
+    assert stepper.coordinate == pytest.approx(q[[tree.joint_index(n) for n in stepper.model.dof_names]])
     errors = []
     for dt in (2e-4, 1e-4):
         stepper.evaluate(dt)

@@ -303,8 +303,8 @@ def test_a_closed_machine_with_a_slipping_brake_costs_no_order(tmp_path: Path, i
 
 
 @pytest.mark.parametrize("second", [0.0, 25.0])
-def test_one_brake_of_two_motors_holds_a_machine_of_one_freedom(tmp_path: Path, second: float) -> None:
-    """Two brakes on one freedom repeat each other; one is enough. Both stand exactly, under gravity."""
+def test_one_brake_of_two_motors_holds_a_machine_of_one_dof(tmp_path: Path, second: float) -> None:
+    """Two brakes on one degree of freedom are redundant. The machine rests exactly, under gravity."""
     document = YAML(typ="safe").load(shipped_path("four_bar"))
     document["motors"]["a3"] = {**document["motors"]["a1"], "brake_torque_N_m": second}
     document["sensors"]["a3"] = document["sensors"]["a1"]

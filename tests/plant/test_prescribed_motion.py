@@ -59,7 +59,7 @@ def _servo_effort(loaded: machine.Machine, motion: Motion, k: int) -> np.ndarray
 @pytest.mark.parametrize("text", [HELIX, CURVE])
 def test_the_helix_asks_for_the_efforts_of_inverse_dynamics(scara, text) -> None:
     loaded = scara(text)
-    assert loaded.assembly.freedoms == 0
+    assert loaded.assembly.dof == 0
     motion = simulate(loaded, 1.0, 0.002, every=100)
     balance = motion.balance
     assert balance.residual_position_max < 1e-12

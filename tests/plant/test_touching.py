@@ -170,7 +170,7 @@ def test_simulate_and_model_tell_of_them(sled: Machine) -> None:
     from linkwork.convert.model_report import report
 
     found = report(sled)
-    assert found["stops"][0]["freedom"] == "slide"
+    assert found["stops"][0]["dof"] == "slide"
     assert found["contacts"][0] == {
         "name": "ground",
         "point": "toe",

@@ -74,9 +74,9 @@ NOD = """    def _nod(self, _: Nod, __: Inputs) -> OrderOutcome:
 JOINT = '''class TableSpec(_SeveralSpec, AxisSpec):
     """Two slides, one on the other."""
 
-    type: Literal["table"] = entry("Two slides across axis; freedoms x and y")
+    type: Literal["table"] = entry("Two slides across axis; degrees of freedom x and y")
 
-    def freedoms(self) -> dict[str, bool]:
+    def degrees_of_freedom(self) -> dict[str, bool]:
         """Return x and y."""
         return {"x": False, "y": False}
 

@@ -78,7 +78,7 @@ def test_in_and_out_of_the_slot_over_sockets(folder: Path) -> None:
         assert refused.value.code == RequestCode.UNSUPPORTED
         with pytest.raises(RequestError) as refused:
             robot.move(reach=0.6, height=0.4)
-        assert "freedom" in refused.value.message or "coordinates" in refused.value.message
+        assert "degree of freedom" in refused.value.message or "coordinates" in refused.value.message
 
         goal = robot.send(
             {"coordinates": ["reach"], "points": [{"time_from_start_s": 1.0, "positions": [0.6]}]}

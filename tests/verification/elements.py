@@ -14,7 +14,7 @@ class NotExpressible(ValueError):
 
 @dataclass(frozen=True)
 class Element:
-    """One element, from the parent to the child; `place` counts the joint's freedoms."""
+    """One element, from the parent to the child; `place` counts the joint's degrees of freedom."""
 
     kind: str
     place: int
@@ -61,8 +61,8 @@ def _column(column: Floats, place: int) -> Element:
     raise NotExpressible(f"column {column.tolist()}")
 
 
-def first_freedoms(mechanism: Mechanism) -> dict[str, int]:
-    """Where the freedoms of each joint begin in v; those of a joint follow each other."""
+def first_dof(mechanism: Mechanism) -> dict[str, int]:
+    """Where the degrees of freedom of each joint begin in v; those of a joint follow each other."""
     places, at = {}, 0
     for joint in mechanism.joints:
         places[joint.name] = at

@@ -8,7 +8,7 @@ from linkwork.multibody import Mechanism
 from tests.verification.elements import (
     NotExpressible,
     elements_of,
-    first_freedoms,
+    first_dof,
     scalars,
 )
 
@@ -28,7 +28,7 @@ class InMujoco:
         spec.compiler.boundmass = 0.0
         spec.option.gravity = np.asarray(mechanism.gravity_m_s2)
         bodies = {body.name: body for body in mechanism.bodies}
-        starts, scalar_parts = first_freedoms(mechanism), scalars(mechanism)
+        starts, scalar_parts = first_dof(mechanism), scalars(mechanism)
         places = {"world": spec.worldbody}
         waiting = list(mechanism.joints)
         names: list[tuple[str, int, int]] = []

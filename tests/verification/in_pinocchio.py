@@ -22,7 +22,7 @@ from tests.verification.elements import (
     Element,
     NotExpressible,
     elements_of,
-    first_freedoms,
+    first_dof,
     scalars,
 )
 
@@ -45,8 +45,8 @@ class InPinocchio:
         self.model.gravity = pin.Motion(np.asarray(mechanism.gravity_m_s2), np.zeros(3))
         self._bodies = {body.name: body for body in mechanism.bodies}
         self._places = {"world": (0, pin.SE3.Identity())}
-        self._joints: list[tuple[int, int, int]] = []  # joint number; first freedom, scalar part or -1
-        self._starts, self._scalars = first_freedoms(mechanism), scalars(mechanism)
+        self._joints: list[tuple[int, int, int]] = []  # joint number; first place in v, scalar part or -1
+        self._starts, self._scalars = first_dof(mechanism), scalars(mechanism)
         self._slides: list[tuple[int, int]] = []
         self._grow("world")
         self._contacts: list[pin.RigidConstraintModel] = []

@@ -91,7 +91,7 @@ def _set(machine: Machine, closed: int, under: Machine | str) -> DescribedSet:
     if isinstance(under, str):
         return {"closed": names, "degrees_of_freedom": None, "goal_coordinates": [], "refused": under}
     goals = list(under.controller.goal_coordinates)
-    return {"closed": names, "degrees_of_freedom": under.freedoms, "goal_coordinates": goals, "refused": None}
+    return {"closed": names, "degrees_of_freedom": under.dof, "goal_coordinates": goals, "refused": None}
 
 
 def _coordinate(limits: Limits, kind: Literal["joint", "task"]) -> Described:

@@ -18,7 +18,7 @@ def preload_order(gateway: Gateway, call: Call) -> SetPreload:
     """The order. Raises RequestError: a motor that there is not, or more than the file allows."""
     machine = gateway.held
     names = [motor.joint for motor in machine.motors]
-    if len(names) <= machine.freedoms:
+    if len(names) <= machine.dof:
         now = " under the constraints that hold" if machine.switchable else ""
         text = (
             f"there is no internal force to set: the machine has no more motors than degrees of freedom{now}"

@@ -53,8 +53,8 @@ class Probe:
         self._states = StateCodec(len(machine.sensors), len(machine.motors), forces)
         self._force = np.zeros(forces)
         self.q = np.zeros(len(machine.sensors))
-        freedoms = np.array([sensor.index for sensor in machine.sensors], np.int64)
-        readings_at(machine.mechanism.topology, machine.initial_q.copy(), freedoms, self.q)
+        dofs = np.array([sensor.index for sensor in machine.sensors], np.int64)
+        readings_at(machine.mechanism.topology, machine.initial_q.copy(), dofs, self.q)
         self.v, self.effort = np.zeros(len(machine.sensors)), np.zeros(len(machine.motors))
         self.mode, self.ack = int(Mode.BRAKE), -1
 

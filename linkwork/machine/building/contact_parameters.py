@@ -21,15 +21,15 @@ from linkwork.multibody.mechanism import Mechanism
 SWING_RAD_S, STEPS_PER_RAD, DAMPING_RATIO = 200.0, 5.0, 0.7
 """Of stops whose stiffness and damping the file does not give."""
 _LOCKED = 1e-14
-"""Share of its mobility below which the constraints hold a freedom fast."""
+"""Share of its mobility below which the constraints hold a degree of freedom fast."""
 MOST_PARTS = 200
 """Most parts of a plant step for stops and contacts."""
 
 
 def stop_of(file: MachineFile, name: str) -> AngleStopSpec | LengthStopSpec | None:
-    """Return the stop that the file gives a freedom."""
-    owner, _, freedom = name.partition(".")
-    stop: AngleStopSpec | LengthStopSpec | None = file.joints[owner].of_freedom("stop", freedom)
+    """Return the stop that the file gives a degree of freedom."""
+    owner, _, dof = name.partition(".")
+    stop: AngleStopSpec | LengthStopSpec | None = file.joints[owner].dof_setting("stop", dof)
     return stop
 
 
@@ -80,7 +80,7 @@ def _stops(file: MachineFile, mechanism: Mechanism, q: Floats) -> tuple[JointSto
         stiffness, damping = spec.values()
         if stiffness is None or damping is None:
             if inverse is None:
-                inverse = _of_freedoms(mechanism, q)
+                inverse = _mobility_of_dof(mechanism, q)
             inertia = 1.0 / float(inverse[mechanism.joint_index(name)])
             if stiffness is None:
                 step = file.plant.period_s / file.plant.substeps
@@ -101,8 +101,8 @@ def _weight_at(spec: ContactSpec, mechanism: Mechanism, q: Floats) -> float:
     return 1.0 / max(float(row @ mobility(mechanism, q) @ row), 1e-300)
 
 
-def _of_freedoms(mechanism: Mechanism, q: Floats) -> Floats:
-    """Return the mobility (nv) of each freedom; of one that the constraints lock, that without them."""
+def _mobility_of_dof(mechanism: Mechanism, q: Floats) -> Floats:
+    """Return the mobility (nv) of each degree of freedom, without constraints for those that these lock."""
     from linkwork.multibody.functions import (
         mass_matrix,  # the compiler is loaded for machines that need it alone
     )
@@ -196,9 +196,9 @@ def sides(
     inverse = mobility(mechanism, q)
     weight = float(np.linalg.norm(mechanism.gravity_m_s2)) * sum(body.mass_kg for body in mechanism.bodies)
     for stop in mechanism.stops:
-        owner, _, freedom = stop.freedom.partition(".")
-        place = ("joints", owner, "stop", *([freedom] if freedom else []))
-        k = mechanism.joint_index(stop.freedom)
+        owner, _, dof = stop.dof.partition(".")
+        place = ("joints", owner, "stop", *([dof] if dof else []))
+        k = mechanism.joint_index(stop.dof)
         angle = mechanism.joint_is_angle[k]
         first, second = (
             ("stiffness_N_m_rad", "damping_N_m_s") if angle else ("stiffness_N_m", "damping_N_s_m")

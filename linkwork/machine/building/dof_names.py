@@ -1,4 +1,4 @@
-"""The freedoms of a file's joints and its coordinates, by name and in order."""
+"""The degrees of freedom of a file's joints and its coordinates, by name and in order."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ from linkwork.machine.units import Quantity, keys_of
 _TURNS = ("roll", "pitch", "yaw")
 
 
-def freedoms(file: MachineFile) -> dict[str, bool]:
-    """Return every freedom, in the order of v: name -> whether it is an angle."""
+def degrees_of_freedom(file: MachineFile) -> dict[str, bool]:
+    """Return every degree of freedom, in the order of v: name -> whether it is an angle."""
     return {
         _named(joint, name): is_angle
         for joint, spec in file.joints.items()
-        for name, is_angle in spec.freedoms().items()
+        for name, is_angle in spec.degrees_of_freedom().items()
     }
 
 
 def owned(file: MachineFile) -> dict[str, bool]:
     """Return the degrees of freedom with a separate coordinate: all but those of quaternions."""
     quaternions = {f"{joint}.{name}" for joint in balls(file) for name in ("rx", "ry", "rz", "1", "2", "3")}
-    return {name: is_angle for name, is_angle in freedoms(file).items() if name not in quaternions}
+    return {name: is_angle for name, is_angle in degrees_of_freedom(file).items() if name not in quaternions}
 
 
 def of_orientation(file: MachineFile, joint: str) -> tuple[str, ...]:
-    """Return the three freedoms of a joint's quaternion: the rates about its child's axes."""
+    """Return the three degrees of freedom of a joint's quaternion: the rates about its child's axes."""
     own = owned(file)
-    return tuple(name for name in freedoms(file) if name.startswith(f"{joint}.") and name not in own)
+    return tuple(
+        name for name in degrees_of_freedom(file) if name.startswith(f"{joint}.") and name not in own
+    )
 
 
 def balls(file: MachineFile) -> list[str]:
@@ -86,12 +88,12 @@ def initial_names(file: MachineFile) -> dict[str, bool]:
     return {q.name: key.endswith(("rad", "deg", "deg_s", "rad_s")) for key, q in initial_keys(file).items()}
 
 
-def _named(joint: str, freedom: str) -> str:
-    return f"{joint}.{freedom}" if freedom else joint
+def _named(joint: str, dof: str) -> str:
+    return f"{joint}.{dof}" if dof else joint
 
 
 def joint_limits(file: MachineFile, name: str) -> AngleLimits | LengthLimits | None:
-    """Return the limits that the file gives a freedom; None where it gives none."""
-    owner, _, freedom = name.partition(".")
-    limits: AngleLimits | LengthLimits | None = file.joints[owner].of_freedom("limits", freedom)
+    """Return the limits that the file gives a degree of freedom; None where it gives none."""
+    owner, _, dof = name.partition(".")
+    limits: AngleLimits | LengthLimits | None = file.joints[owner].dof_setting("limits", dof)
     return limits

@@ -8,20 +8,20 @@ from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.yaml import Document
 
 
-def effort_scales(file: MachineFile, document: Document, freedoms: int) -> tuple[float, ...]:
+def effort_scales(file: MachineFile, document: Document, dof: int) -> tuple[float, ...]:
     """Return one scale for each motor (N m or N), its largest effort by default. Raises MachineError."""
     given, problems = file.controller.effort_scale, list[Problem]()
     for name in given:
         if name not in file.motors:
             at = ("controller", "effort_scale", name)
             problems.append(unknown(document, at, name, "motor", list(file.motors), of_key=True))
-    if given and len(file.motors) <= freedoms:
+    if given and len(file.motors) <= dof:
         problems.append(
             document.problem(
                 ("controller", "effort_scale"),
                 "there is nothing to allocate: the machine has no more motors than degrees of freedom",
                 of_key=True,
-                found=f"{len(file.motors)} motors, {freedoms} degrees of freedom",
+                found=f"{len(file.motors)} motors, {dof} degrees of freedom",
                 remedy="leave it out",
             )
         )

@@ -62,7 +62,7 @@ class ValueNotKept(AssemblyError):
 
 
 class SpeedsOfNoBranch(AssemblyError):
-    """Branches of the motion meet at this pose, and the speeds of the freedoms `held` belong to none of them.
+    """Branches of the motion meet at this pose, and the speeds of the joints `held` belong to none of them.
 
     `choices` are speeds that do, as text, with the first of those held kept.
     """
@@ -87,21 +87,21 @@ def assembled(
 ) -> tuple[Floats, Floats, Assembly]:
     """Return q and v on the manifold near the given ones, and how they were found.
 
-    `first` names values to be kept rather than others, `speeds` freedoms whose speed in v is kept; others
-    keep the speed 0 in the order of `first`. `near` is a pose on the manifold, or close to it, from which the
-    kept values travel instead of a search from q. Where branches of the motion meet, v is of one of them.
-    Raises multibody.formulations.assembly.AssemblyError, which is a ValueNotKept where the constraints could
-    be met without the kept values.
+    `first` names values to be kept rather than others, `speeds` degrees of freedom whose speed in v is kept;
+    others keep the speed 0 in the order of `first`. `near` is a pose on the manifold, or close to it, from
+    which the kept values travel instead of a search from q. Where branches of the motion meet, v is of one of
+    them. Raises multibody.formulations.assembly.AssemblyError, which is a ValueNotKept where the constraints
+    could be met without the kept values.
     """
     start, tolerance = _closed(mechanism, q if near is None else near)
     ways = admitted(mechanism, start.q, positions=True)
     kept = _first_independent(ways, directions(mechanism, start.q, first))
     found = _keeping(mechanism, kept, q, start, tolerance, travel=near is not None) if kept else start
     motions = admitted(mechanism, found.q)
-    moving = _first_independent(motions, _own_rows(mechanism, [*speeds, *_freedoms(mechanism, first)]))
+    moving = _first_independent(motions, _own_rows(mechanism, [*speeds, *_dof(mechanism, first)]))
     velocity = _velocity(mechanism, found.q, v, motions, moving)
     velocity, branches = _of_one_branch(
-        mechanism, found.q, start.ordinary_rank, v, velocity, [*speeds, *_freedoms(mechanism, first)], speeds
+        mechanism, found.q, start.ordinary_rank, v, velocity, [*speeds, *_dof(mechanism, first)], speeds
     )
     _refuse_contradiction(mechanism, found.q, velocity)
     decision = decide_rank(mechanism, found.q, start.ordinary_rank)
@@ -144,16 +144,16 @@ def _of_one_branch(
         return velocity, ()
     scaled = equations.basis / _columns(mechanism)[:, None]
     held = _first_independent(scaled, _own_rows(mechanism, speeds))
-    freedoms = mechanism.nv - ordinary_rank
+    dof = mechanism.nv - ordinary_rank
     for name in _first_independent(scaled, _own_rows(mechanism, [*held, *names])):
-        if name not in held and len(held) < freedoms:
+        if name not in held and len(held) < dof:
             held.append(name)
     found = _branches(mechanism, equations, held, given)
     shown = _first_independent(scaled, _own_rows(mechanism, [*names, *mechanism.joint_names]))
     if found:
         texts = tuple(_speeds_as_text(mechanism, one, shown) for one in found)
         return found[0], texts if len(texts) > 1 else ()
-    found = _branches(mechanism, equations, held[:freedoms], given)
+    found = _branches(mechanism, equations, held[:dof], given)
     raise SpeedsOfNoBranch(tuple(held), tuple(_speeds_as_text(mechanism, one, shown) for one in found))
 
 
@@ -191,7 +191,7 @@ def _closed(mechanism: Mechanism, q: Floats) -> tuple[AssembledState, float]:
 
 
 def admitted(mechanism: Mechanism, q: Floats, *, positions: bool = False) -> Floats:
-    """Return a basis of the velocities that the constraints admit, nv × freedoms, in scaled units.
+    """Return a basis of the velocities that the constraints admit, nv × dof, in scaled units.
 
     For `positions`, rows on the level of velocities (rolling) are left out: they admit any displacement.
     """
@@ -215,21 +215,21 @@ def neighbours(mechanism: Mechanism, q: Floats) -> Iterator[Floats]:
 
 
 def independent(mechanism: Mechanism, tangents: Floats, names: Sequence[str]) -> list[str]:
-    """Return the first of these joints, not more than the freedoms, whose motions are independent."""
+    """Return the first of these joints whose motions are independent, at most one per degree of freedom."""
     return _first_independent(
         tangents, _own_rows(mechanism, [name for name in names if name in mechanism.coordinate_names])
     )
 
 
 def _own_rows(mechanism: Mechanism, names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
-    """Return the freedoms among the names, once each, and their unit vectors (nv)."""
+    """Return the degrees of freedom among the names, once each, and their unit vectors (nv)."""
     for name in dict.fromkeys(names):
         if name in mechanism.joint_names:
             yield name, np.eye(mechanism.nv)[mechanism.joint_index(name)]
 
 
-def _freedoms(mechanism: Mechanism, names: Sequence[str]) -> list[str]:
-    """Return the freedoms that belong to kept values: of roll, pitch and yaw rx, ry and rz."""
+def _dof(mechanism: Mechanism, names: Sequence[str]) -> list[str]:
+    """Return the degrees of freedom that belong to kept values: of roll, pitch and yaw rx, ry and rz."""
     own = {
         value: mechanism.joint_names[ball.place + k]
         for ball in balls(mechanism)
@@ -239,7 +239,7 @@ def _freedoms(mechanism: Mechanism, names: Sequence[str]) -> list[str]:
 
 
 def _first_independent(tangents: Floats, rows: Iterator[tuple[str, Floats]]) -> list[str]:
-    """Return the names of the first rows, as many as the freedoms at most, independent on the tangents."""
+    """Return the names of the first rows that are independent on the tangents, at most one per tangent."""
     chosen: list[str] = []
     span = np.zeros((0, tangents.shape[1]))
     for name, direction in rows:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.machine.building.dof_names import balls, freedoms, initial_keys, joint_limits
+from linkwork.machine.building.dof_names import balls, degrees_of_freedom, initial_keys, joint_limits
 from linkwork.machine.description import Assembly, Unkept
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.file import MachineFile
@@ -32,7 +32,7 @@ _ROUNDED = 0.05
 def given_state(file: MachineFile, mechanism: Mechanism) -> tuple[Floats, Floats]:
     """Return q and v from the file, zero by default."""
     q, v = np.zeros(mechanism.nq), np.zeros(mechanism.nv)
-    order, known = list(freedoms(file)), initial_keys(file)
+    order, known = list(degrees_of_freedom(file)), initial_keys(file)
     turns: dict[str, float] = {}
     for key, value in (file.initial_guess | file.initial).items():
         quantity = known[key]
@@ -266,7 +266,7 @@ def _open(document: Document, name: str, residual: float) -> Problem:
 
 def _check_limits(file: MachineFile, document: Document, q: Floats) -> None:
     problems = []
-    for index, (name, is_angle) in enumerate(freedoms(file).items()):
+    for index, (name, is_angle) in enumerate(degrees_of_freedom(file).items()):
         own = joint_limits(file, name)
         low, high = (-math.inf, math.inf) if own is None else own.position()
         slack = 1e-9 * max(1.0, abs(q[index]))

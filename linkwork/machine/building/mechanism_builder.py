@@ -12,7 +12,7 @@ from linkwork.machine.building.bound_sections import payload_bounds
 from linkwork.machine.building.contact_parameters import stop_of
 from linkwork.machine.building.dof_names import (
     coordinates,
-    freedoms,
+    degrees_of_freedom,
     gap_of,
     joint_limits,
     owned,
@@ -178,8 +178,8 @@ def limits_of(file: MachineFile) -> tuple[Limits, ...]:
 
 
 def joint_limits_of(file: MachineFile) -> tuple[Limits, ...]:
-    """Return the limits of every freedom, in the order of v."""
-    return tuple(_limits(file, name, is_angle) for name, is_angle in freedoms(file).items())
+    """Return the limits of every degree of freedom, in the order of v."""
+    return tuple(_limits(file, name, is_angle) for name, is_angle in degrees_of_freedom(file).items())
 
 
 def _limits(file: MachineFile, name: str, is_angle: bool) -> Limits:
@@ -187,14 +187,14 @@ def _limits(file: MachineFile, name: str, is_angle: bool) -> Limits:
     if task is not None:
         own: AngleLimits | LengthLimits | None = task.limits
     else:
-        own = joint_limits(file, name) if name in freedoms(file) else None
+        own = joint_limits(file, name) if name in degrees_of_freedom(file) else None
     own = AngleLimits() if own is None else own
     return Limits(name, is_angle, own.position(), *own.rates())
 
 
 def motors_of(file: MachineFile) -> tuple[Motor, ...]:
     """Return the motors in the order of the file."""
-    angles = freedoms(file)
+    angles = degrees_of_freedom(file)
     order = list(angles)
     return tuple(
         Motor(name, order.index(name), angles[name], **asdict(spec.values()))
@@ -204,7 +204,7 @@ def motors_of(file: MachineFile) -> tuple[Motor, ...]:
 
 def sensors_of(file: MachineFile) -> tuple[Sensor, ...]:
     """Return the sensors in the order of the file."""
-    angles = freedoms(file)
+    angles = degrees_of_freedom(file)
     order = list(angles)
     return tuple(
         Sensor(name, order.index(name), angles[name], **asdict(spec.values()))

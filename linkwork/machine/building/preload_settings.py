@@ -9,7 +9,7 @@ from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.yaml import Document
 
 
-def preloads(file: MachineFile, document: Document, freedoms: int) -> tuple[PreloadLimit, ...]:
+def preloads(file: MachineFile, document: Document, dof: int) -> tuple[PreloadLimit, ...]:
     """Return one for each motor, in the order of the file. Raises MachineError."""
     given = file.controller.preload
     problems: list[Problem] = []
@@ -37,13 +37,13 @@ def preloads(file: MachineFile, document: Document, freedoms: int) -> tuple[Prel
                     allowed=f"-{spec.most:g} to {spec.most:g}",
                 )
             )
-    if given and len(file.motors) <= freedoms:
+    if given and len(file.motors) <= dof:
         problems.append(
             document.problem(
                 ("controller", "preload"),
                 "there is no internal force to set: the machine has no more motors than degrees of freedom",
                 of_key=True,
-                found=f"{len(file.motors)} motors, {freedoms} degrees of freedom",
+                found=f"{len(file.motors)} motors, {dof} degrees of freedom",
                 remedy="leave it out",
             )
         )

@@ -58,7 +58,7 @@ def why_not_controllable(machine: Machine) -> tuple[tuple[str, ...], str, str] |
     if moving:
         message = f"{moving} is a function of time, which the controller's model does not support"
         return ("constraints", moving), message, f"Make it a goal of the controller instead. {alone}"
-    if machine.freedoms == 0:
+    if machine.dof == 0:
         return ("constraints",), "the constraints leave no degree of freedom to control", alone
     basis = admitted_velocities(mechanism, machine.initial_q)
     basis = basis / np.linalg.norm(basis, axis=0)
@@ -100,14 +100,14 @@ def why_not_controllable(machine: Machine) -> tuple[tuple[str, ...], str, str] |
 def _without_goal_coordinates(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
     """Return what to say where the goal coordinates leave the orientation of a joint open."""
     goals = machine.controller.goal_coordinates
-    if len(goals) == machine.freedoms:
+    if len(goals) == machine.dof:
         return None
     mechanism = machine.mechanism
     joints = ", ".join(name.partition(".")[0] for name in mechanism.position_names[mechanism.nv :])
     message = f"the orientation of {joints} is a quaternion, which goals cannot name"
     remedy = (
         "Add roll, pitch and yaw of a point that it carries to `task`, and name one coordinate for each"
-        f" of the {machine.freedoms} degrees of freedom in controller.goal_coordinates; or set coordinates:"
+        f" of the {machine.dof} degrees of freedom in controller.goal_coordinates; or set coordinates:"
         " angles for a spherical or free joint, type: compound for one with columns"
     )
     return ("joints", joints.partition(",")[0]), message, remedy
@@ -153,7 +153,7 @@ def leverage(machine: Machine) -> float:
 
 def leverage_warnings(machine: Machine) -> Iterator[Problem]:
     """Return a warning where the motors of a closed machine hold it weakly in the initial pose."""
-    if not (machine.motors and machine.sensors and machine.freedoms):
+    if not (machine.motors and machine.sensors and machine.dof):
         return
     held = leverage(machine)
     if LEAST_LEVERAGE <= held < WEAK_LEVERAGE:

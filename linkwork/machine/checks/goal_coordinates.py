@@ -1,4 +1,4 @@
-"""The coordinates in which motion is controlled, and whether they are as many as the machine has freedoms."""
+"""The coordinates in which motion is controlled, checked to be one per degree of freedom."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SMALL = 1e-6
 
 
 def goal_coordinates(
-    file: MachineFile, mechanism: Mechanism, document: Document, q: NDArray[np.float64], freedoms: int
+    file: MachineFile, mechanism: Mechanism, document: Document, q: NDArray[np.float64], dof: int
 ) -> tuple[str, ...]:
     """Return those of the file or, where it names none, independent joints, those with motors first.
 
@@ -28,15 +28,15 @@ def goal_coordinates(
         return tuple(given or owned(file))
     if given is None:
         return _default(file, mechanism, q)
-    if len(given) != freedoms:
+    if len(given) != dof:
         problem = document.problem(
             ("controller", "goal_coordinates"),
             "these coordinates do not determine the motion",
             found=f"{len(given)} coordinates",
-            allowed=f"{freedoms}, one for each degree of freedom of the machine under its constraints",
+            allowed=f"{dof}, one for each degree of freedom of the machine under its constraints",
         )
         raise MachineError([problem])
-    if not _independent(mechanism, q, given, freedoms):
+    if not _independent(mechanism, q, given, dof):
         problem = document.problem(
             ("controller", "goal_coordinates"),
             "these coordinates depend on each other under the constraints",
@@ -47,7 +47,7 @@ def goal_coordinates(
     return tuple(given)
 
 
-def _independent(mechanism: Mechanism, q: NDArray[np.float64], names: Sequence[str], freedoms: int) -> bool:
+def _independent(mechanism: Mechanism, q: NDArray[np.float64], names: Sequence[str], dof: int) -> bool:
     """Return whether coordinates have independent rates at the pose, or at some pose near it."""
     from linkwork.machine.building.initial_assembly import admitted_velocities, neighbours
     from linkwork.multibody.functions import coordinate_jacobian
@@ -56,7 +56,7 @@ def _independent(mechanism: Mechanism, q: NDArray[np.float64], names: Sequence[s
     for pose in neighbours(mechanism, q):
         rates = coordinate_jacobian(mechanism, pose)[rows] @ admitted_velocities(mechanism, pose)
         sizes = np.linalg.norm(rates, axis=1, keepdims=True)
-        if np.linalg.matrix_rank(rates / np.maximum(sizes, _SMALL), tol=_SMALL) >= freedoms:
+        if np.linalg.matrix_rank(rates / np.maximum(sizes, _SMALL), tol=_SMALL) >= dof:
             return True
     return False
 

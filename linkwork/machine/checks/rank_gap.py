@@ -52,7 +52,7 @@ def rank_warnings(machine: Machine) -> Iterator[Problem]:
         of_key=True,
         found=f"singular values {found.smallest:.2g} (counted) and {found.largest_dropped:.2g} (dropped) of "
         f"the scaled rows, with the limit {found.limit:.2g} between them; rank {found.rank} of {found.rows} "
-        f"rows, {machine.freedoms} degrees of freedom",
+        f"rows, {machine.dof} degrees of freedom",
         allowed=f"{least:.2g} or more, and {_BELOW * found.limit:.2g} or less",
         remedy="start in another pose, give dimensions with more digits, or set `rank_tolerance` between "
         "these values",

@@ -9,7 +9,7 @@ from linkwork.machine.building.contact_parameters import check_contacts
 from linkwork.machine.building.dof_names import (
     balls,
     coordinates,
-    freedoms,
+    degrees_of_freedom,
     initial_keys,
     initial_names,
     joint_limits,
@@ -50,7 +50,7 @@ def check_references(file: MachineFile, document: Document) -> list[Problem]:
 
 
 def _driver(file: MachineFile, document: Document) -> Iterator[Problem]:
-    yield from check_driver(file, document, freedoms(file))
+    yield from check_driver(file, document, degrees_of_freedom(file))
 
 
 def _tree(file: MachineFile, document: Document) -> Iterator[Problem]:
@@ -124,7 +124,7 @@ def _points(file: MachineFile, document: Document) -> Iterator[Problem]:
 
 
 def _motors_and_sensors(file: MachineFile, document: Document) -> Iterator[Problem]:
-    moving = freedoms(file)
+    moving = degrees_of_freedom(file)
     for section, rows in (("motors", file.motors), ("sensors", file.sensors)):
         for name in rows:
             if name in moving:
@@ -230,7 +230,7 @@ def _settings(file: MachineFile, document: Document) -> Iterator[Problem]:
         yield document.problem(
             ("controller", "period_s"), message, found=f"{period:g}", allowed=allowed, remedy=remedy
         )
-    moving, known = freedoms(file), list(coordinates(file))
+    moving, known = degrees_of_freedom(file), list(coordinates(file))
     goals = file.controller.goal_coordinates
     at = ("controller", "goal_coordinates")
     for index, name in enumerate(goals or ()):

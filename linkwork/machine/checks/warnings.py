@@ -10,18 +10,18 @@ from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.yaml import Document
 
 
-def warnings_of(file: MachineFile, document: Document, freedoms: int) -> Iterator[Problem]:
-    """Return warnings that follow from the file and its number of freedoms.
+def warnings_of(file: MachineFile, document: Document, dof: int) -> Iterator[Problem]:
+    """Return warnings that follow from the file and its number of degrees of freedom.
 
     A machine with neither motors nor sensors is for simulation only and gets no warning. Under constraints
-    not every joint needs a motor, but there must be as many as freedoms.
+    not every joint needs a motor, but there must be as many as degrees of freedom.
     """
     if not file.motors and not file.sensors:
         return
     sections = (("motors", file.motors, "motor"), ("sensors", file.sensors, "sensor"))
     if file.constraints:
         for section, rows, lack in sections:
-            if len(rows) < freedoms:
+            if len(rows) < dof:
                 message = (
                     f"fewer {lack}s than degrees of freedom: the machine can be simulated, but not controlled"
                 )
@@ -30,7 +30,7 @@ def warnings_of(file: MachineFile, document: Document, freedoms: int) -> Iterato
                     message,
                     of_key=True,
                     found=str(len(rows)),
-                    allowed=f"{freedoms} or more",
+                    allowed=f"{dof} or more",
                     severity="warning",
                 )
         return

@@ -31,7 +31,7 @@ class _Marked(dict[str, Any]):
 
 
 def mark_kinds(data: Any) -> Any:
-    """Return the file's data with what speaks of a freedom marked: `motors`, `sensors`, `task`, stops."""
+    """Return the file's data with `motors`, `sensors`, `task` and stops marked as angle or length."""
     if not isinstance(data, dict):
         return data
     marked = dict(data)
@@ -46,8 +46,8 @@ def mark_kinds(data: Any) -> Any:
 
 
 def _mark_stops(name: str, joint: Any, joints: dict[str, Any]) -> Any:
-    """Return a joint of several freedoms with the mappings under its `stop` marked."""
-    if not isinstance(joint, dict) or "" in _freedoms(joint):
+    """Return a joint of several degrees of freedom with the mappings under its `stop` marked."""
+    if not isinstance(joint, dict) or "" in _dof(joint):
         return joint
     stops = joint.get("stop")
     if not isinstance(stops, dict):
@@ -74,30 +74,30 @@ def _mark(section: str, name: str, row: Any, joints: Any) -> Any:
     if section == "task":
         kind = _KIND_OF_COORDINATE.get(str(row.get("coordinate")).rpartition(".")[2])
     elif isinstance(joints, dict):
-        kind = _of_freedom(joints, str(name))
+        kind = _kind_of_dof(joints, str(name))
     marked = _Marked(row)
     marked.kind = kind or angle_or_length(row)
     return marked
 
 
-def _of_freedom(joints: dict[str, Any], name: str) -> str | None:
+def _kind_of_dof(joints: dict[str, Any], name: str) -> str | None:
     """Return the kind of a joint's degree of freedom ("elbow", "sleeve.turn"), if unchecked data shows it."""
-    owner, _, freedom = name.partition(".")
+    owner, _, dof = name.partition(".")
     joint = joints.get(owner)
     if not isinstance(joint, dict):
         return None
     kind = str(joint.get("type"))
     if kind in ("compound", "simple"):
-        columns, place = joint.get("columns"), int(freedom) - 1 if freedom.isdecimal() else 0
+        columns, place = joint.get("columns"), int(dof) - 1 if dof.isdecimal() else 0
         if not isinstance(columns, list) or not 0 <= place < len(columns):
             return None
         column = columns[place]
         return ANGLE if isinstance(column, list) and any(column[:3]) else LENGTH
-    own = _freedoms(joint)
-    return ANGLE if own.get("" if "" in own else freedom, True) else LENGTH
+    own = _dof(joint)
+    return ANGLE if own.get("" if "" in own else dof, True) else LENGTH
 
 
-def _freedoms(joint: dict[str, Any]) -> dict[str, bool]:
-    from linkwork.machine.sections.joint_types import freedoms_of_type  # whose modules import this one
+def _dof(joint: dict[str, Any]) -> dict[str, bool]:
+    from linkwork.machine.sections.joint_types import dof_of_type  # whose modules import this one
 
-    return freedoms_of_type(str(joint.get("type")))
+    return dof_of_type(str(joint.get("type")))

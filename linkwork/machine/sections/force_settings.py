@@ -97,7 +97,7 @@ def force_rows(mechanism: Mechanism, *, components: bool = False) -> tuple[Force
     """Return the forces that goals may name: contacts first, then constraints, in their order.
 
     components: those of constraints of several rows too, which take a motor more than the machine has
-    freedoms.
+    degrees of freedom.
     """
     rows: list[ForceRow] = []
     for index, contact in enumerate(mechanism.contacts):

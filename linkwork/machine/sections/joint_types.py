@@ -31,14 +31,14 @@ Joint = Annotated[
 ]
 
 
-def freedoms_of_type(name: str) -> dict[str, bool]:
-    """The freedoms of a type of joint, as `JointSpec.freedoms`; none of an unknown type."""
-    return _FREEDOMS.get(name, {})
+def dof_of_type(name: str) -> dict[str, bool]:
+    """Return `JointSpec.degrees_of_freedom` of a joint type; empty for an unknown type."""
+    return _DOF.get(name, {})
 
 
 _SPECS: tuple[type[JointSpec], ...] = get_args(get_args(Joint)[0])
-_FREEDOMS = {
-    name: spec.model_construct().freedoms()
+_DOF = {
+    name: spec.model_construct().degrees_of_freedom()
     for spec in _SPECS
     if spec is not ColumnsSpec  # its columns say
     for name in get_args(spec.model_fields["type"].annotation)

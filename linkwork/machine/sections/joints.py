@@ -1,4 +1,4 @@
-"""Joints of one freedom and none, of the section `joints`: one class for each `type`."""
+"""Joints of one degree of freedom and none, of the section `joints`: one class for each `type`."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ class JointSpec(Orientation):
     child: Name = entry("The body that the joint carries")
     at_m: Vector3 = entry("Place of the child's frame, in the parent's frame", "m", [0.0, 0.0, 0.0])
 
-    def freedoms(self) -> dict[str, bool]:
-        """Return the freedoms: the name that follows the joint's own and a dot; whether it is an angle.
+    def degrees_of_freedom(self) -> dict[str, bool]:
+        """Return the degrees of freedom: name after the joint's name and a dot -> whether it is an angle.
 
         A single degree of freedom has the empty name: it has the joint's name.
         """
@@ -89,10 +89,10 @@ class JointSpec(Orientation):
         """Return the type's arguments of `multibody.Joint`: axes, pitch, columns, choice of coordinates."""
         return {}
 
-    def of_freedom(self, key: Literal["limits", "stop"], freedom: str) -> Any:
-        """Return the limits or the stop of a freedom, by its own name; None where the file gives none."""
+    def dof_setting(self, key: Literal["limits", "stop"], dof: str) -> Any:
+        """Return the limits or the stop of a degree of freedom; None where the file gives none."""
         given = getattr(self, key, None)
-        return given.get(freedom) if isinstance(given, dict) else given
+        return given.get(dof) if isinstance(given, dict) else given
 
 
 class AxisSpec(JointSpec):
@@ -130,8 +130,8 @@ class RevoluteSpec(AxisSpec):
         refuse_without_limits(self.stop, self.limits, ("stop",))
         return self
 
-    def freedoms(self) -> dict[str, bool]:
-        """Return the one freedom, which bears the joint's own name: an angle."""
+    def degrees_of_freedom(self) -> dict[str, bool]:
+        """Return the one degree of freedom, with the joint's name: an angle."""
         return {"": True}
 
     def friction(self) -> Friction:
@@ -155,8 +155,8 @@ class PrismaticSpec(AxisSpec):
         refuse_without_limits(self.stop, self.limits, ("stop",))
         return self
 
-    def freedoms(self) -> dict[str, bool]:
-        """Return the one freedom, which bears the joint's own name: a length."""
+    def degrees_of_freedom(self) -> dict[str, bool]:
+        """Return the one degree of freedom, with the joint's name: a length."""
         return {"": False}
 
     def friction(self) -> Friction:
@@ -187,8 +187,8 @@ class ScrewSpec(AxisSpec):
         refuse_without_limits(self.stop, self.limits, ("stop",))
         return self
 
-    def freedoms(self) -> dict[str, bool]:
-        """Return the one freedom, which bears the joint's own name: an angle."""
+    def degrees_of_freedom(self) -> dict[str, bool]:
+        """Return the one degree of freedom, with the joint's name: an angle."""
         return {"": True}
 
     def friction(self) -> Friction:
@@ -207,6 +207,6 @@ class ScrewSpec(AxisSpec):
 
 
 class FixedSpec(JointSpec):
-    """A weld: no freedom, no coordinate."""
+    """A weld, without degree of freedom or coordinate."""
 
     type: Literal["fixed", "weld"] = entry("A weld: the child does not move in the parent")

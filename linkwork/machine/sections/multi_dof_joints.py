@@ -1,6 +1,6 @@
-"""Joints of several freedoms, of the section `joints`: one class for each `type`.
+"""Joints of several degrees of freedom, of the section `joints`: one class for each `type`.
 
-Their freedoms bear the joint's name and one of their own: `ankle.turn`, `ankle.slide`.
+Each has the joint's name, a dot, and its own: `ankle.turn`, `ankle.slide`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from linkwork.machine.sections.angle_or_length import ANGLE, LENGTH, angle_or_le
 from linkwork.machine.sections.fields import Number, Section, Vector3, entry, wrong
 from linkwork.machine.sections.joints import AxisSpec, Friction, JointSpec, unit_vector
 from linkwork.machine.sections.limits import AngleLimits, LengthLimits
-from linkwork.machine.sections.stops import ABOUT, FreedomStop, refuse_without_limits
+from linkwork.machine.sections.stops import ABOUT, DofStop, refuse_without_limits
 
-FreedomLimits = Annotated[
+DofLimits = Annotated[
     Annotated[AngleLimits, Tag(ANGLE)] | Annotated[LengthLimits, Tag(LENGTH)], Discriminator(angle_or_length)
 ]
 Column = Annotated[list[Number], Field(min_length=6, max_length=6)]
@@ -26,15 +26,17 @@ _PARALLEL = 1e-6
 
 
 class _SeveralSpec(JointSpec):
-    """What joints of several freedoms share."""
+    """What joints of several degrees of freedom share."""
 
-    limits: dict[str, FreedomLimits] = entry(_LIMITS, default={})
-    stop: dict[str, FreedomStop] = entry(f"{ABOUT}; by the names of the degrees of freedom", default={})
+    limits: dict[str, DofLimits] = entry(_LIMITS, default={})
+    stop: dict[str, DofStop] = entry(f"{ABOUT}; by the names of the degrees of freedom", default={})
 
     @model_validator(mode="after")
     def _limits_fit(self) -> _SeveralSpec:
         ball = self.has_ball()
-        own = {name: is_angle for name, is_angle in self.freedoms().items() if not (ball and is_angle)}
+        own = {
+            name: is_angle for name, is_angle in self.degrees_of_freedom().items() if not (ball and is_angle)
+        }
         for name, limits in self.limits.items():
             if name not in own:
                 allowed = ", ".join(own) or "none: a quaternion has no limits"
@@ -54,7 +56,7 @@ class _SeveralSpec(JointSpec):
 
 
 class _TurningFriction(Section):
-    """Inertia and friction of joints that only turn, the same for each of their freedoms."""
+    """Inertia and friction of joints that only turn, the same for each of their degrees of freedom."""
 
     armature_kg_m2: Number = entry("Inertia added to each degree of freedom", "kg m²", 0.0, ge=0)
     viscous_N_m_s: Number = entry("Viscous friction of each degree of freedom", "N m s/rad", 0.0, ge=0)
@@ -62,7 +64,7 @@ class _TurningFriction(Section):
     coulomb_speed_rad_s: Number = entry("Speed at which dry friction is nearly full", "rad/s", 1e-3, gt=0)
 
     def turning_friction(self) -> Friction:
-        """Return the friction of each freedom (`JointSpec.friction`)."""
+        """Return the friction of each degree of freedom (`JointSpec.friction`)."""
         return self.armature_kg_m2, self.viscous_N_m_s, self.coulomb_N_m, self.coulomb_speed_rad_s
 
 
@@ -71,7 +73,7 @@ class CylindricalSpec(_SeveralSpec, AxisSpec):
 
     type: Literal["cylindrical"] = entry("A sleeve on a shaft; degrees of freedom turn and slide")
 
-    def freedoms(self) -> dict[str, bool]:
+    def degrees_of_freedom(self) -> dict[str, bool]:
         """Return turn and slide."""
         return {"turn": True, "slide": False}
 
@@ -95,7 +97,7 @@ class UniversalSpec(_SeveralSpec, AxisSpec, _TurningFriction):
         """Return the unit vector of the second axis."""
         return unit_vector(self, "second_axis")
 
-    def freedoms(self) -> dict[str, bool]:
+    def degrees_of_freedom(self) -> dict[str, bool]:
         """Return 1 and 2."""
         return {"1": True, "2": True}
 
@@ -113,7 +115,7 @@ class PlanarSpec(_SeveralSpec, AxisSpec):
 
     type: Literal["planar"] = entry("A plane normal to axis; degrees of freedom x, y and turn")
 
-    def freedoms(self) -> dict[str, bool]:
+    def degrees_of_freedom(self) -> dict[str, bool]:
         """Return x, y and turn."""
         return {"x": False, "y": False, "turn": True}
 
@@ -127,7 +129,7 @@ class SphericalSpec(_SeveralSpec, _TurningFriction):
     type: Literal["spherical"] = entry("A ball joint; degrees of freedom rx, ry, rz")
     coordinates: Literal["quaternion", "angles"] = entry(_COORDINATES, default="quaternion")
 
-    def freedoms(self) -> dict[str, bool]:
+    def degrees_of_freedom(self) -> dict[str, bool]:
         """Return rx, ry and rz: rates about the child's axes or, with angles, of the angles."""
         return {"rx": True, "ry": True, "rz": True}
 
@@ -150,7 +152,7 @@ class FreeSpec(_SeveralSpec):
     type: Literal["free"] = entry("No constraint; degrees of freedom x, y, z, rx, ry, rz")
     coordinates: Literal["quaternion", "angles"] = entry(_COORDINATES, default="quaternion")
 
-    def freedoms(self) -> dict[str, bool]:
+    def degrees_of_freedom(self) -> dict[str, bool]:
         """Return x, y, z in the parent's axes (turned by rpy), then rx, ry, rz as of a ball joint."""
         return {"x": False, "y": False, "z": False, "rx": True, "ry": True, "rz": True}
 
@@ -183,8 +185,8 @@ class ColumnsSpec(_SeveralSpec):
             raise wrong("the columns depend on each other", found, allowed, "", ("columns",))
         return self
 
-    def freedoms(self) -> dict[str, bool]:
-        """Return 1, 2, … in the order of the columns; a single freedom bears the joint's own name."""
+    def degrees_of_freedom(self) -> dict[str, bool]:
+        """Return 1, 2, … in the order of the columns; a single one has the joint's name."""
         angles = [any(column[:3]) for column in self.columns]
         return {"": angles[0]} if len(angles) == 1 else {str(k + 1): a for k, a in enumerate(angles)}
 

@@ -41,7 +41,7 @@ class LengthStopSpec(Section):
         return self.stiffness_N_m, self.damping_N_s_m
 
 
-FreedomStop = Annotated[
+DofStop = Annotated[
     Annotated[AngleStopSpec, Tag(ANGLE)] | Annotated[LengthStopSpec, Tag(LENGTH)],
     Discriminator(angle_or_length),
 ]

@@ -6,9 +6,9 @@
 | row on coordinates | one for each coordinate that it names: effort, and the wrench that it is |
 
 A coordinate of a point is driven from the world, at the point; a joint's coordinate from the joint's parent,
-at the child's origin and along the joint's freedom. The entry of a constraint with one row and one coordinate
-has the constraint's name. Where it has several rows, .ROW is added, and where a row has several coordinates,
-.COORDINATE.
+at the child's origin and along the joint's degree of freedom. The entry of a constraint with one row and one
+coordinate has the constraint's name. Where it has several rows, .ROW is added, and where a row has several
+coordinates, .COORDINATE.
 """
 
 from __future__ import annotations

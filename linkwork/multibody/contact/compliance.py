@@ -32,10 +32,10 @@ class JointStop:
     """Stops of a degree of freedom at `low` and `high` (rad or m, infinite: none): spring (N m/rad or N/m)
     and damper.
 
-    `freedom` is a degree of freedom of the mechanism with a separate coordinate.
+    `dof` is a degree of freedom of the mechanism with a separate coordinate.
     """
 
-    freedom: str
+    dof: str
     low: float
     high: float
     stiffness: float
@@ -43,7 +43,7 @@ class JointStop:
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        where = ("stops", self.freedom)
+        where = ("stops", self.dof)
         if not self.low < self.high:
             raise ModelError(f"expected low < high, found {self.low:g} and {self.high:g}", (*where, "low"))
         _positive(self.stiffness, (*where, "stiffness"))
@@ -130,13 +130,13 @@ class CompliantFields:
 def compliance_fields(
     stops: Sequence[JointStop], contacts: Sequence[Contact], own: dict[str, int], points: Sequence[str]
 ) -> CompliantFields:
-    """Look up freedoms (`own`: their places) and points. Raises ModelError for what does not exist."""
-    check_names("stops", [stop.freedom for stop in stops])
+    """Look up degrees of freedom (`own`: their places) and points. Raises ModelError for an unknown name."""
+    check_names("stops", [stop.dof for stop in stops])
     check_names("contacts", [contact.name for contact in contacts])
     for stop in stops:
-        if stop.freedom not in own:
-            text = f"there is no joint {stop.freedom!r} with a coordinate; known: {', '.join(own)}"
-            raise ModelError(text, ("stops", stop.freedom))
+        if stop.dof not in own:
+            text = f"there is no joint {stop.dof!r} with a coordinate; known: {', '.join(own)}"
+            raise ModelError(text, ("stops", stop.dof))
     for contact in contacts:
         if contact.point not in points:
             text = f"there is no point {contact.point!r}; known: {', '.join(points) or 'none'}"
@@ -151,7 +151,7 @@ def compliance_fields(
             ),
         },
         {
-            layout.STOPS: np.array([own[stop.freedom] for stop in stops], dtype=np.int64),
+            layout.STOPS: np.array([own[stop.dof] for stop in stops], dtype=np.int64),
             layout.CONTACTS: np.array([points.index(contact.point) for contact in contacts], dtype=np.int64),
         },
     )

@@ -78,7 +78,7 @@ class RankDecision:
     """The decision of rank.py in one pose.
 
     `rank` of the rows that are kept, `ordinary_rank` of the poses around (larger at a branch pose), and the
-    `basis` of the admitted velocities (nv × freedoms, orthonormal in scaled units). Singular values of the
+    `basis` of the admitted velocities (nv × dof, orthonormal in scaled units). Singular values of the
     scaled rows over the reference size: `smallest` of those that count, `largest_dropped` of those that are
     round-off or redundant (0 where there are none), with the `limit` between them.
     """

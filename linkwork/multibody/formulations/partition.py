@@ -130,7 +130,7 @@ def factor_dependent(p: Floats, t: Integers, w: Floats, partition: Integers, z: 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR, int64))
 def solve_dependent(p: Floats, t: Integers, w: Floats, partition: Integers, z: Floats, level: int) -> None:  # noqa: ARG001
-    """After `factor_dependent`: the shift of the dependent freedoms that A_D takes to the scaled right side.
+    """After `factor_dependent`: the shift of the dependent coordinates that A_D maps to the right side.
 
     It is left in the first numbers of `SOLUTION`, in the order of the list; the right side is destroyed.
     """

@@ -314,10 +314,10 @@ def _orthonormal(
 
 
 @part
-def _freedom_wrench(
+def _dof_wrench(
     t: Integers, w: Floats, joint: Integers, link: int, lever: Vector, basis: Floats
 ) -> tuple[Vector, Vector]:
-    """Force and moment that do unit work on one freedom of a joint and none on its others."""
+    """Force and moment that do unit work on one degree of freedom of a joint and none on its others."""
     a, b = _screw_at(t, w, link, lever)
     if joint[3] != 0:
         return _ZERO, times(1.0 / dot(a, a), a)
@@ -367,7 +367,7 @@ def _constraints(p: Floats, t: Integers, w: Floats, r: Integers, c: Floats) -> N
                 effort = _share(p, t, w, entry) * multipliers[entry[ROW]]
                 if entry[KIND] == ON_JOINT:
                     own, lever = joints[entry[SEAT]], subtract(at, reference)
-                    pull, twist = _freedom_wrench(t, w, own, entry[WITH], lever, basis)
+                    pull, twist = _dof_wrench(t, w, own, entry[WITH], lever, basis)
                 else:
                     pull, twist = _point_wrench(p, t, w, entry[KIND], entry[SEAT], entry[WITH])
                 force, moment = times(effort, pull), times(effort, twist)
@@ -396,7 +396,7 @@ def _contacts(p: Floats, t: Integers, w: Floats, r: Integers, c: Floats) -> None
 
 @part
 def _joints(t: Integers, w: Floats, r: Integers, c: Floats) -> None:
-    """What joints transmit, and of it their reactions: all that has no power along their freedoms."""
+    """Wrenches that joints transmit, and their part without power along the joint: the reactions."""
     bodies, outward = table(r, BODIES, BODY_COLUMNS), table(r, OUTWARD, 1)
     carried, basis = matrix(r, c, CARRIED, 3), matrix(r, c, BASIS, 3)
     for n in range(bodies.shape[0] - 1, -1, -1):

@@ -135,7 +135,7 @@ class ReactionTable:
     def transmitted(self, w: Workspace) -> Floats:
         """Place, and all force and moment that passes through each joint (9), motors and friction included.
 
-        Along the joint's freedoms it is effort + friction + what constraints exert on the joint's
+        Along the joint's degrees of freedom it is effort + friction + what constraints exert on the joint's
         coordinates - armature times acceleration.
         """
         self.update(w)

@@ -24,7 +24,7 @@ from linkwork.multibody.model import (
 from linkwork.multibody.tree.link_tree import FOLLOWS, BodyPlacement, Link, check_names
 
 
-def freedoms_with_coordinates(links: Sequence[Link]) -> list[int]:
+def dof_with_coordinates(links: Sequence[Link]) -> list[int]:
     """Place in v of the degrees of freedom whose coordinate is theirs alone: all but those of
     quaternions."""
     return sorted(link.place for link in links if link.scalar < 0 and link.scalar != FOLLOWS)

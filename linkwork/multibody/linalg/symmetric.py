@@ -6,7 +6,7 @@ from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import MATRIX, float64, kernel, part
 
 SWEEPS = 30
-"""Most sweeps; matrices of the size of a machine's freedoms need three to six."""
+"""Most sweeps; matrices of the size of a machine's degrees of freedom need three to six."""
 
 
 @part

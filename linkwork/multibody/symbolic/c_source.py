@@ -150,7 +150,7 @@ def _law(program: GeneratedProgram, language: Language) -> str:
     drive, mechanism = program.drive, program.model.mechanism
     assert drive is not None
     assert program.terms is not None
-    closed = drive.freedoms < mechanism.nv
+    closed = drive.dof < mechanism.nv
     rows, columns = program.scales()
     big = program.name.upper()
     used = ["NV", "GOALS", "MOTORS", *(["ROWS", "RANK"] if closed else [])]

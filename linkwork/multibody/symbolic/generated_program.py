@@ -20,14 +20,14 @@ from linkwork.multibody.symbolic.sympy_formulas import TIME
 class Drive:
     """The control law of one machine: projected inverse dynamics in `goals`, on motors only.
 
-    goals: indices of the goal coordinates, as many as the machine has freedoms; motors: indices into v, and
-    the weight of each (its largest effort, squared); `freedoms` of the machine; gains of the feedback.
+    goals: indices of the goal coordinates, as many as the machine has degrees of freedom; motors: indices
+    into v, and the weight of each (its largest effort, squared); `dof` of the machine; gains of the feedback.
     """
 
     goals: tuple[int, ...]
     motors: tuple[int, ...]
     weights: tuple[float, ...]
-    freedoms: int
+    dof: int
     bandwidth_rad_s: float
     damping_ratio: float
 
@@ -69,7 +69,7 @@ class GeneratedProgram:
             counts |= {
                 "GOALS": len(self.drive.goals),
                 "MOTORS": len(self.drive.motors),
-                "RANK": m.nv - self.drive.freedoms,
+                "RANK": m.nv - self.drive.dof,
             }
         return counts
 
@@ -183,7 +183,7 @@ def _terms(model: SymbolicModel, parts: dict[str, NamedResult], drive: Drive) ->
     ]
     interest = model.interest
     found = [parts["M"], NamedResult("load", (nv,), load)]
-    if drive.freedoms < nv:
+    if drive.dof < nv:
         found += [parts["A"], NamedResult("Adot_v", parts["Adot_v"].shape, _stabilised(model))]
     found += [
         NamedResult("theta", (len(goals),), [interest.theta[k] for k in goals]),

@@ -66,8 +66,8 @@ class LinearModel:
 def coordinate_choices(mechanism: Mechanism) -> tuple[str, ...]:
     """Names that may describe a motion about a pose.
 
-    The coordinates of interest, then the freedoms of quaternions: these are small rotations about the axes
-    that the child has in the equilibrium.
+    The coordinates of interest, then the degrees of freedom of quaternions: these are small rotations about
+    the axes that the child has in the equilibrium.
     """
     own = mechanism.coordinate_names
     return (*own, *(name for name in mechanism.joint_names if name not in own))
@@ -118,7 +118,7 @@ def _regular(mechanism: Mechanism, found: Equilibrium, mass: Floats) -> Floats:
 
 
 def _checked(J: Floats, choices: Sequence[str], coordinates: Sequence[str]) -> Floats:
-    """The rows of J (choices × freedoms) of these coordinates, which must determine the motion."""
+    """The rows of J (choices × dof) of these coordinates, which must determine the motion."""
     n = J.shape[1]
     if len(coordinates) != n:
         raise NotIndependent(
@@ -136,7 +136,7 @@ def _checked(J: Floats, choices: Sequence[str], coordinates: Sequence[str]) -> F
 
 
 def _independent(J: Floats, choices: Sequence[str], first: Sequence[str]) -> tuple[str, ...]:
-    """As many choices as there are freedoms that determine the motion, rather those in `first`."""
+    """As many choices as there are degrees of freedom that determine the motion, rather those in `first`."""
     taken: list[int] = []
     left = J.copy()
     for group in (

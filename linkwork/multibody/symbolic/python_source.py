@@ -77,7 +77,7 @@ def _law(program: GeneratedProgram) -> str:
     assert drive is not None
     assert program.terms is not None
     rows, columns = program.scales()
-    text = LAW["closed" if drive.freedoms < m.nv else "tree"]
+    text = LAW["closed" if drive.dof < m.nv else "tree"]
     for key, value in {
         "TIME": "t, " if "t" in program.terms.inputs else "",
         "TERM_INPUTS": ", ".join(program.terms.inputs),

@@ -94,10 +94,10 @@ class TreeCoordinates:
         """Begin at a q that fits the stepper's state: it chooses whole turns and signs of quaternions."""
         self._mechanism, self._stepper = mechanism, stepper
         self._q = np.array(q, dtype=np.float64)
-        freedoms = stepper.model.freedom_names
-        own = [name for name in mechanism.joint_names if name in freedoms]
+        dofs = stepper.model.dof_names
+        own = [name for name in mechanism.joint_names if name in dofs]
         self._places = [mechanism.joint_index(name) for name in own]
-        self._freedoms = [freedoms.index(name) for name in own]
+        self._dof = [dofs.index(name) for name in own]
         self._balls = [
             (joint, self._ball_places(joint)) for joint in mechanism.joints if joint.kind == "spherical"
         ]
@@ -110,8 +110,8 @@ class TreeCoordinates:
     def read(self) -> tuple[Floats, Floats]:
         """q (nq) and v (nv) now."""
         v = np.zeros(self._mechanism.nv)
-        self._q[self._places] = self._stepper.coordinate[self._freedoms]
-        v[self._places] = self._stepper.rate[self._freedoms]
+        self._q[self._places] = self._stepper.coordinate[self._dof]
+        v[self._places] = self._stepper.rate[self._dof]
         for joint, places in self._balls:
             parent, child = self._stepper.pose(joint.parent), self._stepper.pose(joint.child)
             turned = (parent.axes @ np.asarray(joint.rotation)).T @ child.axes
@@ -145,14 +145,14 @@ def _angle_rates(angles: Floats, omega: Floats) -> Floats:
 
 
 def efforts_of(model: MaximalModel, mechanism: Mechanism, effort: Sequence[float] | Floats) -> Floats:
-    """Efforts (nf) along the model's freedoms from those on the tree's (nv).
+    """Efforts (nf) along the model's degrees of freedom from those on the tree's (nv).
 
-    Raises ModelError for an effort on a freedom that the model has not (those of spherical joints).
+    Raises ModelError for an effort on a degree of freedom that the model has not (those of spherical joints).
     """
-    found = np.zeros(len(model.freedom_names))
+    found = np.zeros(len(model.dof_names))
     for name, value in zip(mechanism.joint_names, effort, strict=True):
-        if name in model.freedom_names:
-            found[model.freedom_names.index(name)] = value
+        if name in model.dof_names:
+            found[model.dof_names.index(name)] = value
         elif value != 0.0:
             raise ModelError(
                 f"the Taylor stepper has no motor on {name}: leave its effort 0, or {_REMEDY}",

@@ -37,20 +37,20 @@ from linkwork.multibody.taylor.taylor_layout import (
     COORDINATE,
     COULOMB,
     COULOMB_SPEED,
+    DOF,
     EFFORT,
     FORCE,
     FREE_ACCELERATION,
     FREE_ANGULAR,
     FREE_SHIFT,
     FREE_TURN,
-    FREEDOMS,
     GRAVITY,
     INERTIA,
     INVERSE_INERTIA,
     JOINTS,
     MASS,
     N_BODIES,
-    N_FREEDOMS,
+    N_DOF,
     OMEGA,
     POSITION,
     RATE,
@@ -110,16 +110,16 @@ def locate(p: Floats, t: Integers, w: Floats) -> None:
         store(omega, i, combine(x, y, z, load(spin, i)))
 
     position, velocity = matrix(t, w, POSITION, 3), matrix(t, w, VELOCITY, 3)
-    joints, freedoms = table(t, JOINTS, 5), table(t, FREEDOMS, 3)
+    joints, dofs = table(t, JOINTS, 5), table(t, DOF, 3)
     a_at, a_axes = matrix(t, p, A_AT, 3), matrix(t, p, A_AXES, 3)
     b_at, b_axes = matrix(t, p, B_AT, 3), matrix(t, p, B_AXES, 3)
     coordinate, rate = vector(t, w, COORDINATE), vector(t, w, RATE)
-    for k in range(t[N_FREEDOMS]):
-        j = freedoms[k, 0]
+    for k in range(t[N_DOF]):
+        j = dofs[k, 0]
         b, a = joints[j, 1], joints[j, 2]
         axis = to_world(axes, a, load(a_axes, 3 * j + 2))
         w_b, w_a = of_body(omega, b), of_body(omega, a)
-        if freedoms[k, 1] == TURN:
+        if dofs[k, 1] == TURN:
             x_a, x_b = to_world(axes, a, load(a_axes, 3 * j)), to_world(axes, b, load(b_axes, 3 * j))
             angle = math.atan2(dot(axis, cross(x_a, x_b)), dot(x_a, x_b))
             turns = (coordinate[k] - angle) / (2.0 * math.pi)
@@ -137,24 +137,24 @@ def locate(p: Floats, t: Integers, w: Floats) -> None:
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER))
 def drive(p: Floats, t: Integers, w: Floats) -> None:
-    """Add efforts and friction of all freedoms to the loads, which lie where the accelerations will."""
+    """Add efforts and friction of all joints to the loads, which are in the place of the accelerations."""
     axes, position = matrix(t, w, AXES, 3), matrix(t, w, POSITION, 3)
-    joints, freedoms = table(t, JOINTS, 5), table(t, FREEDOMS, 3)
+    joints, dofs = table(t, JOINTS, 5), table(t, DOF, 3)
     a_axes, b_at = matrix(t, p, A_AXES, 3), matrix(t, p, B_AT, 3)
     effort, rate = vector(t, w, EFFORT), vector(t, w, RATE)
     viscous, coulomb, speed = vector(t, p, VISCOUS), vector(t, p, COULOMB), vector(t, p, COULOMB_SPEED)
     force, moment = matrix(t, w, ACCELERATION, 3), matrix(t, w, ANGULAR_ACCELERATION, 3)
-    for k in range(t[N_FREEDOMS]):
+    for k in range(t[N_DOF]):
         load_on_b = effort[k] - viscous[k] * rate[k]
         if coulomb[k] != 0.0:
             load_on_b -= coulomb[k] * math.tanh(rate[k] / speed[k])
         if load_on_b == 0.0:
             continue
-        j = freedoms[k, 0]
+        j = dofs[k, 0]
         b, a = joints[j, 1], joints[j, 2]
         along = times(load_on_b, to_world(axes, a, load(a_axes, 3 * j + 2)))
         m_b = m_a = along
-        if freedoms[k, 1] != TURN:
+        if dofs[k, 1] != TURN:
             d_b = to_world(axes, b, load(b_at, j))
             lever = subtract(add(of_body(position, b), d_b), of_body(position, a))
             m_b, m_a = cross(d_b, along), cross(lever, along)

@@ -52,7 +52,7 @@ from linkwork.multibody.taylor.taylor_layout import (
     MASS,
     MATRIX,
     N_BODIES,
-    N_FREEDOMS,
+    N_DOF,
     N_JOINTS,
     N_ROWS,
     OMEGA,
@@ -163,6 +163,6 @@ def energy(p: Floats, t: Integers, w: Floats, result: Floats) -> None:
         kinetic += 0.5 * (mass[i] * dot(v, v) + dot(s, apply(inertia, i, s)))
         potential -= mass[i] * dot(gravity, load(position, i))
     armature, rate = vector(t, p, ARMATURE), vector(t, w, RATE)
-    for k in range(t[N_FREEDOMS]):
+    for k in range(t[N_DOF]):
         kinetic += 0.5 * armature[k] * rate[k] * rate[k]
     result[0], result[1] = kinetic, potential

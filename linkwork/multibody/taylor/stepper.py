@@ -63,8 +63,8 @@ class TaylorStepper:
     `attitude` (nb × 4, unit quaternions w x y z), `velocity` (nb × 3, world), `spin` (nb × 3, angular
     velocity, body axes). `effort` (nf): motors along the joints' axes, on b, N m or N, held until changed.
     `coordinate`, `rate` (nf): angles and slides read from the state after each step. Results of the last
-    step: `acceleration`, `angular_acceleration` (nb × 3, world), `pivot_ratio`. Order of freedoms:
-    `model.freedom_names`.
+    step: `acceleration`, `angular_acceleration` (nb × 3, world), `pivot_ratio`. Order of degrees of freedom:
+    `model.dof_names`.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class TaylorStepper:
         poses = poses_of_tree(mechanism, q, v)
         for rigid in self.model.rigids:
             self.place(rigid.members[0], poses[rigid.members[0]])
-        for k, name in enumerate(self.model.freedom_names):
+        for k, name in enumerate(self.model.dof_names):
             if name in mechanism.joint_names:
                 self.coordinate[k] = np.asarray(q, dtype=np.float64)[mechanism.joint_index(name)]
         locate(*self._arguments)

@@ -1,14 +1,15 @@
 """Where everything lies in the flat arrays of a maximal model: parameters p, topology t, workspace w.
 
 As in kernels/layout.py: a field is the index in t at which its start is written, and `views` reads it.
-Sizes: nb bodies (the world is body -1), nj joints, nf freedoms, nr rows, as many as unknown reactions.
+Sizes: nb bodies (the world is body -1), nj joints, nf degrees of freedom, nr rows, as many as unknown
+reactions.
 
 Vectors are in world axes, except where "body axes" is said. A *row* has the 12 coefficients of one scalar
 closure on the accelerations of its two bodies: b's centre, b's rotation, a's centre, a's rotation. A *column*
 is the effect of one unknown on these accelerations, in the same order.
 """
 
-N_BODIES, N_JOINTS, N_FREEDOMS, N_ROWS = range(4)
+N_BODIES, N_JOINTS, N_DOF, N_ROWS = range(4)
 
 SPHERICAL, REVOLUTE, CYLINDRICAL, PRISMATIC, PIN = range(5)
 TURN, SLIDE = range(2)
@@ -70,7 +71,7 @@ COULOMB_SPEED = _field()  # nf
 
 # tables in t
 JOINTS = _field()  # nj × 5: kind, body of b, body of a, first row, row after its last
-FREEDOMS = _field()  # nf × 3: joint, TURN or SLIDE, row of its armature (-1: none)
+DOF = _field()  # nf × 3: joint, TURN or SLIDE, row of its armature (-1: none)
 ROW_BODIES = _field()  # nr × 2: body of b, body of a
 
 END_OF_HEADER = _next

@@ -26,7 +26,7 @@ _KINDS = {
     "pin": layout.PIN,
 }
 _ROWS = {"spherical": 3, "revolute": 5, "cylindrical": 4, "prismatic": 5, "pin": 2}
-_FREEDOMS = {
+_DOF = {
     "spherical": (),
     "revolute": (layout.TURN,),
     "cylindrical": (layout.TURN, layout.SLIDE),
@@ -39,7 +39,7 @@ _FREEDOMS = {
 class MaximalModel:
     """Maximal model: every rigid body with six degrees of freedom, and the connections that constrain them.
 
-    `joint_names`: the connections that are not fixed, in their order. `freedom_names`: the turns and slides
+    `joint_names`: the connections that are not fixed, in their order. `dof_names`: the turns and slides
     along their axes, for which there are coordinates, rates and efforts; a cylindrical joint has
     "name.turn" and "name.slide", the others have the joint's name. `unknowns`: the size of the system.
     """
@@ -50,7 +50,7 @@ class MaximalModel:
     rigids: tuple[Rigid, ...]
     seats: dict[str, RigidPlacement]
     joint_names: tuple[str, ...]
-    freedom_names: tuple[str, ...]
+    dof_names: tuple[str, ...]
     unknowns: int
     parameters: Floats
     topology: Integers
@@ -78,12 +78,12 @@ class MaximalModel:
             if seats[c.a.body].rigid == seats[c.b.body].rigid:
                 text = f"{c.a.body!r} and {c.b.body!r} are fixed to each other, so they cannot have a joint"
                 raise ModelError(text, ("joints", c.name))
-        freedoms = [(j, kind) for j, c in enumerate(joined) for kind in _FREEDOMS[c.kind]]
-        tables = _tables(joined, seats, freedoms)
+        dofs = [(j, kind) for j, c in enumerate(joined) for kind in _DOF[c.kind]]
+        tables = _tables(joined, seats, dofs)
         parameters, topology, size = _lay_out(
-            _parameters(rigids, joined, seats, freedoms, gravity),
+            _parameters(rigids, joined, seats, dofs, gravity),
             tables,
-            (len(rigids), len(joined), len(freedoms), len(tables[layout.ROW_BODIES])),
+            (len(rigids), len(joined), len(dofs), len(tables[layout.ROW_BODIES])),
         )
         return MaximalModel(
             bodies=tuple(bodies),
@@ -92,7 +92,7 @@ class MaximalModel:
             rigids=tuple(rigids),
             seats=seats,
             joint_names=tuple(c.name for c in joined),
-            freedom_names=tuple(_freedom_name(joined[j], kind) for j, kind in freedoms),
+            dof_names=tuple(_dof_name(joined[j], kind) for j, kind in dofs),
             unknowns=len(tables[layout.ROW_BODIES]),
             parameters=parameters,
             topology=topology,
@@ -113,9 +113,9 @@ class MaximalModel:
         """Place of a joint among `joint_names`. Raises ModelError with the known names."""
         return _index("joint", name, self.joint_names)
 
-    def freedom_index(self, name: str) -> int:
-        """Place of a freedom in coordinates, rates and efforts. Raises ModelError with the known names."""
-        return _index("freedom", name, self.freedom_names)
+    def dof_index(self, name: str) -> int:
+        """Place of a degree of freedom in coordinates, rates and efforts. Raises ModelError."""
+        return _index("degree of freedom", name, self.dof_names)
 
     def seat(self, body: str) -> RigidPlacement:
         """Where a body sits. Raises ModelError with the known names."""
@@ -128,14 +128,14 @@ def _index(kind: str, name: str, names: tuple[str, ...]) -> int:
     return names.index(name)
 
 
-def _freedom_name(connection: Connection, kind: int) -> str:
+def _dof_name(connection: Connection, kind: int) -> str:
     if connection.kind != "cylindrical":
         return connection.name
     return f"{connection.name}.{'turn' if kind == layout.TURN else 'slide'}"
 
 
 def _tables(
-    joined: Sequence[Connection], seats: dict[str, RigidPlacement], freedoms: Sequence[tuple[int, int]]
+    joined: Sequence[Connection], seats: dict[str, RigidPlacement], dofs: Sequence[tuple[int, int]]
 ) -> dict[int, Integers]:
     """The tables of t. Rows of armatures follow after all others."""
     joints: list[tuple[int, ...]] = []
@@ -146,14 +146,14 @@ def _tables(
         joints.append((_KINDS[c.kind], *pair, len(pairs), len(pairs) + count))
         pairs += [pair] * count
     rows = []
-    for j, kind in freedoms:
+    for j, kind in dofs:
         has_rotor = joined[j].armature > 0.0
         rows.append((j, kind, len(pairs) if has_rotor else -1))
         if has_rotor:
             pairs.append((joints[j][1], joints[j][2]))
     return {
         layout.JOINTS: np.array(joints, dtype=np.int64).reshape(-1, 5),
-        layout.FREEDOMS: np.array(rows, dtype=np.int64).reshape(-1, 3),
+        layout.DOF: np.array(rows, dtype=np.int64).reshape(-1, 3),
         layout.ROW_BODIES: np.array(pairs, dtype=np.int64).reshape(-1, 2),
     }
 
@@ -168,14 +168,14 @@ def _parameters(
     rigids: Sequence[Rigid],
     joined: Sequence[Connection],
     seats: dict[str, RigidPlacement],
-    freedoms: Sequence[tuple[int, int]],
+    dofs: Sequence[tuple[int, int]],
     gravity: Floats,
 ) -> dict[int, Floats]:
     """The fields of p."""
     upper = np.triu_indices(3)
     on_a = [_on_rigid(c.a, seats[c.a.body]) for c in joined]
     on_b = [_on_rigid(c.b, seats[c.b.body]) for c in joined]
-    moving = [joined[j] for j, _ in freedoms]
+    moving = [joined[j] for j, _ in dofs]
     return {
         layout.GRAVITY: gravity,
         layout.MASS: np.array([rigid.mass for rigid in rigids]),
@@ -219,5 +219,5 @@ def refuse_touch(mechanism: Mechanism) -> None:
     """Raise ModelError for a mechanism with stops or contacts, which this stepper does not have."""
     if mechanism.stops or mechanism.contacts:
         stops, contacts = mechanism.stops, mechanism.contacts
-        where = ("stops", stops[0].freedom) if stops else ("contacts", contacts[0].name)
+        where = ("stops", stops[0].dof) if stops else ("contacts", contacts[0].name)
         raise ModelError("the Taylor stepper has no stops and contacts: use projected", where)

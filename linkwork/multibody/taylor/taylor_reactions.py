@@ -53,16 +53,16 @@ from linkwork.multibody.taylor.taylor_layout import (
     B_AT,
     COLUMNS,
     DIRECTIONS,
+    DOF,
     FREE_ACCELERATION,
     FREE_ANGULAR,
     FREE_SHIFT,
     FREE_TURN,
-    FREEDOMS,
     GAP,
     JOINTS,
     MASS,
     MATRIX,
-    N_FREEDOMS,
+    N_DOF,
     N_JOINTS,
     N_ROWS,
     OMEGA,
@@ -148,9 +148,9 @@ def joint_rows(p: Floats, t: Integers, w: Floats, j: int) -> None:
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, float64))
 def armature_row(p: Floats, t: Integers, w: Floats, k: int, half: float) -> None:
-    """Row and column of the rotor on freedom k."""
-    freedoms, joints = table(t, FREEDOMS, 3), table(t, JOINTS, 5)
-    j, row = freedoms[k, 0], freedoms[k, 2]
+    """Row and column of the rotor on degree of freedom k."""
+    dofs, joints = table(t, DOF, 3), table(t, JOINTS, 5)
+    j, row = dofs[k, 0], dofs[k, 2]
     b, a = joints[j, 1], joints[j, 2]
     s = to_world(matrix(t, w, AXES, 3), a, load(matrix(t, p, A_AXES, 3), 3 * j + 2))
     s = moved(s, part_turn(t, w, a))
@@ -159,7 +159,7 @@ def armature_row(p: Floats, t: Integers, w: Floats, k: int, half: float) -> None
     rows, right = matrix(t, w, ROWS, 12), vector(t, w, UNKNOWNS)
     nothing, back = (0.0, 0.0, 0.0), times(-1.0, s)
     apart = subtract(of_body(angular, b), of_body(angular, a))
-    if freedoms[k, 1] == TURN:
+    if dofs[k, 1] == TURN:
         put(rows, row, nothing, s, nothing, back)
         column(p, t, w, row, b, a, lever_b, lever_a, nothing, s)
     else:
@@ -190,9 +190,9 @@ def assemble(p: Floats, t: Integers, w: Floats, dt: float) -> None:
     half = 0.5 * dt * dt
     for j in range(t[N_JOINTS]):
         joint_rows(p, t, w, j)
-    freedoms, armature = table(t, FREEDOMS, 3), vector(t, p, ARMATURE)
-    for k in range(t[N_FREEDOMS]):
-        if freedoms[k, 2] >= 0:
+    dofs, armature = table(t, DOF, 3), vector(t, p, ARMATURE)
+    for k in range(t[N_DOF]):
+        if dofs[k, 2] >= 0:
             armature_row(p, t, w, k, half)
 
     system, bodies = matrix(t, w, MATRIX, t[N_ROWS]), table(t, ROW_BODIES, 2)
@@ -208,7 +208,7 @@ def assemble(p: Floats, t: Integers, w: Floats, dt: float) -> None:
                     elif bodies[k, end] == a:
                         entry += _meet(rows, i, 6, columns, k, 6 * end)
             system[i, k] = half * entry
-    for k in range(t[N_FREEDOMS]):
-        row = freedoms[k, 2]
+    for k in range(t[N_DOF]):
+        row = dofs[k, 2]
         if row >= 0:
             system[row, row] += half / armature[k]

@@ -3,7 +3,7 @@
 The velocities of a joint are the rates of its coordinates, with one exception: where three rotations have a
 unit quaternion as coordinates, the velocities are the components of the angular velocity in the child's axes.
 
-| kind | freedoms, in the order of q and v |
+| kind | degrees of freedom, in the order of q and v |
 | --- | --- |
 | revolute, prismatic, screw | one, which bears the joint's own name |
 | cylindrical | turn, slide |
@@ -36,7 +36,7 @@ _TRANSLATIONS = np.eye(6)[3:]
 
 @dataclass(frozen=True)
 class ChainMember:
-    """One member of a chain: a screw (column, place of its freedom) or a ball (place of its first)."""
+    """One member of a chain: a screw (its column and place in v) or a ball (its first place in v)."""
 
     kind: str
     place: int
@@ -44,8 +44,8 @@ class ChainMember:
 
 
 @dataclass(frozen=True)
-class Freedoms:
-    """Of one joint: names and kinds of its freedoms, and the chain from the parent to the child."""
+class JointDof:
+    """Degrees of freedom of one joint: names, kinds, and the chain of screws from the parent to the child."""
 
     names: tuple[str, ...]
     is_angle: tuple[bool, ...]
@@ -53,14 +53,14 @@ class Freedoms:
 
     @property
     def has_ball(self) -> bool:
-        """Whether three of the freedoms have a quaternion as coordinates."""
+        """Whether three of the degrees of freedom have a quaternion as coordinates."""
         return any(step.kind == BALL for step in self.chain)
 
 
-def freedoms_of(joint: Joint) -> Freedoms:
+def dof_of(joint: Joint) -> JointDof:
     """Names, kinds and chain. Raises ModelError for columns that are no simple joint."""
     if joint.kind == "fixed":
-        return Freedoms((), (), ())
+        return JointDof((), (), ())
     axis = np.asarray(joint.axis)
     turn, slide = np.concatenate([axis, np.zeros(3)]), np.concatenate([np.zeros(3), axis])
     if joint.kind == "revolute":
@@ -111,16 +111,16 @@ def _named(joint: Joint, suffixes: list[str]) -> tuple[str, ...]:
     return tuple(f"{joint.name}.{suffix}" if suffix else joint.name for suffix in suffixes)
 
 
-def _of(columns: list[Floats], suffixes: list[str], order: list[int], joint: Joint) -> Freedoms:
+def _of(columns: list[Floats], suffixes: list[str], order: list[int], joint: Joint) -> JointDof:
     """Screws, given in the order of q; `order` lists them from the parent to the child."""
     angles = tuple(bool(column[:3].any()) for column in columns)
     chain = tuple(ChainMember(SCREW, place, columns[place]) for place in order)
-    return Freedoms(_named(joint, suffixes), angles, chain)
+    return JointDof(_named(joint, suffixes), angles, chain)
 
 
 def _rotating(
     joint: Joint, before: list[Floats], suffixes: list[str], names: list[str] | None = None
-) -> Freedoms:
+) -> JointDof:
     """Translations in the parent's axes, then three rotations of the child."""
     first = len(before)
     chain = [ChainMember(SCREW, place, column) for place, column in enumerate(before)]
@@ -129,7 +129,7 @@ def _rotating(
     else:
         chain.extend(ChainMember(SCREW, first + k, _ROTATIONS[k]) for k in (2, 1, 0))
     named = _named(joint, [*suffixes, *(names or ["rx", "ry", "rz"])])
-    return Freedoms(named, (False,) * first + (True,) * 3, tuple(chain))
+    return JointDof(named, (False,) * first + (True,) * 3, tuple(chain))
 
 
 def _commute(columns: Floats) -> bool:

@@ -17,7 +17,7 @@ from linkwork.multibody.model import (
     Joint,
     ModelError,
 )
-from linkwork.multibody.tree.joint_dof import BALL, Freedoms, freedoms_of, onto_z
+from linkwork.multibody.tree.joint_dof import BALL, JointDof, dof_of, onto_z
 from linkwork.multibody.tree.joint_map import elementary, screw_of
 
 SCREW, FOLLOWS = -1, -2
@@ -26,16 +26,16 @@ SCREW, FOLLOWS = -1, -2
 
 @dataclass
 class Link:
-    """One freedom and the bodies it carries rigidly, in the link's own frame."""
+    """One degree of freedom and the bodies it carries rigidly, in the link's own frame."""
 
     joint: Joint
     parent: int
     place: int  # of its velocity in v
-    axes: Floats  # 3 × 3, columns: axes of the freedom's frame at zero, in the parent link's axes
+    axes: Floats  # 3 × 3, columns: axes of the joint's frame at zero, in the parent link's axes
     origin: Floats  # 3, its origin there
     turn: float  # rotation about the frame's z axis for unit velocity, rad
     travel: float  # translation along it, m
-    base: int  # link whose motion carries the freedom's axis along (-1: the world)
+    base: int  # link that carries the joint axis (-1: the world)
     coordinate: int  # place of its coordinate in q, of a ball's first link: of the quaternion's vector part
     scalar: int = SCREW  # of a ball's first link: place of the quaternion's scalar part in q
     mass: float = 0.0
@@ -122,9 +122,9 @@ def _carry(link: Link, body: Body, seat: BodyPlacement) -> None:
 
 @dataclass(frozen=True)
 class Places:
-    """Where each joint's freedoms begin in v (and q), and where quaternions keep their scalar parts in q."""
+    """First place of each joint in v and q, and the place of its quaternion's scalar part in q."""
 
-    freedoms: dict[str, Freedoms]
+    dof: dict[str, JointDof]
     first: dict[str, int]
     scalar: dict[str, int]
     nv: int
@@ -136,15 +136,15 @@ class Places:
 
     @staticmethod
     def from_joints(joints: Sequence[Joint]) -> "Places":
-        """Freedoms in the order of the joints; scalar parts of quaternions after all else."""
-        freedoms = {joint.name: freedoms_of(joint) for joint in joints}
+        """Degrees of freedom in the order of the joints; scalar parts of quaternions after all else."""
+        dofs = {joint.name: dof_of(joint) for joint in joints}
         first: dict[str, int] = {}
         nv = 0
-        for name, freedom in freedoms.items():
+        for name, each in dofs.items():
             first[name] = nv
-            nv += len(freedom.names)
-        balls = [name for name, freedom in freedoms.items() if freedom.has_ball]
-        return Places(freedoms, first, {name: nv + k for k, name in enumerate(balls)}, nv)
+            nv += len(each.names)
+        balls = [name for name, each in dofs.items() if each.has_ball]
+        return Places(dofs, first, {name: nv + k for k, name in enumerate(balls)}, nv)
 
 
 def links_of(
@@ -181,7 +181,7 @@ def links_of(
 def _grow(links: list[Link], seat: BodyPlacement, joint: Joint, places: Places) -> BodyPlacement:
     """Append the links of a joint, whose frame is seated on a link; return the seat of the child."""
     first = places.first[joint.name]
-    for step in places.freedoms[joint.name].chain:
+    for step in places.dof[joint.name].chain:
         if step.kind == BALL:
             seat = _grow_ball(links, seat, joint, first + step.place, places.scalar[joint.name])
             continue

@@ -7,8 +7,8 @@ velocity:
     ω = J x˙,   J = 1 - (1 - cos θ)/θ² x^ + (θ - sin θ)/θ³ x^x^,   J⁻¹ = 1 + x^/2 + c x^x^,   θ = |x|
     c = 1/θ² - (1 + cos θ)/(2 θ sin θ)
 
-Unlike the components of a quaternion these are as many as the freedoms, so that some of them can be taken as
-independent and the others follow.
+Unlike the components of a quaternion these are as many as the degrees of freedom, so that some of them can be
+taken as independent and the others follow.
 """
 
 import math

@@ -100,33 +100,33 @@ def way_between(t: Integers, q: Floats, q2: Floats, way: Floats) -> None:
 
 
 @part
-def ball_of(t: Integers, freedom: int) -> int:
-    """The number of the quaternion that a freedom turns, −1 where it has a coordinate."""
+def ball_of(t: Integers, dof: int) -> int:
+    """The number of the quaternion that a degree of freedom turns, −1 where it has a coordinate."""
     balls = table(t, BALLS, 2)
     for i in range(balls.shape[0]):
-        if balls[i, 0] <= freedom < balls[i, 0] + 3:
+        if balls[i, 0] <= dof < balls[i, 0] + 3:
             return i
     return -1
 
 
 @part
-def reading_at(t: Integers, q: Floats, freedom: int) -> float:
+def reading_at(t: Integers, q: Floats, dof: int) -> float:
     """Reading at q of a sensor on a degree of freedom: its coordinate, or a component of the rotation
     vector."""
-    i = ball_of(t, freedom)
+    i = ball_of(t, dof)
     if i < 0:
-        coordinate: float = q[freedom]
+        coordinate: float = q[dof]
         return coordinate
     k, scalar = table(t, BALLS, 2)[i, 0], table(t, BALLS, 2)[i, 1]
     turn = rotation_vector(q[scalar], (q[k], q[k + 1], q[k + 2]))
-    return turn[0] if freedom == k else turn[1] if freedom == k + 1 else turn[2]
+    return turn[0] if dof == k else turn[1] if dof == k + 1 else turn[2]
 
 
 @kernel(void(TOPOLOGY, VECTOR, INTEGERS, VECTOR))
-def readings_at(t: Integers, q: Floats, freedoms: Integers, readings: Floats) -> None:
-    """Write what sensors on these freedoms read at q."""
-    for i in range(len(freedoms)):
-        readings[i] = reading_at(t, q, freedoms[i])
+def readings_at(t: Integers, q: Floats, dofs: Integers, readings: Floats) -> None:
+    """Write what sensors on these degrees of freedom read at q."""
+    for i in range(len(dofs)):
+        readings[i] = reading_at(t, q, dofs[i])
 
 
 @part

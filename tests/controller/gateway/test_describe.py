@@ -1,4 +1,4 @@
-"""What clients are told of a machine with joints of several freedoms, which are no coordinates."""
+"""What clients are told of a machine with joints of several degrees of freedom, which are no coordinates."""
 
 from linkwork.controller.gateway.requests.describe import describe
 from linkwork.machine import load

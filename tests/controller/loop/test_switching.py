@@ -140,9 +140,9 @@ def two_arms(path: Path) -> Machine:
 
 
 def test_two_arms_let_go_of_each_other_and_grip_again(tmp_path: Path) -> None:
-    """A loop of five rows, three of them redundant: four freedoms open, two closed."""
+    """A loop of five rows, three of them redundant: four degrees of freedom open, two closed."""
     arm = SwitchedArm(two_arms(tmp_path / "five_bar_redundant.yaml"))
-    assert [one.freedoms for one in arm.sets.values() if isinstance(one, Machine)] == [4, 2]
+    assert [one.dof for one in arm.sets.values() if isinstance(one, Machine)] == [4, 2]
     arm.enable()
     arm.move(x=0.03, y=0.34)
     gripped = arm.run(0.2)[-1]

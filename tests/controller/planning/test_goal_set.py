@@ -65,7 +65,7 @@ def test_a_set_that_cannot_be_completed_is_refused_with_what_is_missing(scara, s
     assert caught.value.path == ("here",)
 
 
-def test_more_task_coordinates_than_freedoms_must_be_chosen(vertical):
+def test_more_task_coordinates_than_degrees_of_freedom_must_be_chosen(vertical):
     start = Start.at_pose(vertical, vertical.initial_q)
     with pytest.raises(RequestError, match="name 1 more of lower_hinge, upper_hinge, x, tilt"):
         names_of(vertical, ["z"], start)

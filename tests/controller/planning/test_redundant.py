@@ -1,4 +1,4 @@
-"""Admission with more motors than freedoms: feasible is what any efforts within the limits can make."""
+"""Admission with redundant motors: a motion is feasible if any efforts within the limits make it."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def bracket(a: Floats, b: Floats) -> Floats:
 
 
 class ExponentialChain:
-    """A serial chain of one-freedom joints, each body carried by the one before it."""
+    """A serial chain of one-DOF joints, each body carried by the one before it."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.gravity = np.asarray(mechanism.gravity_m_s2)

@@ -40,7 +40,7 @@ def same(found, expected):
 
 
 @pytest.mark.parametrize("column", [TURN_Z, SLIDE_Z, [0, 0, 1, 0, 0, PITCH]])
-def test_gamma_of_joints_with_one_freedom(column):
+def test_gamma_of_joints_with_one_degree_of_freedom(column):
     """Table of simple joints: revolute, prismatic, screw; H is the column and Γ = 1."""
     joint = joint_kinematics([column], [Y1])
     assert joint.holds
@@ -79,7 +79,7 @@ def test_gamma_of_the_spherical_joint():
     assert same(joint.H, sp.Matrix.vstack(sp.eye(3), sp.zeros(3)))
 
 
-def test_gamma_of_the_joint_with_six_freedoms():
+def test_gamma_of_the_joint_with_six_degrees_of_freedom():
     """Table of simple joints: H = 1, Γ = diag(spherical Γ, R), d = (x, y, z)."""
     rotation = rz(Y3) * ry(Y2) * rx(Y1)
     joint = joint_kinematics(ALL_SIX, [Y1, Y2, Y3, X, Y, Z])
@@ -95,7 +95,7 @@ def test_planar_joint_and_translations_are_simple():
     assert same(joint_kinematics([SLIDE_X, SLIDE_Y, SLIDE_Z], [X, Y, Z]).gamma, sp.eye(3))
 
 
-def test_compound_universal_joint_with_three_freedoms():
+def test_compound_universal_joint_with_three_degrees_of_freedom():
     """Table of compound joints, r = (1, 1, 1) about x, y, z: Γ = 1, the upper half of H, and R."""
     joint = compound_joint_map([[TURN_X], [TURN_Y], [TURN_Z]], [Y1, Y2, Y3])
     assert same(joint.gamma, sp.eye(3))
@@ -105,7 +105,7 @@ def test_compound_universal_joint_with_three_freedoms():
     assert same(pose[:3, :3], rz(Y3) * ry(Y2) * rx(Y1))
 
 
-def test_compound_universal_joint_with_two_freedoms():
+def test_compound_universal_joint_with_two_degrees_of_freedom():
     """Table of compound joints, r = (1, 1), printed as {1, 1, 1}: the form that a universal joint needs."""
     joint = compound_joint_map([[TURN_Y], [TURN_Z]], [Y1, Y2])
     assert same(joint.gamma, sp.eye(2))

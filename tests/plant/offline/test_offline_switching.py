@@ -110,7 +110,7 @@ def test_a_constraint_that_is_off_is_in_no_figure(machine_of) -> None:
     machine = machine_of(CARTS)
     balance = simulate(machine, 0.1).balance
     assert (balance.rank_max, balance.residual_position_max, balance.sigma_min) == (0, 0.0, None)
-    assert (machine.assembly.freedoms, machine.assembly.rows) == (2, 0)
+    assert (machine.assembly.dof, machine.assembly.rows) == (2, 0)
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_bears_a_wrong_scale(rig: RigUnderTest) -> None:
 
 @pytest.mark.rig(extra_sensors=True)
 def test_names_the_sensor_that_contradicts_the_others(rig: RigUnderTest) -> None:
-    """Where there are more sensors than freedoms, one that jumps is found out at once, and not followed."""
+    """With more sensors than degrees of freedom, a sensor that jumps is detected at once and not followed."""
     sensor = rig.machine.sensors[-1]
     record = struck(rig, {"sensor": "bias", "of": sensor.joint, f"by_{unit_of(sensor)}": 0.1})
     record.fault("SENSOR_DISAGREES", "SENSORS_DISAGREE", "CLOSURE_RESIDUAL").within(seconds=0.05)
