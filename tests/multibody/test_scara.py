@@ -35,6 +35,7 @@ def test_everything_equals_the_closed_forms_at_a_thousand_states():
         assert relative_error(w.point_velocity[0], closed.tool_jacobian(w.q)[:3] @ w.v) < TOLERANCE
 
 
+@pytest.mark.slow
 def test_scara_equals_products_of_exponentials_at_a_thousand_states():
     mechanism, rng = scara(), np.random.default_rng(2)
     chain, w = ExponentialChain(mechanism), mechanism.workspace()

@@ -113,6 +113,7 @@ def test_the_watchdog_acts_at_the_twentieth_period_and_the_machine_stands(
     assert drive(again, 0, 50, [20.0, 0.0, 0.0, 4.905])[-1].v[0] > 0.0, "the latch is open"
 
 
+@pytest.mark.slow
 def test_nobody_who_reads_nothing_is_spoken_to_for_long(scara, start_plant, controller) -> None:
     plant = start_plant(scara(SLOW), "--pace", "device")
     me = controller(plant)

@@ -58,6 +58,7 @@ def outcome(machine: Machine, formulation: str, integrator: str | None, stabilis
     return motion.q[-1].tobytes() + motion.v[-1].tobytes()
 
 
+@pytest.mark.slow
 def test_every_combination_is_honoured_or_refused_with_the_reason() -> None:
     """Of what is not refused, no two integrators and no two stabilisations give the same bits."""
     machine = load("platform_3rrs")
@@ -168,6 +169,7 @@ def energies(machine: Machine, motion: Motion) -> np.ndarray:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["held", "four_bar"])
 def test_gauss_under_constraints_does_not_lose_energy_with_time(tmp_path: Path, name: str) -> None:
     """The error swings to and fro; its mean over late swings is that over early ones."""

@@ -35,6 +35,7 @@ def test_a_signal_ends_it_with_a_bye(
     assert not (runtime / "scara" / "plant.ipc").exists()
 
 
+@pytest.mark.slow
 def test_while_it_waits_a_signal_ends_it_too(scara, start_plant, monkeypatch, runtime: Path) -> None:
     monkeypatch.setenv("LINKWORK_RUNTIME_DIR", str(runtime))
     plant = start_plant(scara())
@@ -52,6 +53,7 @@ def test_it_ends_when_its_parent_lets_go(scara, start_plant) -> None:
     assert plant.process.wait(60) == 0
 
 
+@pytest.mark.slow
 def test_killed_it_leaves_a_seat_that_the_next_one_takes(scara, start_plant, controller) -> None:
     config = scara()
     killed = start_plant(config)

@@ -114,6 +114,7 @@ def test_what_does_not_fit_is_refused_with_its_path(content, code, path):
     assert caught.value.message
 
 
+@pytest.mark.slow
 def test_more_points_than_allowed_are_refused():
     row = {"time_from_start_s": 0.0, "positions": [0.0, 0.0]}
     with pytest.raises(RequestError) as caught:
@@ -121,6 +122,7 @@ def test_more_points_than_allowed_are_refused():
     assert caught.value.path == ("trajectory", "points")
 
 
+@pytest.mark.slow
 def test_as_many_points_as_allowed_are_read():
     rows = [{"time_from_start_s": 0.001 * k, "positions": [0.0, 1.0]} for k in range(TRAJECTORY_POINTS)]
     assert len(read_trajectory({"coordinates": ["a", "b"], "points": rows}).points) == TRAJECTORY_POINTS

@@ -111,7 +111,8 @@ def test_commands_for_a_goal_under_way(patient: Rig) -> None:
     assert wait_for(lambda: answer(runtime, "state")["state"] == "active", "the end of the stop")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_ctrl_c_on_the_daemons(number: signal.Signals, tmp_path: Path, folder: Path) -> None:
     runtime = folder / f"r{int(number)}"
     runtime.mkdir()
@@ -148,12 +149,14 @@ def test_ctrl_c_on_the_daemons(number: signal.Signals, tmp_path: Path, folder: P
     assert linkwork(runtime, "status").returncode == 4
 
 
+@pytest.mark.slow
 def test_a_second_controller_in_the_same_seat_is_refused(patient: Rig) -> None:
     ran = linkwork_process(patient.runtime, "controller", "scara", "--realtime", "ignore", "--no-log")
     assert ran.returncode == 3
     assert str(patient.children["controller"].pid) in ran.stderr
 
 
+@pytest.mark.slow
 def test_a_second_controller_at_the_same_plant_learns_who_has_it(
     patient: Rig, folder: Path, tmp_path: Path
 ) -> None:
@@ -176,6 +179,7 @@ def test_a_second_controller_at_the_same_plant_learns_who_has_it(
     assert answer(patient.runtime, "state")["state"] == "inactive"
 
 
+@pytest.mark.slow
 def test_jogging_with_keys(patient: Rig) -> None:
     runtime = patient.runtime
     answer(runtime, "enable")

@@ -152,6 +152,7 @@ def test_one_moves_many_look_anyone_stops(lockstep: Rig, robot: Robot) -> None:
             bob.reset()
 
 
+@pytest.mark.slow
 def test_a_person_may_take_over(lockstep: Rig) -> None:
     with Robot(endpoint=lockstep.requests, owner="program") as program:
         with Robot(endpoint=lockstep.requests, owner="person", take_over=True) as person:

@@ -47,9 +47,8 @@ def told(rig: Rig, event: str) -> Any:
     return found[-1] if found else None
 
 
-@pytest.mark.parametrize(
-    "pace", ["lockstep", *(pytest.param(pace, marks=pytest.mark.slow) for pace in ("device", "host"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("pace", ["lockstep", "device", "host"])
 def test_the_controller_is_killed(pace: str, folder: Path, tmp_path: Path) -> None:
     runtime = folder / pace
     runtime.mkdir()
@@ -81,6 +80,7 @@ def test_the_controller_is_killed(pace: str, folder: Path, tmp_path: Path) -> No
             robot.disable()
 
 
+@pytest.mark.slow
 def test_the_plant_is_killed(patient: Rig, tmp_path: Path) -> None:
     with Robot(endpoint=patient.requests) as robot:
         goal = onto_the_helix(robot)
@@ -194,6 +194,7 @@ def test_the_gateway_is_killed_in_the_middle_of_the_helix(patient: Rig, tmp_path
         robot.disable()
 
 
+@pytest.mark.slow
 def test_the_loop_is_killed(patient: Rig) -> None:
     with Robot(endpoint=patient.requests) as robot:
         goal = onto_the_helix(robot)

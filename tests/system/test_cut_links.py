@@ -82,6 +82,7 @@ def test_what_is_cut_off_comes_back_at_the_same_tick_each_time(tmp_path: Path) -
     assert first == again
 
 
+@pytest.mark.slow
 def test_while_all_states_come_too_late_time_stands_and_orders_are_answered(tmp_path: Path) -> None:
     with in_lockstep(tmp_path / "late", LATE) as (client, ask):
         name, text = moved(client, ask, 1.2)

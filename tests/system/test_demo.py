@@ -137,7 +137,8 @@ def test_nothing_is_left_behind(runs: dict[str, dict[str, Any]], folder: Path) -
     assert left_behind(folder) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_an_interrupt_stops_the_machine_and_leaves_nothing_behind(number: signal.Signals) -> None:
     with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
         folder = Path(made)

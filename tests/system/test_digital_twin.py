@@ -91,6 +91,7 @@ def test_energy_beyond_its_threshold_is_a_fault_where_the_file_says_so(tmp_path:
     assert order == told[0]["tick"] + REACTS_AFTER
 
 
+@pytest.mark.slow
 def test_a_load_is_told_of_until_the_model_knows_it(tmp_path: Path) -> None:
     config, line, log = tmp_path / "scara.yaml", tmp_path / "line.yaml", tmp_path / "log"
     text = shipped_path("scara").read_text()

@@ -130,6 +130,7 @@ def assert_ended_in_order(said: str) -> None:
     assert order == sorted(order)
 
 
+@pytest.mark.slow
 def test_a_start_that_fails_gives_the_daemons_own_error_and_status(runtime: Path) -> None:
     ran = linkwork_process(runtime, "up", "scara", "--driver", "nothing", *PACE, "--detach")
     assert ran.returncode == 2

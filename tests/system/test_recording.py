@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from linkwork import Robot
 from linkwork.launch.daemons import Rig
 from linkwork.recordings.recording import read_recording
@@ -12,6 +14,7 @@ from tests.system.running import answer, command_line, environment
 from tests.waiting import wait_for
 
 
+@pytest.mark.slow
 def test_a_run_is_recorded_and_replayed_and_a_killed_recorder_leaves_a_file(
     lockstep: Rig, tmp_path: Path
 ) -> None:

@@ -33,6 +33,7 @@ def folder() -> Iterator[Path]:
         yield Path(made)
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_the_daemons_and_leaves_a_report(folder: Path) -> None:
     tests, out = folder / "test_rig.py", folder / "out"
     tests.write_text(TESTS)
@@ -66,6 +67,7 @@ def test_an_interrupt_ends_the_daemons_and_leaves_a_report(folder: Path) -> None
     assert not processes_naming(str(folder))
 
 
+@pytest.mark.slow
 def test_a_controller_that_is_not_there_is_told_as_such(folder: Path) -> None:
     tests = folder / "test_rig.py"
     tests.write_text(TESTS)

@@ -71,6 +71,7 @@ def managed(folder: Path) -> Iterator[dict[str, Manager]]:
         manager.close()
 
 
+@pytest.mark.slow
 def test_a_hung_loop_stops_the_pings_and_both_say_ready_and_stopping(
     managed: dict[str, Manager], folder: Path
 ) -> None:

@@ -127,6 +127,7 @@ def test_every_verdict_is_borne_out(key):
         assert least <= report.figures[name] <= most, (name, report.figures[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", PAPERS)
 def test_pictures_are_drawn_and_small(key):
     report, sizes = _reproduced(key)

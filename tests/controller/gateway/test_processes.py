@@ -47,6 +47,7 @@ def logged(path: Path) -> tuple[int, list[str]]:
     return sum(topic == "tick" for topic, _ in found), events
 
 
+@pytest.mark.slow
 def test_a_dead_loop_is_told_recorded_and_replaced_inactive(rig: Make) -> None:
     one = rig("device")
     goal = under_way(one)
@@ -149,6 +150,7 @@ def test_to_be_ended_stops_on_the_path_disables_and_leaves_nothing(rig: Make, pa
                 and entry.name != "plant.ipc"]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_to_be_asked_twice_brakes_at_once(rig: Make) -> None:
     one = rig("device")
     under_way(one)
@@ -162,6 +164,7 @@ def test_to_be_asked_twice_brakes_at_once(rig: Make) -> None:
         os.kill(loop, 0)
 
 
+@pytest.mark.slow
 def test_the_end_of_the_lifeline_is_the_end(rig: Make) -> None:
     one = rig("lockstep")
     under_way(one)
@@ -199,6 +202,7 @@ def test_a_wrong_start_is_told_in_words(tmp_path: Path, arguments: list[str], st
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.slow
 def test_the_gateway_is_found_by_its_role(rigs: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     one = rigs("lockstep")
     monkeypatch.setenv("LINKWORK_RUNTIME_DIR", str(one.folder))
@@ -207,6 +211,7 @@ def test_the_gateway_is_found_by_its_role(rigs: Make, monkeypatch: pytest.Monkey
     assert one.ready["endpoint"] in found.text
 
 
+@pytest.mark.slow
 def test_equal_lockstep_runs_leave_equal_logs_whoever_else_looks(rig: Make) -> None:
     contents = []
     for noisy in (False, True):

@@ -359,6 +359,7 @@ def test_malformed_requests_change_nothing_in_the_loop(rigs: Make, count: int) -
     assert rig.result()["code"] == 0
 
 
+@pytest.mark.slow
 def test_a_request_of_many_megabytes_is_refused_and_the_next_one_served(rigs: Make) -> None:
     rig = rigs("device")
     client: RequestClient = rig.connect()

@@ -168,6 +168,7 @@ def _many(count, rows, scara):
     return {"trajectory": {"coordinates": ["shoulder", "elbow", "wrist", "lift"], "points": points}}
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_way_points_fit(scara, start):
     began = time.perf_counter()
     done = plan("send", check_params("send", _many(100_000, 1, scara)), scara, start)
@@ -179,6 +180,7 @@ def test_a_hundred_thousand_way_points_fit(scara, start):
     np.testing.assert_allclose(found[0], expected, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_more_than_fit_are_refused_with_the_number_that_does(scara, start):
     with pytest.raises(RequestError, match="do not fit; at most") as caught:
         plan("send", check_params("send", _many(120_000, 1, scara)), scara, start)
@@ -187,6 +189,7 @@ def test_more_than_fit_are_refused_with_the_number_that_does(scara, start):
     assert 90_000 < most < 120_000
 
 
+@pytest.mark.slow
 def test_quintic_pieces_need_more_room(scara, start):
     with pytest.raises(RequestError, match="do not fit; at most") as caught:
         plan("send", check_params("send", _many(90_000, 3, scara)), scara, start)

@@ -73,6 +73,7 @@ def test_disk_with_a_compound_joint():
     assert not zero(M[2, 2] - printed - 5 * s(T2))
 
 
+@pytest.mark.slow
 def test_a_free_body_keeps_its_energy_in_quasi_velocities():
     """A spinning disk by (53), with the mended signs: 4 s, energy to the integrator's tolerance."""
     equations = _disk_equations(simple=True)

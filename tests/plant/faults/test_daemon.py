@@ -71,6 +71,7 @@ def _next(me: Any, pace: Pace, seq: int, fresh: bool, tick: int) -> Any:
             return newest
 
 
+@pytest.mark.slow
 def test_a_daemon_loses_the_same_in_lockstep_and_by_the_controllers_clock(
     config: Path, start_plant, controller, tmp_path, capsys
 ) -> None:
