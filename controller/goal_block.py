@@ -90,7 +90,9 @@ def pack_block(
 
 
 def check_block(words: Floats) -> str | None:
-    """Return the first defect of a block, or None. Checks every word; `GoalBlock` checks the header alone."""
+    """Return the first defect of a block, a flat array, or None; checks every word, `GoalBlock` the header
+    alone.
+    """
     try:
         block = GoalBlock(words)
     except BlockError as error:
@@ -108,9 +110,10 @@ def check_block(words: Floats) -> str | None:
 def hermite(
     words: Floats, left: int, stride: int, step: int, rows: int, h: float, x: float
 ) -> tuple[float, float, float, float]:
-    """θ, θ', θ'', θ''' of one coordinate at x from the left end of a piece of length h.
+    """Return θ, θ', θ'', θ''' of one coordinate at x from the left end of a piece of length h.
 
-    Its numbers lie at `left` + r `step` (r-th derivative), those of the right end `stride` further.
+    words: the block, a flat array. The piece's numbers are at `left` + r `step` (r-th derivative), those of
+    the right end `stride` further.
     """
     right = left + stride
     d0, d1 = words[left + step], words[right + step]
@@ -133,7 +136,7 @@ def hermite(
 
 @part
 def places(words: Floats) -> tuple[int, int, int, int, int]:
-    """k, rows, number of pieces, where the knots begin, where the values begin."""
+    """Return k, rows, number of pieces, start of the knots and of the values in a block, a flat array."""
     k, rows, pieces = int(words[2]), int(words[3]), int(words[4])
     knots = 16 + 3 * k + 3 * int(words[5])
     return k, rows, pieces, knots, knots + pieces + 1

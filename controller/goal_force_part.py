@@ -68,14 +68,14 @@ class ForcePart:
         return float(np.interp(s, self.times_s, self.values[row]))
 
     def words(self) -> Floats:
-        """The words, to be read by `from_words`."""
+        """Return the part as a flat array, to be read by `from_words`."""
         head = (VERSION, self.guard, len(self.rows), len(self.times_s), len(self.kept))
         parts = (self.rows, self.path_tolerance, self.goal_tolerance, self.times_s, self.values.ravel())
         return np.concatenate([np.array(head, np.float64), *parts, self.kept]).astype(np.float64)
 
     @classmethod
     def from_words(cls, words: Floats) -> ForcePart:
-        """The part in these words. Raises ValueError when they are none."""
+        """Return the part in a flat array. Raises ValueError when it holds none."""
         if len(words) < _HEADER or words[0] != VERSION:
             raise ValueError("the force part of the goal has another version")
         g, m, c = (int(number) for number in words[2:5])

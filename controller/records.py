@@ -294,7 +294,7 @@ class Record:
         self.integers: NDArray[np.int64] = self.floats.view(np.int64)
 
     def view(self, name: str) -> NDArray[np.float64]:
-        """The floats of one channel, as a view."""
+        """Return the floats of one channel (n), as a view."""
         at = self.layout.offsets[name]
         width = next(self.layout.width(channel) for channel in CHANNELS if channel.name == name)
         return self.floats[at : at + width]

@@ -186,7 +186,7 @@ class Shared:
         self._words[_AT_BEATS] += 1
 
     def append(self, record: NDArray[np.float64]) -> None:
-        """The loop's write: the record's words, then the new head."""
+        """Write a record (a flat array), then the new head; called by the loop."""
         head = self._words[_AT_HEAD]
         self._ring[head % RING_RECORDS] = record
         self._words[_AT_HEAD] = head + 1
@@ -223,7 +223,7 @@ class Shared:
         return copied[:good], first, first - since
 
     def slot(self, index: int) -> NDArray[np.float64]:
-        """A goal slot, writable, as doubles."""
+        """Return a goal slot, writable, as a flat array of doubles."""
         return self._slots[index]
 
     def close(self) -> None:

@@ -98,7 +98,7 @@ def refuse_switches(switches: Sequence[Switch], formulation: str) -> None:
 def perform(
     mechanism: Mechanism, work: Workspace, event: Switch, time_s: float, figures: NDArray[np.float64]
 ) -> SwitchedAt:
-    """Switch now, and account for it in the figures. Raises ValueError where it is refused."""
+    """Switch now, and account for it in the figures (a flat array). Raises ValueError where it is refused."""
     q = work.q.copy()
     try:
         done = switch(mechanism, work, event.constraint, event.action != "off", hold=event.action == "hold")

@@ -37,7 +37,9 @@ class Guard:
         self._exceeds = False
 
     def check(self, q: Floats, v: Floats, temperature: Floats, *, homed: bool) -> None:
-        """Check a sample: per sensor rad or m and per second, per motor °C (NaN: not measured)."""
+        """Check a sample: q, v (sensors; rad or m and per second), temperature (motors; °C, NaN: not
+        measured).
+        """
         hot = temperature > self._hottest
         if hot.any():
             motor = int(np.argmax(hot))

@@ -37,7 +37,7 @@ class MotorOutput:
         self._sensor_of = np.array([_place(joints, motor.joint) for motor in motors], np.int64)
 
     def latch(self, effort: Floats) -> None:
-        """Take the efforts (N m or N at the joint) of a fresh command, within the motors' limits."""
+        """Set the efforts (motors; N m or N at the joint) of a fresh command, within the motors' limits."""
         np.clip(effort, -self._most, self._most, out=self._wanted)
 
     def release(self) -> None:
@@ -47,8 +47,8 @@ class MotorOutput:
     def command(self, mode: int, speed: Floats, *, guarded: bool, clear: bool) -> Command:
         """Compose this period's command.
 
-        speed: of each sensor's joint (rad/s or m/s), which damping opposes. guarded: a limit was exceeded,
-        so the brakes are set. clear: ask the device to clear its fault.
+        speed (sensors): of each sensor's joint (rad/s or m/s), which damping opposes. guarded: a limit was
+        exceeded, so the brakes are set. clear: ask the device to clear its fault.
         """
         command = self._command
         command.clear = clear
@@ -80,11 +80,11 @@ class Standstill:
         return self._periods * self._period_s >= STILL_S
 
     def begin(self, q: Floats) -> None:
-        """Compare with these positions (rad or m) from now on."""
+        """Compare with these positions (sensors; rad or m) from now on."""
         self._anchor[:] = q
 
     def update(self, q: Floats) -> None:
-        """Take the positions (rad or m) of one period."""
+        """Compare the positions (sensors; rad or m) of one period."""
         if (np.abs(q - self._anchor) > self._band).any():
             self._anchor[:] = q
             self._periods = 0
@@ -163,7 +163,7 @@ class Hardware:
         ]
 
     def latch(self, mode: int, effort: Floats) -> None:
-        """A fresh command acts from the next `sense` on; what lies beyond a motor's limit is cut off."""
+        """See `Machinery`: acts from the next `sense` on; efforts are clipped to the motors' limits."""
         self._output.latch(effort)
         self.mode = mode
         self.travel[:] = 0.0

@@ -35,9 +35,9 @@ def sense_loads(
     p: Floats, t: Integers, w: Floats, s: Integers, b: Floats,
     row: Integers, place: Integers, measured: Floats,
 ) -> None:  # fmt: skip
-    """measured[place[i]] becomes the multiplier of row[i]. w: the plant's workspace or a copy; it changes.
+    """Write the multiplier of row[i] to measured[place[i]], for `row` (n) and `place` (n).
 
-    It is 0 before the first period has ended.
+    w: the plant's workspace or a copy; it changes. 0 before the first period has ended.
     """
     last = vector(s, b, LAST_STEP)[0]
     if last <= 0.0:
@@ -62,7 +62,7 @@ class LoadCells:
         self._buffer = machine.plant_mechanism.workspace().buffer
 
     def sample(self, plant: PlantArrays, measured: Floats) -> None:
-        """Write the readings at the plant's state, which is unchanged."""
+        """Write the readings (one flat array) at the plant's state, which is unchanged."""
         p, t, w, s, b = plant
         np.copyto(self._buffer, w)
         sense_loads(p, t, self._buffer, s, b, self._row, self._place, measured)

@@ -95,7 +95,7 @@ class Machinery(Protocol):
         ...
 
     def latch(self, mode: int, effort: Floats) -> None:
-        """Take a fresh command: mode, effort per motor, to be kept within the motors' limits."""
+        """Accept a fresh command: mode, effort (motors; N m or N), to be kept within the motors' limits."""
         ...
 
     def act(self, action: str) -> None:

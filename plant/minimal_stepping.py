@@ -36,7 +36,7 @@ from linkwork.plant.stepping import look_back, take_up
 
 @part
 def partition_of(s: Integers) -> Integers:
-    """The partition of the coordinates, as a view."""
+    """Return the partition of the coordinates, a view (flat array; partition.py)."""
     return s[s[PARTITION] : s[PARTITION + 1]]
 
 

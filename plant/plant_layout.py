@@ -87,7 +87,7 @@ PlantArrays = tuple[Floats, Integers, Floats, Integers, Floats]
 
 
 def lay_out(machine: Machine) -> tuple[Integers, Floats]:
-    """The plant's arrays (s, b) for a machine, constants filled in."""
+    """Return the plant's flat arrays (s, b) for a machine, constants filled in."""
     motors, sensors, nv = len(machine.motors), len(machine.sensors), machine.plant_mechanism.nv
     partition, scratch = _minimal(machine)
     one = {
@@ -162,5 +162,5 @@ def is_minimal(machine: Machine) -> bool:
 
 
 def view(s: Integers, b: Floats, field: int) -> Floats:
-    """A field of b as a numpy view."""
+    """Return a field of b as a view (n)."""
     return b[s[field] : s[field + 1]]

@@ -32,13 +32,15 @@ class Scaling:
         self.resolution: Floats = np.abs(self._per_count)
 
     def to_device(self, effort: Floats, out: Floats) -> None:
-        """Write the device's numbers of efforts at the joints (N m or N) into `out`, by channel."""
+        """Write the device's numbers of `effort` (motors; N m or N) to `out` (channels)."""
         out[self._motor_at] = effort * self._per_effort
 
     def from_device(
         self, reading: Reading, q: Floats, v: Floats, effort: Floats, temperature: Floats
     ) -> None:
-        """Write positions, velocities (0 where none are to be sent), efforts and °C, in the file's order."""
+        """Write positions and velocities (sensors; 0 where none are sent), efforts and °C (motors), in the
+        file's order.
+        """
         np.multiply(reading.position[self._sensor_at], self._per_count, out=q)
         q += self._zero
         np.multiply(reading.velocity[self._sensor_at], self._per_count * self._measures, out=v)
@@ -47,11 +49,11 @@ class Scaling:
 
     @property
     def zero(self) -> Floats:
-        """Where the joints are (rad or m) as the device's sensors read 0."""
+        """Positions of the joints (sensors; rad or m) at which the device's sensors read 0."""
         return self._zero
 
     def put(self, measured: Floats, actual: Sequence[float]) -> None:
-        """Shift the zeros so that the present readings become these positions (rad or m)."""
+        """Shift the zeros so that readings `measured` (sensors; rad or m) become positions `actual`."""
         self._zero += np.asarray(actual) - measured
 
 

@@ -30,9 +30,9 @@ from linkwork.plant.plant_layout import PlantArrays
 def sense_forces(
     p: Floats, t: Integers, w: Floats, contact: Integers, in_body: Integers, first: Integers, measured: Floats
 ) -> None:
-    """From q and v: three components (N) a contact, along the world's axes or those of the point's body.
+    """From q and v: write the force (3, N) of each contact, in world axes or those of the point's body.
 
-    Those of contact[i] are written from measured[first[i]] on.
+    The force of contact[i] is written from measured[first[i]] on; `in_body` (n): body axes.
     """
     kinematics(p, t, w)
     compliant_forces(p, t, w)
@@ -61,7 +61,7 @@ class Touch:
         self._first = np.array([sensor.first for sensor in sensors], np.int64)
 
     def sample(self, plant: PlantArrays, measured: Floats) -> None:
-        """Write the readings at the plant's state."""
+        """Write the readings (one flat array; N) at the plant's state."""
         p, t, w, _, _ = plant
         sense_forces(p, t, w, self._contact, self._in_body, self._first, measured)
 

@@ -79,7 +79,7 @@ class Simulator:
         self._look()
 
     def latch(self, mode: int, effort: Floats) -> None:
-        """A fresh command acts from now on: mode (protocol.codes.Mode), effort per motor, saturated here."""
+        """See `Machinery`: acts from now on (protocol.codes.Mode), with efforts saturated here."""
         latch(self._s, self._b, mode, effort)
         self.mode = mode
 
@@ -109,11 +109,11 @@ class Simulator:
         """Nothing is left to do."""
 
     def view(self, field: int) -> Floats:
-        """A field of the plant's own numbers (`plant.plant_layout`)."""
+        """Return a field of the plant's own numbers (n; `plant.plant_layout`)."""
         return layout.view(self._s, self._b, field)
 
     def give(self, parameters: Floats) -> None:
-        """Continue with other parameters of the mechanism, in the same layout."""
+        """Continue with other parameters of the mechanism, a flat array of the same layout."""
         self.work.parameters = parameters
         self._arguments = (*self.work.arguments, self._s, self._b)
 

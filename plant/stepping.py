@@ -69,7 +69,10 @@ from linkwork.plant.resistance import (
 
 @kernel(void(INTEGERS, BUFFER, int64, VECTOR))
 def latch(s: Integers, b: Floats, mode: int, effort: Floats) -> None:
-    """Take a fresh command: its efforts, saturated, act from now on (under ZERO none); the way is 0 again."""
+    """Accept a fresh command: its `effort` (motors; N m or N), saturated, acts from now on, under ZERO none.
+
+    The way is 0 again.
+    """
     commanded, most = vector(s, b, COMMANDED), vector(s, b, MAX_EFFORT)
     for i in range(s[MOTORS]):
         commanded[i] = 0.0 if mode == ZERO else min(max(effort[i], -most[i]), most[i])

@@ -260,7 +260,7 @@ class CommandCodec:
         return CommandMessage(self.motors)
 
     def pack(self, session: int, seq: int, mode: int, effort: Floats, closed: int = -1) -> bytes:
-        """The bytes of one command; the fields mean what they mean in CommandMessage."""
+        """Return the bytes of one command; effort (motors; N m or N), other fields as in CommandMessage."""
         if closed >= 0:
             values = ("command", session, seq, mode, effort.tolist(), closed)
             packed: bytes = msgpack.packb(dict(zip((*_COMMAND_FIELDS, _CLOSED_FIELD), values, strict=True)))

@@ -61,7 +61,7 @@ def memory_words(nq: int, nv: int, dof: int, sensed: int) -> int:
 
 @part
 def determinant(a: Floats) -> float:
-    """Of a square matrix, which is destroyed."""
+    """Return the determinant of a square matrix (n × n), which is destroyed."""
     n, found = a.shape[0], 1.0
     for k in range(n):
         best = k

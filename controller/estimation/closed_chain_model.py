@@ -62,7 +62,7 @@ def forces_for(
 
 
 class ClosedChainModel:
-    """See `controller.estimation.loop_model.Model`."""
+    """Closed-chain `controller.estimation.loop_model.LoopModel`."""
 
     def __init__(self, machine: Machine, estimator: Estimator) -> None:
         self.now, self.ahead = without_touch(machine.workspace()), without_touch(machine.workspace())
@@ -94,24 +94,24 @@ class ClosedChainModel:
         self._square, self._needed, self._force = np.zeros(free**2), np.zeros(free), np.zeros(nv)
 
     def predict(self, sent: Floats, seconds: float) -> Workspace:
-        """See `Model`."""
+        """See `LoopModel`."""
         predict_closed(*self.now.arguments, self._motor, sent, self.felt, seconds)
         self._stands = False
         return self.now
 
     def foresee(self, sent: Floats, period: float, beyond: float) -> bool:
-        """See `Model`."""
+        """See `LoopModel`."""
         foresee_closed(self._outlook.words, sent, self._stands, period, beyond)
         self._stands = False
         return True
 
     def use_prediction(self) -> Workspace:
-        """See `Model`."""
+        """See `LoopModel`."""
         self._stands = True
         return self._near
 
     def observe(self, inputs: Inputs, dt: float, predicted: bool) -> int:
-        """See `Model`: the joints that are not measured follow those that are."""
+        """See `LoopModel`: the joints that are not measured follow those that are."""
         if not self._seen:
             self._look_around(inputs)
         quality, given, told = self.quality, self._estimator, self._told
@@ -136,28 +136,28 @@ class ClosedChainModel:
             self._stands = False
 
     def forget(self) -> None:
-        """See `Model`."""
+        """See `LoopModel`."""
         self._seen = False
         self._branch.forget()
 
     def begin_at(self, q: Floats, v: Floats) -> None:
-        """Search from here for the next estimate: the state of another model of the machine."""
+        """See `LoopModel`."""
         self.forget()
         self.now.q[:], self.now.v[:], self._stands = q, v, False
 
     def compare(self, readings: Floats) -> None:
-        """See `Model`."""
+        """See `LoopModel`."""
         redundancy, quality = self._redundancy, self.quality
         redundancy.check(readings, self.now)
         quality.group, quality.suspect = redundancy.group, redundancy.suspect
         quality.error, quality.error_limit = redundancy.error, redundancy.limit
 
     def evaluate(self) -> None:
-        """See `Model`."""
+        """See `LoopModel`."""
         evaluate_motion(*self.ahead.arguments)
 
     def effort_for(self, acceleration: Floats, effort: Floats) -> bool:
-        """See `Model`."""
+        """See `LoopModel`."""
         if self.quality.sigma_motors < FADING:
             return False
         forces_for(

@@ -259,7 +259,7 @@ read_observation = reader(ClosedObservation)
 def observation(
     now: Workspace, near: Workspace, estimator: Estimator, branch: Branch, told: Floats
 ) -> Bundle[ClosedObservation]:
-    """Return the arrays that `observe_closed` works on."""
+    """Return the arrays that `observe_closed` works on; told (6): written, see `TOLD`."""
     scratch = np.zeros(scratch_words(len(now.v), estimator.table.shape[1]))
     model = (now.parameters, now.topology, now.buffer, near.buffer)
     return Bundle(ClosedObservation(*model, *estimator.wiring, *branch.arguments, scratch, told))
@@ -271,12 +271,11 @@ def observe_closed(
     dt: float, cut_off_hz: float, bandwidth: float, believed: float,
     first: bool, predicted: bool, fresh: bool, stands: bool, most: int,
 ) -> int:  # fmt: skip
-    """Make `now` a state of the machine, from the prediction in `near` (if it is valid; else from its own
-    state).
+    """Make `now` a state of the machine, from the prediction in `near` if `stands`, else from its own state.
 
-    bundle: `ClosedObservation`; readings and how they are read: see `read_sensors`. The assembly is followed
-    while the residual is at most `believed`. most: steps. Writes `TOLD`. Returns the first sensor without a
-    finite reading, or −1.
+    bundle: `ClosedObservation`; q_measured, v_measured (sensors) and how they are read: see `read_sensors`.
+    The assembly is followed while the residual is at most `believed`. most: steps. Writes `TOLD`. Returns the
+    first sensor without a finite reading, or −1.
     """
     given = read_observation(bundle)
     p, t, now, near, told, memory = given.p, given.t, given.now, given.near, given.told, given.memory

@@ -49,10 +49,11 @@ def worst_violation(
     tolerance: Floats,
     error: Floats,
 ) -> int:
-    """Write |reference − θ| for the coordinates `index`; return the one furthest beyond its tolerance,
-    or −1.
+    """Write |reference − θ| for the coordinates `index` to `error` (k); return the one most beyond its
+    tolerance.
 
-    A coordinate that wraps is measured the short way round.
+    reference, tolerance (k; rad or m), theta (nc). A coordinate that wraps (nc) is measured the short way
+    round. Returns −1 where none is beyond.
     """
     worst, excess = -1, 0.0
     for i in range(len(index)):
@@ -91,9 +92,9 @@ class Watch:
     def check(
         self, inputs: Inputs, q: Floats, v: Floats, bad_sensor: int, *, moving: bool, following: bool
     ) -> Found | None:
-        """The first fault found: (code, index, value, limit), or None.
+        """Return the first fault (code, index, value, limit) at q (nv; rad or m) and v (nv), or None.
 
-        moving: the course has the machine. following: a goal is under way, for which it must be homed.
+        moving: the machine is in motion. following: a goal is under way, for which the machine must be homed.
         """
         self.connected = inputs.connected
         if not inputs.connected or inputs.lost_in_a_row >= self._loss_limit:
@@ -127,7 +128,7 @@ class Watch:
         return FaultCode.NOT_HOMED, -1, 0.0, 1.0
 
     def still_there(self, code: FaultCode, inputs: Inputs, v: Floats) -> bool:
-        """Whether the cause of a latched fault persists."""
+        """Whether the cause of a latched fault persists, at joint velocities v (nv)."""
         if not inputs.connected:
             return True
         status = inputs.device_status
@@ -154,18 +155,18 @@ class Watch:
     def violation(
         self, index: NDArray[np.int64], reference: Floats, theta: Floats, tolerance: Floats, error: Floats
     ) -> int:
-        """Write each coordinate's distance from its reference; return the worst violation, or −1."""
+        """See `worst_violation`, for this machine's wrapping coordinates."""
         worst: int = worst_violation(index, reference, theta, self._wraps, tolerance, error)
         return worst
 
     def within(self, q: Floats) -> bool:
-        """Whether a jog may come to rest at q."""
+        """Whether a jog may come to rest at q (nv; rad or m)."""
         return bool(np.all(q < self._high - JOG_MARGIN) and np.all(q > self._low + JOG_MARGIN))
 
     def jog_set(self, wanted: list[int]) -> NDArray[np.int64] | None:
-        """The independent coordinates a jog moves in; None for a mixture.
+        """Return the independent coordinates (dof) that a jog moves; None for a mixture.
 
-        Those of `Machine.home_coordinates`, or all task coordinates.
+        They are those of `Machine.home_coordinates`, or all task coordinates.
         """
         for whole in (self._joint_set, self._task_set):
             if wanted and set(wanted) <= set(whole.tolist()) and len(whole) == self._machine.dof:
@@ -173,7 +174,7 @@ class Watch:
         return None
 
     def jog_limits(self, index: NDArray[np.int64]) -> tuple[list[float], list[float], list[float]]:
-        """Velocity, acceleration and jerk limits of these coordinates."""
+        """Velocity, acceleration and jerk limits of the coordinates `index` (k), in rad or m."""
         limits = [self._machine.coordinates[number] for number in index]
         return (
             [min(limit.velocity, 1e3) for limit in limits],

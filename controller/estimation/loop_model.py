@@ -60,16 +60,17 @@ class LoopModel(Protocol):
     """Whether there are more sensors than it takes, so that `compare` has something to say."""
 
     def predict(self, sent: Floats, seconds: float) -> Workspace:
-        """Advance `now` by a time (s) under the efforts `sent` to the motors.
+        """Advance `now` by a time (s) under the efforts `sent` (motors; N m or N).
 
         Returns the workspace that holds the predicted state.
         """
         ...
 
     def foresee(self, sent: Floats, period: float, beyond: float) -> bool:
-        """Write to `ahead` the state a period and `beyond` later, evaluated as by `evaluate`.
+        """Write to `ahead` the state `period` + `beyond` (s) later, evaluated as by `evaluate`.
 
-        Returns whether `come` knows the one a period later.
+        `sent` (motors; N m or N) acts meanwhile. Returns whether `use_prediction` has the state one period
+        later.
         """
         ...
 
@@ -87,15 +88,15 @@ class LoopModel(Protocol):
         ...
 
     def forget(self) -> None:
-        """The machine is out of sight: where it is seen next may be anywhere."""
+        """Forget the estimate, because the connection was lost: the next position may be anywhere."""
         ...
 
     def begin_at(self, q: Floats, v: Floats) -> None:
-        """Search from here for the next estimate: the state of another model of the machine."""
+        """Begin the next estimate at q (nq; rad or m) and v (nv), of another model of the machine."""
         ...
 
     def compare(self, readings: Floats) -> None:
-        """After `observe`: says in `quality` whether the sensors (one reading each) contradict each other."""
+        """After `observe`: write to `quality` whether the readings (sensors) contradict each other."""
         ...
 
     def evaluate(self) -> None:
@@ -103,9 +104,10 @@ class LoopModel(Protocol):
         ...
 
     def effort_for(self, acceleration: Floats, effort: Floats) -> bool:
-        """Write the motors' least effort for an admissible acceleration (nv) alone, without other forces.
+        """Write the least effort (motors; N m or N) for an admissible acceleration (nv), without other
+        forces.
 
-        At the last state evaluated. False, without output, where the motors cannot produce it.
+        At the last state evaluated. Returns False, without output, where the motors cannot produce it.
         """
         ...
 
@@ -200,7 +202,7 @@ def observe_tree(
     bundle: Integers, q_measured: Floats, v_measured: Floats, dt: float, cut_off_hz: float, bandwidth: float,
     first: bool, predicted: bool, fresh: bool,
 ) -> int:  # fmt: skip
-    """Correct `now`, the prediction or the last estimate, by the sensor readings; see `read_sensors`.
+    """Correct `now`, the prediction or the last estimate, by the readings (sensors); see `read_sensors`.
 
     bundle: `TreeObservation`.
     """

@@ -139,7 +139,7 @@ read_outlook = reader(ClosedOutlook)
 def outlook(
     now: Workspace, near: Workspace, ahead: Workspace, motor: Integers, felt: Floats
 ) -> Bundle[ClosedOutlook]:
-    """Return the arrays that `foresee_closed` works on."""
+    """Return the arrays that `foresee_closed` works on; motor (motors): their joints; felt (nv; N m or N)."""
     return Bundle(
         ClosedOutlook(now.parameters, now.topology, now.buffer, near.buffer, ahead.buffer, motor, felt)
     )

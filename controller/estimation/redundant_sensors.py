@@ -28,14 +28,14 @@ IDEAL = 1e-7
 
 
 def scales(machine: Machine) -> Floats:
-    """rad or m equivalent to one radian, for each sensor's joint."""
+    """Return the rad or m equivalent to one radian, for each sensor's joint (sensors)."""
     t = machine.mechanism.topology
     columns = machine.mechanism.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
     return np.asarray(columns[[sensor.index for sensor in machine.sensors]])
 
 
 def weights(machine: Machine) -> Floats:
-    """One over each sensor's standard deviation (noise and rounding), such that the largest, scaled, is 1."""
+    """Return one over each sensor's standard deviation (sensors), such that the largest, scaled, is 1."""
     columns = scales(machine)
     deviation = [
         math.sqrt(sensor.noise**2 + sensor.resolution**2 / 12.0 + (IDEAL * scale) ** 2)
@@ -48,7 +48,7 @@ def weights(machine: Machine) -> Floats:
 def differences_of(
     joint: NDArray[np.int64], balls: NDArray[np.int64], readings: Floats, q: Floats, differences: Floats
 ) -> None:
-    """`estimator.missing_positions`, for callers in Python."""
+    """See `missing_positions`; for callers in Python."""
     missing_positions(joint, balls, readings, q, differences)
 
 
@@ -85,7 +85,7 @@ class Redundancy:
         self.group, self.suspect, self.error, self.limit = 0, -1, 0.0, 0.0
 
     def check(self, readings: Floats, now: Workspace) -> None:
-        """readings: one a sensor; now: the estimate with its basis."""
+        """Check the readings (sensors; rad or m) against the estimate `now` with its basis."""
         self.group = 0
         if self.extra <= 0:
             return
@@ -94,7 +94,7 @@ class Redundancy:
             self._judge(off, now)
 
     def differences(self, readings: Floats, now: Workspace) -> Floats:
-        """readings less the estimate, rad or m along the degree of freedom of each sensor."""
+        """Return readings less estimate (sensors; rad or m), along the degree of freedom of each sensor."""
         differences_of(self._joint, self._balls, readings, now.q, self._off)
         return self._off
 

@@ -59,7 +59,10 @@ def _quaternion_at(q: Floats, balls: Integers, ball: int) -> tuple[float, Vector
 
 @part
 def missing_positions(joint: Integers, balls: Integers, wanted: Floats, q: Floats, missing: Floats) -> None:
-    """missing = wanted - q for every sensor, along the degrees of freedom that it measures."""
+    """missing (sensors; rad or m) = wanted - q, along the degree of freedom of each sensor.
+
+    joint (sensors): places in v; balls: `BALL_WORDS` for each orientation; wanted (sensors), q (nq).
+    """
     for i in range(len(joint)):
         missing[i] = wanted[i] - q[joint[i]]
     for ball in range(len(balls) // BALL_WORDS):
@@ -91,7 +94,9 @@ def _present(joint: Integers, balls: Integers, q: Floats, positions: Floats) -> 
 
 @part
 def take_positions(joint: Integers, balls: Integers, wanted: Floats, missing: Floats, q: Floats) -> None:
-    """Write the targets to q, orientations by their distance (from `missing_positions`)."""
+    """Write the targets `wanted` (sensors) to q (nq), orientations by their distance from
+    `missing_positions`.
+    """
     for i in range(len(joint)):
         if not _is_of_ball(balls, i):
             q[joint[i]] = wanted[i]
@@ -165,7 +170,7 @@ def read_sensors(
 
 
 def measured_balls(machine: Machine) -> Integers:
-    """Return `BALL_WORDS` numbers for each orientation that has sensors."""
+    """Return `BALL_WORDS` numbers for each orientation that has sensors (5 × n, flat)."""
     t = machine.mechanism.topology
     sensors = [sensor.index for sensor in machine.sensors]
     found: list[int] = []

@@ -152,7 +152,9 @@ def closed_inverse_dynamics(
 ) -> float:  # fmt: skip
     """After `evaluate_motion`: `wanted_acceleration`, `closed_acceleration` and `drive`, one after the other.
 
-    bundle: `ClosedDrive`. Returns the smallest pivot ratio of J Λ; force is written from 1e-12 on.
+    bundle: `ClosedDrive`; index, theta, velocity, acceleration (k): the `Reference`; wraps (nc): coordinates
+    that wrap; omega in rad/s. Returns the smallest pivot ratio of J Λ; force (nv; N m or N) is written if it
+    is at least 1e-12.
     """
     given = read_drive(bundle)
     p, t, w, room = given.p, given.t, given.w, given.room
@@ -197,9 +199,10 @@ class Motors:
             self._allocation = Allocation(machine.mechanism, self.index, self.most, self.weight)
 
     def drive(self, ahead: Workspace, u: Floats, coast: Floats, force: Floats) -> None:
-        """Write the forces for the acceleration u, or as much of its direction as the motors can give.
+        """Write the force (nv; N m or N) for the acceleration u (nv), or for as much of its direction as
+        possible.
 
-        coast: the acceleration (both nv) that takes priority over u. See `LawReport` for the rest.
+        coast (nv): the acceleration that takes priority over u. See `LawReport` for the rest.
         """
         scratch, told = self.scratch, self.told
         drive(
@@ -209,7 +212,7 @@ class Motors:
         self.report_allocation(force)
 
     def report_allocation(self, force: Floats) -> None:
-        """Report the result of `drive`; where the motors are at their limits, allocate the force again."""
+        """Report the result of `drive`; where motors are at their limits, allocate the force (nv) again."""
         report = self.report
         report.leverage, report.share, free = self.told.tolist()
         if report.share == BEYOND and self._allocation is not None:

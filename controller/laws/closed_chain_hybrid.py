@@ -35,9 +35,9 @@ DEPENDENT = 1e-9
 
 
 def opened_basis(work: Workspace, on: Floats, rows: list[ForceRow]) -> Floats:
-    """At the state in `work`: the velocities (free × nv) that all rows of constraints but these admit.
+    """Return the velocities (free × nv) that all rows of constraints but these admit, at the state in `work`.
 
-    `on`: which constraints there are. Leaves M, h and friction in `work`.
+    `on` (nk): which constraints hold. Leaves M, h and friction in `work`.
     """
     work.on[:] = on
     for row in rows:

@@ -62,9 +62,9 @@ def velocity_of(t: Integers, w: Floats, link: int, place: Vector, v: Floats) -> 
 def contact_push(
     p: Floats, t: Integers, w: Floats, contact: int, normal_force: float, v: Floats
 ) -> tuple[int, Vector, Vector]:
-    """After `kinematics`: link, place and force (world, N) of a contact that presses with `normal_force` (N).
+    """After `kinematics`: link, place (3, m) and force (3, N, world) of a contact with `normal_force` (N).
 
-    The force pushes the point off the surface; dry friction opposes the slip at velocities v.
+    The force pushes the point off the surface; dry friction opposes the slip at velocities v (nv).
     """
     point = table(t, CONTACTS, 1)[contact, 0]
     law, link = matrix(t, p, CONTACT_LAW, 5), table(t, POINTS, 1)[point, 0]
@@ -86,7 +86,7 @@ def contact_push(
 def set_contact_force(
     p: Floats, t: Integers, w: Floats, contact: int, normal_force: float, v: Floats
 ) -> None:
-    """After `kinematics`: `CONTACT_FORCE` of a contact that presses with `normal_force` (N)."""
+    """After `kinematics`: set `CONTACT_FORCE` of a contact with `normal_force` (N), sliding at v (nv)."""
     _, _, force = contact_push(p, t, w, contact, normal_force, v)
     store(matrix(t, w, CONTACT_FORCE, 3), contact, force)
 

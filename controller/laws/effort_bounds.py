@@ -8,7 +8,10 @@ from linkwork.multibody.kernels.compiling import part
 
 @part
 def largest_share(most: Floats, motor: Integers, coasting: Floats, force: Floats) -> float:
-    """The largest α in [0, 1] with |coasting + α (force − coasting)| ≤ most; negative: not even at α = 0."""
+    """Return the largest α in [0, 1] with |coasting + α (force − coasting)| ≤ most; negative: none.
+
+    most, motor (motors): limits and the motors' joints; coasting, force (nv; N m or N).
+    """
     share = 1.0
     for m in range(len(motor)):
         least, wanted = coasting[motor[m]], force[motor[m]]
@@ -32,7 +35,10 @@ def within(most: Floats, motor: Integers, force: Floats) -> bool:
 
 @part
 def keep_direction(most: Floats, motor: Integers, coasting: Floats, force: Floats) -> float:
-    """force := coasting + α (force − coasting), within the limits; return α, 0 where coasting is beyond."""
+    """force := coasting + α (force − coasting), within the limits; return α, 0 where coasting is beyond them.
+
+    Arguments as of `largest_share`: (motors) and (nv).
+    """
     share = largest_share(most, motor, coasting, force)
     for m in range(len(motor)):
         c = motor[m]

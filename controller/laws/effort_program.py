@@ -28,7 +28,10 @@ _LIGHT = 1e-6
 
 
 def prices(most: Floats, weight: Floats) -> Floats:
-    """p of each motor, the largest 1. most: limits; weight: W's diagonal, the squares of the scales."""
+    """Return the price p of each motor (motors), the largest 1.
+
+    most (motors; N m or N): limits; weight (motors): W's diagonal, the squares of the scales.
+    """
     price = most * most / weight
     return np.asarray(price / price.max())
 

@@ -15,8 +15,8 @@ from linkwork.multibody import Workspace
 
 @dataclass(slots=True)
 class Reference:
-    """Where the goal coordinates `index` should be: one number for each coordinate in each array (SI,
-    radians).
+    """Reference for the goal coordinates `index`: position, velocity, acceleration (k each; rad or m, and per
+    s, s²).
 
     `forces`: the force reference, for laws that control forces.
     """
@@ -28,14 +28,14 @@ class Reference:
     forces: ForceReference = field(default_factory=lambda: ForceReference.sized(0))
 
     def fit(self, index: NDArray[np.int64]) -> None:
-        """Take these coordinates, with room for as many numbers."""
+        """Use these coordinates (k), with arrays of the same length."""
         self.index = index
         if len(index) != len(self.theta):
             self.theta, self.velocity, self.acceleration = np.zeros((3, len(index)))
 
     @classmethod
     def sized(cls, count: int) -> Reference:
-        """A reference for a number of coordinates, at zero."""
+        """Return a reference for a number of coordinates, at zero."""
         return cls(np.arange(count), np.zeros(count), np.zeros(count), np.zeros(count))
 
 
@@ -58,7 +58,7 @@ class Law(Protocol):
     """A law. It keeps no state between calls and allocates nothing."""
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
-        """Write the generalized force (N m or N a joint) that the motors should apply.
+        """Write the generalized force (nv; N m or N) that the motors should apply.
 
         `ahead` holds the predicted state with kinematics, dynamics and coordinates evaluated. Returns how
         well the coordinates determine the motion: the smallest pivot ratio of their Jacobian, 1 for laws that

@@ -46,7 +46,10 @@ def law_of(kind: LawKind, machine: Machine) -> Law:
 
 
 def driven_report(machine: Machine, report: LawReport, _preload: Floats | None) -> LawReport:
-    """What laws of open chains share: the report. Raises LawRefused where joints carry no motor."""
+    """Return the report, which laws of open chains share. Raises LawRefused where a joint has no motor.
+
+    `_preload` (motors) has no effect on open chains.
+    """
     driven = {motor.index for motor in machine.motors}
     passive = [name for index, name in enumerate(machine.mechanism.joint_names) if index not in driven]
     if passive:

@@ -51,11 +51,10 @@ def words(nv: int, motors: int) -> int:
 def motor_forces(
     basis: Floats, motor: Integers, weight: Floats, square: Floats, needed: Floats, force: Floats
 ) -> None:
-    """force (nv) := W B' Λ (Λ' B W B' Λ)⁻¹ needed, with needed = Λ' f (degrees of freedom), which is
-    overwritten.
+    """force (nv) := W B' Λ (Λ' B W B' Λ)⁻¹ needed, with needed (dof) = Λ' f, which is overwritten.
 
-    basis (dof × nv) is Λ'; motor: joints with motors; weight: W's diagonal; square: scratch for
-    freedoms² numbers. Where the motors have no leverage at all, the force is zero.
+    basis (dof × nv) is Λ'; motor: joints with motors; weight: W's diagonal; square: scratch for dof² numbers.
+    Where the motors have no leverage, the force is zero. Aghili 2005, passive joints.
     """
     fill(force, 0.0)
     if held_by(basis, motor, weight, square):
@@ -64,7 +63,10 @@ def motor_forces(
 
 @part
 def held_by(basis: Floats, motor: Integers, weight: Floats, square: Floats) -> bool:
-    """square := the Cholesky factor of Λ' B W B' Λ; False where there is none."""
+    """square (dof² numbers) := the Cholesky factor of Λ' B W B' Λ; return False where there is none.
+
+    Arguments as of `motor_forces`.
+    """
     free = basis.shape[0]
     held = block(square, 0, free, free)
     size = 0.0
@@ -164,11 +166,11 @@ def drive(
     p: Floats, t: Integers, w: Floats, motor: Integers, most: Floats, weight: Floats, preload: Floats,
     u: Floats, coast: Floats, scratch: Floats, force: Floats, told: Floats,
 ) -> None:  # fmt: skip
-    """After `evaluate_closed`: the motors' forces (in `force`, nv) for the admissible acceleration u.
+    """After `evaluate_closed`: write the motors' forces, in `force` (nv), for the admissible acceleration u
+    (nv).
 
-    motor: joints with motors; most, preload: per motor, N m or N; weight: W's diagonal, the squares of the
-    motors' scales; coast (nv): the acceleration without any
-    of the goal's coordinates; scratch: `words`; told: `LEVERAGE`, `SHARE`, `FREE`. After `BEYOND` scratch
-    holds what `allocation` needs.
+    motor: joints with motors; most, preload (motors; N m or N); weight (motors): W's diagonal, the squares of
+    the scales; coast (nv): the acceleration without motion of the goal's coordinates; scratch: `words`; told:
+    `LEVERAGE`, `SHARE`, `FREE`. After `BEYOND` scratch holds what `allocation` needs.
     """
     drive_here(p, t, w, motor, most, weight, preload, u, coast, scratch, force, told)

@@ -38,11 +38,11 @@ def scratch_words(dof: int, motors: int) -> int:
 
 @part
 def leverage(basis: Floats, columns: Floats, motor: Integers, scratch: Floats) -> float:
-    """σ for the rows of `basis` (dof × nv), which need not be orthonormal.
+    """Return σ for the rows of `basis` (dof × nv), which need not be orthonormal.
 
-    columns (nv): the scales; motor: joints with motors. scratch (`scratch_words`) keeps, freedoms² numbers
-    each, the Cholesky factor L of the scaled basis' Gram matrix; the squares of the singular values of G on
-    a diagonal; and row by row their directions in the basis orthonormalised by L⁻¹.
+    columns (nv): the scales; motor: joints with motors. scratch (`scratch_words`) keeps, dof² numbers each,
+    the Cholesky factor L of the scaled basis' Gram matrix; the squares of the singular values of G on a
+    diagonal; and row by row their directions in the basis orthonormalised by L⁻¹.
     """
     k = basis.shape[0]
     gram, squares = block(scratch, 0, k, k), block(scratch, k * k, k, k)
@@ -70,7 +70,7 @@ def leverage(basis: Floats, columns: Floats, motor: Integers, scratch: Floats) -
 
 @part
 def fade(dof: int, motors: int, scratch: Floats, needed: Floats) -> None:
-    """After `leverage`: needed (Λ' f for the given basis) without what fades, see φ above."""
+    """After `leverage`: scale `needed` (dof; Λ' f for the same basis) by φ, see above, in each direction."""
     k = dof
     gram, squares = block(scratch, 0, k, k), block(scratch, k * k, k, k)
     turned = block(scratch, 2 * k * k, k, k)

@@ -23,7 +23,7 @@ MOST_LEAD = 4.0
 
 
 class Drives:
-    """The drives of a machine's motors, in their order. `mean`: what acts over the period under way."""
+    """The drives of a machine's motors, in their order. `mean` (motors): what acts over this period."""
 
     def __init__(self, motors: Sequence[Motor], period_s: float) -> None:
         angle = np.array([motor.bandwidth for motor in motors]) * period_s
@@ -43,7 +43,7 @@ class Drives:
         self.level[:], self.mean[:] = other.level, other.mean
 
     def deliver(self, command: Floats) -> None:
-        """This command begins to act: `mean` over its period, and `level` at its end, follow."""
+        """Apply a command (motors; N m or N): update `mean` over its period and `level` at its end."""
         np.subtract(self.level, command, out=self._way)
         np.multiply(self._way, self._mean, out=self.mean)
         self.mean += command

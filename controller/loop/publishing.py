@@ -48,7 +48,9 @@ class PublishedReactions:
         self._carried = [] if loads is None else _carriers(mechanism, self._table, loads)
 
     def compute(self, effort: Floats, touch: Callable[[Workspace], None] | None, out: Floats) -> None:
-        """Write the reactions (the record's columns) under `effort` (per motor); `touch` sets contacts."""
+        """Write the reactions (the record's columns) under `effort` (motors; N m or N); `touch` sets
+        contacts.
+        """
         work, now = self._work, self._now
         work.q[:], work.v[:], work.on[:], work.target[:] = now.q, now.v, now.on, now.target
         work.effort[:] = self._felt

@@ -55,7 +55,7 @@ def no_mark(_: int) -> None:
 
 
 def no_slots(_: int) -> Floats:
-    """The goal slots of a tick that is given none."""
+    """Raise, in place of a goal slot (flat array): this tick has none."""
     return np.empty(0)
 
 
@@ -98,7 +98,7 @@ class EffortCommand:
             self.acted = self._drives.mean
 
     def limit(self, share: float, lag: float, out: Floats) -> int:
-        """Write the command to `out` (effort per motor); arguments and result are those of `limit_effort`.
+        """Write the command to `out` (motors; N m or N); arguments and result are those of `limit_effort`.
 
         Where an effort is not finite the command is zero.
         """
@@ -111,7 +111,7 @@ class EffortCommand:
         return limited
 
     def clear(self, out: Floats) -> None:
-        """Write a command of no effort to `out`."""
+        """Write a command of no effort to `out` (motors)."""
         self._sent[:] = out[:] = self._wanted[:] = 0.0
 
     def adopt(self, other: EffortCommand) -> None:

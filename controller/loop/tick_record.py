@@ -50,7 +50,8 @@ def publish(
 ) -> None:  # fmt: skip
     """Write the record's channels from `q_measured` to `temperature` in their order, but not `law_effort`.
 
-    bundle: `Estimated`. The reference goes to its coordinates; the others are NaN.
+    bundle: `Estimated`; q_measured, v_measured (sensors); effort, device_effort, temperature (motors).
+    reference and velocity (k) go to the coordinates `index`; the others are NaN.
     """
     q, v, theta = read_estimated(bundle)
     at = _append(q_measured, out, 0)

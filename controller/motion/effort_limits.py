@@ -61,12 +61,13 @@ def limit_effort(
     bundle: NDArray[np.int64], share: float, lag: float, blend: float,
     acted: Floats, last: Floats, sent: Floats, out: Floats,
 ) -> int:  # fmt: skip
-    """Convert the law's force (per joint) to the effort sent (per motor), N m or N; return Limited bits.
+    """Convert the law's force (nv) to the effort sent (motors; N m or N); return Limited bits.
 
     bundle: `EffortLimits`. `share` scales the law's effort while brakes change, `lag` is the law's correction
     for its own effect (0 where it does not act), `blend` is the first-order filter's share of the new value,
-    1 without a filter. `acted` is the effort that acts until the command does, `last` the command before.
-    Writes wanted, and the command to `sent` and `out`; returns −1 − i when entry i is not finite.
+    1 without a filter. `acted` (motors) is the effort that acts until the command does, `last` the command
+    before. Writes wanted, and the command to `sent` and `out` (motors); returns −1 − i when entry i is not
+    finite.
     """
     limited = 0
     force, motor, most, largest_step, disturbance, level, lead, wanted = read_limits(bundle)

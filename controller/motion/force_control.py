@@ -63,7 +63,7 @@ class ForceControl:
             self._measured[number] = inputs.force_measured[gauge]
 
     def felt_by_joints(self, out: Floats) -> None:
-        """out (nv): the generalized force of the contacts that are felt or pressed, with their friction."""
+        """Write the generalized force (nv) of the contacts that are felt or pressed, with their friction."""
         if not self._senses:
             return
         out[:] = 0.0
@@ -79,7 +79,7 @@ class ForceControl:
             self._set_force(*work.arguments, self._rows[i].index, felt, work.v)
 
     def react(self, multipliers: Floats) -> None:
-        """Take the model's constraint multipliers, one for each row, under the command that acts.
+        """Set the forces from the model's constraint multipliers (nr; N or N m) under the acting command.
 
         Where a sensor measures a row its reading is used instead.
         """
@@ -105,7 +105,7 @@ class ForceControl:
         return True
 
     def write(self, felt: Floats, wanted: Floats, push: Floats) -> None:
-        """Write the measured forces to a record, and the wanted and applied ones of controlled forces."""
+        """Write measured forces to `felt`; those wanted and applied of controlled forces (rows)."""
         if not self._rows:
             return
         felt[:] = self.felt
@@ -210,7 +210,8 @@ class ForceControl:
     # Tolerances.
 
     def violated(self, rows: Sequence[int], tolerance: Floats) -> tuple[int, float, float] | None:
-        """The force with the largest error beyond its tolerance: (row, error, tolerance), or None.
+        """Return the force with the largest error beyond its tolerance (rows): (row, error, tolerance), or
+        None.
 
         None while tolerances are not checked.
         """

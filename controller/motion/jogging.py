@@ -34,7 +34,9 @@ class Jogging:
         return not self._regions or self._regions.admits(way)
 
     def speed_share(self, index: NDArray[np.int64], rates: Floats) -> float:
-        """The part of these rates of the coordinates `index` that the points' largest speeds leave."""
+        """Return the share of the rates (k; rad/s or m/s) of coordinates `index` that the points' speed
+        limits admit.
+        """
         if not self._regions:
             return 1.0
         v = self._joint_rates(index, rates)

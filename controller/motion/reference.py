@@ -1,7 +1,7 @@
 """References: where the goal coordinates should be, now and a little ahead.
 
-`Hold`, `Follow` and `Jog` answer the same two questions: `advance(time_s)` moves to the device time of this
-tick, and `at(ahead_s, …)` gives position, velocity and acceleration that much later. A goal is a path over
+`Hold`, `Follow` and `Jog` have the same two methods: `advance(time_s)` moves to the device time of this tick,
+and `evaluate(ahead_s, …)` gives position, velocity and acceleration that much later. A goal is a path over
 its parameter s; time enters only through the rate ds/dt, so every stop, pause and change of speed keeps the
 machine on its path.
 """
@@ -49,7 +49,7 @@ class ReferenceMotion(Protocol):
         ...
 
     def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
-        """Write the reference `ahead_s` after this tick: each array has one number a coordinate of
+        """Write the reference `ahead_s` after this tick: theta, velocity, acceleration (k; rad or m) of
         `index`.
         """
         ...
@@ -70,10 +70,10 @@ class Hold:
         self._theta = theta.copy()
 
     def advance(self, time_s: float) -> None:
-        """A reference without motion."""
+        """Do nothing: the reference is at rest."""
 
     def evaluate(self, _ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
-        """The place held, with zero rates."""
+        """See `ReferenceMotion`: the held position, with zero rates."""
         theta[:] = self._theta
         velocity[:] = 0.0
         acceleration[:] = 0.0
@@ -83,7 +83,10 @@ class Hold:
 def along_path(
     words: Floats, s: float, rate: float, change: float, theta: Floats, velocity: Floats, acceleration: Floats
 ) -> None:
-    """θ(s), θ' ds/dt and θ'' (ds/dt)² + θ' d²s/dt², with ds/dt = rate and d²s/dt² = change."""
+    """Write θ(s), θ' ds/dt and θ'' (ds/dt)² + θ' d²s/dt² (k each), with ds/dt = rate and d²s/dt² = change.
+
+    words: the goal block, a flat array.
+    """
     evaluate(words, s, theta, velocity, acceleration)
     for i in range(len(theta)):
         acceleration[i] = acceleration[i] * rate * rate + velocity[i] * change
@@ -124,7 +127,7 @@ class Follow:
         self.path.advance(time_s)
 
     def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
-        """θ(s), θ' ds/dt and θ'' (ds/dt)² + θ' d²s/dt²; of the goal that takes over before then, its own."""
+        """See `ReferenceMotion`; if another goal takes over before then, the reference of that goal."""
         if self._until is not None:
             self._until.evaluate(ahead_s, theta, velocity, acceleration)
             return
@@ -162,7 +165,7 @@ class Follow:
         self.path.start(time_s, 0.0 if self.paused else self.speed)
 
     def touch(self, kept: NDArray[np.int64]) -> None:
-        """Come to rest on the path, from now on in these of its coordinates only."""
+        """Come to rest on the path, from now on in the coordinates `kept` (indices, k) of its own only."""
         self._kept, self.index = kept, self.block.coordinates[kept]
         self._aim(0.0)
 
@@ -182,7 +185,7 @@ class Follow:
         self._aim(0.0)
 
     def resume(self) -> None:
-        """Back to the speed asked for."""
+        """Return to the requested speed."""
         self.paused = False
         self._aim(self._wanted)
 
@@ -240,7 +243,7 @@ class Follow:
 
     @property
     def path_tolerance(self) -> Floats:
-        """The path tolerances of its coordinates `index`, unless it waits."""
+        """Path tolerances (k; rad or m) of the coordinates `index`, unless it waits."""
         whole = self.block.path_tolerance
         return whole if self._kept is None else whole[self._kept]
 
@@ -282,7 +285,9 @@ class Jog:
         self._calculate()
 
     def want(self, velocity: Floats, until_s: float) -> bool:
-        """Ask for these velocities until this device time. True when one had to be clipped to its limit."""
+        """Set the velocity (k; rad/s or m/s) until this device time. Return True if one was clipped to its
+        limit.
+        """
         clipped = np.clip(velocity, -np.asarray(self._max_velocity), self._max_velocity)
         self._expires_s = until_s
         self._aim(clipped.tolist())
@@ -293,7 +298,7 @@ class Jog:
         self._aim([share * rate for rate in self._given.target_velocity])
 
     def stop(self) -> None:
-        """To rest."""
+        """Come to rest."""
         self._expires_s = -np.inf
         self._aim([0.0] * len(self.index))
 
@@ -305,7 +310,7 @@ class Jog:
             self._aim([0.0] * len(self.index))
 
     def rest_after(self, ahead_s: float, theta: Floats) -> None:
-        """Write where the jog would come to rest if it were stopped that much later."""
+        """Write where the jog would come to rest (k; rad or m) if it were stopped `ahead_s` later."""
         given = self._given
         kept = (
             given.current_position,
@@ -337,7 +342,7 @@ class Jog:
         self._elapsed = 0.0
 
     def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
-        """The reference that much later, if the velocities asked for stay as they are."""
+        """See `ReferenceMotion`; the requested velocities are assumed to stay as they are."""
         theta[:], velocity[:], acceleration[:] = self._trajectory.at_time(self._elapsed + ahead_s)
 
     @property

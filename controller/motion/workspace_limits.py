@@ -39,7 +39,9 @@ class Regions:
         return len(self._points) > 0
 
     def admits(self, way: Floats) -> bool:
-        """Whether the points are inside, or nearer to it than now, after the joints have gone this way."""
+        """Whether the points, after the joints have moved by `way` (nv; rad or m), are inside or nearer to
+        it.
+        """
         return bool(np.all(self._outside(way) <= np.maximum(self._outside(None), 0.0)))
 
     def _outside(self, way: Floats | None) -> Floats:

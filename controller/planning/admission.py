@@ -154,7 +154,7 @@ def _admit(machine: Machine, path: Path, start: Start, may_stretch: bool, since:
 
 
 def report_of(found: Walked, stopping: Floats, stretched: float) -> dict[str, Any]:
-    """The findings, as plain data."""
+    """Return the findings as plain data; stopping (3 × windows): see `stopping_tables`."""
     return {
         "duration_s": found.path.duration_s,
         "samples": len(found.walk.s),

@@ -68,7 +68,7 @@ NEAR_A_BRANCH = 5e-3
 
 
 def closed_walk(machine: Machine, path: Path, q: Floats) -> Walk:
-    """Walk along a path, see `controller.planning.walk.walk`."""
+    """Walk along a path from q (nq; rad or m), see `controller.planning.walk.walk`."""
     mechanism = machine.mechanism
     words = path.pack(machine, np.ones((3, 1)), {}, None)
     piece, offset = samples(path.knots)
@@ -137,10 +137,12 @@ def walk_closed_samples(
     wraps: NDArray[np.bool_], rows: Floats, columns: Floats, motor: Integers, weight: Floats,
     poses: Floats, joints: Floats, goals: Floats, maps: Floats,
 ) -> int:  # fmt: skip
-    """Fill sample by sample: poses (q), joints (q', q'', inertia, rest, motion), goals (θ to θ''', hold,
-    closures, leverage), maps.
+    """Fill, sample by sample, poses, joints, goals and maps (n rows each); return how many samples were
+    reached.
 
-    Returns how many samples could be reached; w holds the pose to begin from.
+    poses: q (nq); joints: q', q'', inertia, rest, motion (nv each); goals: θ to θ''' (k each), hold,
+    closures, leverage; maps: see `Walk.motors`. words: the goal block; piece, offset (n): the samples; w
+    holds the pose to begin from.
     """
     nv, k = t[NV], len(chosen)
     _, order, _, knots, values = places(words)

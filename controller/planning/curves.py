@@ -48,7 +48,9 @@ def shape_derivatives(shape: LineCurve | Circle | Helix, u: Floats) -> Floats:
 
 
 def ramp(s: Floats, ramp_s: float) -> tuple[Floats, Floats, Floats]:
-    """u, u' and u'' of the lead-in at 0 ≤ s ≤ ramp_s, with u = 0 at its beginning and u' = 1 at its end."""
+    """Return u, u' and u'' (n each) of the lead-in at s (n), 0 ≤ s ≤ ramp_s; u = 0 at its beginning, u' = 1
+    at its end.
+    """
     x = s / ramp_s
     return (
         ramp_s * x**4 * (2.5 - 3.0 * x + x**2),

@@ -57,7 +57,9 @@ class Efforts:
         self._gaps = np.where(walk.joined, np.diff(walk.s), np.inf)
 
     def rates(self, j: int, slower: float = 1.0) -> Floats:
-        """n - 1: change of joint j's effort per second, from one sample to the next of the same piece."""
+        """Return the change of joint j's effort per second, from one sample to the next of the same piece
+        (samples - 1).
+        """
         efforts = self.least.efforts(slower, j) if self._given is None else self.given(slower)[:, j]
         return np.asarray(np.abs(np.diff(efforts)) / (self._gaps * slower))
 
@@ -151,10 +153,10 @@ class Efforts:
         return speed
 
     def stopping(self, duration_s: float) -> Floats:
-        """The block's table of stopping limits (3 × w): efforts, and the joints' own acceleration and jerk
-        limits.
+        """Return the block's table of stopping limits (3 × windows), see `stopping_tables`.
 
-        A stop adds at most the acceleration limit of each joint to the path's own demand.
+        The limits are those of efforts and the joints' own acceleration and jerk limits. A stop adds at most
+        the acceleration limit of each joint to the path's own demand.
         """
         walk, joints = self._walk, self._machine.joints
         speed = np.maximum(np.abs(walk.q1), 1e-12)

@@ -168,7 +168,7 @@ def _gaps(machine: Machine, part: ForcePart) -> tuple[int, ...]:
 
 
 def with_gaps(machine: Machine, path: Path, q: Floats) -> Path:
-    """A path as the loop follows it, with the gaps of pressed contacts again, as they are at q."""
+    """Return a path as the loop follows it, with the gaps of pressed contacts as they are at q (nq)."""
     gaps = () if path.forces is None or path.forces.guard else _gaps(machine, path.forces)
     if not gaps:
         return path

@@ -41,7 +41,9 @@ class ForceTerms:
         return np.asarray(self._viscous * v + self._coulomb * np.tanh(v / self._coulomb_speed))
 
     def friction(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
-        """n × c (of column j: n): effort against friction, the path followed `slower` times as slow."""
+        """Return the effort (n × k; of column j: n) against friction, the path followed `slower` times as
+        slow.
+        """
         own = j if self._through is None else ALL
         v = self._walk.q1[:, own] / slower
         viscous, coulomb = self._viscous[own], self._coulomb[own]
@@ -51,12 +53,12 @@ class ForceTerms:
         return force if self._through is None else self._taken(force)[:, j]
 
     def efforts(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
-        """n × c (of column j: n): efforts when the path is followed `slower` times as slow."""
+        """Return the efforts (n × k; of column j: n) when the path is followed `slower` times as slow."""
         moving = self.motion[:, j] / slower**2
         return np.asarray(self.rest[:, j] + moving + self.friction(slower, j))
 
     def with_reserve(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
-        """As `at`: largest magnitudes at that speed and below, with room to change the rate by AT_LEAST."""
+        """As `efforts`: largest magnitudes up to that speed, with room to change the rate by AT_LEAST."""
         rest, friction = self.rest[:, j], self.friction(slower, j)
         moving = rest + friction + self.motion[:, j] / slower**2
         largest = np.maximum(np.maximum(np.abs(rest), np.abs(rest + friction)), np.abs(moving))

@@ -57,7 +57,7 @@ _POWERS = {
 
 
 def beyond(over: NDArray[np.bool_]) -> tuple[int, int, int]:
-    """The first and the last of these samples, and how many there are; zeros for none."""
+    """Return first, last and number of the samples where `over` (samples) is set; zeros for none."""
     places = np.flatnonzero(over)
     return (int(places[0]), int(places[-1]), len(places)) if len(places) else (0, 0, 0)
 
@@ -105,7 +105,7 @@ def _position(limits: Limits, unit: str, values: Floats) -> Iterator[Demand]:
 
 
 def rate(quantity: str, name: str, unit: str, values: Floats, limit: float, power: int) -> Demand:
-    """The demand of a rate (n samples) that grows with this power of the speed."""
+    """Return the demand of a rate `values` (samples) that grows with this power of the speed."""
     sample = int(np.argmax(np.abs(values)))
     value = float(values[sample])
     used = abs(value) / limit

@@ -90,11 +90,11 @@ def walk_samples(
     poses: Floats,
     out: Floats,
 ) -> int:
-    """Fill `poses` (q) and `out` (columns as in `Walk`, q' first) sample by sample; return how many samples
-    could be reached.
+    """Fill `poses` (n × nq) and `out` (columns as in `Walk`, q' first) sample by sample.
 
-    w holds the pose to begin from. Inverse kinematics by Newton's method from the pose extrapolated from
-    the last sample.
+    Returns how many samples could be reached. words: the goal block; piece, offset (n): the samples; w holds
+    the pose to begin from. Inverse kinematics by Newton's method from the pose extrapolated from the last
+    sample.
     """
     nv, k, count = t[NV], len(chosen), len(piece)
     _, order, _, knots, values = places(words)

@@ -57,7 +57,7 @@ class Path:
 
     @classmethod
     def of_block(cls, words: Floats) -> Path:
-        """The path in a goal's block. Raises BlockError."""
+        """Return the path in a goal's block, a flat array. Raises BlockError."""
         block = GoalBlock(words)
         k, rows, pieces, knots, values = places(words)
         return cls(
@@ -97,7 +97,7 @@ class Path:
         )
 
     def packed(self) -> Floats:
-        """The path as a separate block, for evaluation only."""
+        """Return the path as a separate block, a flat array, for evaluation only."""
         ones = [1.0] * len(self.coordinates)
         return pack_block(
             self.coordinates, self.knots, self.values, path_tolerance=ones, goal_tolerance=ones,
@@ -107,7 +107,10 @@ class Path:
     def pack(
         self, machine: Machine, stopping: Floats, given: dict[str, ToleranceParams], goal_time_s: float | None
     ) -> Floats:
-        """The block's words; tolerances not given are the machine file's."""
+        """Return the block, a flat array; tolerances not given are the machine file's.
+
+        stopping (3 × windows): see `stopping_tables`.
+        """
         names = [machine.mechanism.coordinate_names[i] for i in self.coordinates]
         own = [machine.controller.tolerances[i] for i in self.coordinates]
         asked = [given.get(name, ToleranceParams()) for name in names]

@@ -62,11 +62,10 @@ def run(machine: Machine, shared: Path) -> None:
 
 
 def store(shared: Path, slot: int, words: Floats) -> None:
-    """Write a block into a goal slot.
+    """Write a block, a flat array, to a goal slot.
 
-    Raises RequestError (NO_LOOP) when the loop's shared memory is missing.
-
-    The memory is opened for each block, because a new loop makes a new one at the same path.
+    The memory is opened for each block, because a new loop makes a new one at the same path. Raises
+    RequestError (NO_LOOP) when the loop's shared memory is missing.
     """
     try:
         memory = Shared.open(shared)
@@ -78,7 +77,7 @@ def store(shared: Path, slot: int, words: Floats) -> None:
 
 
 def fetch(shared: Path, slot: int, length: int) -> Floats:
-    """Return the words of the goal in a slot.
+    """Return the block of the goal in a slot, a flat array.
 
     Raises RequestError (NO_LOOP) when the loop's shared memory is missing.
     """

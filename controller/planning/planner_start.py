@@ -77,7 +77,7 @@ class Start:
         v: Sequence[float] | Floats | None = None,
         reference: Mapping[str, float] | None = None,
     ) -> Start:
-        """The start at joint positions q (and velocities v), with the reference by coordinate name."""
+        """Return the start at q (nq; rad or m) and v (nv), with the reference by coordinate name."""
         mechanism = machine.mechanism
         workspace = mechanism.workspace()
         for place, values in ((workspace.q, q), (workspace.v, v)):

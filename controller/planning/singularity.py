@@ -61,7 +61,7 @@ def scaled_jacobian(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> F
 
 
 def smallest_singular_value(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> float:
-    """Of the scaled Jacobian of these coordinates at q, along the motions that the constraints admit.
+    """Return that of the scaled Jacobian of these coordinates at q (nq), along the admitted motions.
 
     0 where a coordinate has no gradient, or where there are fewer coordinates than motions.
     """
@@ -72,9 +72,9 @@ def smallest_singular_value(mechanism: Mechanism, chosen: Sequence[int], q: Floa
 
 
 def dependent(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> list[int]:
-    """Those of the coordinates whose rates at q are tied to each other: each follows from the others.
+    """Return those of the coordinates whose rates at q (nq) depend on each other.
 
-    Empty where they are independent. A coordinate without a rate at q is tied by itself.
+    Empty where they are independent. A coordinate without a rate at q depends on none and is returned.
     """
     jacobian = np.nan_to_num(scaled_jacobian(mechanism, chosen, q))
     left, sizes, _ = np.linalg.svd(jacobian)
@@ -84,7 +84,7 @@ def dependent(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> list[in
 
 
 def independent(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> bool:
-    """Whether the coordinates are independent in general: at q, or at one of a few other poses."""
+    """Whether the coordinates are independent in general: at q (nq), or at one of a few other poses."""
     return any(_rank(mechanism, chosen, pose) == len(chosen) for pose in _poses(mechanism, q))
 
 

@@ -16,7 +16,7 @@ Closest = dict[str, float | int] | None
 
 
 def closest(walked: Walk, values: Floats | None, limit: float | None = None) -> Closest:
-    """Smallest of these values along the path, its `sample`, `time_s` and, where given, the `limit`."""
+    """Return the smallest of these values (samples), its `sample`, `time_s` and, where given, the `limit`."""
     if values is None or not len(values):
         return None
     sample = int(np.argmin(values))

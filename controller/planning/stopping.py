@@ -95,7 +95,7 @@ def fill_tables(
     jerk: float,
     tables: Floats,
 ) -> None:
-    """Rows 0 and 1 of `tables`, see `stopping_tables`."""
+    """Write rows 0 and 1 of `tables` (3 × windows), see `stopping_tables`."""
     windows = tables.shape[1]
     most = min(AT_MOST, math.sqrt(jerk))
     first = 0

@@ -85,9 +85,10 @@ class Walk:
 
 
 def samples(knots: Floats) -> tuple[Integers, Floats]:
-    """Piece and offset in it of each sample: both ends of every piece, and between them at most 5 ms apart.
+    """Return piece and offset (n each) of the samples: both ends of every piece, and at most 5 ms apart
+    between them.
 
-    On paths above half an hour they lie farther apart, on paths below a second closer.
+    On paths above half an hour they are farther apart, on paths below a second closer.
     """
     lengths = np.diff(knots)
     step = min(max(STEP_S, float(knots[-1]) / MOST_SAMPLES), float(knots[-1]) / FEWEST_SAMPLES)

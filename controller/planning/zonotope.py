@@ -24,7 +24,7 @@ _FLAT = 1e-9
 
 
 def limits_of(machine: Machine) -> tuple[list[int], Floats]:
-    """The motors' joints and limits."""
+    """Return the motors' joints and limits (motors; N m or N)."""
     return [motor.index for motor in machine.motors], np.array([one.max_effort for one in machine.motors])
 
 

@@ -13,7 +13,7 @@ from linkwork.multibody.kernels.compiling import INTEGERS, VECTOR, int64, kernel
 
 @kernel(int64(VECTOR, INTEGERS, VECTOR, VECTOR))
 def load_beyond(multipliers: Floats, ends: NDArray[np.int64], most: Floats, loads: Floats) -> int:
-    """Write the loads, norms of multipliers; return the one most beyond its limit, or −1.
+    """Write the norms of multipliers to `loads` (limits); return the one most beyond its limit `most`, or −1.
 
     `multipliers` are those of the limited rows, limit after limit; limit i has those before `ends[i]`.
     """
@@ -48,12 +48,11 @@ class BearingLoads:
         """Whether sensors measure any of it: then `read` comes before `look`."""
 
     def read(self, measured: Floats) -> None:
-        """Take in the numbers of all force sensors."""
+        """Store the readings (one flat array) of all force sensors."""
         np.take(measured, self._gauges, out=self._measured)
 
     def check(self, multipliers: Floats) -> bool:
-        """Check the model's multipliers of all rows, or the measured ones; return whether one exceeds its
-        limit."""
+        """Check the model's multipliers (nr), or the measured ones; return whether one exceeds its limit."""
         np.take(multipliers, self._rows, out=self._own)
         if self.gauged:
             self._own[self._gauged] = self._measured

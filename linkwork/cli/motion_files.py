@@ -13,7 +13,7 @@ from linkwork.arrays import Floats
 
 
 def write_columns(path: Path, columns: Mapping[str, Floats]) -> None:
-    """Write named columns of equal length: as arrays if the name ends with .npz, else as CSV with a header.
+    """Write named columns (samples): as arrays if the name ends with .npz, else as CSV with a header.
 
     Raises OSError where the file cannot be written.
     """
@@ -28,6 +28,6 @@ def write_columns(path: Path, columns: Mapping[str, Floats]) -> None:
 
 
 def write_csv(file: TextIO, columns: Mapping[str, Floats]) -> None:
-    """Write named columns of equal length as CSV: a header, then a line for each sample, with 17 digits."""
+    """Write named columns (samples) as CSV: a header, then a line for each sample, with 17 digits."""
     rows = np.column_stack(list(columns.values()))
     np.savetxt(file, rows, delimiter=",", header=",".join(columns), comments="", fmt="%.17g")

@@ -64,7 +64,7 @@ def linear_model(machine: Machine, where: str, coordinates: Sequence[str] = ()) 
 
 
 def pose(machine: Machine, where: str) -> Floats:
-    """The assembled q of such a text. Raises MachineError."""
+    """Return the assembled q (nq; rad or m) that a text gives. Raises MachineError."""
     if where.strip() == "initial":
         return machine.initial_q.copy()
     mechanism = switched_on(machine.mechanism)

@@ -27,7 +27,9 @@ class Truth:
     effort: Floats
 
     def rows_at(self, time_s: Floats) -> NDArray[np.int64]:
-        """Rows of the states of these device times. Raises ValueError when one is missing."""
+        """Return the rows (n) of the states of these device times (n; s). Raises ValueError when one is
+        missing.
+        """
         ticks = np.round(time_s / self.period_s)
         rows: NDArray[np.int64] = np.minimum(np.searchsorted(self.tick, ticks), len(self.tick) - 1)
         if not np.array_equal(self.tick[rows], ticks):

@@ -33,7 +33,7 @@ def draw(machine: Machine, path: Path) -> None:
 
 
 def draw_bodies(axes: Axes3D, places: dict[str, Floats], *, names: bool) -> None:
-    """Draw the places on each body as lines from its origin, with its name where asked for."""
+    """Draw the `places` (n × 3, m) on each body as lines from its origin, with its name if `names`."""
     for hue, (body, points) in zip(_repeated(len(places)), places.items(), strict=True):
         if body == WORLD:
             axes.scatter(*points.T, color="black", marker="^", s=45)

@@ -251,7 +251,7 @@ class Machine:
 
     @property
     def effort_weights(self) -> NDArray[np.float64]:
-        """Diagonal of the metric W of allocated efforts, one per motor: their scales squared."""
+        """Diagonal (motors) of the metric W of allocated efforts: the squares of their scales."""
         return np.square(self.controller.effort_scale)
 
     def workspace(self) -> Workspace:

@@ -30,7 +30,9 @@ def load_vector(mass: float, com: Sequence[float], inertia: Sequence[float]) -> 
 
 
 def own_parameters(machine: Machine) -> tuple[Machine, Floats]:
-    """Return the machine with a separate model, and the array through which it may be changed."""
+    """Return the machine with a model of its own, and the flat array p through which the model may be
+    changed.
+    """
     parameters = machine.mechanism.parameters.copy()
     view = parameters.view()
     view.flags.writeable = False
@@ -73,7 +75,7 @@ class Loads:
         """How often `apply` has been called: what depends on the loads is renewed when it differs."""
 
     def aim(self, point: int, load: Floats) -> None:
-        """The load at a point is to become this one (`load_vector`); the others stay as they are."""
+        """Set the target of the load at a point to `load` (10, `load_vector`); others stay as they are."""
         self._from[:] = self._sums
         axes, at = self._axes[point].T, self._at[point]
         centre = at + axes @ load[1:4]
@@ -99,7 +101,9 @@ class Loads:
             mass[link], com[link], inertia[link] = carrying(own, centre, moments, load)
 
     def load_at(self, points: Sequence[int]) -> Floats:
-        """Sum of the loads at these points of one link: mass, first and second moments about its origin."""
+        """Return the summed loads (10) at these points of one link: mass, first and second moments about its
+        origin.
+        """
         return np.asarray(self._sums[list(points)].sum(axis=0))
 
 

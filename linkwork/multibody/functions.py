@@ -130,16 +130,16 @@ def coordinate_rate(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) ->
 
 
 def kinetic_energy(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> float:
-    """Return v' M v / 2 (J), armature included."""
+    """Return the kinetic energy v' M v / 2 (J) at q (nq) and v (nv), armature included."""
     workspace = _dynamics_at(mechanism, q, v)
     _dynamics.energy(*workspace.arguments)
     return float(workspace.energy[0])
 
 
 def potential_energy(mechanism: Mechanism, q: npt.ArrayLike) -> float:
-    """-Σ m g'c and the springs of stops and contacts, in joules.
+    """Return -Σ m g'c plus the energy of springs in stops and contacts (J) at q (nq).
 
-    Masses at the world's origin have none; bodies fixed to the world are left out.
+    A mass at the world's origin has none; bodies fixed to the world are left out.
     """
     workspace = _dynamics_at(mechanism, q)
     _dynamics.energy(*workspace.arguments)

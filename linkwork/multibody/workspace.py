@@ -110,7 +110,9 @@ def _sizes(counts: tuple[int, ...], stops: int, contacts: int) -> dict[int, int]
 def lay_out(
     parameters: dict[int, Floats], tables: dict[int, Integers], counts: tuple[int, ...]
 ) -> tuple[Floats, Integers]:
-    """The read-only arrays p and t, from the fields of p, the tables of t and the counts (layout.py)."""
+    """Return the read-only flat arrays p and t, from the fields of p, the tables of t and the counts
+    (layout.py).
+    """
     header = np.zeros(layout.END_OF_HEADER, dtype=np.int64)
     header[: len(counts)] = counts
     stops, contacts = tables[layout.STOPS].size, tables[layout.CONTACTS].size
@@ -208,13 +210,13 @@ class Workspace:
 
     @property
     def scalars(self) -> Integers:
-        """Place in q of the scalar parts of quaternions."""
+        """Places in q of the scalar parts of quaternions (n)."""
         start, end = self.topology[layout.BALLS], self.topology[layout.BALLS + 1]
         return self.topology[start + 1 : end : 2]
 
     @property
     def arguments(self) -> tuple[Floats, Integers, Floats]:
-        """The three arguments (p, t, w) of every kernel: `dynamics(*workspace.arguments)`."""
+        """The three flat arrays (p, t, w), arguments of every kernel: `dynamics(*workspace.arguments)`."""
         return self.parameters, self.topology, self.buffer
 
 

@@ -19,9 +19,11 @@ MOST_FRAMES: Final = 3000
 
 
 def frames_of(time_s: Floats, fps: float, speed: float) -> NDArray[np.int64]:
-    """Which samples are shown: those nearest to equal steps of speed/fps seconds, the first among them.
+    """Return the samples to be shown (frames): those nearest to equal steps of speed/fps seconds, and the
+    first.
 
-    Raises ValueError for a rate or speed that is not positive, and for more than MOST_FRAMES frames.
+    time_s (samples; s). Raises ValueError for a rate or speed that is not positive, and for more than
+    MOST_FRAMES frames.
     """
     if not (np.isfinite(fps) and fps > 0.0 and np.isfinite(speed) and speed > 0.0):
         raise ValueError("frames per second and speed must be positive numbers")

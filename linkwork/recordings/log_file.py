@@ -30,7 +30,9 @@ class Ticks:
     names: dict[str, tuple[str, ...]]
 
     def column(self, channel: str, name: str) -> NDArray[np.float64]:
-        """One number over time, e.g. `column("effort", "shoulder")`. Raises KeyError with the names."""
+        """Return one number over time (ticks), e.g. `column("effort", "shoulder")`. Raises KeyError with the
+        names.
+        """
         names = self.names[channel]
         if name not in names:
             raise KeyError(f"{channel} has {', '.join(names)}; not {name}")

@@ -127,7 +127,7 @@ def _records(reader: StreamReader) -> Iterator[Metadata | Attachment | tuple[str
 
 
 def signals(ticks: Ticks) -> dict[str, NDArray[np.float64]]:
-    """Every number of the ticks over time, by its flat name: `effort.shoulder`."""
+    """Return every number over time (ticks), by its flat name: `effort.shoulder`."""
     found: dict[str, NDArray[np.float64]] = {}
     for channel in ticks.table.dtype.names or ():
         values = ticks.table[channel]

@@ -18,9 +18,9 @@ USUAL: Final = ("coordinate", "reference", "law_effort", "effort")
 
 
 def chosen(ticks: Ticks, names: Sequence[str]) -> list[tuple[str, dict[str, Floats]]]:
-    """For each name a channel with all its numbers ("effort"), or one number ("effort.shoulder").
+    """Return for each name a channel with all its numbers ("effort"), or one ("effort.shoulder"), over ticks.
 
-    Raises ValueError for a name that there is not, with the nearest.
+    The arrays are (ticks). Raises ValueError for an unknown name, with the nearest.
     """
     there = signals(ticks)
     panels = []

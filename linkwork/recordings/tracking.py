@@ -86,5 +86,5 @@ def follow(ticks: Ticks, goal_id: int, coordinates: Sequence[str], begin_s: floa
 
 
 def rms(values: Floats) -> float:
-    """Root of the mean square."""
+    """Return the root mean square of values (n)."""
     return float(np.sqrt(np.mean(np.square(values))))

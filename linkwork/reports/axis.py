@@ -22,7 +22,9 @@ class Axis:
     log: bool = False
 
     def places_of(self, values: Floats | float) -> Floats:
-        """Places of values. On a logarithmic axis values below `low` are at its begin."""
+        """Return the places of values (n; or one). On a logarithmic axis values below `low` are at its
+        beginning.
+        """
         given = np.asarray(values, dtype=np.float64)
         if self.log:
             part = np.log(np.maximum(given, self.low) / self.low) / math.log(self.high / self.low)
@@ -50,7 +52,7 @@ class Axis:
 
 
 def linear(values: Floats, begin: float, end: float, *, tight: bool = False) -> Axis:
-    """An axis that shows all these values, with some air unless `tight`."""
+    """Return an axis that shows all these values (n), with a margin unless `tight`."""
     low, high = _ends(values)
     air = 0.0 if tight else 0.06 * (high - low)
     if high - low <= 1e-12 * max(abs(low), abs(high), 1e-300):
@@ -59,7 +61,7 @@ def linear(values: Floats, begin: float, end: float, *, tight: bool = False) -> 
 
 
 def logarithmic(values: Floats, begin: float, end: float, decades: int) -> Axis:
-    """An axis over whole decades up to the largest of these values, at most `decades` down."""
+    """Return an axis over whole decades up to the largest of these values (n), at most `decades` down."""
     positive = values[np.isfinite(values) & (values > 0.0)]
     low, high = _ends(positive) if len(positive) else (0.1, 1.0)
     top = math.ceil(math.log10(high) + 0.1)

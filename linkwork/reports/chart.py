@@ -157,7 +157,10 @@ def _moment(moment: Moment, x: Axis, level: int) -> Markup:
 
 
 def thinned(x: Floats, y: Floats, *, log: bool = False) -> tuple[Floats, Floats]:
-    """At most two points a column of the paper: smallest and largest value, of a magnitude the largest."""
+    """Thin a curve x (n), y (n) to at most two points a column of the paper: smallest and largest value.
+
+    With `log`, the largest magnitude.
+    """
     if len(x) <= 2 * BINS:
         return x, y
     edges = np.linspace(0, len(x), BINS + 1).astype(np.intp)

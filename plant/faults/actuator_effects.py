@@ -45,7 +45,7 @@ class ActuatorEffect:
         return ""
 
     def drive(self, effort: Floats) -> None:
-        """Change this motor's effort, in place, once a tick."""
+        """Change this motor's effort in `effort` (motors; N m or N), in place, once a tick."""
 
 
 class Saturated(ActuatorEffect):
@@ -54,7 +54,7 @@ class Saturated(ActuatorEffect):
     entry: Saturate
 
     def drive(self, effort: Floats) -> None:
-        """Cuts."""
+        """See `ActuatorEffect`: clip to the limit."""
         most = self.entry.at_N_m if self.entry.at_N_m is not None else self.entry.at_N
         assert most is not None
         effort[self.motor] = min(max(effort[self.motor], -most), most)
@@ -66,7 +66,7 @@ class Lost(ActuatorEffect):
     entry: Lose
 
     def drive(self, effort: Floats) -> None:
-        """Set the effort to zero."""
+        """See `ActuatorEffect`: set the effort to zero."""
         effort[self.motor] = 0.0
 
 
@@ -76,7 +76,7 @@ class Reversed(ActuatorEffect):
     entry: Reverse
 
     def drive(self, effort: Floats) -> None:
-        """Turn the sign."""
+        """See `ActuatorEffect`: change the sign."""
         effort[self.motor] = -effort[self.motor]
 
 
@@ -91,7 +91,7 @@ class Held(ActuatorEffect):
         return super().begin(tick)
 
     def drive(self, effort: Floats) -> None:
-        """The same again."""
+        """See `ActuatorEffect`: repeat the last effort."""
         effort[self.motor] = self._effort
 
 
@@ -107,7 +107,7 @@ class Lagging(ActuatorEffect):
         return super().begin(tick)
 
     def drive(self, effort: Floats) -> None:
-        """A step towards the commanded effort."""
+        """See `ActuatorEffect`: make a step towards the commanded effort."""
         self._level += self._share * (effort[self.motor] - self._level)
         effort[self.motor] = self._level
 
@@ -162,7 +162,7 @@ class Rubbing(ActuatorEffect):
         return ""
 
     def drive(self, effort: Floats) -> None:
-        """Against the motion of the last period."""
+        """See `ActuatorEffect`: oppose the motion of the last period."""
         inner, place = self.machinery.inner, self._sensor
         speed = float(inner.measured.v[place])
         if not self.site.machine.sensors[place].velocity:

@@ -27,7 +27,7 @@ class Driving(Protocol):
     """What changes an effort on its way to its motor (`plant.faults.actuator_effects`)."""
 
     def drive(self, effort: Floats) -> None:
-        """Change it, in place, once a tick."""
+        """Change `effort` (motors; N m or N), in place, once a tick."""
         ...
 
 
@@ -119,7 +119,7 @@ class FaultyMachinery:
         return self.inner.standing
 
     def latch(self, mode: int, effort: Floats) -> None:
-        """Take a fresh command; the effect of faulty motors is applied at `sense`."""
+        """See `Machinery`; the effect of faulty motors is applied at `sense`."""
         self._wanted[:] = effort
         self._mode, self._commanded = mode, True
         self.inner.latch(mode, effort)

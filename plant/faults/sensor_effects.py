@@ -42,7 +42,9 @@ class SensorEffect:
                 self.amount = given * scale
 
     def views(self, name: str) -> tuple[Floats, Floats]:
-        """A sensor's readings in the machinery: position or force, and velocity where it measures one."""
+        """Return views of a sensor's readings: position or force, and velocity where it measures one (n each,
+        or 0).
+        """
         site, machinery, nothing = self.site, self.machinery, np.zeros(0)
         if not self._of_force:
             at = slice(site.sensor(name), site.sensor(name) + 1)

@@ -50,7 +50,7 @@ class Simulated:
         self.lay_out()
 
     def change(self, fault: Hashable, places: Integers, values: Floats) -> None:
-        """Other parameters at these places; of several changes the last counts."""
+        """Set other parameters `values` (n) at `places` (n); the last change of a place counts."""
         self._changes[fault] = (places, values)
         self.lay_out()
 

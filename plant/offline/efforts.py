@@ -45,7 +45,7 @@ class MotorEfforts:
         return any(step[0] == CLOCK_TIME for each in self._programs for step in each.instructions)
 
     def values(self, time_s: float) -> Floats:
-        """Efforts of all motors at a time. Raises ValueError where one is not finite."""
+        """Return the efforts (motors; N m or N) at a time. Raises ValueError where one is not finite."""
         found = np.array([_value(each, time_s) for each in self._programs])
         for name, value in zip(self._names, found, strict=True):
             if not math.isfinite(value):
@@ -58,7 +58,9 @@ class MotorEfforts:
         np.add.at(work.effort, self._places, self.values(time_s))
 
     def hold(self, work: Workspace, figures: Floats, time_s: float) -> None:
-        """Do the same between two steps, closing the account of the work of the efforts that ended."""
+        """Do the same between two steps, and add the work of the efforts that ended to the figures (flat
+        array).
+        """
         nv = len(work.v)
         start = figures[FIGURES : FIGURES + nv]
         figures[MOTOR_EARLIER] += float(work.effort @ (work.q[:nv] - start))

@@ -29,7 +29,7 @@ def gauss_steps(
     rows: Floats,
     figures: Floats,
 ) -> int:
-    """As `offline_kernels.free_steps` and `constrained_steps`."""
+    """See `plant.offline.run_kernels.free_steps`."""
     for step in range(count):
         if t[N_ROWS] > 0:
             constrained_gauss(p, t, w, dt)

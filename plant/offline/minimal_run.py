@@ -43,7 +43,7 @@ def minimal_steps(
     partition: Integers,
     z: Floats,
 ) -> int:
-    """Make a number of steps of dt, the state after each in a row [q, v]; return how many are finite."""
+    """See `plant.offline.run_kernels.free_steps`; `partition` and `z` are those of partition.py."""
     for step in range(count):
         if method == SEMI_IMPLICIT:
             minimal_semi_implicit(p, t, w, dt, partition, z)

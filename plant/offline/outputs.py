@@ -89,7 +89,7 @@ class ReactionHistory:
 
 @dataclass(frozen=True, eq=False)
 class ConstraintEfforts:
-    """Generalized force of all constraints, A'λ: samples × degrees of freedom, in `units` ("N m", "N").
+    """Generalized force of all constraints, A'λ: `effort` (samples × names), in `units` ("N m", "N").
 
     It is what motors would have to give in place of the constraints, for the same motion.
     """
@@ -110,7 +110,7 @@ class ConstraintEfforts:
         }
 
     def columns(self) -> dict[str, Floats]:
-        """Return each column by the name that files use."""
+        """Return each column (samples) by the name that files use."""
         return {
             f"{name}_constraint_{unit.replace(' ', '_')}": self.effort[:, k]
             for k, (name, unit) in enumerate(zip(self.names, self.units, strict=True))
@@ -129,7 +129,7 @@ def known_points(mechanism: Mechanism, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def tracked(mechanism: Mechanism, names: Sequence[str], q: Floats, v: Floats) -> Tracks:
-    """Points of a mechanism along a motion, whose states are the rows of q and v."""
+    """Return the points of a mechanism along a motion with states q (samples × nq), v (samples × nv)."""
     places = [mechanism.point_index(name) for name in names]
     work = mechanism.workspace()
     position, velocity = np.empty((len(q), len(places), 3)), np.empty((len(q), len(places), 3))
@@ -161,7 +161,7 @@ def reactions_of_steps(found: Sequence[tuple[Reaction, ...]]) -> ReactionHistory
 def columns_of(
     points: Tracks | None, reactions: ReactionHistory | None, efforts: ConstraintEfforts | None = None
 ) -> dict[str, Floats]:
-    """Names and values of the columns of a file, one value for each sample."""
+    """Return the columns (samples) of a file by name."""
     columns: dict[str, Floats] = {} if efforts is None else efforts.columns()
     if points is not None:
         for k, name in enumerate(points.names):

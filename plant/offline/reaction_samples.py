@@ -70,7 +70,9 @@ class ReactionRecorder:
         self._time_s = float(work.clock[0])
 
     def after(self, done: int, count: int, step_s: float, states: Floats) -> None:
-        """Take up a piece of `count` steps after the first `done`, and the states after each of them."""
+        """Record a piece of `count` steps after the first `done`; states (count rows × (nq + nv)) are after
+        each.
+        """
         if self._at_end and done == 0:
             self._evaluate(self._begin, np.array([self._time_s]))
         self._last[0] = states[-1]

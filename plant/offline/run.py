@@ -108,7 +108,7 @@ class Motion:
     inertia_condition: tuple[float, float] | None = None
 
     def columns(self) -> dict[str, Floats]:
-        """All that is known of each sample, by the names that files use."""
+        """Return all columns (samples) of the motion by the names that files use."""
         states = zip(self.position_names, self.q.T, strict=True)
         rates = zip(self.joint_names, self.v.T, strict=True)
         return {
@@ -143,7 +143,7 @@ def simulate(
     other joints follow; or a `StartState`, with speeds, or with closures open. integrator: "adaptive_rk4",
     "rk4", "gauss" or "semi_implicit" (none: the file's, see `integrator_of`), or for reference "dop853" or
     "lsoda", whose steps are their own, whose samples are dt apart, with rtol and atol as relative, absolute
-    tolerance of a step (rad, m, rad/s, m/s; none: those of a reference). effort: one number per motor (N m or
+    tolerance of a step (rad, m, rad/s, m/s; none: those of a reference). effort (motors; N m or
     N), or numbers and functions of time by motor, see `MotorEfforts`. every: keep one state in `every`, and
     always the last. formulation: "projected", "udwadia_kalaba" or "lagrange" (of the constrained
     acceleration), "plain", "symmetric" or "scaled" (Aghili's assemblies in numpy, about a hundred times
@@ -252,7 +252,7 @@ class Schedule:
         return self.whole + (self.rest > 0.0)
 
     def samples_s(self) -> Floats:
-        """The times of the states that are kept."""
+        """Times (samples; s) of the states that are kept."""
         times: Floats = np.append(np.arange(0, self.whole + 1, self.every) * self.dt, self.duration_s)
         times = times[: -(-self.steps // self.every) + 1]
         times[-1] = self.duration_s

@@ -70,7 +70,8 @@ FIGURES = 14
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, float64, VECTOR))
 def look(p: Floats, t: Integers, w: Floats, dt: float, figures: Floats) -> None:
-    """Update the figures by the state at the end of a step of dt; dt = 0 starts them.
+    """Update the figures (flat array, see above) by the state at the end of a step of dt (s); dt = 0 starts
+    them.
 
     Losses are counted by the steps (`LOSSES`), else here by the trapezoidal rule.
     """
@@ -134,7 +135,7 @@ def _look_at_constraints(p: Floats, t: Integers, w: Floats, figures: Floats) -> 
 def free_steps(
     p: Floats, t: Integers, w: Floats, method: int, dt: float, count: int, rows: Floats, figures: Floats
 ) -> int:
-    """Make a number of steps of dt, the state after each in a row [q, v]; return how many are finite."""
+    """Make `count` steps of dt (s), writing [q, v] to `rows` (steps × (nq + nv)); return those finite."""
     for step in range(count):
         if method == RK4:
             rk4(p, t, w, dt)
@@ -152,7 +153,7 @@ def free_steps(
 def constrained_steps(
     p: Floats, t: Integers, w: Floats, method: int, dt: float, count: int, rows: Floats, figures: Floats
 ) -> int:
-    """The same under constraints, by the formulation and the corrections that the workspace names."""
+    """See `free_steps`; under constraints, by formulation and corrections that the workspace names."""
     for step in range(count):
         if method == RK4:
             constrained_rk4(p, t, w, dt)
@@ -168,7 +169,7 @@ def constrained_steps(
 
 @part
 def recorded(t: Integers, w: Floats, row: Floats) -> bool:
-    """Write the state to a row; return whether it is finite."""
+    """Write the state to a row (nq + nv); return whether it is finite."""
     q, v = vector(t, w, Q), vector(t, w, V)
     total = 0.0
     for k in range(t[NQ]):

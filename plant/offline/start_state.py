@@ -43,10 +43,11 @@ def begin(
     initial: Mapping[str, float] | StartState,
     effort: ArrayLike | Mapping[str, float | str] | None = None,
 ) -> Workspace:
-    """The plant's state at the start in a new workspace, with the motors' efforts at time 0.
+    """Return the plant's state at the start in a new workspace, with the motors' efforts at time 0.
 
-    initial: positions by joint, or a Start; effort: see `MotorEfforts`. Raises ValueError for names that do
-    not exist, values that are not finite, and a start that the constraints do not allow.
+    initial: positions by joint (rad or m), or a `StartState`; effort (motors) or by motor, see
+    `MotorEfforts`. Raises ValueError for names that do not exist, values that are not finite, and a start
+    that the constraints do not allow.
     """
     start = initial if isinstance(initial, StartState) else StartState(initial)
     if start.how not in STARTS:

@@ -64,7 +64,7 @@ class Broadcast:
         return any(publisher.wanted(topic) for publisher in self._publishers)
 
     def chosen(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Which of these (tick numbers) are published at the rate of telemetry: their places."""
+        """Return the places (n) of the tick numbers that are published at the rate of telemetry."""
         return np.flatnonzero(numbers % self._every == 0)[-MOST_AT_ONCE:]
 
     def sample(self, topic: bytes, timestamp: float, content: Mapping[str, Any]) -> None:

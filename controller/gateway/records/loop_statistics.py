@@ -87,10 +87,10 @@ class LoopStatistics:
         self.lost_in_a_row = 0
 
     def blame(self, words: NDArray[np.float64]) -> None:
-        """Write the cause STOLEN to those records of a batch whose overrun the hypervisor explains.
+        """Write the cause STOLEN to those records (records × words) whose overrun the hypervisor explains.
 
         The loop sees that it was late, not that the processor was taken from the whole computer. The kernel
-        says so in a file that the loop does not read.
+        reports this in a file that the loop does not read.
         """
         causes = words.view(np.int64)[:, self._overrun]
         unexplained = np.isin(causes, _UNEXPLAINED)

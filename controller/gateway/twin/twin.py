@@ -91,7 +91,7 @@ class DigitalTwin:
         return {"pid": self.pid, "ready": self.ready, "restarts": self.restarts, "dropped": self.dropped}
 
     def offer(self, records: Floats) -> None:
-        """Send as many of these records as it can take, in real time."""
+        """Send as many of these records (records × words) as the twin can accept, in real time."""
         client = self._client
         if client is None or not client.ready or not len(records):
             return
@@ -106,7 +106,8 @@ class DigitalTwin:
         return np.concatenate(found) if found else None
 
     def hold(self, records: Floats, patience_s: float = 0.0) -> tuple[Floats, Rows | None]:
-        """In lockstep: the first of these records with their comparisons, as soon as those are there.
+        """Return the first of these records (records × words) with their comparisons, once those are there
+        (lockstep).
 
         No records: not yet. patience_s: how long to wait for them. No comparisons: there are none any more.
         """

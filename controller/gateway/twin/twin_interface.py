@@ -30,7 +30,7 @@ class Companion(Protocol):
         ...
 
     def records(self, words: Floats, *, last: bool) -> tuple[Floats, NDArray[Any] | None]:
-        """Of the records that are there: those that may be taken now, with their comparisons in lockstep."""
+        """Return the records (records × words) that may be published now; in lockstep with comparisons."""
         ...
 
     def publish(self, compared: NDArray[Any]) -> list[tuple[int, str, dict[str, Any]]]:

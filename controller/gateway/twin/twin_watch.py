@@ -48,7 +48,7 @@ class TwinWatch:
     def records(
         self, words: NDArray[np.float64], *, last: bool
     ) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
-        """Of the records that are there: those that may be taken now, with their comparisons in lockstep."""
+        """See `Companion.records`."""
         if not self.twin.in_step:
             self.twin.offer(words)
             return words, None

@@ -49,7 +49,7 @@ def with_compliance(
 ) -> Mechanism:
     """Return the mechanism with the file's stops and contacts; itself where there are none.
 
-    Defaults follow from the inertia at q: the mechanism's, or that of the mechanism `like`.
+    Defaults follow from the inertia at q (nq; rad or m): the mechanism's, or that of the mechanism `like`.
     """
     found = _stops(file, mechanism, q) if like is None else like.stops
     contacts = [
@@ -130,9 +130,10 @@ def mobility(mechanism: Mechanism, q: Floats) -> Floats:
 
 
 def check_steps(file: MachineFile, mechanism: Mechanism, q: Floats, document: Document) -> None:
-    """Raise MachineError where a step of the plant would have to be cut into more than MOST_PARTS parts.
+    """Raise MachineError where a step of the plant at q (nq) would be divided into more than MOST_PARTS
+    parts.
 
-    Also where the plant's integrator cannot see touch. Friction is judged under the machine's weight.
+    Also where the plant's integrator cannot handle contacts. Friction is judged under the machine's weight.
     """
     step = file.plant.period_s / file.plant.substeps
     bounds = tuple(MOST_PARTS * bound / step for bound in (SPRING, DAMPER, RUBBING))
@@ -190,7 +191,9 @@ Key = tuple[str, float]
 def sides(
     mechanism: Mechanism, q: Floats
 ) -> Iterator[tuple[tuple[str, ...], float, tuple[Key, Key, Key], float]]:
-    """Of each stop and contact: place in the file, mobility at q, its numbers by key, friction in N."""
+    """Yield for each stop and contact: place in the file, mobility at q (nq), its numbers by key, friction in
+    N.
+    """
     from linkwork.multibody.functions import point_jacobian, point_position  # the compiler, here alone
 
     inverse = mobility(mechanism, q)

@@ -85,13 +85,13 @@ def assembled(
     speeds: Sequence[str] = (),
     near: Floats | None = None,
 ) -> tuple[Floats, Floats, Assembly]:
-    """Return q and v on the manifold near the given ones, and how they were found.
+    """Return q (nq; rad or m) and v (nv) on the manifold near the given ones, and how they were found.
 
     `first` names values to be kept rather than others, `speeds` degrees of freedom whose speed in v is kept;
-    others keep the speed 0 in the order of `first`. `near` is a pose on the manifold, or close to it, from
-    which the kept values travel instead of a search from q. Where branches of the motion meet, v is of one of
-    them. Raises multibody.formulations.assembly.AssemblyError, which is a ValueNotKept where the constraints
-    could be met without the kept values.
+    others keep the speed 0 in the order of `first`. `near` (nq) is a pose on the manifold, or close to it,
+    from which the kept values travel instead of a search from q. Where branches of the motion meet, v is of
+    one of them. Raises multibody.formulations.assembly.AssemblyError, which is a ValueNotKept where the
+    constraints could be met without the kept values.
     """
     start, tolerance = _closed(mechanism, q if near is None else near)
     ways = admitted(mechanism, start.q, positions=True)
@@ -199,12 +199,12 @@ def admitted(mechanism: Mechanism, q: Floats, *, positions: bool = False) -> Flo
 
 
 def admitted_velocities(mechanism: Mechanism, q: Floats) -> Floats:
-    """Return the same basis in rad/s and m/s."""
+    """Return a basis of the admitted velocities at q (nq), nv × dof, in rad/s and m/s."""
     return _columns(mechanism)[:, None] * admitted(mechanism, q)
 
 
 def neighbours(mechanism: Mechanism, q: Floats) -> Iterator[Floats]:
-    """Return the pose and a few assembled ones near it."""
+    """Yield the pose q (nq) and a few assembled ones near it."""
     yield q
     rng = np.random.default_rng(0)
     for _ in range(3):
@@ -215,7 +215,7 @@ def neighbours(mechanism: Mechanism, q: Floats) -> Iterator[Floats]:
 
 
 def independent(mechanism: Mechanism, tangents: Floats, names: Sequence[str]) -> list[str]:
-    """Return the first of these joints whose motions are independent, at most one per degree of freedom."""
+    """Return the first of these joints whose motions in `tangents` (nv × dof) are independent."""
     return _first_independent(
         tangents, _own_rows(mechanism, [name for name in names if name in mechanism.coordinate_names])
     )

@@ -30,7 +30,7 @@ _ROUNDED = 0.05
 
 
 def given_state(file: MachineFile, mechanism: Mechanism) -> tuple[Floats, Floats]:
-    """Return q and v from the file, zero by default."""
+    """Return q (nq; rad or m) and v (nv) from the file, zero by default."""
     q, v = np.zeros(mechanism.nq), np.zeros(mechanism.nv)
     order, known = list(degrees_of_freedom(file)), initial_keys(file)
     turns: dict[str, float] = {}
@@ -50,7 +50,7 @@ def given_state(file: MachineFile, mechanism: Mechanism) -> tuple[Floats, Floats
 
 
 def quaternion_of(rotation: Floats) -> tuple[float, Floats]:
-    """Return scalar (not negative) and vector part of the unit quaternion of a rotation matrix."""
+    """Return scalar (≥ 0) and vector part (3) of the unit quaternion of a rotation matrix (3 × 3)."""
     size = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) @ np.diag(rotation)
     largest = int(np.argmax(size))
     r = rotation
@@ -70,7 +70,7 @@ def quaternion_of(rotation: Floats) -> tuple[float, Floats]:
 def initial_state(
     file: MachineFile, mechanism: Mechanism, document: Document
 ) -> tuple[Floats, Floats, Assembly]:
-    """Return the initial q and v, read-only, and how they were found. Raises MachineError."""
+    """Return the initial q (nq) and v (nv), read-only, and how they were found. Raises MachineError."""
     given_q, given_v = given_state(file, mechanism)
     q, v = given_q.copy(), given_v.copy()
     if not mechanism.constraints:

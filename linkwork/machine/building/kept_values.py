@@ -76,7 +76,7 @@ def balls(mechanism: Mechanism) -> list[Ball]:
 
 
 def values_of(mechanism: Mechanism, q: Floats) -> dict[str, float]:
-    """Return every value that can be kept, in rad and m; roll and yaw within ±π, pitch within ±π/2."""
+    """Return every value that can be kept at q (nq), rad and m; roll, yaw within ±π, pitch within ±π/2."""
     found = {
         name: float(q[k])
         for k, name in enumerate(mechanism.joint_names)
@@ -88,7 +88,7 @@ def values_of(mechanism: Mechanism, q: Floats) -> dict[str, float]:
 
 
 def turns_of(rotation: Floats) -> tuple[float, float, float]:
-    """Return roll, pitch and yaw (rad) of Rz(yaw) Ry(pitch) Rx(roll)."""
+    """Return roll, pitch and yaw (rad) of a rotation matrix (3 × 3), Rz(yaw) Ry(pitch) Rx(roll)."""
     pitch = math.atan2(-rotation[2, 0], math.hypot(rotation[2, 1], rotation[2, 2]))
     if math.cos(pitch) < _LOCKED:
         return 0.0, pitch, math.atan2(-rotation[0, 1], rotation[1, 1])

@@ -113,13 +113,13 @@ def _largest(step: Floats, integral: float) -> float:
 
 
 def rigid_map(period_s: float, proportional: float, integral_per_s: float) -> Floats:
-    """(I, u) from one tick to the next, for a rigid constraint whose force is the push itself."""
+    """Return the map (2 × 2) of (I, u) over one tick, for a rigid constraint; the force is the push."""
     g = integral_per_s * period_s
     return np.array([[1.0, -g], [1.0, -proportional - g]])
 
 
 def gauged_map(period_s: float, proportional: float, integral_per_s: float) -> Floats:
-    """(I, u, u before) from one tick to the next, for a rigid constraint whose force a sensor measures."""
+    """Return the map (3 × 3) of (I, u, u before) over one tick, for a rigid constraint with a sensor."""
     g = integral_per_s * period_s
     return np.array([[1.0, 0.0, -g], [1.0, 0.0, -proportional - g], [0.0, 1.0, 0.0]])
 
@@ -128,7 +128,10 @@ def contact_map(
     period_s: float, mass_kg: float, stiffness: float, damping: float,
     proportional: float, integral_per_s: float, added_damping: float, blend: float = 1.0,
 ) -> Floats:  # fmt: skip
-    """(I, n, ṅ, u, felt) from one tick to the next, for a pressed contact. `blend`: of the low-pass."""
+    """Return the map (5 × 5) of (I, n, ṅ, u, felt) over one tick, for a pressed contact.
+
+    Stiffness in N/m, dampings in N s/m; `blend`: of the low-pass.
+    """
     motion = np.array([[0.0, 1.0], [-stiffness / mass_kg, -damping / mass_kg]])
     push = np.array([0.0, -1.0 / mass_kg])
     step, reach = _over(motion, push, period_s)

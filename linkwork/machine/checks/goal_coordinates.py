@@ -21,7 +21,8 @@ def goal_coordinates(
 ) -> tuple[str, ...]:
     """Return those of the file or, where it names none, independent joints, those with motors first.
 
-    Raises MachineError where a constrained machine's are too few or too many; for others, see `references`.
+    q (nq): the initial pose. Raises MachineError where a constrained machine's are too few or too many; for
+    others, see `references`.
     """
     given = file.controller.goal_coordinates
     if not mechanism.constraints:

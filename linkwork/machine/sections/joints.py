@@ -32,7 +32,7 @@ class Orientation(Section):
         return self
 
     def rotation(self) -> NDArray[np.float64]:
-        """Return the rotation matrix: its columns are the frame's axes, in those of the parent."""
+        """Return the rotation matrix (3 × 3): its columns are the frame's axes, in those of the parent."""
         if self.rpy_deg is not None:
             roll, pitch, yaw = (math.radians(angle) for angle in self.rpy_deg)
         else:
@@ -41,7 +41,7 @@ class Orientation(Section):
 
 
 def rotation_of(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
-    """Return Rz(yaw) Ry(pitch) Rx(roll), angles in rad."""
+    """Return R (3 × 3) = Rz(yaw) Ry(pitch) Rx(roll), angles in rad."""
     cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
     cy, sy = math.cos(yaw), math.sin(yaw)
     return np.array(
@@ -54,7 +54,9 @@ def rotation_of(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
 
 
 def unit_vector(section: Section, key: str) -> NDArray[np.float64]:
-    """Return the direction that a key gives, of length 1. Raises the error of a section for a zero vector."""
+    """Return the direction (3, of length 1) that a key gives. Raises the error of a section for a zero
+    vector.
+    """
     given = getattr(section, key)
     if math.hypot(*given) < _SHORTEST_AXIS:
         raise wrong("an axis needs a direction", f"{given}", "a vector that is not zero", "", (key,))
@@ -106,7 +108,7 @@ class AxisSpec(JointSpec):
         return self
 
     def direction(self) -> NDArray[np.float64]:
-        """Return the unit vector of the axis."""
+        """Return the unit vector (3) of the axis."""
         return unit_vector(self, "axis")
 
     def geometry(self) -> dict[str, Any]:

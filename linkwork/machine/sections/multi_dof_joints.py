@@ -94,7 +94,7 @@ class UniversalSpec(_SeveralSpec, AxisSpec, _TurningFriction):
         return self
 
     def second_direction(self) -> NDArray[np.float64]:
-        """Return the unit vector of the second axis."""
+        """Return the unit vector (3) of the second axis."""
         return unit_vector(self, "second_axis")
 
     def degrees_of_freedom(self) -> dict[str, bool]:

@@ -180,7 +180,7 @@ def _spread(t: Integers, w: Floats, a: int, b: int, moment: Vector, force: Vecto
 
 @part
 def is_of_velocity(rows: Integers, i: int) -> bool:
-    """Whether row i (of the table `ROWS`) demands something of velocities alone."""
+    """Return whether row i of the table `ROWS` (rows × 4) constrains velocities only."""
     kind = rows[i, 0]
     return kind in (NO_SLIP, VELOCITY) or (kind == DISC and rows[i, 1] != 2)
 

@@ -15,10 +15,11 @@ from linkwork.multibody.linalg.vectors import (
 
 @part
 def surface_at(surfaces: Floats, i: int, place: Vector) -> tuple[float, Vector]:
-    """Distance (m) of a place from a surface, negative inside, and the surface's normal nearest to it.
+    """Distance (m) of a place (3, m, world) from surface i, negative inside, and the nearest normal (3,
+    world).
 
-    A row has a place and a normal of a plane and 0, or the centre of a sphere, three zeros and its radius.
-    At the centre of a sphere the normal is taken to be the world's z.
+    `surfaces` (contacts × 7): place (3) and normal (3) of a plane, then 0; or centre (3) of a sphere, three
+    zeros, radius (m). At the centre of a sphere the normal is the world's z.
     """
     r = subtract(place, load(surfaces, i))
     radius = surfaces[i, 6]

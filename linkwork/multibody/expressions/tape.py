@@ -138,7 +138,7 @@ def run_program(p: Floats, t: Integers, w: Floats, first: int, count: int) -> No
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, int64, VECTOR))
 def add_gradient(p: Floats, t: Integers, w: Floats, first: int, count: int, row: Floats) -> None:
-    """After `run_program`: add the program's gradient with respect to velocities to a row of A."""
+    """After `run_program`: add the program's gradient with respect to velocities to `row` (nv) of A."""
     program, constant, tape = table(t, PROGRAM, 3), vector(t, p, PROGRAM_CONSTANT), matrix(t, w, TAPE, 4)
     jacobian = matrix(t, w, J, t[NV])
     for k in range(count):
@@ -177,7 +177,9 @@ def add_gradient(p: Floats, t: Integers, w: Floats, first: int, count: int, row:
 def expression_row(
     t: Integers, p: Floats, w: Floats, first: int, count: int, row: Floats
 ) -> tuple[float, float, float]:
-    """Φ, its rate with that of time, its second derivative for v̇ = 0; adds the gradient to the row."""
+    """Return Φ, its rate (time included) and its second derivative for v̇ = 0; add the gradient to `row`
+    (nv).
+    """
     run_program(p, t, w, first, count)
     add_gradient(p, t, w, first, count, row)
     tape = matrix(t, w, TAPE, 4)
@@ -188,7 +190,7 @@ def expression_row(
 def velocity_row(
     t: Integers, p: Floats, w: Floats, first: int, count: int, row: Floats
 ) -> tuple[float, float]:
-    """Σ f θ˙ + f₀, and its rate for v̇ = 0; adds Σ f J to the row. The factors f are programs."""
+    """Return Σ f θ˙ + f₀ and its rate for v̇ = 0; add Σ f J to `row` (nv). The factors f are programs."""
     factors, tape = table(t, FACTORS, 3), matrix(t, w, TAPE, 4)
     jacobian, bias, v = matrix(t, w, J, t[NV]), vector(t, w, JDV), vector(t, w, V)
     speed = rate = 0.0

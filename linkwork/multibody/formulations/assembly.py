@@ -98,10 +98,11 @@ def assemble(
     tolerance: float = 1e-12,
     most: int = 100,
 ) -> AssembledState:
-    """The consistent state near (q, v), by Newton's method with the pseudo-inverse in the mass metric.
+    """Find the consistent state near q (nq; rad, m) and v (nv; None: 0) by Newton's method in the mass
+    metric.
 
-    Raises AssemblyError where the largest scaled |Φ| is above `tolerance` after `most` iterations, ValueError
-    for wrong lengths.
+    Each step is the pseudo-inverse solution of A δ = -Φ (Aghili 2005, drift removal). Raises AssemblyError
+    where the largest scaled |Φ| is above `tolerance` after `most` iterations, ValueError for wrong lengths.
     """
     w = mechanism.workspace()
     _set("q", w.q, q)
@@ -210,7 +211,7 @@ def _polish(mechanism: Mechanism, w: Workspace, residual: float) -> int:
 
 
 def field_of(w: Workspace, field: int) -> Floats:
-    """A field of the parameters (read-only)."""
+    """Return a field of the parameters, a read-only view (n)."""
     return w.parameters[w.topology[field] : w.topology[field + 1]]
 
 

@@ -48,7 +48,7 @@ class Tangents:
         return np.asarray(self.driven + self.basis @ y)
 
     def open_by(self, y: Floats) -> Floats:
-        """Residual of the equations."""
+        """Return the residual (equations) of the quadratic equations for y (free)."""
         return np.asarray((self.curvature @ y + self.slope) @ y + self.constant)
 
 

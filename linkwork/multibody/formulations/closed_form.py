@@ -30,28 +30,39 @@ BETTER = 1.25
 
 
 class ClosedForms(Protocol):
-    """Explicit solutions of a mechanism's closures; one independent set per variant."""
+    """Explicit solutions of a mechanism's closures; one independent set per variant.
+
+    q (n), v (n): coordinates in rad or m and their rates; k of the n coordinates are independent.
+    """
 
     @property
     def independent(self) -> tuple[tuple[int, ...], ...]:
         """Of each variant: places of its independent coordinates in q."""
 
     def measure(self, variant: int, q: Floats) -> float:
-        """How far a variant is from its singular poses: 0 there, about 1 far away."""
+        """Return the distance of a variant from its singular poses at q (n): 0 there, about 1 far away."""
 
     def complete(self, variant: int, near: Floats) -> Floats:
-        """The q (n) with the independent entries of `near`, on its branch and with its whole turns."""
+        """Return the q (n) with the independent entries of `near` (n), on its branch and with its whole
+        turns.
+        """
 
     def ratios(self, variant: int, q: Floats) -> Floats:
-        """A_x (dependent × independent), both in the order of q."""
+        """Return A_x = dG/dq_I ((n - k) × k) at q (n), rows and columns in the order of q."""
 
     def bias(self, variant: int, q: Floats, v: Floats) -> Floats:
-        """ξ: accelerations of the dependent coordinates where those of the independent ones are zero."""
+        """Return ξ (n - k numbers): accelerations of the dependent coordinates for q¨_I = 0, at q (n) and v
+        (n).
+        """
 
 
 @dataclass(frozen=True)
 class ReducedTerms:
-    """M_r (k × k), h_r (k), D' (n × k, order of q), ξ with zeros for the independent entries (n)."""
+    """Terms of M_r q¨_I = h_r: M_r (k × k), h_r (k), D' (n × k, order of q), ξ (n, zeros for independent
+    entries).
+
+    Blajer et al. 1992; N m, N, rad, m by coordinate.
+    """
 
     mass: Floats
     force: Floats
@@ -107,7 +118,7 @@ class ClosedFormMotion:
         return velocity
 
     def terms(self, q: Floats, v: Floats) -> ReducedTerms:
-        """The reduced equations at a state on the manifold, for the variant in use."""
+        """Return the reduced equations at a state q (n), v (n) on the manifold, for the variant in use."""
         own, motions = self._own, self._motions(q)
         bias = np.zeros(len(q))
         bias[[k for k in range(len(q)) if k not in own]] = self._forms.bias(self._variant, q, v)
@@ -118,7 +129,7 @@ class ClosedFormMotion:
         return ReducedTerms(motions.T @ w.M @ motions, motions.T @ (r - w.M @ bias), motions, bias)
 
     def acceleration(self) -> Floats:
-        """q¨ (n) now."""
+        """Return q¨ (n; rad/s² or m/s²) at the present state."""
         found = self.terms(self.q, self.v)
         acceleration: Floats = found.motions @ np.linalg.solve(found.mass, found.force) + found.bias
         return acceleration

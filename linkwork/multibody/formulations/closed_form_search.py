@@ -34,7 +34,11 @@ _REMEDY = "remove closed_form: `minimal` then solves the closures by Newton's me
 
 @dataclass(frozen=True, eq=False)
 class PlacedFourBar:
-    """Closed forms of a four-bar in a mechanism's coordinates: a[i] = offsets[i] + signs[i] q[places[i]]."""
+    """Closed forms of a four-bar in a mechanism's coordinates: a[i] = offsets[i] + signs[i] q[places[i]].
+
+    q (3), v (3): the mechanism's coordinates, rad, and their rates; `places` (3), `signs` (3), `offsets` (3,
+    rad).
+    """
 
     linkage: FourBar
     places: Integers
@@ -42,7 +46,7 @@ class PlacedFourBar:
     offsets: Floats
 
     def angles(self, q: Floats) -> Floats:
-        """The linkage's own angles, 3."""
+        """Return the linkage's own angles a (3, rad) at q (3)."""
         angles: Floats = self.offsets + self.signs * q[self.places]
         return angles
 
@@ -52,23 +56,23 @@ class PlacedFourBar:
         return tuple((int(self.places[own]),) for (own,) in self.linkage.independent)
 
     def measure(self, variant: int, q: Floats) -> float:
-        """How far a variant is from its singular poses."""
+        """Return the distance of a variant from its singular poses, see `ClosedForms.measure`."""
         return self.linkage.measure(variant, self.angles(q))
 
     def complete(self, variant: int, near: Floats) -> Floats:
-        """The pose with the independent coordinate of `near`."""
+        """Return the pose q (3) with the independent coordinate of `near` (3), on its branch."""
         q = np.empty(3)
         q[self.places] = self.signs * (self.linkage.complete(variant, self.angles(near)) - self.offsets)
         return q
 
     def ratios(self, variant: int, q: Floats) -> Floats:
-        """A_x, 2 × 1."""
+        """Return A_x (2 × 1) at q (3)."""
         own = self.linkage.independent[variant][0]
         rates = self.linkage.ratios(variant, self.angles(q))[:, 0]
         return self._dependent(variant, self.signs[own] * rates)[:, None]
 
     def bias(self, variant: int, q: Floats, v: Floats) -> Floats:
-        """ξ, 2."""
+        """Return ξ (2; rad/s²) at q (3) and v (3)."""
         return self._dependent(
             variant, self.linkage.bias(variant, self.angles(q), self.signs * v[self.places])
         )

@@ -130,7 +130,7 @@ def reduce_mass(t: Integers, w: Floats, free: int) -> None:
 
 @part
 def motion_in_basis(t: Integers, w: Floats, free: int, r: Floats, x: Floats) -> None:
-    """x := x + Λ z with Λ' M x = Λ' r; Λ are the first `free` rows of `BASIS`."""
+    """x := x + Λ z with Λ' M x = Λ' r, for r (nv) and x (nv); Λ are the first `free` rows of `BASIS`."""
     nv = t[NV]
     reduce_mass(t, w, free)
     basis, momenta = matrix(t, w, BASIS, nv), matrix(t, w, MOMENTA, nv)
@@ -148,7 +148,7 @@ def motion_in_basis(t: Integers, w: Floats, free: int, r: Floats, x: Floats) -> 
 
 @part
 def free_forces(t: Integers, w: Floats, r: Floats) -> None:
-    """r = effort + friction + compliant - h."""
+    """Write r (nv; N m or N) := effort + friction + compliant - h."""
     effort, friction, h = vector(t, w, EFFORT), vector(t, w, FRICTION), vector(t, w, H)
     compliant = vector(t, w, COMPLIANT)
     for k in range(t[NV]):

@@ -60,7 +60,10 @@ class Projection:
 
 
 def constraint_evaluation(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Evaluation:
-    """Φ, A v + Φ_t, A, b and rank at a state. Raises ValueError for wrong lengths."""
+    """Return Φ, A v + Φ_t, A, b and the rank at a state q (nq; rad, m), v (nv).
+
+    Raises ValueError for wrong lengths.
+    """
     return _evaluated(_at(mechanism, q, v))
 
 
@@ -99,7 +102,10 @@ def row_rates(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Float
 
 
 def projection(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike, by: Way = "svd") -> Projection:
-    """P, C and c at a state, by "svd" or "pseudo_inverse". Raises ValueError for wrong lengths and names."""
+    """Return P (nv × nv), C and c at a state q (nq), v (nv), computed by "svd" or "pseudo_inverse".
+
+    Aghili 2005: P = 1 - A⁺A, C = dP/dt, c = A⁺ b. Raises ValueError for wrong lengths and names.
+    """
     found = _evaluated(_at(mechanism, q, v))
     a, rank = found.scaled_rows, found.rank
     a_rate = found.row_scale[:, None] * row_rates(mechanism, q, v) * found.velocity_scale

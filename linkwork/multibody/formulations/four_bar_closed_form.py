@@ -46,13 +46,13 @@ class FourBar:
         return (0,), (2,)
 
     def measure(self, variant: int, q: Floats) -> float:
-        """|sin a3|, or |cos a1|."""
+        """Return |sin a3| (variant 0) or |cos a1| (variant 1) at q (3, rad)."""
         return abs(math.sin(q[2])) if variant == 0 else abs(math.cos(q[0]))
 
     def complete(self, variant: int, near: Floats) -> Floats:
-        """All three angles from the independent one; sign and whole turns as in `near`.
+        """Return q (3, rad) from the independent angle; sign and whole turns of the others as in `near` (3).
 
-        An angle beyond the linkage's reach is taken at its end.
+        An angle beyond the linkage's reach is set to the end of the reach.
         """
         l0, l1, l2, l3 = self.ground, self.first, self.second, self.third
         a1, a2, a3 = near
@@ -70,7 +70,7 @@ class FourBar:
         return np.array([a1, _turned(math.atan2(sine, cosine), a2), a3])
 
     def ratios(self, variant: int, q: Floats) -> Floats:
-        """A_x: rates of (a2, a3) for that of a1, or of (a1, a2) for that of a3 (2 × 1)."""
+        """Return A_x (2 × 1) at q (3): rates of (a2, a3) for that of a1, or of (a1, a2) for that of a3."""
         l0, l1, l2, l3 = self.ground, self.first, self.second, self.third
         a1, a2, a3 = q
         if variant == 0:
@@ -82,7 +82,7 @@ class FourBar:
         return np.array([[first], [second]])
 
     def bias(self, variant: int, q: Floats, v: Floats) -> Floats:
-        """ξ of (a2, a3), or of (a1, a2), rad/s²."""
+        """Return ξ (2; rad/s²) of (a2, a3), or of (a1, a2), at q (3, rad) and v (3, rad/s)."""
         l0, l1, l2, l3 = self.ground, self.first, self.second, self.third
         (a1, a2, a3), (v1, v2, v3) = q, v
         s1, c1, s3, c3, s12, c12 = (

@@ -11,6 +11,8 @@ Changes of the partition happen between steps; q and v are continuous there.
 
 Near poses where branches of the closure meet no choice of coordinates is independent. There, and where
 Newton's method does not converge, a step is made by projection (constrained_steps.py) and counted.
+
+`partition` (integers) and `z` (numbers), the scratch memory, are those of partition.py; dt is in seconds.
 """
 
 from linkwork.arrays import Floats, Integers

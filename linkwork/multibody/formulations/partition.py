@@ -11,8 +11,9 @@ The last pivot of the QR of A_D measures how well it can be solved. A partition 
 Nonholonomic rows constrain velocities but no positions, which therefore have a separate partition; without
 such rows the two are the same.
 
-A partition is an array of integers: counters, the two numbers of dependent degrees of freedom, and two lists
-of all of them, the dependent ones first. `z` is scratch memory of `scratch_size` numbers.
+A `partition` (integers; `partition_size` of them) holds counters, the two numbers of dependent degrees of
+freedom, and two lists of all of them, the dependent ones first. `z` (numbers; `scratch_size` of them) is
+scratch memory.
 """
 
 from linkwork.arrays import Floats, Integers
@@ -71,28 +72,28 @@ def scratch_size(nq: int, nv: int, rows: int) -> int:
 
 @part
 def of_z(t: Integers, z: Floats, which: int) -> Floats:
-    """A vector of nv numbers in z."""
+    """Return vector number `which` (nv) of z."""
     row: Floats = block(z, which * t[NV], 1, t[NV])[0]
     return row
 
 
 @part
 def start_q(t: Integers, z: Floats) -> Floats:
-    """The coordinates at the start of a step."""
+    """Return the coordinates (nq) at the start of a step."""
     row: Floats = block(z, 8 * t[NV], 1, t[NQ])[0]
     return row
 
 
 @part
 def right_side(t: Integers, z: Floats) -> Floats:
-    """A right side, one number a row."""
+    """Return the right side (nr), one number for each row."""
     row: Floats = block(z, 8 * t[NV] + t[NQ], 1, t[N_ROWS])[0]
     return row
 
 
 @part
 def columns_of(t: Integers, z: Floats, count: int) -> Floats:
-    """A block of columns of A."""
+    """Return the block (nr × count) of z for columns of A."""
     values: Floats = block(z, 8 * t[NV] + t[NQ] + t[N_ROWS], t[N_ROWS], count)
     return values
 
@@ -104,7 +105,7 @@ def _binds(t: Integers, level: int, i: int) -> bool:
 
 @part
 def last_pivot(factors: Floats, rank: int) -> float:
-    """The smallest pivot of a QR, 0 where there is none."""
+    """Return the absolute last pivot of a QR in `factors` (m × n), the smallest; 0 for rank 0."""
     return abs(factors[rank - 1, rank - 1]) if rank > 0 else 0.0
 
 

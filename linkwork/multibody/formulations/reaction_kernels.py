@@ -426,7 +426,7 @@ def _joints(t: Integers, w: Floats, r: Integers, c: Floats) -> None:
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, TOPOLOGY, BUFFER))
 def reactions(p: Floats, t: Integers, w: Floats, r: Integers, c: Floats) -> None:
-    """After any acceleration: `RESULTS` of the plan r and memory c of a `ReactionTable`."""
+    """After any acceleration: write `RESULTS` of a `ReactionTable`, whose flat arrays are r and c."""
     _needed(p, t, w, r, c)
     _constraints(p, t, w, r, c)
     _contacts(p, t, w, r, c)
@@ -453,9 +453,11 @@ def reactions_along(
     results: Floats,
     forces: Floats,
 ) -> None:
-    """Of each state (samples × (nq + nv)) at its time: all results in a row, and A'λ (nv) in a row.
+    """Write all results of each of `states` (samples × (nq + nv)) at `times_s` (samples) in a row of
+    `results`.
 
-    Accelerations are those of the workspace's formulation, with its efforts, switches and targets.
+    A row of `forces` (samples × nv) receives A'λ, N m or N. Accelerations are those of the workspace's
+    formulation, with its efforts, switches and targets.
     """
     nq, nv, n = t[NQ], t[NV], results.shape[1]
     q, v, force = vector(t, w, Q), vector(t, w, V), vector(t, w, CONSTRAINT_FORCE)

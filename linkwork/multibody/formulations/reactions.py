@@ -63,9 +63,11 @@ def joint_reactions(
     formulation: Formulation = "projected",
     ordinary_rank: int = 0,
 ) -> tuple[Reaction, ...]:
-    """Of all joints, in their order, then of all constraints, in theirs; arguments of `acceleration`.
+    """Return the reactions of all joints, then of all constraints, in their order, at q (nq), v (nv), effort
+    (nv).
 
-    Raises RedundantRows for `lagrange` and `kkt` where rows depend on others, ValueError for wrong lengths.
+    Arguments as of `acceleration`. Raises RedundantRows for `lagrange` and `kkt` where rows depend on others,
+    ValueError for wrong lengths.
     """
     w = mechanism.workspace()
     _set("q", w.q, q)

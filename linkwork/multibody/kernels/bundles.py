@@ -88,7 +88,9 @@ def _kind(array: object) -> str:
 
 
 def reader(declared: type[Arrays]) -> Callable[[Integers], Arrays]:
-    """Return the function that gives a kernel the declared arrays again, at no cost: views, by name."""
+    """Return the function with which a kernel gets the declared arrays by name: views, of their own shapes,
+    at no cost.
+    """
     entries: list[str] = []
     at = 0
     for field in _fields(declared):

@@ -33,7 +33,7 @@ def dof_with_coordinates(links: Sequence[Link]) -> list[int]:
 def tree_parameters(
     links: Sequence[Link], points: Sequence[Point], seats: dict[str, BodyPlacement], gravity: Floats
 ) -> dict[int, Floats]:
-    """The fields of p that concern the tree and its points."""
+    """Return the fields of p that concern the tree and its points; gravity (3, m/s², world)."""
     by_velocity = [link.joint for link in sorted(links, key=lambda link: link.place)]
     com = np.array([link.first / link.mass if link.mass > 0.0 else np.zeros(3) for link in links])
     central = [

@@ -12,7 +12,7 @@ from linkwork.multibody.kernels.numba_backend import MODE, array_at, floats_at, 
 
 @part
 def vector(t: Integers, a: Floats, field: int) -> Floats:
-    """Field of p or w as a float64 vector."""
+    """Return a field of a (p or w, flat) as a float64 vector (n)."""
     start, end = t[field], t[field + 1]
     values: Floats = array_at(floats_at(a.ctypes.data + 8 * start), (end - start,))
     return values
@@ -20,7 +20,7 @@ def vector(t: Integers, a: Floats, field: int) -> Floats:
 
 @part
 def matrix(t: Integers, a: Floats, field: int, columns: int) -> Floats:
-    """Field of p or w as a float64 matrix with the given number of columns, row-major."""
+    """Return a field of a (p or w, flat) as a float64 matrix (rows × columns), row-major."""
     start, end = t[field], t[field + 1]
     values: Floats = array_at(floats_at(a.ctypes.data + 8 * start), ((end - start) // columns, columns))
     return values
@@ -28,14 +28,14 @@ def matrix(t: Integers, a: Floats, field: int, columns: int) -> Floats:
 
 @part
 def block(a: Floats, start: int, rows: int, columns: int) -> Floats:
-    """Matrix of a given shape that begins at a[start]."""
+    """Return the matrix (rows × columns) that begins at a[start]."""
     values: Floats = array_at(floats_at(a.ctypes.data + 8 * start), (rows, columns))
     return values
 
 
 @part
 def table(t: Integers, field: int, columns: int) -> Integers:
-    """Table in t as an int64 matrix with the given number of columns."""
+    """Return a table in t as an int64 matrix (rows × columns)."""
     start, end = t[field], t[field + 1]
     values: Integers = array_at(integers_at(t.ctypes.data + 8 * start), ((end - start) // columns, columns))
     return values
@@ -43,14 +43,17 @@ def table(t: Integers, field: int, columns: int) -> Integers:
 
 @part
 def fill(values: Floats, number: float) -> None:
-    """Set a vector to one number. A loop of our own compiles several times faster than a slice assignment."""
+    """Set a vector (n) to one number.
+
+    An explicit loop compiles several times faster than a slice assignment.
+    """
     for i in range(len(values)):
         values[i] = number
 
 
 @part
 def fill_matrix(values: Floats, number: float) -> None:
-    """Set a matrix to one number."""
+    """Set a matrix (rows × columns) to one number."""
     for i in range(values.shape[0]):
         for j in range(values.shape[1]):
             values[i, j] = number
@@ -58,7 +61,7 @@ def fill_matrix(values: Floats, number: float) -> None:
 
 @part
 def copy(source: Floats, target: Floats) -> None:
-    """Write a vector over another."""
+    """Copy a vector (n) into another."""
     for i in range(len(source)):
         target[i] = source[i]
 

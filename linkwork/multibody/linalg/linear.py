@@ -40,7 +40,7 @@ def cholesky(a: Floats, factor: Floats) -> float:
 
 @kernel(void(MATRIX, VECTOR))
 def lower_solve(factor: Floats, x: Floats) -> None:
-    """Solve L x = b in place for the lower triangle L of `factor`: x holds b on entry."""
+    """Solve L x = b in place for the lower triangle L of `factor` (n × n): x (n) holds b on entry."""
     for i in range(factor.shape[0]):
         for k in range(i):
             x[i] -= factor[i, k] * x[k]
@@ -49,7 +49,7 @@ def lower_solve(factor: Floats, x: Floats) -> None:
 
 @kernel(void(MATRIX, VECTOR))
 def upper_solve(factor: Floats, x: Floats) -> None:
-    """Solve L' x = b in place for the lower triangle L of `factor`: x holds b on entry."""
+    """Solve L' x = b in place for the lower triangle L of `factor` (n × n): x (n) holds b on entry."""
     n = factor.shape[0]
     for i in range(n - 1, -1, -1):
         for k in range(i + 1, n):
@@ -59,7 +59,7 @@ def upper_solve(factor: Floats, x: Floats) -> None:
 
 @kernel(void(MATRIX, VECTOR))
 def cholesky_solve(factor: Floats, x: Floats) -> None:
-    """Solve L L' x = b in place: x holds b on entry. Only the lower triangle of `factor` is read."""
+    """Solve L L' x = b in place: x (n) holds b on entry. L is the lower triangle of `factor` (n × n)."""
     lower_solve(factor, x)
     upper_solve(factor, x)
 
@@ -97,7 +97,7 @@ def lu_factor(a: Floats, pivots: Integers) -> float:
 
 @kernel(void(MATRIX, INTEGERS, VECTOR))
 def lu_apply(factors: Floats, pivots: Integers, x: Floats) -> None:
-    """Solve a x = b in place after `lu_factor`: x holds b on entry."""
+    """Solve a x = b in place after `lu_factor` (n × n; pivots n): x (n) holds b on entry."""
     n = factors.shape[0]
     for i in range(n):
         x[i], x[pivots[i]] = x[pivots[i]], x[i]

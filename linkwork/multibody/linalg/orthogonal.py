@@ -40,7 +40,7 @@ def pivoted_qr(a: Floats, exchanges: Floats, left: Floats, tolerance: float) -> 
 
 @kernel(int64(MATRIX, VECTOR, VECTOR, float64, int64))
 def leading_qr(a: Floats, exchanges: Floats, left: Floats, tolerance: float, most: int) -> int:
-    """`pivoted_qr` that ends after `most` columns at the latest."""
+    """`pivoted_qr` of a (m × n) that ends after `most` columns at the latest."""
     m, n = a.shape
     best, longest = _longest_column(a)
     for k in range(min(m, n, most)):
@@ -75,7 +75,7 @@ def leading_qr(a: Floats, exchanges: Floats, left: Floats, tolerance: float, mos
 
 @kernel(void(MATRIX, VECTOR, int64))
 def complete(a: Floats, right: Floats, rank: int) -> None:
-    """After `pivoted_qr`: reflect the trapezoid [R1 R2] onto the triangle [T 0] from the right.
+    """After `pivoted_qr` of a (m × n): reflect the trapezoid [R1 R2] onto the triangle [T 0] from the right.
 
     T replaces R1, the reflections replace R2, and `right` (rank or longer) receives their factors.
     """
@@ -108,7 +108,10 @@ def complete(a: Floats, right: Floats, rank: int) -> None:
 def minimum_norm(
     a: Floats, exchanges: Floats, left: Floats, right: Floats, rank: int, b: Floats, x: Floats
 ) -> None:
-    """After `pivoted_qr` and `complete`: x = a⁺ b, the shortest with the least |a x - b|; b is destroyed."""
+    """After `pivoted_qr` and `complete` of a (m × n): x (n) = a⁺ b, of least |a x - b| and least |x|.
+
+    b, of m numbers, is destroyed.
+    """
     m, n = a.shape
     for k in range(rank):  # b := Q' b
         share = b[k]

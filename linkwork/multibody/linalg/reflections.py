@@ -1,4 +1,7 @@
-"""The factors of a pivoted QR at work: triangular solves, reflections and exchanges of columns, in place."""
+"""The factors of a pivoted QR at work: triangular solves, reflections and exchanges of columns, in place.
+
+As `pivoted_qr` leaves them: `factored` (m × n), `reflected` (k) and `exchanges` (k), k = min(m, n).
+"""
 
 from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import part
@@ -6,7 +9,7 @@ from linkwork.multibody.kernels.compiling import part
 
 @part
 def back_substitute(factored: Floats, rank: int, x: Floats) -> None:
-    """x := R1⁻¹ x, in place; its first `rank` entries."""
+    """x := R1⁻¹ x, in place, for the first `rank` entries of x (n)."""
     for i in range(rank - 1, -1, -1):
         entry = x[i]
         for k in range(i + 1, rank):
@@ -16,7 +19,7 @@ def back_substitute(factored: Floats, rank: int, x: Floats) -> None:
 
 @part
 def forward_substitute(factored: Floats, rank: int, x: Floats) -> None:
-    """x := R1'⁻¹ x, in place; its first `rank` entries."""
+    """x := R1'⁻¹ x, in place, for the first `rank` entries of x (n)."""
     for i in range(rank):
         entry = x[i]
         for k in range(i):
@@ -26,7 +29,7 @@ def forward_substitute(factored: Floats, rank: int, x: Floats) -> None:
 
 @part
 def reflect(factored: Floats, reflected: Floats, rank: int, b: Floats) -> None:
-    """b := Q' b."""
+    """b := Q' b, for b of m numbers; `factored` (m × n)."""
     m = factored.shape[0]
     for k in range(rank):
         share = b[k]
@@ -40,7 +43,7 @@ def reflect(factored: Floats, reflected: Floats, rank: int, b: Floats) -> None:
 
 @part
 def reflect_back(factored: Floats, reflected: Floats, rank: int, b: Floats) -> None:
-    """b := Q b."""
+    """b := Q b, for b of m numbers; `factored` (m × n)."""
     m = factored.shape[0]
     for k in range(rank - 1, -1, -1):
         share = b[k]
@@ -54,7 +57,7 @@ def reflect_back(factored: Floats, reflected: Floats, rank: int, b: Floats) -> N
 
 @part
 def exchange_back(exchanges: Floats, rank: int, x: Floats) -> None:
-    """x := P x."""
+    """x := P x, for x (n)."""
     for k in range(rank - 1, -1, -1):
         best = int(exchanges[k])
         x[k], x[best] = x[best], x[k]
@@ -62,7 +65,7 @@ def exchange_back(exchanges: Floats, rank: int, x: Floats) -> None:
 
 @part
 def exchange(exchanges: Floats, rank: int, x: Floats) -> None:
-    """x := P' x."""
+    """x := P' x, for x (n)."""
     for k in range(rank):
         best = int(exchanges[k])
         x[k], x[best] = x[best], x[k]

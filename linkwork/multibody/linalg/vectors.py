@@ -70,7 +70,7 @@ def combine(x: Vector, y: Vector, z: Vector, a: Vector) -> Vector:
 
 @part
 def apply(symmetric: Floats, i: int, a: Vector) -> Vector:
-    """S a, where row i holds the symmetric matrix S as (xx, xy, xz, yy, yz, zz)."""
+    """Return S a (3); row i of `symmetric` (n × 6) holds the symmetric S as (xx, xy, xz, yy, yz, zz)."""
     return (
         symmetric[i, 0] * a[0] + symmetric[i, 1] * a[1] + symmetric[i, 2] * a[2],
         symmetric[i, 1] * a[0] + symmetric[i, 3] * a[1] + symmetric[i, 4] * a[2],

@@ -240,7 +240,7 @@ def next_part(p: Floats, t: Integers, w: Floats, dt: float) -> float:
 
 @part
 def trial_length(search: Floats, margin: float) -> float:
-    """Next length to try, between LOW and HIGH and at least `margin` away from both."""
+    """Return the next length to try, at least `margin` from LOW and HIGH of `search` (a field: 1 × n)."""
     low, high, before, after = search[LOW], search[HIGH], search[BEFORE], search[AFTER]
     trial: float = 0.5 * (low + high)
     if before < 0.0:
@@ -276,7 +276,7 @@ def judge_part(p: Floats, t: Integers, w: Floats, dt: float, h: float) -> None:
 
 @part
 def narrow(search: Floats, beyond: float, h: float) -> None:
-    """Take a trial of length h into account."""
+    """Account for a trial of length h in the bounds of `search` (a field: 1 × n)."""
     done = abs(search[TRIALS]) + 1.0
     if beyond > 0.0:
         search[HIGH], search[AFTER] = h, beyond

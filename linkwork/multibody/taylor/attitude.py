@@ -13,7 +13,9 @@ from linkwork.multibody.linalg.vectors import (
 
 @part
 def axes_of(quaternions: Floats, i: int) -> tuple[Vector, Vector, Vector]:
-    """The body's three axes in world axes: columns of the rotation matrix."""
+    """Return the axes of body i in world axes: the columns of R, from row i of `quaternions` (nb × 4; w, x,
+    y, z).
+    """
     w, x, y, z = quaternions[i, 0], quaternions[i, 1], quaternions[i, 2], quaternions[i, 3]
     return (
         (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)),
@@ -24,7 +26,9 @@ def axes_of(quaternions: Floats, i: int) -> tuple[Vector, Vector, Vector]:
 
 @part
 def turn(quaternions: Floats, i: int, rotation: Vector) -> None:
-    """Turn the body by a rotation vector in world axes: q := exp(rotation / 2) q, of unit length again."""
+    """Turn body i of `quaternions` (nb × 4) by a rotation vector (3, rad, world): q := exp(rotation / 2) q,
+    normalised.
+    """
     angle = math.sqrt(dot(rotation, rotation))
     c, s = math.cos(0.5 * angle), 0.5 - angle * angle / 48.0
     if angle > 1e-4:

@@ -65,7 +65,7 @@ def sensitivity(s: Vector, turn: Vector, c: Vector) -> Vector:
 
 @part
 def put(rows: Floats, row: int, shift_b: Vector, turn_b: Vector, shift_a: Vector, turn_a: Vector) -> None:
-    """Write the twelve numbers of a row or column."""
+    """Write the twelve numbers of one row of `rows` (n × 12)."""
     rows[row, 0], rows[row, 1], rows[row, 2] = shift_b
     rows[row, 3], rows[row, 4], rows[row, 5] = turn_b
     rows[row, 6], rows[row, 7], rows[row, 8] = shift_a

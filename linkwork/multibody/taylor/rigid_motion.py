@@ -67,7 +67,10 @@ STEP = void(PARAMETERS, TOPOLOGY, BUFFER, float64)
 
 @part
 def to_world(axes: Floats, i: int, a: Vector) -> Vector:
-    """A vector given in the axes of body i, or of the world for i = -1, in world axes."""
+    """Rotate a vector (3) from the axes of body i, or of the world for i = -1, to world axes.
+
+    `axes` (3 nb × 3): three rows a body, its axes in world axes.
+    """
     if i < 0:
         return a
     return combine(load(axes, 3 * i), load(axes, 3 * i + 1), load(axes, 3 * i + 2), a)
@@ -75,13 +78,13 @@ def to_world(axes: Floats, i: int, a: Vector) -> Vector:
 
 @part
 def to_body(axes: Floats, i: int, a: Vector) -> Vector:
-    """A vector given in world axes, in the axes of body i."""
+    """Rotate a vector (3) from world axes to the axes of body i; `axes` (3 nb × 3) as of `to_world`."""
     return dot(load(axes, 3 * i), a), dot(load(axes, 3 * i + 1), a), dot(load(axes, 3 * i + 2), a)
 
 
 @part
 def of_body(rows: Floats, i: int) -> Vector:
-    """Row i, or an empty row for the world, i = -1."""
+    """Return row i of `rows` (nb × 3), or zeros for the world, i = -1."""
     if i < 0:
         return 0.0, 0.0, 0.0
     return load(rows, i)

@@ -27,7 +27,7 @@ class Pose:
 
 
 def poses_of_tree(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> dict[str, Pose]:
-    """The pose of every body. Raises ValueError where q or v has the wrong length."""
+    """Return the pose of every body at q (nq), v (nv). Raises ValueError where a length is wrong."""
     corners = np.vstack([np.zeros(3), np.eye(3)])
     points = [
         Point(f"{i} {k}", body.name, corner)

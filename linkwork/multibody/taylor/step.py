@@ -115,9 +115,10 @@ def react(p: Floats, t: Integers, w: Floats, pivots: Integers, dt: float) -> boo
 
 @kernel(boolean(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, float64))
 def step(p: Floats, t: Integers, w: Floats, pivots: Integers, dt: float) -> bool:
-    """`react`, then the state moved on by dt (s), its joint coordinates and rates read again.
+    """`react`, then advance the state by dt (s) and read joint coordinates and rates again; `pivots` (nr):
+    scratch.
 
-    Where `react` is refused, the state stays, and the answer is False.
+    Returns False, with the state unchanged, where `react` refuses.
     """
     if not react(p, t, w, pivots, dt):
         return False
@@ -138,9 +139,9 @@ def step(p: Floats, t: Integers, w: Floats, pivots: Integers, dt: float) -> bool
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, float64, int64))
 def run(p: Floats, t: Integers, w: Floats, pivots: Integers, dt: float, count: int) -> int:
-    """Make a number of steps of dt (s), loads held. Returns how many were made: fewer where one was refused.
+    """Make `count` steps of dt (s) with constant loads; return how many were made, fewer if one was refused.
 
-    The smallest pivot ratio of all stays as the result; a refused step does not move the state.
+    The smallest pivot ratio of all steps is kept as the result. `pivots` (nr) is scratch.
     """
     ratio, smallest = vector(t, w, PIVOT_RATIO), 1.0
     for k in range(count):
@@ -153,7 +154,9 @@ def run(p: Floats, t: Integers, w: Floats, pivots: Integers, dt: float, count: i
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, VECTOR))
 def energy(p: Floats, t: Integers, w: Floats, result: Floats) -> None:
-    """After `locate`: kinetic energy, rotors included, and potential energy -Σ m g'r (J), into `result`."""
+    """After `locate`: write kinetic energy, rotors included, and potential energy -Σ m g'r (J) to `result`
+    (2).
+    """
     gravity, position = load(matrix(t, p, GRAVITY, 3), 0), matrix(t, w, POSITION, 3)
     mass, inertia = vector(t, p, MASS), matrix(t, p, INERTIA, 6)
     velocity, spin = matrix(t, w, VELOCITY, 3), matrix(t, w, SPIN, 3)

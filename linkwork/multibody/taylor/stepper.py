@@ -134,7 +134,7 @@ class TaylorStepper:
         locate(*self._arguments)
 
     def stand_as(self, mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> None:
-        """Place all bodies as they are in a tree at q and v; angles are counted as the tree's are."""
+        """Place all bodies as in a tree at q (nq) and v (nv); angles are counted as the tree's are."""
         poses = poses_of_tree(mechanism, q, v)
         for rigid in self.model.rigids:
             self.place(rigid.members[0], poses[rigid.members[0]])
@@ -160,7 +160,8 @@ class TaylorStepper:
         at_m: npt.ArrayLike = (0.0, 0.0, 0.0),
         torque_N_m: npt.ArrayLike = (0.0, 0.0, 0.0),
     ) -> None:
-        """Add a load: force (world axes) at a point of the body (its axes), and torque (world axes).
+        """Add a load to a body: force (3, N, world axes) at a point (3, m, body axes), torque (3, N m, world
+        axes).
 
         It is held, with the lever that it has now, until `release`.
         """
@@ -213,7 +214,7 @@ class TaylorStepper:
         return self._matrix[:n].copy(), self._right.copy()
 
     def gap(self) -> Floats:
-        """Values of all closures as they are now, m or rad; of rotors, 0."""
+        """Residuals of all closures now (nr; m or rad); 0 for rotors."""
         assemble(*self._arguments, 0.0)
         return self._gap.copy()
 

@@ -60,7 +60,10 @@ class MaximalModel:
     def build(
         bodies: Sequence[Body], connections: Sequence[Connection], gravity_m_s2: npt.ArrayLike
     ) -> "MaximalModel":
-        """Check the description and make the model; connections may form loops. Raises ModelError."""
+        """Check the description and make the model; connections may form loops. Raises ModelError.
+
+        `gravity_m_s2` (3): in world axes.
+        """
         check_names("bodies", [body.name for body in bodies])
         check_names("joints", [connection.name for connection in connections])
         known = ["world", *(body.name for body in bodies)]

@@ -98,7 +98,9 @@ def dof_of(joint: Joint) -> JointDof:
 
 
 def onto_z(axis: Floats) -> Floats:
-    """A rotation whose third column is the unit vector `axis`; the identity where that is z already."""
+    """Return a rotation (3 × 3) whose third column is the unit vector `axis` (3); the identity where that is
+    z already.
+    """
     if axis[2] == 1.0:
         return np.eye(3)
     helper = np.eye(3)[int(np.argmin(np.abs(axis)))]

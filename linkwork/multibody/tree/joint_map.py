@@ -21,17 +21,19 @@ _ZERO = np.zeros(3)
 
 
 def hat(a: Floats) -> Floats:
-    """The matrix with hat(a) b = a × b, 3 × 3."""
+    """Return the matrix â (3 × 3) with â b = a × b, for a (3)."""
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 
 def bracket(a: Floats, b: Floats) -> Floats:
-    """[(w1, u1), (w2, u2)] = (w1 × w2, w1 × u2 - w2 × u1), 6."""
+    """Return the bracket (6) of two twists (6): [(w1, u1), (w2, u2)] = (w1 × w2, w1 × u2 - w2 × u1)."""
     return np.concatenate([np.cross(a[:3], b[:3]), np.cross(a[:3], b[3:]) - np.cross(b[:3], a[3:])])
 
 
 def unclosed_pair(columns: Floats) -> tuple[int, int] | None:
-    """The first two columns whose bracket leaves the span of all columns; None where the span is closed."""
+    """Return the first two of `columns` (r × 6) whose bracket leaves the span of all; None where it is
+    closed.
+    """
     for i in range(len(columns)):
         for j in range(i):
             twist = bracket(columns[j], columns[i])
@@ -42,7 +44,9 @@ def unclosed_pair(columns: Floats) -> tuple[int, int] | None:
 
 
 def screw_of(column: Floats) -> tuple[Floats, Floats, float, float]:
-    """Direction (unit) and a point of a column's axis, and turn (rad) and travel (m) for each unit of e."""
+    """Return direction (3, unit) and a point (3, m) of a column's (6) axis; turn (rad) and travel (m) per
+    unit of e.
+    """
     angular, linear = column[:3], column[3:]
     turn = _near_one(float(np.linalg.norm(angular)))
     if turn == 0.0:
@@ -58,7 +62,7 @@ def _near_one(length: float) -> float:
 
 
 def elementary(column: Floats, e: float) -> tuple[Floats, Floats]:
-    """λ(e): rotation (3 × 3) and translation (3)."""
+    """Return λ(e) of a column (6): rotation (3 × 3) and translation (3, m)."""
     direction, point, turn, travel = screw_of(column)
     k = hat(direction)
     rotation = np.eye(3) + np.sin(turn * e) * k + (1.0 - np.cos(turn * e)) * k @ k
@@ -66,7 +70,9 @@ def elementary(column: Floats, e: float) -> tuple[Floats, Floats]:
 
 
 def configuration(columns: Floats, e: Floats) -> tuple[Floats, Floats]:
-    """X(e): rotation (3 × 3) and translation (3) of the body in the joint's frame."""
+    """Return X(e) of `columns` (r × 6) at e (r): rotation (3 × 3) and translation (3, m) in the joint's
+    frame.
+    """
     rotation, translation = np.eye(3), np.zeros(3)
     for column, value in zip(columns, e, strict=True):
         turned, moved = elementary(column, float(value))
@@ -75,7 +81,7 @@ def configuration(columns: Floats, e: Floats) -> tuple[Floats, Floats]:
 
 
 def twist_map(columns: Floats, e: Floats) -> Floats:
-    """Bm(e), 6 × r: column i is the i-th twist seen through the factors between it and the body."""
+    """Return Bm(e) (6 × r): column i is the i-th twist seen through the factors between it and the body."""
     result = np.empty((6, len(columns)))
     for i, column in enumerate(columns):
         rotation, translation = configuration(columns[:i], e[:i])
@@ -85,7 +91,7 @@ def twist_map(columns: Floats, e: Floats) -> Floats:
 
 
 def gamma(columns: Floats, e: Floats) -> Floats:
-    """Γ(e) = Bm⁺ H, r × r, with ė = Γ β for a simple joint. Raises ValueError where Bm loses rank."""
+    """Return Γ(e) = Bm⁺ H (r × r), with ė = Γ β for a simple joint. Raises ValueError where Bm loses rank."""
     twists = twist_map(columns, e)
     values = np.linalg.svd(twists, compute_uv=False)
     if values[-1] < 1e-9 * values[0]:

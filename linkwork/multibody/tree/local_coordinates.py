@@ -27,7 +27,7 @@ from linkwork.multibody.linalg.vectors import (
 
 @part
 def chart_rates(t: Integers, x: Floats, v: Floats, rates: Floats) -> None:
-    """x˙ from v at x."""
+    """Write the rates x˙ (nv) for v (nv) at x (nv): x˙ = J⁻¹ v for rotations, v for other joints."""
     copy(v, rates)
     balls = table(t, BALLS, 2)
     for i in range(balls.shape[0]):
@@ -44,7 +44,7 @@ def chart_rates(t: Integers, x: Floats, v: Floats, rates: Floats) -> None:
 
 @part
 def chart_row(t: Integers, x: Floats, row: Floats, turned: Floats) -> None:
-    """The row of a Jacobian against x˙, from the one against v: row' J."""
+    """Transform a Jacobian's row (nv) against v to `turned` (nv), the row against x˙ at x (nv): row' J."""
     copy(row, turned)
     balls = table(t, BALLS, 2)
     for i in range(balls.shape[0]):

@@ -36,7 +36,7 @@ def turned(x: Vector, y: Vector, z: Vector, s: float, u: Vector) -> tuple[Vector
 
 @part
 def coordinate_rates(t: Integers, q: Floats, v: Floats, rates: Floats) -> None:
-    """q̇ from v: equal, except for quaternions."""
+    """Write q̇ to `rates` (nq) for q (nq) and v (nv): equal, except for quaternions."""
     for k in range(len(v)):
         rates[k] = v[k]
     balls = table(t, BALLS, 2)
@@ -49,7 +49,7 @@ def coordinate_rates(t: Integers, q: Floats, v: Floats, rates: Floats) -> None:
 
 @part
 def velocities(t: Integers, q: Floats, rates: Floats, v: Floats) -> None:
-    """v from q̇ (which may have a part along the quaternion, that is ignored)."""
+    """Write v (nv) for q (nq) and its `rates` (nq), of which a part along the quaternion is ignored."""
     for k in range(len(v)):
         v[k] = rates[k]
     balls = table(t, BALLS, 2)
@@ -88,7 +88,7 @@ def quaternion_of(turn: Vector) -> tuple[float, Vector]:
 
 @part
 def way_between(t: Integers, q: Floats, q2: Floats, way: Floats) -> None:
-    """way (nv) for which `move` takes q to q2: differences of coordinates, and rotation vectors."""
+    """Write the way (nv; rad, m) for which `move` takes q (nq) to q2 (nq), with rotation vectors."""
     for k in range(len(way)):
         way[k] = q2[k] - q[k]
     balls = table(t, BALLS, 2)
@@ -111,8 +111,10 @@ def ball_of(t: Integers, dof: int) -> int:
 
 @part
 def reading_at(t: Integers, q: Floats, dof: int) -> float:
-    """Reading at q of a sensor on a degree of freedom: its coordinate, or a component of the rotation
-    vector."""
+    """Return the reading (rad or m) at q (nq) of a sensor on a degree of freedom.
+
+    It is the coordinate, or a component of the rotation vector.
+    """
     i = ball_of(t, dof)
     if i < 0:
         coordinate: float = q[dof]
@@ -124,14 +126,16 @@ def reading_at(t: Integers, q: Floats, dof: int) -> float:
 
 @kernel(void(TOPOLOGY, VECTOR, INTEGERS, VECTOR))
 def readings_at(t: Integers, q: Floats, dofs: Integers, readings: Floats) -> None:
-    """Write what sensors on these degrees of freedom read at q."""
+    """Write the readings (n; rad or m) at q (nq) of sensors on the degrees of freedom `dofs` (n, places in
+    v).
+    """
     for i in range(len(dofs)):
         readings[i] = reading_at(t, q, dofs[i])
 
 
 @part
 def normalise(t: Integers, q: Floats) -> None:
-    """Bring every quaternion to unit length."""
+    """Scale every quaternion in q (nq) to unit length."""
     balls = table(t, BALLS, 2)
     for i in range(balls.shape[0]):
         k, scalar = balls[i, 0], balls[i, 1]
@@ -146,7 +150,7 @@ def normalise(t: Integers, q: Floats) -> None:
 
 @part
 def move(t: Integers, q: Floats, shift: Floats, reach: float) -> None:
-    """q := q moved along the constant v = `shift` for `reach`, exactly."""
+    """Move q (nq) along the constant `shift` (nv) times `reach`, exactly."""
     for k in range(len(shift)):
         q[k] += reach * shift[k]
     balls = table(t, BALLS, 2)
@@ -165,9 +169,10 @@ def move(t: Integers, q: Floats, shift: Floats, reach: float) -> None:
 
 @part
 def go(t: Integers, q: Floats, v: Floats, rate: Floats, mean: Floats, seconds: float) -> None:
-    """Advance q by a time (s) at the mean velocity `mean`, which began with v and the acceleration `rate`.
+    """Advance q (nq) by `seconds` at the mean velocity `mean` (nv), which is overwritten.
 
-    Rotations do not commute: to the mean angular velocity belongs seconds²/12 v × v̇. mean is overwritten.
+    Velocity v (nv) and acceleration `rate` (nv) at the beginning: rotations do not commute, so seconds²/12 v
+    × v̇ is added to the mean angular velocity.
     """
     balls = table(t, BALLS, 2)
     for i in range(balls.shape[0]):
@@ -180,5 +185,5 @@ def go(t: Integers, q: Floats, v: Floats, rate: Floats, mean: Floats, seconds: f
 
 @kernel(void(TOPOLOGY, VECTOR, VECTOR, float64))
 def move_by(t: Integers, q: Floats, shift: Floats, reach: float) -> None:
-    """`move` for callers in Python."""
+    """`move` for callers in Python: q (nq), `shift` (nv)."""
     move(t, q, shift, reach)

@@ -47,7 +47,7 @@ def has_clock(ticks: Ticks) -> bool:
 
 
 def periods_us(ticks: Ticks) -> Floats:
-    """Microseconds between the arrivals of states that followed one another, each in its own tick."""
+    """Return the periods (n; µs) between arrivals of consecutive states, each in its own tick."""
     table = ticks.table
     fresh = (table["fresh"] == 1) & (table["connected"] == 1)
     follows = fresh[1:] & fresh[:-1] & (np.diff(table["tick"]) == 1) & (np.diff(table["device_tick"]) == 1)
@@ -56,7 +56,7 @@ def periods_us(ticks: Ticks) -> Floats:
 
 
 def latencies_us(ticks: Ticks) -> Floats:
-    """Microseconds from a state in hand to its command handed to the socket."""
+    """Return the times (n; µs) from the arrival of a state to the sending of its command."""
     table = ticks.table
     fresh = (table["fresh"] == 1) & (table["connected"] == 1) & (table["sent_ns"] > table["received_ns"])
     taken: Floats = (table["sent_ns"] - table["received_ns"])[fresh] * 1e-3
@@ -64,7 +64,7 @@ def latencies_us(ticks: Ticks) -> Floats:
 
 
 def phases_us(runs: Sequence[Ticks]) -> dict[str, Floats]:
-    """Microseconds per phase of the loop's period in each tick; empty where a log does not have them."""
+    """Return the time per phase of the loop's period (ticks; µs); empty where a log does not have them."""
     if not runs or any("phase_ns" not in (run.table.dtype.names or ()) for run in runs):
         return {}
     columns = np.concatenate([run.table["phase_ns"] for run in runs]).T * 1e-3
