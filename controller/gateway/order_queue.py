@@ -1,4 +1,4 @@
-"""The desk: orders on their way to the loop, and what is to happen when they take effect."""
+"""Queue of orders to the loop, with callbacks for their effects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_WAITING = 64
 
 @dataclass(frozen=True)
 class OrderEffect:
-    """What became of an order, and the record of the tick in which it did.
+    """Effect of an order, and the record of the tick in which it took effect.
 
     `code`: the result code of a goal that was cancelled by its number before it began.
     """
@@ -34,7 +34,7 @@ Condition = Callable[[np.void], bool]
 
 @dataclass(frozen=True)
 class Asked:
-    """Which request an order carries out, for those who list what is pending."""
+    """The request that an order carries out, for lists of pending orders."""
 
     method: str
     owner: str
@@ -64,7 +64,7 @@ class _Placed:
 
     @property
     def bound(self) -> bool:
-        """Whether it has no effect once the authority to move has ended."""
+        """Whether it is revoked when the authority to move ends."""
         return self.order.bound
 
     @property
@@ -89,7 +89,7 @@ class _Wait:
 
 
 class OrderQueue:
-    """Numbers orders, sends them as the loop's queue has room, and calls back with their effects.
+    """Number orders, send them when the loop's queue has room, and call back with their effects.
 
     Each callback is called exactly once: with the effect, or with the reason why there is none.
     """
@@ -110,11 +110,11 @@ class OrderQueue:
         self._waits: list[_Wait] = []
 
     def connect(self, outbox: OrderOutbox, next_id: int, authority: int = 1) -> None:
-        """A loop is there; it has seen no order id from `next_id` on, and is at this authority."""
+        """Accept a loop that has seen no order id from `next_id` on and has this authority."""
         self._outbox, self._next_id, self.authority = outbox, max(next_id, 1), authority
 
     def disconnect(self, reason: RequestError) -> None:
-        """The loop is gone: everything on its way fails for this reason."""
+        """Fail all pending orders for this reason: the loop has ended."""
         if self._outbox is not None:
             self._outbox.close()
         self._outbox = None
@@ -138,13 +138,14 @@ class OrderQueue:
         authority: int | None = None,
         asked: Asked = NOBODY,
     ) -> int:
-        """Gives an order its number and authority, and places it; returns the number.
+        """Give an order its number and authority, and queue it; return the number.
 
-        `timeout_s`: how long to wait for the effect (None: as long as it takes). `urgent` orders go first,
-        and of two of the same kind that wait only the later is sent. `leased`: the order needs the lease.
-        `authority`: that under which its request was accepted, None: the present one.
-        Raises RequestError when there is no loop or too many orders wait; an urgent order without
-        `at_tick` always has room.
+        `timeout_s`: how long to wait for the effect (None: without limit). `urgent` orders go first, and of
+        two of the same kind that wait only the later is sent. `leased`: the order needs the lease.
+        `authority`: the one under which its request was accepted, None: the present one.
+
+        Raises RequestError when there is no loop or too many orders wait; an urgent order without `at_tick`
+        always has room.
         """
         if self._outbox is None:
             raise no_loop()
@@ -179,7 +180,7 @@ class OrderQueue:
         return self.authority
 
     def refuse_if_full(self, owner: str, *, goal: bool) -> None:
-        """Refuses another order for a later tick (BUSY) when too many of this owner wait already."""
+        """Refuse another order for a later tick (BUSY) when too many of this owner wait already."""
         mine = [one for one in self._placed.values() if one.waits and one.asked.owner == owner]
         goals = [one.goal for one in mine if one.goal is not None and one.order.at_tick != NOW]
         if goal and len(goals) >= PENDING_GOALS:
@@ -196,7 +197,7 @@ class OrderQueue:
             raise RequestError(RequestCode.BUSY, text, ["at_tick"])
 
     def _join(self, number: int, then: Then) -> None:
-        """One more who waits for an order that has not left yet."""
+        """Add a callback to an order that has not been sent yet."""
         first = self._placed[number].then
 
         def both(effect: OrderEffect | RequestError) -> None:
@@ -215,18 +216,18 @@ class OrderQueue:
         late: RequestError,
         leased: bool = False,
     ) -> None:
-        """Calls back with the first record that meets the condition, or with `late`."""
+        """Call back with the first record that meets the condition, or with `late`."""
         deadline = None if timeout_s is None else now_ns + round(1e9 * timeout_s)
         self._waits.append(_Wait(condition, then, deadline, late, leased))
 
     def send(self) -> None:
-        """Sends what the loop's queue has room for."""
+        """Send as many orders as the loop's queue has room for."""
         for queue in (self._urgent, self._queue):
             while queue and self._outbox is not None and self._outbox.send(queue[0]):
                 queue.popleft()
 
     def taken(self, number: int) -> Order | None:
-        """The order with this number, which has taken effect, once. None for one that was not placed here."""
+        """Remove and return the order with this number, which has taken effect; None if unknown."""
         return self._under_way.pop(number, None)
 
     def settle(self, record: np.void) -> None:
@@ -247,13 +248,13 @@ class OrderQueue:
                 wait.then(OrderEffect(OrderOutcome.DONE, record))
 
     def _revoke(self, authority: int, record: np.void) -> None:
-        """Take back orders that were accepted under an earlier authority, and report them as revoked."""
+        """Remove orders that were accepted under an earlier authority, and report them as revoked."""
         over = [number for number, one in self._placed.items() if 0 < one.order.authority < authority]
         over = [number for number in over if self._placed[number].bound]
         self._take_back(over, OrderEffect(OrderOutcome.REVOKED, record))
 
     def _withdraw(self, cancel: CancelGoal, record: np.void) -> None:
-        """A goal that waited was cancelled by its number."""
+        """Remove a waiting goal that was cancelled by its number."""
         goals = [
             number
             for number, one in self._placed.items()
@@ -270,7 +271,7 @@ class OrderQueue:
 
     @property
     def pending(self) -> list[Pending]:
-        """What waits for a later tick or another goal's end, in the order of their ticks."""
+        """Orders that wait for a later tick or another goal's end, in the order of their ticks."""
         found = [
             Pending(
                 number,
@@ -285,11 +286,11 @@ class OrderQueue:
 
     @property
     def bound(self) -> bool:
-        """Whether any order is on its way, or waits, that ends with the authority to move."""
+        """Whether an order that is revoked with the authority to move is sent or waits."""
         return any(one.bound for one in self._placed.values())
 
     def expire(self, now_ns: int) -> None:
-        """Tells those whose time is over."""
+        """Call back those whose waiting time has passed."""
         late = [number for number, one in self._placed.items() if _over(one.deadline_ns, now_ns)]
         for number in late:
             self._placed.pop(number).then(
@@ -305,7 +306,7 @@ class OrderQueue:
 
     @property
     def pressing(self) -> bool:
-        """Whether the effect of an order is expected any moment."""
+        """Whether an order with a deadline is pending."""
         return any(one.deadline_ns is not None for one in self._placed.values())
 
     @property
@@ -321,7 +322,7 @@ class OrderQueue:
 
 
 def no_loop() -> RequestError:
-    """The refusal while there is no loop."""
+    """Return the refusal for a gateway without a loop."""
     text = "the real-time loop is not running yet; it is starting"
     return RequestError(RequestCode.NO_LOOP, text, data={"starting": True})
 

@@ -1,4 +1,4 @@
-"""The gateway's one poll loop: requests, children, time, and the end."""
+"""The gateway's poll loop: requests, child processes, timers, and shutdown."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class StartFailed(Exception):
 
 @dataclass
 class _Ending:
-    """How far a shutdown is: asked for when, and whether with the brakes."""
+    """State of a shutdown: when it was requested, and whether with the brakes."""
 
     until_s: float
     braking: bool
@@ -85,7 +85,7 @@ class Server:
         """Requests that found a defect, by method and exception."""
 
     def run(self) -> int:
-        """Serves until it is told to end and the loop has left."""
+        """Serve until a shutdown is requested and the loop has ended."""
         self._gateway.host.begin()
         while True:
             self._watch()
@@ -143,7 +143,7 @@ class Server:
             call.refuse(RequestError(RequestCode.INTERNAL, text))
 
     def _defect(self, what: str, error: Exception) -> None:
-        """Counts a request that found a defect of ours; the first of a kind is written with its trace."""
+        """Count a request that raised an unexpected error; the first of a kind is logged with its trace."""
         kind = f"{what}: {type(error).__name__}"
         self._defects[kind] += 1
         if self._defects[kind] == 1 and len(self._defects) <= _MOST_DEFECTS:
@@ -152,7 +152,7 @@ class Server:
     # Children.
 
     def _watch(self) -> None:
-        """Keeps the poller in step with the children, which come and go."""
+        """Register the sockets of new children with the poller, and remove those of ended ones."""
         gateway = self._gateway
         lifeline = self._lifeline.fd if self._lifeline is not None and self._ending is None else None
         twin = gateway.twin_watch.twin.fd if gateway.twin_watch is not None else None
@@ -220,7 +220,7 @@ class Server:
         return asked and (self._ending is None or not self._ending.braking)
 
     def _begin_to_end(self) -> None:
-        """First the machine is stopped on its path and disabled; when asked again it is braked at once."""
+        """Stop the machine on its path and disable it; on a second request, brake it at once."""
         gateway, again = self._gateway, self._ending is not None or self._interrupts.insisted
         self._pressed = self._interrupts.count
         within = BRAKES_WITHIN_S if again else LEAVES_WITHIN_S

@@ -129,7 +129,7 @@ def _show_version(asked: bool) -> None:
 
 
 def build(first: str = "") -> typer.Typer:
-    """The application, every command in its panel.
+    """Return the application, every command in its panel.
 
     first: the first word on the command line. Where it names another command, those derived from the table of
     requests, which takes long to load, are left out.
@@ -162,7 +162,7 @@ def _options(
 
 
 def _derived() -> dict[str, list[Callable[..., Any]]]:
-    """The commands that the table of requests gives, by panel."""
+    """Return the commands derived from the table of requests, by panel."""
     from linkwork.cli.request_commands import derived_commands
 
     found: dict[str, list[Callable[..., Any]]] = {}

@@ -1,4 +1,4 @@
-"""NAME=VALUE on the command line: coordinates, with or without a unit, of the machine that is there."""
+"""NAME=VALUE on the command line: coordinates of the connected machine, with or without a unit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer of `check` for people: what stands in the way, and how much of each limit is used."""
+"""The answer of `check` as text: reasons for a refusal, and the use of each limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NEAR = 0.5
 
 
 def lines(found: Checked) -> Iterator[str]:
-    """The verdict in a few lines."""
+    """Return the verdict in a few lines."""
     what = f"{found['duration_s']:.3f} s in {', '.join(found['coordinates'])}"
     if found["feasible"]:
         yield f"would be accepted: {what}"
@@ -33,14 +33,14 @@ def lines(found: Checked) -> Iterator[str]:
 
 
 def _span(violation: Mapping[str, Any]) -> str:
-    """From when to when, where more than one sample is beyond the limit."""
+    """Return the time span, where more than one sample is beyond the limit."""
     if violation.get("samples", 0) < 2:
         return ""
     return f"; {violation['samples']} samples from {violation['from_s']:.3f} s to {violation['to_s']:.3f} s"
 
 
 def _distances(report: Mapping[str, Any]) -> Iterator[str]:
-    """How close it comes to poses where coordinates, closures or motors lose their hold."""
+    """Return the distances from singularities of coordinates, closures and motors."""
     for name, entry in (report.get("singularities") or {}).items():
         if entry is not None:
             needed = f", at least {number(entry['limit'])} is needed" if "limit" in entry else ""
@@ -49,7 +49,10 @@ def _distances(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def limits_table(found: Checked) -> Table | None:
-    """What comes near its limit or beyond it, and every effort; None where the path could not be walked."""
+    """Return a table of limits that are nearly reached or exceeded, and of every effort.
+
+    None where the path could not be computed.
+    """
     limits: Mapping[str, Mapping[str, Mapping[str, Any]]] = found["report"].get("limits", {})
     rows = [
         (

@@ -1,4 +1,4 @@
-"""Choices of options that several commands may have, by the names that the plant gives them."""
+"""Choices of options shared by several commands, with the names that the plant uses."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from enum import StrEnum
 
 
 class OnOff(StrEnum):
-    """Whether something holds."""
+    """States of a constraint."""
 
     ON = "on"
     OFF = "off"
 
 
 class RoleChoice(StrEnum):
-    """What a client's key permits."""
+    """Permissions of a client's key."""
 
     OBSERVE = "observe"
     OPERATE = "operate"
@@ -21,14 +21,14 @@ class RoleChoice(StrEnum):
 
 
 class RestartChoice(StrEnum):
-    """When a daemon of a group is started again."""
+    """Policies for restarting a daemon of a group."""
 
     ON_FAILURE = "on-failure"
     NO = "no"
 
 
 class FormulationChoice(StrEnum):
-    """Ways to move under constraints."""
+    """Formulations of the constrained dynamics."""
 
     PROJECTED = "projected"
     UDWADIA_KALABA = "udwadia_kalaba"
@@ -41,7 +41,7 @@ class FormulationChoice(StrEnum):
 
 
 class StabilisationChoice(StrEnum):
-    """What keeps the constraints closed while time goes on."""
+    """Methods that keep the constraints closed during a simulation."""
 
     NONE = "none"
     BAUMGARTE = "baumgarte"
@@ -60,14 +60,14 @@ class IntegratorChoice(StrEnum):
 
 
 class StartChoice(StrEnum):
-    """Whether the initial state is brought onto the closures."""
+    """Whether the initial state is projected onto the closures."""
 
     ASSEMBLED = "assembled"
     AS_GIVEN = "as-given"
 
 
 class PlaceChoice(StrEnum):
-    """Where in a step reactions are taken."""
+    """Instants of a step at which reactions are evaluated."""
 
     BEGIN = "begin"
     MIDDLE = "middle"
@@ -75,7 +75,7 @@ class PlaceChoice(StrEnum):
 
 
 class SchemaChoice(StrEnum):
-    """Files of which there is a JSON schema."""
+    """Files that have a JSON schema."""
 
     MACHINE = "machine"
     FAULTS = "faults"

@@ -31,7 +31,7 @@ def codegen(
     single: Annotated[bool, typer.Option("--float/--double", help="Precision of the C code.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Writes M, h, A, Ȧv, kinematics and the control law as a program without any dependency."""
+    """Write M, h, A, Ȧv, kinematics and the control law as a program without dependencies."""
     from linkwork.machine import load
 
     machine = load(config)

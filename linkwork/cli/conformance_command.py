@@ -32,7 +32,7 @@ def controller(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Stands in the plant's place, and examines the controller that connects.
+    """Take the plant's place and test the controller that connects.
 
     Exit status: 0 nothing failed, 1 something did, 2 wrong usage or file.
     """

@@ -1,4 +1,4 @@
-"""What every command that talks to a controller shares: to whom, in whose name, and --json."""
+"""Common options of all commands that connect to a controller: address, owner, keys, --json."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on s
 
 
 def client_keys_of(keys: Path | None, server_key: Path | None) -> ClientKeys | None:
-    """The CURVE keys in two files, None where neither is given. Raises Misuse for one without the other."""
+    """Return the CURVE keys in two files, None where neither is given. Raises Misuse for one without the
+    other.
+    """
     from linkwork.protocol.keys import client_keys
 
     if (keys is None) != (server_key is None):
@@ -50,7 +52,7 @@ def client_keys_of(keys: Path | None, server_key: Path | None) -> ClientKeys | N
 
 @dataclass(frozen=True)
 class ControllerConnection:
-    """Whom a command talks to, and how it answers."""
+    """Connection options of a command, and the format of its answer."""
 
     robot_name: str | None = None
     endpoint: str | None = None
@@ -61,7 +63,7 @@ class ControllerConnection:
 
     @cached_property
     def client_keys(self) -> ClientKeys | None:
-        """The CURVE keys, where they were given."""
+        """CURVE keys; None where they were not given."""
         return client_keys_of(self.keys, self.server_key)
 
     @property
@@ -73,7 +75,7 @@ class ControllerConnection:
 
     @contextmanager
     def client(self) -> Iterator[RequestClient]:
-        """A connection without a lease of its own: one request takes it and gives it back."""
+        """Return a connection without a lease: each request acquires the lease and releases it."""
         from linkwork.client.waiting import reach
         from linkwork.protocol.request_client import RequestClient
 
@@ -82,7 +84,7 @@ class ControllerConnection:
             yield client
 
     def robot(self, *, lease: bool = True) -> Robot:
-        """The client object, to be entered."""
+        """Return the client object, a context manager."""
         from linkwork.client.robot import Robot
 
         return Robot(
@@ -90,7 +92,7 @@ class ControllerConnection:
         )
 
     def ask(self, method: str, timeout_s: float = 10.0, **params: Any) -> Any:
-        """One request in the chosen name. Raises RequestError, NobodyThere."""
+        """Send a request as the chosen owner. Raises RequestError, NobodyThere."""
         from linkwork.client.connection import default_owner
         from linkwork.client.waiting import patiently
 
@@ -102,7 +104,7 @@ class ControllerConnection:
             )
 
     def effect(self, method: str, **params: Any) -> None:
-        """A request whose answer is {tick, state, text}, shown."""
+        """Send a request whose answer is {tick, state, text}, and show the answer."""
         effect = self.ask(method, **params)
         if self.as_json:
             emit(effect)
@@ -121,7 +123,7 @@ _SHARED = {
 
 
 def connected(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A command whose first parameter is a Link: the command line gets the shared options in its place."""
+    """Decorate a command whose first parameter is a connection: its options take the parameter's place."""
     hints = get_type_hints(function, include_extras=True)
     own = list(inspect.signature(function).parameters.values())[1:]
     parameters = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]

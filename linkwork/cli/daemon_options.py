@@ -1,4 +1,4 @@
-"""Options of plant and controller on the command lines of others: `linkwork up`, `linkwork service`."""
+"""Options of plant and controller in other commands: `linkwork up`, `linkwork service`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DaemonWords:
 
 
 def with_daemon_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A command that also takes the options of the daemons.
+    """Add the options of the daemons to a command.
 
     The function's first two parameters are the machine file and the `DaemonWords`; the command line gets the
     options in place of the second.

@@ -1,4 +1,4 @@
-"""`linkwork driver`: whether a driver keeps to its contract."""
+"""`linkwork driver`: check that a driver keeps its contract."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check(
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Exercises a driver with its device, braked: nothing moves without --move.
+    """Test a driver with its device, braked: nothing moves without --move.
 
     Exit status: 0 nothing failed, 1 something did, 2 wrong usage or file.
     """
@@ -71,7 +71,7 @@ def check(
 
 
 def show(finding: Finding, *, as_json: bool) -> Finding:
-    """Tell people how an exercise went; return it."""
+    """Print the result of an exercise; return it."""
     if not as_json:
         colour = {"failed": "red", "warning": "yellow", "passed": "green"}.get(finding.verdict, "dim")
         text = f": {finding.text}" if finding.text else ""
@@ -81,7 +81,7 @@ def show(finding: Finding, *, as_json: bool) -> Finding:
 
 
 def sum_up(found: list[Finding], about: dict[str, Any], *, as_json: bool) -> int:
-    """Tell the end of a check, and return the exit status."""
+    """Print the end of a check, and return the exit status."""
     failed = sum(finding.verdict == "failed" for finding in found)
     if as_json:
         rows = [{"name": each.name, "verdict": str(each.verdict), "text": each.text} for each in found]

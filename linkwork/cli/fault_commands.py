@@ -1,4 +1,4 @@
-"""`linkwork faults`: the latest faults, and what happened before one of them."""
+"""`linkwork faults`: the latest faults, and the record before one of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from linkwork.terminal.output import emit, say
 if TYPE_CHECKING:
     from linkwork.recordings.fault_record import FaultRecord
 
-faults = typer.Typer(help="Lists the latest faults; shows what happened before one of them.")
+faults = typer.Typer(help="List the latest faults; show the record before one of them.")
 _MOST = 1000
 
 
@@ -25,9 +25,9 @@ _MOST = 1000
 def latest(
     link: ControllerConnection,
     context: typer.Context,
-    limit: Annotated[int, typer.Option(min=1, max=_MOST, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Maximum number of faults.")] = 20,
 ) -> None:
-    """Lists the latest faults, newest first; `show` draws what happened before one of them."""
+    """List the latest faults, newest first; `show` draws the record before one of them."""
     if context.invoked_subcommand is not None:
         return
     found = link.ask("faults", limit=limit)
@@ -60,7 +60,7 @@ def show(
         Path | None, typer.Option(metavar="PICTURE", help="Also draw it to a file: .png, .svg or .pdf.")
     ] = None,
 ) -> None:
-    """Shows what happened before a fault: events, positions, velocities, efforts and limits.
+    """Show the record before a fault: events, positions, velocities, efforts and limits.
 
     The numbers are those of `linkwork faults`. When no controller runs, they count the flight records in the
     default folder, the newest first.
@@ -88,7 +88,7 @@ def show(
 
 
 def _record(link: ControllerConnection, number: int) -> Path:
-    """The flight record of a fault of the running controller, or of an earlier one. Raises Misuse."""
+    """Return the flight record of a fault of the running controller, or of an earlier one. Raises Misuse."""
     from linkwork.protocol.errors import NobodyThere
 
     try:
@@ -111,7 +111,7 @@ def _record(link: ControllerConnection, number: int) -> Path:
 
 
 def _earlier(machine: str | None, number: int) -> Path:
-    """A flight record of a controller that has ended, counted from the newest. Raises Misuse."""
+    """Return a flight record of a controller that has ended, counted from the newest. Raises Misuse."""
     from linkwork.protocol.endpoints import state_dir
 
     folder = state_dir() / "logs"

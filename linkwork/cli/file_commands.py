@@ -16,7 +16,7 @@ Config = Annotated[str, typer.Argument(help="Machine file, or the name of a mach
 
 
 def check(config: Config, as_json: AsJson = False) -> int:
-    """Validates a machine file; names line, key, what was found and what was allowed."""
+    """Validate a machine file; errors name line, key, found and allowed values."""
     from linkwork.machine import check as problems_of
     from linkwork.machine import load
     from linkwork.machine.checks.rank_gap import rank_decision
@@ -48,7 +48,7 @@ def check(config: Config, as_json: AsJson = False) -> int:
 
 
 def robots(as_json: AsJson = False) -> None:
-    """Lists the machines that ship, and those that run."""
+    """List the shipped machines and the running ones."""
     from linkwork.launch.group import running_groups
     from linkwork.machine import load, shipped, shipped_path
     from linkwork.protocol.endpoints import running
@@ -93,7 +93,7 @@ def schema(
         SchemaChoice.MACHINE
     ),
 ) -> None:
-    """Prints the JSON schema of machine files, with which an editor completes them; or of time lines."""
+    """Print the JSON schema of machine files or time lines, for completion in editors."""
     if what is SchemaChoice.FAULTS:
         from linkwork.plant.faults.timeline import schema as content
     else:
@@ -103,7 +103,7 @@ def schema(
 
 
 def warm(as_json: AsJson = False) -> None:
-    """Compiles the kernels that the daemons need, once, so that they start at once."""
+    """Compile the kernels that the daemons need in advance, so that they start at once."""
     from linkwork.launch.warm import warm_kernels
 
     report = warm_kernels(console)
@@ -130,11 +130,12 @@ def latency(
         bool, typer.Option("--load", help="Load processor, disk, memory and sockets in every second block.")
     ] = False,
     blame: Annotated[
-        bool, typer.Option("--blame", help="Name what the kernel did during the latest wake-ups; needs root.")
+        bool,
+        typer.Option("--blame", help="Show the kernel's activity during the latest wake-ups; needs root."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """How well this computer keeps time, and what a trip over the device link costs."""
+    """Measure this computer's timing and the round trip of the device link."""
     from linkwork.diagnostics.latency import LOAD, LatencyError, run_latency
     from linkwork.diagnostics.latency_text import report_text
     from linkwork.terminal.progress import goal_bar

@@ -42,11 +42,11 @@ def up(
     ] = RestartChoice.ON_FAILURE,
     as_json: AsJson = False,
 ) -> int:
-    """Starts plant and controller of a machine together, and supervises them until Ctrl-C or `linkwork down`.
+    """Start plant and controller of a machine together, and supervise them until Ctrl-C or `linkwork down`.
 
-    The machine comes up braked. A daemon that crashes is reported and started again; the machine is never
-    enabled again by itself. Ctrl-C stops the machine on its path, disables it and ends both daemons; a second
-    Ctrl-C brakes at once.
+    The machine starts braked. A daemon that crashes is reported and restarted; the machine is never enabled
+    automatically. Ctrl-C stops the machine on its path, disables it and ends both daemons; a second Ctrl-C
+    brakes at once.
     """
     name = _machine_name(config)
     if detach:
@@ -67,7 +67,7 @@ def up(
 
 
 def _machine_name(config: str) -> str:
-    """The name in a machine file. Raises MachineError."""
+    """Return the name in a machine file. Raises MachineError."""
     from linkwork.machine import load, name_in
 
     return name_in(config) or load(config).name
@@ -79,11 +79,11 @@ def _shown(source: str, text: str) -> None:
 
 
 def _ignored(source: str, text: str) -> None:
-    """With --json nothing is shown meanwhile."""
+    """Ignore progress: with --json nothing is shown meanwhile."""
 
 
 def _detached(name: str, words: list[str], *, as_json: bool) -> int:
-    """Starts a supervisor without a terminal, and waits until the machine is ready or the supervisor ends."""
+    """Start a supervisor without a terminal, and wait until the machine is ready or the supervisor ends."""
     from linkwork.launch.output_log import output_path
     from linkwork.timing.children import Child
 
@@ -108,7 +108,7 @@ def _detached(name: str, words: list[str], *, as_json: bool) -> int:
 
 
 def _ready(name: str, child: Child) -> RunningProcess | None:
-    """The supervisor once its machine is ready; None when it has ended."""
+    """Return the supervisor once its machine is ready; None when it has ended."""
     from linkwork.launch.group import READY, running_groups
 
     while child.alive:
@@ -133,9 +133,9 @@ def down(
     every: Annotated[bool, typer.Option("--all", help="Every machine that is up.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Ends machines that `linkwork up` started: each is stopped on its path and disabled first.
+    """End machines that `linkwork up` started: each is stopped on its path and disabled first.
 
-    Ctrl-C while it waits leaves the machine ending.
+    Ctrl-C ends the waiting, not the shutdown of the machine.
     """
     from linkwork.launch.group import running_groups
 
@@ -158,7 +158,7 @@ def down(
 
 
 def _group(name: str | None) -> RunningProcess:
-    """The supervisor of this machine, or the only one. Raises NobodyThere, EndpointError."""
+    """Return the supervisor of this machine, or the only one. Raises NobodyThere, EndpointError."""
     from linkwork.launch.group import running_groups
     from linkwork.protocol.endpoints import running
     from linkwork.protocol.errors import EndpointError, NobodyThere
@@ -180,7 +180,7 @@ def _group(name: str | None) -> RunningProcess:
 
 
 def _end(pid: int) -> bool:
-    """Asks a supervisor to end, and waits; whether it has ended."""
+    """Ask a supervisor to end, and wait; return whether it has ended."""
     import signal
 
     from linkwork.timing.children import Process
@@ -199,18 +199,18 @@ def _end(pid: int) -> bool:
 def logs(
     name: Name = None,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on with new lines until Ctrl-C.")
+        bool, typer.Option("--follow", "-f", help="Continue with new lines until Ctrl-C.")
     ] = False,
     lines: Annotated[
         int, typer.Option("--lines", "-n", min=0, metavar="N", help="Last lines to show.")
     ] = 100,
-    plant: Annotated[bool, typer.Option("--plant", help="Only what the plant printed.")] = False,
+    plant: Annotated[bool, typer.Option("--plant", help="Only the output of the plant.")] = False,
     controller: Annotated[
-        bool, typer.Option("--controller", help="Only what the controller printed.")
+        bool, typer.Option("--controller", help="Only the output of the controller.")
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Shows what the daemons of `linkwork up` print, with the time in UTC; also after they have ended."""
+    """Show the output of the daemons of `linkwork up`, with the time in UTC; also after they have ended."""
     from linkwork.launch.output_log import follow_output, output_path, read_output
 
     if plant and controller:
@@ -237,7 +237,7 @@ def logs(
 
 
 def _recorded(name: str | None) -> str:
-    """A machine with output: this one, the only one that is up, or the only one there is. Raises Misuse."""
+    """Return a machine with output: this one, the only running one, or the only one. Raises Misuse."""
     from linkwork.launch.group import running_groups
     from linkwork.launch.output_log import output_folder, recorded_groups
 

@@ -1,4 +1,4 @@
-"""`linkwork inject`: faults put into a running plant."""
+"""`linkwork inject`: fault injection into a running plant."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 def inject(
     file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="A fault timeline; none: what there was.")
+        str | None, typer.Argument(metavar="[FILE]", help="A fault timeline; none: list injected faults.")
     ] = None,
     fault: Annotated[
         list[str] | None,
@@ -48,9 +48,9 @@ def inject(
     server_key: ServerKey = None,
     as_json: AsJson = False,
 ) -> int:
-    """Puts faults into a running plant, started with --inject, and prints the tick at which each begins.
+    """Inject faults into a running plant, started with --inject, and print the tick at which each begins.
 
-    Exit status: 0 taken, 2 wrong usage, file or fault, 3 refused, 4 no daemon.
+    Exit status: 0 accepted, 2 wrong usage, file or fault, 3 refused, 4 no daemon.
     """
     from linkwork.client.connection import find_plant
     from linkwork.client.injector import InjectionRefused, Injector
@@ -75,7 +75,7 @@ def inject(
 
 
 def _read(file: str | None) -> tuple[list[dict[str, Any]], Document | None, int]:
-    """The entries of a file, with the places of its keys, and its seed. What is wrong the plant will say."""
+    """Return the entries of a file, with the places of its keys, and its seed; the plant checks them."""
     if file is None:
         return [], None, 0
     from linkwork.machine.yaml import read_yaml
@@ -104,7 +104,7 @@ def _entry(text: str) -> dict[str, Any]:
 
 
 def _say_where(refused: InjectionRefused, document: Document | None) -> None:
-    """Each problem at its place in the file, or by its key."""
+    """Print each problem at its place in the file, or by its key."""
     from linkwork.machine.problems import Problem
 
     for each in refused.problems:
@@ -117,7 +117,7 @@ def _say_where(refused: InjectionRefused, document: Document | None) -> None:
 
 
 def _show(answer: Injected, *, everything: bool) -> None:
-    """What was taken, or everything that there was and what cannot be done."""
+    """Print the accepted faults, or everything that can be injected."""
     when = "no controller is connected" if answer.tick < 0 else f"tick {answer.tick}"
     if not everything:
         new = [each for each in answer.faults if each.name in answer.names]

@@ -27,20 +27,22 @@ _FORWARD, _BACK, _QUIT = ("+", "=", "C", "A"), ("-", "_", "D", "B"), ("q", "\x03
 
 
 class DeadMan:
-    """Decides from key strokes and the time whether the machine may move. Pure."""
+    """Decide from key strokes and the time whether the machine may move; a pure state machine."""
 
     def __init__(self) -> None:
         self._key = ""
         self._until = 0.0
 
     def press(self, key: str, now: float) -> None:
-        """A stroke: the first of a key holds until the terminal repeats it, each further one a moment."""
+        """Register a stroke: the first of a key holds until the terminal repeats it, each further one a
+        moment.
+        """
         repeated = key == self._key and now < self._until
         self._key = key
         self._until = now + (REPEAT_S if repeated else HOLD_S)
 
     def held(self, now: float) -> str:
-        """The key that is held, or ""."""
+        """Return the key that is held, or ""."""
         return self._key if now < self._until else ""
 
 
@@ -52,7 +54,7 @@ def jog_with_keys(
     further: Sequence[str] = (),
     act: Callable[[], None] = lambda: None,
 ) -> None:
-    """Jogs until q: digits choose the joint, + and - (or the arrows) move it while they are held.
+    """Jog until q: digits choose the joint, + and - (or the arrows) move it while they are held.
 
     fraction: of each joint's velocity limit. `act` is called for each stroke of the `further` keys. Raises
     Misuse without a terminal.
@@ -92,7 +94,7 @@ def jog_with_keys(
 
 @contextmanager
 def raw_terminal() -> Iterator[int]:
-    """Keys as they are struck, without echo; put back afterwards."""
+    """Read keys as they are struck, without echo; restore the terminal afterwards."""
     fd = sys.stdin.fileno()
     before = termios.tcgetattr(fd)
     try:
@@ -103,7 +105,7 @@ def raw_terminal() -> Iterator[int]:
 
 
 def keys(fd: int, timeout_s: float) -> list[str]:
-    """The strokes of the next moment; an arrow (ESC [ A) counts as its last letter."""
+    """Return the strokes of the next moment; an arrow (ESC [ A) counts as its last letter."""
     if not select.select([fd], [], [], timeout_s)[0]:
         return []
     text = os.read(fd, 256).decode(errors="replace")

@@ -1,4 +1,4 @@
-"""`linkwork keys`: CURVE key pairs, and the clients that a daemon lets in with their roles."""
+"""`linkwork keys`: CURVE key pairs, and the roles of the clients that a daemon accepts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FOLDER = Path("allowed")
 
 
 class _Keys(TyperGroup):
-    """The group, which also takes the spelling from before it was one: `linkwork keys NAME`."""
+    """The command group, which also accepts the former spelling `linkwork keys NAME`."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command, `make` for a word that is no command and resembles none."""
@@ -36,7 +36,7 @@ keys = typer.Typer(cls=_Keys, no_args_is_help=True, help=_ABOUT)
 
 @keys.callback(help=_ABOUT)
 def group() -> None:
-    """Group the commands."""
+    """Commands for CURVE keys."""
 
 
 @keys.command()
@@ -45,7 +45,7 @@ def make(
     folder: Annotated[Path, typer.Option(help="Folder for the keys.")] = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Makes a pair of CURVE keys, for a daemon or a client."""
+    """Make a pair of CURVE keys for a daemon or a client."""
     from linkwork.protocol.sockets import generate_keys
 
     public, secret = generate_keys(folder, name)
@@ -66,7 +66,7 @@ def allow(
     folder: Allowed = _FOLDER,
     as_json: AsJson = False,
 ) -> None:
-    """Lets a client in with a role, or changes its role; takes effect at once, also while daemons run."""
+    """Accept a client with a role, or change its role; takes effect at once, also while daemons run."""
     from linkwork.protocol.allowed_keys import allow as allow_key
     from linkwork.protocol.codes import Role
 
@@ -83,7 +83,7 @@ def revoke(
     folder: Allowed = _FOLDER,
     as_json: AsJson = False,
 ) -> None:
-    """Removes a client, whose requests are then refused; open telemetry ends with its connection."""
+    """Remove a client: its requests are refused, and its telemetry ends with its connection."""
     from linkwork.protocol.allowed_keys import revoke as revoke_key
 
     removed = revoke_key(folder, name)
@@ -96,7 +96,7 @@ def revoke(
 
 @keys.command(name="list")
 def show(folder: Allowed = _FOLDER, as_json: AsJson = False) -> None:
-    """Lists the clients that may connect, with role and public key."""
+    """List the accepted clients with role and public key."""
     from linkwork.protocol.allowed_keys import allowed_clients
 
     clients = allowed_clients(folder)

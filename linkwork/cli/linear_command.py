@@ -1,4 +1,4 @@
-"""What `linkwork symbolic --linearize` prints and writes."""
+"""Output of `linkwork symbolic --linearize`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROUND_OFF = 1e-12
 def linear(
     machine: Machine, where: str, coordinates: Sequence[str], out: Path | None, *, as_json: bool
 ) -> None:
-    """Derives, writes and says the linear model."""
+    """Derive, write and print the linear model."""
     from linkwork.convert.linearization import as_map, linear_model, write
 
     model = linear_model(machine, where, coordinates)

@@ -32,11 +32,11 @@ def watch_telemetry(
     show: bool,
     homing: str = "",
 ) -> dict[str, Any]:
-    """Shows telemetry until Ctrl-C, or for so long; returns the last sample.
+    """Show telemetry until Ctrl-C or for the given time; return the last sample.
 
     homing: how the device found its zeros, in words.
 
-    Raises NobodyThere when the controller falls silent and does not answer either.
+    Raises NobodyThere when telemetry ends and the controller does not answer.
     """
     end = None if seconds is None else time.monotonic() + seconds
     sample: dict[str, Any] = {}
@@ -72,7 +72,7 @@ def watch_telemetry(
 
 
 def _newest(subscriber: Subscriber) -> dict[bytes, dict[str, Any]]:
-    """The newest sample of each topic in the next tenth of a second."""
+    """Return the newest sample of each topic in the next tenth of a second."""
     end = time.monotonic() + _REFRESH_S
     newest: dict[bytes, dict[str, Any]] = {}
     while (left_s := end - time.monotonic()) > 0:
@@ -84,7 +84,7 @@ def _newest(subscriber: Subscriber) -> dict[bytes, dict[str, Any]]:
 
 
 def view(sample: dict[str, Any], homing: str = "") -> Group:
-    """One sample as a table: joints and task coordinates with reference and effort."""
+    """Return one sample as a table: joints and task coordinates with reference and effort."""
     joints, efforts = sample["q"], sample["effort"]
     rows = []
     for name, value in sample["coordinate"].items():
@@ -115,7 +115,7 @@ def view(sample: dict[str, Any], homing: str = "") -> Group:
 
 
 def closures(sample: dict[str, Any]) -> list[Any]:
-    """Of a closed machine: how well its pose is known, and what its closures bear."""
+    """Return quality of the estimate and loads of the closures, for a closed-chain machine."""
     flipped = "" if sample["branch"] > 0 else " (not that of the initial pose)"
     text = (
         f"closure residual {sample['closure_residual']:.1e} after {sample['newton_iterations']} steps; "
@@ -127,7 +127,7 @@ def closures(sample: dict[str, Any]) -> list[Any]:
 
 
 def reactions(told: dict[str, float]) -> Any:
-    """What joints and constraints bear, where it is published: forces and moments, world axes."""
+    """Return the published reactions of joints and constraints: forces and moments, world axes."""
     entries: dict[str, dict[str, float]] = {}
     for column, value in told.items():
         name, _, part = column.rpartition(".")
@@ -138,7 +138,7 @@ def reactions(told: dict[str, float]) -> Any:
 
 
 def twin(said: dict[str, Any]) -> list[Any]:
-    """How far the machine differs from its model, where a digital twin runs beside it."""
+    """Return the differences between machine and digital twin."""
     compared = "" if said["compared"] else " (not compared now)"
     head = (
         f"difference from the model: {number(said['share'])} of the nearest threshold{compared}; "

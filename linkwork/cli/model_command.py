@@ -20,7 +20,7 @@ def model(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Shows the model: bodies, joints, closures, degrees of freedom, motors, initial state."""
+    """Show the model: bodies, joints, closures, degrees of freedom, motors, initial state."""
     from linkwork.convert.model_report import report
     from linkwork.machine import load
 

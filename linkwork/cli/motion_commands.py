@@ -48,7 +48,7 @@ def move(
     replace: Replace = False,
     at_tick: AtTick = None,
 ) -> int:
-    """A jerk-limited move to rest, shown until it ends. Ctrl-C cancels it."""
+    """Make a jerk-limited point-to-point move, and show it until it ends. Ctrl-C cancels it."""
     with link.robot(lease=not no_wait) as robot:
         described = robot.describe()
         guard = read_guard(until_force, described)
@@ -72,7 +72,7 @@ def send(
     no_wait: NoWait = False,
     at_tick: AtTick = None,
 ) -> int:
-    """Follows a trajectory, shown until it ends. Ctrl-C cancels it."""
+    """Follow a trajectory, and show it until it ends. Ctrl-C cancels it."""
     if append and replace:
         raise Misuse("choose one of --append and --replace")
     from linkwork.protocol.errors import RequestError
@@ -107,7 +107,7 @@ def jog(
         float, typer.Option("--speed", min=0.001, max=1.0, help="With keys: fraction of the velocity limits.")
     ] = 0.1,
 ) -> None:
-    """Moves while a key is held (dead-man). With NAME=VELOCITY and --for: that velocity, so long."""
+    """Move while a key is held (dead-man); with NAME=VELOCITY and --for, at that velocity for that time."""
     if bool(velocity) != (seconds is not None):
         raise Misuse("give velocities and --for SECONDS together, or neither of them to jog with keys")
     with link.robot() as robot:
@@ -126,7 +126,7 @@ def jog(
 
 
 def _jog_for(robot: Robot, velocities: dict[str, float], seconds: float) -> None:
-    """Repeats the velocities until the time is over; then the machine slows to rest by a stop."""
+    """Repeat the velocities until the time is over; then stop the machine."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         robot.jog(velocities)
@@ -135,7 +135,7 @@ def _jog_for(robot: Robot, velocities: dict[str, float], seconds: float) -> None
 
 
 def _at_rest(robot: Robot) -> StateResult:
-    """The state once the stop is over, or after a while whatever it is."""
+    """Return the state once the stop is over, or after a while."""
     end = time.monotonic() + _STANDS_WITHIN_S
     while (found := robot.state)["state"] == "stopping" and time.monotonic() < end:
         time.sleep(JOG_EVERY_S)
@@ -143,7 +143,7 @@ def _at_rest(robot: Robot) -> StateResult:
 
 
 def _follow(link: ControllerConnection, goal: Goal, what: str) -> int:
-    """Shows a goal until it ends; answers with its result."""
+    """Show a goal until it ends; return its result."""
     from linkwork.client.goal import GoalFailed
     from linkwork.terminal.progress import goal_bar
 
@@ -204,7 +204,7 @@ def _checked(link: ControllerConnection, robot: Robot, read: TrajectoryFile) -> 
 
 
 def _placed(error: Any, read: TrajectoryFile) -> Any:
-    """The refusal, with the file's line before it where it is about one."""
+    """Return the refusal, preceded by the file's line where it is about one."""
     place = read.place(error)
     if place:
         error.message = f"{place}: {error.message}"

@@ -1,4 +1,4 @@
-"""What was simulated as a file: the same columns as text (CSV) or as named arrays (npz)."""
+"""Files of a simulation: the same columns as text (CSV) or as named arrays (npz)."""
 
 from __future__ import annotations
 

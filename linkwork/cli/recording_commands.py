@@ -45,7 +45,7 @@ def record(
         ),
     ] = False,
 ) -> None:
-    """Records a running controller: every tick, orders, goals, events, configuration, in one file."""
+    """Record a running controller: every tick, orders, goals, events, configuration, in one file."""
     import time
 
     from linkwork.recordings.recorder import record as follow
@@ -94,7 +94,7 @@ def replay(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Replays recorded states and orders through the current controller; prints the first difference."""
+    """Replay recorded states and orders through the current controller; print the first difference."""
     from linkwork.recordings.replay import replay as run
     from linkwork.terminal.progress import goal_bar
 
@@ -139,7 +139,7 @@ def plot(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draws signals of a recording over time."""
+    """Draw signals of a recording over time."""
     from linkwork.recordings.signal_plot import draw_signals
 
     recording = _part(read_file(file), begin, end)
@@ -159,7 +159,7 @@ def export(
     end: End = None,
     as_json: AsJson = False,
 ) -> None:
-    """Writes a recording's ticks as CSV or npz, a column for each number."""
+    """Write a recording's ticks as CSV or npz, a column for each number."""
     from linkwork.cli.motion_files import write_columns
     from linkwork.recordings.recording import signals
     from linkwork.recordings.signal_plot import chosen
@@ -197,7 +197,7 @@ def animate(
     end: End = None,
     as_json: AsJson = False,
 ) -> None:
-    """Shows a recorded machine moving."""
+    """Show a recorded machine in motion."""
     from linkwork.recordings.animation import animate as write
     from linkwork.terminal.progress import goal_bar
 
@@ -214,7 +214,7 @@ def animate(
 
 
 def read_file(file: Path) -> Recording:
-    """The recording in a file. Raises Misuse."""
+    """Return the recording in a file. Raises Misuse."""
     from linkwork.recordings.recording import NoRecording, read_recording
 
     try:
@@ -226,7 +226,7 @@ def read_file(file: Path) -> Recording:
 
 
 def _part(recording: Recording, begin: float | None, end: float | None) -> Recording:
-    """The recording between two device times. Raises Misuse where nothing is left."""
+    """Return the recording between two device times. Raises Misuse where nothing is left."""
     from dataclasses import replace
 
     times = recording.table["time_s"]
@@ -239,7 +239,7 @@ def _part(recording: Recording, begin: float | None, end: float | None) -> Recor
 
 
 def recorded_machine(recording: Recording, against: str | None, law: str | None) -> Machine:
-    """The machine of a configuration, or the one that was recorded, with the law that it ran by."""
+    """Return the machine of a configuration, or the recorded one, with the law that it ran by."""
     from linkwork.controller.configuration import configured
 
     if against is not None:
@@ -256,7 +256,7 @@ def recorded_machine(recording: Recording, against: str | None, law: str | None)
 
 
 def written(target: Path, write: Callable[[], Any]) -> None:
-    """Writes a file. Raises Misuse where that fails."""
+    """Write a file. Raises Misuse where that fails."""
     try:
         write()
     except OSError as error:
@@ -270,7 +270,7 @@ def _alive(pid: int) -> Callable[[], bool]:
 
 
 def _interruptible() -> Any:
-    """A context in which Ctrl-C only fills the list that it gives."""
+    """Return a context in which Ctrl-C only fills the list that it yields."""
     import signal as signals
     from contextlib import contextmanager
 

@@ -1,7 +1,7 @@
 """Commands of one request each, derived from the table of requests (protocol/requests.py).
 
-Parameters that a request needs become arguments of its command, the others options, and maps NAME=VALUE.
-Requests that show more than state and text, or take units, have commands of their own elsewhere.
+Required parameters of a request become arguments of its command, others options, and maps NAME=VALUE.
+Requests that show more than state and text, or accept units, have commands in other modules.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WRITTEN = frozenset(
 
 
 def derived_commands() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Every request that is not in `WRITTEN`, by name, as a function for typer."""
+    """Return every request that is not in `WRITTEN`, by name, as a function for typer."""
     for method, request in REQUESTS.items():
         if method not in WRITTEN:
             yield method, _command(method, request)
@@ -71,7 +71,7 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
 
 
 def _bare(annotation: Any) -> Any:
-    """int, float, str, bool, list[float] or dict from a field's annotation."""
+    """Return int, float, str, bool, list[float] or dict from a field's annotation."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _bare(inner[0])

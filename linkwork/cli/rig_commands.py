@@ -1,4 +1,4 @@
-"""`linkwork rig`: rig tests on machines, their report, and two reports side by side."""
+"""`linkwork rig`: rig tests on machines, their report, and the comparison of two reports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ rig = typer.Typer(no_args_is_help=True, help="Tests of a machine with its contro
 
 
 class RigPace(StrEnum):
-    """Clocks."""
+    """Clocks of a rig test."""
 
     LOCKSTEP = "lockstep"
     DEVICE = "device"
@@ -78,7 +78,7 @@ def run_rig_tests(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Runs rig tests on machines, one after another; writes report.html, junit.xml and report.json.
+    """Run rig tests on machines, one after another; write report.html, junit.xml and report.json.
 
     Exit status: 0 all passed, 1 some did not, 2 wrong usage or file, 3 refused, 4 no daemon.
     """
@@ -119,9 +119,9 @@ def compare(
     tolerance: Annotated[float, typer.Option(min=0.0, help="Relative tolerance for numbers; 0: none.")] = 0.0,
     as_json: AsJson = False,
 ) -> int:
-    """Tells where two reports differ: verdicts, numbers, faults; not where and when they were made.
+    """Print the differences between two reports: verdicts, numbers and faults, not place and date.
 
-    Exit status: 0 they say the same, 1 they do not, 2 wrong usage or file.
+    Exit status: 0 no difference, 1 differences, 2 wrong usage or file.
     """
     from linkwork.rig.report.compare import NoReport, differences, read_report
 
@@ -139,7 +139,7 @@ def compare(
 
 
 def _check(run: Any) -> None:
-    """Raises Misuse for what pytest could not run."""
+    """Raise Misuse for arguments that pytest would reject."""
     from importlib.util import find_spec
 
     from linkwork.rig.running import suites
@@ -157,7 +157,7 @@ def _check(run: Any) -> None:
 
 
 def _check_endpoint(option: str, endpoint: str | None) -> None:
-    """Raises Misuse for what is no endpoint."""
+    """Raise Misuse for an invalid endpoint."""
     from linkwork.protocol.errors import EndpointError
     from linkwork.protocol.sockets import DeviceClient
 
@@ -170,7 +170,7 @@ def _check_endpoint(option: str, endpoint: str | None) -> None:
 
 
 def _machines(configs: list[str], every: bool, *, attached: bool) -> list[tuple[str, Machine]]:
-    """Configurations with their machines. Raises Misuse, MachineError."""
+    """Return configurations with their machines. Raises Misuse, MachineError."""
     from linkwork.controller.configuration import configured
     from linkwork.machine import MachineError, shipped
 
@@ -205,7 +205,7 @@ def _summary(report: RigReport, written: Written, status: int) -> dict[str, Any]
 
 
 def _show(report: RigReport, written: Written) -> None:
-    """The table of verdicts, what failed, what kept the rest from being done, and where the report is."""
+    """Print the table of verdicts, the failures, the tests that could not run, and the report's path."""
     from linkwork.rig.report.report_data import BAD, VERDICTS
 
     shown = [name for name in VERDICTS if name == "passed" or report.counts[name]]

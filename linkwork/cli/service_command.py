@@ -26,9 +26,9 @@ def service(
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write the two files.")] = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Writes systemd units for plant and controller of a machine, and says how to install them.
+    """Write systemd units for plant and controller of a machine, and print how to install them.
 
-    The services report readiness, are restarted when they crash or hang, and always come up braked. The other
+    The services report readiness, are restarted when they crash or hang, and always start braked. The other
     options are passed to the daemons.
     """
     import getpass

@@ -1,4 +1,4 @@
-"""The command simulate: the plant alone, offline."""
+"""The command `simulate`: the plant alone, offline."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LSODA_S = 100.0
 
 @dataclass(frozen=True)
 class SimulateOptions:
-    """What the options of `linkwork simulate` ask for; assignments are still texts."""
+    """Options of `linkwork simulate`; assignments are still texts."""
 
     duration_s: float
     dt_s: float | None = None
@@ -57,7 +57,7 @@ class SimulateOptions:
     gamma: float | None = None
 
     def run(self, machine: Machine) -> Motion:
-        """Simulate a machine. Raises Misuse for what cannot be done, MachineError for unknown assignments."""
+        """Simulate a machine. Raises Misuse for impossible options, MachineError for unknown assignments."""
         from linkwork.plant.constraint_switching import parse_switch
         from linkwork.plant.offline.reaction_samples import ReactionRequest
         from linkwork.plant.offline.run import simulate as simulated
@@ -108,7 +108,7 @@ class SimulateOptions:
 
 
 def _once(texts: Sequence[str], read: Callable[[str], tuple[str, Value]], option: str) -> dict[str, Value]:
-    """Assignments by name. Raises Misuse where one is given twice."""
+    """Return assignments by name. Raises Misuse where one is given twice."""
     found: dict[str, Value] = {}
     for text in texts:
         name, value = read(text)
@@ -197,7 +197,7 @@ def simulate(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate the plant alone, offline: no sockets, no brakes; motors give only what --effort says."""
+    """Simulate the plant alone, offline: no sockets, no brakes; motors apply only the --effort values."""
     from linkwork.cli.motion_files import write_columns, write_csv
     from linkwork.machine import load
 
@@ -243,7 +243,7 @@ def simulate(
 
 
 def _summary(motion: Motion) -> dict[str, Any]:
-    """What --json prints; docs/simulate.md has its keys."""
+    """Return the output of --json; docs/simulate.md has its keys."""
     summary: dict[str, Any] = {
         "time_s": float(motion.time_s[-1]),
         "q": dict(zip(motion.position_names, motion.q[-1].tolist(), strict=True)),
@@ -267,7 +267,7 @@ def _summary(motion: Motion) -> dict[str, Any]:
 
 
 def _say_motion(name: str, motion: Motion) -> None:
-    """The summary for people."""
+    """Print the summary."""
     speeds = dict(zip(motion.joint_names, motion.v[-1].tolist(), strict=True))
     positions = zip(motion.position_names, motion.q[-1].tolist(), strict=True)
     rows = [(each, number(value), number(speeds.get(each))) for each, value in positions]
@@ -284,7 +284,7 @@ def _say_motion(name: str, motion: Motion) -> None:
 
 
 def _say_balance(motion: Motion, balance: Balance) -> None:
-    """Energy and constraints."""
+    """Print energy and constraint errors."""
     say(f"energy {motion.energy_start_J:.9g} J → {motion.energy_end_J:.9g} J")
     say(f"largest difference between energy and work {balance.energy_balance_error_J:.3g} J")
     if balance.rank_min is not None:
@@ -299,7 +299,7 @@ def _say_balance(motion: Motion, balance: Balance) -> None:
 
 
 def _say_points_and_reactions(motion: Motion) -> None:
-    """Tables of what was tracked, at the end, and of the largest reactions and constraint efforts."""
+    """Print tables of tracked points at the end, and of the largest reactions and constraint efforts."""
     if motion.points is not None:
         rows = [
             (name, *(" ".join(number(x) for x in each[key]) for key in ("position_m", "velocity_m_s")))
@@ -321,7 +321,7 @@ def _say_points_and_reactions(motion: Motion) -> None:
 
 
 def _largest(summary: dict[str, Any], what: str) -> str:
-    """The largest magnitude of a force, moment or effort; an effort with its unit, or a dash."""
+    """Return the largest magnitude of a force, moment or effort, with its unit, or a dash."""
     for unit in ("N", "N_m"):
         value = summary.get(f"{what}_max_{unit}")
         if value is not None:

@@ -19,7 +19,7 @@ demo = typer.Typer(no_args_is_help=True, help="Show a machine in motion, with on
 
 @demo.callback()
 def demos() -> None:
-    """Show a machine in motion, with one command."""
+    """Show a machine in motion with one command."""
 
 
 def _command(name: str, about: str) -> Callable[..., int]:

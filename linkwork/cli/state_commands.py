@@ -25,7 +25,7 @@ def speed(
     ] = False,
     at_tick: AtTick = None,
 ) -> None:
-    """Scales the speed of the goal under way; above 1 it is walked through at that speed first."""
+    """Scale the speed of the current goal; above 1, the path is first verified at that speed."""
     found = link.ask("speed", 120.0, fraction=fraction, limit=limit or None, at_tick=at_tick)
     if link.as_json:
         emit(found)
@@ -46,13 +46,13 @@ def switch(
     to: Annotated[OnOff, typer.Argument(metavar="on|off", help="on: close it; off: open it.")],
     at_tick: AtTick = None,
 ) -> None:
-    """Closes or opens a constraint of a machine that holds still: a grasp, a guide, a latch."""
+    """Close or open a constraint of a machine at rest: a grasp, a guide, a latch."""
     link.effect("switch", constraint=constraint, on=to is OnOff.ON, at_tick=at_tick)
 
 
 @connected
 def advance(link: ControllerConnection, ticks: Annotated[int, typer.Argument(min=1, max=10**9)]) -> None:
-    """Runs lockstep time by so many ticks."""
+    """Run lockstep time by this many ticks."""
     link.effect("advance", timeout_s=1.0e6, ticks=ticks)
 
 
@@ -63,7 +63,7 @@ def gain(
     damping: Annotated[float | None, typer.Option("--damping", help="Damping ratio.")] = None,
     at_tick: AtTick = None,
 ) -> None:
-    """Changes the gains of the error dynamics, within the bounds of the machine file."""
+    """Change the gains of the error dynamics, within the bounds of the machine file."""
     link.effect("set_gain", bandwidth_rad_s=bandwidth, damping_ratio=damping, at_tick=at_tick)
 
 
@@ -82,7 +82,7 @@ def payload(
     ] = (0.0, 0.0, 0.0),
     at_tick: AtTick = None,
 ) -> None:
-    """Says what the machine carries, within the bounds of the machine file."""
+    """Set the payload of the machine, within the bounds of the machine file."""
     moments = [*inertia, 0.0, 0.0, 0.0]
     load = {"mass_kg": mass_kg, "com_m": list(com_m), "inertia_kg_m2": moments}
     link.effect("payload", point=point, **load, at_tick=at_tick)

@@ -1,4 +1,4 @@
-"""Commands that only look: status, state, describe, watch."""
+"""Commands that only observe: status, state, describe, watch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linkwork.terminal.output import console, emit, number, say, table
 
 @connected
 def status(link: ControllerConnection) -> None:
-    """The daemons: plant, loop, timing, lease, log."""
+    """Show the daemons: plant, loop, timing, lease, log."""
     found = link.ask("status")
     if link.as_json:
         emit(found)
@@ -46,7 +46,7 @@ def status(link: ControllerConnection) -> None:
 
 
 def _phases(window: dict[str, Any], since_start: dict[str, Any]) -> Table:
-    """Where the time of a period goes, of the last ticks; the largest since the start beside it."""
+    """Return the phases of the period: the last ticks, and the largest since the start."""
     columns = ["phase", "p50", "p99", "p99.9", "max", "max since start"]
     rows = [
         [name, *(f"{found[key]:.1f}" for key in ("p50", "p99", "p999", "max")), f"{whole['max']:.1f}"]
@@ -58,7 +58,7 @@ def _phases(window: dict[str, Any], since_start: dict[str, Any]) -> Table:
 
 
 def _overruns(window: dict[str, Any], since_start: dict[str, Any]) -> Table:
-    """Why ticks overran their period, the most frequent cause first."""
+    """Return the causes of overruns, the most frequent first."""
     rows = [
         [cause.replace("_", " "), str(window["overruns"].get(cause, 0)), str(count)]
         for cause, count in since_start["overruns"].items()
@@ -82,7 +82,7 @@ def _simulated_by(device: dict[str, Any]) -> str:
 
 
 def homing_told(device: dict[str, Any]) -> str:
-    """Whether the device is homed, by whom, and where its encoders' zeros are."""
+    """Return as text whether and how the device is homed, and its encoders' zeros."""
     text = "homed" if device.get("homed") else "not homed: jogging only"
     homing = device.get("homing")
     if not homing:
@@ -98,7 +98,7 @@ def _quantiles(found: dict[str, float]) -> str:
 
 @connected
 def state(link: ControllerConnection) -> None:
-    """What the machine does now: positions, velocities, efforts, goal, fault."""
+    """Show the present positions, velocities, efforts, goal and fault."""
     found = link.ask("state")
     if link.as_json:
         emit(found)
@@ -125,7 +125,7 @@ def _pending_told(each: dict[str, Any]) -> str:
 
 
 def positions(found: dict[str, Any]) -> Any:
-    """Joints and task coordinates of a state as a table."""
+    """Return joints and task coordinates of a state as a table."""
     rows = [
         (name, number(value), number(found["v"].get(name)), number(found["effort"].get(name)))
         for name, value in found["q"].items()
@@ -136,7 +136,7 @@ def positions(found: dict[str, Any]) -> Any:
 
 @connected
 def describe(link: ControllerConnection) -> None:
-    """The machine: joints, coordinates, motors, limits, laws."""
+    """Show the machine: joints, coordinates, motors, limits, laws."""
     found = link.ask("describe")
     if link.as_json:
         emit(found)
@@ -173,7 +173,7 @@ def describe(link: ControllerConnection) -> None:
 
 
 def _set_told(each: dict[str, Any]) -> str:
-    """What the machine can do while some of its switchable constraints hold."""
+    """Return as text the capabilities of the machine under a set of its switchable constraints."""
     held = " and ".join(each["closed"]) or "no switchable constraint"
     if each["refused"]:
         return f"with {held}: not controllable, {each['refused']}"
@@ -188,7 +188,7 @@ def watch(
         float | None, typer.Option("--for", min=0.0, metavar="SECONDS", help="End after this duration.")
     ] = None,
 ) -> None:
-    """A live table from telemetry, until Ctrl-C. With --json, the last sample that was seen."""
+    """Show a live table from telemetry until Ctrl-C. With --json, the last sample."""
     from linkwork.cli.live_table import watch_telemetry
 
     with link.client() as client:

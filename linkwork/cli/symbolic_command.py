@@ -27,14 +27,14 @@ class Show(StrEnum):
 
 
 class Form(StrEnum):
-    """How it is written."""
+    """Form of the output."""
 
     TEXT = "text"
     LATEX = "latex"
 
 
 class Velocities(StrEnum):
-    """What the equations are in."""
+    """Velocities of the equations."""
 
     MACHINE = "machine"
     COORDINATES = "coordinates"
@@ -70,7 +70,7 @@ def symbolic(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """The machine's equations in symbols: explicit, or with common subexpressions named."""
+    """Show the machine's equations in symbols: explicit, or with common subexpressions named."""
     from linkwork.machine import load
 
     machine = load(config)
@@ -117,7 +117,7 @@ def symbolic(
 
 
 def needs_sympy() -> None:
-    """Raises Misuse with the remedy where SymPy is not there."""
+    """Raise Misuse with the remedy where SymPy is not installed."""
     try:
         import linkwork.multibody.symbolic  # noqa: F401
     except ImportError as error:

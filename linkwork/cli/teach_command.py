@@ -41,7 +41,7 @@ def teach(
     ] = 0.1,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> int:
-    """Captures way-points, by hand or jogged: space or enter captures, q saves and ends."""
+    """Capture way-points, by hand or jogged: space or enter captures, q saves and ends."""
     from linkwork.trajectories.teach import Lesson, finished, write_lesson
 
     if seconds is not None and every is None:

@@ -25,7 +25,7 @@ _LENGTH_UNIT = re.compile(r"_(N|N_s|N_s_m|rad_m)$|(?<!_N)_m(_s[23]?)?$")
 
 
 class _Marked(dict[str, Any]):
-    """A mapping of the file that knows whether it speaks of an angle or a length."""
+    """A mapping of the file, marked as angle or length."""
 
     kind: str = ANGLE
 

@@ -1,4 +1,4 @@
-"""What may be changed while the machine runs, and where its points may go: bounds that a file gives."""
+"""Bounds of values that may change while the machine runs, and regions of its points."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from linkwork.machine.sections.fields import Number, Range, Section, entry, wron
 
 
 class GainBoundsSpec(Section):
-    """How far the gains of the error dynamics may be changed while the controller runs."""
+    """Bounds of the gains of the error dynamics while the controller runs."""
 
     bandwidth_rad_s: Range | None = entry("Smallest and largest bandwidth", "rad/s", None)
     damping_ratio: Range | None = entry("Smallest and largest damping ratio", "1", None)
@@ -26,7 +26,7 @@ class GainBoundsSpec(Section):
 
 
 class PayloadSpec(Section):
-    """The most that may be carried at a point."""
+    """The largest payload at a point."""
 
     max_mass_kg: Number = entry("Largest mass", "kg", gt=0)
     max_com_m: Number = entry("Largest distance of its centre of mass from the point", "m", 0.0, ge=0)
@@ -34,7 +34,9 @@ class PayloadSpec(Section):
 
 
 class RegionSpec(Section):
-    """Where a point may be, in the world's frame, and how fast. What is not given is not limited."""
+    """Region of a point, in the world's frame, and its largest speed. Keys that are not given are not
+    limited.
+    """
 
     x_m: Range | None = entry("Lowest and highest x", "m", None)
     y_m: Range | None = entry("Lowest and highest y", "m", None)
@@ -57,7 +59,7 @@ def _in_order(section: Section, name: str) -> None:
 
 @dataclass(frozen=True)
 class GainBounds:
-    """Between these bandwidth (rad/s) and damping ratio may be set; the file's own where it gives none."""
+    """Bounds of bandwidth (rad/s) and damping ratio; the file's own values where it gives none."""
 
     bandwidth_rad_s: tuple[float, float]
     damping_ratio: tuple[float, float]
@@ -65,7 +67,7 @@ class GainBounds:
 
 @dataclass(frozen=True)
 class PayloadBounds:
-    """The most that may be carried at `point`, the `index`-th of the mechanism's points."""
+    """Largest payload at `point`, the `index`-th of the mechanism's points."""
 
     point: str
     index: int
@@ -76,8 +78,10 @@ class PayloadBounds:
 
 @dataclass(frozen=True)
 class Region:
-    """Where `point`, the `index`-th of the mechanism's, may be: lowest and highest x, y, z (m), and its
-    largest speed (m/s); infinite where the file gives none.
+    """Region of `point`, the `index`-th of the mechanism's: lowest and highest x, y, z (m), largest speed
+    (m/s).
+
+    Infinite where the file gives none.
     """
 
     point: str

@@ -1,4 +1,4 @@
-"""What all constraints in the machine file share, and the names by which they call coordinates."""
+"""Base class of all constraints in the machine file, and the names of their coordinates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OF = "A coordinate: a joint, JOINT.DOF, a task coordinate, or POINT.x, .y, .z, .
 
 
 class ConstraintSpec(Section):
-    """What all constraints share."""
+    """Base class of all constraints."""
 
     on: Switch = entry("Whether it is on from the start", default=True)
     switchable: Switch = entry(

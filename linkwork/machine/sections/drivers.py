@@ -16,7 +16,7 @@ Homing = Literal["device", "here", "procedure"]
 
 
 class DriverSensorSpec(Section):
-    """What a position of the device is at the joint."""
+    """Conversion of a device's position reading to the joint."""
 
     channel: Count | None = entry(
         "Number of the device's sensor, from 0. Default: its position in `sensors`",
@@ -67,7 +67,7 @@ class DriverMotorSpec(Section):
 
 
 class DriverSpec(Section):
-    """How hardware stands in the plant's place, with `linkwork plant FILE --driver …`."""
+    """Hardware in place of the simulated plant, with `linkwork plant FILE --driver …`."""
 
     options: dict[str, Any] = entry("Options of the driver; see its page", default={})
     homing: Literal["device", "here", "procedure"] = entry(

@@ -48,7 +48,7 @@ class EstimatorSpec(Section):
 
 
 class DisturbanceSpec(Section):
-    """An estimate of what the model does not know, as an effort of the motors, which the law makes up for."""
+    """Estimate of unmodelled forces as efforts of the motors, which the law compensates."""
 
     bandwidth_rad_s: Number = entry("Bandwidth of the estimate", "rad/s", gt=0, le=10_000)
 

@@ -19,7 +19,7 @@ N = TypeVar("N", int, float)
 def wrong(
     message: str, found: str = "", allowed: str = "", remedy: str = "", at: Place = (), offset: int = -1
 ) -> PydanticCustomError:
-    """Make the error by which a section refuses itself; `at` is the place of the fault within the section.
+    """Make the error with which a section refuses its data; `at` is the place within the section.
 
     `offset` counts the characters within a text, where the fault is at one of them.
     """
@@ -65,7 +65,7 @@ def entry(about: str, unit: str = "", default: Any = PydanticUndefined, **rules:
 
 
 def one_of(section: Section, *keys: str, needed: bool = False) -> None:
-    """Refuse a section that gives one quantity in two units, or in none where it is needed."""
+    """Refuse a section that gives one quantity in two units, or gives a required quantity in none."""
     given = [key for key in keys if getattr(section, key) is not None]
     if len(given) > 1:
         raise wrong(

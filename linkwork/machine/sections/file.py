@@ -1,4 +1,4 @@
-"""The machine file as a whole. A new section is a new file beside this one and one more line here."""
+"""The machine file as a whole. A new section is a new file in this folder and one more line here."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from linkwork.multibody.kernels.layout import ROUNDING
 
 
 class MachineFile(Section):
-    """A machine: its bodies, joints, motors and sensors, and how plant and controller run it."""
+    """A machine: its bodies, joints, motors and sensors, and the settings of plant and controller."""
 
     name: Name = entry("Name of the machine, by which daemons and clients find each other")
     about: str = entry("Description of the machine", default="")

@@ -42,7 +42,7 @@ class ForceSensor:
 
 
 class ForceSensorSpec(Section):
-    """A sensor of the force that a contact puts on the machine's point, or of what a constraint bears."""
+    """A sensor of the contact force on a point of the machine, or of the load of a constraint."""
 
     about: str = entry("Description of the sensor", default="")
     contact: Name | None = entry(

@@ -1,4 +1,4 @@
-"""The section `controller.force`: how forces are controlled, and which forces of a machine can be."""
+"""The section `controller.force`: settings of force control, and the forces that can be controlled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from linkwork.multibody.mechanism import Mechanism
 
 
 class ForceSpec(Section):
-    """Control of forces: contacts that are pressed, constraints whose force is wanted."""
+    """Force control: settings for pressed contacts and controlled constraint forces."""
 
     proportional: Number = entry("Gain on the error of force", "1", 0.0, ge=0, le=100)
     integral_per_s: Number = entry("Gain on the integral of the error of force", "1/s", 20.0, ge=0, le=10_000)
@@ -54,13 +54,13 @@ class ForceSpec(Section):
     )
 
     def make(self) -> ForceSettings:
-        """Return it as the controller has it."""
+        """Return the controller's settings."""
         return ForceSettings(**self.model_dump())
 
 
 @dataclass(frozen=True)
 class ForceSettings:
-    """How forces are controlled, see `ForceSpec`; N, s and Hz as the names say."""
+    """Settings of force control, see `ForceSpec`; N, s and Hz as the names say."""
 
     proportional: float
     integral_per_s: float

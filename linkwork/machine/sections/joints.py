@@ -65,7 +65,7 @@ def unit_vector(section: Section, key: str) -> NDArray[np.float64]:
 
 
 class JointSpec(Orientation):
-    """What all joints share: which bodies they join, and where."""
+    """Common keys of all joints: the joined bodies and the place of the joint."""
 
     about: str = entry("Description of the joint", default="")
     parent: Name = entry("The body, or `world` for the ground, that carries the joint")

@@ -16,10 +16,10 @@ def schema() -> dict[str, Any]:
 
 
 def for_editors(node: Any) -> Any:
-    """Return a part of the schema without what only confuses editors.
+    """Return a part of the schema without entries that confuse editors.
 
     Titles made from keys hide the descriptions; a sensor that says only `velocity: true` fits both its forms,
-    so that forms must be any of, not one of; a name that is no name must not pass as an unknown pattern.
+    so that forms must be any of, not one of; an invalid name must not pass as an unknown pattern.
     """
     if isinstance(node, list):
         return [for_editors(item) for item in node]

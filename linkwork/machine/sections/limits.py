@@ -12,7 +12,7 @@ from linkwork.machine.sections.fields import Number, Range, Section, entry, one_
 
 
 class AngleLimits(Section):
-    """Limits of an angle. What is not given is not limited. One unit each: rad or deg."""
+    """Limits of an angle. Keys that are not given are not limited. One unit each: rad or deg."""
 
     kind: ClassVar[str] = ANGLE
 
@@ -51,7 +51,7 @@ class AngleLimits(Section):
 
 
 class LengthLimits(Section):
-    """Limits of a length. What is not given is not limited."""
+    """Limits of a length. Keys that are not given are not limited."""
 
     kind: ClassVar[str] = LENGTH
 

@@ -30,7 +30,7 @@ class MotorValues:
 
     @property
     def armature(self) -> float:
-        """Inertia (or mass) of the rotor as the joint feels it: gear² × rotor inertia."""
+        """Inertia (or mass) of the rotor, reflected to the joint: gear² × rotor inertia."""
         return self.gear**2 * self.rotor_inertia
 
 

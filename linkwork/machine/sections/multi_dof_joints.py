@@ -26,7 +26,7 @@ _PARALLEL = 1e-6
 
 
 class _SeveralSpec(JointSpec):
-    """What joints of several degrees of freedom share."""
+    """Base class of joints with several degrees of freedom."""
 
     limits: dict[str, DofLimits] = entry(_LIMITS, default={})
     stop: dict[str, DofStop] = entry(f"{ABOUT}; by the names of the degrees of freedom", default={})
@@ -111,7 +111,7 @@ class UniversalSpec(_SeveralSpec, AxisSpec, _TurningFriction):
 
 
 class PlanarSpec(_SeveralSpec, AxisSpec):
-    """A body that keeps to a plane."""
+    """A body that moves in a plane."""
 
     type: Literal["planar"] = entry("A plane normal to axis; degrees of freedom x, y and turn")
 
@@ -147,7 +147,7 @@ class SphericalSpec(_SeveralSpec, _TurningFriction):
 
 
 class FreeSpec(_SeveralSpec):
-    """A body that moves at will."""
+    """A body that moves freely."""
 
     type: Literal["free"] = entry("No constraint; degrees of freedom x, y, z, rx, ry, rz")
     coordinates: Literal["quaternion", "angles"] = entry(_COORDINATES, default="quaternion")

@@ -24,7 +24,7 @@ class ExpressionSpec(ConstraintSpec):
     equation: Equation = entry(f"left = right, {_IN}")
 
     def make(self, name: str) -> made.Constraint:
-        """Return what multibody calls it."""
+        """Return the `multibody` constraint."""
         left, _, right = self.equation.partition("=")
         return made.ExpressionConstraint(
             name, expressions={"equation": f"{left} - ({right})"}, baumgarte=self.baumgarte()
@@ -97,7 +97,7 @@ class CurveSpec(Section):
 
 
 class MotionSpec(ConstraintSpec):
-    """Coordinates follow functions of time, as an ideal servo would make them."""
+    """Coordinates follow functions of time, as with ideal servo drives."""
 
     type: Literal["motion"] = entry(
         "Coordinates follow functions of time; the constraint gives the force that this needs"
@@ -122,13 +122,13 @@ class MotionSpec(ConstraintSpec):
         return {**(self.curve.texts() if self.curve else {}), **self.coordinates}
 
     def make(self, name: str) -> made.Constraint:
-        """Return what multibody calls it."""
+        """Return the `multibody` constraint."""
         texts = {each: f"{each} - {as_text(value)}" for each, value in self.texts().items()}
         return made.ExpressionConstraint(name, expressions=texts, baumgarte=self.baumgarte())
 
 
 class VelocitySpec(ConstraintSpec):
-    """A weighted sum of velocities keeps a value: a constraint that need not be one of positions."""
+    """A weighted sum of velocities keeps a value: a constraint on velocities, also a nonholonomic one."""
 
     type: Literal["velocity"] = entry(
         "A weighted sum of velocities keeps a value: skates, wheels, knife edges (nonholonomic)"
@@ -139,7 +139,7 @@ class VelocitySpec(ConstraintSpec):
     equals: Formula = entry(f"The value of the sum, {_IN}", default=0.0)
 
     def make(self, name: str) -> made.Constraint:
-        """Return what multibody calls it."""
+        """Return the `multibody` constraint."""
         return made.VelocityConstraint(
             name,
             factors={each: as_text(factor) for each, factor in self.factors.items()},

@@ -24,7 +24,7 @@ class SensorValues:
 
 
 class AnglePositionSpec(Section):
-    """How an angle is measured. Nothing given: ideally."""
+    """Measurement of an angle; ideal where no key is given."""
 
     counts_per_turn: Count | None = entry(
         "Counts of the encoder for one turn of the joint; none: ideal", default=None, gt=0
@@ -39,7 +39,7 @@ class AnglePositionSpec(Section):
 
 
 class LengthPositionSpec(Section):
-    """How a length is measured. Nothing given: ideally."""
+    """Measurement of a length; ideal where no key is given."""
 
     resolution_m: Number | None = entry("Resolution. Default: ideal", "m", None, gt=0)
     noise_m: Number = entry("Standard deviation of the noise", "m", 0.0, ge=0)

@@ -16,7 +16,7 @@ from linkwork.protocol.laws import MOTION_LAW_NAMES, MOTION_LAWS, MotionLawName
 
 
 class PlantSpec(Section):
-    """The plant daemon: how it integrates, and what it does when its controller falls silent."""
+    """The plant daemon: its integrator, and its behaviour when the controller is silent."""
 
     period_s: Number = entry("Time between two states", "s", 0.001, gt=0, le=1)
     integrator: Literal["adaptive_rk4", "rk4", "semi_implicit", "gauss"] = entry(
@@ -70,7 +70,7 @@ class PreloadSpec(Section):
 
 
 class ControllerSpec(Section):
-    """The controller daemon: its law, its tolerances, and how long it waits for whom."""
+    """The controller daemon: its law, its tolerances, and its time-outs."""
 
     period_s: Number | None = entry(
         "Time between two ticks; the plant's period, which is also the default", "s", None, gt=0, le=1

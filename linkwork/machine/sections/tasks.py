@@ -27,7 +27,7 @@ _PLACED = {"direction": ("along",), "from_m": ("along", "distance"), "radius_m":
 
 
 class _TaskSpec(Section):
-    """What all task coordinates share."""
+    """Base class of all task coordinates."""
 
     coordinate: str
 
@@ -49,7 +49,7 @@ class _TaskSpec(Section):
 
 
 class LengthTaskSpec(_TaskSpec):
-    """A place of a point along an axis of the world or a direction of one's own, or its distance, in m."""
+    """Position of a point along a direction, or its distance from a place, in m."""
 
     kind: ClassVar[str] = LENGTH
     coordinate: LengthCoordinate = entry(_CHOICE)

@@ -1,4 +1,4 @@
-"""How far a coordinate may be from where it should be: on the way, at the end, at the start, and ever."""
+"""Tolerances of coordinates: on the path, at the goal, at the start, and at any time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CoordinateTolerances(Section):
 
 
 class TolerancesSpec(Section):
-    """Tolerances of goals that bring none of their own; of each coordinate in its own unit."""
+    """Tolerances of goals that give none, for each coordinate in its own unit."""
 
     path: Number = entry("Largest error during motion", "rad or m", 0.01, gt=0)
     goal: Number = entry("Largest error at the end", "rad or m", 0.001, gt=0)
@@ -47,7 +47,7 @@ class TolerancesSpec(Section):
     )
 
     def for_coordinate(self, name: str) -> Tolerance:
-        """Return what holds for this coordinate."""
+        """Return the tolerances of this coordinate."""
         own = self.coordinates.get(name, CoordinateTolerances())
         path = own.path or self.path
         following = own.following or self.following or FOLLOWING_PER_PATH * path
@@ -65,7 +65,7 @@ class Tolerance:
 
 
 def check_tolerances(spec: TolerancesSpec, known: Collection[str], document: Document) -> Iterator[Problem]:
-    """Yield what would brake a machine that is within its path tolerance."""
+    """Yield the settings that would brake a machine that is within its path tolerance."""
     place = ("controller", "tolerances")
     for name in (None, *(name for name in spec.coordinates if name in known)):
         own = spec if name is None else spec.coordinates[name]

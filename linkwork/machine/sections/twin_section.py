@@ -1,4 +1,4 @@
-"""The section `twin`: the simulator beside the machine, and how far the two may differ."""
+"""The section `twin`: the digital twin, and the allowed difference from the machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from linkwork.machine.yaml import Document
 
 
 class TwinSpec(Section):
-    """The simulator that runs beside the machine, and what happens where the two differ."""
+    """The digital twin, a simulator beside the machine, and the reaction to differences."""
 
     on: Switch = entry("Whether it runs without being asked for by `--twin`", default=False)
     bandwidth_rad_s: Number = entry(

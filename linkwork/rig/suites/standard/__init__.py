@@ -1,4 +1,5 @@
-"""The standard suite: how a machine is accepted. Every test is written for any machine file.
+"""The standard suite: acceptance tests of a machine. Every test is written for any machine file.
 
-A test's docstring is the requirement. What a machine has not, or a rig cannot do, is skipped with the reason.
+A test's docstring is the requirement. A test that does not apply to a machine or a rig is skipped with the
+reason.
 """

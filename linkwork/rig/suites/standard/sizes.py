@@ -1,4 +1,4 @@
-"""How large the faults of the suite are: measured by the machine's own tolerances and limits."""
+"""Sizes of the suite's faults, in units of the machine's tolerances and limits."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ BEGINS_AT = 0.3
 
 
 def struck(rig: RigUnderTest, entry: dict[str, Any], settle_s: float = 0.3) -> RigRecord:
-    """The machine's fast motion, with a fault from BEGINS_AT of it on."""
+    """Run the machine's fast motion with a fault that begins at BEGINS_AT of it."""
     motion = rig.motions.fast
     begin_s = BEGINS_AT * duration_s(motion)
     return rig.run(motion, inject={**entry, "after_s": begin_s}, settle_s=settle_s)
 
 
 def sensor_of(rig: RigUnderTest) -> Sensor:
-    """The first sensor: it measures a joint."""
+    """Return the first sensor, which measures a joint."""
     return rig.machine.sensors[0]
 
 
 def motor_of(rig: RigUnderTest) -> Motor:
-    """The first motor."""
+    """Return the first motor."""
     return rig.machine.motors[0]
 
 
 def unit_of(part: Sensor | Motor) -> str:
-    """The unit of a joint's position, as in the keys of a time line."""
+    """Return the unit of a joint's position, as in the keys of a time line."""
     return "rad" if part.is_angle else "m"
 
 
 def effort_unit(motor: Motor) -> str:
-    """The unit of a motor's effort, as in the keys of a time line."""
+    """Return the unit of a motor's effort, as in the keys of a time line."""
     return "N_m" if motor.is_angle else "N"
 
 
 def tolerance(rig: RigUnderTest, sensor: Sensor) -> float:
-    """The path tolerance of the joint that a sensor measures, rad or m."""
+    """Return the path tolerance (rad or m) of the joint that a sensor measures."""
     at = rig.machine.mechanism.coordinate_names.index(sensor.joint)
     return rig.machine.controller.tolerances[at].path

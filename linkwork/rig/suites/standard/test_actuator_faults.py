@@ -1,4 +1,4 @@
-"""Faults of motors: found out by the motion that they spoil, or borne within the tolerances."""
+"""Faults of motors: detected by their effect on the motion, or tolerated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BORNE = "feedback keeps the machine within its path tolerance"
 
 
 def test_a_weak_motor(rig: RigUnderTest) -> None:
-    """A motor that gives half of what the motion needs is found out, unless feedback makes up for it."""
+    """A motor that gives half of the required effort is detected, unless feedback compensates for it."""
     usual = rig.run(rig.motions.fast, title="as usual")
     motor = motor_of(rig)
     half = 0.5 * float(usual.effort(motor.joint).max)
@@ -21,39 +21,39 @@ def test_a_weak_motor(rig: RigUnderTest) -> None:
 
 
 def test_a_motor_that_gives_nothing(rig: RigUnderTest) -> None:
-    """A motor that gives no effort is found out, unless others make up for it."""
+    """A motor that gives no effort is detected, unless other motors compensate for it."""
     record = struck(rig, {"actuator": "lose", "of": motor_of(rig).joint}, settle_s=0.5)
     record.detected_or_tolerated(*DETECTED_BY_MOTION, because=BORNE)
 
 
 def test_a_reversed_motor(rig: RigUnderTest) -> None:
-    """A motor that pushes the wrong way is found out during the motion."""
+    """A motor whose effort has the wrong sign is detected during the motion."""
     record = struck(rig, {"actuator": "reverse", "of": motor_of(rig).joint}, settle_s=0.5)
     record.fault(*DETECTED_BY_MOTION).within(seconds=rig.motions.fast_s + 0.5)
 
 
 def test_a_motor_that_does_not_listen(rig: RigUnderTest) -> None:
-    """A motor that keeps its effort whatever it is told is found out, unless others make up for it."""
+    """A motor that ignores commands is detected, unless other motors compensate for it."""
     record = struck(rig, {"actuator": "freeze", "of": motor_of(rig).joint}, settle_s=0.5)
     record.detected_or_tolerated(*DETECTED_BY_MOTION, because=BORNE)
 
 
 @pytest.mark.rig(brakes=True, needs=["inject:actuator.stick"])
 def test_a_brake_that_sticks(rig: RigUnderTest) -> None:
-    """A brake that closes in motion is found out, unless the motor can pull through it."""
+    """A brake that closes during the motion is detected, unless the motor overcomes it."""
     record = struck(rig, {"actuator": "stick", "of": motor_of(rig).joint}, settle_s=0.5)
     record.detected_or_tolerated(*DETECTED_BY_MOTION, because="the motor overcomes its brake")
 
 
 def test_a_lagging_motor(rig: RigUnderTest) -> None:
-    """A motor whose effort follows with a time constant of three ticks is borne, or found out."""
+    """A motor whose effort lags with a time constant of three ticks is tolerated or detected."""
     entry = {"actuator": "lag", "of": motor_of(rig).joint, "time_constant_s": 3.0 * rig.period_s}
     record = struck(rig, entry)
     record.detected_or_tolerated(*DETECTED_BY_MOTION, because="the loop is slower than the lag")
 
 
 def test_more_friction(rig: RigUnderTest) -> None:
-    """Dry friction of a twentieth of the motor's largest effort is borne, or found out."""
+    """Dry friction of a twentieth of the motor's largest effort is tolerated or detected."""
     motor = motor_of(rig)
     friction = 0.05 * motor.max_effort
     record = struck(

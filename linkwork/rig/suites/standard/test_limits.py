@@ -1,4 +1,4 @@
-"""Limits: what the machine must not do is refused before it moves, with the reason."""
+"""Limits: an infeasible motion is refused before it begins, with the reason."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_efforts_stay_within_the_motors_limits(rig: RigUnderTest) -> None:
 
 
 def test_too_fast_is_refused_with_what_would_do(rig: RigUnderTest) -> None:
-    """A motion beyond the machine's limits is refused, with the slower one that would be feasible."""
+    """A motion beyond the machine's limits is refused; the message gives the feasible slower motion."""
     hasty = slower(rig.motions.at_speed(1.0), 2.0)
     answer = rig.robot.check(hasty)
     assert not answer["feasible"]
@@ -45,7 +45,7 @@ def test_too_fast_is_refused_with_what_would_do(rig: RigUnderTest) -> None:
 
 @pytest.mark.rig(position_limits=True)
 def test_beyond_a_position_limit_is_refused(rig: RigUnderTest) -> None:
-    """A motion beyond a joint's position limit is refused, however slow it is."""
+    """A motion beyond a joint's position limit is refused at any speed."""
     home = rig.home
     name, beyond = rig.motions.beyond_a_limit
     with pytest.raises(RequestError) as refused:
@@ -55,7 +55,7 @@ def test_beyond_a_position_limit_is_refused(rig: RigUnderTest) -> None:
 
 
 def test_a_jump_is_refused(rig: RigUnderTest) -> None:
-    """A trajectory that begins where the machine is not is refused."""
+    """A trajectory that does not begin at the machine's present position is refused."""
     motion = rig.motions.slow
     there = rig.motions.turning_point
     points = [dict(point) for point in motion["points"]]
@@ -66,7 +66,7 @@ def test_a_jump_is_refused(rig: RigUnderTest) -> None:
 
 
 def test_unknown_coordinates_are_refused(rig: RigUnderTest) -> None:
-    """A goal for a coordinate that the machine has not is refused, naming those that it has."""
+    """A goal for an unknown coordinate is refused; the message names the coordinates that exist."""
     with pytest.raises(RequestError) as refused:
         rig.robot.move({"no such coordinate": 0.1})
     assert refused.value.code == ResultCode.INVALID_COORDINATES
@@ -74,7 +74,9 @@ def test_unknown_coordinates_are_refused(rig: RigUnderTest) -> None:
 
 
 def test_only_the_owner_moves_it(rig: RigUnderTest) -> None:
-    """While a client holds the lease, another's motion is refused, naming the owner; any client may stop."""
+    """While a client holds the lease, motions of other clients are refused, naming the owner; any client may
+    stop.
+    """
     endpoint = rig.daemons.requests
     with Robot(endpoint=endpoint, owner="another client", lease=False) as other:
         with pytest.raises(RequestError) as refused:

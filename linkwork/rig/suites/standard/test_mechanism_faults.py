@@ -1,4 +1,4 @@
-"""Faults of the mechanism: it is not what the model says."""
+"""Faults of the mechanism: differences between the machine and its model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.rig(controller=True, needs=["inject:mechanism"])
 
 
 def test_a_heavier_body(rig: RigUnderTest) -> None:
-    """A last body that is a tenth heavier than the model says is borne, or found out."""
+    """A last body that is a tenth heavier than in the model is tolerated or detected."""
     body = rig.machine.mechanism.body_names[-1]
     record = struck(rig, {"mechanism": "change", "set": [f"{body}.mass_kg=+10%"]})
     record.detected_or_tolerated(*DETECTED_BY_MOTION, because="feedback compensates the weight")
@@ -19,7 +19,9 @@ def test_a_heavier_body(rig: RigUnderTest) -> None:
 
 @pytest.mark.rig(closures=True)
 def test_a_closure_that_breaks(rig: RigUnderTest) -> None:
-    """A closure that opens in motion is found out, unless no sensor sees it and the motors go on."""
+    """A closure that opens during the motion is detected, unless no sensor measures it and the motors can
+    continue.
+    """
     constraint = rig.machine.mechanism.constraint_names[-1]
     record = struck(rig, {"mechanism": "open", "of": constraint}, settle_s=0.5)
     because = "no sensor measures the separated parts, and the driven parts continue"

@@ -1,4 +1,4 @@
-"""Faults of sensors: found out by what contradicts them, or borne within the tolerances."""
+"""Faults of sensors: detected by contradictory readings, or tolerated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.rig(controller=True, needs=["inject:sensor"])
 
 
 def test_detects_a_sensor_that_jumps(rig: RigUnderTest) -> None:
-    """A sensor that is off by five path tolerances from one tick to the next is found out."""
+    """A sensor whose reading jumps by five path tolerances in one tick is detected."""
     sensor = sensor_of(rig)
     step = 5.0 * tolerance(rig, sensor)
     record = struck(rig, {"sensor": "bias", "of": sensor.joint, f"by_{unit_of(sensor)}": step})
@@ -19,7 +19,7 @@ def test_detects_a_sensor_that_jumps(rig: RigUnderTest) -> None:
 
 
 def test_bears_a_small_bias(rig: RigUnderTest) -> None:
-    """A sensor that is off by a fifth of the path tolerance keeps the machine within it."""
+    """With a sensor bias of a fifth of the path tolerance, the machine stays within the tolerance."""
     sensor = sensor_of(rig)
     step = 0.2 * tolerance(rig, sensor)
     record = struck(rig, {"sensor": "bias", "of": sensor.joint, f"by_{unit_of(sensor)}": step})
@@ -27,7 +27,7 @@ def test_bears_a_small_bias(rig: RigUnderTest) -> None:
 
 
 def test_bears_a_slow_drift(rig: RigUnderTest) -> None:
-    """A sensor that drifts by less than the path tolerance during the motion keeps the machine within it."""
+    """With a sensor drift below the path tolerance, the machine stays within the tolerance."""
     sensor = sensor_of(rig)
     rate = 0.3 * tolerance(rig, sensor) / rig.motions.fast_s
     record = struck(rig, {"sensor": "drift", "of": sensor.joint, f"rate_{unit_of(sensor)}_s": rate})
@@ -35,13 +35,13 @@ def test_bears_a_slow_drift(rig: RigUnderTest) -> None:
 
 
 def test_detects_a_frozen_sensor(rig: RigUnderTest) -> None:
-    """A sensor whose reading stays while its joint moves is found out during the motion."""
+    """A sensor whose reading does not change while its joint moves is detected during the motion."""
     record = struck(rig, {"sensor": "freeze", "of": sensor_of(rig).joint})
     record.fault(*DETECTED_BY_MOTION).within(seconds=rig.motions.fast_s)
 
 
 def test_bears_noise(rig: RigUnderTest) -> None:
-    """Noise of a hundredth of the path tolerance is borne."""
+    """Noise of a hundredth of the path tolerance is tolerated."""
     sensor = sensor_of(rig)
     std = 0.01 * tolerance(rig, sensor)
     record = struck(rig, {"sensor": "noise", "of": sensor.joint, f"std_{unit_of(sensor)}": std})
@@ -49,7 +49,7 @@ def test_bears_noise(rig: RigUnderTest) -> None:
 
 
 def test_bears_coarse_steps(rig: RigUnderTest) -> None:
-    """An encoder with steps of a hundredth of the path tolerance is borne."""
+    """An encoder resolution of a hundredth of the path tolerance is tolerated."""
     sensor = sensor_of(rig)
     step = 0.01 * tolerance(rig, sensor)
     record = struck(rig, {"sensor": "quantise", "of": sensor.joint, f"step_{unit_of(sensor)}": step})
@@ -59,13 +59,13 @@ def test_bears_coarse_steps(rig: RigUnderTest) -> None:
 
 
 def test_detects_a_reading_that_is_no_number(rig: RigUnderTest) -> None:
-    """A reading that is no number is found out in the tick that reads it, and nothing is computed from it."""
+    """A reading that is not finite is detected in the tick that reads it, and is not used."""
     record = struck(rig, {"sensor": "nan", "of": sensor_of(rig).joint, "for_ticks": 5})
     record.fault("MEASUREMENT_NOT_FINITE").within(ticks=0)
 
 
 def test_detects_swapped_sensors(rig: RigUnderTest) -> None:
-    """Two sensors that are plugged into each other's place are found out."""
+    """Two sensors that are connected to each other's input are detected."""
     first = sensor_of(rig)
     here = rig.positions
     others = [
@@ -81,7 +81,7 @@ def test_detects_swapped_sensors(rig: RigUnderTest) -> None:
 
 
 def test_bears_a_wrong_scale(rig: RigUnderTest) -> None:
-    """A sensor whose scale is wrong by less than the path tolerance keeps the machine within it."""
+    """With a sensor scale error below the path tolerance, the machine stays within the tolerance."""
     sensor = sensor_of(rig)
     largest = max(abs(rig.positions[sensor.joint]), 0.3 if sensor.is_angle else 0.05)
     factor = 1.0 + 0.2 * tolerance(rig, sensor) / largest

@@ -29,7 +29,7 @@ def test_cancel_stops_on_the_path(rig: RigUnderTest) -> None:
 
 
 def test_stop_stops_on_the_path(rig: RigUnderTest) -> None:
-    """`stop` from any client brings the machine to rest on its path, and it holds there."""
+    """A `stop` from any client brings the machine to rest on its path; then the machine holds."""
     record = rig.run(rig.motions.fast, during={_middle(rig): "stop"}, title="stop")
     record.ended_with("CANCELLED")
     record.stopped_within(SOON_S)
@@ -47,7 +47,7 @@ def test_pause_and_resume(rig: RigUnderTest) -> None:
 
 
 def test_half_speed(rig: RigUnderTest) -> None:
-    """A goal that is slowed down under way stays on its path and succeeds later."""
+    """A goal that is slowed down during the motion stays on its path and succeeds later."""
     usual = rig.run(rig.motions.fast, title="own speed")
     record = rig.run(
         rig.motions.fast, during={_middle(rig): ("speed", {"fraction": 0.5})}, title="half speed"
@@ -58,7 +58,7 @@ def test_half_speed(rig: RigUnderTest) -> None:
 
 
 def test_disable_stops_then_brakes(rig: RigUnderTest) -> None:
-    """Disabled in motion, the machine stops on its path first, and then brakes."""
+    """A machine that is disabled in motion stops on its path first, then brakes."""
     record = rig.run(rig.motions.fast, during={_middle(rig): "disable"}, settle_s=0.3, title="disable")
     record.ended_with("CANCELLED")
     record.no_fault()
@@ -83,7 +83,7 @@ def test_estop_brakes_at_once(rig: RigUnderTest) -> None:
 
 
 def test_recovers_without_a_jump(rig: RigUnderTest) -> None:
-    """After an emergency stop in motion, enabling holds the machine where it is: nothing jumps."""
+    """After an emergency stop in motion, enabling holds the machine where it is, without a jump."""
     rig.run(rig.motions.fast, during={_middle(rig): "estop"}, settle_s=1.0, title="estop")
     rig.robot.reset()
     with rig.recording("enabled again"):

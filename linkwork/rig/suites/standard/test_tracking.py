@@ -1,4 +1,4 @@
-"""Tracking: the machine goes where it is told, and nothing else happens."""
+"""Tracking: the machine follows references within its tolerances."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_goes_there_and_back_by_moves(rig: RigUnderTest) -> None:
 
 
 def test_holds_still(rig: RigUnderTest) -> None:
-    """Enabled and told nothing, the machine stays where it is."""
+    """An enabled machine without a goal stays at its position."""
     with rig.recording("hold"):
         rig.pass_time(0.5)
     assert rig.record is not None
@@ -76,7 +76,7 @@ def test_holds_still(rig: RigUnderTest) -> None:
 
 @pytest.mark.rig(pace="lockstep", truth=True)
 def test_does_the_same_again(rig: RigUnderTest) -> None:
-    """The same motion twice gives the same efforts, but for rounding and the noise of sensors."""
+    """The same motion twice gives the same efforts, except for rounding and sensor noise."""
     motion = rig.motions.fast
     one, other = (rig.run(motion, title=f"run {number}", settle_s=0.0) for number in (1, 2))
     assert len(one) == len(other)
@@ -97,7 +97,7 @@ def test_keeps_its_closures(rig: RigUnderTest) -> None:
 
 @pytest.mark.rig(truth=True)
 def test_creates_no_energy(rig: RigUnderTest) -> None:
-    """The simulated machine never has more energy than its motors have brought."""
+    """The simulated machine never has more energy than its motors have supplied."""
     record = rig.run(rig.motions.fast, title="fast")
     moved = max(float(record.energy.range), 1e-3)
     gained = float(np.nanmax(record.energy_gain.values))

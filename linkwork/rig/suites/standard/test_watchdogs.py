@@ -1,4 +1,4 @@
-"""Watchdogs: a controller that stalls or dies, a plant that dies, and what comes afterwards."""
+"""Watchdogs: a controller that stalls or crashes, a plant that crashes, and the recovery."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KILLABLE = ("device", "host")
 
 @pytest.mark.rig(needs=["inject:processor"])
 def test_bears_a_short_stall(rig: RigUnderTest) -> None:
-    """A controller that does nothing for three ticks goes on without a fault."""
+    """A controller that stalls for three ticks continues without a fault."""
     record = struck(rig, {"processor": "stall", "of": "controller", "for_ticks": 3})
     record.tolerates("the plant keeps the last command meanwhile", record.worst_error.max, 1.0)
 
@@ -32,7 +32,7 @@ def test_a_controller_that_stalls(rig: RigUnderTest) -> None:
 
 @pytest.mark.rig(pace=KILLABLE, needs=["kill:controller", "truth"])
 def test_a_controller_that_dies(rig: RigUnderTest) -> None:
-    """When the controller dies in motion the plant brakes by itself; a new one takes the machine over."""
+    """When the controller crashes in motion, the plant brakes; a new controller takes over."""
     rig.robot.send(rig.motions.slow)
     rig.pass_time(0.2)
     rig.kill("controller")
@@ -43,7 +43,7 @@ def test_a_controller_that_dies(rig: RigUnderTest) -> None:
 
 @pytest.mark.rig(pace=KILLABLE, needs=["kill:gateway"])
 def test_a_gateway_that_dies(rig: RigUnderTest) -> None:
-    """When the gateway alone dies the loop brings the machine to rest; a new gateway takes it over."""
+    """When only the gateway crashes, the loop brings the machine to rest; a new gateway takes over."""
     rig.robot.send(rig.motions.slow)
     rig.pass_time(0.2)
     rig.kill("gateway")
@@ -56,7 +56,7 @@ def test_a_gateway_that_dies(rig: RigUnderTest) -> None:
 
 @pytest.mark.rig(pace=KILLABLE, needs=["kill:plant"])
 def test_a_plant_that_dies(rig: RigUnderTest) -> None:
-    """When the plant dies the controller says so; with a new one it recovers and moves again."""
+    """When the plant crashes, the controller reports it; with a new plant it recovers and moves again."""
     rig.robot.send(rig.motions.slow)
     rig.pass_time(0.1)
     rig.kill("plant")
