@@ -49,7 +49,8 @@ class BenchRig:
             log = ["--log", str(self.log_folder)] if self._log else ["--no-log"]
             gateway, ready = self._start(stack, "controller", self._config, "--pace", self._pace, *log, *cpu)
             self.plant, self.gateway, self.loop = plant.pid, gateway.pid, int(ready["loop_pid"])
-            self.shared = Shared.open(MachineEndpoints.named(self.machine.name).shared_path)
+            self.seat = MachineEndpoints.named(self.machine.name)
+            self.shared = Shared.open(self.seat.shared_path)
             stack.callback(self.shared.close)
             self.realtime = self.shared.text
             self.robot = stack.enter_context(Robot())

@@ -30,6 +30,7 @@ class FaultCode(IntEnum):
     MODEL_DIFFERENCE = 17
     FOLLOWING_ERROR = 18
     CONSTRAINT_SWITCHED = 19
+    DEVICE_CLOCK = 20
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,9 @@ FAULTS: dict[FaultCode, FaultKind] = {
     FaultCode.CONSTRAINT_SWITCHED: FaultKind(
         "this constraint was switched without an order of the controller", "switch", "",
         "the controller can run the machine under the constraints that hold",
+    ),
+    FaultCode.DEVICE_CLOCK: FaultKind(
+        "the time of the device jumped", "", "s", "always: time continues from the new value"
     ),
     FaultCode.NOT_HOMED: FaultKind("the device is not homed", "", "", "the device reports that it is homed"),
     FaultCode.CLOSURE_RESIDUAL: FaultKind(

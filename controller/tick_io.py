@@ -34,6 +34,8 @@ class Inputs:
     device_status: int = 0
     device_fault: int = 0
     order: Order | None = None
+    clock_jump_s: float = 0.0
+    """By how much the device's time differs from the time expected, where that is too much; else 0."""
     force_measured: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     closed: int = -1
     """Bit i: the i-th switchable constraint holds in the device; -1 of a machine without any."""

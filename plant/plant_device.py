@@ -182,7 +182,7 @@ class PlantDevice:
         self.machinery.act(trip.action)
         self.fresh = False
         if owner is not None:
-            owner.alive = False
+            owner.alive, owner.unanswered = False, 0  # states again: they say why
         self._show(fault=DeviceFault.COMMAND_TIMEOUT)
         verb = {"brake": "braking", "damp": "damping", "zero": "without effort"}[trip.action]
         last = f"last fresh command at tick {trip.last_fresh_tick}, of {name}"

@@ -86,6 +86,7 @@ class Watch:
         """The file's task coordinates; those with a dot in their names are of constraints and contacts."""
         self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
         self._loss_limit = machine.controller.loss_limit
+        self._largest_jump_s = self._loss_limit * machine.controller.period_s
         self._loss_ratio = machine.controller.loss_ratio_per_s
         self.connected = False
 
@@ -108,6 +109,8 @@ class Watch:
             return FaultCode.MEASUREMENT_NOT_FINITE, bad_sensor, float(inputs.q_measured[bad_sensor]), np.inf
         if not moving:
             return None
+        if inputs.clock_jump_s:
+            return FaultCode.DEVICE_CLOCK, -1, inputs.clock_jump_s, self._largest_jump_s
         which = first_beyond(q, v, self._limits)
         if which < 0:
             return None

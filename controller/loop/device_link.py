@@ -7,7 +7,7 @@ from typing import Any
 
 from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
-from linkwork.protocol.codes import Pace
+from linkwork.protocol.codes import PROTOCOL_VERSION, Pace
 from linkwork.protocol.decoding import excerpt
 from linkwork.protocol.errors import ProtocolError
 from linkwork.protocol.handshake import Bye, Hello, Refuse, Welcome, new_session, read_handshake
@@ -44,6 +44,10 @@ class DeviceLink:
         self.lost_seq = -1
         """Number of the newest state of which the plant, in lockstep, said that it is lost."""
         self.lost_total = 0
+        self._time_s = 0.0
+        """Device time of the newest state."""
+        self._period_s = machine.controller.period_s
+        self._largest_jump_s = machine.controller.loss_limit * self._period_s
         self.unusable = 0
         """Messages dropped since the start because a defect of ours kept them from being read."""
 
@@ -97,8 +101,12 @@ class DeviceLink:
         state = self._state
         if state.session != self._session or state.seq <= self.seq:
             return False
-        self.lost_total += state.seq - self.seq - 1
-        self.seq = state.seq
+        passed = state.seq - self.seq
+        jump_s = state.time_s - self._time_s - passed * self._period_s
+        if self.seq >= 0 and abs(jump_s) > self._largest_jump_s:
+            inputs.clock_jump_s = jump_s
+        self.lost_total += passed - 1
+        self.seq, self._time_s = state.seq, state.time_s
         inputs.q_measured[:], inputs.v_measured[:] = state.q, state.v
         inputs.device_effort[:], inputs.temperature[:] = state.effort, state.temperature
         inputs.force_measured[:] = state.force
@@ -136,6 +144,13 @@ class DeviceLink:
         if answer.session != self._session or (self.connected and isinstance(answer, Welcome)):
             return
         match answer:
+            case Welcome() if answer.protocol != PROTOCOL_VERSION:
+                self.text = (
+                    f"{answer.name} at {self._client.endpoint} speaks version {answer.protocol} of the"
+                    f" protocol, this controller version {PROTOCOL_VERSION}; install the same version of"
+                    " linkwork for both"
+                )
+                self._client.send(Bye(session=self._session, text="the versions differ").pack())
             case Welcome() if answer.interface != self._machine.interface_hash:
                 self.text = (
                     f"{answer.name} at {self._client.endpoint} has other joints, motors, sensors or another "

@@ -84,7 +84,7 @@ class Loop:
         inputs.order = self._next_order() if orders else None
         if isinstance(inputs.order, Adopt):
             self._adopt()
-        dt = inputs.time_s - self._last_time_s
+        dt = self.period_s if inputs.clock_jump_s else inputs.time_s - self._last_time_s
         self._last_time_s = inputs.time_s
         mark(TickPhase.ORDER)
         self._tick.step(inputs, self.outputs, dt, mark)
@@ -101,6 +101,7 @@ class Loop:
         self.timing.note(sent_ns, self.inputs, self._tick.iterations)
         self._shared.append(self._words)
         self._count += 1
+        self.inputs.clock_jump_s = 0.0
         supervisor = self.supervisor
         if self.link.connected and self.inputs.lost_in_a_row >= self.loss_limit:
             self.lose(f"no state for {self.inputs.lost_in_a_row} periods", for_now=True)

@@ -217,6 +217,7 @@ def test_nothing_moves_before_it_is_enabled(rig: InProcess, order: Order, state:
         (lambda i: setattr(i, "device_status", i.device_status | DeviceStatus.STO), FaultCode.DEVICE_STO),
         (lambda i: setattr(i, "lost_in_a_row", 20), FaultCode.LINK_LOST),
         (lambda i: setattr(i, "loss_ratio", 0.5), FaultCode.LINK_LOSS_RATIO),
+        (lambda i: setattr(i, "clock_jump_s", -60.0), FaultCode.DEVICE_CLOCK),
         (
             lambda i: i.q_measured.__setitem__(0, 4.0) or i.v_measured.__setitem__(0, 1.0),
             FaultCode.POSITION_LIMIT,
