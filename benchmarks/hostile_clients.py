@@ -2,14 +2,15 @@
 
     python benchmarks/hostile_clients.py [--blocks 10] [--seconds 5] [--clients 100] [--cpu N] [--json]
 
-Plant and loop run at 1 kHz (the host is the clock) on one processor, the gateway on the others; the arm swings where the clients
-let it. In every second block two processes at normal priority hold the clients open: a sixth each floods `estop`, `stop` and
-`reset`, asks for everything and never reads, connects and leaves again and again, sends requests of 8 MiB,
-acquires the lease and falls silent, and subscribes to all telemetry without reading it.
+Plant and loop run at 1 kHz (the host is the clock) on one processor, the gateway on the others; the arm
+swings where the clients let it. In every second block two processes at normal priority hold the clients
+open. One sixth of them each floods `estop`, `stop` and `reset`, asks for everything and never reads,
+connects and leaves again and again, sends requests of 8 MiB, acquires the lease and falls silent, and
+subscribes to all telemetry without reading it.
 
-Lateness: how long after its place in the grid of deadlines a command was with the socket, less the median of the block. The
-figure of a block is the p99.9; the figure of the run is the median, over neighbouring blocks, of the difference. Ticks that were
-skipped count as missed.
+Lateness: how long after its place in the grid of deadlines a command was with the socket, less the median
+of the block. The figure of a block is the p99.9; the figure of the run is the median, over neighbouring
+blocks, of the difference. Ticks that were skipped count as missed.
 """
 
 from __future__ import annotations
@@ -211,14 +212,14 @@ def main() -> None:
         return
     print(found["realtime"])
     for name, rows in found["blocks"].items():
-        p999 = sorted(row["p999_us"] for row in rows)
-        print(f"{name:<8} p50 {median(row['p50_us'] for row in rows):>7.1f}  p99 {median(row['p99_us'] for row in rows):>7.1f}  "
-              f"p99.9 {median(p999):>7.1f} us ({p999[0]:.0f} to {p999[-1]:.0f}), "
-              f"{found['missed'][name]} of {found['ticks'][name]} ticks missed")  # fmt: skip
+        p50, p99, p999 = (sorted(row[f"{name}_us"] for row in rows) for name in ("p50", "p99", "p999"))
+        print(
+            f"{name:<8} p50 {median(p50):>7.1f}  p99 {median(p99):>7.1f}  p99.9 {median(p999):>7.1f} us"
+            f" ({p999[0]:.0f} to {p999[-1]:.0f}), {found['missed'][name]} of {found['ticks'][name]} missed"
+        )
     difference = found["p999_difference_us"]
-    print(
-        f"p99.9 with minus without: {difference['median']:+.1f} us ({difference['low']:+.0f} to {difference['high']:+.0f})"
-    )
+    low, high = difference["low"], difference["high"]
+    print(f"p99.9 with minus without: {difference['median']:+.1f} us ({low:+.0f} to {high:+.0f})")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 """Malformed frames at each socket of a running machine: crashes, state changes and growth of memory.
 
-    python -m benchmarks.malformed [--frames 1000000] [--state FILE] [--only requests,plant,loop,telemetry] [--json]
+    python -m benchmarks.malformed [--frames 1000000] [--state FILE] [--only requests,plant,loop,telemetry]
 
-The arm holds its pose under a kept lease meanwhile. The frames are random bytes, values nested too deep, messages of the
-protocol with changed bytes or fields, and requests with values that no field takes; what would be a valid
-message of a client or of the session is left out. `loop` sends them to the controller between the states of
-a live session; the others come from 31 strangers at once. A block has 20,000 frames. With --state, blocks that
-the file lists are not repeated, so a run that was interrupted continues. The first block of each run fills
-buffers, and memory counts from its end on.
+The arm holds its pose under a kept lease meanwhile. The frames are random bytes, values nested too deep,
+messages of the protocol with changed bytes or fields, and requests with values that no field takes; what
+would be a valid message of a client or of the session is left out. `loop` sends them to the controller
+between the states of a live session; the others come from 31 strangers at once. A block has 20,000 frames.
+With --state, blocks that the file lists are not repeated, so a run that was interrupted continues. The first
+block of each run fills buffers, and memory counts from its end on.
 """
 
 from __future__ import annotations
@@ -242,10 +242,13 @@ def main() -> None:
         return
     for socket in options.only.split(","):
         mine = [result for result in results if result["socket"] == socket]
-        most = max((max(result["grown_kB"].values()) for result in mine), default=0)
-        print(f"{socket:<10}{sum(result['frames'] for result in mine):>9} frames, "
-              f"{sum(len(result['changes']) for result in mine)} changes, growth at most {most} kB, "
-              f"{sum(result['frames'] for result in mine) / max(sum(r['seconds'] for r in mine), 1e-9):.0f} a second")  # fmt: skip
+        grown = [max(result["grown_kB"].values()) for result in mine] or [0]
+        frames, seconds = (sum(result[key] for result in mine) for key in ("frames", "seconds"))
+        print(
+            f"{socket:<10}{frames:>9} frames, {sum(len(result['changes']) for result in mine)} changes, "
+            f"growth {grown[len(grown) // 2]} kB at half, {grown[-1]} kB at the end, "
+            f"{frames / max(seconds, 1e-9):.0f} a second"
+        )
 
 
 if __name__ == "__main__":

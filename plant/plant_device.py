@@ -20,6 +20,7 @@ from linkwork.plant.session import Counts, Greeting, Hearing, Owner, PlantOwners
 from linkwork.plant.watchdog import Watchdog
 from linkwork.protocol.codes import (
     PROTOCOL_VERSION,
+    UNANSWERED_STATES,
     DeviceFault,
     DeviceStatus,
     Mode,
@@ -182,7 +183,8 @@ class PlantDevice:
         self.machinery.act(trip.action)
         self.fresh = False
         if owner is not None:
-            owner.alive, owner.unanswered = False, 0  # states again: they say why
+            owner.alive = False
+            owner.unanswered = min(owner.unanswered, UNANSWERED_STATES - 1)  # a state says why
         self._show(fault=DeviceFault.COMMAND_TIMEOUT)
         verb = {"brake": "braking", "damp": "damping", "zero": "without effort"}[trip.action]
         last = f"last fresh command at tick {trip.last_fresh_tick}, of {name}"

@@ -302,6 +302,8 @@ class Arena:
         ticks = self.logs.run_of(log)
         if ticks is None:
             raise BrokenPromise(f"{log.name} holds no ticks")
+        if ticks.table["tick"][0] > tick:
+            return  # the new gateway came after more than the time that the ring of ticks holds
         stopped = ticks.table["tick"][ticks.table["authority_end"] == AuthorityEnd.LEASE_LOST]
         if not len(stopped) or stopped[0] - tick > ORPHAN_STOPS_S / PERIOD_S:
             raise BrokenPromise(f"struck at tick {tick}, stopping from tick {stopped[:1]} on in {log.name}")
