@@ -35,6 +35,8 @@ _RCVMORE: Final = int(zmq.RCVMORE)
 _RCVTIMEO: Final = int(zmq.RCVTIMEO)
 _LONGEST_TOPIC: Final = 64
 _MOST_TOPICS: Final = 1000
+_LARGEST_SUBSCRIPTION: Final = 4096
+"""Largest frame that a publisher takes, in bytes; ZeroMQ keeps each subscription, at some 32 times its size."""
 
 
 class _Socket:
@@ -389,6 +391,7 @@ class Publisher(_Socket):
     """Telemetry and events: [topic, payload] to any number of subscribers. A slow one only loses messages."""
 
     _kind = zmq.XPUB
+    _largest = _LARGEST_SUBSCRIPTION
 
     def __init__(self, endpoint: str, keys: ServerKeys | None = None) -> None:
         super().__init__(keys)

@@ -10,11 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from linkwork.protocol.codes import Mode, Pace
+from linkwork.client.injector import InjectionRefused, Injector
+from linkwork.protocol.allowed_keys import allow, revoke
+from linkwork.protocol.codes import Mode, Pace, RefuseCode, Role
 from linkwork.protocol.endpoints import running
-from linkwork.protocol.handshake import Bye
+from linkwork.protocol.handshake import Bye, Refuse
+from linkwork.protocol.injection import InjectRefusal
 from linkwork.protocol.keys import client_keys
 from linkwork.protocol.sockets import generate_keys
+from tests.plant.conftest import PATIENCE_S
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
@@ -99,6 +103,45 @@ def test_with_keys_only_the_controllers_that_are_allowed_get_in(
     ann = controller(plant, keys=client_keys(files["ann"] / "ann.secret", public))
     assert ann.connect(Pace.LOCKSTEP).seq == 0
     assert ann.exchange(0).seq == 1
+
+
+def test_the_role_of_a_key_decides_who_owns_the_plant_and_who_injects(
+    scara, start_plant, controller, tmp_path: Path
+) -> None:
+    allowed = tmp_path / "allowed"
+    public, secret = generate_keys(tmp_path / "plant", "plant")
+    keys = {}
+    for role in Role:
+        theirs, own = generate_keys(tmp_path / role.word, role.word)
+        allow(allowed, theirs, role)
+        keys[role] = client_keys(own, public)
+    arguments = ("--endpoint", "tcp://127.0.0.1:*", "--keys", str(secret), "--allowed", str(allowed))
+    plant = start_plant(scara(), *arguments, "--inject")
+    plant.endpoint = plant.wait_for("ready")["endpoint"]
+    bias = {"sensor": "bias", "of": "lift", "by_m": 0.001}
+    for role in Role:
+        with Injector(plant.endpoint, keys[role], PATIENCE_S) as injector:
+            assert injector.history().faults == []
+            if role is not Role.SERVICE:
+                with pytest.raises(InjectionRefused) as refused:
+                    injector.inject(bias)
+                assert refused.value.code == InjectRefusal.NOT_PERMITTED
+    spectator = controller(plant, keys=keys[Role.OBSERVE])
+    spectator.hello(Pace.LOCKSTEP)
+    answer = spectator.answer()
+    assert isinstance(answer, Refuse)
+    assert answer.code == RefuseCode.NOT_PERMITTED
+    operator = controller(plant, keys=keys[Role.OPERATE])
+    assert operator.connect(Pace.LOCKSTEP).seq == 0
+    revoke(allowed, "operate")  # the session stays; another hello is refused
+    assert operator.exchange(0).seq == 1
+    operator.session += 1
+    operator.hello(Pace.LOCKSTEP)
+    answer = operator.answer()
+    assert isinstance(answer, Refuse)
+    assert answer.code == RefuseCode.NOT_PERMITTED
+    with Injector(plant.endpoint, keys[Role.SERVICE], PATIENCE_S) as injector:
+        assert len(injector.inject(bias).names) == 1
 
 
 def run(*arguments: str, runtime: Path) -> subprocess.CompletedProcess[str]:

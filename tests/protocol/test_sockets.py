@@ -332,3 +332,22 @@ def test_one_file_of_the_room_imports_zmq():
         path.name for path in room.rglob("*.py") if re.search(r"^(import|from) zmq", path.read_text(), re.M)
     ]
     assert speaking == ["sockets.py"]
+
+
+def test_a_subscription_beyond_any_topic_ends_its_connection(endpoint):
+    context = zmq.Context()
+    stranger = context.socket(zmq.XSUB)
+    ended = stranger.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+    try:
+        with Publisher(endpoint) as publisher:
+            stranger.connect(endpoint)
+            stranger.send(b"\1" + bytes(100_000))
+            assert ended.poll(WAIT_MS)
+            with Subscriber(endpoint) as subscriber:
+                deadline = time.monotonic() + 20.0
+                while subscriber.receive(10) is None:
+                    assert time.monotonic() < deadline
+                    publisher.send(b"state", b"")
+    finally:
+        stranger.disable_monitor()
+        context.destroy(linger=0)

@@ -9,11 +9,14 @@ import pytest
 from mcap.reader import make_reader
 from numpy.typing import NDArray
 
+from linkwork.controller.gateway.history import Memory
 from linkwork.controller.gateway.records.broadcast import MOST_AT_ONCE, Broadcast
 from linkwork.controller.gateway.records.flight_record import KEPT, FlightRecorder
+from linkwork.controller.gateway.records.flight_trigger import AFTER_TICKS, MOST_PENDING, Aftermath
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.records.loop_statistics import LoopStatistics
 from linkwork.controller.records import RecordLayout
+from linkwork.controller.shared_memory import Shared
 from linkwork.protocol.sockets import Subscriber
 from linkwork.protocol.telemetry import read_telemetry
 
@@ -125,3 +128,21 @@ def test_a_folder_that_cannot_be_written_is_told(
     recorder.begin(1, records(2), {})
     recorder.finish()
     assert str(blocked) in recorder.problem
+
+
+@pytest.mark.parametrize("faults", [1, 3, MOST_PENDING + 1])
+def test_faults_that_follow_each_other_quickly_have_a_flight_record_each(
+    faults: int, tmp_path: Path, layout: RecordLayout, records: Records, real_time: LogSource
+) -> None:
+    shared = Shared.create(tmp_path / "shared.bin", layout, "ab" * 32, lockstep=False)
+    for words in records(900):
+        shared.append(words)
+    recorder = FlightRecorder(tmp_path, "m", "20260101-120000", real_time)
+    aftermath = Aftermath(recorder, Memory())
+    for tick in range(100, 100 + faults):
+        aftermath.expect({"tick": tick}, 0)
+    for tick in range(100, 100 + faults + AFTER_TICKS):
+        aftermath.attend(tick, 0, shared)
+    aftermath.close(shared)
+    kept = range(100 + max(0, faults - MOST_PENDING), 100 + faults)
+    assert sorted(tmp_path.glob("*-flight-*")) == sorted(recorder.path_for(tick) for tick in kept)

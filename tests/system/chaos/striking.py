@@ -18,6 +18,7 @@ from typing import Any, Self
 from linkwork.client.goal import GoalFailed
 from linkwork.client.robot import Robot
 from linkwork.controller.orders import AuthorityEnd
+from linkwork.controller.shared_memory import Shared
 from linkwork.launch.daemons import Rig, RigFailed
 from linkwork.machine import load
 from linkwork.protocol.codes import ResultCode
@@ -85,6 +86,8 @@ class Arena:
         self.rig = Rig(subject.name, *self._arguments.values(), folder)
         self.logs = LogReader(folder / "log")
         self._client: Child | None = None
+        self._alone_since = 0
+        """Tick of the loop by which its killed gateway had ended."""
         self._told_to_end = 0
         """Process id of the process that was struck last, unless it was suspended."""
 
@@ -192,6 +195,9 @@ class Arena:
         struck_s = time.monotonic()
         self._told_to_end = 0 if trial.suspended_s else pid
         os.kill(pid, trial.action)
+        if trial.victim == "gateway" and trial.action is signal.SIGKILL:
+            _wait(lambda: not self.rig.children["controller"].alive, PATIENCE_S, lambda: "it has not ended")
+            self._alone_since = self._loop_ticks()
         if trial.suspended_s:
             time.sleep(trial.suspended_s)
             os.kill(pid, signal.SIGCONT)
@@ -295,18 +301,30 @@ class Arena:
         if waited > allowed:
             raise BrokenPromise(f"the plant took over after {waited} periods, allowed {allowed}")
 
+    def _loop_ticks(self) -> int:
+        """Ticks of the loop so far, read without its gateway."""
+        shared = Shared.open(self.rig.seat.shared_path)
+        try:
+            return shared.head
+        finally:
+            shared.close()
+
     def _check_stop(self, tick: int) -> None:
-        """The loop whose gateway was struck ended the motion by itself, within a second."""
+        """The loop whose gateway was killed at this tick stopped the motion soon after its end."""
         with Robot(endpoint=self.rig.requests, lease=False) as robot:
             log = Path(str(robot.status["log"]))
         ticks = self.logs.run_of(log)
         if ticks is None:
             raise BrokenPromise(f"{log.name} holds no ticks")
-        if ticks.table["tick"][0] > tick:
+        since = self._alone_since
+        if ticks.table["tick"][0] > since:
             return  # the new gateway came after more than the time that the ring of ticks holds
         stopped = ticks.table["tick"][ticks.table["authority_end"] == AuthorityEnd.LEASE_LOST]
-        if not len(stopped) or stopped[0] - tick > ORPHAN_STOPS_S / PERIOD_S:
-            raise BrokenPromise(f"struck at tick {tick}, stopping from tick {stopped[:1]} on in {log.name}")
+        stopped = stopped[stopped >= tick]
+        if not len(stopped) or stopped[0] - since > ORPHAN_STOPS_S / PERIOD_S:
+            raise BrokenPromise(
+                f"without a gateway since tick {since}, stopping from tick {stopped[:1]} on in {log.name}"
+            )
 
     def _check_log_end(self, log: Path, tick: int, *, whole: bool) -> None:
         ticks = self.logs.run_of(log)
