@@ -178,7 +178,6 @@ def measure(blocks: int, seconds: float, clients: int, cpu: int) -> dict[str, An
             found["without"].append(block(rig, seconds))
             with Crowd(rig, clients):
                 time.sleep(1.5)
-                swing(rig, trajectory)
                 found["with"].append(block(rig, seconds))
             time.sleep(1.0)
         realtime = rig.realtime

@@ -36,7 +36,7 @@ _RCVTIMEO: Final = int(zmq.RCVTIMEO)
 _LONGEST_TOPIC: Final = 64
 _MOST_TOPICS: Final = 1000
 _LARGEST_SUBSCRIPTION: Final = 4096
-"""Largest frame that a publisher takes, in bytes; ZeroMQ keeps each subscription, at some 32 times its size."""
+"""Largest frame that a publisher takes, in bytes; ZeroMQ keeps subscriptions, at some 32 times their size."""
 
 
 class _Socket:

@@ -13,7 +13,8 @@ from linkwork.controller.shared_memory import GOAL_SLOTS
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
 
-MOST_JOBS = 8
+MOST_JOBS, MOST_CHECKS = 8, 4
+"""Motions, and checks of trajectories, that wait to be planned."""
 STEADY_S = 5.0
 Planned = Callable[[PlanResult], None]
 
@@ -29,6 +30,11 @@ class Job:
     slot: int = -1
     """Goal slot that the block goes to; -1: none is needed."""
     dropped: bool = False
+
+    @property
+    def checks(self) -> bool:
+        """Whether it only asks whether a trajectory would be accepted."""
+        return self.method == "check"
 
 
 class Planning:
@@ -72,12 +78,15 @@ class Planning:
         return any(job.slot >= 0 and not job.dropped for job in jobs)
 
     def submit(self, job: Job) -> None:
-        """Take a job. Raises RequestError (BUSY)."""
-        if len(self._queue) >= MOST_JOBS:
-            raise RequestError(
-                RequestCode.BUSY, f"{len(self._queue)} goals are waiting to be planned; try again"
-            )
-        self._queue.append(job)
+        """Take a job. Motions go before checks, which any client may ask for. Raises RequestError (BUSY)."""
+        checks = [waiting for waiting in self._queue if waiting.checks]
+        alike, most = (
+            (len(checks), MOST_CHECKS) if job.checks else (len(self._queue) - len(checks), MOST_JOBS)
+        )
+        if alike >= most:
+            what = "checks are waiting" if job.checks else "goals are waiting to be planned"
+            raise RequestError(RequestCode.BUSY, f"{alike} {what}; try again")
+        self._queue.insert(len(self._queue) if job.checks else len(self._queue) - len(checks), job)
         self._feed()
 
     def take_slot(self, in_use: int) -> int:
