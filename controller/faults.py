@@ -65,7 +65,7 @@ FAULTS: dict[FaultCode, FaultKind] = {
         "too many states lost within one second", "", "fraction", "fewer states were lost in the last second"
     ),
     FaultCode.DEVICE_FAULT: FaultKind(
-        "the device reports a fault", "", "", "the device no longer reports a fault"
+        "the device reports a fault", "motor", "", "the device no longer reports a fault"
     ),
     FaultCode.DEVICE_STO: FaultKind(
         "safe torque off is active on the device", "", "", "safe torque off is released"

@@ -548,10 +548,17 @@ class SwitchConstraint(Order):
         return self.constraint, self.on
 
 
+@dataclass(frozen=True, slots=True)
+class SetOutputs(_PairsOrder):
+    """Set output signals (signal's index among the outputs, value)."""
+
+    kind, name = 43, "set"
+
+
 ORDERS: tuple[type[Order], ...] = (
     Enable, Disable, StartGoal, Stop, CancelGoal, Pause, Resume, SetSpeed, JogCoordinates, Recover,
     EmergencyStop, Reset, AdvanceTime, ChooseLaw, Adopt, Shutdown, LeaseLost, SetPreload, ConfirmBranch,
-    ReportDifference, SetGains, SetPayload, SwitchConstraint,
+    ReportDifference, SetGains, SetPayload, SwitchConstraint, SetOutputs,
 )  # fmt: skip
 """Every kind of order."""
 _BY_KIND = {order.kind: order for order in ORDERS}

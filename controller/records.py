@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +30,8 @@ Per = Literal[
     "component",
     "reaction",
     "switch",
+    "input",
+    "output",
     "phase",
 ]
 PHASES = ("record", "wait", "receive", "order", "estimate", "supervise", "law", "limit", "send")
@@ -131,6 +134,12 @@ CHANNELS: tuple[Channel, ...] = (
     _float("switch_energy_loss", "J", "kinetic energy lost when the constraint closed", "switch"),
     _float("switch_impulse", "N s or N m s", "norm of the impulse of its rows", "switch"),
     _float("switch_residual", "1", "its gap when it was to close, in typical lengths or rad", "switch"),
+    _float("motor_status", "1", "status bits of its drive: linkwork.protocol.codes.DeviceStatus", "motor"),
+    _float("motor_fault", "1", "fault code of its drive; 0 none", "motor"),
+    _float("motor_mode", "1", "mode of its drive: 0 brake, 1 zero, 2 effort", "motor"),
+    _float("input", "", "input signal as the device reports it; a digital one is 0 or 1", "input"),
+    _float("output", "", "output signal in force in the device", "output"),
+    _float("output_command", "", "output signal as commanded", "output"),
     _wall("received_ns", "int", "ns", "monotonic clock when the state was received"),
     _wall("sent_ns", "int", "ns", "monotonic clock when the command was sent"),
     _wall("missed", "int", "", "whole periods skipped before this tick"),
@@ -172,8 +181,8 @@ class RecordLayout:
 
     `names` gives the joints', coordinates', motors' and sensors' names, in the machine's order, those of the
     positions, which are the joints' unless there are quaternions, those of the constraints' rows, of the
-    forces that goals may name, of the force sensors' components, of the reactions' where they are published,
-    and of the constraints that can be switched.
+    forces that goals may name, and of the force sensors' components. `others`: by `Per`, of the reactions'
+    where they are published, of the constraints that can be switched, of input and output signals.
     """
 
     def __init__(
@@ -186,8 +195,7 @@ class RecordLayout:
         rows: Sequence[str] = (),
         forces: Sequence[str] = (),
         components: Sequence[str] = (),
-        reactions: Sequence[str] = (),
-        switches: Sequence[str] = (),
+        others: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
         self.names: dict[str, tuple[str, ...]] = {
             "joint": tuple(joints),
@@ -198,8 +206,7 @@ class RecordLayout:
             "row": tuple(rows),
             "force": tuple(forces),
             "component": tuple(components),
-            "reaction": tuple(reactions),
-            "switch": tuple(switches),
+            **{per: tuple(others.get(per, ())) for per in ("reaction", "switch", "input", "output")},
             "phase": PHASES,
         }
         self._fields = {per: field_names(names) for per, names in self.names.items()}
@@ -321,6 +328,10 @@ def layout_for(machine: Any) -> RecordLayout:
         machine.mechanism.row_names,
         [row.name for row in machine.force_rows],
         [f"{sensor.name}.{part}" for sensor in machine.force_sensors for part in sensor.components],
-        published,
-        machine.switchable,
+        {
+            "reaction": published,
+            "switch": machine.switchable,
+            "input": [signal.name for signal in machine.inputs],
+            "output": [signal.name for signal in machine.outputs],
+        },
     )

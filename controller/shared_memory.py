@@ -25,7 +25,7 @@ GOAL_SLOTS = 4
 SLOT_BYTES = 8 * 1024 * 1024
 _PAGE = 4096
 _MAGIC = 0x314B524F574B4E4C  # "LNKWORK1", read as a little-endian integer
-_LAYOUT_VERSION = 1
+_LAYOUT_VERSION = 2
 
 # words of the header; those from 8 to 15 hold the hash
 _AT_MAGIC, _AT_VERSION, _AT_RECORD_BYTES, _AT_LOOP_PID, _AT_HEAD, _AT_TAIL, _AT_LOCKSTEP, _AT_GATEWAY_PID = (
@@ -41,7 +41,9 @@ _LINK_TEXT_BYTES = 1024
 _HOMING_AT = _LINK_TEXT_AT + _LINK_TEXT_BYTES
 _HOMING_BYTES = 832
 _SIMULATION_AT = _HOMING_AT + _HOMING_BYTES
-_SIMULATION_BYTES = _PAGE - _SIMULATION_AT
+_SIMULATION_BYTES = 96
+_FEATURES_AT = _SIMULATION_AT + _SIMULATION_BYTES
+_FEATURES_BYTES = _PAGE - _FEATURES_AT
 
 
 class SharedMismatch(Exception):
@@ -146,6 +148,15 @@ class Shared:
     def simulation(self, content: str) -> None:
         fits = len(content.encode()) <= _SIMULATION_BYTES
         self._set_text(_SIMULATION_AT, _SIMULATION_BYTES, content if fits else "")
+
+    @property
+    def features(self) -> str:
+        """Optional parts of the device link that the plant carries, as JSON; '' where unknown."""
+        return self._text(_FEATURES_AT, _FEATURES_BYTES)
+
+    @features.setter
+    def features(self, content: str) -> None:
+        self._set_text(_FEATURES_AT, _FEATURES_BYTES, content)
 
     def _text(self, at: int, size: int) -> str:
         return bytes(self._map[at : at + size]).rstrip(b"\0").decode(errors="replace")

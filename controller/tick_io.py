@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.controller.orders import Order
+from linkwork.machine import Machine
 from linkwork.protocol.codes import Mode
 
 
@@ -45,12 +46,29 @@ class Inputs:
     far open the constraint was (typical lengths or rad).
     """
     switch_figures: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    input: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """Value of each input signal, as the device reports it."""
+    output: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """Value of each output signal that is in force in the device."""
+    motors: NDArray[np.int64] = field(default_factory=lambda: np.zeros((3, 0), np.int64))
+    """Rows MOTOR_STATUS, MOTOR_FAULT and MOTOR_MODE (`protocol.link`), as the device reported them last."""
+    motors_told: bool = False
+    """Whether `motors` has changed since the last tick."""
 
     @classmethod
     def sized(cls, sensors: int, motors: int, forces: int = 0) -> Inputs:
         """Inputs for these numbers of sensors, motors and components of force sensors."""
         given = cls(np.zeros(sensors), np.zeros(sensors), np.zeros(motors), np.full(motors, np.nan))
         given.force_measured = np.zeros(forces)
+        given.motors = np.zeros((3, motors), np.int64)
+        return given
+
+    @classmethod
+    def for_machine(cls, machine: Machine) -> Inputs:
+        """Inputs for a machine, its signals at their initial values."""
+        given = cls.sized(len(machine.sensors), len(machine.motors), machine.force_numbers)
+        given.input = np.array([signal.initial for signal in machine.inputs])
+        given.output = np.array([signal.initial for signal in machine.outputs])
         return given
 
 
@@ -62,8 +80,10 @@ class Outputs:
     mode: Mode = field(default=Mode.BRAKE)
     closed: int = -1
     """Bit i: the i-th switchable constraint shall hold; -1: all stay as they are."""
+    signals: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """Wanted value of each output signal."""
 
     @classmethod
-    def sized(cls, motors: int) -> Outputs:
-        """Outputs for a number of motors."""
-        return cls(np.zeros(motors))
+    def sized(cls, motors: int, signals: int = 0) -> Outputs:
+        """Outputs for these numbers of motors and output signals."""
+        return cls(np.zeros(motors), signals=np.zeros(signals))

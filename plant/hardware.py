@@ -14,7 +14,7 @@ from linkwork.plant.guard import Guard
 from linkwork.plant.plant_layout import BRAKE, DAMP, EFFORTS, ZERO
 from linkwork.plant.scaling import Scaling
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode
-from linkwork.protocol.link import Measurements
+from linkwork.protocol.link import MOTOR_FAULT, Measurements
 
 T = TypeVar("T")
 _ACTIONS: Final = {"brake": BRAKE, "damp": DAMP, "zero": ZERO}
@@ -118,11 +118,17 @@ class Hardware:
             effort=np.zeros(motors),
             force=np.zeros(machine.force_numbers),
             temperature=self._temperature if self.description.temperatures else None,
+            inputs=np.array([signal.initial for signal in machine.inputs]),
+            outputs=np.array([signal.initial for signal in machine.outputs]),
+            motors=np.zeros((3, motors), np.int64) if self.description.motor_reports else None,
         )
         self.travel = np.zeros(sensors)
         self._speed, self._before = np.zeros(sensors), np.zeros(sensors)
         self._measures_velocity = np.array([sensor.velocity for sensor in machine.sensors], np.bool_)
-        self._output = MotorOutput(machine, self.scaling, Command(np.zeros(self.description.motors)))
+        command = Command(np.zeros(self.description.motors))
+        command.outputs = np.zeros(self.description.output_channels)
+        command.outputs[: len(machine.outputs)] = self.measured.outputs
+        self._output, self._signals = MotorOutput(machine, self.scaling, command), command.outputs
         self._reading = Reading.sized(self.description)
         self._standstill = Standstill(self.scaling.resolution, machine.plant.period_s)
         self._missing = self._braked_for = self._reported_fault = 0
@@ -161,6 +167,10 @@ class Hardware:
             for i, name in enumerate(self.machine.switchable)
             if changes >> i & 1
         ]
+
+    def set_outputs(self, values: Floats) -> None:
+        """The driver's next command has these output signals."""
+        self.measured.outputs[:] = self._signals[: len(values)] = values
 
     def latch(self, mode: int, effort: Floats) -> None:
         """See `Machinery`: acts from the next `sense` on; efforts are clipped to the motors' limits."""
@@ -224,7 +234,7 @@ class Hardware:
         reading = self._reading
         if reading.fault:
             return reading.fault
-        if reading.status & DeviceStatus.FAULT:
+        if reading.status & DeviceStatus.FAULT or reading.motors[MOTOR_FAULT].any():
             return int(DeviceFault.DRIVE)
         return self.guard.fault
 
@@ -271,7 +281,7 @@ class Hardware:
 
     def _usable(self) -> bool:
         reading = self._reading
-        told = (reading.position, reading.velocity, reading.force)
+        told = (reading.position, reading.velocity, reading.force, reading.inputs)
         return all(bool(np.isfinite(numbers).all()) for numbers in told)
 
     def _take_in(self, *, first: bool) -> None:
@@ -280,6 +290,9 @@ class Hardware:
         self._before[:] = q
         self.scaling.from_device(reading, q, measured.v, measured.effort, self._temperature)
         measured.force[:] = reading.force[: len(measured.force)]
+        measured.inputs[:] = reading.inputs[: len(measured.inputs)]
+        if measured.motors is not None:
+            self.scaling.motor_reports(reading, measured.motors)
         if first:
             self._before[:] = q
             self._standstill.begin(q)
@@ -299,9 +312,20 @@ class Hardware:
         elif self.guard.fault == fault:
             self._say("device", f"{self.guard.text}; braked until the controller brakes")
         else:
-            known = fault in set(DeviceFault)
-            name = DeviceFault(fault).name if known else f"the vendor's fault {fault}"
-            self._say("device", f"fault of the device: {name}")
+            self._say("device", f"fault of the device: {_named(fault)}{self._motors_named()}")
+
+    def _motors_named(self) -> str:
+        """Which motors report a fault of their own, as text; '' where none does."""
+        motors = self.measured.motors
+        if motors is None:
+            return ""
+        faults = zip(self.machine.motors, motors[MOTOR_FAULT].tolist(), strict=True)
+        told = [f"{motor.joint} {_named(fault)}" for motor, fault in faults if fault]
+        return f" ({', '.join(told)})" if told else ""
+
+
+def _named(fault: int) -> str:
+    return DeviceFault(fault).name if fault in set(DeviceFault) else f"the vendor's fault {fault}"
 
 
 def _place(names: tuple[str, ...], name: str) -> int:

@@ -84,6 +84,10 @@ class Machinery(Protocol):
         """
         ...
 
+    def set_outputs(self, values: Floats) -> None:
+        """Put output signals in force, before the state is sampled: one number each, in its unit."""
+        ...
+
     @property
     def resting(self) -> bool:
         """Whether time may stop, because the state would not change."""

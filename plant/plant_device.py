@@ -12,6 +12,9 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
+
+from linkwork.arrays import Integers
 from linkwork.machine import Machine
 from linkwork.plant.events import Events
 from linkwork.plant.machinery import Machinery, MachineryFailed
@@ -23,6 +26,7 @@ from linkwork.protocol.codes import (
     UNANSWERED_STATES,
     DeviceFault,
     DeviceStatus,
+    Feature,
     Mode,
     Pace,
     Role,
@@ -49,6 +53,16 @@ PARTING_S: Final = 2.0
 """Longest wait of a plant that ends for the bye of its controller."""
 _ENABLED: Final = int(DeviceStatus.ENABLED)
 _FAULT: Final = int(DeviceStatus.FAULT)
+
+
+def codecs_of(machine: Machine) -> tuple[StateCodec, CommandCodec]:
+    """Return what packs and reads the states and commands of a machine."""
+    motors, switches = len(machine.motors), len(machine.switchable)
+    inputs, outputs = len(machine.inputs), len(machine.outputs)
+    states = StateCodec(
+        len(machine.sensors), motors, machine.force_numbers, switches=switches, inputs=inputs, outputs=outputs
+    )
+    return states, CommandCodec(motors, switches, outputs)
 
 
 class PlantDevice:
@@ -79,12 +93,12 @@ class PlantDevice:
         self.fresh = False
         """Whether a command waits for `take`."""
         self._grace = math.ceil(settings.peer_timeout_s / self.period_s)
-        switches = len(machine.switchable)
-        self._commands = CommandCodec(len(machine.motors), switches)
+        states, self._commands = codecs_of(machine)
         self._incoming, self._newest = self._commands.message(), self._commands.message()
-        forces = machine.force_numbers
-        sensors, motors = len(machine.sensors), len(machine.motors)
-        self._pack = StateCodec(sensors, motors, forces, switches=switches).pack
+        self._pack = states.pack
+        self._on_link_loss = np.array([signal.on_link_loss for signal in machine.outputs])
+        self._motors_told: bytes | None = None
+        """Motor reports that the owner has been sent last."""
         self._switched: list[dict[str, Any]] | None = None
         self._between_temperatures = max(1, round(TEMPERATURE_EVERY_S / self.period_s))
         self._settling = False
@@ -104,6 +118,8 @@ class PlantDevice:
             machinery.latch(command.mode, command.effort)
             if command.closed >= 0:
                 self._switch(command.closed)
+            if command.outputs_told:
+                machinery.set_outputs(command.outputs)
             watchdog.fresh(machinery.tick)
             self._settling = False
             if command.mode != before:
@@ -140,14 +156,23 @@ class PlantDevice:
             owner.session, seq, tick * self.period_s, self._mode, status, fault, owner.taken_seq,
             machinery.closed,
         )  # fmt: skip
+        rare = seq % self._between_temperatures == 0
+        motors = machinery.measured.motors
         state = self._pack(
             head,
             machinery.measured,
-            temperatures=seq % self._between_temperatures == 0,
+            temperatures=rare,
+            motors=motors is not None and (rare or fault != 0 or self._motors_changed(motors)),
             switched=self._switched,
         )
         self._switched = None
         owner.reply = self._send_state(owner, state)
+
+    def _motors_changed(self, motors: Integers) -> bool:
+        """Whether the reports of the motors differ from those of the last state."""
+        told = motors.tobytes()
+        before, self._motors_told = self._motors_told, told
+        return told != before
 
     def _send_state(self, owner: Owner, state: bytes) -> bytes:
         """Send a state; return what answers a repeated command."""
@@ -181,6 +206,7 @@ class PlantDevice:
         name = owner.name if owner else ""
         trip = self.watchdog.trip(tick, cause, name)
         self.machinery.act(trip.action)
+        self._lose_controller()
         self.fresh = False
         if owner is not None:
             owner.alive = False
@@ -192,6 +218,12 @@ class PlantDevice:
         self.events.say("watchdog", text, **trip.as_map())
         self._settling = True
         self._settle()
+
+    def _lose_controller(self) -> None:
+        """Put the reactions of output signals to a lost link in force."""
+        outputs, reaction = self.machinery.measured.outputs, self._on_link_loss
+        if len(reaction) and not np.isnan(reaction).all():
+            self.machinery.set_outputs(np.where(np.isnan(reaction), outputs, reaction))
 
     def leave(self, text: str) -> None:
         """Brakes and says bye: the plant's own end."""
@@ -345,7 +377,9 @@ class PlantDevice:
             watchdog=report.as_map() if report else None,
             homing=Homing(**machinery.homing) if machinery.homing else None,
             simulation=Simulation(**machinery.simulation) if machinery.simulation else None,
+            features=self._features(),
         ).pack()
+        self._motors_told = None
         self.watchdog.handshake(machinery.tick, self._grace)
         machinery.travel[:] = 0.0
         self.fresh = False
@@ -360,6 +394,11 @@ class PlantDevice:
         self.events.say(
             "connected", text + note, owner=owner.name, pace=str(owner.pace), model_differs=differs
         )
+
+    def _features(self) -> list[str]:
+        """Optional parts of the protocol that this plant carries."""
+        reports = [Feature.MOTOR_STATUS] if self.machinery.measured.motors is not None else []
+        return [Feature.SIGNALS, *reports]
 
     def _hear_bye(self, bye: Handshake) -> None:
         owner = self.seat.owner

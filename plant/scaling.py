@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine, MachineError
 from linkwork.machine.yaml import parse_yaml
 from linkwork.plant.drivers.driver import Description, Reading
@@ -46,6 +46,10 @@ class Scaling:
         np.multiply(reading.velocity[self._sensor_at], self._per_count * self._measures, out=v)
         np.divide(reading.effort[self._motor_at], self._per_effort, out=effort)
         temperature[:] = reading.temperature[self._motor_at]
+
+    def motor_reports(self, reading: Reading, out: Integers) -> None:
+        """Write status, fault and mode of each motor (3, motors) in the file's order."""
+        out[:] = reading.motors[:, self._motor_at]
 
     @property
     def zero(self) -> Floats:
@@ -97,5 +101,12 @@ def _refuse_misfits(machine: Machine, description: Description) -> None:
         remedy = "remove them: forces are estimated by the model"
         has = f"has only {channels}" if channels else "measures no forces"
         misfit(("force_sensors",), f"{name} {has}", found, allowed, remedy)
+    for what, wanted, there in (
+        ("input", len(machine.inputs), description.input_channels),
+        ("output", len(machine.outputs), description.output_channels),
+    ):
+        if wanted > there:
+            message = f"{name} has only {there} {what} signals" if there else f"{name} has no {what} signals"
+            misfit(("signals",), message, f"{wanted} {what}s", str(there or "none"))
     if problems:
         raise MachineError(problems)

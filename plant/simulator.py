@@ -71,6 +71,8 @@ class Simulator:
             v=self.view(layout.MEASURED_V),
             effort=self.view(layout.EFFORT),
             force=self._force_sensing.measured if self._force_sensing else np.zeros(0),
+            inputs=np.array([signal.initial for signal in machine.inputs]),
+            outputs=np.array([signal.initial for signal in machine.outputs]),
         )
         self.q[:] = machine.initial_q
         self.v[:] = machine.initial_v
@@ -156,6 +158,10 @@ class Simulator:
             "impulse": [float(each) for each in done.impulse],
             "residual": done.residual,
         }
+
+    def set_outputs(self, values: Floats) -> None:
+        """Put output signals in force."""
+        self.measured.outputs[:] = values
 
     @property
     def status(self) -> int:

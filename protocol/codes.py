@@ -69,6 +69,15 @@ class Role(IntEnum):
         return self.name.lower()
 
 
+class Feature(StrEnum):
+    """Optional parts of the device link. Hello and welcome list those that either end carries."""
+
+    SIGNALS = "signals"
+    """States have `inputs` and `outputs`, commands have `outputs`."""
+    MOTOR_STATUS = "motor_status"
+    """States have status, fault and mode of each motor."""
+
+
 class Pace(StrEnum):
     """Who is the clock of the device link. The controller asks for it in its hello."""
 
@@ -211,6 +220,8 @@ class RequestCode(IntEnum):
     """The plant did not switch the constraint: it is too far open, or it cannot be switched."""
     NOT_PERMITTED = 14
     """The client's key does not have the role that the method needs; `data` has both roles."""
+    NOT_MET = 15
+    """`wait`: the condition was not met in time."""
 
 
 class ExitCode(IntEnum):

@@ -30,6 +30,8 @@ Text = Annotated[str, BeforeValidator(_cut)]
 Hash = Annotated[str, Field(max_length=128)]
 Integer = Annotated[int, Field(strict=True, ge=0, lt=2**53)]
 Period = Annotated[float, Field(gt=0.0, le=10.0)]
+Features = Annotated[list[Name], Field(max_length=64)]
+"""Names of `protocol.codes.Feature`; unknown ones are ignored."""
 
 
 class Message(BaseModel):
@@ -60,6 +62,13 @@ class Hello(Message):
     period_s: Period
     layout: dict[str, Any] = Field(default_factory=dict)
     """Contents of the interface hash, so that a refusal can name the first difference."""
+    features: Features = Field(default_factory=list)
+    """Optional parts of this protocol that the controller uses; left out where there are none."""
+
+    def pack(self) -> bytes:
+        """The frame."""
+        packed: bytes = msgpack.packb(self.model_dump(mode="json", exclude=_empty(self, "features")))
+        return packed
 
 
 class Homing(BaseModel):
@@ -112,10 +121,12 @@ class Welcome(Message):
     """How the device found its zeros; left out of a simulated machine's, which knows them."""
     simulation: Simulation | None = None
     """How a simulated plant computes its motion; left out by hardware."""
+    features: Features = Field(default_factory=list)
+    """Optional parts of this protocol that the plant carries."""
 
     def pack(self) -> bytes:
         """The frame."""
-        absent = {name for name in ("homing", "simulation") if getattr(self, name) is None}
+        absent = _empty(self, "homing", "simulation", "features")
         packed: bytes = msgpack.packb(self.model_dump(mode="json", exclude=absent))
         return packed
 
@@ -148,6 +159,11 @@ _KINDS: dict[str, Callable[[Any], Hello | Welcome | Refuse | Bye]] = {
     "refuse": Refuse.model_validate,
     "bye": Bye.model_validate,
 }
+
+
+def _empty(message: Message, *names: str) -> set[str]:
+    """Those of the fields that have nothing to say."""
+    return {name for name in names if not getattr(message, name)}
 
 
 def new_session() -> int:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import copysign, inf, isfinite, nan
 from typing import Any, Final
 
 import msgpack
 import numpy as np
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Integers
 from linkwork.protocol.decoding import LATEST_S, MOST_NUMBER, NotDecodable, decode, excerpt
 from linkwork.protocol.errors import ProtocolError
 from linkwork.protocol.message_layout import Layout
@@ -31,7 +31,15 @@ _STATE_FIELDS: Final = (
 _FORCE_FIELD: Final = "force"
 _CLOSED_FIELD: Final = "closed"
 _SWITCHED_FIELD: Final = "switched"
+_INPUTS_FIELD: Final = "inputs"
+_OUTPUTS_FIELD: Final = "outputs"
+_MOTOR_FIELDS: Final = ("motor_status", "motor_fault", "motor_mode")
 _COMMAND_FIELDS: Final = ("type", "session", "seq", "mode", "effort")
+_OPTIONAL: Final = (
+    "temperature", _CLOSED_FIELD, _SWITCHED_FIELD, _INPUTS_FIELD, _OUTPUTS_FIELD, *_MOTOR_FIELDS,
+)  # fmt: skip
+MOTOR_STATUS, MOTOR_FAULT, MOTOR_MODE = range(3)
+"""Rows of an array with the status bits, the fault and the mode of each motor."""
 
 
 @dataclass(slots=True)
@@ -41,6 +49,8 @@ class Measurements:
     q: position per sensor (rad or m). v: velocity per sensor (rad/s or m/s, 0 where a sensor measures none).
     effort: joint-side effort in force per motor (N m or N). force: the components (N or N m) of each force
     sensor, in its frame. temperature: °C per motor, NaN where a motor measures none; None: no motor does.
+    inputs, outputs: value of each signal, outputs as they are in force. motors (3, motors): rows
+    MOTOR_STATUS, MOTOR_FAULT and MOTOR_MODE; None where the device does not report them.
     """
 
     q: Floats
@@ -48,6 +58,9 @@ class Measurements:
     effort: Floats
     force: Floats
     temperature: Floats | None = None
+    inputs: Floats = field(default_factory=lambda: np.zeros(0))
+    outputs: Floats = field(default_factory=lambda: np.zeros(0))
+    motors: Integers | None = None
 
 
 @dataclass(slots=True)
@@ -65,7 +78,7 @@ class StateHeader:
 
 
 class StateMessage:
-    """One state, with its arrays in place: `values` is the row [q…, v…, effort…, force…], these are views.
+    """One state, with its arrays in place: views of the row `values`, in the order of the fields.
 
     session: the controller's. seq: device tick k, counted from the session's first state. time_s: device
     time of the sample. q: measured position per sensor (rad or m). v: measured velocity per sensor (rad/s
@@ -75,19 +88,23 @@ class StateMessage:
     device says none; it comes with some states only, and is valid until it comes again. force: the components
     (N or N m) of each force sensor, in its frame. closed: bit i is set while the i-th switchable constraint
     holds; -1 where there are none. switched: outcome of a command to switch at this tick, else None.
+    inputs, outputs: value of each signal; valid until they come again. motors (3, motors): rows MOTOR_STATUS,
+    MOTOR_FAULT and MOTOR_MODE, of the newest state that had them; motors_told: this one had some.
     """
 
     __slots__ = (
-        "_bytes", "_layout", "ack", "closed", "effort", "fault", "force", "mode", "q", "seq", "session",
-        "status", "switched", "temperature", "time_s", "v", "values",
+        "_bytes", "_layout", "ack", "closed", "effort", "fault", "force", "inputs", "mode", "motors",
+        "motors_told", "outputs", "q", "seq", "session", "status", "switched", "temperature", "time_s", "v",
+        "values",
     )  # fmt: skip
 
-    def __init__(self, sensors: int, motors: int, forces: int = 0) -> None:
-        self.values: Floats = np.zeros(2 * sensors + motors + forces)
-        self.q = self.values[:sensors]
-        self.v = self.values[sensors : 2 * sensors]
-        self.effort = self.values[2 * sensors : 2 * sensors + motors]
-        self.force = self.values[2 * sensors + motors :]
+    def __init__(self, sensors: int, motors: int, forces: int = 0, inputs: int = 0, outputs: int = 0) -> None:
+        widths = (sensors, sensors, motors, forces, inputs, outputs)
+        self.values: Floats = np.zeros(sum(widths))
+        ends = np.cumsum(widths)[:-1]
+        self.q, self.v, self.effort, self.force, self.inputs, self.outputs = np.split(self.values, ends)
+        self.motors: Integers = np.zeros((len(_MOTOR_FIELDS), motors), np.int64)
+        self.motors_told = False
         self._bytes = _bytes_of(self.values)
         self._layout = struct.Struct(f"={self.values.size}d")
         self.temperature: Floats = np.full(motors, np.nan)
@@ -106,20 +123,25 @@ class CommandMessage:
 
     session: the controller's session. seq: the seq of the state it answers (-1: none yet). mode: a Mode.
     effort: joint-side effort per motor (N m or N). closed: bit i asks for the i-th switchable constraint to
-    hold, from the tick on at which the command comes into force; -1: all stay as they are.
+    hold, from the tick on at which the command comes into force; -1: all stay as they are. outputs: wanted
+    value of each output signal; outputs_told: whether the command has them, otherwise all stay as they are.
     """
 
-    __slots__ = ("_bytes", "_layout", "closed", "effort", "mode", "seq", "session")
+    __slots__ = (
+        "_bytes", "_layout", "closed", "effort", "mode", "outputs", "outputs_told", "seq", "session",
+    )  # fmt: skip
 
-    def __init__(self, motors: int) -> None:
-        self.effort: Floats = np.zeros(motors)
-        self._bytes = _bytes_of(self.effort)
-        self._layout = struct.Struct(f"={motors}d")
+    def __init__(self, motors: int, outputs: int = 0) -> None:
+        values: Floats = np.zeros(motors + outputs)
+        self.effort, self.outputs = values[:motors], values[motors:]
+        self._bytes = _bytes_of(values)
+        self._layout = struct.Struct(f"={motors + outputs}d")
         self.session = self.mode = 0
         self.seq = self.closed = -1
+        self.outputs_told = False
 
-    def set_effort(self, values: Sequence[float]) -> None:
-        """Overwrite `effort`; as many numbers as it has."""
+    def set_values(self, values: Sequence[float]) -> None:
+        """Overwrite `effort`, then `outputs`; as many numbers as they have."""
         self._layout.pack_into(self._bytes, 0, *values)
 
 
@@ -127,19 +149,33 @@ class StateCodec:
     """Packs and reads states of a machine with this many sensors, motors, and components of force sensors.
 
     The field `force` is there only where there are force sensors, `closed` only where there are `switches`,
-    constraints that can be switched. `unfit`: positions and velocities that are not finite are read as they
-    are, and those beyond MOST_NUMBER as infinite, for a reader that judges each sensor; without it they are
-    refused.
+    constraints that can be switched, `inputs` and `outputs` only where there are such signals. `unfit`:
+    positions and velocities that are not finite are read as they are, and those beyond MOST_NUMBER as
+    infinite, for a reader that judges each sensor; without it they are refused.
     """
 
     def __init__(
-        self, sensors: int, motors: int, forces: int = 0, *, unfit: bool = False, switches: int = 0
+        self,
+        sensors: int,
+        motors: int,
+        forces: int = 0,
+        *,
+        unfit: bool = False,
+        switches: int = 0,
+        inputs: int = 0,
+        outputs: int = 0,
     ) -> None:
         self.sensors, self.motors, self.forces, self.switches = sensors, motors, forces, switches
+        self.inputs, self.outputs = inputs, outputs
         self._finite = not unfit
         self._numbers = (*_STATE_FIELDS[1:8], *((_CLOSED_FIELD,) if switches else ()))
         lists = [("q", sensors), ("v", sensors), ("effort", motors)]
-        lists += [(_FORCE_FIELD, forces)] if forces else []
+        lists += [
+            (name, count)
+            for name, count in ((_FORCE_FIELD, forces), (_INPUTS_FIELD, inputs), (_OUTPUTS_FIELD, outputs))
+            if count
+        ]
+        self._signals = inputs + outputs > 0
         layout = Layout("state", self._numbers, ("time_s",), lists)
         self._size, self._constants, self._lists = layout.size, layout.constants, layout.first_list
         self._row = layout.row()
@@ -148,7 +184,7 @@ class StateCodec:
 
     def message(self) -> StateMessage:
         """An empty message of this size to read into."""
-        return StateMessage(self.sensors, self.motors, self.forces)
+        return StateMessage(self.sensors, self.motors, self.forces, self.inputs, self.outputs)
 
     def pack(
         self,
@@ -156,18 +192,28 @@ class StateCodec:
         measured: Measurements,
         *,
         temperatures: bool = False,
+        motors: bool = False,
         switched: list[dict[str, Any]] | None = None,
     ) -> bytes:
-        """Pack one state. Temperatures are included where they are asked for and measured."""
+        """Pack one state. Temperatures and the reports of motors are included where they are asked for and
+        known.
+        """
         lists = (measured.q.tolist(), measured.v.tolist(), measured.effort.tolist())
         values = (head.session, head.seq, head.time_s, head.mode, head.status, head.fault, head.ack)
         hot = measured.temperature if temperatures else None
-        if hot is not None or switched is not None:
+        told = measured.motors if motors else None
+        if hot is not None or switched is not None or told is not None:
             fields: dict[str, Any] = dict(zip(_STATE_FIELDS, ("state", *values, *lists), strict=True))
             if hot is not None:
                 fields["temperature"] = [each if isfinite(each) else None for each in hot.tolist()]
             if self.forces:
                 fields[_FORCE_FIELD] = measured.force.tolist()
+            if self.inputs:
+                fields[_INPUTS_FIELD] = measured.inputs.tolist()
+            if self.outputs:
+                fields[_OUTPUTS_FIELD] = measured.outputs.tolist()
+            if told is not None:
+                fields.update(zip(_MOTOR_FIELDS, told.tolist(), strict=True))
             if self.switches:
                 fields[_CLOSED_FIELD] = head.closed
             if switched is not None:
@@ -179,7 +225,10 @@ class StateCodec:
         if self.switches:
             row[15] = head.closed
         q, v, effort = lists
-        row[self._lists :: 2] = q + v + effort + measured.force.tolist()
+        numbers = q + v + effort + measured.force.tolist()
+        if self._signals:
+            numbers += measured.inputs.tolist() + measured.outputs.tolist()
+        row[self._lists :: 2] = numbers
         return self._pack(*row)
 
     def unpack(self, data: bytes, out: StateMessage) -> None:
@@ -204,15 +253,15 @@ class StateCodec:
                     out.set_values(values)
                     out.session, out.seq, out.time_s, out.mode = session, seq, time_s, mode
                     out.status, out.fault, out.ack = status, fault, ack
-                    out.closed, out.switched = closed, None
+                    out.closed, out.switched, out.motors_told = closed, None, False
                     return
         self._unpack_any(data, out)
 
     def _unpack_any(self, data: bytes, out: StateMessage) -> None:
         fields = (*_STATE_FIELDS, _FORCE_FIELD) if self.forces else _STATE_FIELDS
-        _, session, seq, time_s, mode, status, fault, ack, q, v, effort, *force, temperature, closed, told = (
-            _fields(data, "state", fields, self._most, ("temperature", _CLOSED_FIELD, _SWITCHED_FIELD))
-        )
+        found = _fields(data, "state", fields, self._most, _OPTIONAL)
+        _, session, seq, time_s, mode, status, fault, ack, q, v, effort, *force = found[: -len(_OPTIONAL)]
+        temperature, closed, told, inputs, outputs, *motors = found[-len(_OPTIONAL) :]
         counters = {"session": session, "seq": seq, "status": status, "fault": fault}
         for name, value in counters.items():
             _require_integer(name, value, 0, _TOP - 1)
@@ -224,7 +273,13 @@ class StateCodec:
             *_numbers("v", v, self.sensors, finite=self._finite),
             *_numbers("effort", effort, self.motors),
             *(_numbers(_FORCE_FIELD, force[0], self.forces) if self.forces else ()),
+            *_signals(_INPUTS_FIELD, inputs, out.inputs),
+            *_signals(_OUTPUTS_FIELD, outputs, out.outputs),
         )
+        reports = [
+            None if each is None else _integers(name, each, self.motors)
+            for name, each in zip(_MOTOR_FIELDS, motors, strict=True)
+        ]
         hot = None if temperature is None else _temperatures(temperature, self.motors)
         closed = self._closed(closed)
         told = None if told is None else _reports(told, self.switches)
@@ -234,6 +289,10 @@ class StateCodec:
         out.closed, out.switched = closed, told
         if hot is not None:
             out.temperature[:] = hot
+        out.motors_told = False
+        for row, report in zip(out.motors, reports, strict=True):
+            if report is not None:
+                row[:], out.motors_told = report, True
 
     def _closed(self, value: object) -> int:
         """The field `closed` of a state, as it must be where there are switches."""
@@ -245,11 +304,12 @@ class StateCodec:
 
 
 class CommandCodec:
-    """Packs and reads commands of a machine with this many motors, and switchable constraints."""
+    """Packs and reads commands of a machine with this many motors, switchable constraints, and outputs."""
 
-    def __init__(self, motors: int, switches: int = 0) -> None:
-        self.motors, self.switches = motors, switches
-        layout = Layout("command", _COMMAND_FIELDS[1:4], (), (("effort", motors),))
+    def __init__(self, motors: int, switches: int = 0, outputs: int = 0) -> None:
+        self.motors, self.switches, self.outputs = motors, switches, outputs
+        lists = [("effort", motors), (_OUTPUTS_FIELD, outputs)]
+        layout = Layout("command", _COMMAND_FIELDS[1:4], (), lists if outputs else lists[:1])
         self._size, self._constants, self._lists = layout.size, layout.constants, layout.first_list
         self._row = layout.row()
         self._pack, self._unpack = layout.struct.pack, layout.struct.unpack
@@ -257,17 +317,34 @@ class CommandCodec:
 
     def message(self) -> CommandMessage:
         """An empty message of this size to read into."""
-        return CommandMessage(self.motors)
+        return CommandMessage(self.motors, self.outputs)
 
-    def pack(self, session: int, seq: int, mode: int, effort: Floats, closed: int = -1) -> bytes:
-        """Return the bytes of one command; effort (motors; N m or N), other fields as in CommandMessage."""
-        if closed >= 0:
-            values = ("command", session, seq, mode, effort.tolist(), closed)
-            packed: bytes = msgpack.packb(dict(zip((*_COMMAND_FIELDS, _CLOSED_FIELD), values, strict=True)))
+    def pack(
+        self,
+        session: int,
+        seq: int,
+        mode: int,
+        effort: Floats,
+        closed: int = -1,
+        outputs: Floats | None = None,
+    ) -> bytes:
+        """Return the bytes of one command; effort (motors; N m or N), other fields as in CommandMessage.
+
+        outputs (outputs): of a machine with output signals, the values wanted; None: all stay as they are.
+        """
+        signals = outputs if self.outputs else None
+        if closed >= 0 or (signals is None and self.outputs):
+            values = ("command", session, seq, mode, effort.tolist())
+            fields: dict[str, Any] = dict(zip(_COMMAND_FIELDS, values, strict=True))
+            if signals is not None:
+                fields[_OUTPUTS_FIELD] = signals.tolist()
+            if closed >= 0:
+                fields[_CLOSED_FIELD] = closed
+            packed: bytes = msgpack.packb(fields)
             return packed
         row = self._row
         row[1:7:2] = session, seq, mode
-        row[self._lists :: 2] = effort.tolist()
+        row[self._lists :: 2] = effort.tolist() if signals is None else effort.tolist() + signals.tolist()
         return self._pack(*row)
 
     def unpack(self, data: bytes, out: CommandMessage) -> None:
@@ -275,17 +352,18 @@ class CommandCodec:
         if len(data) == self._size:
             row = self._unpack(data)
             if row[::2] == self._constants:
-                session, seq, mode, *effort = row[1::2]
-                numbers = sum(map(abs, effort)) <= MOST_NUMBER  # false where one is not a number
+                session, seq, mode, *values = row[1::2]
+                numbers = sum(map(abs, values)) <= MOST_NUMBER  # false where one is not a number
                 if 0 <= mode <= 2 and -1 <= seq < _TOP and 0 <= session < _TOP and numbers:
-                    out.set_effort(effort)
+                    out.set_values(values)
                     out.session, out.seq, out.mode, out.closed = session, seq, mode, -1
+                    out.outputs_told = self.outputs > 0
                     return
         self._unpack_any(data, out)
 
     def _unpack_any(self, data: bytes, out: CommandMessage) -> None:
-        _, session, seq, mode, effort, closed = _fields(
-            data, "command", _COMMAND_FIELDS, self._most, (_CLOSED_FIELD,)
+        _, session, seq, mode, effort, closed, outputs = _fields(
+            data, "command", _COMMAND_FIELDS, self._most, (_CLOSED_FIELD, _OUTPUTS_FIELD)
         )
         _require_integer("session", session, 0, _TOP - 1)
         _require_integer("seq", seq, -1, _TOP - 1)
@@ -293,8 +371,12 @@ class CommandCodec:
         wanted = -1
         if closed is not None and self.switches:
             wanted = _integer(_CLOSED_FIELD, closed, 0, (1 << self.switches) - 1)
-        out.set_effort(_numbers("effort", effort, self.motors))
+        told = outputs is not None and self.outputs > 0
+        efforts = _numbers("effort", effort, self.motors)
+        signals = _numbers(_OUTPUTS_FIELD, outputs, self.outputs) if told else out.outputs.tolist()
+        out.set_values(efforts + signals)
         out.session, out.seq, out.mode, out.closed = session, seq, mode, wanted
+        out.outputs_told = told
 
 
 def read_map(data: bytes) -> dict[str, Any]:
@@ -350,6 +432,18 @@ def _integer(name: str, value: object, lowest: int, highest: int) -> int:
     _require_integer(name, value, lowest, highest)
     assert isinstance(value, int)
     return value
+
+
+def _signals(name: str, values: object, last: Floats) -> list[float]:
+    """The values of signals: the last ones where the message has none."""
+    return last.tolist() if values is None or not last.size else _numbers(name, values, last.size)
+
+
+def _integers(name: str, values: object, count: int) -> list[int]:
+    """A list of one integer a motor."""
+    if not isinstance(values, list) or len(values) != count:
+        raise ProtocolError(f"`{name}` must be a list of {count} integers, found {excerpt(values)}", name)
+    return [_integer(f"{name}[{index}]", value, 0, _TOP - 1) for index, value in enumerate(values)]
 
 
 def _reports(value: object, most: int) -> list[dict[str, Any]]:

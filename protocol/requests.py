@@ -34,6 +34,11 @@ Fraction = Annotated[float, Field(strict=True, ge=0.0, le=2.0, allow_inf_nan=Fal
 Switch = Annotated[bool, Field(strict=True)]
 Three = Annotated[list[Number], Field(min_length=3, max_length=3)]
 Six = Annotated[list[Number], Field(min_length=6, max_length=6)]
+SignalValue = (
+    Annotated[bool, Field(strict=True)]
+    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
+    | Annotated[str, Field(strict=True, max_length=NAME_LENGTH)]
+)
 Targets = Annotated[dict[Name, Number], Field(min_length=1, max_length=256)]
 Jogged = Annotated[dict[Name, Number], Field(min_length=1, max_length=12)]
 
@@ -139,6 +144,22 @@ class SwitchParams(TimedParams):
     constraint: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)]
     on: Switch
     """on: close it; off: open it."""
+
+
+class SetParams(TimedParams):
+    """Sets output signals; those that are not named stay as they are."""
+
+    signals: Annotated[dict[Name, SignalValue], Field(min_length=1, max_length=12)]
+    """Output signal → value: true or false, or a number in the signal's unit."""
+
+
+class WaitParams(OwnedParams):
+    """Waits until a condition holds."""
+
+    condition: Annotated[str, Field(min_length=1, max_length=1000)]
+    """Comparisons, joined by `and` and `or`: "part_present and lift < 0.1"."""
+    within_s: Annotated[float, Field(strict=True, gt=0.0, le=3600.0, allow_inf_nan=False)] = 10.0
+    """Longest wait (s)."""
 
 
 class GainParams(TimedParams):
@@ -260,6 +281,10 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "switch": Request(
         SwitchParams, True, Role.SERVICE, "close or open a constraint: a grasp, a guide, a latch"
     ),
+    "set": Request(
+        SetParams, True, Role.OPERATE, "set output signals: a gripper, a valve", nothing="already set"
+    ),
+    "wait": Request(WaitParams, False, Role.OBSERVE, "wait until a condition on signals or motion holds"),
     "law": Request(
         LawParams, True, Role.OPERATE, f"choose the behavior at rest: {', '.join(REST_LAW_NAMES)}"
     ),

@@ -118,8 +118,19 @@ class SimulationState(TypedDict):
     integrator: str
 
 
+class MotorReport(TypedDict):
+    """The drive of one motor as the device reports it."""
+
+    status: int
+    """Bits of protocol.codes.DeviceStatus."""
+    fault: int
+    """protocol.codes.DeviceFault, or the vendor's; 0 none."""
+    mode: int
+    """protocol.codes.Mode."""
+
+
 class DeviceState(TypedDict, total=False):
-    """The plant as the controller sees it. The last three stand in status only."""
+    """The plant as the controller sees it. The last five stand in status only."""
 
     connected: bool
     text: str
@@ -133,6 +144,12 @@ class DeviceState(TypedDict, total=False):
     """How it found its zeros; nil of a simulated machine, and where the plant does not say."""
     temperature: dict[str, float]
     """°C by motor, of those that say it."""
+    motors: dict[str, MotorReport]
+    """By motor, where the device reports them: status, fault and mode of its drive."""
+    features: list[str]
+    """Optional parts of the device link that the plant carries (protocol.codes.Feature)."""
+    lacks: list[str]
+    """Parts that it does not carry."""
     simulation: SimulationState | None
     """How it computes its motion; nil of hardware, and where the plant does not say."""
     lost_in_a_row: int
@@ -184,6 +201,8 @@ class StateResult(TypedDict):
     """By contact or constraint: `felt` and `wanted` (N or N m); nil where it is unknown or free."""
     closed: dict[str, bool]
     """By switchable constraint: whether it holds."""
+    signals: dict[str, bool | float]
+    """By signal: its value as the device reports it, true or false of a digital one."""
     effort: dict[str, float]
     """Effort sent, by motor (the name of its joint)."""
     reactions: dict[str, ReactionState]
@@ -245,6 +264,24 @@ class SwitchReport(TypedDict):
     tick: int
     time_s: float
     text: str
+
+
+class SignalChange(TypedDict):
+    """Event `signal.changed`: a digital signal, or an output, has another value in the device."""
+
+    signal: str
+    value: bool | float
+    tick: int
+    time_s: float
+    text: str
+
+
+class ConditionMet(RequestEffect):
+    """Answer of wait: the first tick at which the condition was seen to hold."""
+
+    time_s: float
+    signals: dict[str, bool | float]
+    """All signals at that tick."""
 
 
 class Speed(RequestEffect):
@@ -437,6 +474,20 @@ class DescribedForceSensor(TypedDict):
     components: list[str]
 
 
+class DescribedSignal(TypedDict):
+    """An input or output signal. A reaction that is nil keeps the value; inputs have none."""
+
+    name: str
+    direction: Literal["input", "output"]
+    type: Literal["digital", "analog"]
+    unit: str
+    range: list[float]
+    initial: bool | float
+    on_fault: bool | float | None
+    on_link_loss: bool | float | None
+    on_disable: bool | float | None
+
+
 class DescribedSet(TypedDict):
     """A set of the switchable constraints, and the machine's capabilities while exactly these hold."""
 
@@ -469,6 +520,8 @@ class DescribeResult(TypedDict):
     """Constraints that `switch` may close and open."""
     constraint_sets: list[DescribedSet]
     """Every set of them; empty without any."""
+    signals: list[DescribedSignal]
+    """Inputs and outputs, in the order of the machine file."""
     laws: list[str]
     law: str
     pace: str

@@ -11,6 +11,7 @@ from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine
 from linkwork.multibody.kernels.compiling import FLAGS, INTEGERS, MATRIX, VECTOR, int64, kernel
 from linkwork.protocol.codes import DeviceFault, DeviceStatus
+from linkwork.protocol.link import MOTOR_FAULT
 
 Found = tuple[FaultCode, int, float, float]
 _FAULT, _STO, _HOMED = (int(bit) for bit in (DeviceStatus.FAULT, DeviceStatus.STO, DeviceStatus.HOMED))
@@ -123,9 +124,12 @@ class Watch:
     def _device(self, inputs: Inputs) -> Found:
         status = inputs.device_status
         if status & _FAULT:
-            tripped = inputs.device_fault == DeviceFault.COMMAND_TIMEOUT
-            code = FaultCode.DEVICE_WATCHDOG if tripped else FaultCode.DEVICE_FAULT
-            return code, -1, float(inputs.device_fault), 0.0
+            if inputs.device_fault == DeviceFault.COMMAND_TIMEOUT:
+                return FaultCode.DEVICE_WATCHDOG, -1, float(inputs.device_fault), 0.0
+            faults = inputs.motors[MOTOR_FAULT]
+            motor = int(np.argmax(faults != 0)) if faults.any() else -1
+            told = float(faults[motor]) if motor >= 0 else float(inputs.device_fault)
+            return FaultCode.DEVICE_FAULT, motor, told, 0.0
         if status & _STO:
             return FaultCode.DEVICE_STO, -1, 1.0, 0.0
         return FaultCode.NOT_HOMED, -1, 0.0, 1.0

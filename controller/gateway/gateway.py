@@ -158,6 +158,13 @@ class Gateway:
         return found
 
     @property
+    def features(self) -> list[str] | None:
+        """Optional parts of the device link that the plant carries; None where none was ever connected."""
+        text = self.host.shared.features if self.host.shared is not None and self._loop_lives else ""
+        found: list[str] | None = json.loads(text) if text else None
+        return found
+
+    @property
     def connection_record(self) -> np.void | None:
         """The record that shows the plant's state, or None when only the link's text is available.
 

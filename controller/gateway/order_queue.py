@@ -86,6 +86,7 @@ class _Wait:
     deadline_ns: int | None
     late: RequestError
     leased: bool
+    each: bool = False
 
 
 class OrderQueue:
@@ -215,10 +216,14 @@ class OrderQueue:
         timeout_s: float | None,
         late: RequestError,
         leased: bool = False,
+        each: bool = False,
     ) -> None:
-        """Call back with the first record that meets the condition, or with `late`."""
+        """Call back with the first record that meets the condition, or with `late`.
+
+        each: the condition is on numbers, so that every record must be settled, not only notable ones.
+        """
         deadline = None if timeout_s is None else now_ns + round(1e9 * timeout_s)
-        self._waits.append(_Wait(condition, then, deadline, late, leased))
+        self._waits.append(_Wait(condition, then, deadline, late, leased, each))
 
     def send(self) -> None:
         """Send as many orders as the loop's queue has room for."""
@@ -313,6 +318,11 @@ class OrderQueue:
     def busy(self) -> bool:
         """Whether any request waits for the loop."""
         return bool(self._placed or self._waits)
+
+    @property
+    def watches(self) -> int:
+        """How many waits need every record."""
+        return sum(one.each for one in self._waits)
 
     @property
     def in_use(self) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
 from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
-from linkwork.protocol.codes import PROTOCOL_VERSION, Pace
+from linkwork.protocol.codes import PROTOCOL_VERSION, Feature, Pace
 from linkwork.protocol.decoding import excerpt
 from linkwork.protocol.errors import ProtocolError
 from linkwork.protocol.handshake import Bye, Hello, Refuse, Welcome, new_session, read_handshake
@@ -16,7 +17,7 @@ from linkwork.protocol.link import CommandCodec, StateCodec
 from linkwork.protocol.sockets import DeviceClient
 
 CLOSED = "the plant closed the connection: its process has ended, or its computer is unreachable"
-_OF_A_STATE = ("q", "v", "closed", "switched")
+_OF_A_STATE = ("q", "v", "closed", "switched", "inputs", "outputs", "motor_")
 """Fields that only a state message has; an error in one of them is reported."""
 
 
@@ -28,17 +29,24 @@ class DeviceLink:
 
     def __init__(self, client: DeviceClient, machine: Machine, pace: Pace, owner: str) -> None:
         self._client, self._machine, self._pace, self._owner = client, machine, pace, owner
-        forces = machine.force_numbers
         switches, motors = len(machine.switchable), len(machine.motors)
-        self._states = StateCodec(len(machine.sensors), motors, forces, unfit=True, switches=switches)
-        self._commands = CommandCodec(motors, switches)
+        inputs, outputs = len(machine.inputs), len(machine.outputs)
+        self._states = StateCodec(
+            len(machine.sensors), motors, machine.force_numbers, unfit=True, switches=switches,
+            inputs=inputs, outputs=outputs,
+        )  # fmt: skip
+        self._commands = CommandCodec(motors, switches, outputs)
         self._state = self._states.message()
+        self._has_signals = inputs + outputs > 0
+        self._begin_signals()
         self._session = new_session()
         self._last = b""
         self.connected = False
         self.text = f"waiting for a plant at {client.endpoint}"
         self.homing = self.simulation = ""
         """How the device found its zeros, as JSON; '' where the plant does not say."""
+        self.features = ""
+        """Optional parts of the protocol that the plant carries, as JSON; '' without a plant."""
         self.seq = -1
         """Number of the newest state taken in this session."""
         self.lost_seq = -1
@@ -63,6 +71,7 @@ class DeviceLink:
             pace=self._pace,
             period_s=machine.controller.period_s,
             layout=machine.interface(),
+            features=list(Feature),
         ).pack()
         self.send()
 
@@ -113,6 +122,10 @@ class DeviceLink:
         inputs.time_s, inputs.device_tick = state.time_s, state.seq
         inputs.device_status, inputs.device_fault = state.status, state.fault
         inputs.closed = state.closed
+        if self._has_signals:
+            inputs.input[:], inputs.output[:] = state.inputs, state.outputs
+        if state.motors_told:
+            inputs.motors[:], inputs.motors_told = state.motors, True
         if state.switched:
             self._read_report(state.switched[0], inputs)
         inputs.lost_total = self.lost_total
@@ -161,6 +174,7 @@ class DeviceLink:
             case Welcome():
                 self.connected, self.seq, self.lost_seq, self.lost_total = True, -1, -1, 0
                 self.text = f"connected to {answer.name} at {self._client.endpoint}"
+                self._note_features(answer.features)
                 self.homing = answer.homing.model_dump_json() if answer.homing else ""
                 self.simulation = answer.simulation.model_dump_json() if answer.simulation else ""
                 if answer.model and answer.model != self._machine.model_hash:
@@ -170,10 +184,23 @@ class DeviceLink:
             case Bye():
                 self.lose(f"the plant said bye: {answer.text}" if answer.text else "the plant said bye")
 
+    def _note_features(self, features: list[str]) -> None:
+        """Note what the plant carries; without signals, the machine's stay at their initial values."""
+        self.features = json.dumps([each for each in Feature if each in features])
+        self._begin_signals()
+        self._state.motors[:] = 0
+        if self._has_signals and Feature.SIGNALS not in features:
+            self.text += "; the plant does not carry the machine's signals"
+
+    def _begin_signals(self) -> None:
+        """Until a state has signals, and for a plant that has none, they are at their initial values."""
+        self._state.inputs[:] = [signal.initial for signal in self._machine.inputs]
+        self._state.outputs[:] = [signal.initial for signal in self._machine.outputs]
+
     def prepare(self, outputs: Outputs) -> None:
         """Pack the command computed from the newest state."""
         self._last = self._commands.pack(
-            self._session, self.seq, outputs.mode, outputs.effort, outputs.closed
+            self._session, self.seq, outputs.mode, outputs.effort, outputs.closed, outputs.signals
         )
 
     def pass_over(self) -> None:

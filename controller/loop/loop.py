@@ -48,8 +48,8 @@ class Loop:
         self.period_ns = round(1e9 * self.period_s)
         self.peer_timeout_s = machine.plant.peer_timeout_s
         self.loss_limit = machine.controller.loss_limit
-        self.inputs = Inputs.sized(len(machine.sensors), len(machine.motors), machine.force_numbers)
-        self.outputs = Outputs.sized(len(machine.motors))
+        self.inputs = Inputs.for_machine(machine)
+        self.outputs = Outputs.sized(len(machine.motors), len(machine.outputs))
         self.source = OrderSource(inbox, shared.slot, at_once=pace is Pace.LOCKSTEP)
         self._tick = tick_of(machine, layout, shared.slot)
         self._shared, self._lifeline = shared, lifeline
@@ -118,6 +118,7 @@ class Loop:
         self.expected_until_ns = time.monotonic_ns() + round(1e9 * self.peer_timeout_s) if for_now else 0
         self.inputs.device_status = self.inputs.device_fault = 0
         self.inputs.device_tick = -1
+        self.inputs.motors[:], self.inputs.motors_told = 0, True
         self.inputs.lost_in_a_row = 0  # the next connection begins without losses
         self._losses.clear()
         self.look_around()
@@ -128,6 +129,7 @@ class Loop:
         if self.link.text != self._link_text:
             self._link_text = self._shared.link_text = self.link.text
             self._shared.homing, self._shared.simulation = self.link.homing, self.link.simulation
+            self._shared.features = self.link.features
         self.timing.refresh()
         if not self._lifeline.ended():
             return

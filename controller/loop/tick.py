@@ -199,6 +199,7 @@ class Tick:
         self._efforts = EffortCommand(machine, self._disturbance.effort, self._writer.wanted_effort)
         self._presses = bool(machine.force_rows)
         self._feels = bool(machine.force_sensors)
+        self._signals = bool(machine.signals)
         self._bearings = None
         if machine.load_limits:
             from linkwork.controller.supervision.closure_loads import BearingLoads
@@ -351,6 +352,8 @@ class Tick:
             elif limited:
                 supervisor.course.limited |= limited
         outputs.mode = brakes.mode
+        if supervisor.outputs is not None:
+            outputs.signals[:] = supervisor.outputs.value
 
     def _write(self, inputs: Inputs, outputs: Outputs) -> None:
         writer = self._writer
@@ -361,5 +364,11 @@ class Tick:
             self._force_control.write(*writer.forces)
         if self._feels:
             writer.force_measured[:] = inputs.force_measured
+        if inputs.motors_told:
+            writer.motors[:] = inputs.motors
+            inputs.motors_told = False
+        if self._signals:
+            writer.input[:], writer.output[:] = inputs.input, inputs.output
+            writer.output_command[:] = outputs.signals
         if self.quality.closes:
             self.quality.write()

@@ -81,6 +81,12 @@ class TickRecord:
         self.disturbance = record.view("disturbance")
         self.forces = [record.view(name) for name in ("force", "force_reference", "force_push")]
         self.force_measured = record.view("force_measured")
+        motors = len(self.wanted_effort)
+        at = offsets["motor_status"]
+        self.motors = record.floats[at : at + 3 * motors].reshape(3, motors)
+        """Status, fault and mode of each motor."""
+        self.input, self.output = record.view("input"), record.view("output")
+        self.output_command = record.view("output_command")
         self._published = record.floats[offsets["q_measured"] :]
         words = record.floats.data.cast("B")
         self._integers = words[: _INTEGERS.size]

@@ -38,6 +38,7 @@ from linkwork.controller.orders import (
     Reset,
     Resume,
     SetGains,
+    SetOutputs,
     SetPayload,
     SetPreload,
     SetSpeed,
@@ -49,6 +50,7 @@ from linkwork.controller.orders import (
 from linkwork.controller.supervision.brakes import BrakeSequence, Phase
 from linkwork.controller.supervision.estimate_monitor import Beliefs
 from linkwork.controller.supervision.following_error import FollowingError
+from linkwork.controller.supervision.output_signals import OutputSignals
 from linkwork.controller.supervision.pending_orders import PendingOrders
 from linkwork.controller.supervision.state_machine import (
     ACTIVE,
@@ -72,7 +74,7 @@ the readings of some sensors never settle.
 _NO_OUTCOME = OrderOutcome.NONE
 CARRIED = (
     "_advance_ticks", "_braked_ticks", "_disabling", "_tick", "_time_s", "fault", "handshake_wanted",
-    "leaving", "order_id", "order_outcome", "pending", "state", "switching",
+    "leaving", "order_id", "order_outcome", "outputs", "pending", "state", "switching",
 )  # fmt: skip
 """State that a supervisor takes over from that of another constraint set (`Supervisor.adopt`)."""
 
@@ -134,6 +136,8 @@ class Supervisor:
         self._tick, self._time_s = 0, 0.0
         self.pending = PendingOrders(self._period_s)
         self.switching = Switching()
+        self.outputs = OutputSignals(machine) if machine.outputs else None
+        """Output signals; None of a machine without any."""
         self.tune: Callable[[SetGains | SetPayload], OrderOutcome] = lambda _: OrderOutcome.REFUSED_VALUE
         """Carries out orders that change gains or loads; the tick sets it."""
         self._handlers = self._handlers_of_orders()
@@ -143,6 +147,8 @@ class Supervisor:
         self._tick, self._time_s = tick, inputs.time_s
         self.order_id, self.order_outcome = 0, _NO_OUTCOME
         course, state = self.course, self.state
+        if self.outputs is not None:
+            self.outputs.begin_tick(inputs)
         moving = state is ACTIVE or state is STOPPING
         if self.switching.unasked >= 0 and state is not UNCONFIGURED:
             self._switched_by_itself(moving=moving)
@@ -208,6 +214,7 @@ class Supervisor:
             or self.state is State.STOPPING
             or self.brakes.changing
             or self.course.busy
+            or (self.outputs is not None and self.outputs.settling)
             or self._waits_for_its_tick
             or self._coasts
         )
@@ -231,6 +238,8 @@ class Supervisor:
         elif self.brakes.phase is Phase.BRAKED:
             self._disabling = False
             self._move(Event.BRAKED)
+            if self.outputs is not None:
+                self.outputs.disabled()
         else:
             self.brakes.disengage(self._time_s)
 
@@ -238,6 +247,8 @@ class Supervisor:
         if event is Event.ESTOP or self.state is not State.ESTOP:
             self._end_authority(AuthorityEnd.ESTOP if event is Event.ESTOP else AuthorityEnd.FAULT)
         self.course.abort()
+        if self.outputs is not None:
+            self.outputs.fault(link_lost=event is Event.FAULT and self.fault.code is FaultCode.LINK_LOST)
         self.switching.wanted = -1
         self._disabling = False
         self.brakes.drop()
@@ -293,6 +304,7 @@ class Supervisor:
             SetGains: self._tune,
             SetPayload: self._tune,
             SwitchConstraint: self._switch,
+            SetOutputs: self._set_outputs,
         }
 
     def _enable(self, _: Enable, inputs: Inputs) -> OrderOutcome:
@@ -363,6 +375,12 @@ class Supervisor:
             return OrderOutcome.REFUSED_SET
         switching.wanted = wanted
         return OrderOutcome.DONE
+
+    def _set_outputs(self, order: SetOutputs, inputs: Inputs) -> OrderOutcome:
+        """Set output signals, in every state with a plant."""
+        if not inputs.connected:
+            return OrderOutcome.REFUSED_STATE
+        return OrderOutcome.REFUSED_VALUE if self.outputs is None else self.outputs.set(order)
 
     def switched(self, *, asked: bool) -> None:
         """Switch to other constraints from this tick on: motions planned before have no effect."""

@@ -78,6 +78,8 @@ _PANELS: dict[str, tuple[Any, ...]] = {
         teaching.teach,
         states.speed,
         states.switch,
+        states.set_outputs,
+        states.wait,
         states.gain,
         states.payload,
         states.advance,

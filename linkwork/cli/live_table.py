@@ -105,6 +105,9 @@ def view(sample: dict[str, Any], homing: str = "") -> Group:
     if sample.get("closed"):
         held = "; ".join(f"{name} {'on' if on else 'off'}" for name, on in sample["closed"].items())
         shown.append(Text(held))
+    signals = (sample.get("input") or {}) | (sample.get("output") or {})
+    if signals:
+        shown.append(Text("; ".join(f"{name} {number(value)}" for name, value in signals.items())))
     if sample.get("constraint_force"):
         shown += closures(sample)
     if sample.get("reaction"):

@@ -8,6 +8,7 @@ import typer
 
 from linkwork.cli.choices import OnOff
 from linkwork.cli.connected import ControllerConnection, connected
+from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import emit, say
 
 AtTick = Annotated[
@@ -48,6 +49,49 @@ def switch(
 ) -> None:
     """Close or open a constraint of a machine at rest: a grasp, a guide, a latch."""
     link.effect("switch", constraint=constraint, on=to is OnOff.ON, at_tick=at_tick)
+
+
+@connected
+def set_outputs(
+    link: ControllerConnection,
+    signals: Annotated[
+        list[str], typer.Argument(metavar="NAME=VALUE…", help="gripper=on, valve=off, glue_flow=0.4")
+    ],
+    at_tick: AtTick = None,
+) -> None:
+    """Sets output signals, all at one tick; also while the machine is disabled."""
+    found: dict[str, str] = {}
+    for text in signals:
+        name, sign, value = (part.strip() for part in text.partition("="))
+        if not (name and sign and value):
+            raise Misuse(f"{text!r} sets no signal; write NAME=VALUE, such as gripper=on")
+        if name in found:
+            raise Misuse(f"{name} is given twice")
+        found[name] = value
+    link.effect("set", signals=found, at_tick=at_tick)
+
+
+set_outputs.__name__ = "set"  # the command's name; in this module `set` is Python's
+
+
+@connected
+def wait(
+    link: ControllerConnection,
+    conditions: Annotated[
+        list[str],
+        typer.Argument(metavar="CONDITION…", help='part_present=on, "lift < 0.1"; all must hold.'),
+    ],
+    timeout_s: Annotated[
+        float, typer.Option("--timeout", min=0.001, max=3600.0, help="Longest wait in seconds.")
+    ] = 10.0,
+) -> None:
+    """Waits until a condition on signals, coordinates or forces holds."""
+    condition = " and ".join(f"({each})" if len(conditions) > 1 else each for each in conditions)
+    found = link.ask("wait", timeout_s + 10.0, condition=condition, within_s=timeout_s)
+    if link.as_json:
+        emit(found)
+        return
+    say(f"holds at tick {found['tick']}, {found['time_s']:.3f} s")
 
 
 @connected

@@ -10,6 +10,9 @@ from rich.table import Table
 from linkwork.cli.connected import ControllerConnection, connected
 from linkwork.terminal.output import console, emit, number, say, table
 
+REACTIONS = ("on_fault", "on_link_loss", "on_disable")
+"""What output signals may do by themselves."""
+
 
 @connected
 def status(link: ControllerConnection) -> None:
@@ -24,6 +27,7 @@ def status(link: ControllerConnection) -> None:
         "state": found["state"] + (f": {found['fault']['text']}" if found.get("fault") else ""),
         "pace": found["pace"],
         "plant": device["text"] or ("connected" if device["connected"] else "not connected"),
+        "lacks": ", ".join(device["lacks"]) or "nothing",
         "homing": homing_told(device),
         "simulation": _simulated_by(device),
         "processes": f"gateway {found['gateway_pid']}, loop {found['loop_pid'] or '–'}",
@@ -92,6 +96,11 @@ def homing_told(device: dict[str, Any]) -> str:
     return f"{text}, {by.get(homing['by'], homing['by'])}; encoders read 0 at {zeros} (rad, m)"
 
 
+def signal_told(value: bool | float) -> str:
+    """The value of a signal, as text."""
+    return ("on" if value else "off") if isinstance(value, bool) else f"{value:.6g}"
+
+
 def _quantiles(found: dict[str, float]) -> str:
     return f"p50 {found['p50']:.1f} µs, p99 {found['p99']:.1f} µs, max {found['max']:.1f} µs"
 
@@ -113,6 +122,11 @@ def state(link: ControllerConnection) -> None:
         say(f"goal {goal['goal']} {goal['status']}, {goal['fraction']:.0%}")
     if found.get("closed"):
         say("; ".join(f"{name} {'on' if on else 'off'}" for name, on in found["closed"].items()))
+    if found.get("signals"):
+        say("; ".join(f"{name} {signal_told(value)}" for name, value in found["signals"].items()))
+    for name, report in found["device"].get("motors", {}).items():
+        if report["fault"]:
+            say(f"motor {name}: fault {report['fault']}, status {report['status']}")
     for each in found.get("pending", ()):
         say(_pending_told(each))
     console.print(positions(found))
@@ -168,6 +182,15 @@ def describe(link: ControllerConnection) -> None:
             ],
         )
     )
+    signals = [
+        (
+            each["name"], each["direction"], each["type"], each["unit"],
+            *("keep" if each[key] is None else signal_told(each[key]) for key in REACTIONS),
+        )
+        for each in found.get("signals", ())
+    ]  # fmt: skip
+    if signals:
+        console.print(table("", ("signal", "", "", "unit", *REACTIONS), signals))
     for each in found.get("constraint_sets", ()):
         say(_set_told(each))
 

@@ -30,6 +30,7 @@ from linkwork.protocol.request_client import RequestClient
 from linkwork.protocol.requests import REQUESTS, Request
 from linkwork.protocol.results import (
     Checked,
+    ConditionMet,
     DescribeResult,
     FaultsResult,
     GoalAccepted,
@@ -275,6 +276,31 @@ class Robot:
         afterwards, BUSY in motion.
         """
         return self._effect("switch", constraint=constraint, on=on, at_tick=at_tick)
+
+    def set(
+        self, signals: Mapping[str, bool | float | str] | None = None, /, *, at_tick: int | None = None,
+        **outputs: bool | float | str,
+    ) -> RequestEffect:  # fmt: skip
+        """Set output signals, all at one tick: `set(gripper=True)`, `set(glue_flow=0.4)`.
+
+        It works in every state of a machine that has a plant. Raises RequestError (INVALID_PARAMS) for an
+        unknown signal or a value that it cannot have: then none changes.
+        """
+        return self._effect("set", signals={**(signals or {}), **outputs}, at_tick=at_tick)
+
+    def wait(
+        self, condition: str | None = None, /, *, timeout_s: float = 10.0, **signals: bool
+    ) -> ConditionMet:
+        """Wait until a condition holds: `wait(part_present=True)`, `wait("lift < 0.1 and part_present")`.
+
+        Digital signals, goal coordinates, forces, `JOINT.position`, `JOINT.velocity` and `MOTOR.effort` have
+        names in a condition. Raises RequestError: NOT_MET where it does not hold in time.
+        """
+        parts = [] if condition is None else [f"({condition})" if signals else condition]
+        parts += [f"{name}={'on' if on else 'off'}" for name, on in signals.items()]
+        asked = {"as": self.owner, "condition": " and ".join(parts), "within_s": float(timeout_s)}
+        with RequestClient(self._connected().endpoint, self._keys) as client:  # other threads go on meanwhile
+            return cast(ConditionMet, client.request("wait", asked, timeout_s + ANSWER_S))
 
     def cancel(self, goal: int | None = None, *, at_tick: int | None = None) -> RequestEffect:
         """Cancel the goal under way, or only this one, by a stop on its path."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from linkwork.machine.sections.estimation import EstimatorSettings
 from linkwork.machine.sections.force_sensors import ForceSensor
 from linkwork.machine.sections.force_settings import ForceRow, ForceSettings, force_rows
 from linkwork.machine.sections.tolerances import Tolerance
+from linkwork.machine.signal_values import Signal
 from linkwork.machine.twin_settings import TwinSettings
 from linkwork.multibody.kernels.layout import ORDINARY, ROUNDING
 from linkwork.multibody.mechanism import Mechanism
@@ -200,9 +202,10 @@ class Machine:
     of its nv degrees of freedom. `initial_q` (nq) and `initial_v` (nv) are read-only and obey the
     constraints; `assembly` records how they were found. The `plant_set` are the settings of the plant that
     were given beside the file. `closed_form` names the explicit solution of the plant's closures that the
-    file asks for. `switchable` names the constraints that may be switched while the machine runs, in the
-    order of the file. The hashes are hex SHA-256 texts: of the interface on which both ends of the device
-    link must agree, of the two models' physics, and of everything.
+    file asks for. `switchable` names the constraints that may be switched while the machine runs, `signals`
+    are the inputs and outputs beside motors and sensors, both in the order of the file. The hashes are hex
+    SHA-256 texts: of the interface on which both ends of the device link must agree, of the two models'
+    physics, and of everything.
     """
 
     name: str
@@ -233,6 +236,7 @@ class Machine:
     regions: tuple[Region, ...] = ()
     plant_set: tuple[str, ...] = ()
     switchable: tuple[str, ...] = ()
+    signals: tuple[Signal, ...] = ()
 
     @property
     def is_constrained(self) -> bool:
@@ -270,7 +274,18 @@ class Machine:
             self.plant.period_s,
             self.force_sensors,
             self.switchable,
+            self.signals,
         )
+
+    @cached_property
+    def inputs(self) -> tuple[Signal, ...]:
+        """The signals that the device reports."""
+        return tuple(signal for signal in self.signals if signal.is_input)
+
+    @cached_property
+    def outputs(self) -> tuple[Signal, ...]:
+        """The signals that the controller sets."""
+        return tuple(signal for signal in self.signals if not signal.is_input)
 
     @property
     def closed_at_start(self) -> int:
@@ -336,10 +351,11 @@ def interface_of(
     period_s: float,
     force_sensors: tuple[ForceSensor, ...] = (),
     switchable: tuple[str, ...] = (),
+    signals: tuple[Signal, ...] = (),
 ) -> dict[str, Any]:
     """Return the interface as plain data: joints, motors, sensors in order with units, and the period.
 
-    `force_sensors`, and the names of `switchable` constraints, are there where the machine has some.
+    `force_sensors`, names of `switchable` constraints, and `signals` are there where the machine has some.
     """
     forces = [
         {
@@ -360,4 +376,5 @@ def interface_of(
         "period_s": period_s,
         **({"force_sensors": forces} if forces else {}),
         **({"switchable": list(switchable)} if switchable else {}),
+        **({"signals": [signal.interface() for signal in signals]} if signals else {}),
     }

@@ -67,6 +67,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         building.sensors_of(file),
     )
     switchable = tuple(name for name, spec in file.constraints.items() if spec.switchable)
+    signals = tuple(spec.make(name) for name, spec in file.signals.items())
     goals = goal_coordinates(file, mechanism, document, q, assembly.dof)
     plant = building.plant_settings(file)
     controller = building.controller_settings(
@@ -95,7 +96,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         driver=driver_settings(file.driver, motors, sensors),
         twin=twin_settings_of(file.twin, motors, controller.goal_coordinates, document),
         interface_hash=fingerprint(
-            interface_of(joints, motors, sensors, plant.period_s, feeling, switchable)
+            interface_of(joints, motors, sensors, plant.period_s, feeling, switchable, signals)
         ),
         model_hash=fingerprint(building.physics(file)),
         plant_model_hash=fingerprint(building.physics(plant_file)),
@@ -111,6 +112,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         regions=regions(file),
         plant_set=tuple(plant_set),
         switchable=switchable,
+        signals=signals,
     )
 
 

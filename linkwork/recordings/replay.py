@@ -34,7 +34,11 @@ PLAIN: Final = (
     "device_fault",
 )
 """Channels that are the inputs of the same name, one number each; then those with one a sensor or motor."""
-ARRAYS: Final = ("q_measured", "v_measured", "device_effort", "temperature", "force_measured")
+ARRAYS: Final = (
+    "q_measured", "v_measured", "device_effort", "temperature", "force_measured", "input", "output",
+)  # fmt: skip
+MOTORS: Final = ("motor_status", "motor_fault", "motor_mode")
+"""Channels of the rows of `Inputs.motors`."""
 SWITCHES: Final = ("closed", "switched", "switch_figures")
 """Inputs that are made of the channels of switchable constraints."""
 
@@ -94,8 +98,8 @@ def replay(
     tick = tick_of(machine, layout, words)
     answer = tick.record.record()
     alike = _alike(table.dtype, layout)
-    inputs = Inputs.sized(len(machine.sensors), len(machine.motors), machine.force_numbers)
-    outputs = Outputs.sized(len(machine.motors))
+    inputs = Inputs.for_machine(machine)
+    outputs = Outputs.sized(len(machine.motors), len(machine.outputs))
     before = 0.0
     for done, row in enumerate(table):
         if int(row["tick"]) != done:
@@ -173,6 +177,9 @@ def _give(inputs: Inputs, row: np.void) -> None:
     inputs.device_tick, inputs.lost_total = int(row["device_tick"]), int(row["lost_total"])
     inputs.lost_in_a_row = int(row["lost_in_a_row"])
     inputs.device_status, inputs.device_fault = int(row["device_status"]), int(row["device_fault"])
+    if MOTORS[0] in names:
+        inputs.motors[:] = [row[name] for name in MOTORS]
+        inputs.motors_told = True
     if "closed" in names:
         _give_switch(inputs, row)
 

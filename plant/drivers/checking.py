@@ -65,7 +65,9 @@ class Examination:
         """One `write` and one `read`; whether a sample came."""
         motors = self.description.motors
         began = time.perf_counter()
-        self.driver.write(Command(np.zeros(motors) if effort is None else effort, mode))
+        command = Command(np.zeros(motors) if effort is None else effort, mode)
+        command.outputs = np.zeros(self.description.output_channels)
+        self.driver.write(command)
         fresh = self.driver.read(self.reading)
         self.waits_s.append(time.perf_counter() - began)
         require(isinstance(fresh, bool), f"read returned {fresh!r}; return True or False")
@@ -96,6 +98,8 @@ class Examination:
             ("motors", found.motors, self.setup.motors),
             ("sensors", found.sensors, self.setup.sensors),
             ("channels of forces", found.force_channels, self.setup.forces),
+            ("input signals", found.input_channels, self.setup.inputs),
+            ("output signals", found.output_channels, self.setup.outputs),
         ):
             require(have >= need, f"it has {have} {what}; the machine needs {need}")
         self.reading = Reading.sized(found)
@@ -156,7 +160,7 @@ class Examination:
 
     def _is_sound(self) -> str:
         reading = self.reading
-        for name in ("position", "velocity", "effort", "force"):
+        for name in ("position", "velocity", "effort", "force", "inputs"):
             require(bool(np.isfinite(getattr(reading, name)).all()), f"{name} is not finite")
         status, fault = int(reading.status), int(reading.fault)
         require(status & ~_BITS == 0, f"status {status} has unknown bits")
@@ -182,6 +186,7 @@ class Examination:
 
     def _copies(self) -> str:
         command = Command(np.zeros(self.description.motors))
+        command.outputs = np.zeros(self.description.output_channels)
         self.driver.write(command)
         command.effort[:] = 1.0
         self.driver.read(self.reading)
@@ -207,6 +212,7 @@ class Examination:
             bool(tripped), f"after {1.5 * patience:.3g} s without command: status {status}, fault {fault}"
         )
         command = Command(np.zeros(self.description.motors), Mode.BRAKE, clear=True)
+        command.outputs = np.zeros(self.description.output_channels)
         for _ in range(20):
             self.driver.write(command)
             if self.driver.read(self.reading) and not self.reading.fault:

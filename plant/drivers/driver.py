@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine
 from linkwork.plant.machinery import MachineryFailed
 from linkwork.protocol.codes import Mode, Pace
@@ -38,8 +38,8 @@ class OptionError(ValueError):
 class Setup:
     """Arguments of a driver: its `options` (the file's `driver.options`), and the size of the machine.
 
-    `motors` and `sensors` count those of the machine file, `forces` the numbers of its force sensors;
-    `period_s` is the time between two ticks.
+    `motors` and `sensors` count those of the machine file, `forces` the numbers of its force sensors,
+    `inputs` and `outputs` its signals; `period_s` is the time between two ticks.
     """
 
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -47,6 +47,8 @@ class Setup:
     sensors: int = 1
     period_s: float = 0.001
     forces: int = 0
+    inputs: int = 0
+    outputs: int = 0
 
     @classmethod
     def for_machine(cls, machine: Machine, options: Mapping[str, Any]) -> Setup:
@@ -57,6 +59,8 @@ class Setup:
             len(machine.sensors),
             machine.plant.period_s,
             machine.force_numbers,
+            len(machine.inputs),
+            len(machine.outputs),
         )
 
 
@@ -68,7 +72,8 @@ class Description:
     supports. `watchdog_s`: it brakes by itself after this time without `write`; 0: it does not, which makes a
     crash of this computer dangerous. `brakes`, `velocities`, `temperatures`: whether it has them. `paces`:
     those at which it can run; only a device without an internal clock, a simulated one, can run in lockstep.
-    `force_channels`: the numbers that its force sensors give.
+    `force_channels`: the numbers that its force sensors give. `input_channels`, `output_channels`: its
+    signals. `motor_reports`: whether it reports status, fault and mode of each motor.
     """
 
     name: str
@@ -81,6 +86,9 @@ class Description:
     velocities: bool = False
     temperatures: bool = False
     force_channels: int = 0
+    input_channels: int = 0
+    output_channels: int = 0
+    motor_reports: bool = False
     paces: tuple[Pace, ...] = (Pace.DEVICE, Pace.HOST)
 
 
@@ -93,12 +101,14 @@ class Command:
     uses its safest way to hold. ZERO: brakes off, no effort. EFFORT: brakes off, the efforts act.
 
     `clear`: the device's fault has been reported and the machine is braked, so that the device may clear a
-    latched fault whose cause is gone.
+    latched fault whose cause is gone. `outputs`: value of each output signal, in the order of the machine
+    file, in its unit, 0 and 1 where it is digital; they hold in every mode.
     """
 
     effort: Floats
     mode: Mode = Mode.BRAKE
     clear: bool = False
+    outputs: Floats = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(slots=True)
@@ -109,6 +119,8 @@ class Reading:
     in the command's unit. `temperature`: °C, NaN where not measured. `force`: N or N m, by channel: the
     components of each force sensor, in the order of the machine file. `status`: bits of
     protocol.codes.DeviceStatus. `fault`: a protocol.codes.DeviceFault, 1000 and above the vendor's own.
+    `inputs`: value of each input signal, in the order of the machine file. `motors` (3, motors): status bits,
+    fault and mode of each motor (`protocol.link.MOTOR_STATUS`, …), where the description says so.
     """
 
     position: Floats
@@ -118,6 +130,8 @@ class Reading:
     status: int = 0
     fault: int = 0
     force: Floats = field(default_factory=lambda: np.zeros(0))
+    inputs: Floats = field(default_factory=lambda: np.zeros(0))
+    motors: Integers = field(default_factory=lambda: np.zeros((3, 0), np.int64))
 
     @classmethod
     def sized(cls, description: Description) -> Reading:
@@ -125,6 +139,8 @@ class Reading:
         motors, sensors = description.motors, description.sensors
         reading = cls(np.zeros(sensors), np.zeros(sensors), np.zeros(motors), np.full(motors, np.nan))
         reading.force = np.zeros(description.force_channels)
+        reading.inputs = np.zeros(description.input_channels)
+        reading.motors = np.zeros((3, motors), np.int64)
         return reading
 
 

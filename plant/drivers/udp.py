@@ -24,6 +24,8 @@ _STATE: Final = struct.Struct("<4sIIBBBBHHI")
 _CRC: Final = struct.Struct("<I")
 _DO_HOME: Final = 1
 _CLEAR: Final = 2
+_KEEP: Final = 4
+"""The output signals stay as they are, whatever the command's numbers say."""
 _TOP: Final = 1 << 32
 _FIRST_ANSWER_S: Final = 2.0
 _REPEAT_S: Final = 0.05
@@ -40,8 +42,9 @@ class Udp:
         self._period_us = round(1e6 * setup.period_s)
         answer_s = options.answer_s or 0.5 * setup.period_s
         self._answer_s = _LOCKSTEP_ANSWER_S if options.lockstep else answer_s
-        self._floats = struct.Struct(f"<{self._motors}f")
-        self._rest = struct.Struct(f"<{self._sensors}i{self._sensors}f{2 * self._motors + self._forces}f")
+        self._floats = struct.Struct(f"<{self._motors + options.outputs}f")
+        numbers = 2 * self._motors + self._forces + options.inputs
+        self._rest = struct.Struct(f"<{self._sensors}i{self._sensors}f{numbers}f")
         self._size = _STATE.size + self._rest.size + _CRC.size
         self._link: socket.socket | None = None
         self._poll = select.poll()
@@ -66,6 +69,8 @@ class Udp:
             velocities=True,
             temperatures=True,
             force_channels=self._forces,
+            input_channels=options.inputs,
+            output_channels=options.outputs,
             paces=tuple(Pace) if options.lockstep else (Pace.DEVICE, Pace.HOST),
         )
 
@@ -89,10 +94,10 @@ class Udp:
         self._poll.register(link, select.POLLIN)
         self._session, self._seq, self.dropped, self._known = secrets.randbits(32), 0, 0, False
         description = self.describe()
-        reading, command = Reading.sized(description), Command(Reading.sized(description).effort)
+        reading = Reading.sized(description)
         deadline = time.monotonic() + _FIRST_ANSWER_S
         while time.monotonic() < deadline:
-            self.write(command)
+            self._send(Mode.BRAKE, bytes(self._floats.size), _KEEP)
             if self._await(reading, _REPEAT_S):
                 return
         self.stop()
@@ -104,11 +109,14 @@ class Udp:
 
     def write(self, command: Command) -> None:
         """Send one command. A full buffer or an unreachable device is a lost datagram."""
-        self._send(command.mode, self._floats.pack(*command.effort.tolist()), _CLEAR * command.clear)
+        numbers = command.effort.tolist()
+        if self.options.outputs:
+            numbers += command.outputs.tolist()
+        self._send(command.mode, self._floats.pack(*numbers), _CLEAR * command.clear)
 
     def home(self) -> bool:
         """Ask the device to find its zero; True once its status says HOMED."""
-        self._send(Mode.BRAKE, bytes(self._floats.size), _DO_HOME)
+        self._send(Mode.BRAKE, bytes(self._floats.size), _DO_HOME | _KEEP)
         return self._homed
 
     def read(self, reading: Reading) -> bool:
@@ -129,16 +137,16 @@ class Udp:
             return
         self._link = link
         for _ in range(3):
-            self._send(Mode.BRAKE, bytes(self._floats.size), 0)
+            self._send(Mode.BRAKE, bytes(self._floats.size), _KEEP)
         self._link = None
         link.close()
 
     _homed = False
 
-    def _send(self, mode: int, efforts: bytes, flags: int) -> None:
+    def _send(self, mode: int, numbers: bytes, flags: int) -> None:
         self._seq = (self._seq + 1) % _TOP
         head = _COMMAND.pack(b"LWC1", self._seq, self._session, mode, self._motors, flags, self._period_us)
-        self._last = head + efforts
+        self._last = head + numbers
         self._last += _CRC.pack(zlib.crc32(self._last))
         self._transmit()
 
@@ -190,7 +198,9 @@ class Udp:
         reading.velocity[:] = values[sensors : 2 * sensors]
         reading.effort[:] = values[2 * sensors : 2 * sensors + motors]
         reading.temperature[:] = values[2 * sensors + motors : 2 * (sensors + motors)]
-        reading.force[:] = values[2 * (sensors + motors) :]
+        inputs_at = 2 * (sensors + motors) + self._forces
+        reading.force[:] = values[2 * (sensors + motors) : inputs_at]
+        reading.inputs[:] = values[inputs_at:]
         reading.status, reading.fault = status, fault
         self._homed = bool(status & DeviceStatus.HOMED)
         self._known = True

@@ -16,9 +16,10 @@ from linkwork.plant.drivers.driver import OptionError, Setup
 class Options:
     """Address and properties of the device.
 
-    `motors`, `sensors`, `forces`: its channels; the machine's where not given. `answer_s`: how long `read`
-    waits for an answer, 0: half a period. `watchdog_s`: the device brakes by itself after this time without a
-    command. `lockstep`: it moves one period for each command, as only a simulated device can.
+    `motors`, `sensors`, `forces`, `inputs`, `outputs`: its channels; the machine's where not given.
+    `answer_s`: how long `read` waits for an answer, 0: half a period. `watchdog_s`: the device brakes by
+    itself after this time without a command. `lockstep`: it moves one period for each command, as only a
+    simulated device can.
     """
 
     host: str = "127.0.0.1"
@@ -26,6 +27,8 @@ class Options:
     motors: int = 1
     sensors: int = 1
     forces: int = 0
+    inputs: int = 0
+    outputs: int = 0
     answer_s: float = 0.0
     watchdog_s: float = 0.1
     brakes: bool = True
@@ -34,7 +37,8 @@ class Options:
     @classmethod
     def read(cls, setup: Setup) -> Options:
         """Check the options. Raises OptionError."""
-        values: dict[str, Any] = {"motors": setup.motors, "sensors": setup.sensors, "forces": setup.forces}
+        channels = ("motors", "sensors", "forces", "inputs", "outputs")
+        values: dict[str, Any] = {name: getattr(setup, name) for name in channels}
         for key, value in setup.options.items():
             rule = _RULES.get(key)
             if rule is None:
@@ -65,6 +69,8 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "motors": _whole(1, 32),
     "sensors": _whole(1, 32),
     "forces": _whole(0, 96),
+    "inputs": _whole(0, 64),
+    "outputs": _whole(0, 64),
     "answer_s": _seconds(0.1),
     "watchdog_s": _seconds(10.0),
     "brakes": _SWITCH,

@@ -10,9 +10,9 @@ from linkwork.machine.description import Sensor
 from linkwork.machine.loading import plant_mechanism_with
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.yaml import Document
+from linkwork.multibody.expressions.conditions import parse_condition
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.plant.faults.actuator_entries import ActuatorEntry, Friction, Stick
-from linkwork.plant.faults.conditions import parse_condition
 from linkwork.plant.faults.entries import FaultEntry
 from linkwork.plant.faults.mechanism_entries import Change, Open, Payload
 from linkwork.plant.faults.sensor_entries import Noise, SensorEntry, Swap

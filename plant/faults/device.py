@@ -12,13 +12,13 @@ from linkwork.plant.faults.injected_faults import Faults
 from linkwork.plant.faults.injection_requests import InjectionRequests
 from linkwork.plant.faults.timeline import TimeLine
 from linkwork.plant.faults.wire import COMMANDS, STATES, Passing, Wire
-from linkwork.plant.plant_device import PlantDevice
+from linkwork.plant.plant_device import PlantDevice, codecs_of
 from linkwork.plant.session import Greeting, Hearing, Owner
 from linkwork.protocol.codes import Pace
 from linkwork.protocol.errors import ProtocolError
 from linkwork.protocol.handshake import Bye, Hello, read_handshake
 from linkwork.protocol.injection import LostMessage, read_lost
-from linkwork.protocol.link import CommandCodec, StateCodec, kind_of
+from linkwork.protocol.link import kind_of
 from linkwork.protocol.sockets import DeviceServer
 
 
@@ -43,10 +43,7 @@ class FaultyDevice(PlantDevice):
         open_to_all: bool = True,
     ) -> None:
         super().__init__(machine, machinery, server, events, paces)
-        sensors, motors, forces = len(machine.sensors), len(machine.motors), machine.force_numbers
-        switches = len(machine.switchable)
-        states = StateCodec(sensors, motors, forces, switches=switches)
-        commands = CommandCodec(motors, switches)
+        states, commands = codecs_of(machine)
         state, command = states.message(), commands.message()
         self._probe, self._read = command, commands.unpack
         self.wire = Wire(

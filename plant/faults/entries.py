@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from linkwork.machine.sections.fields import Count, Name, Number, Section, entry, one_of, wrong
 from linkwork.multibody.expressions import ExpressionError
-from linkwork.plant.faults.conditions import parse_condition
+from linkwork.multibody.expressions.conditions import parse_condition
 
 BEGINS = ("at_s", "at_tick", "after_s", "after_ticks")
 Named = Annotated[str, Field(min_length=1, max_length=100)]

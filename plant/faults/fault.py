@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from linkwork.plant.faults.conditions import Condition, parse_condition
+from linkwork.multibody.expressions.conditions import Condition, parse_condition
 from linkwork.plant.faults.effects import FaultEffect, ticks_of
 from linkwork.plant.faults.entries import FaultEntry
 from linkwork.protocol.injection import FaultReport

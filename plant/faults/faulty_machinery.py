@@ -103,6 +103,10 @@ class FaultyMachinery:
         """Switch constraints of the machine within."""
         return self.inner.switch(closed)
 
+    def set_outputs(self, values: Floats) -> None:
+        """Set the output signals of the machine within."""
+        self.inner.set_outputs(values)
+
     @property
     def fault(self) -> int:
         """The machine's own fault."""

@@ -1,4 +1,4 @@
-"""Events from successive records: state, fault, limited, switched, goal.accepted, goal.result.
+"""Events from successive records: state, fault, limited, switched, signals, goal.accepted, goal.result.
 
 Events depend on the records alone, so that a lockstep run gives the same events each time.
 """
@@ -36,13 +36,16 @@ class Story:
     def __init__(self, layout: RecordLayout, wording: Wording, first: np.void | None = None) -> None:
         self._wording = wording
         self._dtype = layout.dtype
+        signals = wording.watched_signals(layout)
         switched, switches = layout.offsets["switched"], len(layout.names["switch"])
         self._looked_at = [
             *(layout.offsets[name] for name in _WATCHED),
+            *signals,
             *range(switched, switched + switches),  # its bits are zero just where it is
             *(layout.offsets[name] for name in ("order_id", "limited")),
         ]
-        self._compared = len(_WATCHED)
+        self._compared = len(_WATCHED) + len(signals)
+        self._signals, self._signalled = bool(signals), first
         self._switches = switches > 0
         self._before: NDArray[np.int64] | None = None
         self._state = int(first["state"]) if first is not None else int(State.UNCONFIGURED)
@@ -85,6 +88,10 @@ class Story:
             self._fault = fault
         if self._switches and (switched := self._wording.switch(record)) is not None:
             told.append((row, "switched", dict(switched)))
+        if self._signals:
+            changes = self._wording.changes(record, self._signalled)
+            told += [(row, "signal.changed", dict(each)) for each in changes]
+            self._signalled = record.copy()
         told += self._goals(row, record, tick, time_s)
         if self._met or int(record["limited"]):
             told += self._limits(row, int(record["limited"]), tick, time_s)

@@ -76,6 +76,8 @@ class RecordIntake:
         table = words.view(gateway.layout.dtype)[:, 0]
         events: list[Event] = []
         rows = list(self._story.rows(words))
+        if gateway.order_queue.watches:
+            rows = list(range(len(words)))
         for row in rows:
             record = table[row]
             events += [*self._order_of(row, record), *(found := self._story.detect(row, record))]

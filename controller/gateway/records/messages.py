@@ -11,12 +11,21 @@ import numpy as np
 from linkwork.controller.faults import FAULTS, FaultCode
 from linkwork.controller.motion.effort_limits import Limited
 from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.records import RecordLayout
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
 from linkwork.machine.twin_differences import differences
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, ResultCode
 from linkwork.protocol.laws import FREE_LAWS, MOTION_LAWS, LawKind
-from linkwork.protocol.results import DeviceState, FaultState, GoalProgress, GoalResult, SwitchReport
+from linkwork.protocol.results import (
+    DeviceState,
+    FaultState,
+    GoalProgress,
+    GoalResult,
+    MotorReport,
+    SignalChange,
+    SwitchReport,
+)
 
 ENDED = (GoalStatus.SUCCEEDED, GoalStatus.ENDED)
 UNDER_WAY = (GoalStatus.RUNNING, GoalStatus.SETTLING, GoalStatus.PAUSED, GoalStatus.STOPPING)
@@ -70,6 +79,8 @@ class Wording:
             "switch": [(name, True) for name in machine.switchable],
             "force": [(row.name, row.unit == "N m") for row in machine.force_rows],
         }
+        self._signals = machine.signals
+        self._inputs, self._outputs = machine.inputs, machine.outputs
         self._law = machine.controller.law
         self._switchable = machine.switchable
         self._reactions = None
@@ -116,6 +127,41 @@ class Wording:
             "clears_when": kind.clears_when,
             "record": None,
         }
+
+    def signals(self, record: np.void) -> dict[str, bool | float]:
+        """Value of each signal as the device reports it."""
+        if not self._signals:
+            return {}
+        values = self._values(record)
+        return {signal.name: signal.plain(values[signal.name]) for signal in self._signals}
+
+    def watched_signals(self, layout: RecordLayout) -> list[int]:
+        """Offsets, in words of a record, of the values whose change is an event (`changes`)."""
+        inputs, outputs = layout.offsets["input"], layout.offsets["output"]
+        found = [inputs + at for at, signal in enumerate(self._inputs) if signal.is_digital]
+        return found + [outputs + at for at in range(len(self._outputs))]
+
+    def _values(self, record: np.void) -> dict[str, float]:
+        found = zip(self._inputs, record["input"].tolist(), strict=True) if self._inputs else ()
+        more = zip(self._outputs, record["output"].tolist(), strict=True) if self._outputs else ()
+        return {signal.name: value for signal, value in (*found, *more)}
+
+    def changes(self, record: np.void, before: np.void | None) -> list[SignalChange]:
+        """The signals with other values than in the record before: all digital ones, and analog outputs."""
+        if before is None:
+            return []
+        old, new = self._values(before), self._values(record)
+        return [
+            {
+                "signal": signal.name,
+                "value": signal.plain(new[signal.name]),
+                "tick": int(record["tick"]),
+                "time_s": float(record["time_s"]),
+                "text": f"{signal.name} {signal.shown(new[signal.name])}",
+            }
+            for signal in self._signals
+            if old[signal.name] != new[signal.name] and (signal.is_digital or not signal.is_input)
+        ]
 
     def switch(self, record: np.void) -> SwitchReport | None:
         """The constraint switch in a record; None where there is none."""
@@ -243,6 +289,23 @@ class Wording:
             "homed": bool(status & DeviceStatus.HOMED),
             "homing": dict(homing) if homing and connected else None,  # type: ignore[typeddict-item]
             "temperature": self._temperatures(record),
+            "motors": self._motor_reports(record),
+        }
+
+    def _motor_reports(self, record: np.void | None) -> dict[str, MotorReport]:
+        """Status, fault and mode of each motor; empty where the device reports none."""
+        if record is None:
+            return {}
+        rows = [
+            np.atleast_1d(record[f"motor_{name}"]).astype(int).tolist()
+            for name in ("status", "fault", "mode")
+        ]
+        if not any(map(any, rows)):
+            return {}
+        reports = zip(self._named["motor"], *rows, strict=True)
+        return {
+            name: {"status": status, "fault": fault, "mode": mode}
+            for (name, _), status, fault, mode in reports
         }
 
     def _temperatures(self, record: np.void | None) -> dict[str, float]:

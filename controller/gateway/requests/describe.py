@@ -9,10 +9,11 @@ from linkwork.controller.estimation.redundant_sensors import told
 from linkwork.controller.gateway.records.messages import finite
 from linkwork.machine import Limits, Machine
 from linkwork.machine.constraint_sets import names_of
+from linkwork.machine.signal_values import Signal
 from linkwork.protocol.codes import Pace, Role
 from linkwork.protocol.laws import REST_LAW_NAMES
 from linkwork.protocol.requests import REQUESTS
-from linkwork.protocol.results import Described, DescribedSet, DescribeResult
+from linkwork.protocol.results import Described, DescribedSet, DescribedSignal, DescribeResult
 
 NO_SETS: Final[Mapping[int, Machine | str]] = {}
 """Of a machine without switchable constraints."""
@@ -71,6 +72,7 @@ def describe(
         ],
         "switchable": list(machine.switchable),
         "constraint_sets": [_set(machine, closed, one) for closed, one in sets.items() if closed >= 0],
+        "signals": [_signal(each) for each in machine.signals],
         "laws": [machine.controller.law, *REST_LAW_NAMES],
         "law": machine.controller.law,
         "pace": pace.value,
@@ -92,6 +94,24 @@ def _set(machine: Machine, closed: int, under: Machine | str) -> DescribedSet:
         return {"closed": names, "degrees_of_freedom": None, "goal_coordinates": [], "refused": under}
     goals = list(under.controller.goal_coordinates)
     return {"closed": names, "degrees_of_freedom": under.dof, "goal_coordinates": goals, "refused": None}
+
+
+def _signal(signal: Signal) -> DescribedSignal:
+    on_fault, on_link_loss, on_disable = (
+        None if value != value else signal.plain(value)
+        for value in (signal.on_fault, signal.on_link_loss, signal.on_disable)
+    )
+    return {
+        "name": signal.name,
+        "direction": "input" if signal.is_input else "output",
+        "type": "digital" if signal.is_digital else "analog",
+        "unit": signal.unit,
+        "range": [signal.low, signal.high],
+        "initial": signal.plain(signal.initial),
+        "on_fault": on_fault,
+        "on_link_loss": on_link_loss,
+        "on_disable": on_disable,
+    }
 
 
 def _coordinate(limits: Limits, kind: Literal["joint", "task"]) -> Described:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from linkwork.controller.gateway.records.messages import finite, limits_named, state_name
 from linkwork.installed import installed_version
 from linkwork.machine.checks.rank_gap import rank_decision
-from linkwork.protocol.codes import PROTOCOL_VERSION
+from linkwork.protocol.codes import PROTOCOL_VERSION, Feature
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway
@@ -38,7 +38,7 @@ def state(gateway: Gateway) -> dict[str, Any]:
         return common | {
             "state": "unconfigured", "tick": -1, "device_tick": -1, "time_s": 0.0,
             "q": {}, "v": {}, "coordinates": {}, "forces": {}, "effort": {}, "reactions": {}, "closed": {},
-            "mode": "brake", "law": "none", "goal": None, "fault": None, "limited": [],
+            "signals": {}, "mode": "brake", "law": "none", "goal": None, "fault": None, "limited": [],
         }  # fmt: skip
     table = gateway.layout.as_map(record)
     joints = set(gateway.machine.mechanism.joint_names)
@@ -52,6 +52,7 @@ def state(gateway: Gateway) -> dict[str, Any]:
         "coordinates": {name: at for name, at in table["coordinate"].items() if name not in joints},
         "forces": _forces(table),
         "closed": {name: bool(on) for name, on in table["closed"].items()},
+        "signals": wording.signals(record),
         "effort": table["effort"],
         "reactions": gateway.wording.reactions(table),
         "mode": wording.mode(record),
@@ -60,6 +61,12 @@ def state(gateway: Gateway) -> dict[str, Any]:
         "fault": gateway.fault_of(record),
         "limited": limits_named(int(record["limited"])),
     }
+
+
+def _lacking(gateway: Gateway) -> list[str]:
+    """Optional parts of the device link that the plant does not carry."""
+    carried = gateway.features
+    return [] if carried is None else [each.value for each in Feature if each not in carried]
 
 
 def _forces(table: dict[str, Any]) -> dict[str, Any]:
@@ -85,6 +92,8 @@ def status(gateway: Gateway) -> dict[str, Any]:
         "planner_ready": gateway.planning.ready,
         "device": dict(gateway.wording.device(gateway.connection_record, gateway.link_text, gateway.homing))
         | {
+            "features": gateway.features or [],
+            "lacks": _lacking(gateway),
             "simulation": gateway.simulation,
             "lost_in_a_row": statistics.lost_in_a_row,
             "success_rate": round(statistics.success_rate(), 4),

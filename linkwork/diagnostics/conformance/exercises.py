@@ -45,6 +45,7 @@ class ControllerExamination:
             ("answers state 0 with a command", self._first_state, True),
             ("answers states in order", self._answers, True),
             ("keeps efforts within the motors' limits", self._limits, False),
+            ("leaves output signals as they are until it is asked", self._outputs, False),
             ("reads other encodings of a state, and ignores unknown fields", self._encodings, False),
             ("an old state changes nothing", self._old_states, False),
             ("a state of another session changes nothing", self._foreign_states, False),
@@ -224,6 +225,22 @@ class ControllerExamination:
         command = probe.exchange()
         require(bool(np.isfinite(command.effort).all()), "an effort is not finite")
         return f"{len(bad)} of them"
+
+    def _outputs(self) -> str:
+        outputs = self.machine.outputs
+        if not outputs:
+            raise Skipped("this machine has no output signals")
+        self._session()
+        probe = self.probe
+        before = probe.outputs.copy()
+        for _ in range(10):
+            command = probe.exchange()
+            if not command.outputs_told:
+                continue
+            for output, found, right in zip(outputs, command.outputs, before, strict=True):
+                text = f"it sets {output.name} to {output.shown(found)}; it was {output.shown(right)}"
+                require(found == right, text)
+        return ", ".join(f"{each.name} {each.shown(at)}" for each, at in zip(outputs, before, strict=True))
 
     def _gap(self) -> str:
         self._session()

@@ -12,17 +12,11 @@ import numpy as np
 from linkwork.machine import Machine
 from linkwork.multibody.tree.rotations import readings_at
 from linkwork.plant.findings import Failed, require
-from linkwork.protocol.codes import DeviceStatus, Mode, Pace, RefuseCode
+from linkwork.plant.plant_device import codecs_of
+from linkwork.protocol.codes import DeviceStatus, Feature, Mode, Pace, RefuseCode
 from linkwork.protocol.errors import ProtocolError
 from linkwork.protocol.handshake import Bye, Hello, Refuse, Welcome, read_handshake
-from linkwork.protocol.link import (
-    CommandCodec,
-    CommandMessage,
-    Measurements,
-    StateCodec,
-    StateHeader,
-    kind_of,
-)
+from linkwork.protocol.link import CommandMessage, Measurements, StateHeader, kind_of
 from linkwork.protocol.sockets import DeviceServer
 
 PATIENCE_S = 10.0
@@ -48,10 +42,10 @@ class Probe:
         self.hello: Hello | None = None
         self.seq = -1
         self.status, self.fault = READY | int(DeviceStatus.BRAKE), 0
-        self._commands = CommandCodec(len(machine.motors))
-        forces = machine.force_numbers
-        self._states = StateCodec(len(machine.sensors), len(machine.motors), forces)
-        self._force = np.zeros(forces)
+        self._states, self._commands = codecs_of(machine)
+        self._force = np.zeros(machine.force_numbers)
+        self.inputs = np.array([signal.initial for signal in machine.inputs])
+        self.outputs = np.array([signal.initial for signal in machine.outputs])
         self.q = np.zeros(len(machine.sensors))
         dofs = np.array([sensor.index for sensor in machine.sensors], np.int64)
         readings_at(machine.mechanism.topology, machine.initial_q.copy(), dofs, self.q)
@@ -126,6 +120,7 @@ class Probe:
             "tick": 0,
             "command_timeout_periods": machine.plant.command_timeout_periods,
             "layout": machine.interface(),
+            "features": [Feature.SIGNALS],
         }
         return Welcome(**{**fields, **changes}).pack()
 
@@ -141,8 +136,12 @@ class Probe:
     def state(self, seq: int, **changes: Any) -> bytes:
         """A state with this number; `changes`: fields of its header."""
         time_s = seq * self.machine.plant.period_s
-        head = StateHeader(self.asked.session, seq, time_s, self.mode, self.status, self.fault, self.ack)
+        head = StateHeader(
+            self.asked.session, seq, time_s, self.mode, self.status, self.fault, self.ack,
+            self.machine.closed_at_start,
+        )  # fmt: skip
         measured = Measurements(self.q, self.v, self.effort, self._force)
+        measured.inputs, measured.outputs = self.inputs, self.outputs
         return self._states.pack(replace(head, **changes), measured)
 
     # -- exchanges ---------------------------------------------------------------------------------------
@@ -205,5 +204,7 @@ class Probe:
         require(command.seq <= self.seq, f"a command answers state {command.seq}, newest is {self.seq}")
         self.ack, self.mode = command.seq, command.mode
         self.effort[:] = 0.0 if command.mode == Mode.ZERO else command.effort
+        if command.outputs_told:
+            self.outputs[:] = command.outputs
         braked = int(DeviceStatus.BRAKE) if command.mode == Mode.BRAKE else 0
         self.status = self.status & ~int(DeviceStatus.BRAKE) | braked

@@ -168,7 +168,9 @@ def _demands(file: MachineFile) -> list[Any]:
 def everything(file: MachineFile) -> dict[str, Any]:
     """Return all that a file says, defaults filled in and order kept where it counts."""
     order = [list(file.joints), list(file.task), list(file.motors), list(file.sensors)]
-    order += [list(rows) for rows in (file.constraints, file.contacts, file.force_sensors) if rows]
+    order += [
+        list(rows) for rows in (file.constraints, file.contacts, file.force_sensors, file.signals) if rows
+    ]
     return {"file": file.model_dump(), "order": order}
 
 

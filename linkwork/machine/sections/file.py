@@ -18,6 +18,7 @@ from linkwork.machine.sections.joint_types import Joint
 from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.sensors import Sensor
 from linkwork.machine.sections.settings import ControllerSpec, PlantSpec
+from linkwork.machine.sections.signal_section import SignalSpec
 from linkwork.machine.sections.tasks import Task
 from linkwork.machine.sections.twin_section import TwinSpec
 from linkwork.multibody.kernels.layout import ROUNDING
@@ -66,6 +67,9 @@ class MachineFile(Section):
         default={},
     )
     force_sensors: dict[Name, ForceSensorSpec] = entry("Force sensors of contacts, by name", default={})
+    signals: dict[Name, SignalSpec] = entry(
+        "Digital and analog inputs and outputs: grippers, valves, light barriers, by name", default={}
+    )
     initial: dict[str, Number] = entry(
         "Initial state of the plant: `JOINT_deg`, `JOINT_rad` or `JOINT_m`, "
         "and its speed: `JOINT_deg_s`, `JOINT_rad_s` or `JOINT_m_s`; 0 where not given. Under constraints, "

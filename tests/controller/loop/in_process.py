@@ -46,14 +46,15 @@ class InProcess:
         self.slot = np.zeros(1 << 16)
         self.further_slots = np.zeros((GOAL_SLOTS - 1, 1 << 16))
         self.controller = tick_of(self.machine, self.layout, self.slot_of)
-        motors, sensors = len(self.machine.motors), len(self.machine.sensors)
-        self.inputs = Inputs.sized(sensors, motors, self.machine.force_numbers)
-        self.outputs = Outputs.sized(motors)
+        motors = len(self.machine.motors)
+        self.inputs = Inputs.for_machine(self.machine)
+        self.outputs = Outputs.sized(motors, len(self.machine.outputs))
         self.inputs.connected = self.inputs.fresh = True
         self.inputs.device_status = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)
         self.period_s = self.machine.controller.period_s
         self._orders = 0
         self._mode, self._effort, self._closed = int(Mode.BRAKE), np.zeros(motors), -1
+        self._signals = self.inputs.output.copy()
 
     def slot_of(self, number: int) -> Floats:
         """The words of a goal slot."""
@@ -64,7 +65,9 @@ class InProcess:
         plant, inputs = self.simulator, self.inputs
         plant.latch(self._mode, self._effort)
         reports = plant.switch(self._closed) if self._closed >= 0 else []
+        plant.set_outputs(self._signals)
         if inputs.fresh:
+            inputs.input[:], inputs.output[:] = plant.measured.inputs, plant.measured.outputs
             inputs.q_measured[:], inputs.v_measured[:] = plant.measured.q, plant.measured.v
             inputs.device_effort[:], inputs.force_measured[:] = plant.measured.effort, plant.measured.force
             inputs.closed = plant.closed
@@ -75,7 +78,7 @@ class InProcess:
         self.controller.step(inputs, self.outputs, self.elapsed())
         self.controller.note(inputs, self.outputs)
         self._mode, self._effort = int(self.outputs.mode), self.outputs.effort.copy()
-        self._closed = self.outputs.closed
+        self._closed, self._signals = self.outputs.closed, self.outputs.signals.copy()
         plant.integrate()
         return Sample(self.controller.record.record().copy())
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from linkwork.machine import MachineError, load
 from linkwork.machine.yaml import parse_yaml
 from linkwork.multibody.expressions import ExpressionError
-from linkwork.plant.faults.conditions import parse_condition
+from linkwork.multibody.expressions.conditions import parse_condition
 from linkwork.plant.faults.kinds import ENTRIES, capabilities
 from linkwork.plant.faults.timeline import Impossible, check_timeline, from_data, read_timeline, schema
 

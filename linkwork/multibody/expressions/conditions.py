@@ -1,11 +1,12 @@
-"""Conditions on which faults begin: "motor1.position > 0.3 and time_s > 2". Read, never evaluated as code.
+"""Conditions on numbers by name: "motor1.position > 0.3 and part_present". Read, never evaluated as code.
 
     condition   = all ("or" all)*
     all         = one ("and" one)*
-    one         = expression (">" | ">=" | "<" | "<=") expression | "(" condition ")"
+    one         = expression (">" | ">=" | "<" | "<=") expression | switch | "(" condition ")"
+    switch      = name | name "=" ("on" | "off")
 
 Expressions are those of machine files (`multibody.expressions`), with abs, min and max beside their
-functions, over `NAME.position` and `NAME.velocity` of sensors, `NAME.effort` of motors, `time_s` and `tick`.
+functions. A switch is the name of a quantity that is 0 or 1, such as a digital signal.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from linkwork.multibody.expressions import ExpressionError, Node, names_in, parse
@@ -28,6 +29,7 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
 _SIGN = re.compile(r">=|<=|>|<|==|!=|=")
 _MARK = re.compile(r"[()]|\b(?:and|or)\b")
 _LOGIC = re.compile(rf"{_SIGN.pattern}|\b(?:and|or)\b")
+_ON, _OFF, _HALF = ("", "on", "true", "1"), ("off", "false", "0"), 0.5
 _MORE = {"abs": 1, "min": 2, "max": 2}
 _ARITHMETIC: dict[str, Callable[..., float]] = {
     "+": operator.add,
@@ -96,8 +98,11 @@ class Condition:
         return self.root.holds(values)
 
 
-def parse_condition(text: str) -> Condition:
-    """The condition in a text. Raises ExpressionError, `at` counted in the whole text."""
+def parse_condition(text: str, switches: Collection[str] = ()) -> Condition:
+    """The condition in a text. Raises ExpressionError, `at` counted in the whole text.
+
+    switches: names of quantities that are 0 or 1.
+    """
     if len(text) > LONGEST:
         raise ExpressionError(
             "the condition is too long", LONGEST, f"{len(text)} characters", f"at most {LONGEST}"
@@ -105,7 +110,7 @@ def parse_condition(text: str) -> Condition:
     if "not" in words_in(text):
         remedy = "reverse the comparison"
         raise ExpressionError("there is no `not`", words_in(text)["not"], "not", "and, or", remedy)
-    root = _condition(text, 0, len(text), 0)
+    root = _condition(text, (0, len(text)), 0, switches)
     names: dict[str, int] = {}
     for side in root.sides:
         if TIME in _heads(side):
@@ -115,8 +120,11 @@ def parse_condition(text: str) -> Condition:
     return Condition(root, names)
 
 
-def _condition(text: str, start: int, end: int, depth: int) -> ConditionTerm | Joined:
+def _condition(
+    text: str, span: tuple[int, int], depth: int, switches: Collection[str]
+) -> ConditionTerm | Joined:
     """Parse the text between two positions: comparisons joined by `or`, by `and`, one in brackets, or one."""
+    start, end = span
     if depth > DEEPEST:
         raise ExpressionError("the condition is nested too deeply", start, "(", f"at most {DEEPEST} levels")
     marks = list(_outside(text, start, end))
@@ -124,14 +132,15 @@ def _condition(text: str, start: int, end: int, depth: int) -> ConditionTerm | J
         joins = [mark.span() for mark in marks if mark[0] == word]
         if joins:
             begins, ends = [start, *(after for _, after in joins)], [*(at for at, _ in joins), end]
-            parts = (_condition(text, *span, depth + 1) for span in zip(begins, ends, strict=True))
+            spans = zip(begins, ends, strict=True)
+            parts = (_condition(text, each, depth + 1, switches) for each in spans)
             return Joined(tuple(parts), any_of)
     inner = text[start:end].strip()
     opens = text.find("(", start, end)
     wrapped = inner.startswith("(") and [mark[0] for mark in marks] == ["(", ")"] and inner.endswith(")")
-    if wrapped and _LOGIC.search(inner):
-        return _condition(text, opens + 1, text.rfind(")", start, end), depth + 1)
-    return _comparison(text, start, end)
+    if wrapped and (_LOGIC.search(inner) or inner.strip("() \t\n") in switches):
+        return _condition(text, (opens + 1, text.rfind(")", start, end)), depth + 1, switches)
+    return _comparison(text, start, end, switches)
 
 
 def _outside(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
@@ -154,9 +163,13 @@ def _outside(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
         raise ExpressionError("this bracket is not closed", opened[-1], "(", "", "add )")
 
 
-def _comparison(text: str, start: int, end: int) -> ConditionTerm:
+def _comparison(text: str, start: int, end: int, switches: Collection[str]) -> ConditionTerm:
     signs = list(_SIGN.finditer(text, start, end))
     allowed = ", ".join(_SIGNS)
+    if not signs or (len(signs) == 1 and signs[0][0] in ("=", "==")):
+        switched = _switch(text, start, signs[0].span() if signs else (end, end), end)
+        if switched is not None and switched.left.head in switches:
+            return switched
     if not signs:
         raise ExpressionError("a comparison is missing here", start, text[start:end].strip(), allowed)
     sign, *more = signs
@@ -167,6 +180,15 @@ def _comparison(text: str, start: int, end: int) -> ConditionTerm:
             "a comparison has one operator", more[0].start(), more[0][0], "", "join two by `and`"
         )
     return ConditionTerm(_expression(text, start, sign.start()), sign[0], _expression(text, sign.end(), end))
+
+
+def _switch(text: str, start: int, sign: tuple[int, int], end: int) -> ConditionTerm | None:
+    """The term of a name alone, or of NAME=on and NAME=off; None where the text is neither."""
+    name, word = text[start : sign[0]], text[sign[1] : end].strip().lower()
+    at = start + len(name) - len(name.lstrip())
+    if word not in _ON and word not in _OFF:
+        return None
+    return ConditionTerm(Node(name.strip(), at=at), "<" if word in _OFF else ">", Node(_HALF))
 
 
 def _expression(text: str, start: int, end: int) -> Node:
