@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -44,10 +42,19 @@ def test_an_order_acts_at_its_tick_and_is_in_force_at_the_next(run: InProcess) -
     assert run.order(SetOutputs(((GRIPPER, 1.0),)))["order_outcome"] == OrderOutcome.NOTHING_TO_DO
 
 
-@pytest.mark.parametrize(
-    "pairs", [((GRIPPER, 0.5),), ((FLOW, 2.6),), ((FLOW, np.nan),), ((3, 1.0),), ((GRIPPER, 1.0), (FLOW, -1.0))]
+REFUSED = (
+    ((GRIPPER, 0.5),),
+    ((FLOW, 2.6),),
+    ((FLOW, np.nan),),
+    ((3, 1.0),),
+    ((GRIPPER, 1.0), (FLOW, -1.0)),
 )
-def test_a_value_that_a_signal_cannot_have_changes_none(run: InProcess, pairs: tuple) -> None:
+
+
+@pytest.mark.parametrize("pairs", REFUSED)
+def test_a_value_that_a_signal_cannot_have_changes_none(
+    run: InProcess, pairs: tuple[tuple[int, float], ...]
+) -> None:
     sample = run.order(SetOutputs(pairs))
     assert sample["order_outcome"] == OrderOutcome.REFUSED_VALUE
     assert sample["output_command"].tolist() == [0.0, 0.0, 0.5]
