@@ -44,6 +44,10 @@ class MotorOutput:
         """Forget the efforts of the last command."""
         self._wanted[:] = 0.0
 
+    def set_signals(self, values: Floats) -> None:
+        """Take the values (outputs) of the output signals, which hold in every mode."""
+        self._command.outputs[: len(values)] = values
+
     def command(self, mode: int, speed: Floats, *, guarded: bool, clear: bool) -> Command:
         """Compose this period's command.
 
@@ -128,7 +132,7 @@ class Hardware:
         command = Command(np.zeros(self.description.motors))
         command.outputs = np.zeros(self.description.output_channels)
         command.outputs[: len(machine.outputs)] = self.measured.outputs
-        self._output, self._signals = MotorOutput(machine, self.scaling, command), command.outputs
+        self._output = MotorOutput(machine, self.scaling, command)
         self._reading = Reading.sized(self.description)
         self._standstill = Standstill(self.scaling.resolution, machine.plant.period_s)
         self._missing = self._braked_for = self._reported_fault = 0
@@ -169,8 +173,9 @@ class Hardware:
         ]
 
     def set_outputs(self, values: Floats) -> None:
-        """The driver's next command has these output signals."""
-        self.measured.outputs[:] = self._signals[: len(values)] = values
+        """Give the driver these values (outputs) with its next command."""
+        self.measured.outputs[:] = values
+        self._output.set_signals(values)
 
     def latch(self, mode: int, effort: Floats) -> None:
         """See `Machinery`: acts from the next `sense` on; efforts are clipped to the motors' limits."""

@@ -85,7 +85,7 @@ class Machinery(Protocol):
         ...
 
     def set_outputs(self, values: Floats) -> None:
-        """Put output signals in force, before the state is sampled: one number each, in its unit."""
+        """Put the values (outputs) of output signals in force, before the state is sampled."""
         ...
 
     @property

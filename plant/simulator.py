@@ -160,7 +160,7 @@ class Simulator:
         }
 
     def set_outputs(self, values: Floats) -> None:
-        """Put output signals in force."""
+        """Put the values (outputs) of output signals in force."""
         self.measured.outputs[:] = values
 
     @property

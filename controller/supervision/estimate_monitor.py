@@ -26,6 +26,8 @@ class Beliefs:
         names = machine.mechanism.constraint_names
         self._constraint = [names.index(row.rpartition(".")[0]) for row in rows]
         self._branch = quality.branch
+        self.needed = quality.closes
+        """Whether the machine has closures, so that `check` finds anything."""
         self.confirmed = machine.controller.estimator.assemblies == "one"
 
     def confirm(self) -> None:

@@ -118,7 +118,6 @@ class Supervisor:
         self._q, self._v = estimate.q[: len(estimate.v)], estimate.v
         self._period_s = machine.controller.period_s
         self._watch = Watch(machine)
-        self._closed = quality.closes
         self._beliefs = Beliefs(machine, estimate, quality)
         self.preload = Preload(machine)
         self.course = MotionExecutor(machine, self._watch, estimate, slot)
@@ -161,7 +160,7 @@ class Supervisor:
         found = self._watch.check(
             inputs, self._q, self._v, bad_sensor, moving=moving, following=moving and course.goal is not None
         )
-        if self._closed:
+        if self._beliefs.needed:
             doubt = self._beliefs.check()
             found = found or doubt
         if found is not None and self.state is not UNCONFIGURED:

@@ -104,7 +104,7 @@ class FaultyMachinery:
         return self.inner.switch(closed)
 
     def set_outputs(self, values: Floats) -> None:
-        """Set the output signals of the machine within."""
+        """Set the output signals (outputs) of the machine within."""
         self.inner.set_outputs(values)
 
     @property

@@ -24,6 +24,7 @@ from linkwork.controller.orders import (
     Resume,
     Retime,
     SetGains,
+    SetOutputs,
     SetPayload,
     SetPreload,
     SetSpeed,
@@ -81,6 +82,7 @@ EXAMPLES: list[tuple[Order, Places]] = [
         (41, 0, 0, 0, 0, 0, (4.0, 1.5, 0.0, 0.1, -0.02, *INERTIA)),
     ),
     (SwitchConstraint(1, on=True), (42, 0, 0, 0, 0, 0, (1.0, 1.0))),
+    (SetOutputs(((2, 0.75), (0, 1.0))), (43, 0, 2, 0, 0, 0, (2.0, 0.75, 0.0, 1.0))),
 ]
 
 

@@ -323,3 +323,24 @@ def test_mistakes_on_the_plants_command_line(words, why, capsys):
         signal.signal(signal.SIGTERM, before)
     assert ended.value.code == 2
     assert why in capsys.readouterr().err
+
+
+def test_a_valve_and_its_end_switch_are_signals_of_the_device():
+    with running("--lockstep", "--valve") as (port, _):
+        driver = driver_at(port, inputs=1, outputs=1)
+        driver.start()
+        reading = Reading.sized(driver.describe())
+        command = Command(np.zeros(1), Mode.BRAKE, outputs=np.ones(1))
+        told = []
+        for _ in range(12):
+            driver.write(command)
+            assert driver.read(reading)
+            told.append(reading.inputs[0])
+        assert told == [0.0] * 11 + [1.0], "20 ms after the output, at 2 ms a period"
+        driver.stop()
+        driver.start()
+        driver.write(command)
+        assert driver.read(reading)
+        assert reading.inputs.tolist() == [1.0], "starting and stopping the driver keeps the valve"
+        with pytest.raises(DriverFailed, match="no answer"):
+            driver_at(port, outputs=0, inputs=0).start()

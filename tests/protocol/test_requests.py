@@ -38,6 +38,8 @@ SMALLEST = {
     "law": {"name": "servo"},
     "preload": {"effort": {"left_elbow": 1.5}},
     "switch": {"constraint": "slot", "on": True},
+    "set": {"signals": {"gripper": True}},
+    "wait": {"condition": "part_present"},
 }
 
 
@@ -56,7 +58,9 @@ def test_the_owner_travels_as_as():
 
 def test_whoever_may_not_move_may_still_stop_and_look():
     free = {name for name, request in REQUESTS.items() if not request.needs_lease}
-    assert free == {"state", "describe", "status", "faults", "acquire", "release", "check", "stop", "estop"}
+    assert free == {
+        "state", "describe", "status", "faults", "acquire", "release", "check", "wait", "stop", "estop",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -78,6 +82,10 @@ def test_whoever_may_not_move_may_still_stop_and_look():
         ("speed", {"fraction": 0.5, "limit": 1}, ("limit",)), ("append", {}, ("trajectory",)),
         ("set_gain", {"bandwidth_rad_s": 0}, ("bandwidth_rad_s",)),
         ("switch", {"constraint": "slot", "on": 1}, ("on",)),
+        ("set", {}, ("signals",)), ("set", {"signals": {}}, ("signals",)),
+        ("wait", {"condition": ""}, ("condition",)),
+        ("wait", {"condition": "a", "within_s": 0}, ("within_s",)),
+        ("wait", {"condition": "a", "within_s": inf}, ("within_s",)),
         ("payload", {"point": "tool"}, ("mass_kg",)),
         ("payload", {"point": "tool", "mass_kg": 1.0, "com_m": [0.0]}, ("com_m",)),
         ("move", {"target": {"a": 1}, "replace": "yes"}, ("replace",)),

@@ -71,11 +71,14 @@ def read(kind, data):
     """What our own reader makes of a frame."""
     if kind == "state":
         forces = len(independent(data)[0].get("force", ())) if b"\xa5force" in data else 0
-        codec = StateCodec(2, 2, forces, switches=2 if b"\xa6closed" in data else 0)
+        inputs = len(independent(data)[0].get("inputs", ())) if b"\xa6inputs" in data else 0
+        switches = 2 if b"\xa6closed" in data else 0
+        codec = StateCodec(2, 2, forces, switches=switches, inputs=inputs, outputs=2 * inputs)
         codec.unpack(data, message := codec.message())
         return message
     if kind == "command":
-        commands = CommandCodec(2, 2 if b"\xa6closed" in data else 0)
+        outputs = 2 if b"\xa7outputs" in data else 0
+        commands = CommandCodec(2, 2 if b"\xa6closed" in data else 0, outputs)
         commands.unpack(data, command := commands.message())
         return command
     if kind == "handshake":
@@ -132,7 +135,7 @@ def test_our_writers_give_the_same_bytes():
         row = next(row["content"] for row in GOOD if row["file"] == f"{name}.bin")
         packed = CommandCodec(2).pack(row["session"], row["seq"], row["mode"], np.array(row["effort"]))
         assert packed == (FOLDER / f"{name}.bin").read_bytes()
-    for name in ("hello", "welcome", "refuse", "bye"):
+    for name in ("hello", "hello_features", "welcome", "welcome_signals", "refuse", "bye"):
         data = (FOLDER / f"{name}.bin").read_bytes()
         assert msgpack.unpackb(read_handshake(data).pack()) == independent(data)[0]
     for name, reader in (

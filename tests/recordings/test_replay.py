@@ -105,7 +105,9 @@ def test_a_closed_machine_too(tmp_path: Path) -> None:
 
 def test_every_input_of_the_tick_is_recorded() -> None:
     """Whoever gives the tick something new must record it too."""
-    assert {field.name for field in dataclasses.fields(Inputs)} == {*PLAIN, *ARRAYS, *SWITCHES, "order"}
+    assert {field.name for field in dataclasses.fields(Inputs)} == {
+        *PLAIN, *ARRAYS, *SWITCHES, "order", "motors", "motors_told",
+    }  # fmt: skip
 
 
 def test_files_that_are_no_recordings(tmp_path: Path) -> None:

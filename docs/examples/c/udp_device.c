@@ -5,9 +5,10 @@
  * `watch`, and the packing; what it would replace: `move_on`, by its timer, its bridge and its encoder.
  *
  * cc -O2 -Wall -Wextra -o udp_device udp_device.c -lm
- * ./udp_device [--port N] [--lockstep] [--watchdog-ms N] [--unhomed] [--wall-deg A]
+ * ./udp_device [--port N] [--lockstep] [--watchdog-ms N] [--unhomed] [--wall-deg A] [--valve]
  *
  * With --wall-deg a finger on what it turns meets a wall, and a force sensor says how hard: three numbers more.
+ * With --valve it has an output signal, a valve, and an input signal, the valve's end switch, 20 ms behind it.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <arpa/inet.h>
@@ -25,9 +26,11 @@ enum { MOTORS = 1, SENSORS = 1 };
 enum { BRAKE, ZERO, EFFORT };                                   /* modes */
 enum { ENABLED = 1, FAULT = 2, BRAKED = 8, HOMED = 16 };        /* status bits; 4 is safe torque off */
 enum { COMMAND_TIMEOUT = 1, OVER_TEMPERATURE = 4 };             /* faults */
-enum { DO_HOME = 1, CLEAR = 2 };                                 /* flags of a command */
-enum { MOST_FORCES = 3 };
-enum { COMMAND_BYTES = 20 + 4 * MOTORS + 4, FORCES_AT = 24 + 8 * SENSORS + 8 * MOTORS };
+enum { DO_HOME = 1, CLEAR = 2, KEEP_OUTPUTS = 4 };               /* flags of a command */
+enum { MOST_FORCES = 3, MOST_SIGNALS = 1 };
+enum { OUTPUTS_AT = 20 + 4 * MOTORS, FORCES_AT = 24 + 8 * SENSORS + 8 * MOTORS };
+enum { MOST_COMMAND_BYTES = OUTPUTS_AT + 4 * MOST_SIGNALS + 4 };
+static const double VALVE_S = 0.02;      /* s, from the valve's output to its end switch */
 
 static const double INERTIA = 2e-5;      /* kg m2, of the rotor and what it turns */
 static const double VISCOUS = 2e-5;      /* N m s/rad */
@@ -48,6 +51,8 @@ static struct {
     double quiet_s, watchdog_s;                /* since the newest command; allowed */
     double force[MOST_FORCES], wall;           /* N, world axes, on the finger; rad, where the wall is */
     int forces;                                /* numbers of its force sensors: 3 with a wall */
+    int signals, valve;                        /* 1 with a valve; the valve's output */
+    double moved_s, open;                      /* s since the output changed; the end switch, 0 or 1 */
 } motor;
 
 static volatile sig_atomic_t ended;
@@ -125,6 +130,8 @@ static void step(double dt) {
 }
 
 static void move_on(double seconds) {
+    motor.moved_s += seconds;
+    if (motor.moved_s >= VALVE_S) motor.open = motor.valve;
     static double owed;
     for (owed += seconds; owed >= 0.5 * STEP_S; owed -= STEP_S) step(STEP_S);
 }
@@ -141,11 +148,12 @@ static void watch(double seconds) { /* a driver that has fallen silent: brake, u
 
 /* Takes a command; returns 0 for what is none, or old. `fresh` tells that it was not a repeated one. */
 static int take(const uint8_t *in, ssize_t size, int *fresh) {
-    if (size != COMMAND_BYTES || memcmp(in, "LWC1", 4) != 0 || in[13] != MOTORS || in[12] > EFFORT) return 0;
-    if (get32(in + COMMAND_BYTES - 4) != crc32(in, COMMAND_BYTES - 4)) return 0;
+    size_t crc_at = OUTPUTS_AT + 4 * (size_t)motor.signals;
+    if (size != (ssize_t)crc_at + 4 || memcmp(in, "LWC1", 4) != 0 || in[13] != MOTORS || in[12] > EFFORT) return 0;
+    if (in[15] != motor.signals || get32(in + crc_at) != crc32(in, crc_at)) return 0;
     uint32_t seq = get32(in + 4), session = get32(in + 8);
     double current = get_float(in + 20);
-    uint32_t flags = get32(in + 12) >> 16;
+    uint32_t flags = in[14];
     if (!isfinite(current)) return 0;
     if (!motor.known || session != motor.session) { /* a new session opens what the watchdog has latched */
         motor.known = 1;
@@ -165,6 +173,11 @@ static int take(const uint8_t *in, ssize_t size, int *fresh) {
     motor.quiet_s = 0.0;
     motor.mode = in[12];
     motor.current = fmax(-MOST_A, fmin(MOST_A, current));
+    int valve = motor.signals && get_float(in + OUTPUTS_AT) > 0.5;
+    if (motor.signals && !(flags & KEEP_OUTPUTS) && valve != motor.valve) { /* in every mode, also while braked */
+        motor.valve = valve;
+        motor.moved_s = 0.0;
+    }
     if (flags & CLEAR) motor.fault = motor.temperature > MOST_C ? OVER_TEMPERATURE : 0;
     if ((flags & DO_HOME) && !motor.homed && !motor.fault) motor.homing = 1;
     return 1;
@@ -186,6 +199,10 @@ static size_t tell(uint8_t *out) { /* returns the size */
     put_float(out + 36, motor.temperature);
     for (int i = 0; i < motor.forces; i++) put_float(out + FORCES_AT + 4 * i, motor.force[i]);
     size_t size = FORCES_AT + 4 * (size_t)motor.forces;
+    if (motor.signals) {
+        put_float(out + size, motor.open);
+        size += 4;
+    }
     put32(out + size, crc32(out, size));
     return size + 4;
 }
@@ -203,6 +220,7 @@ int main(int count, char **words) {
     motor.temperature = ROOM_C;
     for (int i = 1; i < count; i++) {
         if (!strcmp(words[i], "--lockstep")) lockstep = 1;
+        else if (!strcmp(words[i], "--valve")) motor.signals = 1;
         else if (!strcmp(words[i], "--unhomed")) motor.homed = 0, motor.angle = 0.3, motor.zero = 1.7;
         else if (!strcmp(words[i], "--port") && i + 1 < count) port = atoi(words[++i]);
         else if (!strcmp(words[i], "--wall-deg") && i + 1 < count)
@@ -234,7 +252,7 @@ int main(int count, char **words) {
         }
         before = now;
         if (!(ready.revents & POLLIN)) continue;
-        uint8_t in[COMMAND_BYTES + 1], out[FORCES_AT + 4 * MOST_FORCES + 4];
+        uint8_t in[MOST_COMMAND_BYTES + 1], out[FORCES_AT + 4 * MOST_FORCES + 4 * MOST_SIGNALS + 4];
         size = sizeof host;
         ssize_t got = recvfrom(link, in, sizeof in, 0, (struct sockaddr *)&host, &size);
         int fresh;

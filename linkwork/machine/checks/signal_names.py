@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linkwork.machine.building.dof_names import coordinates, freedoms
+from linkwork.machine.building.dof_names import coordinates, degrees_of_freedom
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.yaml import Document
@@ -17,7 +17,9 @@ def check_signals(file: MachineFile, document: Document) -> Iterator[Problem]:
     """Yield a problem for each name that another part of the machine has, and for too many outputs."""
     taken = dict.fromkeys(("time_s", "tick"), "a word of conditions")
     taken |= dict.fromkeys(file.contacts, "a contact") | dict.fromkeys(file.constraints, "a constraint")
-    taken |= dict.fromkeys(coordinates(file), "a coordinate") | dict.fromkeys(freedoms(file), "a joint")
+    taken |= dict.fromkeys(coordinates(file), "a coordinate") | dict.fromkeys(
+        degrees_of_freedom(file), "a joint"
+    )
     for name in file.signals:
         if name in taken:
             yield document.problem(

@@ -92,8 +92,8 @@ class Line:
         self.device = FaultyDevice(machine, faulty(inner), self.queue, events, tuple(Pace), line)  # type: ignore[arg-type]
         self.machinery = self.device.machinery
         self.link = DeviceLink(self.queue, machine, pace, "tester")  # type: ignore[arg-type]
-        self.inputs = Inputs.sized(len(machine.sensors), len(machine.motors), machine.force_numbers)
-        self.outputs = Outputs.sized(len(machine.motors))
+        self.inputs = Inputs.for_machine(machine)
+        self.outputs = Outputs.sized(len(machine.motors), len(machine.outputs))
         self.told: list[Told] = []
         self.mode, self.effort = Mode.EFFORT, np.zeros(len(machine.motors))
 
