@@ -332,20 +332,29 @@ class CommandCodec:
 
         outputs (outputs): of a machine with output signals, the values wanted; None: all stay as they are.
         """
-        signals = outputs if self.outputs else None
-        if closed >= 0 or (signals is None and self.outputs):
-            values = ("command", session, seq, mode, effort.tolist())
-            fields: dict[str, Any] = dict(zip(_COMMAND_FIELDS, values, strict=True))
-            if signals is not None:
-                fields[_OUTPUTS_FIELD] = signals.tolist()
-            if closed >= 0:
-                fields[_CLOSED_FIELD] = closed
-            packed: bytes = msgpack.packb(fields)
-            return packed
+        if closed >= 0 or self.outputs:
+            return self._pack_more((session, seq, mode), effort, closed, outputs)
         row = self._row
         row[1:7:2] = session, seq, mode
-        row[self._lists :: 2] = effort.tolist() if signals is None else effort.tolist() + signals.tolist()
+        row[self._lists :: 2] = effort.tolist()
         return self._pack(*row)
+
+    def _pack_more(
+        self, head: tuple[int, int, int], effort: Floats, closed: int, outputs: Floats | None
+    ) -> bytes:
+        """Pack a command that switches constraints, or of a machine with output signals."""
+        if closed < 0 and outputs is not None:
+            row = self._row
+            row[1:7:2] = head
+            row[self._lists :: 2] = effort.tolist() + outputs.tolist()
+            return self._pack(*row)
+        fields: dict[str, Any] = dict(zip(_COMMAND_FIELDS, ("command", *head, effort.tolist()), strict=True))
+        if outputs is not None and self.outputs:
+            fields[_OUTPUTS_FIELD] = outputs.tolist()
+        if closed >= 0:
+            fields[_CLOSED_FIELD] = closed
+        packed: bytes = msgpack.packb(fields)
+        return packed
 
     def unpack(self, data: bytes, out: CommandMessage) -> None:
         """Read one command into `out`. Raises ProtocolError, and leaves `out` as it was, when it is none."""
