@@ -14,7 +14,7 @@ from benchmarks.papers.page import page
 from benchmarks.papers.report import Report
 
 PAPERS = {
-    "xu2017": "a SCARA arm led along a helix by constraint torques, before and after stabilisation",
+    "xu2017": "a SCARA arm guided along a helix by constraint torques, before and after stabilisation",
     "huang2000": "joint reactions by second-order expansion: a double pendulum, a platform on three legs",
     "aghili2005": "projected dynamics and inverse dynamics: a slider-crank through its branch poses",
     "blajer1992": "minimal form by inverse kinematics: a four-bar through both its singularities",
@@ -29,7 +29,7 @@ def reproduce(key: str, out: Path, brief: bool = False) -> Report:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0: every verdict is borne out; 1: some are not; 2: the command line is not understood."""
+    """0: all verdicts are confirmed; 1: some are not; 2: wrong usage."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.list:
@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.papers",
         description="Reproduce the papers: their pictures, and what they print beside our figures.",
-        epilog="From the root of the repository. Exit status 1: a figure does not bear its verdict out.",
+        epilog="From the root of the repository. Exit status 1: a figure contradicts its verdict.",
     )
     parser.add_argument("paper", nargs="*", metavar="PAPER", help=f"{', '.join(PAPERS)}, or all")
     parser.add_argument(

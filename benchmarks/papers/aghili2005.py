@@ -83,9 +83,9 @@ def _model(report: Report, crank: Mechanism) -> None:
     report.row(
         "(70), (71)",
         "P = 1 away from the branch poses, [[1, -2], [-2, 4]]/5 at them",
-        f"the other way about: [[1, -2], [-2, 4]]/5 to {small(worst['projector'])} where A ≠ 0, and rank "
+        f"reversed: [[1, -2], [-2, 4]]/5 to {small(worst['projector'])} where A ≠ 0, and rank "
         f"{rank} of A, P = 1, at π/2",
-        "mended",
+        "corrected",
         worst["projector"] < 1e-13 and rank == 0,
         "the two cases are exchanged",
     )
@@ -140,7 +140,7 @@ def _assemblies(report: Report) -> None:
         "bound on the multipliers",
         "σ_min of A'A",
         f"σ_min(A'A)/σ_min(AA') = {small(bound)}: it is 0 whenever there are degrees of freedom",
-        "mended",
+        "corrected",
         bound < 1e-12,
         "the bound holds with AA'",
     )
@@ -213,7 +213,7 @@ def _control_laws(report: Report) -> None:
         "velocity term μ C q˙ of the force law",
         f"constraint force off by {least['printed_force']:.0%} at least; with μ M c force and motion to "
         f"{small(max(worst['hybrid_force'], worst['hybrid_motion']))}",
-        "mended",
+        "corrected",
         least["printed_force"] > 1e-3 and worst["hybrid_force"] < 1e-10 and worst["hybrid_motion"] < 1e-10,
         "the M is dropped; invisible where C q˙ = 0, as on the slider-crank",
     )
@@ -221,7 +221,7 @@ def _control_laws(report: Report) -> None:
         "metric, section 2.1.1",
         "A_W = A W^(1/2)",
         f"v̇ off by {least['printed_weight']:.0%} at least; with A W^(-1/2) to {small(worst['weighted'])}",
-        "mended",
+        "corrected",
         least["printed_weight"] > 1e-3 and worst["weighted"] < 1e-11,
         "forces are weighted with W^(-1/2), so rows are too",
     )
@@ -230,7 +230,7 @@ def _control_laws(report: Report) -> None:
         "m v̇ = P f",
         f"v̇ off by {least['circle']:.0%} at least; with m v̇ = P f + m c, c = -(|v|²/R) e_n, to "
         f"{small(worst['circle'])}",
-        "mended",
+        "corrected",
         least["circle"] > 1e-3 and worst["circle"] < 1e-11,
         "the centripetal term is missing",
     )

@@ -66,7 +66,7 @@ def disk_equations(report: Report) -> None:
         "C(q, p) from M and the brackets of the columns of V",
         f"with the printed sign off by {worst['sign']:.0f} N m; with the other {small(worst['poincare'])} N "
         "m from Euler's equations",
-        "mended",
+        "corrected",
         worst["sign"] > 1.0 and worst["poincare"] < 1e-6,
         "the overall sign; inverses where V' stands",
     )
@@ -74,7 +74,7 @@ def disk_equations(report: Report) -> None:
         "(55a)",
         "M₃₃ = 10 c₁²c₂² + 5 c₂²s₁² + 5 sin t₂",
         f"off by {worst['printed']:.1f} kg m²; with sin² t₂ {small(worst['inertia'])}",
-        "mended",
+        "corrected",
         worst["printed"] > 1.0 and worst["inertia"] < 1e-12,
         "a square is missing: it would be negative",
     )
@@ -149,7 +149,7 @@ def arm(report: Report) -> None:
         "with the rotation of the joint before, as the printed rows have it, off by "
         f"{worst['printed_recursion']:.0%} of the largest entry (the wrist's block: "
         f"{small(worst['wrist_rows'])}); with the joint's own rotation {small(worst['recursion'])}",
-        "mended",
+        "corrected",
         worst["printed_recursion"] > 0.01 and worst["recursion"] < 1e-10,
         "R_k is that of joint k",
     )
@@ -157,7 +157,7 @@ def arm(report: Report) -> None:
         "arm, potential energy",
         "an expression without some masses and links",
         f"g [6 cos s₁ + 3 cos(e + s₁) + 0.175 z₃]: {small(worst['potential'])} J from the library",
-        "mended",
+        "corrected",
         worst["potential"] < 1e-9,
         "all masses, and all links before each, count",
     )
@@ -191,7 +191,7 @@ def operations(report: Report) -> None:
 
 
 def same_motion(report: Report, duration: float) -> None:
-    """Both wrists let the arm fall alike."""
+    """Both wrists let the arm move identically."""
     compound, simple = load("arm_6dof").mechanism, load("arm_6dof_simple").mechanism
     q, v = np.array([0.5, 0.2, 1.0, 0.3, 0.2, 0.1]), np.array([0.3, -0.2, 0.4, 1.0, -0.5, 0.8])
     one, two = compound.workspace(), simple.workspace()
@@ -208,7 +208,7 @@ def same_motion(report: Report, duration: float) -> None:
     report.row(
         "motion of the arm",
         "not shown",
-        f"both wrists fall alike: tools within {small(apart)} m after {duration:g} s",
+        f"both wrists move identically: tools within {small(apart)} m after {duration:g} s",
         "ours",
         apart < 1e-7,
     )

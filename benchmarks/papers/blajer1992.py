@@ -97,7 +97,7 @@ def _closed_forms(report: Report, states: list[tuple[Floats, Floats]]) -> None:
         "(19b)",
         "α˙₁ = l₂l₃ cos α₃/(l₀l₁ cos α₁) α˙₃",
         f"off by {printed:.0%} at least; with sin α₃ in the numerator as above",
-        "mended",
+        "corrected",
         printed > 0.01,
         "cos for sin",
     )
@@ -138,7 +138,7 @@ def _equations(report: Report, mechanism: Mechanism, states: list[tuple[Floats, 
         "(13)",
         "one cross term of M_r with a minus",
         f"q¨ off by {printed:.1%} at least; D M D' has both with plus",
-        "mended",
+        "corrected",
         printed > 1e-3,
         "M_r = M_II + (M_ID A_x)' + M_ID A_x + A_x' M_DD A_x",
     )

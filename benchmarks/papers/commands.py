@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class PaperCommand(NamedTuple):
-    """A command; a field of its JSON summary, the number there, how far off it may be, and what it shows."""
+    """A command; a field of its JSON summary, the number there, how far off it may be, with its caption."""
 
     words: str
     field: str

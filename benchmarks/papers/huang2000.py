@@ -71,7 +71,7 @@ def _block_matrix(th: Floats, lower_sign: float = 1.0, off_diagonal: float = 1.0
 
 def _pendulum_system(report: Report) -> None:
     rng, k = np.random.default_rng(2), MASS * HALF**2 / MOMENT
-    worst = dict.fromkeys(("mended", "sign", "block", "determinant"), 0.0)
+    worst = dict.fromkeys(("corrected", "sign", "block", "determinant"), 0.0)
     least = np.inf
     for _ in range(50):
         th = rng.uniform(-np.pi, np.pi, 2)
@@ -79,7 +79,7 @@ def _pendulum_system(report: Report) -> None:
         formula = k**2 + 6 * k + 1 + 4 * k**2 * np.sin(th[0] - th[1]) ** 2
         least = min(least, float(np.linalg.det(true)))
         now = {
-            "mended": np.abs(_block_matrix(th) - true).max(),
+            "corrected": np.abs(_block_matrix(th) - true).max(),
             "sign": np.abs(_block_matrix(th, off_diagonal=-1.0) - true).max(),
             "block": np.abs(_block_matrix(th, lower_sign=-1.0) - true).max(),
             "determinant": abs(np.linalg.det(true) / formula - 1.0),
@@ -92,16 +92,16 @@ def _pendulum_system(report: Report) -> None:
         "(37)-(40)",
         "4 × 4 system of the double pendulum, its lower right block with a minus, without 1/m",
         f"with a minus entries are off by {worst['block']:.1f} of {2 + 2 * k:.1f}; with plus and 1/m "
-        f"{small(worst['mended'])} from the expansion itself",
-        "mended",
-        worst["block"] > 1.0 and worst["mended"] < 1e-12,
-        "both bars give way at the elbow, so their compliances add",
+        f"{small(worst['corrected'])} from the expansion itself",
+        "corrected",
+        worst["block"] > 1.0 and worst["corrected"] < 1e-12,
+        "both bars move at the elbow, so their compliances add",
     )
     report.row(
         "(37)-(40)",
         "off-diagonals + (k/2) sin 2θ",
         f"with θ counter-clockwise off by {worst['sign']:.1f}; they are -(k/2) sin 2θ",
-        "mended",
+        "corrected",
         worst["sign"] > 1.0,
         "+ belongs to clockwise angles",
     )
@@ -110,9 +110,9 @@ def _pendulum_system(report: Report) -> None:
         "an expression that is never zero",
         f"the matrix with the signs above has (dt²/2m)⁴ [k² + 6k + 1 + 4k² sin²(θ₁ - θ₂)], to "
         f"{small(worst['determinant'])}; least of 50 random poses {least:.1f}, bound {k * k + 6 * k + 1:.1f}",
-        "mended",
+        "corrected",
         worst["determinant"] < 1e-12 and least >= k * k + 6 * k + 1 - 1e-9,
-        "never zero, but only for the mended matrix",
+        "never zero, but only for the corrected matrix",
     )
     _printed_determinant(report)
 

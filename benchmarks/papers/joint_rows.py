@@ -35,7 +35,7 @@ def joint_rows(report: Report) -> None:
         "(s_j + P_j) × H_i - (s_i + P_i) × H_j, E × H_i - (s_i + P_i) × W and "
         "(h_j + P_j)'H_i + (h_i + P_i)'H_j "
         f"are {small(worst)} from differences of the closures",
-        "mended",
+        "corrected",
         worst < 1e-9 and least > 0.0,
         f"factors and signs; with one sign changed a row is off by {least:.0%} of itself at least",
     )

@@ -150,9 +150,9 @@ def _joint_table(report: Report) -> None:
         "any simple joint is a holonomic joint",
         f"not those whose columns are not closed under the bracket ({', '.join(open_spans)}): B Γ β misses H "
         f"β by |sin z₁||β₂| (to {small(worst)}); the library {'refuses' if refused else 'takes'} them",
-        "mended",
+        "corrected",
         defect < 1e-12 and worst < 1e-12 and refused and open_spans == ["universal", "universal-screw"],
-        "a constant H is then a nonholonomic constraint; the compound form is meant",
+        "a constant H is then a nonholonomic constraint; the paper means the compound form",
     )
 
 
@@ -196,7 +196,7 @@ def _joint_maps(report: Report) -> None:
         "recursion with a plus, and its first value",
         f"the product R_j R_(j-1), d_j = R_j d_(j-1) + d, from 1 and 0: {small(chain)} from matrix "
         "exponentials",
-        "mended",
+        "corrected",
         chain < 1e-12,
         "rotations are multiplied",
     )

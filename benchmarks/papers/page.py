@@ -24,9 +24,9 @@ The verdicts mean:
 | verdict | meaning |
 | --- | --- |
 | *holds* | the computed figure confirms the printed statement |
-| *misprint, mended* | the printed form fails by the figure given; the corrected form does not |
+| *misprint, corrected* | the printed form fails by the figure given; the corrected form does not |
 | *does not follow* | the printed data do not determine the printed statement, or contradict it |
-| *not printed, ours* | the paper gives no such data or figure; the row says what was chosen here |
+| *not printed, ours* | the paper gives no such data or figure; the row gives the choice made here |
 
 Figures near 1e-15 are round-off and differ between computers. The command fails if a figure contradicts its
 verdict. `tests/verification/test_papers.py` runs a short version of everything.

@@ -1,4 +1,4 @@
-"""What a reproduction says: a table of printed statements beside our figures, printed and as Markdown."""
+"""Report of a reproduction: a table of printed statements beside our figures, printed and as Markdown."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-Verdict = Literal["holds", "mended", "open", "ours"]
+Verdict = Literal["holds", "corrected", "open", "ours"]
 VERDICTS: dict[Verdict, str] = {
     "holds": "holds",
-    "mended": "misprint, mended",
+    "corrected": "misprint, corrected",
     "open": "does not follow",
     "ours": "not printed, ours",
 }
@@ -19,9 +19,9 @@ VERDICTS: dict[Verdict, str] = {
 class ReportRow:
     """One printed statement.
 
-    `place`: where it stands; `printed`: what it says; `ours`: the figure computed; `verdict`: whether it
-    holds, is a misprint that is mended here, cannot follow from the printed data, or needs data of ours;
-    `why` tells more. `met`: whether the figure computed bears the verdict out.
+    `place`: equation or section; `printed`: the statement; `ours`: the figure computed; `verdict`: whether it
+    holds, is a misprint that is corrected here, cannot follow from the printed data, or needs data of ours;
+    `why`: the reason. `met`: whether the computed figure confirms the verdict.
     """
 
     place: str
@@ -34,7 +34,7 @@ class ReportRow:
 
 @dataclass(frozen=True)
 class Picture:
-    """A file that was drawn, and what it shows."""
+    """A file that was drawn, with its caption."""
 
     name: str
     caption: str
@@ -59,7 +59,7 @@ class Report:
 
     @property
     def failed(self) -> list[ReportRow]:
-        """The statements whose verdict the figures do not bear out."""
+        """The statements whose verdict the figures contradict."""
         return [row for row in self.rows if not row.met]
 
     def markdown(self, pictures: str = "", level: int = 1) -> str:
@@ -77,7 +77,7 @@ class Report:
             yield from _markdown_table(head, body)
 
     def _cells(self) -> list[list[str]]:
-        marks = {True: "", False: "**NOT BORNE OUT:** "}
+        marks = {True: "", False: "**CONTRADICTED:** "}
         return [[r.place, r.printed, marks[r.met] + r.ours, VERDICTS[r.verdict], r.why] for r in self.rows]
 
     def text(self) -> str:

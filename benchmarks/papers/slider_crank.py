@@ -237,7 +237,7 @@ def tracking(report: Report, out: Path, crank: Mechanism, duration: float) -> No
         out,
         report,
         "aghili2005_control.png",
-        "Slider-crank led one turn and a half through three branch poses (dotted) by projected inverse "
+        "Slider-crank guided one turn and a half through three branch poses (dotted) by projected inverse "
         "dynamics, beginning 0.1 rad off.",
     )
 

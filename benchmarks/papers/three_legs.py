@@ -47,7 +47,7 @@ def platform_rows(report: Report) -> None:
         "system of the platform",
         "45 × 45: three forces and three moments at each hinge",
         f"rank {rank} of {len(matrix)}; with five unknowns a hinge {len(ours)} × {len(ours)}, rank {own}",
-        "mended",
+        "corrected",
         rank == 39 and own == len(ours) == 39,
         "three cross-product rows of a hinge have rank 2",
     )
@@ -59,7 +59,7 @@ def platform_rows(report: Report) -> None:
         "places of motors J7 and J8",
         f"their axes point inward (cosine {as_printed[0]:.2f} as printed, {inward[0]:.4f} with the places "
         "exchanged)",
-        "mended",
+        "corrected",
         min(inward) > 0.999 and max(as_printed) < 0.0,
         "the two rows are exchanged",
     )

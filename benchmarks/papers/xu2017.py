@@ -186,7 +186,7 @@ def _model(report: Report, scara: Mechanism) -> None:
         "(26)",
         "M'ₗ with the pose gₗ(q)",
         f"M off by {worst['printed']:.0%}; with gₗ(0) by {small(worst['exponentials'])}",
-        "mended",
+        "corrected",
         worst["printed"] > 0.01 and worst["exponentials"] < 1e-13,
         "M'ₗ is constant: its pose is that at q = 0",
     )
@@ -195,9 +195,9 @@ def _model(report: Report, scara: Mechanism) -> None:
         "first bracket [Aₗᵢξᵢ, ξₖ]",
         f"∂M/∂q₂ off by {worst['printed_derivative']:.0%} of M; with Aₖᵢ by {small(worst['derivative'])} "
         "(differences)",
-        "mended",
+        "corrected",
         worst["printed_derivative"] > 0.01 and worst["derivative"] < 1e-8,
-        "ξᵢ is to be seen from joint k, not from link l",
+        "ξᵢ must be expressed at joint k, not at link l",
     )
 
 
@@ -217,11 +217,11 @@ def _explicit_equation(report: Report, arm: Mechanism) -> None:
     ]
     size = float(np.abs(w.constraint_force).max())
     printed = float(np.abs(w.M @ vdot + w.h - inverse @ pull).max()) / size
-    mended = float(np.abs(w.M @ vdot + w.h - root @ pull).max()) / size
+    corrected = float(np.abs(w.M @ vdot + w.h - root @ pull).max()) / size
     gap = max(float(np.abs(vdot - saddle).max()), float(np.abs(vdot - w.vdot).max())) / float(
         np.abs(vdot).max()
     )
-    report.figures |= {"explicit_gap": gap, "force_printed": printed, "force_mended": mended}
+    report.figures |= {"explicit_gap": gap, "force_printed": printed, "force_corrected": corrected}
     report.row(
         "(9)",
         "v̇ = a + M^(-1/2) B⁺ (b - A a)",
@@ -232,9 +232,9 @@ def _explicit_equation(report: Report, arm: Mechanism) -> None:
     report.row(
         "(8)",
         "Fc = M^(-1/2) B⁺ (b - A a)",
-        f"M v̇ + h = Fc fails by {printed:.0%} of Fc; with M^(+1/2) by {small(mended)}",
-        "mended",
-        printed > 0.1 and mended < 1e-12,
+        f"M v̇ + h = Fc fails by {printed:.0%} of Fc; with M^(+1/2) by {small(corrected)}",
+        "corrected",
+        printed > 0.1 and corrected < 1e-12,
         "the sign of the exponent",
     )
 
@@ -246,20 +246,20 @@ def _errors(report: Report, scara: Mechanism, free: MethodRun, held: MethodRun, 
             - helix(0.0)[:, 0]
         )
 
-    printed, mended = gap(PRINTED_START), gap(START)
-    away, near = float(np.linalg.norm(printed[:3])), float(np.linalg.norm(mended[:3]))
+    printed, corrected = gap(PRINTED_START), gap(START)
+    away, near = float(np.linalg.norm(printed[:3])), float(np.linalg.norm(corrected[:3]))
     report.row(
         "initial angles",
         "(30, 55, 24)°",
         f"the tool begins {away * 1e3:.0f} mm and {np.rad2deg(printed[3]):.0f}° off the helix; at (30, -55, "
-        f"24)° {near * 1e3:.1f} mm and {np.rad2deg(mended[3]):.1f}°",
-        "mended",
+        f"24)° {near * 1e3:.1f} mm and {np.rad2deg(corrected[3]):.1f}°",
+        "corrected",
         away > 0.1 and near < 0.01,
         "the elbow's sign",
     )
     tasks = [scara.coordinate_index(name) for name in TASK]
     rate = functions.coordinate_jacobian(scara, START)[tasks] @ RATES - helix(0.0)[:, 1]
-    straight = mended + free.time[:, None] * rate
+    straight = corrected + free.time[:, None] * rate
     off = float(np.abs(free.error - straight).max())
     height = float(free.error[-1, 2])
     report.row(
@@ -270,7 +270,7 @@ def _errors(report: Report, scara: Mechanism, free: MethodRun, held: MethodRun, 
         "holds",
         abs(height + 5e-4 * free.time[-1]) < 1e-8 and off < 1e-7,
     )
-    end = np.linspace(0.0, 20.0, 2001)[:, None] * rate + mended
+    end = np.linspace(0.0, 20.0, 2001)[:, None] * rate + corrected
     most_x, most_y = np.abs(end[:, :2]).max(axis=0)
     report.row(
         "largest errors before stabilisation",
@@ -282,7 +282,7 @@ def _errors(report: Report, scara: Mechanism, free: MethodRun, held: MethodRun, 
         abs(most_x - 5.65e-3) < 1e-5 and abs(most_y - 1.776e-2) < 1e-5,
         "the printed angles and rates alone determine these errors",
     )
-    damped = float(np.abs(held.error - _oscillation(held.time, mended, rate)).max())
+    damped = float(np.abs(held.error - _oscillation(held.time, corrected, rate)).max())
     after = np.abs(held.error[(held.time >= 2.5) & (held.time <= 3.0), :3]).max()
     report.row(
         "errors after stabilisation",
@@ -304,7 +304,7 @@ def _errors(report: Report, scara: Mechanism, free: MethodRun, held: MethodRun, 
     )
     report.figures |= {
         "start_printed_m": away,
-        "start_mended_m": near,
+        "start_corrected_m": near,
         "free_z_end_m": height,
         "free_off_line": off,
         "free_x_most_m": float(most_x),
@@ -325,7 +325,7 @@ def _torques(report: Report, scara: Mechanism, exact: MethodRun) -> None:
     report.figures |= {"torque_off_inverse_dynamics": worst, "lagrange_residual": other}
     report.row(
         "constraint torques",
-        "what the joints must be given to stay on the helix",
+        "torques that keep the arm on the helix",
         f"{small(worst)} N m from inverse dynamics along the helix; peaks {peak[0]:.2f} and {peak[1]:.2f} N "
         f"m, none at the wrist, {peak[3]:.3f} N (m₄g) at the lift",
         "holds",
@@ -394,6 +394,6 @@ def _draw_torques(report: Report, out: Path, held: MethodRun, exact: MethodRun) 
         out,
         report,
         "xu2017_torques.png",
-        "Constraint torques: a start beside the helix, stabilised, swings in them for long; on the helix "
+        "Constraint torques: a start beside the helix, stabilised, oscillates for long; on the helix "
         "they are smooth.",
     )

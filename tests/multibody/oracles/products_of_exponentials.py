@@ -1,4 +1,4 @@
-"""Serial chains by products of exponentials, as in Xu & Liu 2017 with their misprints mended.
+"""Serial chains by products of exponentials, as in Xu & Liu 2017 with their misprints corrected.
 
 Twists are ordered (linear; angular). Everything is stated at the zero pose; the mass matrix and its
 derivatives come from adjoint transformations, the Coriolis matrix from Christoffel's symbols.

@@ -1,4 +1,4 @@
-"""Thin disk and arm of Kwatny & Blankenship 1995: printed expressions, and their misprints mended."""
+"""Thin disk and arm of Kwatny & Blankenship 1995: printed expressions, and their misprints corrected."""
 
 from functools import cache
 
@@ -75,7 +75,7 @@ def test_disk_with_a_compound_joint():
 
 @pytest.mark.slow
 def test_a_free_body_keeps_its_energy_in_quasi_velocities():
-    """A spinning disk by (53), with the mended signs: 4 s, energy to the integrator's tolerance."""
+    """A spinning disk by (53), with the corrected signs: 4 s, energy to the integrator's tolerance."""
     equations = _disk_equations(simple=True)
     q = (T1, T2, T3)
     rates = sp.Matrix.vstack(equations.V * sp.Matrix(W), -equations.M.inv() * equations.C * sp.Matrix(W))

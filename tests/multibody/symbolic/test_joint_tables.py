@@ -1,4 +1,4 @@
-"""Tables of Kwatny & Blankenship 1995: Γ, joint maps, configurations; as printed, or mended."""
+"""Tables of Kwatny & Blankenship 1995: Γ, joint maps, configurations; as printed, or corrected."""
 
 import numpy as np
 import pytest
