@@ -157,8 +157,8 @@ def _minimal(machine: Machine) -> tuple[Integers, int]:
 
 
 def is_minimal(machine: Machine) -> bool:
-    """Whether the plant integrates minimal coordinates: the joints of a tree already are some."""
-    return machine.plant.formulation == "minimal" and machine.is_constrained
+    """Whether the plant integrates minimal coordinates; joint coordinates of a tree already are minimal."""
+    return machine.plant.formulation == "minimal" and bool(machine.chain.minimal_period)
 
 
 def view(s: Integers, b: Floats, field: int) -> Floats:

@@ -1,7 +1,7 @@
-"""What open and closed chains are computed with, chosen once for each machine (`Machine.chain`).
+"""Implementations for open and closed chains, chosen once for each machine (`Machine.chain`).
 
 The members of a `Chain` name functions and classes as `module:name`. A process imports the ones that it uses
-(`resolved`). Which of their kernels it compiles says kernel_registry.py.
+(`resolved`). kernel_registry.py lists which of their kernels it compiles.
 """
 
 from __future__ import annotations
@@ -18,25 +18,31 @@ class Chain:
     law_factory: Literal["open_chain", "closed_chain"]
     """Which factory of a law (protocol.laws.LawSpec) makes it."""
     law_setup: str
-    """What these factories share: (Machine, LawReport, preload) → their second argument."""
+    """The second argument of these factories: function (Machine, LawReport, preload)."""
     loop_model: str
     """The model of the tick: class (Machine, Estimator) → controller.estimation.loop_model.LoopModel."""
     walk: str
     """The walk along a path: (Machine, Path, q) → controller.planning.walk.Walk."""
     released_walk: str
-    """The walk with the constraints on which a goal presses taken away: (Machine, Walk, ForcePart) → Walk."""
+    """The walk without the constraints on which a goal presses: (Machine, Walk, ForcePart) → Walk."""
     dynamics: str
     """Kernel: the accelerations at a workspace's state."""
     contact_force: str
-    """Contact forces by the model, where not by the tree's: class (Machine, ForceRow)."""
+    """Contact forces by the model, if not by that of the tree: class (Machine, ForceRow)."""
     period: str
     """Kernel: a period of the simulated plant."""
     compliant_period: str
     """The same with stops or contacts."""
+    minimal_period: str
+    """A period in minimal coordinates, where joint coordinates are not minimal."""
+    compliant_minimal_period: str
+    """The same with stops or contacts."""
     twin: str
     """Kernel of the digital twin: the evaluation before two states are compared."""
     twin_residual: str
-    """The residual's way to goal coordinates and motors, where not the tree's: a module."""
+    """The residual in goal coordinates and motors, if not that of the tree: a module."""
+    warnings: tuple[str, ...]
+    """Checks beyond those of every machine: Machine → Problems."""
 
 
 OPEN_CHAIN: Final = Chain(
@@ -49,8 +55,11 @@ OPEN_CHAIN: Final = Chain(
     contact_force="",
     period="linkwork.plant.stepping:advance",
     compliant_period="linkwork.plant.compliant_stepping:advance_compliant",
+    minimal_period="",
+    compliant_minimal_period="",
     twin="linkwork.plant.twin.twin_comparison:evaluate",
     twin_residual="",
+    warnings=(),
 )
 CLOSED_CHAIN: Final = Chain(
     law_factory="closed_chain",
@@ -62,12 +71,19 @@ CLOSED_CHAIN: Final = Chain(
     contact_force="linkwork.controller.estimation.closed_chain_force_sensing:FeltThroughClosures",
     period="linkwork.plant.constrained_stepping:advance_constrained",
     compliant_period="linkwork.plant.compliant_stepping:advance_compliant_constrained",
+    minimal_period="linkwork.plant.minimal_stepping:advance_minimal",
+    compliant_minimal_period="linkwork.plant.compliant_minimal_stepping:advance_compliant_minimal",
     twin="linkwork.plant.twin.closed_chain_residual:evaluate_closed",
     twin_residual="linkwork.plant.twin.closed_chain_residual",
+    warnings=(
+        "linkwork.machine.checks.controllability:leverage_warnings",
+        "linkwork.machine.checks.rank_gap:rank_warnings",
+        "linkwork.machine.checks.assembly_modes:assembly_warnings",
+    ),
 )
 
 
 def resolved(name: str) -> Any:
-    """What `module:name` names; imports its module."""
+    """Import the module of `module:name` and return the named member."""
     module, _, member = name.partition(":")
     return getattr(import_module(module), member)

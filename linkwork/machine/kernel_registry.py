@@ -123,24 +123,21 @@ REGISTRY: Final[dict[KernelProcess, dict[str, tuple[str, ...]]]] = {
 }
 """Process → kind of machine → modules."""
 ON_DEMAND: Final = frozenset({KernelProcess.TWIN, "published reactions"})
-"""Rows that `linkwork warm` leaves to the first process that needs them, as it does the periods below: few
-machines do, and a computer's first start stays short."""
-_PERIODS: Final = {
-    "gauss": f"{_PLANT}.gauss_stepping:advance_gauss",
-    "minimal": f"{_PLANT}.minimal_stepping:advance_minimal",
-    "compliant minimal": f"{_PLANT}.compliant_minimal_stepping:advance_compliant_minimal",
-}
-"""Kernels of the plant's period beside those of the chains, by integrator and formulation."""
+"""Rows that `linkwork warm` leaves to the first process that needs them, as it does minimal and Gauss
+periods: few machines do, and a computer's first start stays short."""
+_GAUSS_PERIOD: Final = f"{_PLANT}.gauss_stepping:advance_gauss"
+"""Kernel of the plant's period with the integrator `gauss`, of any chain."""
 
 
 def period_name(machine: Machine) -> str:
     """Return the kernel of a period of the simulated plant, as `module:name`."""
-    compliant = bool(machine.plant_mechanism.stops or machine.plant_mechanism.contacts)
+    chain, compliant = machine.chain, bool(machine.plant_mechanism.stops or machine.plant_mechanism.contacts)
     if machine.plant.integrator == "gauss":
-        return _PERIODS["gauss"]
-    if machine.plant.formulation == "minimal" and machine.is_constrained:
-        return _PERIODS["compliant minimal" if compliant else "minimal"]
-    return machine.chain.compliant_period if compliant else machine.chain.period
+        return _GAUSS_PERIOD
+    minimal = chain.compliant_minimal_period if compliant else chain.minimal_period
+    if machine.plant.formulation == "minimal" and minimal:
+        return minimal
+    return chain.compliant_period if compliant else chain.period
 
 
 def law_factories(machine: Machine) -> Iterator[tuple[LawKind, str]]:

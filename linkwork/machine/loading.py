@@ -13,7 +13,6 @@ from linkwork.machine.building import mechanism_builder as building
 from linkwork.machine.building.bound_sections import regions
 from linkwork.machine.building.contact_parameters import check_steps, with_compliance
 from linkwork.machine.building.driver_settings import driver_settings
-from linkwork.machine.building.effort_scale import effort_scales
 from linkwork.machine.building.initial_state import (
     branch_warnings,
     given_state,
@@ -22,13 +21,12 @@ from linkwork.machine.building.initial_state import (
 )
 from linkwork.machine.building.load_limits import load_limits
 from linkwork.machine.building.overrides import apply_settings, blame, settings_of
-from linkwork.machine.building.preload_settings import preloads
+from linkwork.machine.building.redundant_motor_settings import effort_scales, preloads
 from linkwork.machine.building.sensed_forces import force_sensors
 from linkwork.machine.catalogue import shipped, shipped_path
-from linkwork.machine.checks.controllability import leverage_warnings
+from linkwork.machine.chains import resolved
 from linkwork.machine.checks.goal_coordinates import goal_coordinates
 from linkwork.machine.checks.holding import holding_warnings
-from linkwork.machine.checks.rank_gap import rank_warnings
 from linkwork.machine.checks.references import check_references
 from linkwork.machine.checks.renamed_keys import renamed_key_warnings, with_new_keys
 from linkwork.machine.checks.schema_validation import validate
@@ -142,12 +140,8 @@ def check(source: str | Path, plant_set: Sequence[str] = ()) -> tuple[Problem, .
     except MachineError as error:
         return error.problems
     more = [*holding_warnings(machine)]
-    if machine.is_constrained:
-        from linkwork.machine.checks.assembly_modes import (
-            assembly_warnings,  # the compiler is loaded for such machines alone
-        )
-
-        more += [*leverage_warnings(machine), *rank_warnings(machine), *assembly_warnings(machine)]
+    for name in machine.chain.warnings:
+        more += resolved(name)(machine)
     return (*machine.warnings, *more)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import platform
+from typing import TYPE_CHECKING, Any
 
 from linkwork.rig.collected import Collection
 from linkwork.rig.collecting import Collecting
@@ -32,9 +33,7 @@ class Bench:
 
     def _introduce(self, rig: AttachedRig) -> None:
         """Note the provenance of a rig that has been started or restarted."""
-        from linkwork.rig.rig_provenance import provenance
-
-        facts = self._collection.rigs[rig.name] = provenance(rig)
+        facts = self._collection.rigs[rig.name] = _provenance(rig)
         if self._collecting is not None:
             self._collecting.rig(rig.name, facts)
 
@@ -43,3 +42,33 @@ class Bench:
         if self._rig is not None:
             self._rig.close()
             self._rig = None
+
+
+def _provenance(rig: AttachedRig) -> dict[str, Any]:
+    """Return as plain data, for reports: version, hashes, pace, seed, real-time means, endpoints, system."""
+    machine, options = rig.machine, rig.options
+    status, described = rig.robot.status, rig.robot.describe()
+    system = platform.uname()
+    return {
+        "config": options.config,
+        "machine": machine.name,
+        "about": machine.about,
+        "config_hash": machine.config_hash,
+        "interface": described["interface"],
+        "model": described["model"],
+        "plant_model": machine.plant_model_hash,
+        "version": status["version"],
+        "protocol": status["protocol"],
+        "pace": described["pace"],
+        "law": status["law"] or described["law"],
+        "seed": options.seed,
+        "renewals": list(rig.renewals),
+        "period_s": described["period_s"],
+        "real_time": status["real_time"],
+        "plant": options.plant or "own",
+        "controller": options.controller or "own",
+        "python": platform.python_version(),
+        "system": f"{system.system} {system.release} {system.machine}",
+        "degrees_of_freedom": machine.dof,
+        "closures": list(machine.mechanism.constraint_names),
+    }

@@ -6,7 +6,7 @@ It imports only this folder's light modules of linkwork until a test asks for a 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -105,7 +105,6 @@ def rig(request: pytest.FixtureRequest) -> Iterator[RigUnderTest]:
     if not machines:
         pytest.skip("no machine is under test: name one with --rig CONFIG")
     from linkwork.rig.capabilities import unmet
-    from linkwork.rig.no_rig import told
     from linkwork.rig.rig_options import options_of
 
     bench: Bench = request.getfixturevalue("_bench")
@@ -113,7 +112,7 @@ def rig(request: pytest.FixtureRequest) -> Iterator[RigUnderTest]:
     findings = findings_of(request.node)
     stash = request.config.stash
     with ExitStack() as stack:
-        with told(stash.get(COLLECTING, None), had=bool(stash[COLLECTION].rigs)):
+        with _ending_without_rig(stash.get(COLLECTING, None), had=bool(stash[COLLECTION].rigs)):
             machine = bench.rig_for(options_of(request.config, str(config)))
             findings.rig = machine.name
             reason = unmet(machine, list(request.node.iter_markers("rig")))
@@ -122,6 +121,26 @@ def rig(request: pytest.FixtureRequest) -> Iterator[RigUnderTest]:
         if reason:
             pytest.skip(reason)
         yield machine
+
+
+@contextmanager
+def _ending_without_rig(collecting: Any, *, had: bool) -> Iterator[None]:
+    """Record exceptions raised inside, and end pytest where the cause is the rig or its file.
+
+    had: whether the rig was available before: then it counts as the test's failure, as it does without an
+    output file.
+    """
+    try:
+        yield
+    except Exception as error:
+        if collecting is None or had:
+            raise
+        from linkwork.terminal.failures import explain
+
+        cause = error.__cause__
+        status, content = explain(cause if isinstance(cause, Exception) else error)
+        collecting.no_rig(status, str(content["message"]))
+        pytest.exit(str(content["message"]), returncode=pytest.ExitCode.INTERNAL_ERROR)
 
 
 def findings_of(item: pytest.Item) -> TestFindings:
@@ -150,10 +169,27 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     """Keep the verdict with the findings."""
     report = yield
     if is_rig_test(item):
-        from linkwork.rig.verdicts import note
-
-        note(findings_of(item), report)
+        _note(findings_of(item), report)
     return report
+
+
+def _note(findings: TestFindings, report: pytest.TestReport) -> None:
+    """Record one stage of a test: set-up, call or tear-down. The worst of them is the verdict."""
+    findings.seconds += report.duration
+    if report.skipped:
+        findings.verdict, findings.reason = "skipped", _reason(report)
+    elif report.failed:
+        findings.verdict = "failed" if report.when == "call" else "error"
+        findings.stage, findings.text = report.when or "", report.longreprtext
+    elif report.when == "call" and findings.verdict == "not run":
+        findings.verdict = "passed"
+
+
+def _reason(report: pytest.TestReport) -> str:
+    """Return why a test was skipped, without pytest's prefix."""
+    told = report.longrepr
+    text = told[2] if isinstance(told, tuple) else str(told or getattr(report, "wasxfail", ""))
+    return text.removeprefix("Skipped: ")
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.supervision.state_machine import State
+from linkwork.machine import Machine
 from linkwork.protocol.codes import ResultCode
 from linkwork.rig.collected import Tolerated
 from linkwork.rig.detection import FaultWatch
@@ -24,7 +25,6 @@ from linkwork.rig.happened import (
     Happened,
 )
 from linkwork.rig.measured import MeasuredValue
-from linkwork.rig.projected_errors import to_first_order
 from linkwork.rig.quantity_names import Names
 from linkwork.rig.series import Series
 
@@ -246,7 +246,7 @@ class RigRecord(Happened):
         errors[:, wraps] = turns - 2.0 * np.pi * np.round(turns / (2.0 * np.pi))
         values = errors[:, at]
         if not np.isfinite(values).any():
-            values = to_first_order(self.machine, self.table["q"], errors, at)
+            values = _to_first_order(self.machine, self.table["q"], errors, at)
         return self._series(f"{name}({coordinate})", at, values)
 
     def _relative(self, actual: Floats, name: str) -> Series:
@@ -268,3 +268,29 @@ class RigRecord(Happened):
             raise AssertionError("lockstep has no clock: run in real time (--pace device)")
         values: NDArray[np.int64] = self.table[channel]
         return values
+
+
+def _to_first_order(machine: Machine, q: Floats, errors: Floats, wanted: int) -> Floats:
+    """The error of coordinate `wanted` (n,) that belongs to the known ones of `errors` (n, nc), NaN else.
+
+    With J the Jacobian of the known coordinates and A that of the constraints, J δ = e and A δ = 0 give the
+    displacement δ of the joints, and J_wanted δ the error; least squares where rows depend on each other.
+    """
+    from linkwork.multibody.constraints.rows import constraint_rows
+    from linkwork.multibody.tree.coordinates import coordinates
+    from linkwork.multibody.tree.kinematics import kinematics
+
+    work = machine.workspace()
+    found = np.full(len(q), np.nan)
+    for row in np.flatnonzero(np.isfinite(errors).any(axis=1)):
+        work.q[:] = q[row]
+        kinematics(*work.arguments)
+        coordinates(*work.arguments)
+        known = np.isfinite(errors[row])
+        rows, wished = work.J[known], errors[row, known]
+        if machine.is_constrained:
+            constraint_rows(*work.arguments)
+            rows = np.vstack([rows, work.A])
+            wished = np.concatenate([wished, np.zeros(len(work.A))])
+        found[row] = work.J[wanted] @ np.linalg.lstsq(rows, wished, rcond=1e-9)[0]
+    return found

@@ -1,4 +1,4 @@
-"""What open and closed chains are computed with: every name of the table exists, and is the kind's own."""
+"""Implementations for open and closed chains: every name of the table exists, and belongs to one kind."""
 
 from __future__ import annotations
 

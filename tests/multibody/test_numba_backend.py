@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -146,3 +147,8 @@ def test_only_tested_versions_of_numba_are_tuned() -> None:
 def test_this_numba_is_a_tested_version() -> None:
     """If it fails after an update of numba: run all tests with the new version, then raise `TESTED`."""
     assert MODE == "tuned", VERSION
+
+
+def test_the_oldest_tested_version_is_required() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert "numba>={}.{}".format(*TESTED[0]) in project["dependencies"]
