@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class PaceChoice(StrEnum):
-    """Which process keeps time."""
+    """Clocks of the exchange with the plant."""
 
     DEVICE = "device"
     HOST = "host"
@@ -77,10 +77,10 @@ def controller(
     shadow: Annotated[bool, typer.Option("--shadow", hidden=True, help="Old name of --twin.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Log lines as JSON objects.")] = False,
 ) -> None:
-    """Runs a machine: takes requests, plans, logs, and supervises the real-time loop.
+    """Run a machine: handle requests, plan, log, and supervise the real-time loop.
 
-    It ends with Ctrl-C: the machine is stopped on its path and disabled first; a second Ctrl-C brakes at
-    once. Exit status: 0 ended, 1 it could not go on, 2 wrong usage or file, 3 refused.
+    Ctrl-C stops the machine on its path, disables it and ends the controller; a second Ctrl-C brakes at once.
+    Exit status: 0 ended, 1 failed, 2 wrong usage or file, 3 refused.
     """
     from linkwork.controller.gateway.daemon_options import GatewayOptions
     from linkwork.controller.gateway.gateway_process import default_log_folder, run

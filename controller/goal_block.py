@@ -52,7 +52,7 @@ class BlockError(ValueError):
 
 
 def block_words(coordinates: int, rows: int, pieces: int, windows: int) -> int:
-    """How many words a block of this size has."""
+    """Return the number of words of a block of this size."""
     return HEADER + 3 * coordinates + 3 * windows + (pieces + 1) * (1 + rows * coordinates)
 
 
@@ -217,7 +217,7 @@ class GoalBlock:
         return float(self._tables[0, window]), float(self._tables[2, window])
 
     def go_limits(self, s: float) -> tuple[float, float]:
-        """The same for speeding up from s, to any rate up to 1."""
+        """Return the limits for speeding up from s, to any rate up to 1."""
         window = self._window(s)
         return float(self._tables[1, window]), float(self._tables[2, window])
 

@@ -60,7 +60,7 @@ class ForcePart:
         )
 
     def stretched(self, factor: float) -> ForcePart:
-        """The same along a path that is followed `factor` times as slow."""
+        """Return the force part along a path that is followed `factor` times as slow."""
         return replace(self, times_s=self.times_s * factor)
 
     def evaluate(self, s: float, row: int) -> float:

@@ -397,7 +397,7 @@ class AdvanceTime(Order):
 
 @dataclass(frozen=True, slots=True)
 class ChooseLaw(Order):
-    """Take up another law at rest, by its number (`protocol.laws.LawKind`)."""
+    """Select another law at rest, by its number (`protocol.laws.LawKind`)."""
 
     law: int
 

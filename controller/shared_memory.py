@@ -131,7 +131,7 @@ class Shared:
 
     @property
     def homing(self) -> str:
-        """How the device found its zeros, as JSON; '' where unknown, or where it takes too many bytes."""
+        """Homing of the device, as JSON; '' where unknown, or too long."""
         return self._text(_HOMING_AT, _HOMING_BYTES)
 
     @homing.setter
@@ -141,7 +141,7 @@ class Shared:
 
     @property
     def simulation(self) -> str:
-        """How a simulated plant computes its motion, as JSON; '' where unknown."""
+        """Formulation and integrator of a simulated plant, as JSON; '' where unknown."""
         return self._text(_SIMULATION_AT, _SIMULATION_BYTES)
 
     @simulation.setter
@@ -210,7 +210,7 @@ class Shared:
 
     @property
     def leash(self) -> int:
-        """How many ticks a loop in lockstep may be ahead of the gateway; 0: as many as fit into the ring."""
+        """Ticks that a lockstep loop may be ahead of the gateway; 0: as many as fit into the ring."""
         return int(self._words[_AT_LEASH])
 
     @leash.setter

@@ -103,7 +103,7 @@ def plant(
         bool, typer.Option("--inject", help="Allow clients to inject faults while it runs.")
     ] = False,
 ) -> None:
-    """Runs the machine itself, simulated or behind a driver: it starts braked and waits for a controller.
+    """Run the machine itself, simulated or behind a driver: it starts braked and waits for a controller.
 
     It ends with Ctrl-C. Exit status: 0 ended, 1 the simulation diverged or the driver failed, 2 wrong usage
     or file, 3 refused, 4 the driver found no device.

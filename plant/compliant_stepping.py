@@ -49,7 +49,7 @@ def advance_compliant(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats,
 def advance_compliant_constrained(
     p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int
 ) -> float:
-    """The same under constraints."""
+    """See `advance_compliant`; under constraints."""
     dt = take_up(t, w, s, b, mode)
     for _ in range(s[SUBSTEPS]):
         if resists(s, b, mode):

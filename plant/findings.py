@@ -10,7 +10,7 @@ from linkwork.plant.machinery import MachineryFailed
 
 
 class ExerciseVerdict(StrEnum):
-    """How an exercise went."""
+    """Verdict of an exercise."""
 
     PASSED = "passed"
     WARNING = "warning"

@@ -37,7 +37,7 @@ class Machinery(Protocol):
 
     @property
     def mode(self) -> int:
-        """What acts: a protocol.codes.Mode, or plant.plant_layout.DAMP."""
+        """Acting mode: a protocol.codes.Mode, or plant.plant_layout.DAMP."""
         ...
 
     @property
@@ -52,16 +52,16 @@ class Machinery(Protocol):
 
     @property
     def homing(self) -> dict[str, Any] | None:
-        """How the machine found its zeros, for the welcome; None for a simulated one.
+        """Homing of the machine, for the welcome; None for a simulated one.
 
-        `by`: device, here or procedure (the file's `driver.homing`); `zero`: sensor → where the joint is
-        (rad or m) as the device's sensor reads 0.
+        `by`: device, here or procedure (the file's `driver.homing`); `zero`: sensor → where the joint is (rad
+        or m) as the device's sensor reads 0.
         """
         ...
 
     @property
     def simulation(self) -> dict[str, str] | None:
-        """How a simulated machine computes its motion, for the welcome; None for a real one.
+        """Formulation and integrator of a simulated machine, for the welcome; None for a real one.
 
         `formulation` and `integrator`, as in the machine file's section `plant`.
         """
@@ -103,7 +103,7 @@ class Machinery(Protocol):
         ...
 
     def act(self, action: str) -> None:
-        """Take up "brake", "damp" or "zero", without a command's efforts."""
+        """Apply "brake", "damp" or "zero", without a command's efforts."""
         ...
 
     def sense(self) -> None:

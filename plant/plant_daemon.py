@@ -36,7 +36,8 @@ FIFO_PRIORITY = 49
 
 @dataclass(frozen=True)
 class PlantOptions:
-    """How a plant daemon runs. endpoint None: the machine's seat; cpu None: the one that `timing` picks.
+    """Options of a plant daemon. endpoint None: in the machine's folder; cpu None: the one that `timing`
+    picks.
 
     `driver` names the driver of hardware (`plant.drivers.finding`), None: the machine is simulated;
     `driver_options` win over those of the file.

@@ -1,8 +1,8 @@
-"""Where the plant's numbers lie: integers in `s`, floats in `b`, in the manner of `multibody.kernels.layout`.
+"""Layout of the plant's numbers: integers in `s`, floats in `b`, as in `multibody.kernels.layout`.
 
-A field is an index in `s` where its start in `b` is written, the entry after it its end: `views.vector(s,
-b, FIELD)`. Motors are numbered as in the machine file, sensors too; nv velocities; efforts at the joint (N
-m or N).
+A field is an index in `s` where its start in `b` is written, the entry after it its end: `views.vector(s, b,
+FIELD)`. Motors are numbered as in the machine file, sensors too; nv velocities; efforts at the joint (N m or
+N).
 """
 
 from __future__ import annotations

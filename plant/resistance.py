@@ -332,7 +332,7 @@ def _finish(
 def _next(
     p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int, constrained: int | None
 ) -> float:
-    """How long the next move is (s); 0 where the step is done."""
+    """Return the length of the next move (s); 0 where the step is done."""
     progress = vector(s, b, PROGRESS)
     if progress[PHASE] != _GO:
         _restore(t, w, s, b)
@@ -463,7 +463,7 @@ def _judge(
 
 @kernel(_ASK)
 def next_resisted(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
-    """How long the next move is (s), from the state in the workspace; 0 where the step is done."""
+    """Return the length of the next move (s) from the workspace's state; 0 where the step is done."""
     length: float = _next(p, t, w, s, b, mode, None)
     return length
 

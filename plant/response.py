@@ -1,4 +1,4 @@
-"""How motors' rows respond to impulses, and the first-order step with bounded impulses (`impulses`).
+"""Response of motors' rows to impulses, and the first-order step with bounded impulses (`impulses`).
 
 v* = v + Δt v̇, then impulses of the motors' rows, then q += Δt v. A unit impulse on row R changes v by M⁻¹
 R', and under constraints by Λ (Λ' M Λ)⁻¹ Λ' R' with Λ a basis of the admitted velocities, so that closures
@@ -167,7 +167,7 @@ def implicit_step(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mod
 def implicit_constrained_step(
     p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int, dt: float
 ) -> None:
-    """The same under constraints."""
+    """See `implicit_step`; under constraints."""
     respond_constrained(p, t, w, s, b)
     nv = t[NV]
     free = nv - int(vector(t, w, RANKING)[RANK])

@@ -75,7 +75,7 @@ class Owner:
 
 @dataclass(slots=True)
 class Counts:
-    """What did not take effect, since the plant started."""
+    """Counts of messages without effect, since the plant started."""
 
     foreign: int = 0
     old: int = 0

@@ -108,7 +108,7 @@ class Simulator:
         """Without effect: the sensors were sampled when the period ended."""
 
     def close(self) -> None:
-        """Nothing is left to do."""
+        """Do nothing: the simulator holds no resource."""
 
     def view(self, field: int) -> Floats:
         """Return a field of the plant's own numbers (n; `plant.plant_layout`)."""
@@ -181,7 +181,7 @@ class Simulator:
 
     @property
     def standing(self) -> bool:
-        """At rest, exactly or nearly (STANDSTILL)."""
+        """Whether the machine is at rest, exactly or nearly (STANDSTILL)."""
         return self.fastest <= STANDSTILL
 
     def _look(self) -> None:

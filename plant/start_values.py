@@ -1,4 +1,4 @@
-"""Where the plant begins: the file's initial state, put together under the plant's own constraints."""
+"""Start of the plant: the file's initial state, assembled under the plant's own constraints."""
 
 from __future__ import annotations
 

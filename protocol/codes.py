@@ -54,7 +54,7 @@ class Mode(IntEnum):
 
 
 class Role(IntEnum):
-    """What a client's key permits. Each role includes those before it."""
+    """Permissions of a client's key. Each role includes those before it."""
 
     OBSERVE = 1
     """Read state and telemetry; `stop` and `estop`."""
@@ -79,7 +79,7 @@ class Feature(StrEnum):
 
 
 class Pace(StrEnum):
-    """Who is the clock of the device link. The controller asks for it in its hello."""
+    """Clock of the device link. The controller requests it in its hello."""
 
     DEVICE = "device"
     """The plant sends a state every period by its own clock."""
@@ -168,7 +168,7 @@ class RefuseCode(IntEnum):
 
 
 class ResultCode(IntEnum):
-    """How a goal ended, or why it was not accepted."""
+    """Result of a goal, or the reason why it was not accepted."""
 
     SUCCESSFUL = 0
     INVALID_GOAL = -1

@@ -221,7 +221,7 @@ class RunningProcess:
 
 
 def running(role: str) -> list[RunningProcess]:
-    """Who holds this role now, in any seat of this user, sorted by seat name."""
+    """Return the holders of this role now, in any seat of this user, sorted by seat name."""
     found = []
     for path in sorted(runtime_dir().glob(f"*/{role}.lock")):
         with suppress(OSError):

@@ -100,7 +100,7 @@ class Taken(EndpointError):
 
 
 def role_refusal(what: str, held: Role | None, needed: Role) -> str:
-    """Says that a key does not have the role that something needs, and how to get it."""
+    """Return the refusal for a key without the required role, and how to get it."""
     has = (
         "the key of this client is not allowed any longer" if held is None else f"this key has `{held.word}`"
     )

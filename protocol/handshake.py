@@ -72,7 +72,7 @@ class Hello(Message):
 
 
 class Homing(BaseModel):
-    """How a device found its zeros."""
+    """Homing of a device."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
@@ -83,7 +83,7 @@ class Homing(BaseModel):
 
 
 class Simulation(BaseModel):
-    """How a simulated plant computes its motion."""
+    """Formulation and integrator of a simulated plant."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 

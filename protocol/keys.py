@@ -18,7 +18,7 @@ from linkwork.protocol.key_files import read_public, read_secret
 
 @dataclass(frozen=True, slots=True)
 class ServerKeys:
-    """What a daemon needs to let in known clients only."""
+    """Keys of a daemon that accepts known clients only."""
 
     public: bytes
     secret: bytes = field(repr=False)
@@ -30,7 +30,7 @@ class ServerKeys:
 
 @dataclass(frozen=True, slots=True)
 class ClientKeys:
-    """What a client needs to talk to a daemon that has keys."""
+    """Keys of a client of a daemon that has keys."""
 
     public: bytes
     secret: bytes = field(repr=False)

@@ -20,7 +20,7 @@ _MOST_NOTIFICATIONS = 4096
 
 
 class RequestClient:
-    """Sends requests to one endpoint.
+    """Client of one requests endpoint.
 
     `stale` counts unreadable frames and answers that came after their time-out; `dropped` counts
     notifications that were not fetched in time (the queue keeps the newest 4,096).
@@ -35,7 +35,7 @@ class RequestClient:
         self._last_id = 0
 
     def request(self, method: str, params: Mapping[str, Any] | None = None, timeout_s: float = 5.0) -> Any:
-        """Asks, and returns the result.
+        """Send a request, and return the result.
 
         Raises RequestError when refused; NobodyThere when no process is connected or no answer comes in time.
         After a time-out the server may still have acted: ask `state`.

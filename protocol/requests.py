@@ -44,11 +44,11 @@ Jogged = Annotated[dict[Name, Number], Field(min_length=1, max_length=12)]
 
 
 class NoParams(RequestModel):
-    """Nothing."""
+    """No parameters."""
 
 
 class OwnedParams(RequestModel):
-    """What every request that needs or touches the lease may carry."""
+    """Common parameters of requests that need or touch the lease."""
 
     owner: Annotated[str, Field(alias="as", max_length=NAME_LENGTH)] = ""
     """The name in which the request is made, `user@host` by default; travels as `as`."""
@@ -62,14 +62,14 @@ class TimedParams(OwnedParams):
 
 
 class ReleaseParams(OwnedParams):
-    """Gives the lease back."""
+    """Release of the lease."""
 
     holder: Annotated[str, Field(max_length=NAME_LENGTH)] = ""
     """Identifies one of several clients that share an owner name; the last to release ends the lease."""
 
 
 class AcquireParams(ReleaseParams):
-    """Takes or renews the lease."""
+    """Acquisition or renewal of the lease."""
 
     force: bool = False
     """Take it from a live owner. For a person at the machine."""
@@ -112,16 +112,16 @@ class SpeedParams(TimedParams):
     """The speed of the goal under way."""
 
     fraction: Fraction
-    """Of the goal's own speed; 0 stands still on the path. Above 1 the goal is walked through once more."""
+    """Of the goal's own speed; 0: rest on the path. Above 1 the goal is verified again."""
     limit: Switch = False
-    """Take the largest feasible speed, if that is less, instead of refusing."""
+    """Use the largest feasible speed, if that is less, instead of refusing."""
 
 
 class CancelParams(TimedParams):
-    """Ends a goal by a stop on its path."""
+    """The goal to end by a stop on its path."""
 
     goal: Annotated[Tick | None, Field(description="Number of the goal. Default: the active goal.")] = None
-    """The goal's number; nil: whichever is under way."""
+    """The goal's number; nil: the active one."""
 
 
 class JogParams(TimedParams):
@@ -132,14 +132,14 @@ class JogParams(TimedParams):
 
 
 class PreloadParams(TimedParams):
-    """Sets the internal force of redundant motors; motors that are not named keep theirs."""
+    """Internal force of redundant motors; motors that are not named keep theirs."""
 
     effort: Jogged
     """Motor → effort (N m or N), within the bounds of the machine file."""
 
 
 class SwitchParams(TimedParams):
-    """Closes or opens a constraint that the machine file calls `switchable`."""
+    """State of a constraint that the machine file marks `switchable`."""
 
     constraint: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)]
     on: Switch
@@ -170,12 +170,12 @@ class GainParams(TimedParams):
 
 
 class PayloadParams(TimedParams):
-    """What the machine carries at a point, within the bounds of the machine file; nothing without a mass."""
+    """Payload at a point, within the bounds of the machine file; none with a mass of 0."""
 
     point: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)]
     """Name of the point in the machine file."""
     mass_kg: Annotated[float, Field(strict=True, ge=0.0, allow_inf_nan=False)]
-    """0: nothing is carried any longer."""
+    """0: no payload."""
     com_m: Three = Field(default_factory=lambda: [0.0] * 3)
     """Its centre of mass from the point, in the axes of the point's body (m)."""
     inertia_kg_m2: Six = Field(default_factory=lambda: [0.0] * 6)
@@ -183,20 +183,20 @@ class PayloadParams(TimedParams):
 
 
 class AdvanceParams(OwnedParams):
-    """Runs lockstep time."""
+    """Ticks of lockstep time to run."""
 
     ticks: Annotated[int, Field(strict=True, gt=0, le=10**9)]
 
 
 class LawParams(TimedParams):
-    """Chooses what the machine does at rest."""
+    """Law at rest."""
 
     name: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)]
     """One of `protocol.laws.REST_LAW_NAMES`."""
 
 
 class FaultsParams(RequestModel):
-    """Which faults to list."""
+    """Selection of the faults to list."""
 
     limit: Annotated[int, Field(strict=True, gt=0, le=1000)] = 20
 
@@ -508,7 +508,7 @@ def pack_notification(method: str, params: Mapping[str, Any]) -> bytes:
 
 
 def read_answer(data: bytes) -> Response | Notification:
-    """What a server sent. Raises ProtocolError when it is neither a response nor a notification."""
+    """Return a server's message. Raises ProtocolError when it is neither a response nor a notification."""
     try:
         content = decode(data, most_list=len(data), most_map=len(data))
     except NotDecodable as error:

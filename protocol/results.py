@@ -22,7 +22,7 @@ class RequestEffect(TypedDict):
 
 
 class LeaseState(TypedDict):
-    """Who may move the machine. Answer of acquire and release, event `lease`, part of state and status."""
+    """Owner of the lease. Answer of acquire and release, event `lease`, part of state and status."""
 
     owner: str | None
     """None: free; the next client that asks acquires it."""
@@ -102,7 +102,7 @@ class FaultState(TypedDict):
 
 
 class HomingState(TypedDict):
-    """How a device found its zeros."""
+    """Homing of a device."""
 
     by: str
     """device, here, procedure."""
@@ -111,7 +111,7 @@ class HomingState(TypedDict):
 
 
 class SimulationState(TypedDict):
-    """How a simulated plant computes its motion."""
+    """Formulation and integrator of a simulated plant."""
 
     formulation: str
     """projected, minimal."""
@@ -356,7 +356,7 @@ class PhaseQuantiles(TypedDict):
 
 
 class TimingWindow(TypedDict):
-    """Where the time of the loop's periods went."""
+    """Time of the phases of the loop's periods."""
 
     ticks: int
     phases_us: dict[str, PhaseQuantiles]
@@ -368,7 +368,7 @@ class TimingWindow(TypedDict):
 
 
 class LoopTiming(TypedDict):
-    """How well the loop keeps time, since it started."""
+    """Timing of the loop, since it started."""
 
     ticks: int
     missed: int
@@ -394,7 +394,7 @@ class TwinStatus(TypedDict):
 
 
 class RankDecisionResult(TypedDict):
-    """How the rank of the constraints is decided, with the numbers of the initial pose."""
+    """Rank decision of the constraints, with the numbers of the initial pose."""
 
     tolerance: float
     """The machine file's `rank_tolerance`, which the loop uses too."""

@@ -484,6 +484,6 @@ def bare_pair(endpoint: str, *, bind: bool) -> zmq.Socket[bytes]:
 
 
 def generate_keys(folder: Path, name: str) -> tuple[Path, Path]:
-    """Makes a CURVE key pair in NAME.public and NAME.secret; returns their paths. Raises EndpointError."""
+    """Make a CURVE key pair in NAME.public and NAME.secret; return their paths. Raises EndpointError."""
     public, secret = zmq.curve_keypair()
     return write_pair(folder, name, public, secret)

@@ -1,4 +1,4 @@
-"""What gateway and twin say to each other, over a pair of sockets that keep messages apart.
+"""Messages between gateway and twin, over a pair of sockets that keep messages apart.
 
 A message is a kind (int64) and rows, every field 8 bytes wide, in this computer's byte order: both ends run
 on it. The gateway sends `Kind.TICKS`, rows of `Words.asked`, and `Kind.LOAD`, one row of `LOAD`; the twin

@@ -1,4 +1,4 @@
-"""Public functions that take or return arrays give the arrays' shapes in their docstrings."""
+"""Docstrings give the shapes of arrays, and begin with an imperative or a noun phrase."""
 
 import ast
 import re
@@ -115,3 +115,25 @@ class Example:
         """Return the energy."""
 '''
     assert without_shapes(module) == ["Example.energy"]
+
+
+HEADLESS = re.compile(r"(What|Whatever|Who|Whom|Whoever|Where|How|Which|Of)\b")
+"""First words of headless clauses, which name no subject: write the noun or the imperative instead."""
+
+
+def headless(source: str) -> list[str]:
+    """Return the summaries of docstrings of modules, classes and functions that are headless clauses."""
+    if not re.search(rf'"""{HEADLESS.pattern}', source):  # most modules need no parser
+        return []
+    nodes = [node for node in ast.walk(ast.parse(source)) if documented(node)]
+    return [text.splitlines()[0] for node in nodes if HEADLESS.match(text := documented(node))]
+
+
+@pytest.mark.parametrize("package", PRODUCT)
+def test_summaries_are_imperatives_or_noun_phrases(package: str) -> None:
+    modules = {path: headless(path.read_text("utf-8")) for path in files_of((package,))}
+    assert {str(path): summaries for path, summaries in modules.items() if summaries} == {}
+
+
+def test_headless_summaries_are_found() -> None:
+    assert headless('"""Where it is."""\n\ndef f():\n    """Return the place."""\n') == ["Where it is."]

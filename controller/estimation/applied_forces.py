@@ -1,4 +1,4 @@
-"""What acts on a machine between two ticks: the efforts sent, and the forces felt."""
+"""Forces on a machine between two ticks: the efforts sent, and the measured contact forces."""
 
 from __future__ import annotations
 

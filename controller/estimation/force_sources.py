@@ -1,4 +1,4 @@
-"""Where each force of a machine is felt: by a sensor of the device, or by the model."""
+"""Source of each measured force of a machine: a sensor of the device, or the model."""
 
 from __future__ import annotations
 

@@ -145,14 +145,14 @@ class Gateway:
 
     @property
     def homing(self) -> dict[str, Any] | None:
-        """How the device found its zeros, where it says."""
+        """Homing of the device, if the plant reports it."""
         text = self.host.shared.homing if self.host.shared is not None and self._loop_lives else ""
         found: dict[str, Any] | None = json.loads(text) if text else None
         return found
 
     @property
     def simulation(self) -> dict[str, str] | None:
-        """How a simulated plant computes its motion, where it says."""
+        """Formulation and integrator of a simulated plant, if the plant reports it."""
         text = self.host.shared.simulation if self.host.shared is not None and self._loop_lives else ""
         found: dict[str, str] | None = json.loads(text) if text else None
         return found
@@ -250,7 +250,7 @@ class Gateway:
     # What happens.
 
     def loop_ready(self) -> None:
-        """A loop is there, new or adopted."""
+        """Begin with a loop, new or adopted."""
         shared, outbox = self.host.shared, self.host.outbox
         assert shared is not None
         assert outbox is not None
@@ -363,7 +363,7 @@ class Gateway:
         self.aside("lease", dict(self.lease.as_map(self.now_ns, change.reason)))
 
     def close(self) -> None:
-        """Take the last records and complete the files."""
+        """Process the last records and complete the files."""
         self.records.drain(last=True)
         self.aftermath.close(self.host.shared)
         if self.log is not None:

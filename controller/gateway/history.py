@@ -15,7 +15,7 @@ FAULTS = 100
 
 @dataclass(frozen=True)
 class Requester:
-    """Where a goal came from: events about it go there too."""
+    """Origin of a goal, which receives the events about it."""
 
     server: RequestServer
     peer: bytes
@@ -40,7 +40,7 @@ class Memory:
             del self._requesters[next(iter(self._requesters))]
 
     def owner_of(self, goal: int) -> Requester | None:
-        """Who asked for this goal, while it is one of the latest."""
+        """Return the owner of this goal, while it is one of the latest."""
         return self._requesters.get(goal)
 
     def end(self, result: GoalResult) -> None:

@@ -101,8 +101,8 @@ class OrderQueue:
         self.authority = 1
         """Number of the motion authority under which orders are accepted now (controller.records).
 
-        An order that ends the authority advances it at once, before the loop has had it, so that what is
-        asked for after a stop is not taken for something from before it.
+        An order that ends the authority increases it at once, before the loop has received it, so that a
+        request after a stop is not mistaken for an earlier one.
         """
         self._urgent: deque[Order] = deque()
         self._queue: deque[Order] = deque()

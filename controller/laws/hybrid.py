@@ -9,7 +9,7 @@ The wanted acceleration obeys A u_p = b, hence P u_p + c = u_p and μ (P M u_p +
 
     f = h + M u - u_F,        J u = θ̈_d + 2 ζ ω ė + ω² e - J̇ v,        A u = b,        u_F = A'λ,
 
-which is what is computed: v̇ = u and a constraint force of just u_F, at once. A pressed contact is a row N of
+which is computed here: v̇ = u and a constraint force of just u_F, at once. A pressed contact is a row N of
 its gap's Jacobian; λ is the wanted force, its correction, and the damping d ṅ that the motors add along the
 normal. Friction of the contact is taken off by the model, in the direction of the reference's motion.
 """

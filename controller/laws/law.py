@@ -1,4 +1,4 @@
-"""What every law is: a pure map from a workspace and a reference to one generalized force per joint."""
+"""Interface of laws: a pure map from a workspace and a reference to one generalized force per joint."""
 
 from __future__ import annotations
 

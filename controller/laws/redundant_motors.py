@@ -10,7 +10,7 @@ from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 
 _LEAST = 1e-9
-"""Singular value of the motors' map below which a direction is not asked for at all."""
+"""Singular value of the motors' map below which a direction is left out."""
 
 
 class Allocation:

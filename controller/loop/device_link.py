@@ -132,7 +132,7 @@ class DeviceLink:
         return True
 
     def _read_report(self, report: dict[str, Any], inputs: Inputs) -> None:
-        """Take the plant's report of a constraint switch; an unknown constraint is ignored."""
+        """Read the plant's report of a constraint switch; an unknown constraint is ignored."""
         names = self._machine.switchable
         if report["name"] not in names:
             return

@@ -148,7 +148,7 @@ class Loop:
 
     @property
     def supervisor(self) -> Supervisor:
-        """That of the tick; another one when other constraints hold."""
+        """Supervisor of the tick; another one under other constraints."""
         return self._tick.supervisor
 
     @property

@@ -35,7 +35,7 @@ class Drives:
 
     @staticmethod
     def lag(motors: Sequence[Motor]) -> bool:
-        """Whether one of them lags at all."""
+        """Whether a motor has a finite bandwidth."""
         return any(np.isfinite(motor.bandwidth) for motor in motors)
 
     def adopt(self, other: Drives) -> None:

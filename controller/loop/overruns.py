@@ -1,4 +1,4 @@
-"""Where the time of each period went, and why a tick overran its period.
+"""Time of each phase of a period, and the causes of overruns.
 
 The loop marks the end of each phase on CLOCK_MONOTONIC. A period runs from one hand-over of a command to the
 next, so that the phases of a tick add up to the difference of two `sent_ns` exactly. Where a tick overran,

@@ -110,7 +110,7 @@ class _Carrier:
         self._loads, self._points = loads, list(points)
 
     def renew(self) -> None:
-        """Take over the present payloads."""
+        """Apply the present payloads."""
         mass, centre, about = carrying(*self._own, self._loads.load_at(self._points))
         self._seat[0], self._seat[1:4], self._moments[:] = mass, centre, about
 

@@ -57,12 +57,12 @@ class SwitchingTick:
 
     @property
     def supervisor(self) -> Supervisor:
-        """That of the constraints that hold."""
+        """Supervisor under the present constraints."""
         return self._tick.supervisor
 
     @property
     def quality(self) -> Quality:
-        """That of the constraints that hold."""
+        """Quality under the present constraints."""
         return self._tick.quality
 
     @property

@@ -51,7 +51,7 @@ EFFORT, LEVERAGE = int(Limited.EFFORT), int(Limited.LEVERAGE)
 
 
 def no_mark(_: int) -> None:
-    """Take no note of a phase."""
+    """Ignore the time of a phase."""
 
 
 def no_slots(_: int) -> Floats:

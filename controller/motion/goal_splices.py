@@ -64,7 +64,7 @@ class WaitingGoals:
         return None
 
     def drop(self, goal: int | None = None) -> list[StartGoal]:
-        """Take out the goal of this number, or all of them; return their orders."""
+        """Remove the goal of this number, or all of them; return their orders."""
         dropped = [order for order in self.waiting if goal in (None, order.goal)]
         self.waiting = [order for order in self.waiting if order not in dropped]
         return dropped

@@ -41,7 +41,7 @@ AT_REST_VELOCITY = 1e-3
 
 @dataclass(slots=True)
 class GoalState:
-    """How the goal under way is doing, or how the last one ended, as the record publishes it.
+    """Status of the active goal, or the result of the last one, as the record publishes it.
 
     status: GoalStatus. code: the ResultCode it ended with. coordinate, value, limit: which coordinate
     violated a tolerance, by how much (rad or m, N or N m), and the tolerance; -1 and 0 where none did.
@@ -428,7 +428,7 @@ class MotionExecutor:
         return OrderOutcome.DONE
 
     def choose(self, order: ChooseLaw) -> OrderOutcome:
-        """Take up another law at rest (`REST_LAWS`)."""
+        """Select another law at rest (`REST_LAWS`)."""
         if order.law not in REST_LAWS:
             return OrderOutcome.REFUSED_VALUE
         if isinstance(self.motion, Follow | Jog):

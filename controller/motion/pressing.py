@@ -34,7 +34,7 @@ class Pressing:
     def __init__(self, machine: Machine, estimate: Workspace) -> None:
         self.control = ForceControl(machine, estimate)
         self.possible = bool(machine.force_rows)
-        """Whether the machine has forces to control at all."""
+        """Whether the machine has forces to control."""
         self._contact = [row.kind == "contact" for row in machine.force_rows]
         self._touch = machine.controller.force.touch_N
         self._touched_s = 0.0
@@ -124,7 +124,7 @@ class Pressing:
         return self.control.violated(part.rows.tolist(), part.goal_tolerance)
 
     def off_at_end(self, goal: Follow) -> tuple[int, float, float] | None:
-        """Of a goal that has arrived: the force that is not within its goal tolerance, if any."""
+        """Return the force of an arrived goal that is not within its goal tolerance, if any."""
         part = goal.block.forces
         if part is None:
             return None

@@ -25,7 +25,7 @@ from linkwork.multibody.kernels.compiling import VECTOR, float64, kernel, void
 
 
 class GoalStatus(IntEnum):
-    """How far a goal is."""
+    """Status of a goal."""
 
     NONE = 0
     RUNNING = 1

@@ -1,4 +1,4 @@
-"""Where points may go, and how fast, while the machine is jogged (the section `workspace` of its file)."""
+"""Allowed region and speed of points during a jog (the section `workspace` of the machine file)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Where an appended goal begins: on the path before it, in motion, where its first sample fits; else at its
-end.
-"""
+"""Start of an appended goal: on the path before it, where its first sample fits, else at its end."""
 
 from __future__ import annotations
 

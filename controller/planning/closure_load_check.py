@@ -35,7 +35,7 @@ Bears = Callable[[Sequence[int], float], Floats]
 
 
 def _of(machine: Machine, walked: Walk, efforts: Efforts) -> Bears:
-    """Where the motors have no choice: the least efforts, which rest and motion share."""
+    """Return the loads without a choice of the motors: the least efforts, which rest and motion share."""
     least = efforts.least
     resting = walked.rest + least.joint_friction() - least.rest - least.friction()
     rest, motion = _multipliers(machine, walked.q, (resting, walked.motion - least.motion))

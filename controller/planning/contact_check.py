@@ -33,7 +33,7 @@ def touch_samples(
     p: Floats, t: NDArray[np.int64], w: Floats, poses: Floats, rates: Floats, contact: int, gap: int,
     force: Floats, efforts: Floats, approach: Floats,
 ) -> None:  # fmt: skip
-    """At n samples of joints (n × nq) and rates (n × nv): Joint forces and rates of a pressing contact.
+    """Write joint forces and rates of a pressing contact at n samples of joints (n × nq), rates (n × nv).
 
     With `force` (n, N); it is added to `efforts` (n × nv). `approach` (n): how fast the gap changes (m/s).
     """

@@ -36,7 +36,7 @@ class Path:
         return float(self.knots[-1])
 
     def stretched(self, factor: float) -> Path:
-        """The same path, `factor` times as slow everywhere."""
+        """Return the same path, `factor` times as slow everywhere."""
         scale = factor ** -np.arange(self.values.shape[1], dtype=np.float64)
         first, last = self.full_speed
         return replace(
@@ -87,7 +87,7 @@ class Path:
         return replace(self, knots=knots - first, values=values[:, :rows], full_speed=(0.0, last - first))
 
     def backwards(self) -> Path:
-        """The same places from the end to the beginning."""
+        """Return the same path in the opposite direction."""
         signs = (-1.0) ** np.arange(self.values.shape[1])
         knots = self.duration_s - self.knots[::-1]
         first, last = self.full_speed

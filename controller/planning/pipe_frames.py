@@ -31,7 +31,7 @@ class FrameReader:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> None:
-        """Take bytes read from the pipe."""
+        """Add bytes read from the pipe."""
         self._buffer += data
 
     def next(self) -> bytes | None:

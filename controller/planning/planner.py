@@ -136,7 +136,7 @@ def _retimed(machine: Machine, made: Retimed, goal: int, *, keep_speed: bool) ->
 
 
 def _junction(machine: Machine, params: object, running: GoalInMotion) -> tuple[Start, GoalBegin]:
-    """Where the new goal takes over: at the point that the gateway named, or where an appended one fits."""
+    """Return the point at which the new goal takes over: that of the gateway, or of an appended goal."""
     end = running.path.duration_s
     before, force, guard = running.path.forces, dict[str, Any](), dict[str, float]()
     where: tuple[str, ...] = ("trajectory",)

@@ -117,7 +117,7 @@ PlanResult = PlannedGoal | Verdict | RequestError
 
 @dataclass(frozen=True, slots=True)
 class PlanAnswer:
-    """What came of a job; `id` is None if that could not be read."""
+    """Result of a job; `id` is None if that could not be read."""
 
     id: int | None
     result: PlanResult

@@ -1,4 +1,4 @@
-"""Where a goal begins: the machine's state, and the reference that the loop holds or follows there."""
+"""Start of a goal: the machine's state, and the reference that the loop holds or follows there."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""How close a walked path comes to poses in which hold is lost: by the goal's coordinates, the closures, the
-motors.
-"""
+"""Distance of a path from singularities of the goal's coordinates, the closures and the motors."""
 
 from __future__ import annotations
 

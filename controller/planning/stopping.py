@@ -1,12 +1,12 @@
-"""How hard the path parameter may be slowed down and sped up, so that every motor stays within its effort.
+"""Largest changes of the path rate at which every motor stays within its effort.
 
 At rate r ≤ 1 with s¨ the effort is e(r²) + inertia s¨, where e lies between lines in x = r² (friction f is
 odd and concave for r > 0, so that f x ≤ f(r) ≤ f):
 
     rest + (motion + f) x   and   rest + motion x + f
 
-Corners of x and s¨ therefore bound it. For a stop from s at the deceleration D, reached with the jerk j,
-the rate obeys
+Corners of x and s¨ therefore bound it. For a stop from s at the deceleration D, reached with the jerk j, the
+rate obeys
 
     r² ≤ min(1, 1 - 2 D (σ - s - D / j))   at σ ≥ s
 

@@ -1,4 +1,4 @@
-"""What redundant motors can give together: all forces that any efforts within their limits make.
+"""Feasible forces of redundant motors: the zonotope of all efforts within their limits.
 
 With x = effort / limit, |x| ≤ 1, and the orthonormal rows U' (k × m) of the motors' map, the forces that move
 the machine are f = U' x: a zonotope, the shadow of a cube. It is the intersection of the slabs
@@ -54,7 +54,7 @@ def facet_names(machine: Machine) -> list[str]:
 
 
 def shares(machine: Machine, maps: Floats) -> Floats:
-    """What takes the forces on all joints to the shares of all facets, n × facets × nv."""
+    """Return the map (n × facets × nv) from forces on all joints to the shares of all facets."""
     across, least = directions(machine, maps)
     count, motors, free = across.shape
     chosen = list(combinations(range(motors), free - 1))
@@ -98,7 +98,7 @@ class Given:
         """n × nv, for the least ones (n × nv).
 
         Where these are beyond a limit, the program is solved at this many samples and the ones between are
-        clipped; None: at all.
+        clipped; None: at every sample.
         """
         x = least[:, self._joints] / self._most
         wanted = np.einsum("nmk,nm->nk", self._across, x)

@@ -19,7 +19,7 @@ from linkwork.protocol.laws import FREE_LAWS, LawKind
 
 
 class FollowingError:
-    """Looks at the distance between reference and machine; `theta` are the coordinates of the estimate."""
+    """Monitor of the distance between reference and machine; `theta` are the coordinates of the estimate."""
 
     def __init__(self, machine: Machine, watch: Watch, theta: Floats) -> None:
         self._most = np.array([tolerance.following for tolerance in machine.controller.tolerances])

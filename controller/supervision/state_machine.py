@@ -34,7 +34,7 @@ UNCONFIGURED, ACTIVE, STOPPING = State.UNCONFIGURED, State.ACTIVE, State.STOPPIN
 
 
 class Event(IntEnum):
-    """What can happen to it."""
+    """Events of the state machine."""
 
     CONNECTED = 0
     ENABLE = 1

@@ -97,7 +97,7 @@ class Switching:
 
     @property
     def common(self) -> int:
-        """What holds, and will still hold after the switch that was asked for."""
+        """Constraints that hold before and after the requested switch."""
         return self.closed if self.wanted < 0 else self.closed & self.wanted
 
 
@@ -278,7 +278,7 @@ class Supervisor:
         return self.pending.due(arrived, self._tick, self.course)
 
     def _handlers_of_orders(self) -> dict[type[Order], Callable[[Any, Inputs], OrderOutcome]]:
-        """What carries out each kind of order."""
+        """Return the handler of each kind of order."""
         return {
             Enable: self._enable,
             Disable: self._disable,

@@ -33,7 +33,7 @@ class Asker(Protocol):
         """Ask the controller."""
 
     def listen(self, timeout_s: float) -> None:
-        """Take in the events that have come, waiting at most this long for the first."""
+        """Process the events that have arrived, waiting at most this long for the first."""
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Goal:
 
     @property
     def progress(self) -> float:
-        """How far along it is, 0 … 1, as far as is known without waiting."""
+        """Progress, 0 … 1, as far as it is known without waiting."""
         if self.result is not None and self._result_is_good():
             return 1.0
         return self._progress["fraction"] if self._progress is not None else 0.0
@@ -73,7 +73,7 @@ class Goal:
 
     @property
     def result(self) -> GoalResult | None:
-        """How it ended, or None while it is under way."""
+        """Result, or None while the goal is active."""
         if self._result is None:
             self.robot.listen(0.0)
         return self._result
@@ -107,7 +107,7 @@ class Goal:
         self.robot.request("cancel", goal=self.number)
 
     def apply_event(self, event: str, params: Mapping[str, Any]) -> None:
-        """Take in an event of this goal. Called by the robot."""
+        """Process an event of this goal. Called by the robot."""
         if event == "goal.result":
             self._result = cast(GoalResult, params)
         elif event == "goal.progress":

@@ -353,7 +353,7 @@ class Robot:
             )
 
     def listen(self, timeout_s: float) -> None:
-        """Take in the events that have come, waiting at most this long for the first."""
+        """Process the events that have arrived, waiting at most this long for the first."""
         with self._lock:
             client = self._connected()
             event = client.next_notification(timeout_s)

@@ -1,4 +1,4 @@
-"""What linkwork understood of a machine file, as plain data."""
+"""Report of a machine's model, as plain data."""
 
 from __future__ import annotations
 

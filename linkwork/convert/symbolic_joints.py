@@ -1,4 +1,4 @@
-"""Of each joint its pose X(e), its joint map H and Γ, simple and compound, in symbols."""
+"""Pose X(e) and joint maps H and Γ of each joint, simple and compound, in symbols."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def joint_results(model: SymbolicModel) -> list[DerivedResult]:
 
 
 def joint_remarks(mechanism: Mechanism) -> list[str]:
-    """What joins what, of every joint that has degrees of freedom."""
+    """Return a remark on every joint that has degrees of freedom: type, bodies, coordinates."""
     return [_form(joint, mechanism) for joint in mechanism.joints if joint.kind != "fixed"]
 
 

@@ -1,4 +1,4 @@
-"""What `linkwork symbolic` shows: sections of named results of a machine's model in symbols."""
+"""Output of `linkwork symbolic`: sections of named results of a machine's model in symbols."""
 
 from __future__ import annotations
 

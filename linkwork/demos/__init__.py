@@ -1,4 +1,4 @@
-"""What `linkwork demo` shows: one module a machine says what happens, `run` makes it happen.
+"""Demonstrations of `linkwork demo`: one module for each machine, with text and `run`.
 
 Each module named in `DEMOS` holds `DEMO`, a `demos.demo.Demo`.
 """

@@ -43,7 +43,7 @@ def show_summary(summary: dict[str, Any], console: Console) -> None:
 
 
 def _congruence(found: dict[str, Any]) -> Any:
-    """How far the simple wrist differs from the compound one, in motion and efforts (demo arm_6dof)."""
+    """Return the difference of the simple wrist from the compound one, in motion and efforts (arm_6dof)."""
     off, most = amount(found["effort_difference_max_N_m"], "N m"), found["effort_max_N_m"]
     rows = [
         ("tool, position", amount(found["place_difference_max_m"], "m")),

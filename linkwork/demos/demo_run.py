@@ -154,7 +154,7 @@ def _timing(robot: Robot) -> dict[str, Any]:
 
 
 def _recording(options: DemoOptions, told: _Told, summary: dict[str, Any], reached: Reached) -> DemoRun:
-    """What log and plant say. Raises ValueError without a measured tick."""
+    """Return the data of log and plant. Raises ValueError without a measured tick."""
     from linkwork.controller.records import CHANNELS, layout_for
     from linkwork.machine import load
 

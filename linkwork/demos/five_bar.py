@@ -27,7 +27,7 @@ def circles(seconds: float, speed: float) -> dict[str, Any]:
 
 
 def begin(speed: float) -> dict[str, float]:
-    """Where the extended circle begins: half a ramp before it."""
+    """Return the start of the extended circle: half a ramp before it."""
     angle = -2.0 * pi * TURNS_PER_S * speed * RAMP_S / 2.0
     return {"x": CENTER_M[0] + RADIUS_M * sin(angle), "y": CENTER_M[1] + RADIUS_M * cos(angle)}
 

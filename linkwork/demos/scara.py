@@ -34,7 +34,7 @@ def helix(seconds: float, speed: float = 1.0) -> dict[str, Any]:
 
 
 def helix_start(speed: float = 1.0) -> dict[str, float]:
-    """Where the extended helix begins: the ramp covers half its length before the curve's own start."""
+    """Return the start of the extended helix, half the ramp's length before the curve's own start."""
     t = -RAMP_S / 2.0 * speed
     return {
         "x": 0.05 * sin(RATE_RAD_S * t),

@@ -34,7 +34,7 @@ class DemoOptions:
 
 @dataclass(frozen=True)
 class Stage:
-    """Where steps happen: the robot, and where its goal coordinates were at the beginning (rad or m)."""
+    """Context of steps: the robot, and its goal coordinates at the beginning (rad or m)."""
 
     robot: Robot
     home: Mapping[str, float]

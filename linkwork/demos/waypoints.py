@@ -38,7 +38,7 @@ def along(motion: Motion, seconds: float, ramp_s: float) -> dict[str, Any]:
 
 
 def begin(trajectory: Mapping[str, Any]) -> dict[str, float]:
-    """Where its first way-point is."""
+    """Return the first way-point."""
     first = trajectory["points"][0]["positions"]
     return dict(zip(trajectory["coordinates"], first, strict=True))
 

@@ -99,7 +99,7 @@ def kernel_trace() -> Iterator[KernelTrace]:
 
 
 def _tracefs() -> Path:
-    """Where tracefs is mounted. Raises NoTrace."""
+    """Return the mount point of tracefs. Raises NoTrace."""
     for line in Path("/proc/self/mounts").read_text().splitlines():
         _, place, kind, *_ = line.split()
         if kind == "tracefs":
@@ -163,7 +163,7 @@ class _State:
 
     @property
     def now(self) -> str:
-        """What takes the time now."""
+        """Return the task that uses the processor."""
         if self._interrupts:
             return self._interrupts[-1]
         if self._task == _IDLE:

@@ -232,7 +232,7 @@ def _count(report: LatencyReport, said: dict[str, Any]) -> None:
 
 
 class _Blaming:
-    """Asks the kernel's trace for the causes of the latest wake-ups, after each round that had one."""
+    """Read the causes of the latest wake-ups from the kernel's trace, after each round that had one."""
 
     def __init__(self, report: LatencyReport, trace: KernelTrace) -> None:
         self._report, self._trace = report, trace

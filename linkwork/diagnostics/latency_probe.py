@@ -47,7 +47,7 @@ _NO_FORCE = np.zeros(0)
 
 @dataclass(frozen=True)
 class Run:
-    """What both processes must agree on."""
+    """Settings on which both processes must agree."""
 
     folder: str
     period_ns: int
@@ -67,7 +67,7 @@ class Run:
 
     @classmethod
     def from_argv(cls, words: list[str]) -> Run:
-        """What `argv` wrote."""
+        """Read the words of `argv`."""
         folder, period_ns, rounds, ticks, policy, fifo, load = words
         return cls(folder, int(period_ns), int(rounds), int(ticks), policy, fifo == "1", load == "1")
 

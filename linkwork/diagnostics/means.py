@@ -11,7 +11,7 @@ _CPUS = Path("/sys/devices/system/cpu")
 
 
 def computer_means() -> list[SetupStep]:
-    """What this computer offers, as far as it says so; a mean that it does not mention is left out."""
+    """Return the real-time means of this computer, as far as it reports them."""
     version = os.uname().version
     found = [
         SetupStep(

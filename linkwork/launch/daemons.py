@@ -91,7 +91,7 @@ class Rig:
 
     @property
     def seat(self) -> MachineEndpoints:
-        """Where the daemons listen."""
+        """Runtime folder of the daemons."""
         return MachineEndpoints(self.runtime / self.name)
 
     @property

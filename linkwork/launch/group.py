@@ -264,7 +264,7 @@ class Group:
         self._describe(STARTING)
 
     def _collect(self, daemon: _Daemon) -> None:
-        """Take the last output of an ended daemon, and its exit status."""
+        """Read the last output of an ended daemon, and its exit status."""
         daemon.ended = True
         self._turn(0.0)
         daemon.child.stop(0.0)
@@ -374,7 +374,7 @@ def _event(line: str) -> tuple[str, str]:
 
 
 def _how(status: int) -> str:
-    """How a process ended, in words."""
+    """Return in words how a process ended."""
     if status < 0:
         return f"was ended by {signal.Signals(-status).name}"
     return f"ended with status {status}"

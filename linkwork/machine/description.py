@@ -104,7 +104,7 @@ class LoadLimit:
 
 @dataclass(frozen=True)
 class PlantSettings:
-    """How the plant daemon runs."""
+    """Settings of the plant daemon."""
 
     period_s: float
     integrator: Literal["adaptive_rk4", "rk4", "semi_implicit", "gauss"]
@@ -126,7 +126,7 @@ class PreloadLimit:
 
 @dataclass(frozen=True)
 class ControllerSettings:
-    """How the controller daemon runs.
+    """Settings of the controller daemon.
 
     `tolerances` has one entry for each of the mechanism's coordinates, in their order, `preload` one for each
     motor, `effort_scale` too (N m or N): the unit in which its effort counts when efforts are allocated.
@@ -166,7 +166,7 @@ class Unkept:
 
 @dataclass(frozen=True)
 class Assembly:
-    """How the initial state was found.
+    """Assembly of the initial state.
 
     `dof` of the motion near it, the `rank` of the constraints' rows at the very pose and the
     `ordinary_rank` beside it (larger at a branch pose), their `rows`; `residual`, the largest |Φ| left, in
@@ -316,7 +316,7 @@ class Machine:
 
     @property
     def force_numbers(self) -> int:
-        """How many numbers the force sensors give together."""
+        """Number of components of all force sensors together."""
         return sum(len(sensor.components) for sensor in self.force_sensors)
 
     def gauge_of(self, row: int) -> int:

@@ -1,4 +1,4 @@
-"""Which kernels each process of a machine needs: the modules whose kernels its Python code calls.
+"""Kernels that each process of a machine needs: the modules whose kernels its Python code calls.
 
 Kernels that these kernels call follow by themselves. A process imports the modules of its rows and compiles,
 or loads, their kernels before it serves clients (`prepare`); what else is imported plays no part. `linkwork

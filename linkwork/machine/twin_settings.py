@@ -1,4 +1,4 @@
-"""How the simulator runs beside the machine, and how far the two may differ."""
+"""Settings of the digital twin, and the allowed differences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ OnExceeded = Literal["tell", "stop", "fault"]
 
 @dataclass(frozen=True)
 class TwinSettings:
-    """How the digital twin runs. Thresholds are infinite for differences that are not monitored.
+    """Settings of the digital twin. Thresholds are infinite for differences that are not monitored.
 
     `motors` (N m or N) has one for each motor, `coordinates` one for each goal coordinate, in their orders;
     `energy` is in J.

@@ -100,7 +100,7 @@ def _parsed(
 
 
 def _allowed(word: str, angles: Mapping[str, bool], keys: Mapping[str, Quantity]) -> tuple[str, str]:
-    """What may be written instead of an unknown key, and the likeliest of the keys."""
+    """Return the allowed keys in place of an unknown one, and the likeliest of them."""
     owners = [name for name in angles if word == name or word.startswith(name + "_")]
     if owners:
         owner = max(owners, key=len)

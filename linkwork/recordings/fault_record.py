@@ -131,7 +131,7 @@ def _told(name: str, content: dict[str, Any]) -> str:
 
 
 def _links(table: NDArray[Any], fault: dict[str, Any], period_s: float) -> list[Happening]:
-    """What happened on the device link and in the device."""
+    """Return the events of the device link and the device."""
     found = []
     connected, device_fault = table["connected"].astype(int), table["device_fault"].astype(int)
     for row in (np.flatnonzero(connected[1:] != connected[:-1]) + 1).tolist():

@@ -63,7 +63,7 @@ class LogFollower:
                 return
 
     def _whole(self, data: bytes) -> int:
-        """How many bytes of whole records there are; those that end a file are left out."""
+        """Return the number of bytes of whole records, without those that end a file."""
         at = 0
         while not self._complete and at + _HEAD.size <= len(data):
             opcode, length = _HEAD.unpack_from(data, at)

@@ -50,7 +50,7 @@ class RecordingWriter:
         self._first = -1
 
     def add(self, record: object, *, ticks_from: int = 0) -> None:
-        """Take one record of a log over; ticks before `ticks_from` are left out."""
+        """Copy one record of a log; ticks before `ticks_from` are left out."""
         match record:
             case Schema():
                 self._schemas[record.id] = record

@@ -50,7 +50,7 @@ _REFUSED_ON_ARRIVAL = (
 
 @dataclass(frozen=True)
 class ReplayDifference:
-    """Where the controller answers otherwise: channel and name in it ("" for a single number)."""
+    """Place of a difference: channel and name in it ("" for a single number)."""
 
     tick: int
     time_s: float
@@ -68,7 +68,7 @@ class ReplayDifference:
 
 @dataclass(frozen=True)
 class Replayed:
-    """What came of it: ticks compared, the first difference, and why it ended before the recording did."""
+    """Result of a replay: ticks compared, the first difference, and the reason of an early end."""
 
     ticks: int
     difference: ReplayDifference | None

@@ -1,4 +1,4 @@
-"""How well a goal was followed: errors and efforts over the ticks of its measured part."""
+"""Tracking figures of a goal: errors and efforts over the ticks of its measured part."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def figure(chart: Chart) -> Markup:
 
 
 def legend(lines: Sequence[ChartLine]) -> Markup | None:
-    """Which line is which; None where there is but one."""
+    """Return the legend of the lines; None for a single line."""
     if len(lines) < 2:
         return None
     keys = [

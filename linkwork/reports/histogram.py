@@ -13,7 +13,7 @@ _COLUMNS = 60
 
 
 def histogram(title: str, values: Floats, unit: str, wanted: float | None = None) -> Markup:
-    """How often each value (n,) was, in logarithmic counts. wanted: value that is marked, the period."""
+    """Return a histogram of values (n,) with logarithmic counts. wanted: value that is marked, the period."""
     ends = values if wanted is None else np.append(values, wanted)
     low, high = float(ends.min()), float(ends.max())
     air = 0.03 * (high - low) or 0.5

@@ -54,7 +54,7 @@ class AttachedRig:
 
     @property
     def pace(self) -> str:
-        """Who is the clock: lockstep, device or host."""
+        """Pace: lockstep, device or host."""
         if self.daemons.owns_controller or self.options.controller == NONE:
             return self.options.pace
         return self._described_pace
@@ -78,13 +78,13 @@ class AttachedRig:
 
     @property
     def positions(self) -> dict[str, float]:
-        """Where every coordinate is now, rad or m, as the controller knows it."""
+        """Return the positions of all coordinates, rad or m, as the controller knows them."""
         state = self.state
         return {**state["q"], **state["coordinates"]}
 
     @property
     def home(self) -> dict[str, float]:
-        """Where the goal coordinates are at home, rad or m: where they were when the rig was found."""
+        """Home positions of the goal coordinates, rad or m: those at which the rig was found."""
         if not self._home:
             positions = self.positions
             self._pose = dict(self.state["q"])
@@ -111,7 +111,7 @@ class AttachedRig:
         return self._desk.give([*listed(entries), *([entry] if entry else [])], None)
 
     def inject_from(self, entries: Entries, device_tick: int) -> None:
-        """The same; their `after_s` counts from this tick of the device."""
+        """Inject faults whose `after_s` counts from this tick of the device."""
         self._desk.give(listed(entries), device_tick)
 
     @property

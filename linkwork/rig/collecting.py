@@ -92,7 +92,7 @@ class Collected:
     no_rig: tuple[int, str] | None = None
 
     def read_line(self, line: str) -> None:
-        """Take in one line of the file. Raises ValueError for an invalid line."""
+        """Read one line of the file. Raises ValueError for an invalid line."""
         found = json.loads(line)
         match found.pop("kind"):
             case "plan":
@@ -132,7 +132,7 @@ def _number(found: dict[str, Any]) -> Number:
 
 
 def finite(value: Any) -> Any:
-    """The same with null for numbers that JSON does not have, and plain lists and maps."""
+    """Return the same data with null for numbers that JSON does not have, and plain lists and maps."""
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):

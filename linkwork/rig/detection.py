@@ -45,7 +45,7 @@ class FaultWatch:
 
     @property
     def came(self) -> bool:
-        """Whether one of the codes was latched at all."""
+        """Whether one of the codes was latched."""
         return any(name in self._names for _, name in self._record.incidents)
 
     def _begin(self) -> tuple[dict[str, Any], int]:

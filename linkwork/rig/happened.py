@@ -88,7 +88,7 @@ class Happened:
         return slice(first, first + int(at_rest[0]) + 1)
 
     def ways(self, part: slice) -> Floats:
-        """How far each joint went in these rows (nv,), rad or m."""
+        """Return the way of each joint in these rows (nv,), rad or m."""
         steps = np.abs(self._speeds[part][:-1]) * np.diff(self.time_s[part])[:, None]
         way: Floats = steps.sum(axis=0)
         return way

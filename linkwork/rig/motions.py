@@ -49,7 +49,7 @@ class Motions:
 
     @property
     def home(self) -> dict[str, float]:
-        """Where the goal coordinates are at home, rad or m."""
+        """Return the goal coordinates at home, rad or m."""
         return {name: self._home[name] for name in self.coordinates}
 
     @property
@@ -78,7 +78,7 @@ class Motions:
 
     @property
     def turning_point(self) -> dict[str, float]:
-        """Where the motion of all goal coordinates turns back, by name, rad or m."""
+        """Return the turning point of the motion of all goal coordinates, by name, rad or m."""
         return dict(zip(self.coordinates, self.slow["points"][1]["positions"], strict=True))
 
     def jog_speed(self, name: str) -> float:
@@ -144,7 +144,7 @@ class Motions:
         return trajectory
 
     def _amplitude(self, name: str) -> float:
-        """How far this coordinate goes at most, and which way: to the side with more room."""
+        """Return the largest way of this coordinate, to the side with more room."""
         limits, here = self._limits[name], self._home[name]
         low, high = limits.position
         below, above = here - low, high - here
@@ -170,7 +170,7 @@ class Motions:
 
 
 def slower(trajectory: Trajectory, speed: float) -> Trajectory:
-    """The same way at `speed` times the speed: a way-point with velocities has them scaled too."""
+    """Return the same way at `speed` times the speed: a way-point with velocities has them scaled too."""
     points = []
     for point in trajectory["points"]:
         scaled = dict(point) | {"time_from_start_s": point["time_from_start_s"] / speed}

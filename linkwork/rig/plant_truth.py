@@ -45,7 +45,7 @@ class PlantTruth:
 
     @cached_property
     def closure_residual(self) -> Floats:
-        """How far the closures were open (n,): typical lengths, or rad; zero without closures."""
+        """Residual of the closures (n,): typical lengths, or rad; zero without closures."""
         from linkwork.multibody.constraints.rows import constraint_rows
         from linkwork.multibody.formulations.projection import position_residual
         from linkwork.multibody.tree.kinematics import kinematics

@@ -31,7 +31,7 @@ from linkwork.rig.series import Series
 
 @dataclass(frozen=True, eq=False)
 class RigRecord(Happened):
-    """What happened from a run's beginning to its end, with questions to it."""
+    """Record of a run from its beginning to its end, with queries."""
 
     _names: Names = field(init=False, repr=False)
 
@@ -76,7 +76,7 @@ class RigRecord(Happened):
 
     @cached_property
     def worst_true_error(self) -> Series:
-        """The same with the true positions of a simulated machine."""
+        """See `worst_error`, with the true positions of a simulated machine."""
         return self._relative(self._true("coordinates"), "true_error over tolerance")
 
     def effort(self, motor: str) -> Series:
@@ -86,13 +86,13 @@ class RigRecord(Happened):
 
     @cached_property
     def closure_residual(self) -> Series:
-        """How far closures are open at the controller's estimate: typical lengths, or rad."""
+        """Residual of the closures at the controller's estimate: typical lengths, or rad."""
         values = self.table["closure_residual"]
         return Series("closure_residual", "1", self.time_s, values, self.findings)
 
     @cached_property
     def true_closure_residual(self) -> Series:
-        """How far the simulated machine's closures really were open."""
+        """Residual of the simulated machine's closures."""
         return Series(
             "true_closure_residual", "1", self.time_s, self._true("closure_residual"), self.findings
         )
@@ -130,7 +130,7 @@ class RigRecord(Happened):
         return self._measured("stopping_time", self.time_s[part.stop - 1] - self.time_s[part.start], "s")
 
     def stopping_distance(self, coordinate: str) -> MeasuredValue:
-        """How far a coordinate went from the first tick of the stop to rest."""
+        """Way of a coordinate from the first tick of the stop to rest."""
         at = self._names.coordinate(coordinate)
         values = self.table["coordinate"] if self.truth is None else self._true("coordinates")
         known = values[self.stopping, at]
@@ -183,7 +183,7 @@ class RigRecord(Happened):
             raise AssertionError(f"there was a fault: {', '.join(self.fault_names)}")
 
     def fault(self, *names: str) -> FaultWatch:
-        """What became of the newest injected fault: `record.fault("SENSOR_DISAGREES").within(ticks=5)`.
+        """Return the effect of the newest injected fault: `record.fault("SENSOR_DISAGREES").within(ticks=5)`.
 
         names: codes of which one is expected.
         """

@@ -22,7 +22,7 @@ class RecordedRig(AttachedRig):
 
     @property
     def recorder(self) -> Recorder:
-        """What takes ticks, events and truth in."""
+        """Recorder of ticks, events and truth."""
         if self._recorder is None:
             self.start()
             self._recorder = Recorder(self)

@@ -136,7 +136,7 @@ class Daemons:
         return self._rig is not None and all(child.alive for child in self._rig.children.values())
 
     def seat(self) -> MachineEndpoints:
-        """Where our daemons sit."""
+        """Runtime folder of the started daemons."""
         assert self._rig is not None
         return self._rig.seat
 

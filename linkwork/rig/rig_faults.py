@@ -73,7 +73,7 @@ class FaultDesk:
         return {**entry, "at_tick": max(0, begin + round(after_s / self._period_s))}
 
     def reports(self) -> list[dict[str, Any]]:
-        """What became of those given: their words, and name, kind, from_tick, to_tick, state, text."""
+        """Return the reports of the given faults: name, kind, from_tick, to_tick, state, text."""
         if not self._given:
             return []
         told = {report.name: report for report in self._injector.history().faults}

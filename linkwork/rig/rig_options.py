@@ -1,4 +1,4 @@
-"""How a session of rig tests was asked for, on pytest's command line."""
+"""Options of a session of rig tests, on pytest's command line."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def add_short_names(parser: pytest.Parser) -> None:
-    """The same as --plant, --seed …, where these names are free."""
+    """Add --plant, --seed …, where these names are free."""
     group = parser.getgroup("linkwork")
     for name, option in _OPTIONS.items():
         with suppress(ValueError, ArgumentError):

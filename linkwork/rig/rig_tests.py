@@ -75,7 +75,7 @@ def run_all(tests: RigTests, console: Console, words: Sequence[str], seconds: Ca
 
 
 def _status(done: Done, made: MachineReport) -> int:
-    """That of the session; where tests of a session that seems well are not done, they count as failed."""
+    """Return the session's exit status; tests that were not run count as failed."""
     return done.status or (0 if made.passed else _FAILED)
 
 

@@ -59,7 +59,7 @@ class RigRun:
 
 @dataclass(frozen=True)
 class Done:
-    """What came of one machine's tests. problem: why not all of them were done; status: for the command."""
+    """Result of one machine's tests. problem: why not all of them were done; status: for the command."""
 
     collected: Collected
     problem: str
@@ -113,7 +113,7 @@ class _Following:
         self._at = 0
 
     def read_new_lines(self) -> None:
-        """Take in the whole lines that are new."""
+        """Read the whole lines that are new."""
         if not self._path.exists():
             return
         with self._path.open("rb") as file:

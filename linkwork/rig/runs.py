@@ -117,7 +117,7 @@ def _let_time_run(rig: ReadyRig, during: During, begin: int) -> None:
 
 
 def _end(goal: Goal) -> GoalResult:
-    """How it ended."""
+    """Return how it ended."""
     try:
         return goal.wait(timeout_s=_PATIENCE_S)
     except GoalFailed as failed:

@@ -1,4 +1,4 @@
-"""What comes out of a controller and a simulated plant while they run: ticks, events, the plant's truth."""
+"""Data of a controller and a simulated plant while they run: ticks, events, the plant's true state."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What commands write to the terminal: results, messages, progress, and the exit status of a failure."""
+"""Output of commands to the terminal: results, messages, progress, and the exit status of a failure."""

@@ -28,7 +28,7 @@ def say(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """What went wrong, on standard error, exactly as it is."""
+    """Print an error on standard error, unchanged."""
     console.print(text, markup=False, style="red")
 
 

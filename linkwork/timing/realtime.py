@@ -52,7 +52,7 @@ def single_threaded_blas() -> bool:
 
 @dataclass
 class Obtained:
-    """What `set_up` achieved, step by step. Holds /dev/cpu_dma_latency open.
+    """Result of `set_up`, step by step. Holds /dev/cpu_dma_latency open.
 
     Keep it as long as the loop runs.
     """

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class RealtimeChoice(StrEnum):
-    """What happens when real-time set-up falls short (`linkwork.timing.realtime.Policy`)."""
+    """Reactions to an incomplete real-time set-up (`linkwork.timing.realtime.Policy`)."""
 
     ENFORCE = "enforce"
     WARN = "warn"

@@ -70,10 +70,9 @@ def set_policy(fifo_priority: int | None) -> SetupStep:
 
 
 def set_timer_slack(slack_ns: int) -> SetupStep:
-    """How long after its time the kernel may wake this thread in order to save power; threads started later
-    inherit it.
+    """Set the time by which the kernel may delay a wake-up of this thread, and of threads started later.
 
-    A thread under SCHED_FIFO has no slack at all, whatever is set.
+    A thread under SCHED_FIFO has no slack, independent of this setting.
     """
     LIBC.prctl(_PR_SET_TIMERSLACK, slack_ns, 0, 0, 0)
     found = LIBC.prctl(_PR_GET_TIMERSLACK, 0, 0, 0, 0)

@@ -32,7 +32,7 @@ class Summary:
     max_ns: int
 
     def in_microseconds(self) -> dict[str, float]:
-        """The same as a mapping for JSON: count, mean_us, p50_us, p99_us, p999_us, max_us."""
+        """Return the summary as a mapping for JSON: count, mean_us, p50_us, p99_us, p999_us, max_us."""
         values = asdict(self)
         count = values.pop("count")
         return {"count": count} | {

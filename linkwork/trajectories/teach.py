@@ -16,7 +16,7 @@ _LEAD_S = 1.0
 
 
 class TeachableRobot(Protocol):
-    """What teaching needs of a robot."""
+    """Methods of a robot that teaching needs."""
 
     @property
     def state(self) -> Any:
@@ -47,7 +47,9 @@ class Lesson:
         return cls(names, [tuple(known[name].get(rate) for rate in rates) for name in names])
 
     def capture(self, state: Mapping[str, Any], now: float) -> bool:
-        """Take the machine's place at this time (s); False when it is where it was at the last capture."""
+        """Capture the machine's position at this time (s); return False if it has not moved since the last
+        capture.
+        """
         places = {**state["q"], **state["coordinates"]}
         point = [float(places[name]) for name in self.coordinates]
         if self.points and max(abs(a - b) for a, b in zip(point, self.points[-1], strict=True)) < SAME_PLACE:

@@ -19,9 +19,9 @@ from linkwork.protocol.codes import Mode, Pace
 
 
 class DriverFailed(MachineryFailed):
-    """The device cannot be used any more, or not at all. The text says what happened and what to do.
+    """The device is unusable. The text says what happened and what to do.
 
-    For what passes by itself, a datagram lost, a sample late, `read` returns False instead.
+    For temporary failures (a lost datagram, a late sample) `read` returns False instead.
     """
 
 
@@ -52,7 +52,7 @@ class Setup:
 
     @classmethod
     def for_machine(cls, machine: Machine, options: Mapping[str, Any]) -> Setup:
-        """Of a machine; `options` win over those of its file."""
+        """Return the set-up of a machine; `options` override those of its file."""
         return cls(
             {**machine.driver.options, **options},
             len(machine.motors),

@@ -20,7 +20,7 @@ CALLS = ("describe", "start", "write", "read", "stop")
 
 
 class NoDriver(ValueError):
-    """There is no such driver, or it is none; the text says what there is, and what to do."""
+    """An unknown or invalid driver; the text lists the known ones, and what to do."""
 
 
 def find_driver(name: str) -> type[Driver]:

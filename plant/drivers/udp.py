@@ -160,7 +160,7 @@ class Udp:
             return
 
     def _await(self, reading: Reading, seconds: float) -> bool:
-        """Take in datagrams until the newest command is answered, for so long at most."""
+        """Read datagrams until the newest command is answered, or this time is over."""
         link, deadline = self._link, time.monotonic() + seconds
         if link is None:
             raise DriverFailed("the driver udp was not started")

@@ -155,7 +155,7 @@ class Rubbing(ActuatorEffect):
         return ""
 
     def end(self) -> str:
-        """It rubs no more."""
+        """Remove the friction."""
         if self.machinery.simulated is None:
             return super().end()
         self.machinery.simulated.release(self)

@@ -61,7 +61,7 @@ class FaultyDevice(PlantDevice):
     # -- a tick ------------------------------------------------------------------------------------------
 
     def apply_commands(self) -> None:
-        """What comes late comes now; then the newest fresh command takes effect."""
+        """Deliver late messages; then the newest fresh command takes effect."""
         if not self.wire.idle:
             for each in self.wire.due(COMMANDS, self.machinery.tick):
                 self._guarded(super()._hear, each.peer, each.data)

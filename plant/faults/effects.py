@@ -35,7 +35,7 @@ class FaultEffect(Protocol):
 
 @dataclass
 class Site:
-    """Where faults act: the machine as its file has it, the machinery and the link with faults in them."""
+    """Place of faults: the machine as its file has it, the machinery and the link with faults in them."""
 
     machine: Machine
     machinery: FaultyMachinery
@@ -60,7 +60,7 @@ class Site:
 
 
 def ticks_of(entry: FaultEntry, period_s: float) -> int | None:
-    """How many ticks a fault lasts; None: until it is cleared."""
+    """Return the number of ticks of a fault; None: until it is cleared."""
     if entry.for_ticks is not None:
         return entry.for_ticks
     return None if entry.for_s is None else max(1, round(entry.for_s / period_s))

@@ -1,4 +1,4 @@
-"""What every entry of a time line has: a name, when it begins, how long it lasts."""
+"""Common keys of the entries of a time line: name, begin, duration."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Clear(FaultEntry):
         return self.when is None and all(getattr(self, key) is None for key in BEGINS)
 
     def frees(self, names: set[str]) -> None:
-        """Take out of a set the names that may be used again after it."""
+        """Remove from a set the names that may be used again after it."""
         names.difference_update(set(names) if self.clear == "all" else {self.clear})
 
     @property

@@ -24,7 +24,7 @@ class Falsifying(Protocol):
 
 
 class Driving(Protocol):
-    """What changes an effort on its way to its motor (`plant.faults.actuator_effects`)."""
+    """Effect that changes an effort on its way to its motor (`plant.faults.actuator_effects`)."""
 
     def drive(self, effort: Floats) -> None:
         """Change `effort` (motors; N m or N), in place, once a tick."""
@@ -71,7 +71,7 @@ class FaultyMachinery:
 
     @property
     def mode(self) -> int:
-        """What acts."""
+        """See `Machinery`."""
         return self.inner.mode
 
     @property
@@ -86,17 +86,17 @@ class FaultyMachinery:
 
     @property
     def homing(self) -> dict[str, Any] | None:
-        """How the machine found its zeros."""
+        """See `Machinery`."""
         return self.inner.homing
 
     @property
     def simulation(self) -> dict[str, str] | None:
-        """How a simulated machine computes its motion."""
+        """See `Machinery`."""
         return self.inner.simulation
 
     @property
     def closed(self) -> int:
-        """Which switchable constraints hold."""
+        """See `Machinery`."""
         return self.inner.closed
 
     def switch(self, closed: int) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ class Faults:
         self._begun = -1
 
     def give(self, line: TimeLine, *, from_file: bool = False) -> None:
-        """Take a checked time line; immediate entries begin with the next tick."""
+        """Accept a checked time line; immediate entries begin with the next tick."""
         now = None if from_file else self.site.machinery.tick
         for number, (entry, name) in enumerate(zip(line.entries, line.names, strict=True)):
             effect = None

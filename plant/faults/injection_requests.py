@@ -37,7 +37,7 @@ _SWITCH_S: Final = 5e-5
 
 
 class InjectionRequests:
-    """Takes injects for a plant's faults; `send(peer, message)` answers them."""
+    """Handle `inject` messages for a plant's faults; `send(peer, message)` answers them."""
 
     def __init__(
         self, machine: Machine, faults: Faults, send: Callable[[bytes, bytes], object], *, is_open: bool
@@ -48,7 +48,7 @@ class InjectionRequests:
         self._checking: Beside | None = None
 
     def receive(self, peer: bytes, message: bytes, *, role: Role | None, clocked: bool) -> None:
-        """Take one message of a client with this role.
+        """Handle one message of a client with this role.
 
         It is answered immediately, unless the machine file has to be read in real time.
         """

@@ -52,7 +52,7 @@ AnyEntry = Annotated[Union[_MEMBERS], Discriminator(kind_of)]  # type: ignore[va
 def make_effect(
     entry: FaultEntry, site: Site, random: np.random.Generator, built: Mechanism | None = None
 ) -> FaultEffect:
-    """What makes an entry act; `built` is the mechanism that it asks for."""
+    """Return the effect of an entry; `built` is the mechanism that it needs."""
     if isinstance(entry, MECHANISM):
         from linkwork.plant.faults.mechanism_faults import (
             MECHANISM_EFFECTS,  # its kernels are for simulated machines

@@ -51,7 +51,7 @@ class _Changing(ABC):
         """Update the fault at a tick; by default without effect."""
 
     def end(self) -> str:
-        """Take the change back."""
+        """Undo the change."""
         return ""
 
 
@@ -97,7 +97,7 @@ class Opened(_Changing):
         return ""
 
     def end(self) -> str:
-        """It closes, where it is no farther open than it may be; the impulse of that stops its motion."""
+        """Close the constraint, if it is not too far open; the impulse stops its motion."""
         try:
             done = switch(self.site.machine.plant_mechanism, self.simulated.work, self.entry.of, True)
         except SwitchRefused as refused:

@@ -1,4 +1,4 @@
-"""What can be changed of a simulated mechanism while it moves: parameters, friction that sticks."""
+"""Changes of a simulated mechanism in motion: parameters, friction that sticks."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Simulated:
         self.lay_out()
 
     def release(self, fault: Hashable) -> None:
-        """What this fault changed is as it was."""
+        """Undo the changes of this fault."""
         self.drags.pop(fault, None)
         had = [table.pop(fault, None) for table in (self._rubs, self._changes)]
         if any(each is not None for each in had):

@@ -31,10 +31,10 @@ class Passing:
 
 
 class Treating(Protocol):
-    """What changes messages on their way (`plant.faults.wire_effects`)."""
+    """Effect that changes messages on their way (`plant.faults.wire_effects`)."""
 
     def treat(self, direction: int, tick: int, passing: list[Passing]) -> list[Passing]:
-        """What becomes of the message of a tick and its copies."""
+        """Return the treated message of a tick and its copies."""
         ...
 
 
@@ -69,7 +69,7 @@ class Wire:
         self._late[message.direction].extend(passing)
 
     def due(self, direction: int, tick: int) -> list[Passing]:
-        """What comes at this tick, newest first."""
+        """Return the messages that arrive at this tick, newest first."""
         late = self._late[direction]
         if not late:
             return []
@@ -80,7 +80,7 @@ class Wire:
         return come
 
     def forget(self, newer: Passing) -> None:
-        """What would come together with a newer message comes no more."""
+        """Discard the messages that would arrive together with a newer one."""
         late = self._late[newer.direction]
         late[:] = [each for each in late if each.due != newer.due]
 

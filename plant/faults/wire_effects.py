@@ -52,7 +52,7 @@ class WireEffect(ABC):
         return ""
 
     def treat(self, direction: int, tick: int, passing: list[Passing]) -> list[Passing]:
-        """What becomes of the message of a tick and its copies."""
+        """Return the treated message of a tick and its copies."""
         drawn = self._drawn.get(tick)
         if drawn is None or not self._strikes[direction]:
             return passing
@@ -60,7 +60,7 @@ class WireEffect(ABC):
 
     @abstractmethod
     def strike(self, message: Passing, drawn: float) -> list[Passing]:
-        """What becomes of one message; `drawn` is uniform from 0 to 1."""
+        """Apply the effect to one message; `drawn` is uniform from 0 to 1."""
 
 
 class Dropped(WireEffect):

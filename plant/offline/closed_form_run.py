@@ -53,5 +53,5 @@ class ClosedFormSteps:
 
     @property
     def switches(self) -> int:
-        """How many times the independent coordinates changed."""
+        """Number of changes of the independent coordinates."""
         return self._motion.switches

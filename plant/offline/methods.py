@@ -31,7 +31,7 @@ INTEGRATORS: Final = (*METHODS, *ADAPTIVE)
 
 
 class Steps(Protocol):
-    """What advances a workspace by `count` steps of dt, with the state after each in a row; return how many.
+    """Advance a workspace by `count` steps of dt, writing the state after each to a row; return those finite.
 
     `method` is that of `plant.plant_layout`, `figures` those of offline_kernels.py. `switches`: changes of
     independent coordinates, None where there are none to choose. `stopped`: why fewer steps were made, if

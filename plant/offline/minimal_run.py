@@ -97,5 +97,5 @@ class MinimalSteps:
 
     @property
     def switches(self) -> int:
-        """How many times the independent coordinates changed."""
+        """Number of changes of the independent coordinates."""
         return int(self.partition[SWITCHES])

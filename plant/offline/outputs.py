@@ -1,4 +1,4 @@
-"""What people ask for beside q and v: motions of points, reactions of joints; and all of it as columns."""
+"""Requested outputs beside q and v: motions of points, reactions of joints; and all of it as columns."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from linkwork.multibody.tree.kinematics import kinematics
 
 @dataclass(frozen=True, eq=False)
 class Tracks:
-    """Of named points: `position_m` and `velocity_m_s` in the world, samples × points × 3."""
+    """Tracks of named points: `position_m` and `velocity_m_s` in the world, samples × points × 3."""
 
     names: tuple[str, ...]
     position_m: Floats
     velocity_m_s: Floats
 
     def summary(self) -> dict[str, dict[str, list[float]]]:
-        """Of each: the last position and velocity."""
+        """Return the last position and velocity of each."""
         return {
             name: {
                 "position_m": self.position_m[-1, k].tolist(),
@@ -34,11 +34,11 @@ class Tracks:
 
 @dataclass(frozen=True, eq=False)
 class ReactionHistory:
-    """Of joints and constraints: on which body, from which, where (world), force and moment about that place.
+    """Reactions of joints and constraints: bodies, place (world), force and moment about that place.
 
-    Samples × names × 3, world axes, m, N and N m; reactions.py says what belongs to them. `effort`
-    (samples × names): of constraints on coordinates, the generalized force on the coordinate, in the unit
-    that `effort_units` names ("N_m" or "N"; "" and 0 where there is none).
+    Samples × names × 3, world axes, m, N and N m; reactions.py says what belongs to them. `effort` (samples ×
+    names): of constraints on coordinates, the generalized force on the coordinate, in the unit that
+    `effort_units` names ("N_m" or "N"; "" and 0 where there is none).
     """
 
     names: tuple[str, ...]
@@ -52,7 +52,7 @@ class ReactionHistory:
 
     @staticmethod
     def from_rows(table: ReactionTable, rows: Floats) -> ReactionHistory:
-        """Those that rows (samples × names × 10) of a table's values hold."""
+        """Return the reactions in rows (samples × names × 10) of a table's values."""
         return ReactionHistory(
             table.names,
             table.on_bodies,
@@ -65,7 +65,7 @@ class ReactionHistory:
         )
 
     def summary(self) -> dict[str, dict[str, object]]:
-        """Of each: the last values, and the largest magnitudes over all samples."""
+        """Return the last values of each, and the largest magnitudes over all samples."""
         return {name: self._of(k) for k, name in enumerate(self.names)}
 
     def _of(self, k: int) -> dict[str, object]:
@@ -99,7 +99,7 @@ class ConstraintEfforts:
     effort: Floats
 
     def summary(self) -> dict[str, dict[str, object]]:
-        """Of each: the last value, and the largest magnitude over all samples."""
+        """Return the last value of each, and the largest magnitude over all samples."""
         return {
             name: {
                 "unit": self.units[k],

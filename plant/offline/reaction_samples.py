@@ -49,7 +49,7 @@ def place_in_step(wanted: ReactionRequest, formulation: str) -> float:
 
 
 class ReactionRecorder:
-    """Takes up a motion piece by piece: `before` each, then `after` it, and `finish` at the end."""
+    """Record a motion piece by piece: `before` each, then `after` it, and `finish` at the end."""
 
     def __init__(self, mechanism: Mechanism, every: int, at_end: bool, reactions: bool) -> None:
         """Set memory aside. `every`: steps between samples. `reactions`: else constraint efforts alone."""
@@ -113,12 +113,12 @@ class ReactionRecorder:
         self._forces.append(forces)
 
     def reactions(self) -> ReactionHistory:
-        """Of all samples."""
+        """Return the reactions of all samples."""
         rows = np.concatenate(self._results).reshape(-1, len(self._table.names), 10)
         return ReactionHistory.from_rows(self._table, rows)
 
     def constraint_efforts(self) -> ConstraintEfforts:
-        """Of all samples."""
+        """Return the constraint efforts of all samples."""
         mechanism = self._mechanism
         units = tuple("N m" if angle else "N" for angle in mechanism.joint_is_angle)
         return ConstraintEfforts(mechanism.joint_names, units, np.concatenate(self._forces))

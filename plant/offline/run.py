@@ -219,7 +219,7 @@ def simulate(
 
 
 def _reactions_of_steps(steps: Steps, times: Schedule) -> ReactionHistory:
-    """Those that a stepper has found itself, of each sample; of the last one by a step from there."""
+    """Return the stepper's own reactions at each sample; at the last one by a step from there."""
     own: list[tuple[Reaction, ...]] = steps.reactions  # type: ignore[attr-defined]  # of TaylorSteps
     samples = len(times.samples_s())
     last = steps.last_reactions(times.dt)  # type: ignore[attr-defined]
@@ -248,7 +248,7 @@ class Schedule:
 
     @property
     def steps(self) -> int:
-        """How many there are, the short one included."""
+        """Number of steps, the short one included."""
         return self.whole + (self.rest > 0.0)
 
     def samples_s(self) -> Floats:

@@ -1,4 +1,4 @@
-"""Where an offline simulation begins: the file's initial state, put together or exactly as given."""
+"""Start of an offline simulation: the file's initial state, assembled or exactly as given."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KEPT: Final = 1e-6
 
 @dataclass(frozen=True)
 class StartState:
-    """What differs from the file's initial state.
+    """Changes of the file's initial state.
 
     `positions` (rad or m) and `speeds` (rad/s or m/s) by joint. `how`: "assembled" brings the state onto the
     closures, keeping these first; "as-given" leaves every value as it is given, here or in the file, so that

@@ -1,4 +1,4 @@
-"""What effort, and what energy, the machine shows that its model does not.
+"""Unmodelled effort and energy of the machine, against its model.
 
 Over a period T the model, begun in the estimated state and driven by what acts, arrives at v⁻ where the
 machine is found to have v. With the mass matrix M there,

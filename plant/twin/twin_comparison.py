@@ -40,7 +40,7 @@ def model_of(machine: Machine) -> tuple[Machine, Loads]:
 
 
 class TwinComparison:
-    """Of one machine. Rows are those of protocol.twin_messages."""
+    """Comparison of one machine with its model. Rows are those of protocol.twin_messages."""
 
     def __init__(self, machine: Machine) -> None:
         model, self._loads = model_of(machine)

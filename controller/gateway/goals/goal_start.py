@@ -1,4 +1,4 @@
-"""Where a goal begins, as far as the gateway knows: for the planner."""
+"""Start of a goal, as the gateway knows it, for the planner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def start_of(gateway: Gateway) -> MachineState:
-    """Where a goal begins: the newest estimate, and the reference that the loop holds."""
+    """Return the start of a goal: the newest estimate, and the reference that the loop holds."""
     record, machine = gateway.latest, gateway.machine
     payloads = dict(gateway.tuning.payloads)
     if record is None:

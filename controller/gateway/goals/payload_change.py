@@ -70,7 +70,7 @@ class _Rewalk:
     at_tick: int | None
 
     def start(self) -> MachineState:
-        """Where the rest begins, when the planner takes it up."""
+        """Start of the remaining path, when the planner begins with it."""
         gateway = self.gateway
         known = gateway.goal_queue.known(self.goal.goal) or self.goal
         period_s = gateway.machine.controller.period_s

@@ -78,7 +78,7 @@ class Planning:
         return any(job.slot >= 0 and not job.dropped for job in jobs)
 
     def submit(self, job: Job) -> None:
-        """Take a job. Motions go before checks, which any client may ask for. Raises RequestError (BUSY)."""
+        """Queue a job. Motions go before checks, which any client may ask for. Raises RequestError (BUSY)."""
         checks = [waiting for waiting in self._queue if waiting.checks]
         alike, most = (
             (len(checks), MOST_CHECKS) if job.checks else (len(self._queue) - len(checks), MOST_JOBS)

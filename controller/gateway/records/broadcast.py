@@ -1,4 +1,4 @@
-"""What anyone may listen to: telemetry at its rate, and events as they happen."""
+"""Public telemetry at its rate, and events as they happen."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Broadcast:
 
     @property
     def endpoints(self) -> list[str]:
-        """Where it can be heard, as bound."""
+        """Endpoints of telemetry, as bound."""
         return [publisher.endpoint for publisher in self._publishers]
 
     def telemetry(self, first: int, words: NDArray[np.float64]) -> None:

@@ -33,7 +33,7 @@ class FlightRecorder:
         self.problem = ""
 
     def path_for(self, tick: int) -> Path:
-        """Where the record of a fault in this tick will lie."""
+        """Return the path of the record of a fault in this tick."""
         return self._folder / f"{self._family}-{self._stamp}-flight-{tick}.mcap"
 
     @property

@@ -40,7 +40,7 @@ class RecordIntake:
         self._asides: deque[Event] = deque(maxlen=1000)
 
     def begin(self, since: int) -> None:
-        """Take the records of another loop, from this number on."""
+        """Process the records of another loop, from this number on."""
         gateway = self._gateway
         self.since, self._progress_at_s = since, -np.inf
         self.statistics = LoopStatistics(gateway.layout)
@@ -51,7 +51,7 @@ class RecordIntake:
         self._asides.append((-1, name, content))
 
     def drain(self, *, last: bool = False) -> None:
-        """Take all records that the loop has written. last: no more will come."""
+        """Process all records that the loop has written. last: no more will come."""
         gateway, shared = self._gateway, self._gateway.host.shared
         if shared is None:
             return

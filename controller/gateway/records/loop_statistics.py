@@ -1,4 +1,4 @@
-"""How well the loop keeps time and the link keeps up, counted from its records."""
+"""Statistics of the loop's timing and of the link, from the loop's records."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PhaseStatistics:
         self._told = self._count
 
     def window(self) -> TimingWindow:
-        """Of the last ticks."""
+        """Return the statistics of the last ticks."""
         rows = self._recent[: min(self._count, WINDOW)]
         times: dict[str, PhaseQuantiles] = {}
         for name, column in zip(PHASES, rows[:, :-1].T, strict=True):
@@ -63,7 +63,7 @@ class PhaseStatistics:
         return {"ticks": len(rows), "phases_us": times, "overruns": _by_cause(causes)}
 
     def since_start(self) -> TimingWindow:
-        """Of all ticks."""
+        """Return the statistics of all ticks."""
         self._tell()
         times = {
             name: _phase(each.quantile(0.5), each.quantile(0.99), each.quantile(0.999), each.max_ns)
@@ -131,7 +131,7 @@ class LoopStatistics:
         return float(self._answered.mean()) if len(self._answered) else 0.0
 
     def timing(self) -> LoopTiming:
-        """What `status` says about time keeping."""
+        """Return the timing section of `status`."""
         return {
             "ticks": self._ticks,
             "missed": self._missed,

@@ -44,12 +44,12 @@ def in_motion(record: np.void) -> bool:
 
 
 def limits_named(bits: int) -> list[str]:
-    """What limited a command, by name."""
+    """Return the limits that acted on a command, by name."""
     return [flag.name.lower() for flag in Limited if bits & flag and flag.name]
 
 
 def limits_told(bits: int) -> str:
-    """The same as text, '' without a limit."""
+    """Return these limits as text, '' without a limit."""
     return "; ".join(text for flag, text in _LIMITED.items() if bits & flag)
 
 
@@ -193,7 +193,7 @@ class Wording:
         }
 
     def result(self, record: np.void) -> GoalResult:
-        """How the goal of a record ended."""
+        """Return the result of the goal that ended in a record."""
         code = int(record["goal_code"])
         name = ResultCode(code).name if code in set(ResultCode) else f"CODE_{code}"
         violated = code in (ResultCode.PATH_TOLERANCE_VIOLATED, ResultCode.GOAL_TOLERANCE_VIOLATED)
@@ -216,7 +216,7 @@ class Wording:
         }
 
     def replaced(self, record: np.void) -> GoalResult:
-        """How the goal ended that the one under way took over from in this record."""
+        """Return the result of the goal that was replaced in this record."""
         code, successor = ResultCode(int(record["replaced_code"])), int(record["goal_id"])
         if code is ResultCode.SUCCESSFUL:
             text = f"followed until goal {successor} continued from it"
@@ -316,7 +316,7 @@ class Wording:
         return {name: hot for (name, _), hot in zip(self._named["motor"], said, strict=True) if hot == hot}
 
     def progress(self, record: np.void) -> GoalProgress | None:
-        """How far the goal under way is; None when there is none."""
+        """Return the progress of the active goal; None without one."""
         status = GoalStatus(int(record["goal_status"]))
         if status not in UNDER_WAY:
             return None
@@ -341,7 +341,7 @@ class Wording:
 
 
 def plain(value: Any) -> Any:
-    """The same without numbers that are none: they become None."""
+    """Return the same data with None in place of numbers that are not finite."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

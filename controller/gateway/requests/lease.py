@@ -62,7 +62,7 @@ class Lease:
         return max(0.0, (self._until_ns - now_ns) * 1e-9) if self.owner is not None else 0.0
 
     def as_map(self, now_ns: int, reason: str = "") -> LeaseMap:
-        """Who may move the machine now, as answers and events say it."""
+        """Return the lease as answers and events show it."""
         left_s = round(self.left_s(now_ns), 3)
         return {"owner": self.owner, "left_s": left_s, "lease_s": self.lease_s, "reason": reason}
 
@@ -89,7 +89,9 @@ class Lease:
         force: bool = False,
         in_motion: bool = False,
     ) -> LeaseChange | None:
-        """Take the lease to keep. `force` takes it from a live owner. Raises LeaseHeld otherwise."""
+        """Acquire the lease until it is released. `force` takes it from a live owner. Raises LeaseHeld
+        otherwise.
+        """
         change = self._take(owner, key, now_ns, force=force, in_motion=in_motion)
         self.kept = True
         self._holders = {one: until for one, until in self._holders.items() if until > now_ns}

@@ -29,7 +29,7 @@ def effect_map(method: str, effect: OrderEffect, text: str = "") -> dict[str, An
 
 
 def assumed(machine: Machine) -> str:
-    """Which assembly of a closed machine `enable` builds on."""
+    """Return as text the assembly mode that `enable` assumes."""
     if not machine.is_constrained:
         return ""
     if machine.controller.estimator.assemblies == "one":

@@ -43,7 +43,7 @@ class Alarmed:
 
 
 class Alarm:
-    """Of one machine."""
+    """Monitor of one machine's differences from its twin."""
 
     def __init__(self, machine: Machine) -> None:
         self._differences = differences(machine)
@@ -57,7 +57,7 @@ class Alarm:
         """When the excess began, and since when all differences have been small."""
 
     def check(self, rows: NDArray[Any]) -> list[Alarmed]:
-        """What follows from these rows."""
+        """Return the alarms of these rows."""
         shares = np.where((rows["judged"] != 0) & (rows["compared"] != 0), rows["share"], 0.0)
         found: list[Alarmed] = []
         if self._worst is None and not (shares >= 1.0).any():

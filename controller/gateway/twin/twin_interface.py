@@ -1,4 +1,4 @@
-"""What runs beside the loop and looks at every tick, in the shape in which the gateway knows it."""
+"""Interface of the gateway to a companion of the loop, which compares every tick."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Companion(Protocol):
         ...
 
     def begin(self) -> None:
-        """A loop is there."""
+        """Begin with a loop."""
         ...
 
     def records(self, words: Floats, *, last: bool) -> tuple[Floats, NDArray[Any] | None]:

@@ -40,7 +40,7 @@ class TwinWatch:
         return self._running or self.twin.pressing
 
     def begin(self) -> None:
-        """A loop is there."""
+        """Begin with a loop."""
         shared = self._gateway.host.shared
         if shared is not None:
             shared.leash = LEASH if self.twin.in_step else 0

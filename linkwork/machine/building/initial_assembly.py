@@ -53,7 +53,7 @@ class ValueNotKept(AssemblyError):
     """
 
     def __init__(self, name: str, wanted: float, reached: float, beyond: AssemblyError) -> None:
-        """Say which value, and by how much."""
+        """Make the message: which value, and by how much."""
         super().__init__(beyond.residual, beyond.rows)
         self.name, self.wanted, self.reached = name, wanted, reached
         text = f"{name} cannot be kept at {wanted:.6g}, only at {reached:.6g} (off by "

@@ -76,7 +76,7 @@ def _unnamed(file: MachineFile) -> list[Coordinate]:
 
 
 def _gaps(file: MachineFile) -> list[Coordinate]:
-    """How far the point of each contact is from its surface: CONTACT.gap."""
+    """Return the coordinates CONTACT.gap: distance of each contact's point from its surface."""
     return [spec.distance(gap_of(name)) for name, spec in file.contacts.items()]
 
 

@@ -1,4 +1,4 @@
-"""Which machines the controller runs, and why not the others: said when the file is loaded, not in motion."""
+"""Conditions under which the controller can run a machine, checked when the file is loaded."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ computed from state j acts over [t_{j+1}, t_{j+2}):
 
 ṅ predicted with the push that acts now and the force that is felt. A force that the model finds passes a
 low-pass first. The force of a rigid constraint follows the push at once, e_j = -u_{j-1}; then G_F < 1 - G_I
-T / 2 is the bound. A sensor of it tells of the period before, e_j = -u_{j-2}. Stable means that all
+T / 2 is the bound. A force sensor measures the period before, e_j = -u_{j-2}. Stable means that all
 eigenvalues of the map from one tick to the next lie within a circle of radius 1.
 """
 

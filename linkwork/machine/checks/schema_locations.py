@@ -1,4 +1,4 @@
-"""Where in the schema a pydantic error is: its path, the section that holds it, what its key means."""
+"""Location of a pydantic error in the schema: its path, its section, the meaning of its key."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def _sibling(key: str, name: str) -> str:
 
 @dataclass(frozen=True)
 class _Fault:
-    """What pydantic says, and where it is in the schema."""
+    """Error of pydantic, with its location in the schema."""
 
     text: str
     context: dict[str, Any]

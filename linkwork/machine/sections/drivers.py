@@ -46,7 +46,7 @@ class DriverSensorSpec(Section):
 
 
 class DriverMotorSpec(Section):
-    """What an effort at the joint is to the device. The gear is that of the section `motors`."""
+    """Conversion of an effort at the joint to the device. The gear is that of the section `motors`."""
 
     channel: Count | None = entry(
         "Number of the device's motor, from 0. Default: its position in `motors`", default=None, ge=0, lt=256

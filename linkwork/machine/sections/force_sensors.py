@@ -37,7 +37,7 @@ class ForceSensor:
 
     @property
     def numbers(self) -> slice:
-        """Where its numbers lie among those of all force sensors."""
+        """Places of its numbers among those of all force sensors."""
         return slice(self.first, self.first + len(self.components))
 
 

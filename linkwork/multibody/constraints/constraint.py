@@ -1,4 +1,4 @@
-"""What every constraint is made of: frames on bodies, and rows of a few elementary kinds.
+"""Elements of constraints: frames on bodies, and rows of a few elementary kinds.
 
 With d = p_b - p_a (world), a_i the i-th axis of frame a, b_j the j-th of frame b, and a target c(t):
 
@@ -64,7 +64,7 @@ def perpendicular(i: int, j: int) -> Row:
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """What all constraints have: a name, stabilisation after Baumgarte, and whether they begin switched on.
+    """Base of all constraints: name, Baumgarte stabilisation, and whether it begins switched on.
 
     With `baumgarte` = (α, β), in 1/s and 1/s², each row obeys Φ¨ + α Φ˙ + β Φ = 0 instead of Φ¨ = 0.
     """

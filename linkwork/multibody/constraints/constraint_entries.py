@@ -30,7 +30,7 @@ from linkwork.multibody.tree.link_tree import Link
 
 @dataclass(frozen=True)
 class Entry:
-    """Of a constraint: a name, the bodies, the unit of its effort ("" of closures), and the kernel's row.
+    """Entry of a constraint: name, bodies, unit of its effort ("" of closures), and the kernel's row.
 
     `numbers` are the columns of `reaction_layout.ENTRIES` after the two bodies, the form first.
     """
@@ -45,7 +45,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class _Source:
-    """Where one coordinate's share of a row comes from."""
+    """Source of one coordinate's share of a row."""
 
     coordinate: int
     form: int

@@ -43,7 +43,7 @@ class RedundantClosure(ModelError):
     """Rows repeat others and no closure of fewer rows replaces them; `rows` are their names."""
 
     def __init__(self, rows: Sequence[str], where: tuple[str, ...]) -> None:
-        """Say which rows are to be left out."""
+        """Make the message with the rows to leave out."""
         self.rows = tuple(rows)
         verb = "repeats" if len(self.rows) == 1 else "repeat"
         super().__init__(

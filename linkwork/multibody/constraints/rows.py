@@ -150,7 +150,7 @@ def _axes(t: Integers, p: Floats, w: Floats, frame: int, link: int) -> tuple[Vec
 def _place(
     t: Integers, p: Floats, w: Floats, frame: int, link: int
 ) -> tuple[Vector, Vector, Vector, Vector, Vector]:
-    """Of a frame: angular velocity and its rate for v̇ = 0; origin, its velocity, its acceleration."""
+    """Return angular velocity of a frame, its rate for v̇ = 0; origin, its velocity and acceleration."""
     at = load(matrix(t, p, FRAME_AT, 3), frame)
     if link < 0:
         return _ZERO, _ZERO, at, _ZERO, _ZERO

@@ -109,7 +109,7 @@ class Contact:
         return way / max(float(np.linalg.norm(way)), 1e-300)
 
     def place(self, point: npt.ArrayLike) -> Floats:
-        """Where the forces act (3, world) while the point is there: on a ball, beside its centre."""
+        """Return the point of action (3, m, world) for a point (3, m, world), beside a ball's centre."""
         found: Floats = np.asarray(point) - self.ball_m * self.normal(point)
         return found
 
@@ -121,7 +121,7 @@ def _positive(value: float, where: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True)
 class CompliantFields:
-    """What stops and contacts add to p and t."""
+    """Fields of stops and contacts in p and t."""
 
     parameters: dict[int, Floats]
     tables: dict[int, Integers]

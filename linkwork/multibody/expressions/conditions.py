@@ -88,7 +88,7 @@ class Joined:
 
 @dataclass(frozen=True)
 class Condition:
-    """What must hold. `names` are those it looks at, with their first places in the text."""
+    """Condition of a fault. `names` are the quantities in it, with their first places in the text."""
 
     root: ConditionTerm | Joined
     names: dict[str, int]

@@ -29,7 +29,7 @@ def subtracted_from(text: str) -> str:
 
 
 class Programs:
-    """Takes up programs one after the other; `longest` is the tape that they need."""
+    """Collect programs one after the other; `longest` is the tape that they need."""
 
     def __init__(self, coordinate_names: Sequence[str]) -> None:
         """Begin with none; names are looked up among the coordinates of interest."""
@@ -40,7 +40,7 @@ class Programs:
         self._length = 0
 
     def span(self, constraint: Constraint, row: str) -> tuple[int, int]:
-        """Where the row of a constraint begins, among instructions or factors, and how many it takes."""
+        """Return the first instruction or factor of a constraint's row, and their number."""
         if isinstance(constraint, ExpressionConstraint):
             program = self._program(constraint.expressions[row], (constraint.name, "expressions", row))
             if not program.coordinates:
@@ -98,7 +98,7 @@ class Programs:
         }
 
     def size(self, constraint: str, row: str, is_angle: Mapping[str, bool], length: float) -> float | None:
-        """How much a row of A measures in ordinary poses, in scaled velocities; None for rows without one.
+        """Return the size of a row of A in ordinary poses, in scaled velocities; None for rows without one.
 
         The middle of what random poses give: angles anywhere, lengths within the typical one, in the first
         ten seconds.

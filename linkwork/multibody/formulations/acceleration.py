@@ -28,7 +28,7 @@ class RedundantRows(ValueError):
     """
 
     def __init__(self, rank: int, active: int, rows: tuple[str, ...], who: str = "lagrange") -> None:
-        """Say how many rows there are and which of them depend on the others."""
+        """Make the message: the number of rows, and those that depend on others."""
         super().__init__(
             f"{who} needs independent rows, but the {active} rows have rank {rank} here; dependent on the "
             f'others: {", ".join(rows)}. Switch them off, or use "projected" or "udwadia_kalaba"'
@@ -95,7 +95,7 @@ def accelerate(
     formulation: Formulation = "projected",
     gamma: float | None = None,
 ) -> Acceleration:
-    """The same for the state, effort, targets and switches in a workspace, whose results are renewed."""
+    """Compute `acceleration` in place for state, effort, targets and switches of a workspace."""
     w.choice[0] = FORMULATIONS.get(formulation, 0)
     constrained_forward_dynamics(*w.arguments)
     if formulation in ("lagrange", "kkt"):

@@ -44,7 +44,7 @@ class AssemblyError(ValueError):
     """
 
     def __init__(self, residual: float, rows: tuple[str, ...], *, of_velocity: bool = False) -> None:
-        """Say what remains open."""
+        """Make the message with the residual."""
         self.of_velocity = of_velocity
         gap = f"remain open, by up to {residual:.3g} (in typical lengths, or radians)"
         if not math.isfinite(residual):
@@ -114,7 +114,7 @@ def assemble(
 def assemble_workspace(
     mechanism: Mechanism, w: Workspace, tolerance: float = 1e-12, most: int = 100
 ) -> AssembledState:
-    """The same in place, for the state, targets and switches of a workspace, whose ordinary rank is set."""
+    """Assemble a workspace in place, with its state, targets and switches; its ordinary rank is set."""
     w.ranking[:] = 0.0
     iterations = _close(mechanism, w, tolerance, most)
     w.ranking[:] = 0.0

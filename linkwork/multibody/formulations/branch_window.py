@@ -70,7 +70,7 @@ BESIDE = 0.1
 
 @part
 def span_start(t: Integers) -> int:
-    """Where in w `span_admitted` leaves its rows."""
+    """Return the place in w where `span_admitted` leaves its rows."""
     start: int = t[WINDOW] + t[N_ROWS] * (t[N_ROWS] + t[NV] + 1)
     return start
 

@@ -37,7 +37,7 @@ class ClosedForms(Protocol):
 
     @property
     def independent(self) -> tuple[tuple[int, ...], ...]:
-        """Of each variant: places of its independent coordinates in q."""
+        """Places of the independent coordinates in q, for each variant."""
 
     def measure(self, variant: int, q: Floats) -> float:
         """Return the distance of a variant from its singular poses at q (n): 0 there, about 1 far away."""

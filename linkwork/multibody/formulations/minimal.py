@@ -304,7 +304,7 @@ def begin_minimal(p: Floats, t: Integers, w: Floats, partition: Integers, z: Flo
 
 @kernel(void(TOPOLOGY, BUFFER, VECTOR, float64))
 def restore(t: Integers, w: Floats, z: Floats, began: float) -> None:
-    """Take a step back: q, v and the clock (s) as they were after `begin_minimal`."""
+    """Restore q, v and the clock (s) as they were after `begin_minimal`."""
     copy(start_q(t, z), vector(t, w, Q))
     copy(of_z(t, z, START_V), vector(t, w, V))
     vector(t, w, CLOCK)[0] = began

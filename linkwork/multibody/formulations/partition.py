@@ -61,12 +61,12 @@ X, X_RATE, X_SUM, V_SUM, START_V, SOLUTION, EXCHANGED, REFLECTIONS = range(8)
 
 
 def partition_size(nv: int) -> int:
-    """How many integers a partition holds."""
+    """Return the number of integers of a partition."""
     return LISTS + 2 * nv
 
 
 def scratch_size(nq: int, nv: int, rows: int) -> int:
-    """How many numbers z holds."""
+    """Return the number of floats of z."""
     return 8 * nv + nq + rows + rows * nv
 
 

@@ -158,7 +158,7 @@ def _ratio(t: Integers, w: Floats, x: Floats, image: Floats) -> None:
 
 @part
 def _shorten(t: Integers, w: Floats, free: int, y: Floats) -> None:
-    """Take from y its share in the admitted velocities."""
+    """Subtract from y its share in the admitted velocities."""
     span = block(w, span_start(t), free, t[NV])
     for j in range(free):
         share = 0.0

@@ -381,7 +381,7 @@ def _constraints(p: Floats, t: Integers, w: Floats, r: Integers, c: Floats) -> N
 
 @part
 def _contacts(p: Floats, t: Integers, w: Floats, r: Integers, c: Floats) -> None:
-    """Take off what contacts give to their bodies."""
+    """Subtract the forces of contacts on their bodies."""
     contacts, touched = table(t, CONTACTS, 1), table(r, TOUCHED, 1)
     surfaces = matrix(t, p, SURFACES, 7)
     laws, forces = matrix(t, p, CONTACT_LAW, 5), matrix(t, w, CONTACT_FORCE, 3)

@@ -1,8 +1,8 @@
-"""Where the plan and the memory of a `ReactionTable` keep their fields.
+"""Layout of the plan and the memory of a `ReactionTable`.
 
 Both are flat arrays, laid out as the workspace is (layout.py): the plan r holds a header of offsets and then
-its tables of integers, the memory c holds the bodies' constants, scratch and the results. So
-`views.table(r, BODIES, BODY_COLUMNS)` and `views.matrix(r, c, RESULTS, COLUMNS)` are views at no cost.
+its tables of integers, the memory c holds the bodies' constants, scratch and the results. So `views.table(r,
+BODIES, BODY_COLUMNS)` and `views.matrix(r, c, RESULTS, COLUMNS)` are views at no cost.
 """
 
 _next = 0

@@ -124,7 +124,7 @@ class ReactionTable:
         reactions(w.parameters, w.topology, w.buffer, self.plan, self.memory)
 
     def reactions(self, w: Workspace) -> tuple[Reaction, ...]:
-        """Of the state, the v̇ and the multipliers in a workspace, whose kinematics are those of its state."""
+        """Return the reactions at the state, v̇ and multipliers of a workspace with up-to-date kinematics."""
         self.update(w)
         kept = zip(
             self.names, self.on_bodies, self.from_bodies, self.effort_units, self.values.copy(), strict=True

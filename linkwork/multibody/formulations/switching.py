@@ -44,7 +44,7 @@ class SwitchRefused(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Switched:
-    """What switching did.
+    """Result of a switch.
 
     `energy_loss_J`: kinetic energy that the impulse took (negative where a prescribed value that moves gave
     some); `shift_J`: energy gained by closing the position. `impulse`: of each of the constraint's own rows,

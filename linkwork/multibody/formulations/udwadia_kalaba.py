@@ -16,7 +16,7 @@ from linkwork.multibody.linalg.orthogonal import least_squares
 
 
 def scratch_size(m: int, n: int) -> int:
-    """How many numbers `constrained_acceleration` needs as scratch, for m rows and n velocities."""
+    """Return the size of the scratch of `constrained_acceleration`, for m rows and n velocities."""
     return n * n + m * n + m + n + 3 * min(m, n)
 
 

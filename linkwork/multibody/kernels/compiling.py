@@ -159,7 +159,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class WarmReport:
-    """What `warm` did: kernels compiled, wall time (s), and whether all of them came from the cache."""
+    """Result of `warm`: kernels compiled, wall time (s), and whether all of them came from the cache."""
 
     compiled: int
     seconds: float

@@ -1,4 +1,4 @@
-"""Where everything lies in the three flat arrays that a kernel gets: parameters p, topology t, workspace w.
+"""Layout of the three flat arrays that a kernel gets: parameters p, topology t, workspace w.
 
 `t` begins with counts and with a table of offsets. A *field* is a constant below: the index in `t` at which
 the field's start is written; the entry after it holds its end. So `w[t[Q] + i]` is coordinate i, and inside

@@ -40,7 +40,7 @@ def compliant_step(p: Floats, t: Integers, w: Floats, classical: int, dt: float)
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, float64))
 def compliant_constrained_step(p: Floats, t: Integers, w: Floats, classical: int, dt: float) -> None:
-    """The same under constraints."""
+    """See `compliant_step`; under constraints."""
     begin_parts(t, w, dt)
     while True:
         h = next_part(p, t, w, dt)

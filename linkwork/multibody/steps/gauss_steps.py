@@ -192,7 +192,7 @@ def _begin_again(t: Integers, w: Floats) -> None:
 
 @part
 def _push(p: Floats, t: Integers, w: Floats) -> None:
-    """At the beginning: q and v moved by M⁻¹A'μ and M⁻¹A'ν, which are kept in `PUSHED`."""
+    """At the beginning: move q and v by M⁻¹A'μ and M⁻¹A'ν, which are kept in `PUSHED`."""
     nv, nr, q, v = t[NV], t[N_ROWS], vector(t, w, Q), vector(t, w, V)
     pushes, pushed, root = vector(t, w, PUSHES), vector(t, w, PUSHED), matrix(t, w, FACTOR, nv)
     dynamics(p, t, w)
@@ -229,7 +229,7 @@ def _correct(p: Floats, t: Integers, w: Floats, field: int, total: Floats) -> No
 
 @part
 def _pull(p: Floats, t: Integers, w: Floats) -> None:
-    """At the end: onto the manifold, position (five times at most) and velocity. `PUSHED` has both."""
+    """At the end: project position (five times at most) and velocity. `PUSHED` has both."""
     nv, pushed = t[NV], vector(t, w, PUSHED)
     fill(pushed[2 * nv :], 0.0)
     for count in range(6):

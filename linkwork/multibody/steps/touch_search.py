@@ -217,7 +217,7 @@ def begin_parts(t: Integers, w: Floats, dt: float) -> None:
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, float64))
 def next_part(p: Floats, t: Integers, w: Floats, dt: float) -> float:
-    """How long the next move is (s), from the state that the workspace holds then; 0 where all is done."""
+    """Return the length of the next move (s) from the workspace's state; 0 where all is done."""
     search, held = vector(t, w, SEARCH), vector(t, w, HELD)
     if search[PHASE] != _GO:
         _restore(t, w)

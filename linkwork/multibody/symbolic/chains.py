@@ -61,7 +61,7 @@ class ChainBody:
 
     @cached_property
     def pose(self) -> Any:
-        """Of this body in the frame at the hinge, 4 × 4."""
+        """Return the pose of this body in the frame at the hinge, 4 × 4."""
         return joint_configuration([column for group in self.groups for column in group], self.e)
 
 

@@ -17,7 +17,7 @@ _FUNCTIONS = {
 
 @dataclass(frozen=True)
 class Language:
-    """How a language writes numbers and functions. `names` are the texts of symbols."""
+    """Notation of numbers and functions in a language. `names` are the texts of symbols."""
 
     call: str
     number: str = "{}"

@@ -86,7 +86,7 @@ def coordinates(tree: SymbolicTree) -> SymbolicCoordinates:
 
 
 def point_seat(tree: SymbolicTree, index: int) -> BodyPlacement:
-    """Where a named point sits, with the axes of its body."""
+    """Return the place of a named point, with the axes of its body."""
     point = tree.mechanism.points[index]
     on = tree.seats[point.body]
     return BodyPlacement(on.link, on.axes, on.origin + on.axes @ np.asarray(point.at_m))

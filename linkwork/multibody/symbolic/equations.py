@@ -46,7 +46,7 @@ def _with_angles(joint: Joint) -> Joint:
 
 
 def balls(model: SymbolicModel) -> list[int]:
-    """Where the three velocities of each joint with quaternion begin in v."""
+    """Return the first place in v of each joint with quaternion."""
     return [link.coordinate for link in model.tree.links if link.scalar >= 0]
 
 

@@ -36,7 +36,7 @@ class NoEquilibrium(ValueError):
 
 @dataclass(frozen=True)
 class EquilibriumTerms:
-    """Of one pose: M, g, A, J, and derivatives of g and A along each velocity (last index); Λ."""
+    """Terms at one pose: M, g, A, J, and derivatives of g and A along each velocity (last index); Λ."""
 
     M: Floats
     g: Floats

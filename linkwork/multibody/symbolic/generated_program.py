@@ -74,7 +74,7 @@ class GeneratedProgram:
         return counts
 
     def scales(self) -> tuple[list[float], list[float]]:
-        """What takes the rows and columns of A to comparable size (kernels/parameters.py)."""
+        """Scale factors of the rows and columns of A (kernels/parameters.py)."""
         p, t = self.model.mechanism.parameters, self.model.mechanism.topology
         rows, columns = (
             p[t[field] : t[field + 1]].tolist() for field in (layout.ROW_SCALE, layout.COLUMN_SCALE)

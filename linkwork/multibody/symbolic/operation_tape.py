@@ -58,7 +58,7 @@ class Tape:
         self._value_of: dict[Expression, Expression] = {}
 
     def __len__(self) -> int:
-        """How many definitions there are."""
+        """Return the number of definitions."""
         return len(self._value_of)
 
     def value(self, symbol: Expression) -> Expression | None:
@@ -139,7 +139,7 @@ class Tape:
         return sum(count(each.value) for each in self.needed(listed)) + sum(count(each) for each in listed)
 
     def expanded_operations(self, results: Iterable[Expression]) -> int:
-        """The same without any names: how large the explicit form would be."""
+        """Return the number of operations without any names, the size of the explicit form."""
         listed = list(results)
         size: dict[Expression, int] = {}
         for each in self.needed(listed):

@@ -39,7 +39,9 @@ VERTICAL: Triple = STRAIGHT[2]
 
 @dataclass(frozen=True)
 class WorldMotion:
-    """Of a frame: angular velocity, its rate for v̇ = 0; origin, its velocity, its acceleration for v̇ = 0."""
+    """Motion of a frame: angular velocity, its rate for v̇ = 0; origin, its velocity, its acceleration for v̇
+    = 0.
+    """
 
     turning: Triple = NOWHERE
     turning_rate: Triple = NOWHERE
@@ -76,7 +78,7 @@ class SymbolicTree:
         self._motions: dict[int, WorldMotion] = {}
 
     def slides(self, i: int) -> Expression:
-        """How far link i has moved along its axis."""
+        """Return the displacement of link i along its axis."""
         link = self.links[i]
         return exact(link.travel) * self.q[link.coordinate] if link.scalar == SCREW else ZERO
 
@@ -87,7 +89,7 @@ class SymbolicTree:
         return exact(link.turn) * rate, exact(link.travel) * rate
 
     def origin_in_parent(self, i: int) -> Triple:
-        """Where the origin of link i lies, in the axes of the link before."""
+        """Return the origin of link i, in the axes of the link before."""
         slide, z = self.slides(i), self.fixed[i][2]
         return self.tape.triple(
             o + slide * k for o, k in zip(exact_triple(self.links[i].origin), z, strict=True)

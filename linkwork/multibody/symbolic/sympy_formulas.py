@@ -1,4 +1,4 @@
-"""What rows and coordinates are as formulas of a frame's axes and place, and their derivatives.
+"""Formulas of rows and coordinates in a frame's axes and place, and their derivatives.
 
 A formula is one SymPy expression in placeholders, from which SymPy makes the gradient and, along a motion
 with given first and second derivatives of the placeholders, the rate and the second derivative.

@@ -160,7 +160,7 @@ def _join(tape: Tape, onto: _Carried, more: _Carried) -> None:
 
 
 def _outboard(tree: SymbolicTree, i: int, own: _Carried) -> _Carried:
-    """What link i carries, about its parent's origin and in its axes."""
+    """Return the wrench of all that link i carries, about its parent's origin and in its axes."""
     tape, link = tree.tape, tree.links[i]
     first, second = own.first, own.second
     if link.scalar != FOLLOWS and link.scalar < 0:

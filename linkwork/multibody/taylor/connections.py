@@ -80,7 +80,7 @@ class Connection:
 
     @staticmethod
     def from_joint(joint: Joint) -> "Connection":
-        """The same joint, as a connection: frame a on the parent, frame b on the child.
+        """Return a joint as a connection: frame a on the parent, frame b on the child.
 
         Angle and slide are the joint's coordinate. Raises ModelError for kinds that this stepper lacks.
         """

@@ -16,7 +16,7 @@ from linkwork.multibody.taylor.connections import Connection, JointFrame
 
 @dataclass(frozen=True)
 class RigidPlacement:
-    """Where a body sits: rigid body (-1: the world); in its axes, the axes, and origin from its centre."""
+    """Place of a body: rigid body (-1: the world); in its axes, the axes, and origin from its centre."""
 
     rigid: int
     axes: Floats

@@ -1,4 +1,4 @@
-"""Where the bodies of a tree are and how they move, at coordinates q and velocities v of the tree."""
+"""Poses and velocities of a tree's bodies, at coordinates q and velocities v of the tree."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from linkwork.multibody.model import (
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """Of a body's frame in the world: origin (m), axes (columns), their velocity (m/s) and rate (rad/s).
+    """Pose of a body's frame in the world: origin (m), axes (columns), their velocity (m/s) and rate (rad/s).
 
     All components are in world axes; `velocity` is that of the origin.
     """

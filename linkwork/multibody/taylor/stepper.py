@@ -144,7 +144,7 @@ class TaylorStepper:
         locate(*self._arguments)
 
     def pose(self, body: str) -> Pose:
-        """Where a body's frame is, and how it moves."""
+        """Return pose and velocity of a body's frame."""
         seat = self.model.seat(body)
         if seat.rigid < 0:
             return Pose(seat.origin.copy(), seat.axes.copy(), np.zeros(3), np.zeros(3))
@@ -174,7 +174,7 @@ class TaylorStepper:
         self.torque[seat.rigid] += np.cross(lever, force) + np.asarray(torque_N_m, dtype=np.float64)
 
     def release(self) -> None:
-        """Take away all loads that `apply` put on."""
+        """Remove all loads of `apply`."""
         self.force[:] = 0.0
         self.torque[:] = 0.0
 
@@ -199,7 +199,7 @@ class TaylorStepper:
             self._refuse(0)
 
     def _refuse(self, steps: int) -> None:
-        """Say why the kernel refused a step."""
+        """Raise the error for a step that the kernel refused."""
         for name in ("position", "attitude", "velocity", "spin", "force", "torque", "effort"):
             if not np.isfinite(getattr(self, name)).all():
                 raise ValueError(f"{name} is not finite: {getattr(self, name).tolist()}")
@@ -225,7 +225,7 @@ class TaylorStepper:
         return float(self._energy[0]), float(self._energy[1])
 
     def reactions(self) -> tuple[Reaction, ...]:
-        """Of all joints, as the last step (at its beginning) or `evaluate` found them."""
+        """Return those of all joints, as the last step (at its beginning) or `evaluate` found them."""
         joined = (c for c in self.model.connections if c.kind != "fixed")
         return tuple(
             Reaction(c.name, c.b.body, c.a.body, row[6:].copy(), row[:3].copy(), row[3:6].copy())

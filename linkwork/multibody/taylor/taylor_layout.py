@@ -1,8 +1,7 @@
-"""Where everything lies in the flat arrays of a maximal model: parameters p, topology t, workspace w.
+"""Layout of the flat arrays of a maximal model: parameters p, topology t, workspace w.
 
-As in kernels/layout.py: a field is the index in t at which its start is written, and `views` reads it.
-Sizes: nb bodies (the world is body -1), nj joints, nf degrees of freedom, nr rows, as many as unknown
-reactions.
+As in kernels/layout.py: a field is the index in t at which its start is written, and `views` reads it. Sizes:
+nb bodies (the world is body -1), nj joints, nf degrees of freedom, nr rows, as many as unknown reactions.
 
 Vectors are in world axes, except where "body axes" is said. A *row* has the 12 coefficients of one scalar
 closure on the accelerations of its two bodies: b's centre, b's rotation, a's centre, a's rotation. A *column*
@@ -78,7 +77,7 @@ END_OF_HEADER = _next
 
 
 def sizes(nb: int, nj: int, nf: int, nr: int) -> dict[int, int]:
-    """How many numbers each field of w holds, in the order in which they lie."""
+    """Return the number of floats of each field of w, in their order."""
     motion = (POSITION, VELOCITY, SPIN, FORCE, TORQUE, ACCELERATION, ANGULAR_ACCELERATION, OMEGA)
     free = (FREE_ACCELERATION, FREE_ANGULAR, FREE_SHIFT, FREE_TURN)
     return {

@@ -121,7 +121,7 @@ class MaximalModel:
         return _index("degree of freedom", name, self.dof_names)
 
     def seat(self, body: str) -> RigidPlacement:
-        """Where a body sits. Raises ModelError with the known names."""
+        """Return the place of a body. Raises ModelError with the known names."""
         return self.seats[tuple(self.seats)[_index("body", body, tuple(self.seats))]]
 
 

@@ -45,7 +45,7 @@ class Link:
 
 @dataclass(frozen=True)
 class BodyPlacement:
-    """Where a body sits: link (-1: the world), axes in link axes (columns), origin in the link."""
+    """Place of a body: link (-1: the world); in the link, axes (3 × 3, columns), origin (3, m)."""
 
     link: int
     axes: Floats

@@ -21,7 +21,9 @@ class NoReport(ValueError):
 
 @dataclass(frozen=True)
 class ChangedNumber:
-    """Where two reports differ: "five_bar / test_stops.py::test_brakes / numbers / 0 / value"."""
+    """Place of a difference between two reports: "five_bar / test_stops.py::test_brakes / numbers / 0 /
+    value".
+    """
 
     place: str
     one: Any

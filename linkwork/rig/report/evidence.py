@@ -50,7 +50,7 @@ class Closures:
 
 @dataclass
 class Evidence:
-    """Of one machine. `energies` belongs to `motions`, one for one. timing: None in lockstep."""
+    """Evidence of one machine. `energies` belongs to `motions`, one for one. timing: None in lockstep."""
 
     motions: list[Followed] = field(default_factory=list)
     energies: list[Energy] = field(default_factory=list)

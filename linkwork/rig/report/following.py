@@ -1,4 +1,4 @@
-"""How a test's goals were followed, from its span of the log: references, errors, efforts."""
+"""Tracking of a test's goals, from its span of the log: references, errors, efforts."""
 
 from __future__ import annotations
 

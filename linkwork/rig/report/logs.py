@@ -72,7 +72,7 @@ def phases_us(runs: Sequence[Ticks]) -> dict[str, Floats]:
 
 
 def overruns(runs: Sequence[Ticks]) -> dict[str, int]:
-    """How many ticks overran their period, by cause, the most frequent first."""
+    """Return the number of ticks that overran their period, by cause, the most frequent first."""
     known = [run.table["overrun"] for run in runs if "overrun" in (run.table.dtype.names or ())]
     counts = Counter(int(cause) for causes in known for cause in causes if cause)
     return {OverrunCause(cause).name.lower(): count for cause, count in counts.most_common()}

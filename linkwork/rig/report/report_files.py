@@ -14,7 +14,7 @@ from linkwork.rig.report.report_data import RigReport, as_data
 
 @dataclass(frozen=True)
 class Written:
-    """Where they are."""
+    """Paths of the files."""
 
     html: Path
     junit: Path

@@ -1,4 +1,4 @@
-"""What happened around each injected fault: a window of the log, with its moments."""
+"""Records around injected faults: a window of the log for each, with its moments."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def plain(name: str) -> str:
 
 
 def _share(number: Number) -> Markup | None:
-    """How much of an upper limit was used."""
+    """Return the used share of an upper limit."""
     used = abs(number.value) / abs(number.limit) if number.limit else math.inf
     if number.relation not in ("<", "<=") or not math.isfinite(used):
         return None
