@@ -320,7 +320,7 @@ class Hardware:
             self._say("device", f"fault of the device: {_named(fault)}{self._motors_named()}")
 
     def _motors_named(self) -> str:
-        """Which motors report a fault of their own, as text; '' where none does."""
+        """Return the motors that report their own fault, as text; '' where none does."""
         motors = self.measured.motors
         if motors is None:
             return ""

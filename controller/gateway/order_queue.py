@@ -321,7 +321,7 @@ class OrderQueue:
 
     @property
     def watches(self) -> int:
-        """How many waits need every record."""
+        """Number of waits that need every record."""
         return sum(one.each for one in self._waits)
 
     @property

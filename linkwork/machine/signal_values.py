@@ -69,7 +69,7 @@ class Signal:
         return f"{value:.6g}" + (f" {self.unit}" if self.unit else "")
 
     def interface(self) -> dict[str, Any]:
-        """What both ends of the device link must agree on."""
+        """Return the signal as both ends of the device link must agree on it."""
         return {
             "name": self.name,
             "direction": "input" if self.is_input else "output",

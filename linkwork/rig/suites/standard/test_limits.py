@@ -74,7 +74,7 @@ def test_unknown_coordinates_are_refused(rig: RigUnderTest) -> None:
 
 
 def test_only_the_owner_moves_it(rig: RigUnderTest) -> None:
-    """While a client holds the lease, motions of others are refused, naming the owner; any client may stop."""
+    """While a client holds the lease, motions of others are refused, naming the owner; any may stop."""
     endpoint = rig.daemons.requests
     with Robot(endpoint=endpoint, owner="another client", lease=False) as other:
         with pytest.raises(RequestError) as refused:

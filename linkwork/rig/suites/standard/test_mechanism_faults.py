@@ -19,7 +19,7 @@ def test_a_heavier_body(rig: RigUnderTest) -> None:
 
 @pytest.mark.rig(closures=True)
 def test_a_closure_that_breaks(rig: RigUnderTest) -> None:
-    """A closure that opens in motion is detected, unless no sensor measures it and the motors can continue."""
+    """A closure that opens is detected, unless no sensor measures it and the motors can continue."""
     constraint = rig.machine.mechanism.constraint_names[-1]
     record = struck(rig, {"mechanism": "open", "of": constraint}, settle_s=0.5)
     because = "no sensor measures the separated parts, and the driven parts continue"
