@@ -161,6 +161,7 @@ def implicit_step(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mod
         v[k] += dt * vdot[k]
     _impede(v, s, b, mode, dt)
     move(t, vector(t, w, Q), v, dt)
+    vector(t, w, CLOCK)[0] += dt
 
 
 @kernel(_IMPLICIT)

@@ -36,7 +36,7 @@ from linkwork.multibody.kernels.compiling import (
     kernel,
     void,
 )
-from linkwork.multibody.kernels.layout import EFFORT, NV, SECOND, SUM_V, VDOT, Q, V
+from linkwork.multibody.kernels.layout import CLOCK, EFFORT, NV, SECOND, SUM_V, VDOT, Q, V
 from linkwork.multibody.kernels.views import copy, vector
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.tree.coordinates import coordinates
@@ -168,6 +168,7 @@ def foresee_tree(bundle: Integers, sent: Floats, seconds: float) -> None:
     copy(vector(t, now, EFFORT), vector(t, ahead, EFFORT))
     forward_dynamics(p, t, now)
     copy(q, ahead_q)
+    vector(t, ahead, CLOCK)[0] = vector(t, now, CLOCK)[0] + h
     for c in range(t[NV]):
         mean[c] = v[c] + h * (first[c] / 2.0 + h * jerk[c] / 6.0)
         ahead_v[c] = v[c] + h * (first[c] + h * jerk[c] / 2.0)
@@ -179,6 +180,7 @@ def foresee_tree(bundle: Integers, sent: Floats, seconds: float) -> None:
         ahead_v[c] = v[c] + seconds * (first[c] + 3.0 * last[c]) / 4.0
         jerk[c] = (last[c] - first[c]) / h
     go(t, ahead_q, v, first, mean, seconds)
+    vector(t, ahead, CLOCK)[0] = vector(t, now, CLOCK)[0] + seconds
     evaluate_dynamics(p, t, ahead)
 
 

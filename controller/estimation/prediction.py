@@ -49,6 +49,7 @@ from linkwork.multibody.kernels.compiling import (
 )
 from linkwork.multibody.kernels.layout import (
     BASIS,
+    CLOCK,
     EFFORT,
     LOST,
     MULTIPLIERS,
@@ -161,9 +162,11 @@ def foresee_closed(bundle: Integers, sent: Floats, stands: bool, period: float, 
     near_q, near_v, near_vdot = vector(t, near, Q), vector(t, near, V), vector(t, near, VDOT)
     ahead_q, ahead_v, middle = vector(t, ahead, Q), vector(t, ahead, V), vector(t, ahead, VDOT)
     first, jerk = vector(t, now, SECOND), vector(t, near, SECOND)
+    began = vector(t, now, CLOCK)[0]
     if stands:
         under(t, near, effort)
     else:
+        vector(t, near, CLOCK)[0] = began
         copy(q, near_q)
         copy(v, near_v)
         copy(effort, vector(t, near, EFFORT))
@@ -177,6 +180,7 @@ def foresee_closed(bundle: Integers, sent: Floats, stands: bool, period: float, 
         ahead_v[c] = v[c] + 0.5 * period * (first[c] + 0.25 * period * jerk[c])
     go(t, ahead_q, v, first, mean, 0.5 * period)
     copy(effort, vector(t, ahead, EFFORT))
+    vector(t, ahead, CLOCK)[0] = began + 0.5 * period
     if stands and beyond == 0.5 * period and vector(t, ahead, RANKING)[LOST] == 0.0:
         for c in range(nv):
             near_vdot[c] = first[c] + 0.5 * period * jerk[c]
@@ -191,6 +195,7 @@ def foresee_closed(bundle: Integers, sent: Floats, stands: bool, period: float, 
         mean[c] = v[c] + period / 6.0 * (first[c] + 2.0 * middle[c])
         near_v[c] = v[c] + period * middle[c]
     go(t, near_q, v, first, mean, period)
+    vector(t, near, CLOCK)[0] = began + period
     projected(p, t, near)
 
     far = period + beyond
@@ -204,6 +209,7 @@ def foresee_closed(bundle: Integers, sent: Floats, stands: bool, period: float, 
         mean[c] = v[c] + far * (first[c] / 2.0 + s * slope / 6.0 + s * s * bend / 12.0)
         ahead_v[c] = v[c] + far * (first[c] + s * slope / 2.0 + s * s * bend / 3.0)
     go(t, ahead_q, v, first, mean, far)
+    vector(t, ahead, CLOCK)[0] = began + far
     evaluate_motion(p, t, ahead)
 
 

@@ -280,6 +280,7 @@ class Tick:
                 disturbance.expect(expected.v)
         self._foreseen = False
         self._since_reading_s += dt
+        self._now.clock[0] = inputs.time_s
         bad = model.observe(inputs, self._since_reading_s, predicted)
         if inputs.fresh:
             self._bad_sensor, self._since_reading_s = bad, 0.0
@@ -319,6 +320,7 @@ class Tick:
                 self._force_control.react(model.multipliers)
         else:
             self._ahead.q[:], self._ahead.v[:] = self._now.q, self._now.v
+            self._ahead.clock[0] = self._now.clock[0]
             model.evaluate()
         law, efforts = self._law, self._efforts
         ratio = law.compute(course.law, course.motion, self._ahead, efforts.force)

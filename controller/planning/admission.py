@@ -95,7 +95,7 @@ def walk_through(machine: Machine, path: Path, start: Start, since: float = 0.0)
     """Walk the whole path, and judge it from `since` on. Raises RequestError (INFEASIBLE): out of reach,
     singular, or at rest at a branch.
     """
-    walked = walk(machine, path, start.q)
+    walked = walk(machine, path, start.q, start.time_s)
     if walked.reached == len(walked.s):
         walked = walked.since(since)
     singular = _check_poses(machine, path, walked)

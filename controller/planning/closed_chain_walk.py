@@ -37,6 +37,7 @@ from linkwork.multibody.kernels.compiling import (
 )
 from linkwork.multibody.kernels.layout import (
     BASIS,
+    CLOCK,
     COLUMN_SCALE,
     JDV,
     LOST,
@@ -67,7 +68,7 @@ NEAR_A_BRANCH = 5e-3
 """Smallest singular value of the scaled rows, of their ordinary size, below which a path may not end."""
 
 
-def closed_walk(machine: Machine, path: Path, q: Floats) -> Walk:
+def closed_walk(machine: Machine, path: Path, q: Floats, time_s: float) -> Walk:
     """Walk along a path from q (nq; rad or m), see `controller.planning.walk.walk`."""
     mechanism = machine.mechanism
     words = path.pack(machine, np.ones((3, 1)), {}, None)
@@ -75,7 +76,7 @@ def closed_walk(machine: Machine, path: Path, q: Floats) -> Walk:
     chosen = np.array(path.coordinates, np.int64)
     k, nv, count = len(chosen), mechanism.nv, len(piece)
     workspace = machine.workspace()
-    workspace.q[:] = q
+    workspace.q[:], workspace.clock[0] = q, time_s
     rows, columns = scales(mechanism, path.coordinates)
     wraps = np.array(mechanism.coordinate_wraps)[chosen]
     motor = np.array([motor.index for motor in machine.motors], np.int64)
@@ -154,7 +155,8 @@ def walk_closed_samples(
     square, needed, force = np.empty(k * k), np.empty(k), np.empty(nv)
     ahead, levers = np.empty(nv), np.empty(k * (3 * k + len(motor) + 1))
     columns_of = vector(t, p, COLUMN_SCALE)
-    before = 0.0
+    clock, before = vector(t, w, CLOCK), 0.0
+    began = clock[0]
     for n in range(len(piece)):
         at, goal = joints[n], goals[n]
         start = words[knots + piece[n]]
@@ -165,6 +167,7 @@ def walk_closed_samples(
             )
         ds = start + offset[n] - before if n > 0 else 0.0
         before = start + offset[n]
+        clock[0] = began + before
         if n > 0:
             for j in range(nv):
                 ahead[j] = joints[n - 1, j] + 0.5 * ds * joints[n - 1, nv + j]

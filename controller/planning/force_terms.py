@@ -14,7 +14,7 @@ ALL = slice(None)
 
 
 class ForceTerms:
-    """`rest`, `inertia`, `motion` (n × c), as in the walk, and the friction beside them.
+    """`rest`, `inertia`, `motion` (n × c), as in the walk, and friction and drag beside them.
 
     through: what takes the forces on all joints (n × nv) to these c columns, n × c × nv; None: each joint
     provides its own.
@@ -36,13 +36,14 @@ class ForceTerms:
         return np.asarray(np.einsum("nij,nj->ni", self._through, force))
 
     def joint_friction(self, slower: float = 1.0) -> Floats:
-        """n × nv: forces against friction on all joints, those without motors too, `slower` times as slow."""
+        """n × nv: forces against friction and drag on all joints, `slower` times as slow."""
         v = self._walk.q1 / slower
-        return np.asarray(self._viscous * v + self._coulomb * np.tanh(v / self._coulomb_speed))
+        force = np.asarray(self._viscous * v + self._coulomb * np.tanh(v / self._coulomb_speed))
+        return force if self._walk.drag is None else force + self._walk.drag / slower
 
     def friction(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
-        """Return the effort (n × k; of column j: n) against friction, the path followed `slower` times as
-        slow.
+        """Return the effort (n × k; of column j: n) against friction and drag, the path followed `slower` times
+        as slow.
         """
         own = j if self._through is None else ALL
         v = self._walk.q1[:, own] / slower
@@ -50,6 +51,8 @@ class ForceTerms:
         force = np.asarray(viscous * v)
         if np.any(coulomb):
             force = np.asarray(force + coulomb * np.tanh(v / self._coulomb_speed[own]))
+        if self._walk.drag is not None:
+            force = np.asarray(force + self._walk.drag[:, own] / slower)
         return force if self._through is None else self._taken(force)[:, j]
 
     def efforts(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:

@@ -35,7 +35,7 @@ _LEAST_WAY_S = 1e-3
 class GoalInMotion:
     """The goal before a new one: its number, path (with the gaps of pressed contacts), the joints `q` at
     its parameter `at_s`, and the junction at `s` with the rate `rate`; `own`: the speed, as a fraction of the
-    goal's own, that the block is for.
+    goal's own, that the block is for; `time_s`: machine time at `at_s`.
     """
 
     goal: int
@@ -46,9 +46,12 @@ class GoalInMotion:
     s: float
     rate: float
     own: float
+    time_s: float = 0.0
 
     @classmethod
-    def from_message(cls, machine: Machine, before: GoalBefore, words: Words) -> GoalInMotion:
+    def from_message(
+        cls, machine: Machine, before: GoalBefore, words: Words, time_s: float = 0.0
+    ) -> GoalInMotion:
         """The goal that the gateway names, with its block read. Raises RequestError (INTERNAL)."""
         q = np.array(before.q, dtype=np.float64)
         try:
@@ -58,7 +61,7 @@ class GoalInMotion:
             text = f"the active goal cannot be read: {type(error).__name__} {error}"
             raise RequestError(RequestCode.INTERNAL, text) from None
         s = min(before.s, path.duration_s)
-        return cls(before.goal, block, path, q, before.at_s, s, before.rate, before.own)
+        return cls(before.goal, block, path, q, before.at_s, s, before.rate, before.own, time_s)
 
     def start(self, machine: Machine, s: float | None = None, rate: float | None = None) -> Start:
         """The state at the junction, or at another point of the path ahead, at this rate or another one.
@@ -88,6 +91,7 @@ class GoalInMotion:
             acceleration=workspace.J @ (q2 * rate**2) + workspace.Jdv if rate > 0.0 else None,
             reference_rate=tuple((first[:motion] * rate).tolist()),
             reference_acceleration=tuple((second[:motion] * rate**2).tolist()),
+            time_s=self.time_s + s - self.at_s,
         )
 
     def _joints(self, machine: Machine, s: float) -> tuple[Floats, Floats, Floats]:

@@ -22,7 +22,7 @@ from linkwork.multibody.kernels.compiling import (
     int64,
     kernel,
 )
-from linkwork.multibody.kernels.layout import JDV, NV, THETA, H, J, M, Q, V
+from linkwork.multibody.kernels.layout import CLOCK, JDV, NV, THETA, H, J, M, Q, V
 from linkwork.multibody.kernels.views import copy, matrix, vector
 from linkwork.multibody.linalg.linear import lu_apply, lu_factor, lu_solve
 from linkwork.multibody.tree.coordinates import coordinates
@@ -31,7 +31,7 @@ from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move
 
 
-def tree_walk(machine: Machine, path: Path, q: Floats) -> Walk:
+def tree_walk(machine: Machine, path: Path, q: Floats, time_s: float) -> Walk:
     """`controller.planning.walk_choice.walk` for a machine without closures."""
     mechanism = machine.mechanism
     words = path.pack(machine, np.ones((3, 1)), {}, None)
@@ -39,7 +39,7 @@ def tree_walk(machine: Machine, path: Path, q: Floats) -> Walk:
     chosen = np.array(path.coordinates, np.int64)
     k, nv = len(chosen), mechanism.nv
     workspace = mechanism.workspace()
-    workspace.q[:] = q
+    workspace.q[:], workspace.clock[0] = q, time_s
     rows, columns = scales(mechanism, path.coordinates)
     wraps = np.array(mechanism.coordinate_wraps)[chosen]
     poses, out = np.zeros((len(piece), mechanism.nq)), np.zeros((len(piece), 5 * nv + 4 * k + 1))
@@ -103,7 +103,8 @@ def walk_samples(
     mass, h, jacobian = matrix(t, w, M, nv), vector(t, w, H), matrix(t, w, J, nv)
     goal, d1, d2, x = np.empty(k), np.empty(k), np.empty(k), np.empty(nv)
     a, inverse, pivots = np.empty((k, nv)), np.empty((nv, k)), np.empty(nv, np.int64)
-    before = 0.0
+    clock, before = vector(t, w, CLOCK), 0.0
+    began = clock[0]
     for n in range(count):
         start = words[knots + piece[n]]
         length = words[knots + piece[n] + 1] - start
@@ -119,6 +120,7 @@ def walk_samples(
                 x[j] = out[n - 1, j] + 0.5 * ds * out[n - 1, nv + j]
             move(t, q, x, ds)
         before = start + offset[n]
+        clock[0] = began + before
 
         found = False
         for _ in range(NEWTON_STEPS):

@@ -55,7 +55,8 @@ class Start:
     q, v: joints (nq, nv). theta, rate: all coordinates of the mechanism at q and v (nc). `reference`: the
     coordinates in which the loop's reference stands, their values; empty when there is none. `moving`: the
     goal begins on the path of another one, with `acceleration` (nc), and `reference_rate` and
-    `reference_acceleration` are those of the reference.
+    `reference_acceleration` are those of the reference. `time_s`: machine time, for applied forces that
+    depend on it.
     """
 
     q: Floats
@@ -68,6 +69,7 @@ class Start:
     acceleration: Floats | None = None
     reference_rate: tuple[float, ...] = ()
     reference_acceleration: tuple[float, ...] = ()
+    time_s: float = 0.0
 
     @classmethod
     def at_pose(
@@ -76,6 +78,7 @@ class Start:
         q: Sequence[float] | Floats,
         v: Sequence[float] | Floats | None = None,
         reference: Mapping[str, float] | None = None,
+        time_s: float = 0.0,
     ) -> Start:
         """Return the start at q (nq; rad or m) and v (nv), with the reference by coordinate name."""
         mechanism = machine.mechanism
@@ -94,6 +97,7 @@ class Start:
             workspace.J @ workspace.v,
             tuple(mechanism.coordinate_index(name) for name in given),
             tuple(given.values()),
+            time_s=time_s,
         )
 
     @classmethod
@@ -105,7 +109,7 @@ class Start:
         """
         try:
             reference = dict(zip(state.coordinates, state.theta, strict=True))
-            start = cls.at_pose(machine, state.q, None if reference else state.v, reference)
+            start = cls.at_pose(machine, state.q, None if reference else state.v, reference, state.time_s)
         except Exception as error:
             text = f"the start of the motion is unreadable: {type(error).__name__} {error}"
             raise RequestError(RequestCode.INTERNAL, text) from None

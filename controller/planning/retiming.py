@@ -45,7 +45,8 @@ def retime(params: SpeedParams, machine: Machine, running: GoalInMotion) -> Reti
     (INFEASIBLE) with data as of admission and `largest_speed`.
     """
     own = running.path.stretched(running.own)
-    start = Start.at_pose(machine, _first_pose(machine, running))
+    began_s = running.time_s - running.at_s
+    start = Start.at_pose(machine, _first_pose(machine, running), time_s=began_s)
     fraction, limited = params.fraction, None
     try:
         admitted = admit(machine, own.stretched(1.0 / fraction), start, where=("fraction",))
@@ -66,7 +67,8 @@ def rewalk(machine: Machine, running: GoalInMotion) -> Retimed:
     At the speed that the goal's block is for, or else at the largest that is feasible. Raises RequestError
     (INFEASIBLE) where none is that is worth its name, with data as of admission.
     """
-    start, since = Start.at_pose(machine, _first_pose(machine, running)), running.at_s
+    since = running.at_s
+    start = Start.at_pose(machine, _first_pose(machine, running), time_s=running.time_s - since)
     try:
         return _retimed(running, admit(machine, running.path, start, since=since), running.own, None)
     except RequestError as error:

@@ -3,11 +3,13 @@ speed.
 
 At the path parameter s, with rate r = ds/dt and its change s¨, the motors must give
 
-    effort = rest + motion r² + friction(r) + inertia s¨
+    effort = rest + motion r² + drag r + friction(r) + inertia s¨
 
-    rest = h(q, 0),   motion = M q'' + h(q, q') - h(q, 0),   inertia = M q'
+    rest = h(q, 0),   motion = M q'' + h₂(q, q'),   drag = h₁(q, q'),   inertia = M q'
 
-where ' is d/ds. So one walk at r = 1 gives the efforts at every speed (no kernel depends on time).
+where ' is d/ds, h₂ the part of h(q, q') - h(q, 0) that is even in the speed (Coriolis) and h₁ the odd one
+(dampers and applied forces). So one walk at r = 1 gives the efforts at every speed. Applied forces that depend
+on time are taken at the times of this walk.
 """
 
 from __future__ import annotations
@@ -36,13 +38,14 @@ class Walk:
     """Results at n samples; derivatives are with respect to s.
 
     `s`, `piece` (n). `q` (n × nq), `q1`, `q2` (n × nv): joints and their derivatives; `inertia`, `rest`,
-    `motion`: efforts at the joints, see above; `d0` … `d3`: the goal coordinates and their derivatives (n ×
-    k). `motors` (n × nv × nv): takes forces on all joints to those of the motors that move the machine alike,
-    None where every joint has its own. `determined`: whether these efforts are the only ones, because forces
-    of constraints are wanted too. `ends_at_branch`: whether branches of the closures meet at the path's
-    end. `hold` (n): a lower bound of the smallest singular value of the scaled
-    Jacobian. `closures` (n): smallest singular value of the closures' scaled rows, of their ordinary size;
-    `leverage` (n): that of the motors' map (`laws.motor_conditioning`); both None without closures.
+    `motion`, `drag` (None without springs and applied forces): efforts at the joints, see above; `d0` …
+    `d3`: the goal coordinates and their derivatives (n × k). `motors` (n × nv × nv): takes forces on all
+    joints to those of the motors that move the machine alike, None where every joint has its own.
+    `determined`: whether these efforts are the only ones, because forces of constraints are wanted too.
+    `ends_at_branch`: whether branches of the closures meet at the path's end. `hold` (n): a lower bound of
+    the smallest singular value of the scaled Jacobian. `closures` (n): smallest singular value of the
+    closures' scaled rows, of their ordinary size; `leverage` (n): that of the motors' map
+    (`laws.motor_conditioning`); both None without closures.
     `reached`: samples that could be reached, n when all of them.
     """
 
@@ -61,6 +64,7 @@ class Walk:
     hold: Floats
     reached: int
     motors: Floats | None = None
+    drag: Floats | None = None
     determined: bool = False
     ends_at_branch: bool = False
     closures: Floats | None = None

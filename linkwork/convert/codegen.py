@@ -68,6 +68,7 @@ def switched_on(mechanism: Mechanism) -> Mechanism:
         m.coordinates,
         on,
         rank_tolerance=m.rank_tolerance,
+        elements=m.elements,
     )
 
 

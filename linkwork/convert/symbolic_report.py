@@ -132,6 +132,9 @@ class SymbolicReport:
             self._vector("friction", "N m or N", names, lambda: friction(self.mechanism, model)),
         ]
         title = "gravity: potential U, its generalized forces g on the left side, friction on the right"
+        if self.mechanism.elements:
+            wanted.append(self._vector("springs_and_forces", "N m or N", names, lambda: model.element_forces))
+            title += ", as are springs and applied forces"
         return ReportSection(title), wanted
 
     def _closures(self) -> tuple[ReportSection, list[DerivedResult]]:

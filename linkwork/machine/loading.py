@@ -56,7 +56,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
     plant_file, plant_mechanism = _plant(file, mechanism, document, plant_set)
     q, v, assembly = initial_state(file, mechanism, document)
     mechanism, plant_mechanism = _touching(file, plant_file, mechanism, plant_mechanism, q)
-    if plant_mechanism.stops or plant_mechanism.contacts:
+    if plant_mechanism.stops or plant_mechanism.contacts or plant_mechanism.elements:
         check_steps(plant_file, plant_mechanism, q, document)
     feeling = force_sensors(file, mechanism, document)
     joints, motors, sensors = (
@@ -97,7 +97,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
             interface_of(joints, motors, sensors, plant.period_s, feeling, switchable, signals)
         ),
         model_hash=fingerprint(building.physics(file)),
-        plant_model_hash=fingerprint(building.physics(plant_file)),
+        plant_model_hash=fingerprint(building.physics(plant_file, plant=True)),
         config_hash=fingerprint([building.everything(file), building.everything(plant_file)]),
         warnings=(
             *renamed_key_warnings(document),
@@ -188,9 +188,9 @@ def _checked(data: Any, document: Document) -> MachineFile:
     return file
 
 
-def _built(file: MachineFile, document: Document) -> Mechanism:
+def _built(file: MachineFile, document: Document, *, plant: bool = False) -> Mechanism:
     try:
-        mechanism = building.build_mechanism(file)
+        mechanism = building.build_mechanism(file, plant=plant)
         if file.closed_form is not None:
             from linkwork.multibody.formulations.closed_form_search import (
                 CLOSED_FORMS,  # its kernels are for machines that name one
@@ -217,13 +217,13 @@ def _plant(
 ) -> tuple[MachineFile, Mechanism]:
     """Return the plant's file and mechanism; the controller's without plant settings."""
     settings = settings_of(file, plant_set)
-    if not settings:
+    if not settings and not any(force.plant_only for force in file.forces.values()):
         return file, mechanism
     data = apply_settings(file, settings, document)
     plant_file = validate(MachineFile, mark_kinds(data), document)
     if isinstance(plant_file, list):
         raise MachineError([blame(problem, file, settings, document) for problem in plant_file])
     try:
-        return plant_file, _built(plant_file, document)
+        return plant_file, _built(plant_file, document, plant=True)
     except MachineError as error:
         raise MachineError([blame(problem, file, settings, document) for problem in error.problems]) from None

@@ -9,6 +9,8 @@ import numpy.typing as npt
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints import Constraint
 from linkwork.multibody.contact.compliance import Contact, JointStop, compliance_fields
+from linkwork.multibody.expressions.expression_fields import Programs
+from linkwork.multibody.forces.elements import ForceElement, element_fields
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.kernels.parameters import (
     constraint_fields,
@@ -50,6 +52,7 @@ class Mechanism:
     constraints: tuple[Constraint, ...]
     stops: tuple[JointStop, ...]
     contacts: tuple[Contact, ...]
+    elements: tuple[ForceElement, ...]
     gravity_m_s2: Floats
     nq: int
     nv: int
@@ -78,6 +81,7 @@ class Mechanism:
         stops: Sequence[JointStop] = (),
         contacts: Sequence[Contact] = (),
         rank_tolerance: float = layout.ROUNDING,
+        elements: Sequence[ForceElement] = (),
     ) -> "Mechanism":
         """Check the description and make the model.
 
@@ -114,7 +118,9 @@ class Mechanism:
         check_names("coordinates", [c.name for c in everything])
         rows = _coordinate_rows(everything, own, [point.name for point in points])
         turning = {c.name for c in everything if c.kind in ANGLES}
-        demanded = constraint_fields(constraints, seats, [c.name for c in everything], turning)
+        programs = Programs([c.name for c in everything])
+        forces = element_fields(elements, names, own, points, seats, programs)
+        demanded = constraint_fields(constraints, seats, [c.name for c in everything], turning, programs)
         coordinate_angles = {
             c.name: angles[index] if kind == layout.ON_JOINT else c.kind in ANGLES
             for c, (kind, index) in zip(everything, rows.tolist(), strict=True)
@@ -126,6 +132,7 @@ class Mechanism:
             | {layout.DIRECTIONS: np.array([_direction(c) for c in everything])}
             | demanded.parameters
             | scales
+            | forces.parameters
             | compliant.parameters,
             {
                 layout.LINKS: np.array([[k.parent, k.coordinate, k.place] for k in links]),
@@ -137,6 +144,7 @@ class Mechanism:
                 layout.COORDINATES: rows,
             }
             | demanded.tables
+            | forces.tables
             | compliant.tables,
             counts=(places.nq, places.nv, len(links), len(points), len(everything), *demanded.counts),
         )
@@ -148,6 +156,7 @@ class Mechanism:
             constraints=tuple(constraints),
             stops=tuple(stops),
             contacts=tuple(contacts),
+            elements=tuple(elements),
             gravity_m_s2=gravity,
             nq=places.nq,
             nv=places.nv,

@@ -8,7 +8,7 @@ from linkwork.multibody.kernels import layout
 from linkwork.multibody.kernels.layout import RANKING_SIZE, SEARCH_SIZE
 
 
-def _sizes(counts: tuple[int, ...], stops: int, contacts: int) -> dict[int, int]:
+def _sizes(counts: tuple[int, ...], stops: int, contacts: int, elements: int) -> dict[int, int]:
     """Numbers in each field of w, in the order of the fields. counts: those of layout.py."""
     nq, nv, nl, np_, nc, nk, nr, ng, _, tape = counts
     sides = 2 * stops + contacts
@@ -103,6 +103,9 @@ def _sizes(counts: tuple[int, ...], stops: int, contacts: int) -> dict[int, int]
         layout.UNPUSHED: nq + nv + RANKING_SIZE + 3,
         layout.SQUARE: (nv + nr) * (nv + nr + 4),
         layout.WINDOW: nr * (nr + nv + 1) + 3 * (nv + 1) * (nv + 1) + nq + 2 * (nv + 1) if nr else 0,
+        layout.ELEMENT_FORCE: 3 * elements,
+        layout.ELEMENT_WRENCH: 12 * elements,
+        layout.ELEMENT_POWER: 1,
         layout.PASSED: 2 + nr * (nv + 2),
     }
 
@@ -122,7 +125,8 @@ def lay_out(
             header[field : field + 2] = start, start + size
             start += size
 
-    place(_sizes(counts, stops, contacts), 0)
+    elements = tables[layout.ELEMENTS].size // layout.ELEMENT_COLUMNS
+    place(_sizes(counts, stops, contacts, elements), 0)
     place({field: values.size for field, values in parameters.items()}, 0)
     place({field: values.size for field, values in tables.items()}, layout.END_OF_HEADER)
     p = np.concatenate([values.ravel() for values in parameters.values()]).astype(np.float64)
@@ -152,7 +156,8 @@ class Workspace:
     point, world), `contact_gap` (m, negative inside), `losses`: power lost now to friction, stops and
     contacts (W), energy of their springs (J, part of the potential energy), energy lost in all steps (J),
     and the part of the springs' energy that will be dissipated (J). `held`: 1 while the set of pressing
-    contacts is fixed.
+    contacts is fixed. `element_force` (elements × 3): of each spring length or angle, rate and pull, of each
+    applied force coordinate (0 where it has none), rate and force.
     """
 
     def __init__(self, parameters: Floats, topology: Integers) -> None:
@@ -194,6 +199,7 @@ class Workspace:
         self.contact_force = self._view(layout.CONTACT_FORCE).reshape(-1, 3)
         self.contact_gap = self._view(layout.CONTACT_GAP)
         self.losses = self._view(layout.LOSSES)
+        self.element_force = self._view(layout.ELEMENT_FORCE).reshape(-1, 3)
         self.held = self._view(layout.HELD)
         self.basis = self._view(layout.BASIS).reshape(-1, nv)
         self.on[:] = self._given(layout.ON_GIVEN)

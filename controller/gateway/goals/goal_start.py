@@ -29,4 +29,5 @@ def start_of(gateway: Gateway) -> MachineState:
         tuple(reference[held].tolist()),
         gateway.closed,
         payloads,
+        time_s=float(record["time_s"]),
     )

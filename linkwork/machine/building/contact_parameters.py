@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.stops import AngleStopSpec, LengthStopSpec
 from linkwork.machine.yaml import Document
 from linkwork.multibody.contact.compliance import DAMPER, RUBBING, SPRING, JointStop
+from linkwork.multibody.forces import OnJoint, Spring
 from linkwork.multibody.mechanism import Mechanism
 
 SWING_RAD_S, STEPS_PER_RAD, DAMPING_RATIO = 200.0, 5.0, 0.7
@@ -67,6 +68,7 @@ def with_compliance(
         found,
         contacts,
         mechanism.rank_tolerance,
+        mechanism.elements,
     )
 
 
@@ -133,12 +135,16 @@ def check_steps(file: MachineFile, mechanism: Mechanism, q: Floats, document: Do
     """Raise MachineError where a step of the plant at q (nq) would be divided into more than MOST_PARTS
     parts.
 
-    Also where the plant's integrator cannot handle contacts. Friction is judged under the machine's weight.
+    Also where a spring is too fast for a step, which is not divided for it, and where the plant's integrator
+    cannot handle contacts. Friction is judged under the machine's weight.
     """
     step = file.plant.period_s / file.plant.substeps
     bounds = tuple(MOST_PARTS * bound / step for bound in (SPRING, DAMPER, RUBBING))
-    problems = list(_too_quick(mechanism, q, bounds, step, document))
-    if file.plant.integrator == "gauss":
+    problems = [
+        *_too_quick(sides(mechanism, q), bounds, step, document),
+        *_too_quick(springs(mechanism, q), (1.0 / step, 1.0 / step, math.inf), step, document),
+    ]
+    if file.plant.integrator == "gauss" and (mechanism.stops or mechanism.contacts):
         blind = document.problem(
             ("plant", "integrator"),
             "this integrator does not detect stops and contacts",
@@ -152,10 +158,10 @@ def check_steps(file: MachineFile, mechanism: Mechanism, q: Floats, document: Do
 
 
 def _too_quick(
-    mechanism: Mechanism, q: Floats, bounds: tuple[float, ...], step: float, document: Document
+    found: Iterable[Side], bounds: tuple[float, ...], step: float, document: Document
 ) -> Iterator[Problem]:
-    """Return the springs, dampers and friction that are faster than the bounds (1/s) at q."""
-    for place, moved, (stiffness, damping, slip_speed), rubbing in sides(mechanism, q):
+    """Return the springs, dampers and friction that are faster than the bounds (1/s)."""
+    for place, moved, (stiffness, damping, slip_speed), rubbing in found:
         steps = f"for steps of {step:g} s"
         for key, value, most in (
             (stiffness, stiffness[1], bounds[0] ** 2 / moved),
@@ -188,9 +194,34 @@ def _digits(value: float, towards: Callable[[float], int]) -> str:
 Key = tuple[str, float]
 
 
-def sides(
-    mechanism: Mechanism, q: Floats
-) -> Iterator[tuple[tuple[str, ...], float, tuple[Key, Key, Key], float]]:
+Side = tuple[tuple[str, ...], float, tuple[Key, Key, Key], float]
+
+
+def springs(mechanism: Mechanism, q: Floats) -> Iterator[Side]:
+    """Yield the same for each spring; its stiffness is that at q (nq)."""
+    from linkwork.multibody.functions import point_jacobian, point_position  # the compiler, here alone
+
+    inverse = mobility(mechanism, q) if mechanism.elements else np.zeros((0, 0))
+    for spring in mechanism.elements:
+        if not isinstance(spring, Spring):
+            continue
+        row = np.zeros(mechanism.nv)
+        if isinstance(spring.line, OnJoint):
+            k = mechanism.joint_index(spring.line.dof)
+            row[k], x = 1.0, float(q[k])
+            units = ("N_m_rad", "N_m_s") if mechanism.joint_is_angle[k] else ("N_m", "N_s_m")
+        else:
+            ends = (spring.line.a, spring.line.b)
+            a, b = (point_position(mechanism, point, q) for point in ends)
+            x, units = float(np.linalg.norm(b - a)), ("N_m", "N_s_m")
+            first, second = (point_jacobian(mechanism, point, q)[3:] for point in ends)
+            row = (b - a) / max(x, 1e-12) @ (second - first)
+        now = spring.stiffness + 3.0 * spring.progressive * (x - spring.rest) ** 2
+        keys = (f"stiffness_{units[0]}", now), (f"damping_{units[1]}", spring.damping), ("", 1.0)
+        yield ("springs", spring.name), max(float(row @ inverse @ row), 1e-300), keys, 0.0
+
+
+def sides(mechanism: Mechanism, q: Floats) -> Iterator[Side]:
     """Yield for each stop and contact: place in the file, mobility at q (nq), its numbers by key, friction in
     N.
     """

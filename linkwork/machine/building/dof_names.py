@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from linkwork.machine.sections.constraints import coordinates_in_formulas, named_coordinates
 from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.sections.force_elements import AppliedForceSpec
 from linkwork.machine.sections.limits import AngleLimits, LengthLimits
 from linkwork.machine.sections.tasks import ANGLES
 from linkwork.machine.units import Quantity, keys_of
+from linkwork.multibody.expressions import names_in, parse
+from linkwork.multibody.expressions.text import RATE_OF
 
 _TURNS = ("roll", "pitch", "yaw")
 
@@ -40,7 +43,7 @@ def balls(file: MachineFile) -> list[str]:
 
 
 def unnamed_coordinates(file: MachineFile) -> dict[str, str]:
-    """Return the coordinates of points that only constraints name: "tip.y" -> its name.
+    """Return the coordinates of points that only constraints or forces name: "tip.y" -> its name.
 
     The name is its text, or that of the equal task coordinate.
     """
@@ -52,7 +55,16 @@ def unnamed_coordinates(file: MachineFile) -> dict[str, str]:
         for name in [*named, *(name for _, name, _ in coordinates_in_formulas(constraint))]:
             if "." in name and name not in known:
                 found[name] = tasks.get(name, name)
+    for force in file.forces.values():
+        for name in coordinates_of_force(force):
+            if "." in name and name not in known:
+                found[name] = tasks.get(name, name)
     return found
+
+
+def coordinates_of_force(force: AppliedForceSpec) -> dict[str, int]:
+    """Return the coordinates that a force's expression names, with the character of the first mention."""
+    return names_in(parse(force.value, {RATE_OF: 1})) if isinstance(force.value, str) else {}
 
 
 def coordinates(file: MachineFile) -> dict[str, bool]:

@@ -36,14 +36,18 @@ from linkwork.machine.sections.formulas import with_names
 from linkwork.machine.sections.limits import AngleLimits, LengthLimits
 from linkwork.machine.yaml import Document
 from linkwork.multibody.constraints import Constraint
+from linkwork.multibody.forces import ForceElement
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Body, Coordinate, CoordinateKind, Joint, ModelError, Point
 
 _SECTION = {"coordinates": "task"}
 
 
-def build_mechanism(file: MachineFile) -> Mechanism:
-    """Build the mechanism that a file describes. Raises multibody.ModelError."""
+def build_mechanism(file: MachineFile, *, plant: bool = False) -> Mechanism:
+    """Build the mechanism that a file describes, or the plant's, which has all forces.
+
+    Raises multibody.ModelError.
+    """
     bodies = [
         Body(name, spec.mass_kg, np.array(spec.com_m, dtype=np.float64), spec.inertia_kg_m2.matrix())
         for name, spec in file.bodies.items()
@@ -63,7 +67,18 @@ def build_mechanism(file: MachineFile) -> Mechanism:
         ],
         constraints=_constraints(file),
         rank_tolerance=file.rank_tolerance,
+        elements=_elements(file, plant=plant),
     )
+
+
+def _elements(file: MachineFile, *, plant: bool) -> list[ForceElement]:
+    """The springs and applied forces: of the plant all, of the controller's model those that it knows."""
+    called = unnamed_coordinates(file)
+    known = {name: spec for name, spec in file.forces.items() if plant or not spec.plant_only}
+    return [
+        *(spec.make(name) for name, spec in file.springs.items()),
+        *(spec.make(name, called) for name, spec in known.items()),
+    ]
 
 
 def _unnamed(file: MachineFile) -> list[Coordinate]:
@@ -127,7 +142,7 @@ def model_problem(error: ModelError, document: Document) -> Problem:
     return document.problem(place, error.text, of_key=True, remedy=error.remedy)
 
 
-def physics(file: MachineFile) -> dict[str, Any]:
+def physics(file: MachineFile, *, plant: bool = False) -> dict[str, Any]:
     """Return the quantities that determine the motion, in SI units, for the hash of the model."""
     joints = {name: asdict(_joint(file, name)) for name in file.joints}
     return {
@@ -144,6 +159,7 @@ def physics(file: MachineFile) -> dict[str, Any]:
         },
         **({"constraints": _demands(file)} if file.constraints else {}),
         **_touch(file),
+        **({"elements": elements} if (elements := _elements(file, plant=plant)) else {}),
     }
 
 

@@ -40,7 +40,7 @@ def check_constraints(file: MachineFile, document: Document) -> Iterator[Problem
             yield document.problem((*here, "b", "body"), message, found=body, remedy=remedy)
         for place_within, coordinate in named_coordinates(constraint):
             of_key = place_within[0] in ("factors", "coordinates")
-            yield from _coordinate(file, document, (*here, *place_within), coordinate, of_key=of_key)
+            yield from check_coordinate(file, document, (*here, *place_within), coordinate, of_key=of_key)
         yield from _formulas(file, document, here, constraint)
         if isinstance(constraint, CoordinateSpec):
             yield from _unit(file, document, here, constraint)
@@ -52,7 +52,7 @@ def _formulas(
     """Return the problems of names within formulas, each at its character."""
     named = coordinates_in_formulas(constraint)
     for place, name, at in named:
-        for problem in _coordinate(file, document, (*here, *place), name, of_key=False):
+        for problem in check_coordinate(file, document, (*here, *place), name, of_key=False):
             known = replace(problem, allowed=f"{problem.allowed}; t, pi, deg")
             yield within(document, (*here, *place), known, at)
     for place, text in formulas_of(constraint):
@@ -71,9 +71,10 @@ def _formulas(
         yield document.problem((*here, "equation"), message, found=found, allowed=allowed, remedy=remedy)
 
 
-def _coordinate(
+def check_coordinate(
     file: MachineFile, document: Document, path: tuple[str | int, ...], name: str, *, of_key: bool
 ) -> Iterator[Problem]:
+    """Return the problem of a name that is no coordinate."""
     known = [*owned(file), *file.task]
     point, _, axis = name.partition(".")
     if name in known or (point in file.points and axis in ("x", "y", "z", "roll", "pitch", "yaw")):

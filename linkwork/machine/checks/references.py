@@ -18,6 +18,7 @@ from linkwork.machine.building.dof_names import (
 from linkwork.machine.building.driver_settings import check_driver
 from linkwork.machine.building.sensed_forces import check_force_sensors
 from linkwork.machine.checks.constraint_references import check_constraints
+from linkwork.machine.checks.force_element_references import check_force_elements
 from linkwork.machine.checks.signal_names import check_signals
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.nearest_name import nearest
@@ -37,6 +38,7 @@ def check_references(file: MachineFile, document: Document) -> list[Problem]:
         _points,
         check_constraints,
         check_contacts,
+        check_force_elements,
         check_force_sensors,
         _motors_and_sensors,
         _orientations,

@@ -13,6 +13,7 @@ from linkwork.machine.sections.constraints import Constraint
 from linkwork.machine.sections.contacts import ContactSpec
 from linkwork.machine.sections.drivers import DriverSpec
 from linkwork.machine.sections.fields import Name, Number, Section, Vector3, entry
+from linkwork.machine.sections.force_elements import AppliedForceSpec, SpringSpec
 from linkwork.machine.sections.force_sensors import ForceSensorSpec
 from linkwork.machine.sections.joint_types import Joint
 from linkwork.machine.sections.motors import Motor
@@ -54,6 +55,8 @@ class MachineFile(Section):
         default=None,
     )
     contacts: dict[Name, ContactSpec] = entry("Points that touch planes and spheres, by name", default={})
+    springs: dict[Name, SpringSpec] = entry("Springs with dampers, by name", default={})
+    forces: dict[Name, AppliedForceSpec] = entry("Applied forces and torques, by name", default={})
     task: dict[Name, Task] = entry("Task coordinates that goals may name, by name", default={})
     workspace: dict[Name, RegionSpec] = entry(
         "Workspace and speed limits of points, by the names in `points`, for goals and jogging",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Annotated, Any, TypeVar
 
 from pydantic import PlainValidator, WithJsonSchema
@@ -12,17 +13,18 @@ from linkwork.machine.problems import Place, Problem, shown
 from linkwork.machine.sections.fields import LARGEST, Section, wrong
 from linkwork.machine.yaml import Document
 from linkwork.multibody.expressions import ExpressionError, parse, parse_equation, renamed
+from linkwork.multibody.expressions.text import RATE_OF
 
 S = TypeVar("S", bound=Section)
 
 _ALLOWED = "a number, or an expression of coordinates (rad, m) and t (s) in quotes"
 
 
-def _formula(value: Any) -> float | str:
+def _formula(value: Any, more: Mapping[str, int] = MappingProxyType({})) -> float | str:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise wrong("this has the wrong type", shown(value), _ALLOWED)
     if isinstance(value, str):
-        return _read(value, equation=False)
+        return _read(value, equation=False, more=more)
     if not abs(value) <= LARGEST:  # not a number compares as false
         raise wrong("this number is too large or not finite", shown(value), f"-{LARGEST:g} to {LARGEST:g}")
     return float(value)
@@ -34,9 +36,13 @@ def _equation(value: Any) -> str:
     return _read(value, equation=True)
 
 
-def _read(text: str, *, equation: bool) -> str:
+def _force_formula(value: Any) -> float | str:
+    return _formula(value, {RATE_OF: 1})
+
+
+def _read(text: str, *, equation: bool, more: Mapping[str, int] = MappingProxyType({})) -> str:
     try:
-        (parse_equation if equation else parse)(text)
+        parse_equation(text) if equation else parse(text, more)
     except ExpressionError as error:
         raise wrong(error.message, error.found, error.allowed, error.remedy, offset=error.at) from None
     return text
@@ -47,6 +53,12 @@ Formula = Annotated[
     PlainValidator(_formula),
     WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string", "maxLength": 1000}]}),
 ]
+ForceFormula = Annotated[
+    float | str,
+    PlainValidator(_force_formula),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string", "maxLength": 1000}]}),
+]
+"""A formula that may use `rate(COORDINATE)`, too."""
 Equation = Annotated[
     str, PlainValidator(_equation), WithJsonSchema({"type": "string", "pattern": "=", "maxLength": 1000})
 ]

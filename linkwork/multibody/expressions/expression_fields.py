@@ -10,7 +10,7 @@ import numpy as np
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints import Constraint, ExpressionConstraint, VelocityConstraint
 from linkwork.multibody.expressions.program import Program, program_of
-from linkwork.multibody.expressions.text import ExpressionError, parse
+from linkwork.multibody.expressions.text import RATE_OF, ExpressionError, parse
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.model import (
     ModelError,
@@ -67,6 +67,14 @@ class Programs:
             self._factors.append((coordinate, self._take(program), len(program.instructions)))
         self._of_row[constraint.name, constraint.rows[0].name] = terms
         return first, len(self._factors) - first
+
+    def force(self, text: str, where: tuple[str, ...]) -> tuple[int, int, int]:
+        """Take up a force: its first instruction, how many, and 1 if it reads coordinates or their rates."""
+        try:
+            program = program_of(parse(text, {RATE_OF: 1}), self._index_of)
+        except ExpressionError as error:
+            raise ModelError(str(error), where) from None
+        return self._take(program), len(program.instructions), int(program.reads_motion)
 
     def _program(self, text: str, where: tuple[str, ...]) -> Program:
         try:

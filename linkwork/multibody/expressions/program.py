@@ -10,15 +10,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from linkwork.multibody.expressions.text import TIME, ExpressionError, Node
+from linkwork.multibody.expressions.text import RATE_OF, TIME, ExpressionError, Node
 
 MOST = 400
 """Instructions of one expression."""
 
 (
     CONSTANT, CLOCK_TIME, COORDINATE, ADD, SUBTRACT, MULTIPLY, DIVIDE, ATAN2, NEGATIVE, POWER, SIN, COS, TAN,
-    ASIN, ACOS, ATAN, SQRT, EXP, LOG, TANH,
-) = range(20)  # fmt: skip
+    ASIN, ACOS, ATAN, SQRT, EXP, LOG, TANH, RATE,
+) = range(21)  # fmt: skip
 
 _BINARY: Mapping[str, tuple[int, Callable[[float, float], float]]] = {
     "+": (ADD, lambda a, b: a + b),
@@ -51,8 +51,8 @@ class Program:
 
     instructions: list[Instruction] = field(default_factory=list)
 
-    def value(self, theta: Sequence[float], time: float = 0.0) -> float:
-        """The result for given coordinates; not a number where it is not defined."""
+    def value(self, theta: Sequence[float], time: float = 0.0, rates: Sequence[float] = ()) -> float:
+        """The result for given coordinates and their rates; not a number where it is not defined."""
         tape: list[float] = []
         for operation, a, b, constant in self.instructions:
             if operation == CONSTANT:
@@ -61,6 +61,8 @@ class Program:
                 tape.append(time)
             elif operation == COORDINATE:
                 tape.append(theta[a])
+            elif operation == RATE:
+                tape.append(rates[a])
             else:
                 second = [] if b < 0 else [tape[b]]
                 tape.append(_plainly(operation, [tape[a], *second], constant))
@@ -70,6 +72,11 @@ class Program:
     def coordinates(self) -> set[int]:
         """Indices of the coordinates that it reads."""
         return {a for operation, a, _, _ in self.instructions if operation == COORDINATE}
+
+    @property
+    def reads_motion(self) -> bool:
+        """Whether it reads coordinates or their rates."""
+        return any(operation in (COORDINATE, RATE) for operation, *_ in self.instructions)
 
 
 def _plainly(operation: int, values: list[float], constant: float) -> float:
@@ -103,6 +110,8 @@ class _Compiler:
             return self._put((CONSTANT, -1, -1, node.head), node)
         if not node.arguments:
             return self._named(node)
+        if node.head == RATE_OF:
+            return self._rate(node)
         entries = [self._entry(argument) for argument in node.arguments]
         constants = [self._constant(entry) for entry in entries]
         if node.head == "**":
@@ -113,14 +122,26 @@ class _Compiler:
             return self._put((CONSTANT, -1, -1, self._folded(node, code, known, 0.0)), node)
         return self._put((code, entries[0], entries[1] if len(entries) > 1 else -1, 0.0), node)
 
+    def _rate(self, node: Node) -> int:
+        """The rate of a coordinate; only in programs of forces, which need no derivatives."""
+        (of,) = node.arguments
+        if of.arguments or not isinstance(of.head, str) or of.head == TIME:
+            remedy = f"write {RATE_OF}(NAME) with the name of a coordinate"
+            raise ExpressionError("only a coordinate has a rate here", of.at, str(of.head), "", remedy)
+        return self._put((RATE, self._index(of), -1, 0.0), node)
+
     def _named(self, node: Node) -> int:
         name = str(node.head)
         if name == TIME:
             return self._put((CLOCK_TIME, -1, -1, 0.0), node)
+        return self._put((COORDINATE, self._index(node), -1, 0.0), node)
+
+    def _index(self, node: Node) -> int:
+        name = str(node.head)
         if name not in self._index_of:
             allowed = ", ".join([*self._index_of, TIME, "pi", "deg"])
             raise ExpressionError("no coordinate has this name", node.at, name, allowed)
-        return self._put((COORDINATE, self._index_of[name], -1, 0.0), node)
+        return self._index_of[name]
 
     def _power(self, node: Node, entries: list[int], constants: list[float | None]) -> int:
         base, exponent = constants

@@ -23,6 +23,7 @@ from linkwork.multibody.expressions.program import (
     LOG,
     MULTIPLY,
     NEGATIVE,
+    RATE,
     SIN,
     SQRT,
     SUBTRACT,
@@ -108,6 +109,9 @@ def run_program(p: Floats, t: Integers, w: Floats, first: int, count: int) -> No
             value, second = theta[a], bias[a]
             for j in range(t[NV]):
                 rate += jacobian[a, j] * v[j]
+        elif operation == RATE:  # in forces, of which no derivatives are wanted
+            for j in range(t[NV]):
+                value += jacobian[a, j] * v[j]
         else:
             x, xd, xdd = tape[a, 0], tape[a, 1], tape[a, 2]
             y = yd = ydd = 0.0

@@ -30,6 +30,8 @@ FUNCTIONS = {
 }  # fmt: skip
 CONSTANTS = {"pi": math.pi, "deg": math.pi / 180.0}
 TIME = "t"
+RATE_OF = "rate"
+"""Function of a coordinate's name, in forces: its rate (rad/s or m/s)."""
 RESERVED = (TIME, *CONSTANTS, *FUNCTIONS)
 _NOT_SMOOTH = {
     "abs": "write sqrt(x**2 + small**2)",

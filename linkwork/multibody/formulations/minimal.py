@@ -82,12 +82,9 @@ from linkwork.multibody.kernels.layout import (
 )
 from linkwork.multibody.kernels.layout import START_V as BEGAN_V
 from linkwork.multibody.kernels.views import copy, fill, matrix, vector
-from linkwork.multibody.steps.constrained_steps import (
-    constrained_rk4,
-    constrained_semi_implicit,
-    driving_power,
-)
+from linkwork.multibody.steps.constrained_steps import constrained_rk4, constrained_semi_implicit
 from linkwork.multibody.steps.divided_steps import judge_step, keep_step
+from linkwork.multibody.steps.integrate import driving_power
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.local_coordinates import chart_rates
 from linkwork.multibody.tree.rotations import move
@@ -252,7 +249,7 @@ def _driven(p: Floats, t: Integers, w: Floats) -> float:
     if moves:
         forces_of_constraint(p, t, w)
     power: float = driving_power(t, w)
-    return power if moves else 0.0
+    return power
 
 
 @kernel(_STEP)

@@ -35,6 +35,7 @@ from linkwork.multibody.formulations.reaction_layout import (
     MOMENTS,
     ON_BODY,
     OUTWARD,
+    PUSHED_BODIES,
     RATES,
     RESULTS,
     ROW,
@@ -73,6 +74,7 @@ from linkwork.multibody.kernels.layout import (
     DIRECTIONS,
     DISC,
     DISTANCE,
+    ELEMENT_WRENCH,
     FRAME_AT,
     GRAVITY,
     LINEAR,
@@ -395,6 +397,16 @@ def _contacts(p: Floats, t: Integers, w: Floats, r: Integers, c: Floats) -> None
 
 
 @part
+def _elements(t: Integers, w: Floats, r: Integers, c: Floats) -> None:
+    """Take off what springs and applied forces give to their bodies."""
+    ends, wrenches = table(r, PUSHED_BODIES, 2), matrix(t, w, ELEMENT_WRENCH, 3)
+    for i in range(ends.shape[0]):
+        for end in range(2):
+            at = 2 * (2 * i + end)
+            _give(c, r, ends[i, end], load(wrenches, at), load(wrenches, at + 1), 1.0)
+
+
+@part
 def _joints(t: Integers, w: Floats, r: Integers, c: Floats) -> None:
     """Wrenches that joints transmit, and their part without power along the joint: the reactions."""
     bodies, outward = table(r, BODIES, BODY_COLUMNS), table(r, OUTWARD, 1)
@@ -430,6 +442,7 @@ def reactions(p: Floats, t: Integers, w: Floats, r: Integers, c: Floats) -> None
     _needed(p, t, w, r, c)
     _constraints(p, t, w, r, c)
     _contacts(p, t, w, r, c)
+    _elements(t, w, r, c)
     _joints(t, w, r, c)
 
 

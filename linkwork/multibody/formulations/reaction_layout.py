@@ -20,6 +20,7 @@ OUTWARD = _field()  # bodies: their indices, each after the body that carries it
 JOINTS = _field()  # joints × 4: child's body, first link, number of links, 1 for a screw
 ENTRIES = _field()  # entries of constraints × ENTRY_COLUMNS
 TOUCHED = _field()  # contacts: index of the body
+PUSHED_BODIES = _field()  # elements × 2: indices of the bodies on which they act (-1: world or none)
 
 # fields of c
 SEATS = _field()  # bodies × SEAT_COLUMNS, in link axes: mass, centre of mass, origin

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.constraint_entries import Entry, constraint_entries
+from linkwork.multibody.forces import AboutAxis, AlongDirection, BetweenPoints, Line
 from linkwork.multibody.formulations import reaction_layout as own
 from linkwork.multibody.formulations.acceleration import Formulation, accelerate
 from linkwork.multibody.formulations.reaction_kernels import reactions
@@ -184,7 +185,18 @@ def _tables(
         own.JOINTS: _integers(joints),
         own.ENTRIES: _integers(rows),
         own.TOUCHED: _integers(touched),
+        own.PUSHED_BODIES: _integers([_ends(mechanism, index, each.line) for each in mechanism.elements]),
     }
+
+
+def _ends(mechanism: Mechanism, index: dict[str, int], line: Line) -> tuple[int, int]:
+    """The bodies on which a spring or force acts; none for one on a joint, which has power along it alone."""
+    bodies = {point.name: index[point.body] for point in mechanism.points}
+    if isinstance(line, BetweenPoints):
+        return bodies[line.a], bodies[line.b]
+    if isinstance(line, AlongDirection):
+        return bodies[line.point], -1
+    return (index[line.body], -1) if isinstance(line, AboutAxis) else (-1, -1)
 
 
 def _integers(rows: Sequence[object]) -> Integers:

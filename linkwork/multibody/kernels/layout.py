@@ -42,7 +42,7 @@ PHI = _field()  # nr, residual of position, 0 in rows of velocity level
 PHI_RATE = _field()  # nr, residual of velocity
 EXPLICIT = _field()  # nr, the part of it that is not A v: Φ_t
 LEVEL = _field()  # 1: rows of velocity level are left out, for finding positions; else 0
-DRIVEN_WORK = _field()  # J, done so far by the constraints that move with time
+DRIVEN_WORK = _field()  # J, done so far by applied forces and by constraints that move with time
 A = _field()  # nr × nv, rows that are switched off are 0
 B = _field()  # nr, A v̇ = b
 CONSTRAINT_FORCE = _field()  # nv, acting on the mechanism
@@ -116,6 +116,9 @@ PUSHED = _field()  # 4 nv, its corrections of position and velocity at its begin
 UNPUSHED = _field()  # nq + nv + RANKING_SIZE + 3, the start of a symmetric step
 SQUARE = _field()  # (nv + nr)² + 4 (nv + nr), scratch of the slower formulations
 WINDOW = _field()  # lost directions in scaled rows (each nr), then scratch, see branch_window.py
+ELEMENT_FORCE = _field()  # elements × 3: stretch or displacement, its rate, and the force along the line
+ELEMENT_WRENCH = _field()  # 4 elements × 3, moment about the reference and force on the first and second body
+ELEMENT_POWER = _field()  # 1, power of the applied forces (W)
 PASSED = _field()  # rank, switches and scaled rows of the last sample, 2 nr of scratch, see passages.py
 LAST = PASSED
 
@@ -153,6 +156,8 @@ SURFACES = (
     _field()
 )  # contacts × 7, a place and the normal of a plane, 0; or centre, nothing and radius of a sphere
 CONTACT_LAW = _field()  # contacts × 5, stiffness, damping, friction, slip speed, radius of the ball
+ELEMENT_LAW = _field()
+"""elements × 8: stiffness, damping, rest, preload, progressive (a constant force: that force), direction."""
 REFERENCE_SIZE = _field()  # 1, size of the scaled rows in ordinary poses
 RANK_TOLERANCE = _field()  # 1, relative to it: shorter directions of the scaled rows are round-off
 
@@ -167,6 +172,9 @@ ROWS = _field()  # nr × 4: kind, axes i and j (else first term, instruction or 
 # target (-1: none; -2: none, and Φ is an angle that may jump by whole turns)
 STOPS = _field()  # stops: index in q and v
 CONTACTS = _field()  # contacts: index of the point
+ELEMENTS = _field()
+"""elements × 7: line; indices of its dof, of its points, or of its point or link and its link; law; of a
+program the first instruction, how many, and whether it reads coordinates."""
 TERMS = _field()  # coordinate of interest of each term
 
 PROGRAM = _field()  # instructions × 3: operation, and the entries of the tape that it takes
@@ -207,6 +215,10 @@ SEARCH_SIZE = 9
     AFTER,  # at HIGH
     TRIALS,  # so far; above 0 where the last one moved HIGH, below where it moved LOW
 ) = range(SEARCH_SIZE)
+
+ELEMENT_COLUMNS, ELEMENT_NUMBERS = 7, 8
+LINE_JOINT, LINE_POINTS, LINE_WORLD, LINE_BODY, LINE_WORLD_AXIS, LINE_BODY_AXIS = range(6)
+SPRING, CONSTANT_FORCE, PROGRAMMED = range(3)
 
 ON_JOINT, ON_X, ON_Y, ON_Z, ON_ALONG, ON_DISTANCE, ON_ROLL, ON_PITCH, ON_YAW = range(9)
 ALONG, PERPENDICULAR, DISTANCE, LINEAR_ROW, NO_SLIP, DISC, EXPRESSION, VELOCITY = range(8)

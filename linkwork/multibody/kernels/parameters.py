@@ -77,11 +77,12 @@ def constraint_fields(
     constraints: Sequence[Constraint],
     seats: dict[str, BodyPlacement],
     coordinate_names: Sequence[str],
-    turning: Set[str] = frozenset(),
+    turning: Set[str],
+    programs: Programs,
 ) -> Demanded:
     """Look up frames and coordinates; `turning` are the coordinates that are angles in space.
 
-    Raises ModelError for what does not exist.
+    `programs` takes up the expressions, after those of the forces. Raises ModelError for what does not exist.
     """
     check_names("constraints", [c.name for c in constraints])
     frames: list[BodyPlacement] = []
@@ -90,7 +91,6 @@ def constraint_fields(
     offsets: list[float] = []
     terms: list[tuple[int, float]] = []
     targets: dict[str, float] = {}
-    programs = Programs(coordinate_names)
     for constraint in constraints:
         pair = _frames(constraint, seats)
         frames.extend(pair)

@@ -2,21 +2,18 @@
 
 The formulation and whether the end of the step is corrected follow `CHOICE` in the workspace. The clock in
 the workspace advances, so that prescribed values move; their stages are taken at the stages' times. What work
-the moving constraints do is summed in `DRIVEN_WORK`, by the step's own quadrature.
+moving constraints and applied forces do is summed in `DRIVEN_WORK`, by the step's own quadrature.
 """
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.formulations.projection import onto_manifold
-from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel, part, void
+from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel, void
 from linkwork.multibody.kernels.layout import (
     CHOICE,
     CLOCK,
     DRIVEN_WORK,
-    EXPLICIT,
     LOSSES,
-    MULTIPLIERS,
-    N_ROWS,
     NQ,
     NV,
     RATES,
@@ -30,19 +27,10 @@ from linkwork.multibody.kernels.layout import (
     V,
 )
 from linkwork.multibody.kernels.views import copy, fill, vector
+from linkwork.multibody.steps.integrate import driving_power
 from linkwork.multibody.tree.rotations import coordinate_rates, move, normalise
 
 _STEP = void(PARAMETERS, TOPOLOGY, BUFFER, float64)
-
-
-@part
-def driving_power(t: Integers, w: Floats) -> float:
-    """After a constrained acceleration: the power of the constraints that move with time, -λ'Φ_t (W)."""
-    multipliers, explicit = vector(t, w, MULTIPLIERS), vector(t, w, EXPLICIT)
-    power = 0.0
-    for i in range(t[N_ROWS]):
-        power -= multipliers[i] * explicit[i]
-    return power
 
 
 @kernel(_STEP)

@@ -66,8 +66,8 @@ from linkwork.multibody.kernels.layout import (
 )
 from linkwork.multibody.kernels.views import copy, fill, matrix, vector
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
-from linkwork.multibody.steps.constrained_steps import constrained_rk4, driving_power
-from linkwork.multibody.steps.integrate import rk4
+from linkwork.multibody.steps.constrained_steps import constrained_rk4
+from linkwork.multibody.steps.integrate import driving_power, rk4
 from linkwork.multibody.tree.dynamics import dynamics, forward_dynamics
 from linkwork.multibody.tree.rotations import coordinate_rates, move, normalise
 
@@ -114,8 +114,7 @@ def _stage(
         largest = max(largest, abs(new))
         own[k] = new
     stages[2 * size + one] = vector(t, w, LOSSES)[0]
-    if constrained is not None:
-        stages[2 * size + 2 + one] = driving_power(t, w)
+    stages[2 * size + 2 + one] = driving_power(t, w)
     return change, largest
 
 

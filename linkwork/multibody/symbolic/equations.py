@@ -34,6 +34,7 @@ def in_coordinates(mechanism: Mechanism) -> Mechanism:
         m.coordinates,
         m.constraints,
         rank_tolerance=m.rank_tolerance,
+        elements=m.elements,
     )
 
 

@@ -4,8 +4,8 @@ With Λ spanning the velocities that the constraints admit, and motors B_a, a po
 
     Λ' g = Λ' B_a τ,      K = ∂(g - A'λ)/∂q
 
-with g the forces of gravity and λ the multipliers that hold the pose. Motions that the motors do not hold are
-brought to balance by Newton's method, with symbolic derivatives.
+with g the loads of gravity, springs and applied forces at rest, and λ the multipliers that hold the pose.
+Motions that the motors do not hold are brought to balance by Newton's method, with symbolic derivatives.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.multibody.expressions.text import words_in
+from linkwork.multibody.forces import AppliedForce
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble, decide_rank
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
@@ -89,13 +91,17 @@ def _refuse_moving(model: SymbolicModel) -> None:
     moving = [name for name, drift in zip(names, model.rows.drift, strict=True) if drift != 0]
     if moving:
         raise NoEquilibrium(f"constraints that depend on time have no equilibrium: {', '.join(moving)}")
+    given = [each for each in model.mechanism.elements if isinstance(each, AppliedForce)]
+    changing = [each.name for each in given if isinstance(each.value, str) and "t" in words_in(each.value)]
+    if changing:
+        raise NoEquilibrium(f"forces that depend on time have no equilibrium: {', '.join(changing)}")
 
 
 def _function(mechanism: Mechanism) -> Numbers:
     model = SymbolicModel(mechanism)
     _refuse_moving(model)
     nv, nr, tape = mechanism.nv, len(mechanism.row_names), model.tape
-    gravity, rows = model.gravity, [entry for row in model.rows.A for entry in row]
+    gravity, rows = model.load_at_rest, [entry for row in model.rows.A for entry in row]
     slopes = [tape.rates([*gravity, *rows], _direction(model, k)) for k in range(nv)]
     J = [entry for row in model.interest.J for entry in row]
     parts = [

@@ -86,7 +86,10 @@ _ABOUT = {
     "mass_matrix": (("M",), "The mass matrix M, armature included."),
     "bias": (
         ("h",),
-        "Coriolis, centrifugal and gravity terms h: M vdot + h = effort + friction + A' lambda.",
+        (
+            "Coriolis, centrifugal and gravity terms less springs and applied forces, h: "
+            "M vdot + h = effort + friction + A' lambda."
+        ),
     ),
     "constraints": (
         ("phi", "A", "Adot_v"),
@@ -144,11 +147,10 @@ def function(model: SymbolicModel, name: str, about: str, parts: list[NamedResul
 
 
 def moves_with_time(model: SymbolicModel) -> bool:
-    """Whether some constraint depends on time."""
+    """Whether some constraint or applied force depends on time."""
     return any(
-        TIME in entry.free_symbols
-        for each in model.tape.needed([*model.rows.phi, *model.rows.Adv])
-        for entry in [each.value]
+        TIME in each.value.free_symbols
+        for each in model.tape.needed([*model.rows.phi, *model.rows.Adv, *model.h])
     )
 
 

@@ -2,7 +2,7 @@
 
 With Λ spanning the velocities that the constraints admit, velocities v = Λ ż and motors B_a,
 
-    Λ' M Λ z̈ + Λ' D Λ ż + Λ' K Λ z = Λ' B_a δτ,      D: friction's slope at rest
+    Λ' M Λ z̈ + Λ' D Λ ż + Λ' K Λ z = Λ' B_a δτ,      D: slope at rest of friction and dampers
 
 with the stiffness K of equilibrium.py. The states are δθ and δθ̇ of the independent coordinates θ, with
 δθ = J Λ z.
@@ -19,10 +19,13 @@ from linkwork.arrays import Floats
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.symbolic.equilibrium import Equilibrium, NoEquilibrium, equilibrium
+from linkwork.multibody.tree.dynamics import dynamics
 
 _CONTROLLABLE = 1e-9
 _DEPENDENT = 1e-9
 _SINGULAR = 1e-13
+_SMALL = 1e-4
+"""Speed (rad/s or m/s) of differences about rest."""
 
 Spectrum = np.ndarray[tuple[int], np.dtype[np.complex128]]
 
@@ -102,7 +105,7 @@ def linearize(
 
     inputs = np.zeros((mechanism.nv, len(motors)))
     inputs[list(motors), range(len(motors))] = 1.0
-    stiff, damped = (-accelerated(K @ basis @ back) for K in (found.stiffness, _damping(mechanism)))
+    stiff, damped = (-accelerated(K @ basis @ back) for K in (found.stiffness, _damping(mechanism, found.q)))
     A = np.block([[np.zeros((n, n)), np.eye(n)], [stiff, damped]])
     B = np.vstack([np.zeros((n, len(motors))), accelerated(inputs)])
     C = np.hstack([J @ back, np.zeros((len(J), n))])
@@ -155,13 +158,29 @@ def _independent(J: Floats, choices: Sequence[str], first: Sequence[str]) -> tup
     return tuple(choices[k] for k in sorted(taken)) if len(taken) == J.shape[1] else ()
 
 
-def _damping(mechanism: Mechanism) -> Floats:
-    """The slope at rest of viscous and dry friction, nv × nv."""
+def _damping(mechanism: Mechanism, q: Floats) -> Floats:
+    """The slope at rest of viscous and dry friction, and of dampers and applied forces, nv × nv."""
     p, t = mechanism.parameters, mechanism.topology
     viscous, coulomb, speed = (
         p[t[field] : t[field + 1]] for field in (layout.VISCOUS, layout.COULOMB, layout.COULOMB_SPEED)
     )
-    return np.diag(viscous + coulomb / speed)
+    return np.diag(viscous + coulomb / speed) + _slope_of_elements(mechanism, q)
+
+
+def _slope_of_elements(mechanism: Mechanism, q: Floats) -> Floats:
+    """∂h/∂v at rest, by central differences: Coriolis terms are even in v and cancel."""
+    slope = np.zeros((mechanism.nv, mechanism.nv))
+    if not mechanism.elements:
+        return slope
+    for k in range(mechanism.nv):
+        loads = []
+        for speed in (_SMALL, -_SMALL):
+            work = mechanism.workspace()
+            work.q[:], work.v[k] = q, speed
+            dynamics(*work.arguments)
+            loads.append(work.h.copy())
+        slope[:, k] = (loads[0] - loads[1]) / (2.0 * _SMALL)
+    return slope
 
 
 def _named(

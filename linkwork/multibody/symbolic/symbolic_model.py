@@ -10,6 +10,7 @@ from itertools import chain
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.symbolic import constraint_equations as _rows
 from linkwork.multibody.symbolic import coordinate_expressions as _coordinates
+from linkwork.multibody.symbolic import element_expressions as _elements
 from linkwork.multibody.symbolic import tree_equations as _dynamics
 from linkwork.multibody.symbolic.operation_tape import Expression, Tape, Triple
 from linkwork.multibody.symbolic.symbolic_tree import Rotation, SymbolicTree
@@ -59,13 +60,29 @@ class SymbolicModel:
 
     @cached_property
     def h(self) -> list[Expression]:
-        """Coriolis, centrifugal and gravity terms, nv."""
-        return _dynamics.bias(self.tree)
+        """Coriolis, centrifugal and gravity terms less the forces of springs and applied forces, nv."""
+        return self._less(_dynamics.bias(self.tree), self.element_forces)
 
     @cached_property
     def gravity(self) -> list[Expression]:
-        """The part of h that is there at rest, nv."""
+        """The part of h that is gravity's, nv."""
         return _dynamics.bias(self.tree, motion=False)
+
+    @cached_property
+    def element_forces(self) -> list[Expression]:
+        """Generalized forces of springs and applied forces, nv, on the right-hand side."""
+        return _elements.element_forces(self.tree, self.interest)
+
+    @cached_property
+    def load_at_rest(self) -> list[Expression]:
+        """The part of h that is there at rest, nv: gravity less springs and applied forces."""
+        at_rest = _elements.element_forces(self.tree, self.interest, motion=False)
+        return self._less(self.gravity, at_rest)
+
+    def _less(self, loads: list[Expression], forces: list[Expression]) -> list[Expression]:
+        if not self.mechanism.elements:
+            return loads
+        return [self.tape.put(load - force) for load, force in zip(loads, forces, strict=True)]
 
     @cached_property
     def potential(self) -> Expression:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 
 import sympy as sp
 
 from linkwork.multibody.expressions import Node
+from linkwork.multibody.expressions.text import RATE_OF
 from linkwork.multibody.symbolic.operation_tape import ZERO, Expression, Tape, exact
 
 A_AXES = [sp.symbols(f"a{i}x a{i}y a{i}z") for i in range(3)]
@@ -103,12 +105,19 @@ _OPERATORS: Mapping[str, Callable[..., Expression]] = {
 }
 
 
-def formula_of(node: Node, coordinate: Mapping[str, Expression]) -> Expression:
-    """The tree of an expression in a machine file, in SymPy; `coordinate` gives the symbol of each name."""
+def formula_of(
+    node: Node, coordinate: Mapping[str, Expression], rates: Mapping[str, Expression] = MappingProxyType({})
+) -> Expression:
+    """The tree of an expression in a machine file, in SymPy.
+
+    `coordinate` gives the symbol of each name, `rates` the formula of each rate.
+    """
     if isinstance(node.head, float):
         return exact(node.head)
     if not node.arguments:
         return TIME if node.head == "t" else coordinate[node.head]
-    arguments = [formula_of(each, coordinate) for each in node.arguments]
+    if node.head == RATE_OF:
+        return rates[str(node.arguments[0].head)]
+    arguments = [formula_of(each, coordinate, rates) for each in node.arguments]
     made = _OPERATORS.get(node.head)
     return made(*arguments) if made else getattr(sp, node.head)(*arguments)

@@ -23,7 +23,7 @@ from linkwork.multibody.model import (
 )
 from linkwork.multibody.taylor.connections import KINDS, Connection, JointFrame
 from linkwork.multibody.taylor.stepper import TaylorStepper
-from linkwork.multibody.taylor.taylor_model import MaximalModel, refuse_touch
+from linkwork.multibody.taylor.taylor_model import MaximalModel, refuse_forces
 from linkwork.multibody.tree import quaternions
 
 _CLOSURES: dict[type[Constraint], str] = {
@@ -47,7 +47,7 @@ def maximal_model_of(mechanism: Mechanism, q: npt.ArrayLike | None = None) -> Ma
     prismatic ones, for redundant rows that cannot be left out, for bodies without inertia,
     and for stops and contacts. Constraints that begin switched off are left out.
     """
-    refuse_touch(mechanism)
+    refuse_forces(mechanism)
     joints = [_joint(joint) for joint in mechanism.joints]
     constraints = [constraint for constraint in mechanism.constraints if constraint.on]
     closures = [_closure(constraint) for constraint in constraints]

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats, Integers
+from linkwork.multibody.forces import Spring
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import (
     Body,
@@ -108,7 +109,7 @@ class MaximalModel:
 
         Stops and contacts are refused: this stepper has none.
         """
-        refuse_touch(mechanism)
+        refuse_forces(mechanism)
         connections = [*(Connection.from_joint(joint) for joint in mechanism.joints), *closures]
         return MaximalModel.build(mechanism.bodies, connections, mechanism.gravity_m_s2)
 
@@ -218,9 +219,13 @@ def _lay_out(
     return p, t, size
 
 
-def refuse_touch(mechanism: Mechanism) -> None:
-    """Raise ModelError for a mechanism with stops or contacts, which this stepper does not have."""
+def refuse_forces(mechanism: Mechanism) -> None:
+    """Raise ModelError for a mechanism with stops, contacts, springs or applied forces."""
     if mechanism.stops or mechanism.contacts:
         stops, contacts = mechanism.stops, mechanism.contacts
         where = ("stops", stops[0].dof) if stops else ("contacts", contacts[0].name)
         raise ModelError("the Taylor stepper has no stops and contacts: use projected", where)
+    if mechanism.elements:
+        element = mechanism.elements[0]
+        where = ("springs" if isinstance(element, Spring) else "forces", element.name)
+        raise ModelError("the Taylor stepper has no springs and applied forces: use projected", where)

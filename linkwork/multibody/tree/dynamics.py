@@ -9,6 +9,7 @@ import math
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.contact.compliant_forces import compliant_forces
+from linkwork.multibody.forces.element_forces import element_forces
 from linkwork.multibody.kernels.compiling import ON_MECHANISM, kernel, part
 from linkwork.multibody.kernels.layout import (
     ANGULAR,
@@ -24,6 +25,7 @@ from linkwork.multibody.kernels.layout import (
     COULOMB_SPEED,
     DAMPERS,
     EFFORT,
+    ELEMENTS,
     ENERGY,
     FACTOR,
     FORCE,
@@ -88,7 +90,10 @@ def _second_moment(
 
 @kernel(ON_MECHANISM)
 def dynamics(p: Floats, t: Integers, w: Floats) -> None:
-    """From q and v: `kinematics`, then M, h, friction, and the forces of stops and contacts."""
+    """From q and v: `kinematics`, then M, h, friction, and the forces of stops and contacts.
+
+    h contains springs and applied forces (forces/element_forces.py).
+    """
     kinematics(p, t, w)
     links = table(t, LINKS, 3)
     gravity = load(matrix(t, p, GRAVITY, 3), 0)
@@ -164,6 +169,8 @@ def dynamics(p: Floats, t: Integers, w: Floats) -> None:
         if coulomb[k] != 0.0:
             friction[k] -= coulomb[k] * math.tanh(v[k] / coulomb_speed[k])
         losses[0] -= friction[k] * v[k]
+    if t[ELEMENTS + 1] > t[ELEMENTS]:
+        element_forces(p, t, w)
     if t[TOUCHING + 1] > t[TOUCHING]:
         compliant_forces(p, t, w)
 

@@ -1,0 +1,175 @@
+"""The sections `springs` and `forces`: springs with dampers, applied forces and torques."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from pydantic import model_validator
+
+from linkwork.machine.sections.constraint_base import CoordinateName
+from linkwork.machine.sections.fields import Name, Number, Section, Switch, Vector3, entry, one_of, wrong
+from linkwork.machine.sections.formulas import ForceFormula
+from linkwork.machine.sections.joints import unit_vector
+from linkwork.multibody.expressions import renamed
+from linkwork.multibody.forces import (
+    AboutAxis,
+    AlongDirection,
+    AppliedForce,
+    BetweenPoints,
+    OnJoint,
+    Spring,
+)
+
+_JOINT = "The joint on which it acts, or its degree of freedom: JOINT.DOF"
+ANGLE_KEYS = (
+    "stiffness_N_m_rad", "damping_N_m_s", "rest_rad", "rest_deg", "preload_N_m", "progressive_N_m_rad3",
+)  # fmt: skip
+LENGTH_KEYS = ("stiffness_N_m", "damping_N_s_m", "rest_m", "preload_N", "progressive_N_m3")
+
+
+class SpringSpec(Section):
+    """A spring with a damper, on a joint or between two points.
+
+    With the stretch d, the angle or length less its rest value, it pulls back with
+    preload + stiffness d + progressive d³ + damping times the rate.
+    """
+
+    about: str = entry("Description of the spring", default="")
+    joint: CoordinateName | None = entry(_JOINT, default=None)
+    between: list[Name] | None = entry(
+        "Instead of a joint: two points, of two bodies or of a body and the world",
+        default=None,
+        min_length=2,
+        max_length=2,
+    )
+    stiffness_N_m_rad: Number | None = entry("Stiffness of a torsion spring", "N m/rad", None, ge=0)
+    stiffness_N_m: Number | None = entry("Stiffness of a linear spring", "N/m", None, ge=0)
+    damping_N_m_s: Number | None = entry("Damping of a torsion spring. Default: 0", "N m s/rad", None, ge=0)
+    damping_N_s_m: Number | None = entry("Damping of a linear spring. Default: 0", "N s/m", None, ge=0)
+    rest_rad: Number | None = entry("Angle at which it is not stretched. Default: 0", "rad", None)
+    rest_deg: Number | None = entry("The same in degrees", "°", None)
+    rest_m: Number | None = entry("Length at which it is not stretched. Default: 0", "m", None)
+    preload_N_m: Number | None = entry("Torque at the rest angle, back towards smaller angles", "N m", None)
+    preload_N: Number | None = entry("Pull at the rest length", "N", None)
+    progressive_N_m_rad3: Number | None = entry("Factor of the stretch cubed", "N m/rad³", None, ge=0)
+    progressive_N_m3: Number | None = entry("Factor of the stretch cubed", "N/m³", None, ge=0)
+
+    @model_validator(mode="after")
+    def _one_line(self) -> SpringSpec:
+        one_of(self, "joint", "between", needed=True)
+        one_of(self, "rest_rad", "rest_deg")
+        angles, lengths = self.given(ANGLE_KEYS), self.given(LENGTH_KEYS)
+        if self.between is not None and angles:
+            self.refuse_unit(angles[0], "a spring between two points is linear", LENGTH_KEYS)
+        if angles and lengths:
+            message = f"{angles[0]} and {lengths[0]} are of different springs"
+            raise wrong(message, lengths[0], "an angle's keys or a length's", "keep one kind", (lengths[0],))
+        if not any(
+            key.startswith(("stiffness", "damping", "preload", "progressive")) for key in angles + lengths
+        ):
+            raise wrong(
+                "the spring exerts no force", "nothing", "stiffness_N_m or stiffness_N_m_rad", "add one"
+            )
+        if self.between is not None and (self.rest_m or 0.0) < 0.0:
+            raise wrong("a length cannot be negative", f"{self.rest_m:g}", "0 or more", at=("rest_m",))
+        return self
+
+    def given(self, keys: tuple[str, ...]) -> list[str]:
+        """Return the keys of these that the file gives."""
+        return [key for key in keys if getattr(self, key) is not None]
+
+    @staticmethod
+    def refuse_unit(key: str, message: str, allowed: tuple[str, ...]) -> None:
+        """Raise the error of a key of the other kind of spring."""
+        raise wrong(message, key, ", ".join(allowed), "use a key with the right unit", (key,))
+
+    def make(self, name: str) -> Spring:
+        """Return the spring of `multibody`."""
+        line = OnJoint(self.joint) if self.joint is not None else BetweenPoints(*(self.between or ()))
+        rest = self.rest_m or self.rest_rad or math.radians(self.rest_deg or 0.0)
+        return Spring(
+            name,
+            line,
+            stiffness=self.stiffness_N_m or self.stiffness_N_m_rad or 0.0,
+            damping=self.damping_N_s_m or self.damping_N_m_s or 0.0,
+            rest=rest,
+            preload=self.preload_N or self.preload_N_m or 0.0,
+            progressive=self.progressive_N_m3 or self.progressive_N_m_rad3 or 0.0,
+        )
+
+
+class AppliedForceSpec(Section):
+    """A force at a point, a torque on a body, or either on a joint: a number or an expression."""
+
+    about: str = entry("Description of the force", default="")
+    joint: CoordinateName | None = entry(_JOINT, default=None)
+    point: Name | None = entry("Instead of a joint: the point at which a force acts", default=None)
+    body: Name | None = entry("Instead of a joint: the body on which a torque acts", default=None)
+    direction: Vector3 | None = entry(
+        "Direction of the force at a point; its length does not matter", default=None
+    )
+    axis: Vector3 | None = entry("Axis of the torque on a body; its length does not matter", default=None)
+    axes: Literal["world", "body"] = entry(
+        "In which axes direction and axis are given: the world's, or those of the body, which they follow",
+        default="world",
+    )
+    force_N: ForceFormula | None = entry(
+        "The force: a number, or an expression of coordinates, rate(COORDINATE) and t (s)", "N", None
+    )
+    torque_N_m: ForceFormula | None = entry("The torque, in the same way", "N m", None)
+    plant_only: Switch = entry(
+        "Whether only the simulated plant has it, as a disturbance that the controller does not know",
+        default=False,
+    )
+
+    @model_validator(mode="after")
+    def _one_line(self) -> AppliedForceSpec:
+        one_of(self, "joint", "point", "body", needed=True)
+        one_of(self, "force_N", "torque_N_m", needed=True)
+        for owner, key, quantity, other in (
+            ("point", "direction", "force_N", "torque_N_m"),
+            ("body", "axis", "torque_N_m", "force_N"),
+        ):
+            if getattr(self, owner) is None:
+                if getattr(self, key) is not None:
+                    raise wrong(
+                        f"{key} belongs to a {owner}",
+                        key,
+                        f"with {owner}",
+                        f"remove it, or add {owner}",
+                        (key,),
+                    )
+                continue
+            if getattr(self, key) is None:
+                raise wrong(f"{key} is missing", "nothing", "three numbers", f"add {key}: [0, 0, 1]")
+            unit_vector(self, key)
+            if getattr(self, other) is not None:
+                raise wrong(f"on a {owner} acts {quantity}", other, quantity, f"write {quantity}", (other,))
+        if self.joint is not None and self.axes == "body":
+            raise wrong("a joint has its own axis", "body", "nothing", "remove axes", ("axes",))
+        return self
+
+    @property
+    def value(self) -> float | str:
+        """The force or torque: a number, or the text of an expression."""
+        value = self.force_N if self.force_N is not None else self.torque_N_m
+        assert value is not None
+        return value
+
+    @property
+    def quantity(self) -> str:
+        """The key that gives it."""
+        return "force_N" if self.force_N is not None else "torque_N_m"
+
+    def make(self, name: str, called: dict[str, str]) -> AppliedForce:
+        """Return the force of `multibody`; `called` are the mechanism's names of coordinates of points."""
+        line: OnJoint | AlongDirection | AboutAxis
+        if self.joint is not None:
+            line = OnJoint(self.joint)
+        elif self.point is not None:
+            line = AlongDirection(self.point, self.direction or (), self.axes)
+        else:
+            line = AboutAxis(self.body or "", self.axis or (), self.axes)
+        value = renamed(self.value, called) if isinstance(self.value, str) else self.value
+        return AppliedForce(name, line, value)
