@@ -8,8 +8,8 @@ At the path parameter s, with rate r = ds/dt and its change s¨, the motors must
     rest = h(q, 0),   motion = M q'' + h₂(q, q'),   drag = h₁(q, q'),   inertia = M q'
 
 where ' is d/ds, h₂ the part of h(q, q') - h(q, 0) that is even in the speed (Coriolis) and h₁ the odd one
-(dampers and applied forces). So one walk at r = 1 gives the efforts at every speed. Applied forces that depend
-on time are taken at the times of this walk.
+(dampers and applied forces). So one walk at r = 1 gives the efforts at every speed. Applied forces that
+depend on time are taken at the times of this walk.
 """
 
 from __future__ import annotations

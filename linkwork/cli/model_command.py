@@ -68,6 +68,14 @@ def _say(found: dict[str, Any]) -> None:
             f"stiffness {contact['stiffness_N_m']:.4g} N/m, damping {contact['damping_N_s_m']:.4g} N s/m, "
             f"friction {contact['friction']:g}"
         )
+    for spring in found["springs"]:
+        say(
+            f"    {spring['name']}: spring {spring['acts']}, stiffness {spring['stiffness']:.4g}, "
+            f"damping {spring['damping']:.4g}, rest {spring['rest']:.6g}, preload {spring['preload']:.4g} "
+            "(N m and rad, or N and m)"
+        )
+    for force in found["forces"]:
+        say(f"    {force['name']}: force or torque {force['acts']}: {force['value']}")
     say(f"coordinates: {', '.join(found['coordinates'])}")
     say(
         f"{found['degrees_of_freedom']} degrees of freedom: {found['velocities']} velocities less rank "

@@ -13,6 +13,7 @@ from linkwork.machine.building.initial_assembly import admitted
 from linkwork.machine.checks.assembly_modes import other_assemblies
 from linkwork.machine.checks.rank_gap import rank_decision
 from linkwork.multibody.contact.compliance import Contact, Plane
+from linkwork.multibody.forces import AppliedForce, Spring
 from linkwork.multibody.functions import mass_matrix
 from linkwork.multibody.kernels import layout
 
@@ -62,6 +63,8 @@ def report(machine: Machine) -> dict[str, Any]:
         "closed_form": machine.closed_form,
         "stops": [asdict(stop) for stop in mechanism.stops],
         "contacts": [_contact(contact) for contact in mechanism.contacts],
+        "springs": [_spring(each) for each in mechanism.elements if isinstance(each, Spring)],
+        "forces": [_force(each) for each in mechanism.elements if isinstance(each, AppliedForce)],
         "velocities": mechanism.nv,
         "rows": assembly.rows,
         "rank": assembly.ordinary_rank,
@@ -83,6 +86,15 @@ def report(machine: Machine) -> dict[str, Any]:
             "v": dict(zip(names, v, strict=True)),
         },
     }
+
+
+def _spring(spring: Spring) -> dict[str, Any]:
+    numbers = ("stiffness", "damping", "rest", "preload", "progressive")
+    return {"name": spring.name, "acts": str(spring.line), **{key: getattr(spring, key) for key in numbers}}
+
+
+def _force(force: AppliedForce) -> dict[str, Any]:
+    return {"name": force.name, "acts": str(force.line), "value": force.value}
 
 
 def _contact(contact: Contact) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import MachineError, Place, Problem, dotted, shown
 from linkwork.machine.sections.fields import Section
 from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.sections.force_elements import ANGLE_KEYS, LENGTH_KEYS
 from linkwork.machine.yaml import Document, parse_scalar
 
 ON_COMMAND_LINE = "plant setting"
@@ -34,6 +35,7 @@ _PHYSICS = {
         *("viscous_N_m_s", "coulomb_N_m", "viscous_N_s_m", "coulomb_N"),
     ),
     "contacts": ("stiffness_N_m", "damping_N_s_m", "friction", "slip_speed_m_s"),
+    "springs": (*ANGLE_KEYS, *LENGTH_KEYS),
 }
 _ELEMENTS = {"com_m": 3, "at_m": 3, "axis": 3, "rpy_rad": 3, "rpy_deg": 3, "gravity_m_s2": 3}
 _SAME_THING = ({"rpy_rad", "rpy_deg"}, {"pitch_m_per_rad", "pitch_m_per_turn"})

@@ -31,6 +31,9 @@ class OnJoint:
 
     dof: str
 
+    def __str__(self) -> str:
+        return f"on {self.dof}"
+
 
 @dataclass(frozen=True)
 class BetweenPoints:
@@ -38,6 +41,9 @@ class BetweenPoints:
 
     a: str
     b: str
+
+    def __str__(self) -> str:
+        return f"between {self.a} and {self.b}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +54,9 @@ class AlongDirection:
     direction: npt.ArrayLike
     axes: Axes = "world"
 
+    def __str__(self) -> str:
+        return f"at {self.point} along {np.asarray(self.direction).tolist()} of the {self.axes}"
+
 
 @dataclass(frozen=True, eq=False)
 class AboutAxis:
@@ -56,6 +65,9 @@ class AboutAxis:
     body: str
     axis: npt.ArrayLike
     axes: Axes = "world"
+
+    def __str__(self) -> str:
+        return f"on {self.body} about {np.asarray(self.axis).tolist()} of the {self.axes}"
 
 
 @dataclass(frozen=True)
