@@ -42,9 +42,7 @@ class ForceTerms:
         return force if self._walk.drag is None else force + self._walk.drag / slower
 
     def friction(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
-        """Return the effort (n × k; of column j: n) against friction and drag, the path followed `slower` times
-        as slow.
-        """
+        """Return the effort (n × k; of column j: n) against friction and drag, `slower` times as slow."""
         own = j if self._through is None else ALL
         v = self._walk.q1[:, own] / slower
         viscous, coulomb = self._viscous[own], self._coulomb[own]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from linkwork.machine.building.dof_names import coordinates_of_force, freedoms, owned
+from linkwork.machine.building.dof_names import coordinates_of_force, degrees_of_freedom, owned
 from linkwork.machine.checks.constraint_references import WORLD, check_coordinate
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import Problem
@@ -52,7 +52,7 @@ def _force(
     file: MachineFile, document: Document, here: tuple[str, str], force: AppliedForceSpec
 ) -> Iterator[Problem]:
     if force.joint is not None:
-        angles = freedoms(file)
+        angles = degrees_of_freedom(file)
         if force.joint not in angles:
             yield unknown(document, (*here, "joint"), force.joint, "joint", angles)
         else:
