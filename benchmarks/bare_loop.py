@@ -69,8 +69,8 @@ def machine_file(machine: str, rate_hz: int, folder: Path) -> Path:
 def loop(config: Path, seconds: float, cpu: int) -> dict[str, float]:
     """A block of the controller's loop, from after its first second."""
     with BenchRig("host", config=str(config), log=False, cpu=cpu) as rig:
-        rig.robot.enable()
-        with suppress(RequestError):
+        with suppress(RequestError):  # a busy computer may raise a fault; the loop ticks on
+            rig.robot.enable()
             rig.robot.send(rig.forth_and_back(seconds))
         time.sleep(SETTLE_S)
         since, missed, ticks = rig.shared.head, 0, 0
