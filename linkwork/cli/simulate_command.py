@@ -55,17 +55,19 @@ class SimulateOptions:
     rtol: float | None = None
     atol: float | None = None
     gamma: float | None = None
+    forces: Sequence[str] = ()
 
     def run(self, machine: Machine) -> Motion:
         """Simulate a machine. Raises Misuse for impossible options, MachineError for unknown assignments."""
         from linkwork.plant.constraint_switching import parse_switch
+        from linkwork.plant.offline.added_forces import parse_force, with_forces
         from linkwork.plant.offline.reaction_samples import ReactionRequest
         from linkwork.plant.offline.run import simulate as simulated
         from linkwork.plant.simulator import SimulationDiverged
 
         try:
             return simulated(
-                machine,
+                with_forces(machine, _once(self.forces, parse_force, "--force")),
                 self.duration_s,
                 self.dt_s,
                 self._start(machine),
@@ -138,6 +140,14 @@ def simulate(
         typer.Option(
             metavar="MOTOR=VALUE",
             help="Effort of a motor, N m or N: 10, or a function of time, 10*sin(2*pi*t); repeatable.",
+        ),
+    ] = None,
+    force: Annotated[
+        Texts,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Force on a joint, or at a point along a world axis, POINT.x: a number or an expression, "
+            "tip.x=2*sin(t)-rate(tip.x); repeatable.",
         ),
     ] = None,
     out: Annotated[
@@ -223,6 +233,7 @@ def simulate(
         rtol,
         atol,
         gamma,
+        force or (),
     ).run(machine)
     if integrator is IntegratorChoice.LSODA and duration > _LSODA_S:
         complain(

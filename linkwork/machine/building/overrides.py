@@ -35,6 +35,7 @@ _PHYSICS = {
         *("viscous_N_m_s", "coulomb_N_m", "viscous_N_s_m", "coulomb_N"),
     ),
     "contacts": ("stiffness_N_m", "damping_N_s_m", "friction", "slip_speed_m_s"),
+    "forces": ("force_N", "torque_N_m"),
     "springs": (*ANGLE_KEYS, *LENGTH_KEYS),
 }
 _ELEMENTS = {"com_m": 3, "at_m": 3, "axis": 3, "rpy_rad": 3, "rpy_deg": 3, "gravity_m_s2": 3}
