@@ -22,6 +22,7 @@ from linkwork.protocol.link import Measurements
 
 if TYPE_CHECKING:
     from linkwork.plant.simulated_force_sensors import ForceSensing
+    from linkwork.plant.simulated_inputs import SimulatedInputs
 
 _READY: Final = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)
 ACTIONS: Final = {"brake": BRAKE, "damp": DAMP, "zero": ZERO}
@@ -74,6 +75,11 @@ class Simulator:
             inputs=np.array([signal.initial for signal in machine.inputs]),
             outputs=np.array([signal.initial for signal in machine.outputs]),
         )
+        self._inputs: SimulatedInputs | None = None
+        if any(signal.simulated for signal in machine.inputs):
+            from linkwork.plant.simulated_inputs import SimulatedInputs  # for such machines alone
+
+            self._inputs = SimulatedInputs(machine, self.work, self.measured.inputs, self.measured.outputs)
         self.q[:] = machine.initial_q
         self.v[:] = machine.initial_v
         put_together(machine, self.work)
@@ -101,6 +107,8 @@ class Simulator:
             if fastest == math.inf:
                 raise SimulationDiverged(self._diverged())
             self.fastest = fastest
+            if self._inputs is not None:
+                self._inputs.sample(self.tick)
             if self._force_sensing is not None:
                 self._force_sensing.sample(self._arguments)
 
@@ -162,6 +170,8 @@ class Simulator:
     def set_outputs(self, values: Floats) -> None:
         """Put the values (outputs) of output signals in force."""
         self.measured.outputs[:] = values
+        if self._inputs is not None:
+            self._inputs.sample(self.tick)
 
     @property
     def status(self) -> int:
@@ -189,6 +199,8 @@ class Simulator:
             self._noise.standard_normal(out=self._drawn)
         _, t, w, s, b = self._arguments
         measure(t, w, s, b)
+        if self._inputs is not None:
+            self._inputs.sample(self.tick)
         if self._force_sensing is not None:
             self._force_sensing.sample(self._arguments)
 

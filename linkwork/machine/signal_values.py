@@ -25,7 +25,8 @@ class Signal:
     """A signal of the machine. Values are numbers in `unit`; a digital signal has 0 and 1.
 
     `low`, `high`: its range. `on_fault`, `on_link_loss`, `on_disable`: the value that an output then takes,
-    NaN where it stays as it is.
+    NaN where it stays as it is. `simulated`: how a simulated plant gives an input, '' where it does not:
+    a condition (digital) or an expression (analog).
     """
 
     name: str
@@ -38,6 +39,7 @@ class Signal:
     on_fault: float = math.nan
     on_link_loss: float = math.nan
     on_disable: float = math.nan
+    simulated: str = ""
 
     @property
     def allowed(self) -> str:

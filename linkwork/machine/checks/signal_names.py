@@ -1,13 +1,17 @@
-"""Whether the names of signals are their own, so that a condition means one quantity by each name."""
+"""Checks of signals: names of their own, so that conditions are unambiguous, and how inputs are simulated."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from linkwork.machine.building.dof_names import coordinates, degrees_of_freedom
+from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.sections.formulas import within
 from linkwork.machine.yaml import Document
+from linkwork.multibody.expressions import ExpressionError
+from linkwork.multibody.expressions.conditions import parse_condition, parse_named
 
 MOST_SIGNALS = 12
 """Most output signals: one request may set all of them."""
@@ -29,6 +33,9 @@ def check_signals(file: MachineFile, document: Document) -> Iterator[Problem]:
                 found=name,
                 remedy=f"take another name, such as {name}_signal",
             )
+    for name, spec in file.signals.items():
+        if spec.simulated:
+            yield from _simulated(file, document, name)
     outputs = [name for name, spec in file.signals.items() if spec.direction == "output"]
     if len(outputs) > MOST_SIGNALS:
         yield document.problem(
@@ -38,3 +45,26 @@ def check_signals(file: MachineFile, document: Document) -> Iterator[Problem]:
             found=str(len(outputs)),
             allowed=f"at most {MOST_SIGNALS}",
         )
+
+
+def _simulated(file: MachineFile, document: Document, name: str) -> Iterator[Problem]:
+    """Yield what is wrong with the condition or expression of an input."""
+    spec, path = file.signals[name], ("signals", name, "simulated")
+    digital = [each for each, other in file.signals.items() if other.type == "digital"]
+    try:
+        if spec.type == "digital":
+            names = parse_condition(spec.simulated, digital).names
+        else:
+            names = parse_named(spec.simulated).names
+    except ExpressionError as error:
+        problem = document.problem(
+            path, error.message, found=error.found, allowed=error.allowed, remedy=error.remedy
+        )
+        yield within(document, path, problem, error.at)
+        return
+    positions, joints = coordinates(file), degrees_of_freedom(file)
+    known = [*positions, *(f"{each}.position" for each in joints if each in positions)]
+    known += [*(f"{each}.velocity" for each in joints), *file.signals, "time_s"]
+    for used, at in names.items():
+        if used not in known:
+            yield within(document, path, unknown(document, path, used, "quantity", known), at)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import PlainValidator, WithJsonSchema, model_validator
@@ -56,6 +57,13 @@ class SignalSpec(Section):
         "Value of an output once `disable` has braked the machine; keep: it stays", default=KEEP
     )
 
+    simulated: str = entry(
+        "How a simulated plant gives an input: a condition of a digital one, an expression of an analog one, "
+        "over coordinates, JOINT.position, JOINT.velocity, signals and time_s. Default: its initial value",
+        default="",
+        max_length=1000,
+    )
+
     @model_validator(mode="after")
     def _fits(self) -> SignalSpec:
         if self.type == "digital":
@@ -66,6 +74,9 @@ class SignalSpec(Section):
             raise wrong("an analog signal needs its range", "nothing", "range: [LOW, HIGH]", "add range")
         elif not self.range[0] < self.range[1]:
             raise wrong("the range is empty", shown(self.range), "[LOW, HIGH] with LOW < HIGH", at=("range",))
+        if self.direction == "output" and self.simulated:
+            remedy = "remove simulated"
+            raise wrong("the controller sets an output", "simulated", remedy=remedy, at=("simulated",))
         if self.direction == "input":
             for key in _REACTIONS:
                 if key in self.model_fields_set:
@@ -81,7 +92,7 @@ class SignalSpec(Section):
         bare = Signal(name, self.direction == "input", digital, self.unit, low, high)
         initial = min(max(0.0, low), high) if self.initial is None else self._value(bare, "initial")
         reactions = {key: self._value(bare, key) for key in _REACTIONS}
-        return Signal(name, bare.is_input, digital, self.unit, low, high, initial, **reactions)
+        return replace(bare, initial=initial, **reactions, simulated=self.simulated)  # type: ignore[arg-type]
 
     def _value(self, signal: Signal, key: str) -> float:
         value = getattr(self, key)

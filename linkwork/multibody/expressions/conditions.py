@@ -98,6 +98,28 @@ class Condition:
         return self.root.holds(values)
 
 
+@dataclass(frozen=True)
+class NamedExpression:
+    """An expression over values by name. `names` are those that it contains, with their first places."""
+
+    root: Node
+    names: dict[str, int]
+
+    def value(self, values: Mapping[str, float]) -> float:
+        """Return its value, NaN where it has none."""
+        try:
+            return float(_value(self.root, values))
+        except (ValueError, ZeroDivisionError, OverflowError, TypeError):  # TypeError: a complex power
+            return math.nan
+
+
+def parse_named(text: str) -> NamedExpression:
+    """Return the expression in a text. Raises ExpressionError."""
+    root = parse(text, _MORE)
+    _refuse_time(root, text)
+    return NamedExpression(root, dict(names_in(root)))
+
+
 def parse_condition(text: str, switches: Collection[str] = ()) -> Condition:
     """The condition in a text. Raises ExpressionError, `at` counted in the whole text.
 
@@ -113,8 +135,7 @@ def parse_condition(text: str, switches: Collection[str] = ()) -> Condition:
     root = _condition(text, (0, len(text)), 0, switches)
     names: dict[str, int] = {}
     for side in root.sides:
-        if TIME in _heads(side):
-            raise ExpressionError("unknown name", words_in(text)[TIME], TIME, "", "write time_s")
+        _refuse_time(side, text)
         for name, at in names_in(side).items():
             names.setdefault(name, at)
     return Condition(root, names)
@@ -194,6 +215,11 @@ def _switch(text: str, start: int, sign: tuple[int, int], end: int) -> Condition
 def _expression(text: str, start: int, end: int) -> Node:
     """The expression between two places, all its places those of the whole text."""
     return parse(" " * start + text[start:end], _MORE)
+
+
+def _refuse_time(node: Node, text: str) -> None:
+    if TIME in _heads(node):
+        raise ExpressionError("unknown name", words_in(text)[TIME], TIME, "", "write time_s")
 
 
 def _heads(node: Node) -> set[float | str]:

@@ -1,0 +1,86 @@
+"""Input signals of the simulated machine: conditions and expressions of its true state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from linkwork.arrays import Floats
+from linkwork.machine import Machine
+from linkwork.machine.signal_values import Signal
+from linkwork.multibody import Workspace
+from linkwork.multibody.expressions.conditions import (
+    Condition,
+    NamedExpression,
+    parse_condition,
+    parse_named,
+)
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.kinematics import kinematics
+
+
+@dataclass(frozen=True)
+class _Switch:
+    source: Condition
+
+    def value(self, values: Mapping[str, float]) -> float:
+        """Return 1 while the condition holds, else 0."""
+        return float(self.source.met(values))
+
+
+@dataclass(frozen=True)
+class _Reading:
+    source: NamedExpression
+    signal: Signal
+
+    def value(self, values: Mapping[str, float]) -> float:
+        """Return the value within the range; the lowest one where the expression has none."""
+        low, high = self.signal.low, self.signal.high
+        found = self.source.value(values)
+        return min(max(found, low), high) if found == found else low
+
+
+class SimulatedInputs:
+    """Evaluates the inputs with a key `simulated`; the others stay at their initial values.
+
+    A digital input is on while its condition holds, an analog one has the value of its expression, within
+    its range. Names are those of coordinates, JOINT.position and JOINT.velocity (true values, rad or m and
+    per second), signals, and time_s. inputs (inputs) and outputs (outputs): their values, the former written.
+    """
+
+    def __init__(self, machine: Machine, work: Workspace, inputs: Floats, outputs: Floats) -> None:
+        self._work, self._inputs, self._period_s = work, inputs, machine.plant.period_s
+        mechanism = machine.plant_mechanism
+        places: dict[str, tuple[Floats, int]] = {}
+        places |= {f"{name}.position": (work.q, at) for at, name in enumerate(mechanism.position_names)}
+        places |= {f"{name}.velocity": (work.v, at) for at, name in enumerate(mechanism.joint_names)}
+        places |= {name: (work.theta, at) for at, name in enumerate(mechanism.coordinate_names)}
+        places |= {signal.name: (inputs, at) for at, signal in enumerate(machine.inputs)}
+        places |= {signal.name: (outputs, at) for at, signal in enumerate(machine.outputs)}
+        switches = [signal.name for signal in machine.signals if signal.is_digital]
+        self._rules: list[tuple[int, _Switch | _Reading]] = []
+        used: set[str] = set()
+        for at, signal in enumerate(machine.inputs):
+            if not signal.simulated:
+                continue
+            rule = (
+                _Switch(parse_condition(signal.simulated, switches))
+                if signal.is_digital
+                else _Reading(parse_named(signal.simulated), signal)
+            )
+            used |= set(rule.source.names)
+            self._rules.append((at, rule))
+        self._places = {name: places[name] for name in used if name != "time_s"}
+        self._bodies = any(values is work.theta for values, _ in self._places.values())
+
+    def sample(self, tick: int) -> None:
+        """Write the inputs at the present state. An input that names another one takes its last value."""
+        if not self._rules:
+            return
+        if self._bodies:
+            kinematics(*self._work.arguments)
+            coordinates(*self._work.arguments)
+        values = {name: float(array[at]) for name, (array, at) in self._places.items()}
+        values["time_s"] = tick * self._period_s
+        for at, rule in self._rules:
+            self._inputs[at] = rule.value(values)
