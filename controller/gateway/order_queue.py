@@ -317,7 +317,7 @@ class OrderQueue:
     @property
     def busy(self) -> bool:
         """Whether any request waits for the loop."""
-        return bool(self._placed or self._waits)
+        return bool(self._placed) or any(not one.each for one in self._waits)
 
     @property
     def watches(self) -> int:

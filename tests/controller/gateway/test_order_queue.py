@@ -145,6 +145,24 @@ def test_a_wait_ends_with_the_first_record_that_meets_it(desk: OrderQueue, effec
     assert not desk.busy
 
 
+def test_a_wait_for_a_number_does_not_keep_lockstep_time_running(desk: OrderQueue, effect_of: Any) -> None:
+    told: list[OrderEffect | RequestError] = []
+    late = RequestError(RequestCode.NOT_MET, "late")
+    desk.wait(
+        lambda record: bool(record["time_s"] > 1.0),
+        told.append,
+        now_ns=0,
+        timeout_s=1.0,
+        late=late,
+        each=True,
+    )
+    assert (desk.watches, desk.busy) == (1, False)
+    desk.settle(effect_of(0, time_s=0.5))
+    assert not told
+    desk.settle(effect_of(0, time_s=1.5))
+    assert (len(told), desk.watches) == (1, 0)
+
+
 def test_when_the_loop_is_gone_everybody_is_told_once(desk: OrderQueue) -> None:
     told: list[Any] = []
     late = RequestError(RequestCode.BUSY, "late")
