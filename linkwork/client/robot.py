@@ -289,7 +289,7 @@ class Robot:
         return self._effect("set", signals={**(signals or {}), **outputs}, at_tick=at_tick)
 
     def wait(
-        self, condition: str | None = None, /, *, timeout_s: float = 10.0, **signals: bool
+        self, condition: str | None = None, /, *, within_s: float = 10.0, **signals: bool
     ) -> ConditionMet:
         """Wait until a condition holds: `wait(part_present=True)`, `wait("lift < 0.1 and part_present")`.
 
@@ -298,9 +298,9 @@ class Robot:
         """
         parts = [] if condition is None else [f"({condition})" if signals else condition]
         parts += [f"{name}={'on' if on else 'off'}" for name, on in signals.items()]
-        asked = {"as": self.owner, "condition": " and ".join(parts), "within_s": float(timeout_s)}
+        asked = {"as": self.owner, "condition": " and ".join(parts), "within_s": float(within_s)}
         with RequestClient(self._connected().endpoint, self._keys) as client:  # other threads go on meanwhile
-            return cast(ConditionMet, client.request("wait", asked, timeout_s + ANSWER_S))
+            return cast(ConditionMet, client.request("wait", asked, within_s + ANSWER_S))
 
     def cancel(self, goal: int | None = None, *, at_tick: int | None = None) -> RequestEffect:
         """Cancel the goal under way, or only this one, by a stop on its path."""

@@ -100,7 +100,7 @@ def replay(
     alike = _alike(table.dtype, layout)
     inputs = Inputs.for_machine(machine)
     outputs = Outputs.sized(len(machine.motors), len(machine.outputs))
-    before = 0.0
+    before, clock = 0.0, DeviceClock(machine)
     for done, row in enumerate(table):
         if int(row["tick"]) != done:
             return Replayed(done, None, f"the records of ticks {done} to {int(row['tick']) - 1} are missing")
@@ -115,7 +115,9 @@ def replay(
             slot = goal.words
             order = replace(order, verified=_agrees(order, goal))
         inputs.order = order
-        tick.step(inputs, outputs, inputs.time_s - before)
+        inputs.clock_jump_s = clock.jump(inputs)
+        dt = machine.controller.period_s if inputs.clock_jump_s else inputs.time_s - before
+        tick.step(inputs, outputs, dt)
         before = inputs.time_s
         tick.note(inputs, outputs)
         if alike and row.tobytes()[:alike] == answer.tobytes()[:alike]:
@@ -127,6 +129,27 @@ def replay(
                 done, ReplayDifference(done, inputs.time_s, _named(layout, channel, index), was, now), ""
             )
     return Replayed(len(table), None, "")
+
+
+class DeviceClock:
+    """Finds again where the device's time jumped, as the device link does (`Inputs.clock_jump_s`)."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._period_s = machine.controller.period_s
+        self._largest_s = machine.controller.loss_limit * self._period_s
+        self._device_tick, self._time_s = -1, 0.0
+
+    def jump(self, inputs: Inputs) -> float:
+        """Return by how much the time of this tick's state differs from the time expected (s); 0: it fits."""
+        if not inputs.connected:
+            self._device_tick = -1
+        if not inputs.fresh:
+            return 0.0
+        passed, elapsed_s = inputs.device_tick - self._device_tick, inputs.time_s - self._time_s
+        known = self._device_tick >= 0 and passed > 0
+        self._device_tick, self._time_s = inputs.device_tick, inputs.time_s
+        jump_s = elapsed_s - passed * self._period_s
+        return jump_s if known and abs(jump_s) > self._largest_s else 0.0
 
 
 def _check(recording: Recording, layout: RecordLayout) -> list[str]:

@@ -13,7 +13,7 @@ from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine, load
 from linkwork.recordings.recording import NoRecording, Recording, read_recording
-from linkwork.recordings.replay import ARRAYS, PLAIN, SWITCHES, replay
+from linkwork.recordings.replay import ARRAYS, PLAIN, SWITCHES, DeviceClock, replay
 from tests.controller.loop.in_process import with_controller
 from tests.recordings.recorded import InProcessRecorder
 
@@ -106,8 +106,28 @@ def test_a_closed_machine_too(tmp_path: Path) -> None:
 def test_every_input_of_the_tick_is_recorded() -> None:
     """Whoever gives the tick something new must record it too."""
     assert {field.name for field in dataclasses.fields(Inputs)} == {
-        *PLAIN, *ARRAYS, *SWITCHES, "order", "motors", "motors_told",
+        *PLAIN, *ARRAYS, *SWITCHES, "order", "motors", "motors_told", "clock_jump_s",
     }  # fmt: skip
+
+
+def test_a_jump_of_the_devices_clock_is_found_again() -> None:
+    clock, inputs = DeviceClock(SCARA), Inputs.for_machine(SCARA)
+    inputs.connected = inputs.fresh = True
+    found = []
+    for device_tick, time_s in (
+        (0, 5.0),
+        (1, 5.001),
+        (3, 5.003),
+        (4, 65.004),
+        (5, 65.005),
+        (0, 1.0),
+        (1, 0.5),
+    ):
+        inputs.device_tick, inputs.time_s = device_tick, time_s
+        found.append(clock.jump(inputs))
+    assert found == [0.0, 0.0, 0.0, pytest.approx(60.0), 0.0, 0.0, pytest.approx(-0.501)]
+    inputs.fresh = False
+    assert clock.jump(inputs) == 0.0
 
 
 def test_files_that_are_no_recordings(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_signals_over_sockets(folder: Path) -> None:
         robot.enable()
         met: list[float] = []
         waiting = threading.Thread(
-            target=lambda: met.append(robot.wait("lift > 0.02", timeout_s=60.0)["time_s"])
+            target=lambda: met.append(robot.wait("lift > 0.02", within_s=60.0)["time_s"])
         )
         points = [{"time_from_start_s": 1.0, "positions": [0.05]}]
         goal = robot.send({"coordinates": ["lift"], "points": points})
