@@ -22,13 +22,14 @@ from linkwork.controller.planning.effort_check import Efforts
 from linkwork.controller.planning.kinematic_check import SLOWEST, Demand, demands, rate
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.planner_start import Start
-from linkwork.controller.planning.singularity import SINGULAR_BELOW, smallest_singular_value
+from linkwork.controller.planning.singularity import smallest_singular_value
 from linkwork.controller.planning.singularity_margin import Closest, singularities
 from linkwork.controller.planning.walk import Walk
 from linkwork.controller.planning.walk_choice import walk
 from linkwork.machine import Machine
 from linkwork.machine.chains import resolved
 from linkwork.machine.checks.controllability import LEAST_LEVERAGE
+from linkwork.multibody.coordinate_scales import SINGULAR_BELOW
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 

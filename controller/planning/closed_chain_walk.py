@@ -17,11 +17,11 @@ from linkwork.controller.laws.closed_chain import evaluate_closed
 from linkwork.controller.laws.motor_allocation import motor_forces
 from linkwork.controller.laws.motor_conditioning import leverage
 from linkwork.controller.planning.path import Path
-from linkwork.controller.planning.singularity import scales
 from linkwork.controller.planning.walk import CLOSE, LONGEST_STEP, NEWTON_STEPS, Walk, samples
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.coordinate_scales import scales
 from linkwork.multibody.formulations.projection import position_residual
 from linkwork.multibody.formulations.rank import admitted, factor, particular, scaled_right_side
 from linkwork.multibody.kernels.compiling import (

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.goal_block import hermite, places
 from linkwork.controller.planning.path import Path
-from linkwork.controller.planning.singularity import scales
 from linkwork.controller.planning.walk import CLOSE, LONGEST_STEP, NEWTON_STEPS, Walk, samples
 from linkwork.machine import Machine
+from linkwork.multibody.coordinate_scales import scales
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     FLAGS,

@@ -12,36 +12,13 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine.building.initial_assembly import admitted_velocities
-from linkwork.multibody.kernels import layout
+from linkwork.multibody.coordinate_scales import scales
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
 
-SINGULAR_BELOW = 0.01
-"""Smallest singular value with which a goal is accepted: a two-link arm about 3° from straight."""
-
-
 DEPENDENT_BELOW = 1e-6
 """Smallest singular value below which coordinates count as dependent."""
-
-
-def reach_m(mechanism: Mechanism) -> float:
-    """Sum of the distances from joint to joint and to the farthest point: a length of the machine's size."""
-    p, t = mechanism.parameters, mechanism.topology
-    origins = p[t[layout.FIXED_ORIGIN] : t[layout.FIXED_ORIGIN + 1]].reshape(-1, 3)
-    points = p[t[layout.POINT_AT] : t[layout.POINT_AT + 1]].reshape(-1, 3)
-    total = float(np.linalg.norm(origins, axis=1).sum())
-    total += float(np.linalg.norm(points, axis=1).max()) if len(points) else 0.0
-    return total or 1.0
-
-
-def scales(mechanism: Mechanism, chosen: Sequence[int]) -> tuple[Floats, Floats]:
-    """Factors for the rows (k) and columns (nv) of these coordinates' Jacobian that make it free of units."""
-    reach = reach_m(mechanism)
-    angle = np.array(mechanism.coordinate_is_angle)
-    rows = np.where(angle[list(chosen)], 1.0, 1.0 / reach)
-    columns = np.where(np.array(mechanism.joint_is_angle), 1.0, reach)
-    return rows, columns
 
 
 def scaled_jacobian(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> Floats:
