@@ -92,6 +92,8 @@ class OrderOutcome(IntEnum):
     """A goal that still waited was cancelled by its number."""
     REFUSED_SET = -15
     """The controller cannot run the machine under the constraints that would then hold."""
+    REFUSED_SINGULAR = -16
+    """The coordinates of a stream are dependent or singular at the machine's pose."""
     NOTHING_TO_DO = 2
     """Accepted, but there was nothing to change (a stop at rest, a cancel without a goal)."""
 
@@ -555,10 +557,64 @@ class SetOutputs(_PairsOrder):
     kind, name = 43, "set"
 
 
+MOST_STREAMED = ARGUMENTS - 3
+"""Coordinates of a stream: those with set-points and those that hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartStream(Order):
+    """Follow set-points that come in while the machine moves (`controller.set_points`).
+
+    coordinates: indices of a full independent set; the first `streamed` have set-points, the others hold.
+    first: number of its first set-point. interval_s: announced interval between set-points. delay_s: delay of
+    the playback. ends: end it when set-points are missing, and do not wait for more.
+    """
+
+    goal: int
+    coordinates: tuple[int, ...]
+    streamed: int
+    first: int
+    interval_s: float
+    delay_s: float
+    ends: bool = False
+
+    kind, name, moves = 60, "stream", True
+    layout = struct.Struct(f"<3q8xq8x{ARGUMENTS}d")
+
+    def numbers(self) -> tuple[float, ...]:
+        """Streamed, count, first, goal; interval, delay, ends, the coordinates."""
+        padding = [0.0] * (MOST_STREAMED - len(self.coordinates))
+        head = (self.streamed, len(self.coordinates), self.first, self.goal)
+        return (*head, self.interval_s, self.delay_s, self.ends, *self.coordinates, *padding)
+
+    @classmethod
+    def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> StartStream:
+        """See `Order`."""
+        streamed, count, first, goal, interval_s, delay_s, ends, *rest = numbers
+        coordinates = tuple(int(each) for each in rest[: min(max(count, 0), MOST_STREAMED)])
+        return cls(
+            goal, coordinates, streamed, first, interval_s, delay_s, ends != 0.0,
+            id=number, at_tick=at_tick, authority=authority,
+        )  # fmt: skip
+
+    @property
+    def argument_count(self) -> int:
+        """As `Order`."""
+        return 3 + len(self.coordinates)
+
+
+@dataclass(frozen=True, slots=True)
+class Finish(Order):
+    """End the stream under way after its last set-point."""
+
+    kind, name = 61, "finish"
+
+
 ORDERS: tuple[type[Order], ...] = (
     Enable, Disable, StartGoal, Stop, CancelGoal, Pause, Resume, SetSpeed, JogCoordinates, Recover,
     EmergencyStop, Reset, AdvanceTime, ChooseLaw, Adopt, Shutdown, LeaseLost, SetPreload, ConfirmBranch,
     ReportDifference, SetGains, SetPayload, SwitchConstraint, SetOutputs,
+    StartStream, Finish,
 )  # fmt: skip
 """Every kind of order."""
 _BY_KIND = {order.kind: order for order in ORDERS}

@@ -1,8 +1,9 @@
-"""Memory shared by loop and gateway: the ring of tick records going up, the goal slots going down.
+"""Memory shared by loop and gateway: the ring of tick records going up, goals and set-points going down.
 
-One file, mapped by both. Its first page is the header; then the ring; then the goal slots. One writer a
-field: the loop writes records and `head`, the gateway writes goals and `tail`. The file outlives either
-process: a new gateway maps it and finds the last seconds of ticks, whichever process ended.
+One file, mapped by both. Its first page is the header; then the ring; then the goal slots; then the slots of
+set-points. One writer a field: the loop writes records and `head`, the gateway writes the others and `tail`.
+The file outlives either process: a new gateway maps it and finds the last seconds of ticks, whichever process
+ended.
 
 A word is written by one 8-byte store, and `head` moves only after its record is complete. On processors that
 reorder stores a reader could still see `head` first; each record therefore begins with its own tick number,
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.controller.records import RecordLayout
+from linkwork.controller.set_points import SLOT_WORDS, SLOTS, SetPointRing
 
 RING_RECORDS = 4096
 GOAL_SLOTS = 4
@@ -56,7 +58,8 @@ class Shared:
     def __init__(self, path: Path, descriptor: int, layout_bytes: int) -> None:
         self.path = path
         ring_bytes = -(-RING_RECORDS * layout_bytes // _PAGE) * _PAGE
-        self.size = _PAGE + ring_bytes + GOAL_SLOTS * SLOT_BYTES
+        points_at = _PAGE + ring_bytes + GOAL_SLOTS * SLOT_BYTES
+        self.size = points_at + 8 * SLOTS * SLOT_WORDS
         if os.fstat(descriptor).st_size == 0:
             os.ftruncate(descriptor, self.size)
         self._map = mmap.mmap(descriptor, self.size)
@@ -69,6 +72,7 @@ class Shared:
             np.frombuffer(self._map, np.float64, SLOT_BYTES // 8, _PAGE + ring_bytes + slot * SLOT_BYTES)
             for slot in range(GOAL_SLOTS)
         ]
+        self.set_points = SetPointRing(np.frombuffer(self._map, np.float64, SLOTS * SLOT_WORDS, points_at))
 
     @classmethod
     def create(cls, path: Path, layout: RecordLayout, config_hash: str, *, lockstep: bool) -> Shared:
@@ -239,7 +243,7 @@ class Shared:
 
     def close(self) -> None:
         """Drop the views; unmap the memory when no other view is left."""
-        del self._words, self._ring, self._slots
+        del self._words, self._ring, self._slots, self.set_points
         try:
             self._map.close()
         except BufferError:

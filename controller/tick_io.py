@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.controller.orders import Order
+from linkwork.controller.set_points import SetPoint
 from linkwork.machine import Machine
 from linkwork.protocol.codes import Mode
 
@@ -37,6 +38,8 @@ class Inputs:
     order: Order | None = None
     clock_jump_s: float = 0.0
     """By how much the device's time differs from the time expected, where that is too much; else 0."""
+    set_point: SetPoint | None = None
+    """The set-point of a stream that arrives in this tick."""
     force_measured: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     closed: int = -1
     """Bit i: the i-th switchable constraint holds in the device; -1 of a machine without any."""

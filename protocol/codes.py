@@ -188,6 +188,8 @@ class ResultCode(IntEnum):
     FAULT = -106
     LEASE_LOST = -107
     MODEL_DIFFERENCE = -108
+    STREAM_STALE = -109
+    """The set-points of a stream stayed away; it ended as `on_stale` asked for."""
 
 
 class RequestCode(IntEnum):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from linkwork.protocol.errors import NobodyThere, ProtocolError
+from linkwork.protocol.errors import NobodyThere, ProtocolError, RequestError
 from linkwork.protocol.keys import ClientKeys
 from linkwork.protocol.requests import Notification, Response, pack_request, read_answer
 from linkwork.protocol.sockets import RequestDealer
@@ -33,6 +33,9 @@ class RequestClient:
         self.dropped = 0
         self._notifications: deque[Notification] = deque()
         self._last_id = 0
+        self._posted: set[int] = set()
+        self.refusals: deque[RequestError] = deque(maxlen=_MOST_NOTIFICATIONS)
+        """Why requests of `post` were refused, oldest first."""
 
     def request(self, method: str, params: Mapping[str, Any] | None = None, timeout_s: float = 5.0) -> Any:
         """Send a request, and return the result.
@@ -57,7 +60,23 @@ class RequestClient:
                     raise answer.error
                 return answer.result
             else:
-                self.stale += 1
+                self._put_away(answer)
+
+    def post(self, method: str, params: Mapping[str, Any] | None = None) -> bool:
+        """Ask without waiting for the answer; False, without asking, where the connection has no room.
+
+        A refusal is kept in `refusals` when it has come in (`next_notification` or a later request).
+        """
+        self._last_id = self._last_id % (2**32 - 1) + 1
+        if not self.transport.send(pack_request(self._last_id, method, params or {})):
+            return False
+        self._posted.add(self._last_id)
+        return True
+
+    @property
+    def posted(self) -> int:
+        """Requests of `post` that have not been answered yet."""
+        return len(self._posted)
 
     def next_notification(self, timeout_s: float = 0.0) -> Notification | None:
         """The oldest notification that was not fetched yet, or None when none comes in time."""
@@ -69,7 +88,7 @@ class RequestClient:
             if isinstance(answer, Notification):
                 self._keep(answer)
             else:
-                self.stale += 1
+                self._put_away(answer)
         return self._notifications.popleft()
 
     def connected(self, timeout_s: float = 0.0) -> bool:
@@ -79,6 +98,15 @@ class RequestClient:
     def close(self) -> None:
         """Close the connection. May be called twice."""
         self.transport.close()
+
+    def _put_away(self, answer: Response) -> None:
+        """An answer that is not waited for."""
+        if answer.msgid not in self._posted:
+            self.stale += 1
+            return
+        self._posted.discard(answer.msgid)
+        if answer.error is not None:
+            self.refusals.append(answer.error)
 
     def _keep(self, notification: Notification) -> None:
         if len(self._notifications) == _MOST_NOTIFICATIONS:

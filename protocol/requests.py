@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgpack
 import numpy as np
@@ -129,6 +129,30 @@ class JogParams(TimedParams):
 
     velocity: Jogged
     """Coordinate → velocity (rad/s or m/s)."""
+
+
+class StreamParams(OwnedParams):
+    """A motion that follows set-points as they come."""
+
+    coordinates: Annotated[list[Name], Field(min_length=1, max_length=12)]
+    """Joints or task coordinates with set-points; those not named hold."""
+    rate_hz: Annotated[float, Field(strict=True, gt=0.0, allow_inf_nan=False)] = 100.0
+    """Rate at which set-points will come, 20 to 1,000 Hz."""
+    delay_s: Annotated[float, Field(strict=True, ge=0.0, le=0.5, allow_inf_nan=False)] | None = None
+    """Delay of the playback; nil: three intervals and three periods of the controller."""
+    on_stale: Literal["hold", "end"] = "hold"
+    """Without set-points the machine comes to rest; hold: it waits for more; end: the stream ends."""
+
+
+class SetPointsParams(OwnedParams):
+    """Set-points of the active stream."""
+
+    goal: Tick
+    """Number of the stream's goal."""
+    points: Annotated[
+        list[Annotated[list[Number], Field(max_length=25)]], Field(min_length=1, max_length=256)
+    ]
+    """Each a list: the sender's time (s), positions in the stream's order, and if known velocities."""
 
 
 class PreloadParams(TimedParams):
@@ -271,6 +295,15 @@ REQUESTS: Final[Mapping[str, Request]] = {
         nothing="no such active goal",
     ),
     "jog": Request(JogParams, True, Role.OPERATE, "move at given velocities while the request is repeated"),
+    "stream": Request(StreamParams, True, Role.OPERATE, "follow set-points as they come, limited online"),
+    "set_points": Request(SetPointsParams, True, Role.OPERATE, "send set-points of the active stream"),
+    "finish": Request(
+        TimedParams,
+        True,
+        Role.OPERATE,
+        "end the active stream after its last set-point",
+        nothing="no active stream",
+    ),
     "preload": Request(
         PreloadParams,
         True,

@@ -184,6 +184,42 @@ class PendingOrder(TypedDict):
     """Number of the goal that it begins; `cancel` takes it."""
 
 
+class StreamLimit(TypedDict):
+    """What keeps a stream from its set-points."""
+
+    limit: str
+    """position, velocity, acceleration, jerk, joint_position, joint_velocity, region, point_speed, singular,
+    leverage, effort."""
+    where: str | None
+    """Coordinate, joint, motor or point."""
+    text: str
+
+
+class StreamStatus(TypedDict):
+    """`stream` of state."""
+
+    goal: int
+    status: str
+    """waiting, running, stale, ending, stopping."""
+    clock_offset_s: float
+    """Device time minus the sender's time, as estimated."""
+    buffered_s: float
+    """Time for which there are set-points ahead of the playback; negative while they are missing."""
+    held_back: StreamLimit | None
+
+
+class StreamAccepted(GoalAccepted):
+    """Answer of stream."""
+
+    rate_hz: float
+    delay_s: float
+    """Time from a set-point's stamp, on the sender's clock, to the reference."""
+    on_stale: str
+    held: list[str]
+    """Coordinates that hold meanwhile."""
+    pace: str
+
+
 class StateResult(TypedDict):
     """Answer of state."""
 
@@ -213,6 +249,7 @@ class StateResult(TypedDict):
     pace: str
     device: DeviceState
     goal: GoalProgress | None
+    stream: StreamStatus | None
     results: list[GoalResult]
     """Oldest first."""
     fault: FaultState | None

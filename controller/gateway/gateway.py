@@ -17,6 +17,7 @@ import numpy as np
 from linkwork.controller.gateway.daemon_options import GatewayOptions
 from linkwork.controller.gateway.goals.goal_queue import GoalQueue
 from linkwork.controller.gateway.goals.planner_jobs import Planning
+from linkwork.controller.gateway.goals.stream_intake import StreamIntake
 from linkwork.controller.gateway.history import Memory, Requester
 from linkwork.controller.gateway.loop_host import LoopHost
 from linkwork.controller.gateway.order_queue import OrderQueue
@@ -257,6 +258,8 @@ class Gateway:
         next_order = authority = 1
         self.latest, since = None, 0
         self.goal_queue, self.tuning.gains = GoalQueue(), None
+        newest = shared.set_points.newest if self.host.adopted else 0
+        self.goal_queue.stream = StreamIntake(next_number=newest + 1, taken=newest)
         if not self.host.adopted:
             self.tuning.payloads = {}  # a new loop has no payloads
         if self.host.adopted:

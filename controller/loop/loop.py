@@ -53,6 +53,7 @@ class Loop:
         self.source = OrderSource(inbox, shared.slot, at_once=pace is Pace.LOCKSTEP)
         self._tick = tick_of(machine, layout, shared.slot)
         self._shared, self._lifeline = shared, lifeline
+        self._set_points = shared.set_points
         self._orphan_s = machine.controller.orphan_timeout_s
         self._orphan_since: float | None = None
         self._own_orders: list[Order] = []
@@ -82,6 +83,8 @@ class Loop:
         if not fresh:
             inputs.time_s += self.period_s
         inputs.order = self._next_order() if orders else None
+        stream = self._tick.supervisor.course.stream
+        inputs.set_point = None if stream is None else self._set_points.read(stream.next_number)
         if isinstance(inputs.order, Adopt):
             self._adopt()
         dt = self.period_s if inputs.clock_jump_s else inputs.time_s - self._last_time_s

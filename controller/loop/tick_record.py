@@ -19,8 +19,9 @@ from linkwork.multibody.kernels.compiling import INTEGERS, VECTOR, boolean, kern
 from linkwork.protocol.laws import LawKind
 
 _NO_LAW = LawKind.NONE
-_INTEGERS = struct.Struct("=27q")
-_SCALARS = struct.Struct("=11d")
+_INTEGERS = struct.Struct("=31q")
+_SCALARS = struct.Struct("=13d")
+_NO_STREAM = (0, 0, -1, 0.0, 0.0)
 
 
 @part
@@ -113,13 +114,19 @@ class TickRecord:
             path_s, path_rate, _ = motion.path.here()
             path_length = motion.block.duration_s
         moving = s.moving
+        state, held_back, held_index, offset_s, buffered_s = _NO_STREAM
+        if (stream := course.stream) is not None:
+            state, held_back, held_index = stream.state, stream.limiter.held_back, stream.limiter.held_index
+            offset_s, buffered_s = stream.clock_offset_s, stream.buffered_s
+        point = inputs.set_point
         _INTEGERS.pack_into(
             self._integers, 0,
             tick, inputs.device_tick, s.state, s.brakes.phase, outputs.mode,
             course.law if moving else _NO_LAW,
             goal.id, goal.status, goal.code, goal.coordinate, goal.slots_in_use,
             goal.replaced, goal.replaced_code,
-            s.order_id, s.order_outcome, s.pending.authority, s.pending.authority_end,
+            s.order_id, s.order_outcome, 0 if point is None else point.number, state, held_back, held_index,
+            s.pending.authority, s.pending.authority_end,
             s.fault.code, s.fault.index, s.fault.tick, course.limited,
             inputs.device_status, inputs.device_fault,
             inputs.lost_in_a_row, inputs.lost_total, inputs.connected, inputs.fresh,
@@ -127,7 +134,8 @@ class TickRecord:
         _SCALARS.pack_into(
             self._scalars, 0,
             inputs.time_s, path_s, path_rate, path_length,
-            goal.value, goal.limit, s.fault.value, s.fault.limit, inputs.loss_ratio, *gains,
+            goal.value, goal.limit, s.fault.value, s.fault.limit, offset_s, buffered_s, inputs.loss_ratio,
+            *gains,
         )  # fmt: skip
         reference = course.now
         publish(

@@ -23,7 +23,7 @@ class Limited(IntFlag):
     EFFORT: a motor is at its largest effort; the direction of the wanted motion is kept. EFFORT_RATE: the
     effort-rate limit is reached; all changes are scaled by the same factor. LEVERAGE: the pose is close to an
     actuator singularity. PATH_RATE: the goal is slowed down on its path, because the motors could not follow.
-    CONSTRAINT_FORCE: a bearing is above its limit.
+    CONSTRAINT_FORCE: a bearing is above its limit. STREAM: a stream is held back from its set-points.
     """
 
     NOTHING = 0
@@ -34,6 +34,7 @@ class Limited(IntFlag):
     LEVERAGE = 16
     PATH_RATE = 32
     CONSTRAINT_FORCE = 64
+    STREAM = 128
 
 
 class EffortLimits(NamedTuple):

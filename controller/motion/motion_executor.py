@@ -17,8 +17,11 @@ from linkwork.controller.motion.goal_splices import junction_outcome
 from linkwork.controller.motion.jogging import Jogging
 from linkwork.controller.motion.pressing import Pressing
 from linkwork.controller.motion.reference import Follow, Following, GoalStatus, Hold, Jog, ReferenceMotion
+from linkwork.controller.motion.stream_steps import HeldBack
+from linkwork.controller.motion.streaming import StreamedReference, StreamState
 from linkwork.controller.orders import (
     ChooseLaw,
+    Finish,
     Fresh,
     JogCoordinates,
     OrderOutcome,
@@ -28,13 +31,16 @@ from linkwork.controller.orders import (
     SetSpeed,
     Splice,
     StartGoal,
+    StartStream,
 )
+from linkwork.controller.set_points import SetPoint
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.laws import FREE_LAWS, REST_LAWS, LawKind, law_named
 
 JOG_DEAD_MAN_S = 0.25
+_MOVING = Follow | Jog | StreamedReference
 AT_REST_VELOCITY = 1e-3
 """rad/s or m/s below which damping has brought the machine to rest."""
 
@@ -79,6 +85,7 @@ class MotionExecutor:
         self._theta, self._v = estimate.theta, estimate.v
         self._period_s = settings.period_s
         self._jogging = Jogging(machine, watch, estimate)
+        self._stream = StreamedReference(machine, estimate)
         self._error = np.zeros(len(names))
         self._time_s = 0.0
         self.law = LawKind.HOLD
@@ -100,22 +107,34 @@ class MotionExecutor:
         return self.motion if isinstance(self.motion, Follow) else None
 
     @property
+    def stream(self) -> StreamedReference | None:
+        """The stream under way."""
+        return self._stream if self.motion is self._stream else None
+
+    @property
     def under_way(self) -> bool:
-        """Whether a goal, a jog, or a law without a reference moves the machine."""
-        return isinstance(self.motion, Follow | Jog) or self.law in FREE_LAWS
+        """Whether a goal, a jog, a stream, or a law without a reference moves the machine."""
+        return isinstance(self.motion, _MOVING) or self.law in FREE_LAWS
 
     @property
     def busy(self) -> bool:
-        """Whether lockstep time must run for it; a goal that is paused and at rest needs none."""
+        """Whether lockstep time must run for it.
+
+        A goal that is paused and at rest needs none, nor does a stream, which waits for set-points.
+        """
+        if self.motion is self._stream:
+            return self._stream.state in (StreamState.ENDING, StreamState.STOPPING)
         if isinstance(self.motion, Follow):
             return self.goal_state.status is not GoalStatus.PAUSED or not self.motion.resting
         return isinstance(self.motion, Jog)
 
     # One tick.
 
-    def advance(self, time_s: float) -> None:
-        """Move to the device time of this tick."""
+    def advance(self, time_s: float, set_point: SetPoint | None = None) -> None:
+        """Move to the device time of this tick, in which a set-point may have arrived."""
         self._time_s = time_s
+        if set_point is not None and self.motion is self._stream:
+            self._stream.offer(set_point, time_s)
         self.motion.advance(time_s)
         pressing = self.pressing
         if pressing.possible and pressing.advance(self.motion, time_s, limited=bool(self.limited)):
@@ -153,14 +172,31 @@ class MotionExecutor:
                 self._hold()
         elif isinstance(motion, Follow):
             return self._check_goal(motion)
+        elif motion is self._stream:
+            self._check_stream(self._stream)
         elif self.pressing.control.lost >= 0:
             self.hold_here()
         return True
+
+    def _check_stream(self, stream: StreamedReference) -> None:
+        if stream.limiter.held_back is not HeldBack.NOTHING:
+            self.limited |= int(Limited.STREAM)
+        self.slowed = not stream.eased
+        if stream.gives_up:
+            self._end(GoalStatus.ENDED, ResultCode.STREAM_STALE)
+        elif stream.state is StreamState.STOPPING and stream.resting:
+            stopped = self.goal_state.status is GoalStatus.STOPPING
+            if stopped:
+                self._end(GoalStatus.ENDED, self.goal_state.code)
+            else:
+                self._end(GoalStatus.SUCCEEDED, ResultCode.SUCCESSFUL)
 
     def limit(self, bits: int, *, slow: bool) -> None:
         """Note the limits on this tick's command; with `slow` a goal is slowed down on its path."""
         motion = self.motion
         self.slowed = False
+        if motion is self._stream:
+            self._stream.ease(limited=slow)
         if isinstance(motion, Follow):
             if motion.ease(self._period_s, limited=slow):
                 bits |= int(Limited.PATH_RATE)
@@ -235,7 +271,7 @@ class MotionExecutor:
 
     def settled(self) -> bool:
         """While stopping: whether the machine is at rest. Damping ends in a hold."""
-        if isinstance(self.motion, Follow | Jog):
+        if isinstance(self.motion, _MOVING):
             return False
         if self.law in FREE_LAWS:
             if float(np.max(np.abs(self._v))) > AT_REST_VELOCITY:
@@ -251,6 +287,10 @@ class MotionExecutor:
             self._stop_goal(self.motion, code)
         elif isinstance(self.motion, Jog):
             self.motion.stop()
+        elif self.motion is self._stream:
+            if self.goal_state.status is not GoalStatus.STOPPING:
+                self._stream.stop()
+                self.goal_state.status, self.goal_state.code = GoalStatus.STOPPING, int(code)
         elif self.law in FREE_LAWS:
             self.law = LawKind.DAMP
 
@@ -261,7 +301,7 @@ class MotionExecutor:
 
     def abort(self) -> None:
         """End the goal because the brakes engage, with the code already decided or FAULT."""
-        if isinstance(self.motion, Follow):
+        if isinstance(self.motion, Follow | StreamedReference):
             stopping = self.goal_state.status is GoalStatus.STOPPING
             self.goal_state.status, self.goal_state.slots_in_use = GoalStatus.ENDED, 0
             self.goal_state.code = self.goal_state.code if stopping else int(ResultCode.FAULT)
@@ -315,7 +355,7 @@ class MotionExecutor:
             )
             if found is not OrderOutcome.DONE:
                 return OrderOutcome.REFUSED_SPLICE
-        elif isinstance(self.motion, Follow | Jog):
+        elif isinstance(self.motion, _MOVING):
             return OrderOutcome.REFUSED_BUSY
         if before is None:
             if not self._begins_here(block):
@@ -386,7 +426,7 @@ class MotionExecutor:
 
     def jog(self, order: JogCoordinates) -> OrderOutcome:
         """Begin a jog, or renew the present one."""
-        if isinstance(self.motion, Follow):
+        if isinstance(self.motion, Follow | StreamedReference):
             return OrderOutcome.REFUSED_BUSY
         index = self._watch.jog_set([coordinate for coordinate, _ in order.pairs])
         if index is None:
@@ -410,6 +450,30 @@ class MotionExecutor:
             self.limited |= int(Limited.JOG_VELOCITY)
         return OrderOutcome.DONE
 
+    def begin_stream(self, order: StartStream) -> OrderOutcome:
+        """Begin a stream where the machine holds."""
+        if isinstance(self.motion, _MOVING) or self.pressing.control.pressing:
+            return OrderOutcome.REFUSED_BUSY
+        index = np.array(order.coordinates, np.int64)
+        known = len(index) == len(self._home) and bool(np.all((index >= 0) & (index < len(self._error))))
+        if not known or not 0 < order.streamed <= len(index):
+            return OrderOutcome.REFUSED_VALUE
+        held = self.law not in FREE_LAWS and np.array_equal(self.now.index, index)
+        here = self.now.theta if held else self._theta[index]
+        if not self._stream.begin(order, here, self._time_s):
+            return OrderOutcome.REFUSED_SINGULAR
+        self.motion, self.law = self._stream, self._motion_law
+        self._evaluate()
+        self.goal_state = GoalState(id=order.goal, status=GoalStatus.RUNNING)
+        return OrderOutcome.DONE
+
+    def finish(self, _: Finish) -> OrderOutcome:
+        """End the stream after its last set-point."""
+        if self.motion is not self._stream or self.goal_state.status is not GoalStatus.RUNNING:
+            return OrderOutcome.NOTHING_TO_DO
+        self._stream.finish()
+        return OrderOutcome.DONE
+
     def steer(self, order: Pause | Resume | SetSpeed) -> OrderOutcome:
         """Pauses, resumes or changes the speed of the goal under way."""
         goal = self.motion
@@ -431,7 +495,7 @@ class MotionExecutor:
         """Select another law at rest (`REST_LAWS`)."""
         if order.law not in REST_LAWS:
             return OrderOutcome.REFUSED_VALUE
-        if isinstance(self.motion, Follow | Jog):
+        if isinstance(self.motion, _MOVING):
             return OrderOutcome.REFUSED_BUSY
         self.hold_here()
         self.law = LawKind(order.law)

@@ -28,6 +28,7 @@ from linkwork.controller.orders import (
     Disable,
     EmergencyStop,
     Enable,
+    Finish,
     JogCoordinates,
     LeaseLost,
     Order,
@@ -44,6 +45,7 @@ from linkwork.controller.orders import (
     SetSpeed,
     Shutdown,
     StartGoal,
+    StartStream,
     Stop,
     SwitchConstraint,
 )
@@ -158,7 +160,12 @@ class Supervisor:
         if state is UNCONFIGURED and inputs.connected:
             self._move(Event.CONNECTED)
         found = self._watch.check(
-            inputs, self._q, self._v, bad_sensor, moving=moving, following=moving and course.goal is not None
+            inputs,
+            self._q,
+            self._v,
+            bad_sensor,
+            moving=moving,
+            following=moving and (course.goal is not None or course.stream is not None),
         )
         if self._beliefs.needed:
             doubt = self._beliefs.check()
@@ -170,7 +177,7 @@ class Supervisor:
             self.brakes.advance(inputs.time_s)
         if self.preload.changing:
             self.preload.advance()
-        course.advance(inputs.time_s)
+        course.advance(inputs.time_s, inputs.set_point)
         if moving:
             if not course.check():
                 self._move(Event.STOP)
@@ -304,6 +311,8 @@ class Supervisor:
             SetPayload: self._tune,
             SwitchConstraint: self._switch,
             SetOutputs: self._set_outputs,
+            StartStream: self._start_stream,
+            Finish: self._finish,
         }
 
     def _enable(self, _: Enable, inputs: Inputs) -> OrderOutcome:
@@ -330,6 +339,15 @@ class Supervisor:
         if refused is None and not inputs.device_status & int(DeviceStatus.HOMED):
             refused = OrderOutcome.REFUSED_NOT_HOMED
         return self.course.accept(order) if refused is None else refused
+
+    def _start_stream(self, order: StartStream, inputs: Inputs) -> OrderOutcome:
+        refused = self._not_ready_to_move()
+        if refused is None and not inputs.device_status & int(DeviceStatus.HOMED):
+            refused = OrderOutcome.REFUSED_NOT_HOMED
+        return self.course.begin_stream(order) if refused is None else refused
+
+    def _finish(self, order: Finish, _: Inputs) -> OrderOutcome:
+        return self.course.finish(order)
 
     def _jog(self, order: JogCoordinates, _: Inputs) -> OrderOutcome:
         refused = self._not_ready_to_move()

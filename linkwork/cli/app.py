@@ -59,6 +59,9 @@ from linkwork.cli import (
     status_commands as looking,
 )
 from linkwork.cli import (
+    stream_command as streaming,
+)
+from linkwork.cli import (
     symbolic_command as symbolic,
 )
 from linkwork.cli import (
@@ -75,6 +78,7 @@ _PANELS: dict[str, tuple[Any, ...]] = {
         motion.move,
         motion.send,
         motion.jog,
+        streaming.stream,
         teaching.teach,
         states.speed,
         states.switch,

@@ -22,7 +22,8 @@ from linkwork.terminal.failures import Misuse
 WRITTEN = frozenset(
     {
         "state", "describe", "status", "faults", "move", "send", "append", "check", "jog", "speed", "advance",
-        "set_gain", "payload", "switch", "set", "wait", "acquire", "release",
+        "set_gain", "payload", "switch", "set", "wait", "acquire", "release", "stream",
+        "set_points",
     }
 )  # fmt: skip
 """Requests with a command of their own; commands that need the lease take it and give it back."""

@@ -21,7 +21,8 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 from linkwork.client.connection import default_owner, find_controller
-from linkwork.client.goal import Goal
+from linkwork.client.goal import Goal, GoalFailed
+from linkwork.client.stream import MOST_UNANSWERED, Stream
 from linkwork.client.waiting import patiently, reach
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import NobodyThere, RequestError
@@ -245,6 +246,41 @@ class Robot:
         velocities = {name: float(value) for name, value in {**(velocity or {}), **coordinates}.items()}
         return self._effect("jog", velocity=velocities, at_tick=at_tick)
 
+    def stream(
+        self,
+        *coordinates: str,
+        rate_hz: float = 100.0,
+        delay_s: float | None = None,
+        on_stale: str = "hold",
+    ) -> Stream:
+        """Follow set-points of these coordinates as they come; use the result in a `with` block.
+
+        rate_hz: rate at which they will come, 20 to 1,000 Hz. delay_s: delay of the playback, which absorbs
+        jitter; default: three intervals and three periods of the controller. on_stale: without set-points the
+        machine comes to rest; "hold": it waits for more, "end": the stream ends. Raises RequestError.
+        """
+        asked = {"coordinates": list(coordinates), "rate_hz": float(rate_hz), "on_stale": on_stale}
+        return Stream(self, self._goal("stream", ANSWER_S, **asked, delay_s=delay_s))
+
+    def post(self, method: str, **params: Any) -> None:
+        """Ask in this robot's name without waiting for the answer.
+
+        Raises RequestError with the refusal of an earlier `post`, GoalFailed when that was sent for a stream
+        which has ended, NobodyThere when answers have stayed away for long.
+        """
+        with self._lock:
+            client = self._connected()
+            self.listen(0.0)
+            if client.refusals:
+                refusal = client.refusals.popleft()
+                client.refusals.clear()
+                goal = self._goals.get(params.get("goal", -1))
+                if goal is not None and goal.result is not None:
+                    raise GoalFailed(goal.result)
+                raise refusal
+            if client.posted > MOST_UNANSWERED or not client.post(method, {"as": self.owner, **params}):
+                raise NobodyThere(f"{client.endpoint} does not answer `{method}` any more")
+
     def pause(self, *, at_tick: int | None = None) -> RequestEffect:
         """Slow the goal to rest on its path and keep it."""
         return self._effect("pause", at_tick=at_tick)
@@ -262,6 +298,10 @@ class Robot:
         """
         asked = {"fraction": float(fraction), "limit": limit or None, "at_tick": at_tick}
         return cast(Speed, self.request("speed", timeout_s=PLAN_S, **asked))
+
+    def finish(self, *, at_tick: int | None = None) -> RequestEffect:
+        """End the active stream after its last set-point."""
+        return self._effect("finish", at_tick=at_tick)
 
     def preload(self, *, at_tick: int | None = None, **effort: float) -> RequestEffect:
         """Set the internal force of redundant motors (N m or N): `preload(left_elbow=1.5)`."""

@@ -84,6 +84,8 @@ REGISTRY: Final[dict[KernelProcess, dict[str, tuple[str, ...]]]] = {
             "linkwork.controller.loop.tick_record",
             "linkwork.controller.goal_block",
             f"{_MOTION}.reference",
+            f"{_MOTION}.stream_steps",
+            f"{_MOTION}.stream_playback",
             f"{_MOTION}.effort_limits",
             f"{_ESTIMATION}.limit_monitor",
             f"{_LAWS}.feedback",

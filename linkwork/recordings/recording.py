@@ -6,7 +6,7 @@ import json
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,9 @@ from mcap.records import Attachment, Channel, Message, Metadata, Schema
 from mcap.stream_reader import StreamReader
 from numpy.typing import NDArray
 
-from linkwork.controller.gateway.records.logged_orders import GoalWords, order_of
+from linkwork.controller.gateway.records.logged_orders import GoalWords, TakenSetPoint, order_of
 from linkwork.controller.orders import Order
+from linkwork.controller.set_points import SetPoint
 from linkwork.recordings.log_file import Ticks, ticks_of
 
 _SEGMENT = re.compile(r"(.+-)(\d{4,})\.mcap")
@@ -39,6 +40,8 @@ class Recording:
     events: tuple[dict[str, Any], ...]
     goals: dict[int, GoalWords]
     """By the number of the order that began it."""
+    set_points: dict[int, SetPoint] = field(default_factory=dict)
+    """Of streams, by their numbers."""
 
     @cached_property
     def orders(self) -> dict[int, Order]:
@@ -71,6 +74,7 @@ def read_recording(path: Path) -> Recording:
     paths = segments_of(path)
     metadata: dict[str, str] = {}
     machine_file, events, goals = "", [], {}
+    set_points: dict[int, SetPoint] = {}
     rows: list[tuple[Schema, bytes]] = []
     for each in paths:
         for found in contents(each):
@@ -87,13 +91,16 @@ def read_recording(path: Path) -> Recording:
                 elif topic == "goals":
                     goal = GoalWords.unpack(data)
                     goals[goal.order] = goal
+                elif topic == "set_points":
+                    point = TakenSetPoint.unpack(data).point
+                    set_points[point.number] = point
     if not rows:
         raise NoRecording(f"{path} contains no ticks; it is not a recording, or ended before the first tick")
     try:
         ticks = ticks_of(rows)
     except ValueError as error:
         raise NoRecording(f"{path}: {error}") from None
-    return Recording(tuple(paths), metadata, machine_file, ticks, tuple(events), goals)
+    return Recording(tuple(paths), metadata, machine_file, ticks, tuple(events), goals, set_points)
 
 
 def contents(path: Path) -> Iterator[Metadata | Attachment | tuple[str, Schema, bytes]]:

@@ -101,6 +101,7 @@ def replay(
     inputs = Inputs.for_machine(machine)
     outputs = Outputs.sized(len(machine.motors), len(machine.outputs))
     before, clock = 0.0, DeviceClock(machine)
+    streams = "set_point" in (table.dtype.names or ())
     for done, row in enumerate(table):
         if int(row["tick"]) != done:
             return Replayed(done, None, f"the records of ticks {done} to {int(row['tick']) - 1} are missing")
@@ -115,6 +116,10 @@ def replay(
             slot = goal.words
             order = replace(order, verified=_agrees(order, goal))
         inputs.order = order
+        number = int(row["set_point"]) if streams else 0
+        inputs.set_point = recording.set_points.get(number)
+        if number and inputs.set_point is None:
+            return Replayed(done, None, f"tick {done}: set-point {number} is not in the recording")
         inputs.clock_jump_s = clock.jump(inputs)
         dt = machine.controller.period_s if inputs.clock_jump_s else inputs.time_s - before
         tick.step(inputs, outputs, dt)

@@ -16,8 +16,8 @@ MAPS = {"move": "target", "jog": "velocity", "preload": "effort"}
 """Parameters that are given by name: `robot.move(shoulder=0.3)`."""
 LEASE = {"acquire", "release"}
 """Done by entering and leaving `with Robot()`."""
-NO_COMMAND = LEASE | {"append", "check"}
-"""`linkwork send` has options for these."""
+NO_COMMAND = LEASE | {"append", "check", "set_points"}
+"""`linkwork send` has options for these; `linkwork stream` sends set-points."""
 
 
 @pytest.mark.parametrize("method", sorted(set(REQUESTS) - LEASE))

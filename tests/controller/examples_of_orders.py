@@ -14,6 +14,7 @@ from linkwork.controller.orders import (
     Disable,
     EmergencyStop,
     Enable,
+    Finish,
     JogCoordinates,
     LeaseLost,
     Order,
@@ -31,6 +32,7 @@ from linkwork.controller.orders import (
     Shutdown,
     Splice,
     StartGoal,
+    StartStream,
     Stop,
     SwitchConstraint,
 )
@@ -83,6 +85,11 @@ EXAMPLES: list[tuple[Order, Places]] = [
     ),
     (SwitchConstraint(1, on=True), (42, 0, 0, 0, 0, 0, (1.0, 1.0))),
     (SetOutputs(((2, 0.75), (0, 1.0))), (43, 0, 2, 0, 0, 0, (2.0, 0.75, 0.0, 1.0))),
+    (
+        StartStream(7, (4, 5, 0), 2, 11, 0.01, 0.033, ends=True),
+        (60, 2, 3, 11, 0, 7, (0.01, 0.033, 1.0, 4.0, 5.0, 0.0)),
+    ),
+    (Finish(), (61, *NOTHING)),
 ]
 
 

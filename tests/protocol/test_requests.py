@@ -33,6 +33,8 @@ SMALLEST = {
     "check": {"trajectory": POINTS},
     "speed": {"fraction": 0.5},
     "jog": {"velocity": {"a": 0.1}},
+    "stream": {"coordinates": ["a"]},
+    "set_points": {"goal": 1, "points": [[0.0, 0.1]]},
     "payload": {"point": "tool", "mass_kg": 1.0},
     "advance": {"ticks": 1},
     "law": {"name": "servo"},

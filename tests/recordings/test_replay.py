@@ -106,7 +106,7 @@ def test_a_closed_machine_too(tmp_path: Path) -> None:
 def test_every_input_of_the_tick_is_recorded() -> None:
     """Whoever gives the tick something new must record it too."""
     assert {field.name for field in dataclasses.fields(Inputs)} == {
-        *PLAIN, *ARRAYS, *SWITCHES, "order", "motors", "motors_told", "clock_jump_s",
+        *PLAIN, *ARRAYS, *SWITCHES, "order", "set_point", "motors", "motors_told", "clock_jump_s",
     }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from linkwork.controller.gateway.goals.stream_intake import StreamIntake
 from linkwork.controller.gateway.records.messages import UNDER_WAY
 from linkwork.controller.planning.planner_messages import GoalBefore
 
@@ -38,6 +39,8 @@ class GoalQueue:
 
     def __init__(self) -> None:
         self._goals: dict[int, Handed] = {}
+        self.stream = StreamIntake()
+        """The stream under way."""
 
     def hand(self, handed: Handed) -> None:
         """A goal is on its way to the loop."""

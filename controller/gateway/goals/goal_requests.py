@@ -63,7 +63,7 @@ class GoalRequest:
         """Check what needs no planning, then submit the request to the planner."""
         gateway, call = self.gateway, self.call
         if call.at_tick is None:
-            _able(gateway, call, takes_over=self._takes_over)
+            check_able(gateway, call, takes_over=self._takes_over)
         gateway.borrow(call)
         if self._scheduled:
             gateway.order_queue.refuse_if_full(call.owner, goal=True)
@@ -209,7 +209,7 @@ class GoalRequest:
         """Plan it again from the present state."""
         try:
             if self.gateway.latest is not None:
-                _able(self.gateway, self.call, takes_over=True)
+                check_able(self.gateway, self.call, takes_over=True)
             self._submit()
         except RequestError as error:
             self.gateway.planning.free_slot(self.slot)
@@ -270,7 +270,7 @@ def check(gateway: Gateway, call: Call) -> None:
     gateway.planning.submit(Job(call.method, params, lambda: start_of(gateway), planned, -1))
 
 
-def _able(gateway: Gateway, call: Call, *, takes_over: bool) -> None:
+def check_able(gateway: Gateway, call: Call, *, takes_over: bool) -> None:
     """Refuse before planning any request that the loop would refuse after it."""
     record = gateway.latest
     if record is None:

@@ -94,7 +94,7 @@ class Story:
             self._signalled = record.copy()
         told += self._goals(row, record, tick, time_s)
         if self._met or int(record["limited"]):
-            told += self._limits(row, int(record["limited"]), tick, time_s)
+            told += self._limits(row, record, tick, time_s)
         return told
 
     def _goals(self, row: int, record: np.void, tick: int, time_s: float) -> list[Told]:
@@ -115,8 +115,8 @@ class Story:
             told.append((row, "goal.result", dict(self._wording.result(record))))
         return told
 
-    def _limits(self, row: int, bits: int, tick: int, time_s: float) -> list[Told]:
-        known = set(self._met)
+    def _limits(self, row: int, record: np.void, tick: int, time_s: float) -> list[Told]:
+        known, bits = set(self._met), int(record["limited"])
         for bit in (1 << number for number in range(bits.bit_length())):
             if bits & bit:
                 self._met[bit] = tick
@@ -124,5 +124,8 @@ class Story:
         if set(self._met) == known:
             return []
         bits = sum(self._met)
-        content = {"limited": limits_named(bits), "tick": tick, "time_s": time_s, "text": limits_told(bits)}
+        text, held = limits_told(bits), self._wording.held_back(record)
+        content = {"limited": limits_named(bits), "tick": tick, "time_s": time_s, "text": text}
+        if held is not None:
+            content |= {"text": f"{text}: {held['text']}", "held_back": held}
         return [(row, "limited", content)]

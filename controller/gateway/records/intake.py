@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from linkwork.controller.gateway.records.event_detection import Story
 from linkwork.controller.gateway.records.log import Event
-from linkwork.controller.gateway.records.logged_orders import GoalWords, order_event
+from linkwork.controller.gateway.records.logged_orders import GoalWords, TakenSetPoint, order_event
 from linkwork.controller.gateway.records.loop_statistics import LoopStatistics
 from linkwork.controller.orders import StartGoal
 
@@ -89,6 +89,8 @@ class RecordIntake:
             gateway.latest = table[-1]
             gateway.order_queue.settle(table[-1])
         gateway.latest = words[-1].copy().view(gateway.layout.dtype)[0]
+        if gateway.goal_queue.stream.goal and (taken := self._set_points_of(table)):
+            events = sorted([*events, *taken], key=itemgetter(0))
         if compared is not None and gateway.twin_watch is not None:
             events = sorted([*events, *gateway.twin_watch.publish(compared)], key=itemgetter(0))
         if gateway.log is not None:
@@ -111,6 +113,22 @@ class RecordIntake:
             words = gateway.host.shared.slot(order.slot)[: order.words]
             events.append((row, "goal", GoalWords(order.id, order.goal, words)))
         return events
+
+    def _set_points_of(self, table: NDArray[Any]) -> list[Event]:
+        """The log's set-points that these ticks took."""
+        gateway, numbers = self._gateway, table["set_point"]
+        rows = np.flatnonzero(numbers)
+        if not len(rows):
+            return []
+        gateway.goal_queue.stream.taken = int(numbers[rows[-1]])
+        shared = gateway.host.shared
+        taken: list[Event] = []
+        if gateway.log is not None and shared is not None:
+            for row in rows.tolist():
+                point = shared.set_points.read(int(numbers[row]))
+                if point is not None:
+                    taken.append((row, "set_point", TakenSetPoint(point)))
+        return taken
 
     def _publish(self, name: str, content: dict[str, Any]) -> None:
         """Publish an event that a record shows, to the requester of its goal too."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.controller.gateway.records.log_segment import LogSource, Segment
-from linkwork.controller.gateway.records.logged_orders import GoalWords
+from linkwork.controller.gateway.records.logged_orders import GoalWords, TakenSetPoint
 
 SEGMENT_BYTES = 12_000_000
 """Bytes of messages in a segment, before compression: bounds the index that the writer keeps in memory."""
@@ -23,7 +23,7 @@ STAMP = "%Y%m%d-%H%M%S"
 """When a run began, local time."""
 FLUSH_EVERY_NS = 250_000_000
 """Wall time after which a real-time log hands over even an unfinished chunk."""
-Event = tuple[int, str, Mapping[str, Any] | GoalWords]
+Event = tuple[int, str, Mapping[str, Any] | GoalWords | TakenSetPoint]
 """(row of the batch that it follows, −1: before all; name, content)."""
 
 

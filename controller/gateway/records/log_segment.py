@@ -17,7 +17,12 @@ import numpy as np
 from mcap.writer import CompressionType, Writer
 from numpy.typing import NDArray
 
-from linkwork.controller.gateway.records.logged_orders import GOAL_SCHEMA, GoalWords
+from linkwork.controller.gateway.records.logged_orders import (
+    GOAL_SCHEMA,
+    SET_POINT_SCHEMA,
+    GoalWords,
+    TakenSetPoint,
+)
 from linkwork.controller.gateway.stamps import nanoseconds
 from linkwork.controller.records import RecordLayout
 
@@ -76,6 +81,7 @@ class Segment:
         self._event = self._writer.register_channel("events", "json", event)
         goal = self._writer.register_schema("linkwork_msgs/msg/Goal", "ros2msg", GOAL_SCHEMA.encode())
         self._goal = self._writer.register_channel("goals", "cdr", goal)
+        self._set_points = -1
         self._twin, self._compared = source.twin, -1
         if source.twin is not None:
             text = source.twin.ros2msg().encode()
@@ -112,10 +118,16 @@ class Segment:
             self._writer.add_message(self._compared, stamp, content, stamp, int(rows["tick"][row]))
         self.bytes += len(rows) * (size + len(_CDR_LITTLE_ENDIAN))
 
-    def event(self, name: str, content: Mapping[str, Any] | GoalWords) -> None:
-        """Append an event, or a goal's block, at the time of the last tick."""
+    def event(self, name: str, content: Mapping[str, Any] | GoalWords | TakenSetPoint) -> None:
+        """Append an event, a goal's block or a set-point, at the time of the last tick."""
         if isinstance(content, GoalWords):
             channel, data = self._goal, content.pack()
+        elif isinstance(content, TakenSetPoint):
+            if self._set_points < 0:  # most runs have none
+                schema = SET_POINT_SCHEMA.encode()
+                kind = self._writer.register_schema("linkwork_msgs/msg/SetPoint", "ros2msg", schema)
+                self._set_points = self._writer.register_channel("set_points", "cdr", kind)
+            channel, data = self._set_points, content.pack()
         else:
             channel, data = self._event, json.dumps({"event": name, **content}, default=str).encode()
         self._writer.add_message(channel, self._last_ns, data, self._last_ns)

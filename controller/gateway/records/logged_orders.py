@@ -1,4 +1,6 @@
-"""Orders in the log: what took effect in which tick, with a goal's block, so that it can be replayed."""
+"""Orders and set-points in the log: what took effect in which tick, with goals' blocks, so that it can be
+replayed.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.controller.orders import ARGUMENTS, BY_NAME, NOW, Order, read_order
+from linkwork.controller.set_points import SetPoint
 
 GOAL_SCHEMA = "int64 order\nint64 goal\nfloat64[] words\n"
 """ROS 2 message text of a goal's block (controller.goal_block)."""
+SET_POINT_SCHEMA = "float64[] words\n"
+"""ROS 2 message text of a set-point: the words of its slot (controller.set_points)."""
 _HEAD = struct.Struct("<4sqqI4x")
 _CDR_LITTLE_ENDIAN = b"\0\1\0\0"
 _DATAGRAM = struct.Struct(f"<9q{ARGUMENTS}d")
@@ -41,6 +46,25 @@ class GoalWords:
         if len(data) != _HEAD.size + 8 * count:
             raise ValueError(f"a goal of {count} words has {_HEAD.size + 8 * count} bytes, not {len(data)}")
         return cls(order, goal, np.frombuffer(data, np.float64, count, _HEAD.size).copy())
+
+
+@dataclass(frozen=True)
+class TakenSetPoint:
+    """A set-point that the loop has taken."""
+
+    point: SetPoint
+
+    def pack(self) -> bytes:
+        """As CDR, by SET_POINT_SCHEMA."""
+        words = self.point.words()
+        return struct.pack(f"<4sI{len(words)}d", _CDR_LITTLE_ENDIAN, len(words), *words)
+
+    @classmethod
+    def unpack(cls, data: bytes) -> TakenSetPoint:
+        """The set-point in these bytes. Raises ValueError when they are none."""
+        if len(data) < 8 or (len(data) - 8) % 8:
+            raise ValueError(f"a set-point does not have {len(data)} bytes")
+        return cls(SetPoint.of_words(list(struct.unpack_from(f"<{(len(data) - 8) // 8}d", data, 8))))
 
 
 def order_event(order: Order, record: np.void) -> dict[str, Any]:

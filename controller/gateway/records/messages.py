@@ -11,6 +11,8 @@ import numpy as np
 from linkwork.controller.faults import FAULTS, FaultCode
 from linkwork.controller.motion.effort_limits import Limited
 from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.motion.stream_steps import HeldBack
+from linkwork.controller.motion.streaming import StreamState
 from linkwork.controller.records import RecordLayout
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
@@ -24,6 +26,8 @@ from linkwork.protocol.results import (
     GoalResult,
     MotorReport,
     SignalChange,
+    StreamLimit,
+    StreamStatus,
     SwitchReport,
 )
 
@@ -81,6 +85,20 @@ class Wording:
         }
         self._signals = machine.signals
         self._inputs, self._outputs = machine.inputs, machine.outputs
+        coordinates, joints, motors_named, points = (
+            [limits.name for limits in machine.coordinates],
+            [joint.name for joint in machine.joints],
+            [motor.joint for motor in machine.motors],
+            list(machine.mechanism.point_names),
+        )
+        self._held_names = {
+            **dict.fromkeys(
+                (HeldBack.POSITION, HeldBack.VELOCITY, HeldBack.ACCELERATION, HeldBack.JERK), coordinates
+            ),
+            **dict.fromkeys((HeldBack.JOINT_POSITION, HeldBack.JOINT_VELOCITY), joints),
+            **dict.fromkeys((HeldBack.REGION, HeldBack.POINT_SPEED), points),
+            HeldBack.EFFORT: motors_named,
+        }
         self._law = machine.controller.law
         self._switchable = machine.switchable
         self._reactions = None
@@ -237,6 +255,8 @@ class Wording:
     def _result_text(self, record: np.void, code: int, where: str | None, unit: str) -> str:
         off, allowed = float(record["goal_value"]), float(record["goal_limit"])
         match code:
+            case ResultCode.SUCCESSFUL if float(record["path_length_s"]) == 0.0:
+                return "the stream was finished"
             case ResultCode.SUCCESSFUL:
                 return "the end of the path was reached within the goal tolerances"
             case ResultCode.PATH_TOLERANCE_VIOLATED:
@@ -259,6 +279,8 @@ class Wording:
                     f"{where} is not in contact: {off:.4g} {unit} measured, contact begins at "
                     f"{allowed:.4g} {unit}; the machine came to rest on its path"
                 )
+            case ResultCode.STREAM_STALE:
+                return "the set-points stayed away; the machine came to rest and holds"
             case ResultCode.CANCELLED:
                 return "stopped on its path, as requested"
             case ResultCode.INFEASIBLE:
@@ -331,6 +353,31 @@ class Wording:
             "status": status.name.lower(),
         }
 
+    def stream(self, record: np.void) -> StreamStatus | None:
+        """The stream of a record; None without one."""
+        state = StreamState(int(record["stream_state"]))
+        if state is StreamState.NONE:
+            return None
+        return {
+            "goal": int(record["goal_id"]),
+            "status": state.name.lower(),
+            "clock_offset_s": float(record["stream_offset_s"]),
+            "buffered_s": float(record["stream_buffered_s"]),
+            "held_back": self.held_back(record),
+        }
+
+    def held_back(self, record: np.void) -> StreamLimit | None:
+        """The limit that keeps a stream from its set-points; None where there is none."""
+        limit, index = HeldBack(int(record["stream_held_back"])), int(record["stream_held_index"])
+        if limit is HeldBack.NOTHING:
+            return None
+        named = self._held_names.get(limit, [])
+        where = named[index] if 0 <= index < len(named) else None
+        text = _HELD_BACK[limit]
+        return {
+            "limit": limit.name.lower(), "where": where, "text": f"{text} of {where}" if where else text,
+        }  # fmt: skip
+
     def law(self, record: np.void) -> str:
         """The law at work; while braked, none."""
         return LawKind(int(record["law"])).label
@@ -373,6 +420,19 @@ def _device_fault(number: int) -> str:
     return f"the vendor's fault {number}"
 
 
+_HELD_BACK = {
+    HeldBack.POSITION: "position limit",
+    HeldBack.VELOCITY: "velocity limit",
+    HeldBack.ACCELERATION: "acceleration limit",
+    HeldBack.JERK: "jerk limit",
+    HeldBack.JOINT_POSITION: "position limit",
+    HeldBack.JOINT_VELOCITY: "velocity limit",
+    HeldBack.REGION: "workspace",
+    HeldBack.POINT_SPEED: "largest speed",
+    HeldBack.SINGULAR: "singular pose of the streamed coordinates",
+    HeldBack.LEVERAGE: "pose in which the motors cannot control one motion",
+    HeldBack.EFFORT: "largest effort",
+}
 _LIMITED = {
     Limited.EFFORT: "effort limit of a motor: the acceleration is scaled down, its direction kept",
     Limited.EFFORT_RATE: "effort-rate limit",
@@ -380,5 +440,6 @@ _LIMITED = {
     Limited.JOG_POSITION: "the jog has reached a position limit",
     Limited.LEVERAGE: "near a pose in which the motors cannot control one motion: damped",
     Limited.PATH_RATE: "the goal is slowed down until the motors can follow it",
+    Limited.STREAM: "a stream is held back from its set-points",
     Limited.CONSTRAINT_FORCE: "the load on a constraint exceeds its limit",
 }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from linkwork.controller.gateway.goals.goal_requests import HANDLERS as GOAL_HANDLERS
 from linkwork.controller.gateway.goals.goal_requests import faster
+from linkwork.controller.gateway.goals.stream_requests import HANDLERS as STREAM_HANDLERS
 from linkwork.controller.gateway.order_queue import OrderEffect, Then
 from linkwork.controller.gateway.records.messages import state_name
 from linkwork.controller.gateway.requests import state_answers as answers
@@ -319,5 +320,6 @@ HANDLERS: dict[str, Handler] = {
     "estop": _stop,
     "recover": _recover,
     **GOAL_HANDLERS,
+    **STREAM_HANDLERS,
 }
 """By method; a request without an entry here is the order of its name, without arguments."""

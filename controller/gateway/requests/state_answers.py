@@ -38,7 +38,8 @@ def state(gateway: Gateway) -> dict[str, Any]:
         return common | {
             "state": "unconfigured", "tick": -1, "device_tick": -1, "time_s": 0.0,
             "q": {}, "v": {}, "coordinates": {}, "forces": {}, "effort": {}, "reactions": {}, "closed": {},
-            "signals": {}, "mode": "brake", "law": "none", "goal": None, "fault": None, "limited": [],
+            "signals": {}, "mode": "brake", "law": "none", "goal": None, "stream": None, "fault": None,
+            "limited": [],
         }  # fmt: skip
     table = gateway.layout.as_map(record)
     joints = set(gateway.machine.mechanism.joint_names)
@@ -58,6 +59,7 @@ def state(gateway: Gateway) -> dict[str, Any]:
         "mode": wording.mode(record),
         "law": wording.law(record),
         "goal": wording.progress(record),
+        "stream": wording.stream(record),
         "fault": gateway.fault_of(record),
         "limited": limits_named(int(record["limited"])),
     }

@@ -1,0 +1,699 @@
+"""One step of a streamed reference: towards its target, and never beyond a state from which it can stop.
+
+Each coordinate is a triple integrator with the state (p, v, a) and |v| ≤ V, |a| ≤ A, |jerk| ≤ J. Its *stop*
+is the shortest motion to v = a = 0. A state is safe when its stop stays within the position and velocity
+limits. A step over one period is
+
+    next = stop + λ (wanted - stop)        with the largest λ in [0, 1] for which next is safe,
+
+where `wanted` is the state that the tracking law asks for and `stop` the state after one period of the stop.
+Both are reached within A and J, and the dynamics are linear, so next is too. λ = 0 continues the stop, which
+was found safe a period ago: a safe step always exists.
+
+The limits of other joints, of the points of the section `workspace`, of the motors' efforts, and the distance
+from singular poses depend on the pose. They are checked at poses along the stops of all coordinates, which
+Newton's method finds on the closures. If one is beyond its limit there, all coordinates stop for this period.
+A singular pose that lies between two of these poses shows in the sign of a determinant (assembly_mode.py has
+the equations).
+
+The tracking law moves relative to the target, in a cascade: position error → velocity → acceleration. Each
+stage is linear for small errors, and for large ones the speed from which half of A and J suffice to stop.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from linkwork.arrays import Floats, Integers
+from linkwork.controller.estimation.assembly_mode import determinant
+from linkwork.controller.laws.closed_chain import evaluate_motion
+from linkwork.controller.laws.motor_allocation import motor_forces
+from linkwork.controller.laws.motor_conditioning import leverage
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.formulations.projection import position_residual
+from linkwork.multibody.formulations.rank import admitted, factor, particular, scaled_right_side
+from linkwork.multibody.kernels.bundles import BUNDLE, reader
+from linkwork.multibody.kernels.compiling import VECTOR, float64, int64, kernel, part, void
+from linkwork.multibody.kernels.layout import (
+    BASIS,
+    COLUMN_SCALE,
+    FRICTION,
+    JDV,
+    LOST,
+    N_ROWS,
+    NV,
+    PHI,
+    POINT_POSITION,
+    POINT_VELOCITY,
+    RANK,
+    RANKING,
+    RIGHT_SIDE,
+    SHIFT,
+    THETA,
+    VDOT,
+    H,
+    J,
+    M,
+    Q,
+    V,
+)
+from linkwork.multibody.kernels.views import block, copy, fill, matrix, vector
+from linkwork.multibody.linalg.linear import lu_apply, lu_factor
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.dynamics import dynamics
+from linkwork.multibody.tree.kinematics import kinematics
+from linkwork.multibody.tree.rotations import move
+
+POSITION_GAIN, VELOCITY_GAIN, ACCELERATION_GAIN = 50.0, 100.0, 200.0
+"""1/s: gains of the three stages of the tracking law for small errors."""
+MOST_GAIN = 0.4
+"""Largest product of a gain and the period."""
+SHARE_OF_LIMITS = 0.98
+"""Share of the limits of velocity, acceleration and jerk that a stream uses: room for rounding, and for what
+the interpolation between two steps adds."""
+POSE_MARGIN = 5e-4
+"""rad or m inside the limits of other joints and of points where a stop has to end: poses along a stop are
+checked at intervals."""
+SPEED_MARGIN, STOP_SPEED_MARGIN = 0.97, 0.85
+"""Shares of the speeds of other joints and of points that a step, and a stop, may reach. Between the poses
+that are checked along a stop, a joint may be faster than at these."""
+EFFORT_SHARE = 0.9
+"""Share of the motors' largest efforts that a stop may need: the rest is for feedback."""
+SAMPLE_S, MOST_SAMPLES = 0.025, 6
+"""Longest interval between the poses that are checked along a stop, and their largest number."""
+CLOSE = 1e-10
+"""Scaled residual at which Newton's method ends for the pose of the step itself."""
+NEAR = 1e-4
+"""Scaled residual at which it ends for the poses along a stop."""
+_STEPS = 8
+_HALVINGS = 14
+_ROUNDING = 1e-12
+_NO_POSE = -1.0
+_JUMP = 0.3
+"""Scaled way of Newton's method from the predicted pose beyond which it has found another assembly mode."""
+HOLD, LEVER, TURN, DRIVE, NEXT_LEVER = range(2, 7)
+"""Of `told`, at the reference's pose: least distance from singular poses of the coordinates, of the motors;
+signs of the determinants of the coordinates' Jacobian and of the motors' map (0: not square); and the least
+distance of the motors at the next pose."""
+
+
+class HeldBack(IntEnum):
+    """What keeps a streamed reference from its target."""
+
+    NOTHING = 0
+    POSITION = 1
+    """Position limit of a streamed coordinate."""
+    VELOCITY = 2
+    ACCELERATION = 3
+    JERK = 4
+    JOINT_POSITION = 5
+    """Position limit of another joint."""
+    JOINT_VELOCITY = 6
+    REGION = 7
+    """A point would leave its box in the section `workspace`."""
+    POINT_SPEED = 8
+    SINGULAR = 9
+    """A pose in which the streamed coordinates do not determine the machine's motion."""
+    LEVERAGE = 10
+    """A pose in which the motors cannot control one motion."""
+    EFFORT = 11
+    """A motor would need more than its largest effort."""
+
+
+class StreamStep(NamedTuple):
+    """The arrays of `stream_step` for k coordinates of a machine with nv joint rates and m regions.
+
+    p, t, w: the model and a workspace of its own. chosen: the coordinates; wraps: 1 for angles that wrap.
+    rows, columns: scales of the coordinates' Jacobian. limits: V, A, J, lowest, highest. joints: lowest,
+    highest position and largest speed of each joint, infinite where not checked. points, regions: of the
+    section workspace, lowest x, y, z, highest x, y, z, speed. motor: joints with motors. pose (nq), rates
+    (nv): of the reference. state: position, velocity, acceleration; now, then: those of the target at the
+    state's time and one period later; wanted, stop, tried: scratch. told: HeldBack, its index, and what
+    `HOLD` to `NEXT_LEVER` say. most: largest effort of each motor, weight: in the metric of efforts; effort,
+    next_effort: of the reference. origin: admitted velocities at the reference's pose.
+    """
+
+    p: Floats
+    t: Integers
+    w: Floats
+    chosen: Annotated[Integers, "k"]
+    wraps: Annotated[Integers, "k"]
+    rows: Annotated[Floats, "k"]
+    columns: Annotated[Floats, "nv"]
+    limits: Annotated[Floats, "k", "five"]
+    joints: Annotated[Floats, "nv", "three"]
+    points: Annotated[Integers, "m"]
+    regions: Annotated[Floats, "m", "seven"]
+    motor: Annotated[Integers, "motors"]
+    most: Annotated[Floats, "motors"]
+    weight: Annotated[Floats, "motors"]
+    effort: Annotated[Floats, "motors"]
+    next_effort: Annotated[Floats, "motors"]
+    force: Annotated[Floats, "nv"]
+    pose: Floats
+    rates: Annotated[Floats, "nv"]
+    state: Annotated[Floats, "k", "three"]
+    now: Annotated[Floats, "k", "three"]
+    then: Annotated[Floats, "k", "three"]
+    wanted: Annotated[Floats, "k", "three"]
+    stop: Annotated[Floats, "k", "three"]
+    tried: Annotated[Floats, "k", "three"]
+    told: Floats
+    goal: Annotated[Floats, "k"]
+    z: Annotated[Floats, "k"]
+    held: Annotated[Floats, "k", "k"]
+    square: Annotated[Floats, "k", "k"]
+    pivots: Annotated[Integers, "k"]
+    basis: Annotated[Floats, "k", "nv"]
+    origin: Annotated[Floats, "k", "nv"]
+    next_basis: Annotated[Floats, "k", "nv"]
+    next_pose: Floats
+    next_rates: Annotated[Floats, "nv"]
+    levers: Floats
+
+
+read_step = reader(StreamStep)
+
+
+@part
+def along(p: float, v: float, a: float, jerk: float, t: float) -> tuple[float, float, float]:
+    """The state after t seconds at this jerk."""
+    return p + t * (v + t * (a / 2.0 + t * jerk / 6.0)), v + t * (a + t * jerk / 2.0), a + t * jerk
+
+
+@part
+def stop_phases(v: float, a: float, most: float, jerk: float) -> tuple[float, float, float, float]:
+    """The shortest motion from v, a to rest, with |a| ≤ most: the sign of the speed that it takes away, and
+    the lengths (s) of its three phases, with jerks -sign jerk, 0 and sign jerk.
+    """
+    side = 1.0 if v + a * abs(a) / (2.0 * jerk) > 0.0 else -1.0
+    toward = side * a
+    away = max(side * v + toward * toward / (2.0 * jerk), 0.0)
+    deepest = max(min(np.sqrt(away * jerk), most), -toward)
+    constant = max(away / deepest - deepest / jerk, 0.0) if deepest > 0.0 else 0.0
+    return side, max((toward + deepest) / jerk, 0.0), constant, deepest / jerk
+
+
+@part
+def stopping(p: float, v: float, a: float, most: float, jerk: float, t: float) -> tuple[float, float, float]:
+    """The state t seconds after this one on the shortest motion to rest."""
+    side, first, second, third = stop_phases(v, a, most, jerk)
+    p, v, a = along(p, v, a, -side * jerk, min(t, first))
+    p, v, a = along(p, v, a, 0.0, min(max(t - first, 0.0), second))
+    p, v, a = along(p, v, a, side * jerk, min(max(t - first - second, 0.0), third))
+    if t >= first + second + third:
+        return p, 0.0, 0.0
+    return p, v, a
+
+
+@part
+def unsafe(p: float, v: float, a: float, limits: Floats) -> int:
+    """0 where the stop from this state keeps `limits` (V, A, J, lowest, highest); 1 (position) or 2
+    (velocity) where it does not."""
+    top, most, jerk, low, high = limits[0], limits[1], limits[2], limits[3], limits[4]
+    side, first, second, third = stop_phases(v, a, most, jerk)
+    peak = abs(v)
+    if side * a > 0.0:
+        peak = max(peak, side * v + a * a / (2.0 * jerk))
+    if peak > top * (1.0 + _ROUNDING):
+        return 2
+    end, _, _ = stopping(p, v, a, most, jerk, first + second + third)
+    low, high = low - _ROUNDING, high + _ROUNDING
+    if p < low or p > high or end < low or end > high:
+        return 1
+    if side * v < 0.0:  # it turns round on the way
+        turn = (side * a - np.sqrt(max(a * a + 2.0 * jerk * side * v, 0.0))) / jerk
+        back, _, _ = along(p, v, a, -side * jerk, min(turn, first))
+        if back < low or back > high:
+            return 1
+    return 0
+
+
+@part
+def _approach(error: float, gain: float, most: float, jerk: float) -> float:
+    """Speed at which to close this distance: gain × error, or less, where the stop would be longer."""
+    size = abs(error)
+    knee = most * most / jerk
+    if size >= knee * most / jerk:
+        speed = np.sqrt(knee * knee / 4.0 + 2.0 * most * size) - knee / 2.0
+    else:
+        speed = np.cbrt(size * size * jerk)
+    return float(np.copysign(min(gain * size, speed), error))
+
+
+@part
+def _pull(
+    state: Floats, now: Floats, then: Floats, limits: Floats, period: float, ease: float, cap: float
+) -> float:
+    """Acceleration that the tracking law asks for at the end of the period.
+
+    ease, cap: shares of the acceleration and of the velocity limit.
+    """
+    top, most, jerk = cap * limits[0], limits[1], limits[2]
+    fastest = MOST_GAIN / period
+    target = min(max(now[1], -top), top)
+    speed = target + _approach(
+        now[0] - state[0], min(POSITION_GAIN, fastest / 4.0), 0.5 * ease * most, 0.5 * jerk
+    )
+    speed = min(max(speed, -top), top)
+    given, following = min(max(now[2], -most), most), min(max(then[2], -most), most)
+    error = speed - state[1]
+    size = abs(error)
+    wish = min(min(VELOCITY_GAIN, fastest / 2.0) * size, np.sqrt(jerk * size))
+    share = min(ACCELERATION_GAIN * period, MOST_GAIN)
+    apart = state[2] - given
+    asked = following + apart + share * (np.copysign(wish, error) - apart)
+    return float(min(max(asked, -ease * most), ease * most))
+
+
+@part
+def _step_alone(g: StreamStep, i: int, period: float, ease: float, cap: float) -> int:
+    """Coordinate i's step within its own limits, to `tried`, with its stop in `stop`; the limit met."""
+    limits, state = g.limits[i], g.state[i]
+    most, jerk = limits[1], limits[2]
+    p, v, a = state[0], state[1], state[2]
+    asked = _pull(state, g.now[i], g.then[i], limits, period, ease, cap)
+    least, largest = max(a - jerk * period, -most), min(a + jerk * period, most)
+    met = 0
+    if asked > largest or asked < least:
+        met = 3 if abs(asked) >= most and abs(a) >= 0.95 * most else 4
+        asked = min(max(asked, least), largest)
+    wanted, stop, tried = g.wanted[i], g.stop[i], g.tried[i]
+    wanted[0], wanted[1], wanted[2] = along(p, v, a, (asked - a) / period, period)
+    stop[0], stop[1], stop[2] = stopping(p, v, a, most, jerk, period)
+    why = unsafe(wanted[0], wanted[1], wanted[2], limits)
+    if why == 0:
+        copy(wanted, tried)
+        return met
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        for n in range(3):
+            tried[n] = stop[n] + middle * (wanted[n] - stop[n])
+        if unsafe(tried[0], tried[1], tried[2], limits) == 0:
+            low = middle
+        else:
+            high = middle
+    for n in range(3):
+        tried[n] = stop[n] + low * (wanted[n] - stop[n])
+    return why
+
+
+@part
+def _find_pose(g: StreamStep, close: float) -> float:
+    """Newton's method from q in w to the pose with the coordinates `goal`; its distance from singular poses.
+
+    `_NO_POSE` where there is none. Leaves the admitted velocities in `basis` and the factors of the
+    coordinates' Jacobian along them in `held`.
+    """
+    p, t, w = g.p, g.t, g.w
+    nv, k = t[NV], len(g.chosen)
+    q, theta, jacobian, step = vector(t, w, Q), vector(t, w, THETA), matrix(t, w, J, nv), vector(t, w, SHIFT)
+    basis, z, closes, units = g.basis, g.z, t[N_ROWS] > 0, vector(t, p, COLUMN_SCALE)
+    found, way = False, 0.0
+    for _ in range(_STEPS):
+        kinematics(p, t, w)
+        coordinates(p, t, w)
+        size = 0.0
+        fill(step, 0.0)
+        if closes:
+            constraint_rows(p, t, w)
+            size = position_residual(p, t, w)
+            factor(p, t, w)
+            if vector(t, w, RANKING)[LOST] > 0.0 or nv - int(vector(t, w, RANKING)[RANK]) != k:
+                return _NO_POSE
+            scaled_right_side(t, p, w, -1.0, PHI)
+            particular(p, t, w, vector(t, w, RIGHT_SIDE), step)
+            admitted(p, t, w)
+            admitted_rows = block(w, t[BASIS], k, nv)
+            for j in range(k):
+                copy(admitted_rows[j], basis[j])
+        else:
+            for j in range(k):
+                fill(basis[j], 0.0)
+                basis[j, j] = 1.0
+        for i in range(k):
+            z[i] = g.goal[i] - theta[g.chosen[i]]
+            if g.wraps[i]:
+                z[i] -= 2.0 * np.pi * np.round(z[i] / (2.0 * np.pi))
+            size = max(size, abs(g.rows[i] * z[i]))
+            for c in range(nv):
+                z[i] -= jacobian[g.chosen[i], c] * step[c]
+            for j in range(k):
+                g.held[i, j] = 0.0
+                for c in range(nv):
+                    g.held[i, j] += jacobian[g.chosen[i], c] * basis[j, c]
+        for i in range(k):
+            copy(g.held[i], g.square[i])
+        if not (size < 1e6 and lu_factor(g.held, g.pivots) > 1e-12):
+            return _NO_POSE
+        lu_apply(g.held, g.pivots, z)
+        for j in range(k):
+            for c in range(nv):
+                step[c] += basis[j, c] * z[j]
+        move(t, q, step, 1.0)
+        longest = 0.0
+        for c in range(nv):
+            longest = max(longest, abs(step[c] / units[c]))
+        way += longest
+        if way > _JUMP:
+            return _NO_POSE
+        if size < close:
+            found = True
+            break
+    if not found:
+        return _NO_POSE
+    total = 0.0
+    for c in range(k):
+        for i in range(k):
+            z[i] = 1.0 if i == c else 0.0
+        lu_apply(g.held, g.pivots, z)
+        for n in range(nv):
+            rate = 0.0
+            for i in range(k):
+                rate += basis[i, n] * z[i]
+            total += (rate / (g.columns[n] * g.rows[c])) ** 2
+    return float(1.0 / np.sqrt(total))
+
+
+@part
+def _signs(g: StreamStep) -> tuple[float, float]:
+    """After `_find_pose`: `TURN` and `DRIVE` at this pose, for a basis oriented as `origin`.
+
+    Destroys `square`.
+    """
+    k, units = len(g.chosen), vector(g.t, g.p, COLUMN_SCALE)
+    turn = determinant(g.square)
+    drive = 0.0
+    if g.t[N_ROWS] > 0:
+        for i in range(k):
+            for j in range(k):
+                g.square[i, j] = 0.0
+                for c in range(len(units)):
+                    g.square[i, j] += g.origin[i, c] * g.basis[j, c] / (units[c] * units[c])
+        side = determinant(g.square)
+        turn *= side
+        if len(g.motor) == k:
+            for i in range(k):
+                for j in range(k):
+                    g.square[i, j] = g.basis[j, g.motor[i]]
+            drive = side * determinant(g.square)
+    return np.sign(turn), np.sign(drive)
+
+
+@part
+def _set_rates(g: StreamStep) -> None:
+    """After `_find_pose`: v in w for the coordinates' rates in z."""
+    v = vector(g.t, g.w, V)
+    lu_apply(g.held, g.pivots, g.z)
+    for n in range(len(v)):
+        v[n] = 0.0
+        for i in range(len(g.z)):
+            v[n] += g.basis[i, n] * g.z[i]
+
+
+@part
+def _pose_limit(g: StreamStep, hold: float, least_hold: float, least_lever: float, first: bool) -> int:
+    """The limit that the pose and speed in w violate, as HeldBack + 16 × index; 0 for none.
+
+    A position or a distance that is beyond its limit already may come back, but not get worse.
+    """
+    t, w = g.t, g.w
+    turn, drive = _signs(g)
+    if hold < min(least_hold, g.told[HOLD] - 1e-9) or turn != g.told[TURN]:
+        return 9
+    if drive != g.told[DRIVE]:
+        return 10
+    if t[N_ROWS] > 0:
+        lever = leverage(g.basis, vector(t, g.p, COLUMN_SCALE), g.motor, g.levers)
+        if lever < min(least_lever, g.told[LEVER] - 1e-9):
+            return 10
+        if first:
+            g.told[NEXT_LEVER] = lever
+    q, v, share = vector(t, w, Q), vector(t, w, V), SPEED_MARGIN if first else STOP_SPEED_MARGIN
+    for n in range(t[NV]):
+        low, high, fastest = g.joints[n, 0], g.joints[n, 1], g.joints[n, 2]
+        if (q[n] > high - POSE_MARGIN and q[n] > g.pose[n] + 1e-9) or (
+            q[n] < low + POSE_MARGIN and q[n] < g.pose[n] - 1e-9
+        ):
+            return 5 + 16 * n
+        if abs(v[n]) > share * fastest and abs(v[n]) > abs(g.rates[n]):
+            return 6 + 16 * n
+    return 0
+
+
+@part
+def _region_limit(g: StreamStep, here: Floats) -> int:
+    """The same for the points of the section `workspace`. here (m × 3): overshoots at the present pose."""
+    t, w = g.t, g.w
+    if len(g.points) == 0:
+        return 0
+    kinematics(g.p, t, w)
+    place, speed = matrix(t, w, POINT_POSITION, 3), matrix(t, w, POINT_VELOCITY, 3)
+    for m in range(len(g.points)):
+        square = 0.0
+        for axis in range(3):
+            at = place[g.points[m], axis]
+            over = max(g.regions[m, axis] - at, at - g.regions[m, 3 + axis]) + POSE_MARGIN
+            if over > 0.0 and over > here[3 * m + axis] + 1e-9:
+                return 7 + 16 * m
+            square += speed[g.points[m], axis] ** 2
+        fastest = SPEED_MARGIN * g.regions[m, 6]
+        if square > fastest * fastest:
+            return 8 + 16 * m
+    return 0
+
+
+@part
+def _motor_efforts(g: StreamStep, states: Floats) -> bool:
+    """Write the motors' efforts to `force` (nv), at q and v in w, for accelerations in column 2 of `states`.
+
+    False where the coordinates do not determine the acceleration.
+    """
+    p, t, w = g.p, g.t, g.w
+    nv, k, closes = t[NV], len(g.chosen), t[N_ROWS] > 0
+    if closes:
+        evaluate_motion(p, t, w)
+        if nv - int(vector(t, w, RANKING)[RANK]) != k:
+            return False
+    else:
+        dynamics(p, t, w)
+        coordinates(p, t, w)
+        fill(vector(t, w, VDOT), 0.0)
+    basis = block(w, t[BASIS], k, nv) if closes else g.basis
+    jacobian, bias, x = matrix(t, w, J, nv), vector(t, w, JDV), vector(t, w, VDOT)
+    mass, h, friction = matrix(t, w, M, nv), vector(t, w, H), vector(t, w, FRICTION)
+    z, force = g.z, g.force
+    for i in range(k):
+        row = jacobian[g.chosen[i]]
+        z[i] = states[i, 2] - bias[g.chosen[i]]
+        for c in range(nv):
+            z[i] -= row[c] * x[c]
+        for j in range(k):
+            g.held[i, j] = 0.0
+            for c in range(nv):
+                g.held[i, j] += row[c] * basis[j, c]
+    if not lu_factor(g.held, g.pivots) > 1e-12:
+        return False
+    lu_apply(g.held, g.pivots, z)
+    for c in range(nv):
+        for i in range(k):
+            x[c] += basis[i, c] * z[i]
+    for c in range(nv):
+        force[c] = h[c] - friction[c]
+        for d in range(nv):
+            force[c] += mass[c, d] * x[d]
+    if closes:
+        for i in range(k):
+            z[i] = 0.0
+            for c in range(nv):
+                z[i] += basis[i, c] * force[c]
+        motor_forces(basis, g.motor, g.weight, g.levers[: k * k], z, force)
+    return True
+
+
+@part
+def _effort_limit(g: StreamStep, states: Floats, first: bool) -> int:
+    """The motor that would need more than its share, as `_pose_limit`; a motor above it already may stay."""
+    if not _motor_efforts(g, states):
+        return 9
+    for m in range(len(g.motor)):
+        needed = g.force[g.motor[m]]
+        if first:
+            g.next_effort[m] = needed
+        if abs(needed) > EFFORT_SHARE * g.most[m] and abs(needed) > abs(g.effort[m]) * (1.0 + 1e-9):
+            return 11 + 16 * m
+    return 0
+
+
+@part
+def _overshoots(g: StreamStep, here: Floats) -> None:
+    """Write how far each point is beyond its box at the reference's pose, with the margin (m × 3)."""
+    t, w = g.t, g.w
+    if len(g.points) == 0:
+        return
+    copy(g.pose, vector(t, w, Q))
+    copy(g.rates, vector(t, w, V))
+    kinematics(g.p, t, w)
+    place = matrix(t, w, POINT_POSITION, 3)
+    for m in range(len(g.points)):
+        for axis in range(3):
+            at = place[g.points[m], axis]
+            here[3 * m + axis] = max(g.regions[m, axis] - at, at - g.regions[m, 3 + axis]) + POSE_MARGIN
+
+
+@part
+def _place(g: StreamStep, states: Floats, period: float) -> float:
+    """Find the pose and rates for these states a period after `pose`, into w, next_pose and next_rates."""
+    t, w = g.t, g.w
+    q, v = vector(t, w, Q), vector(t, w, V)
+    copy(g.pose, q)
+    move(t, q, g.rates, period)
+    for i in range(len(g.goal)):
+        g.goal[i] = states[i, 0]
+    hold: float = _find_pose(g, CLOSE)
+    if hold < 0.0:
+        return hold
+    for i in range(len(g.goal)):
+        g.z[i] = states[i, 1]
+    _set_rates(g)
+    copy(q, g.next_pose)
+    copy(v, g.next_rates)
+    return hold
+
+
+@part
+def _blocked(g: StreamStep, period: float, least_hold: float, least_lever: float, here: Floats) -> int:
+    """The limit that is violated at `tried`, or at a pose along the stops from there; 0 for none."""
+    t, w = g.t, g.w
+    q, v = vector(t, w, Q), vector(t, w, V)
+    hold = _place(g, g.tried, period)
+    if hold < 0.0:
+        return 9
+    why = _pose_limit(g, hold, least_hold, least_lever, True)
+    if why == 0:
+        why = _region_limit(g, here)
+    if why == 0:
+        why = _effort_limit(g, g.tried, True)
+    if why != 0:
+        return int(why)
+    for i in range(len(g.goal)):
+        copy(g.basis[i], g.next_basis[i])
+    length = 0.0
+    for i in range(len(g.goal)):
+        _, first, second, third = stop_phases(g.tried[i, 1], g.tried[i, 2], g.limits[i, 1], g.limits[i, 2])
+        length = max(length, first + second + third)
+    count = min(int(np.ceil(length / SAMPLE_S)), MOST_SAMPLES)
+    for n in range(count):
+        after = length * (n + 1) / count
+        move(t, q, v, length / count if n + 1 < count else 0.5 * length / count)
+        for i in range(len(g.goal)):
+            state = g.tried[i]
+            g.wanted[i, 0], g.wanted[i, 1], g.wanted[i, 2] = stopping(
+                state[0], state[1], state[2], g.limits[i, 1], g.limits[i, 2], after
+            )
+            g.goal[i] = g.wanted[i, 0]
+        along_hold = _find_pose(g, NEAR)
+        if along_hold < 0.0:
+            return 9
+        for i in range(len(g.goal)):
+            g.z[i] = g.wanted[i, 1]
+        _set_rates(g)
+        why = _pose_limit(g, along_hold, least_hold, least_lever, False)
+        if why == 0:
+            why = _region_limit(g, here)
+        if why == 0:
+            why = _effort_limit(g, g.wanted, False)
+        if why != 0:
+            return int(why)
+    g.told[HOLD] = hold
+    copy(g.next_effort, g.effort)
+    if t[N_ROWS] > 0:
+        g.told[LEVER] = g.told[NEXT_LEVER]
+        _turn_to(g, g.next_basis)
+    return 0
+
+
+@part
+def _turn_to(g: StreamStep, basis: Floats) -> None:
+    """Take this basis as `origin`, oriented like the one before."""
+    k, units = len(g.chosen), vector(g.t, g.p, COLUMN_SCALE)
+    for i in range(k):
+        for j in range(k):
+            g.square[i, j] = 0.0
+            for c in range(len(units)):
+                g.square[i, j] += g.origin[i, c] * basis[j, c] / (units[c] * units[c])
+    side = np.sign(determinant(g.square))
+    for i in range(k):
+        copy(basis[i], g.origin[i])
+    for c in range(len(units)):
+        g.origin[0, c] *= side
+
+
+@part
+def _accept(g: StreamStep, states: Floats) -> None:
+    for i in range(len(g.goal)):
+        copy(states[i], g.state[i])
+    copy(g.next_pose, g.pose)
+    copy(g.next_rates, g.rates)
+
+
+@kernel(void(BUNDLE, VECTOR, *(float64,) * 5))
+def stream_step(
+    bundle: Integers, here: Floats, period: float, ease: float, cap: float,
+    least_hold: float, least_lever: float,
+) -> None:  # fmt: skip
+    """Advance `state` by one period towards the target; `told` says what held it back.
+
+    bundle: `StreamStep`. here (3 m): scratch. ease, cap: shares of the acceleration and velocity limits that
+    the tracking law may use. least_hold, least_lever: least distances from singular poses of coordinates and
+    motors.
+    """
+    g = read_step(bundle)
+    g.told[0] = g.told[1] = 0.0
+    for i in range(len(g.chosen)):
+        met = _step_alone(g, i, period, ease, cap)
+        if met != 0 and (g.told[0] == 0.0 or met < g.told[0]):
+            g.told[0], g.told[1] = met, i
+    _overshoots(g, here)
+    why = _blocked(g, period, least_hold, least_lever, here)
+    if why == 0:
+        _accept(g, g.tried)
+        return
+    g.told[0], g.told[1] = why % 16, why // 16
+    hold = _place(g, g.stop, period)
+    if hold < 0.0:
+        copy(g.pose, g.next_pose)
+        copy(g.rates, g.next_rates)
+    _accept(g, g.stop)
+
+
+@kernel(int64(BUNDLE, float64))
+def begin_stream(bundle: Integers, least_lever: float) -> int:
+    """Find the pose of `state` from `pose`, and its distances from singular poses; 0 where it has none.
+
+    bundle: `StreamStep`.
+    """
+    g = read_step(bundle)
+    fill(g.rates, 0.0)
+    hold = _place(g, g.state, 0.0)
+    if hold < 0.0:
+        return 0
+    copy(g.next_pose, g.pose)
+    for i in range(len(g.chosen)):
+        copy(g.basis[i], g.origin[i])
+    fill(g.effort, 0.0)
+    g.told[HOLD], g.told[LEVER] = hold, least_lever
+    g.told[TURN], g.told[DRIVE] = _signs(g)
+    if g.t[N_ROWS] > 0:
+        g.told[LEVER] = leverage(g.basis, vector(g.t, g.p, COLUMN_SCALE), g.motor, g.levers)
+    return 1
+
+
+@kernel(void(VECTOR, VECTOR, float64, VECTOR))
+def rest_of(state: Floats, limits: Floats, t: float, out: Floats) -> None:
+    """Write the state t seconds along the stop of one coordinate. limits: V, A, J, lowest, highest."""
+    out[0], out[1], out[2] = stopping(state[0], state[1], state[2], limits[1], limits[2], t)

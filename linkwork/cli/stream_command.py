@@ -1,0 +1,156 @@
+"""`linkwork stream`: set-points from a file, a pipe or another machine."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from linkwork.cli.connected import ControllerConnection, connected
+from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
+from linkwork.terminal.output import emit, say
+
+if TYPE_CHECKING:
+    from linkwork.client.robot import Robot
+
+TIME, VELOCITY = "time_s", "_velocity"
+Row = tuple[float | None, list[float]]
+"""Stamp, if given; positions and velocities."""
+
+
+@connected
+def stream(
+    link: ControllerConnection,
+    source: Annotated[
+        str,
+        typer.Argument(help="CSV with the columns time_s, NAME…, NAME_velocity…; `-`: standard input."),
+    ] = "-",
+    leader: Annotated[
+        str | None, typer.Option("--from", metavar="MACHINE", help="Follow a running machine instead.")
+    ] = None,
+    pairs: Annotated[
+        str,
+        typer.Option("--map", metavar="NAME=ITS_NAME,…", help="Coordinates that follow, with --from."),
+    ] = "",
+    rate: Annotated[
+        float, typer.Option(help="Rate of the set-points (Hz); of a file without time_s and of --from too.")
+    ] = 100.0,
+    delay: Annotated[
+        float | None, typer.Option(help="Delay of the playback (s). Default: three intervals and periods.")
+    ] = None,
+    on_stale: Annotated[str, typer.Option(help="Without set-points: hold (and wait), or end.")] = "hold",
+) -> int:
+    """Follows set-points as they come, limited online. Ctrl-C stops the machine on the way it is going."""
+    from linkwork.client.goal import GoalFailed
+
+    try:
+        if leader is not None:
+            return _follow_leader(link, leader, pairs, rate, delay, on_stale)
+        opened = nullcontext(sys.stdin) if source == "-" else _opened(Path(source))
+        with opened as text, link.robot() as robot:
+            names, rows = _table(text, source)
+            _send(link, robot, names, rows, rate, delay, on_stale, live=source == "-")
+    except GoalFailed as failed:
+        say(str(failed))
+        return GOAL_FAILED
+    return DONE
+
+
+def _opened(path: Path) -> TextIO:
+    try:
+        return path.open(newline="")
+    except OSError as error:
+        raise Misuse(f"cannot read {path}: {error.strerror}") from None
+
+
+def _table(text: TextIO, source: str) -> tuple[list[str], Iterator[Row]]:
+    """The streamed coordinates, and the rows as they come. Raises Misuse."""
+    lines = (line for line in text if line.strip() and not line.startswith("#"))
+    reader = csv.reader(lines)
+    header = [cell.strip() for cell in next(reader, [])]
+    names = [cell for cell in header if cell != TIME and not cell.endswith(VELOCITY)]
+    rates = [cell for cell in header if cell.endswith(VELOCITY)]
+    if not names or (rates and sorted(rates) != sorted(f"{name}{VELOCITY}" for name in names)):
+        raise Misuse(
+            f"{source}: the first line has to name the columns: {TIME} (optional), coordinates, and"
+            f" NAME{VELOCITY} of all of them or of none; found: {', '.join(header) or 'nothing'}"
+        )
+    order = [*names, *(f"{name}{VELOCITY}" for name in names if rates)]
+
+    def rows() -> Iterator[Row]:
+        for number, cells in enumerate(reader, 2):
+            try:
+                found = dict(zip(header, map(float, cells), strict=True))
+            except ValueError:
+                raise Misuse(
+                    f"{source}: row {number} has to be {len(header)} numbers ({', '.join(header)}), found:"
+                    f" {','.join(cells)}"
+                ) from None
+            yield found.get(TIME), [found[name] for name in order]
+
+    return names, rows()
+
+
+def _send(
+    link: ControllerConnection, robot: Robot, names: list[str], rows: Iterator[Row], rate: float,
+    delay: float | None, on_stale: str, *, live: bool,
+) -> None:  # fmt: skip
+    """Send the rows: live ones when they come, those of a file at the time that they say."""
+    robot.enable()
+    with robot.stream(*names, rate_hz=rate, delay_s=delay, on_stale=on_stale) as stream:
+        start, first, sent = time.monotonic(), None, 0
+        for stamp, values in rows:
+            if first is None:
+                first = stamp or 0.0
+            due = sent / rate if stamp is None else stamp - first
+            if not live:
+                time.sleep(max(0.0, start + due - time.monotonic()))
+            now = time.monotonic() if live else start + due
+            stream.put_rows([[now if stamp is None else stamp, *values]])
+            sent += 1
+        result = stream.finish()
+    if link.as_json:
+        emit({**result, "set_points": sent})
+    else:
+        say(f"{result['name']}: {result['text']}; {sent} set-points")
+
+
+def _follow_leader(
+    link: ControllerConnection, leader: str, pairs: str, rate: float, delay: float | None, on_stale: str
+) -> int:
+    """Follow another machine's coordinates, each from where both are now, until Ctrl-C."""
+    from linkwork.client.robot import Robot
+
+    wanted = dict(pair.partition("=")[::2] for pair in pairs.split(",") if pair)
+    if not wanted or not all(wanted.values()):
+        raise Misuse("--from needs the coordinates that follow: --map x=x,y=y")
+    with Robot(leader, lease=False) as led, link.robot() as robot:
+        own, its = _positions(robot), _positions(led)
+        for name, known in [*((name, own) for name in wanted), *((name, its) for name in wanted.values())]:
+            if name not in known:
+                raise Misuse(f"--map: there is no coordinate {name!r}; there are {', '.join(known)}")
+        robot.enable()
+        with robot.stream(*wanted, rate_hz=rate, delay_s=delay, on_stale=on_stale) as stream:
+            due = time.monotonic()
+            try:
+                while True:
+                    state = led.state
+                    there = state["q"] | state["coordinates"]
+                    positions = [own[name] + there[lead] - its[lead] for name, lead in wanted.items()]
+                    stream.put(*positions, time_s=state["time_s"])
+                    due += 1.0 / rate
+                    time.sleep(max(0.0, due - time.monotonic()))
+            except KeyboardInterrupt:
+                say("stopped following")
+    return DONE
+
+
+def _positions(robot: Robot) -> dict[str, float]:
+    state = robot.state
+    return state["q"] | state["coordinates"]
