@@ -10,8 +10,9 @@ import numpy as np
 from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.records.messages import state_name
 from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.gateway.requests.order_outcomes import effect_map
 from linkwork.controller.gateway.requests.order_requests import place
-from linkwork.controller.orders import SetOutputs
+from linkwork.controller.orders import OrderOutcome, SetOutputs
 from linkwork.controller.records import RecordLayout
 from linkwork.machine import Machine
 from linkwork.machine.nearest_name import nearest
@@ -24,6 +25,8 @@ from linkwork.protocol.errors import RequestError
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway
 
+IN_FORCE_S = 1.0
+"""Longest wait of `set` for a record with the values in force; then it is answered without."""
 MOST_WAITS = 100
 """Conditions that may be waited for at a time."""
 _OWN_NAMES = (("input", "input"), ("output", "output"), ("coordinate", "coordinate"))
@@ -38,7 +41,37 @@ def set_signals(gateway: Gateway, call: Call) -> None:
         text = "the plant does not carry signals: its welcome does not list this feature"
         raise RequestError(RequestCode.UNSUPPORTED, text)
     gateway.borrow(call)
-    place(gateway, call, order)
+
+    def done(effect: OrderEffect) -> None:
+        if effect.outcome is OrderOutcome.NOTHING_TO_DO:
+            call.answer(effect_map(call.method, effect))
+            return
+
+        def seen(_: OrderEffect | RequestError) -> None:
+            call.answer(effect_map(call.method, effect))
+
+        gateway.order_queue.wait(
+            _in_force(order),
+            seen,
+            now_ns=gateway.now_ns,
+            timeout_s=IN_FORCE_S,
+            late=RequestError(RequestCode.NO_PLANT, ""),
+            leased=True,
+        )
+
+    place(gateway, call, order, done=done)
+
+
+def _in_force(order: SetOutputs) -> Callable[[np.void], bool]:
+    """Whether a record shows the values in force, or that they cannot come into force any more."""
+    places = [place for place, _ in order.pairs]
+    wanted = [value for _, value in order.pairs]
+
+    def condition(record: np.void) -> bool:
+        shown, commanded = record["output"][places].tolist(), record["output_command"][places].tolist()
+        return shown == wanted or commanded != wanted or not int(record["connected"])
+
+    return condition
 
 
 def set_order(machine: Machine, wanted: dict[str, Any]) -> SetOutputs:
