@@ -23,6 +23,8 @@ VICTIMS = ("plant", "loop", "gateway", "planner", "twin", "client")
 ACTIONS = (signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP)
 PACES: tuple[Pace, ...] = ("lockstep", "device", "host")
 SHORTEST_STOP_S, LONGEST_STOP_S = 0.05, 5.0
+ORPHAN_TIMEOUT_S = 300.0
+"""A loop waits this long for another gateway, whose start takes long on a busy computer."""
 NEAR = 0.35
 """A suspension this close to a threshold, as a fraction of it, may end on either side."""
 
@@ -58,6 +60,7 @@ class Subject:
         )
         limits = (
             f"  loss_limit: {round(LOSS_LIMIT_S / PERIOD_S)}\n  loss_ratio_per_s: 1.0\n  lease_s: {LEASE_S}\n"
+            f"  orphan_timeout_s: {ORPHAN_TIMEOUT_S}\n"
         )
         return text.replace("\ncontroller:\n", f"\ncontroller:\n{limits}")
 
