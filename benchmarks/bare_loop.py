@@ -16,6 +16,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -94,6 +95,8 @@ def measure(machine: str, rate_hz: int, blocks: int, seconds: float, cpu: int) -
         for _ in range(blocks):
             theirs.append(bare(program, rate_hz, seconds, cpu))
             ours.append(loop(config, seconds, cpu))
+            pair = f"loop missed {ours[-1]['missed']}, C {theirs[-1]['missed']}"
+            print(f"{machine} at {rate_hz} Hz, block {len(ours)}: {pair}", file=sys.stderr, flush=True)
     differences = [our["missed"] - their["missed"] for our, their in zip(ours, theirs, strict=True)]
     total, bare_total = (int(sum(each["missed"] for each in rows)) for rows in (ours, theirs))
     return {
