@@ -185,7 +185,7 @@ class PendingOrder(TypedDict):
 
 
 class StreamLimit(TypedDict):
-    """What keeps a stream from its set-points."""
+    """Limit that keeps a stream from its set-points."""
 
     limit: str
     """position, velocity, acceleration, jerk, joint_position, joint_velocity, region, point_speed, singular,

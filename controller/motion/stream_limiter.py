@@ -108,12 +108,14 @@ class StreamLimiter:
 
     @property
     def limits(self) -> Floats:
-        """Of each coordinate: velocity, acceleration, jerk, lowest and highest position (k × 5)."""
+        """Velocity, acceleration, jerk, lowest and highest position of each coordinate (k × 5)."""
         return self._arrays.limits
 
     def begin(self, index: NDArray[np.int64], theta: Floats) -> bool:
-        """Begin at rest at these values of the coordinates `index`. False where they are not independent at
-        the machine's pose."""
+        """Begin at rest at theta (k; rad or m) of the coordinates `index` (k).
+
+        Returns False where they are not independent at the machine's pose.
+        """
         arrays, machine = self._arrays, self._machine
         self.index = index
         arrays.chosen[:], arrays.wraps[:] = index, self._wraps[index]

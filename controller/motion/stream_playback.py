@@ -164,7 +164,10 @@ class SetPoints:
         return self._count == 0
 
     def add(self, stamp_s: float, positions: Floats, velocities: Floats | None) -> bool:
-        """Add a set-point; False, without adding, where it is not finite or not newer than the others."""
+        """Add a set-point: positions (k; rad or m), velocities (k) or None.
+
+        Returns False, without adding, where it is not finite or not newer than the others.
+        """
         if not (np.isfinite(stamp_s) and stamp_s > self.newest_s and np.all(np.isfinite(positions))):
             return False
         if velocities is not None and not np.all(np.isfinite(velocities)):

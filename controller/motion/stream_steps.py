@@ -101,7 +101,7 @@ distance of the motors at the next pose."""
 
 
 class HeldBack(IntEnum):
-    """What keeps a streamed reference from its target."""
+    """Limits that keep a streamed reference from its target."""
 
     NOTHING = 0
     POSITION = 1
@@ -211,8 +211,10 @@ def stopping(p: float, v: float, a: float, most: float, jerk: float, t: float) -
 
 @part
 def unsafe(p: float, v: float, a: float, limits: Floats) -> int:
-    """0 where the stop from this state keeps `limits` (V, A, J, lowest, highest); 1 (position) or 2
-    (velocity) where it does not."""
+    """Return 0 where the stop from this state keeps `limits` (5; V, A, J, lowest, highest position).
+
+    1: a position, 2: the velocity is beyond its limit.
+    """
     top, most, jerk, low, high = limits[0], limits[1], limits[2], limits[3], limits[4]
     side, first, second, third = stop_phases(v, a, most, jerk)
     peak = abs(v)
@@ -646,11 +648,11 @@ def stream_step(
     bundle: Integers, here: Floats, period: float, ease: float, cap: float,
     least_hold: float, least_lever: float,
 ) -> None:  # fmt: skip
-    """Advance `state` by one period towards the target; `told` says what held it back.
+    """Advance `state` by one period towards the target; `told` gives the limit that held it back.
 
-    bundle: `StreamStep`. here (3 m): scratch. ease, cap: shares of the acceleration and velocity limits that
-    the tracking law may use. least_hold, least_lever: least distances from singular poses of coordinates and
-    motors.
+    bundle: `StreamStep`. here (points × 3, flat): scratch. ease, cap: shares of the acceleration and
+    velocity limits that the tracking law may use. least_hold, least_lever: least distances from singular
+    poses of coordinates and motors.
     """
     g = read_step(bundle)
     g.told[0] = g.told[1] = 0.0
@@ -695,5 +697,8 @@ def begin_stream(bundle: Integers, least_lever: float) -> int:
 
 @kernel(void(VECTOR, VECTOR, float64, VECTOR))
 def rest_of(state: Floats, limits: Floats, t: float, out: Floats) -> None:
-    """Write the state t seconds along the stop of one coordinate. limits: V, A, J, lowest, highest."""
+    """Write the state (3) `t` seconds along the stop of one coordinate with `state` (3) and `limits` (5).
+
+    limits: V, A, J, lowest and highest position.
+    """
     out[0], out[1], out[2] = stopping(state[0], state[1], state[2], limits[1], limits[2], t)

@@ -32,7 +32,7 @@ BRAKING_SHARE = 0.6
 
 
 class StreamState(IntEnum):
-    """What a stream does."""
+    """States of a stream."""
 
     NONE = 0
     """There is no stream."""
@@ -96,8 +96,10 @@ class StreamedReference:
     # Begin and end.
 
     def begin(self, order: StartStream, theta: Floats, time_s: float) -> bool:
-        """Begin at rest at these values of the order's coordinates. False where they are not independent at
-        the machine's pose, or singular there."""
+        """Begin at rest at theta (k; rad or m) of the order's coordinates.
+
+        Returns False where they are not independent at the machine's pose, or singular there.
+        """
         index = np.array(order.coordinates, np.int64)
         if not self.limiter.begin(index, theta):
             return False
@@ -216,7 +218,7 @@ class StreamedReference:
         braking.elapsed += period
 
     def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
-        """Write the reference `ahead_s` after this tick, at most two periods."""
+        """See `ReferenceMotion`; at most two periods ahead."""
         if ahead_s <= 0.0:
             out = self._near[0]
         else:

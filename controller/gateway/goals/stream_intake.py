@@ -1,4 +1,4 @@
-"""What the gateway knows of the stream under way: its coordinates, and the set-points sent so far."""
+"""State of the active stream in the gateway: its coordinates, and the set-points sent so far."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ SPRING_NUMBERS = ("stiffness", "damping", "rest", "preload", "progressive")
 
 @dataclass(frozen=True)
 class ElementFields:
-    """What springs and forces add to p and t."""
+    """Fields of springs and forces in p and t."""
 
     parameters: dict[int, Floats]
     tables: dict[int, Integers]

@@ -29,6 +29,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "set_gain": {"bandwidth_rad_s": 20.0},
     "payload": {"point": "tool", "mass_kg": 0.1},
     "advance": {"ticks": 5},
+    "set": {"signals": {"gripper": True}},
+    "wait": {"condition": "lift < 1", "within_s": 0.1},
+    "stream": {"coordinates": ["lift"]},
+    "set_points": {"goal": 1, "points": [[0.0, 0.05]]},
 }
 """Parameters with which each method could take effect; methods that are not here need none."""
 assert set(EXAMPLES) <= set(REQUESTS)
