@@ -26,6 +26,9 @@ from linkwork.cli import (
     group_commands as groups,
 )
 from linkwork.cli import (
+    import_command as importing,
+)
+from linkwork.cli import (
     inject_command as injecting,
 )
 from linkwork.cli import (
@@ -103,6 +106,7 @@ _PANELS: dict[str, tuple[Any, ...]] = {
         files.check,
         files.robots,
         files.schema,
+        importing.import_robot,
         model.model,
         symbolic.symbolic,
         codegen.codegen,

@@ -114,6 +114,15 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
     )
 
 
+def mechanism_of(text: str) -> Mechanism:
+    """Build the mechanism of the text of a machine file, without an initial pose.
+
+    Raises MachineError with every problem found.
+    """
+    document = with_new_keys(parse_yaml(text, "machine.yaml"))
+    return _built(_checked(document.data, document), document)
+
+
 def plant_mechanism_with(machine: Machine, plant_set: Sequence[str]) -> Mechanism:
     """Build a loaded machine's plant mechanism once more, with settings beyond its own; see `load`.
 

@@ -69,6 +69,7 @@ class Body:
     mass_kg: float = 0.0
     com_m: npt.ArrayLike = (0.0, 0.0, 0.0)
     inertia_kg_m2: npt.ArrayLike = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    unphysical: bool = False
 
     def __post_init__(self) -> None:
         """Check the values that concern this body alone."""
@@ -77,7 +78,8 @@ class Body:
         object.__setattr__(self, "com_m", _frozen(self.com_m, (3,), (*where, "com_m")))
         inertia = _frozen(self.inertia_kg_m2, (3, 3), (*where, "inertia_kg_m2"))
         object.__setattr__(self, "inertia_kg_m2", inertia)
-        _check_inertia(inertia, self.mass_kg, (*where, "inertia_kg_m2"))
+        if not self.unphysical:
+            _check_inertia(inertia, self.mass_kg, (*where, "inertia_kg_m2"))
 
 
 def _check_inertia(inertia: Floats, mass: float, where: tuple[str, ...]) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from linkwork.arrays import Floats
-from linkwork.multibody import Mechanism, ModelError, Workspace
+from linkwork.multibody import Body, Joint, Mechanism, ModelError, Workspace
 from linkwork.multibody.constraints import (
     Constraint,
     CoordinateConstraint,
@@ -23,6 +23,7 @@ from linkwork.multibody.constraints import (
     WeldClosure,
 )
 from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.formulations.assembly import AssemblyError, assemble
 from linkwork.multibody.tree.kinematics import kinematics
 from tests.multibody.finite_differences import check_rows
 from tests.multibody.machines import (
@@ -186,3 +187,23 @@ def test_names_of_rows_and_targets():
     assert m.workspace().target[:, 0].tolist() == [0.0, 1.0]
     with pytest.raises(ModelError, match="pin, drive, rod"):
         m.constraint_index("pine")
+
+
+@pytest.mark.parametrize("turn", [(1.0, 1.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)])
+def test_a_weld_does_not_assemble_with_permuted_axes(turn: tuple[float, float, float]) -> None:
+    """Where the axes of one frame are permuted or reversed, the rows of perpendicular axes vanish as well."""
+    mechanism = Mechanism.build(
+        [Body("plate", 1.0, (0.1, 0.0, 0.0), np.diag([0.1, 0.1, 0.1]))],
+        [Joint("ball", "spherical", "world", "plate")],
+        (0.0, 0.0, -9.81),
+        constraints=[WeldClosure("hold", a=Frame("world"), b=Frame("plate"))],
+    )
+    axis = np.array(turn) / np.linalg.norm(turn)
+    angle = 2.0 * np.pi / 3.0 if all(turn) else np.pi
+    start = [*(np.sin(angle / 2.0) * axis), np.cos(angle / 2.0)]
+    with pytest.raises(AssemblyError) as caught:
+        assemble(mechanism, start)
+    assert caught.value.residual == pytest.approx(angle)
+    assert caught.value.rows[0].startswith("hold.")
+    near = [*(np.sin(0.2) * axis), np.cos(0.2)]
+    assert assemble(mechanism, near).q == pytest.approx([0.0, 0.0, 0.0, 1.0], abs=1e-9)

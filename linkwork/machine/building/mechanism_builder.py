@@ -49,7 +49,13 @@ def build_mechanism(file: MachineFile, *, plant: bool = False) -> Mechanism:
     Raises multibody.ModelError.
     """
     bodies = [
-        Body(name, spec.mass_kg, np.array(spec.com_m, dtype=np.float64), spec.inertia_kg_m2.matrix())
+        Body(
+            name,
+            spec.mass_kg,
+            np.array(spec.com_m, dtype=np.float64),
+            spec.inertia_kg_m2.matrix(),
+            spec.inertia_kg_m2.unphysical,
+        )
         for name, spec in file.bodies.items()
     ]
     points = [

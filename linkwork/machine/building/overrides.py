@@ -196,7 +196,7 @@ def _new_value(old: Any, setting: Setting, document: Document, problems: list[Pr
 
 def _numbers(value: Any) -> list[float]:
     if isinstance(value, dict):
-        return [float(part) for part in value.values()]
+        return [float(part) for part in value.values() if not isinstance(part, bool)]
     return (
         [float(part) for part in value]
         if isinstance(value, list)
@@ -206,7 +206,7 @@ def _numbers(value: Any) -> list[float]:
 
 def _scaled(value: Any, factor: float) -> Any:
     if isinstance(value, dict):
-        return {key: part * factor for key, part in value.items()}
+        return {key: part if isinstance(part, bool) else part * factor for key, part in value.items()}
     return [part * factor for part in value] if isinstance(value, list) else value * factor
 
 

@@ -48,7 +48,8 @@ def _needed(machine: Machine) -> list[tuple[Motor, float]]:
     of a brake.
     """
     mechanism, motors = machine.mechanism, machine.motors
-    if len(mechanism.joints) == len(mechanism.joint_names) == mechanism.nq and not mechanism.constraints:
+    one_each = len(mechanism.joints) == len(mechanism.joint_names) == mechanism.nq
+    if one_each and not mechanism.constraints and not mechanism.elements:
         loads = gravity_load(mechanism, machine.initial_q)
         return [(motor, abs(float(loads[motor.index]))) for motor in motors]
     from linkwork.machine.building.initial_assembly import (

@@ -16,6 +16,12 @@ def warnings_of(file: MachineFile, document: Document, dof: int) -> Iterator[Pro
     A machine with neither motors nor sensors is for simulation only and gets no warning. Under constraints
     not every joint needs a motor, but there must be as many as degrees of freedom.
     """
+    for name, body in file.bodies.items():
+        if body.inertia_kg_m2.unphysical:
+            message = "this inertia may be one that no rigid body has, and is used as it is"
+            remedy = "correct the inertia, and remove unphysical"
+            place = ("bodies", name, "inertia_kg_m2")
+            yield document.problem(place, message, of_key=True, remedy=remedy, severity="warning")
     if not file.motors and not file.sensors:
         return
     sections = (("motors", file.motors, "motor"), ("sensors", file.sensors, "sensor"))

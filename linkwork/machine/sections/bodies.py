@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, model_validator
 
 from linkwork.machine.problems import shown
-from linkwork.machine.sections.fields import Name, Number, Section, Vector3, entry, wrong
+from linkwork.machine.sections.fields import Name, Number, Section, Switch, Vector3, entry, wrong
 
 _ELEMENTS = ("xx", "yy", "zz", "xy", "xz", "yz")
 _ROUNDING = 1e-6
@@ -25,6 +25,10 @@ class InertiaSpec(Section):
     xy: Number = entry("Element (x, y) of the inertia matrix, −∫ x y dm", "kg m²", 0.0)
     xz: Number = entry("Element (x, z) of the inertia matrix, −∫ x z dm", "kg m²", 0.0)
     yz: Number = entry("Element (y, z) of the inertia matrix, −∫ y z dm", "kg m²", 0.0)
+    unphysical: Switch = entry(
+        "Use an inertia that no rigid body has, with a warning: of a model that must stay as it is",
+        default=False,
+    )
 
     def matrix(self) -> NDArray[np.float64]:
         """Return the 3 × 3 matrix in kg m²."""
@@ -36,6 +40,8 @@ class InertiaSpec(Section):
     @model_validator(mode="after")
     def _is_an_inertia(self) -> InertiaSpec:
         small, middle, large = np.linalg.eigvalsh(self.matrix())
+        if self.unphysical:
+            return self
         slack = _ROUNDING * max(abs(large), abs(small), 1e-300)
         found = f"principal moments {small:.6g}, {middle:.6g}, {large:.6g} kg m²"
         if small < -slack:
@@ -46,7 +52,7 @@ class InertiaSpec(Section):
                 "no rigid body has these moments of inertia",
                 found,
                 allowed,
-                "check xx, yy, zz and the products",
+                "check xx, yy, zz and the products, or write unphysical: true",
             )
         return self
 

@@ -36,6 +36,10 @@ _FINER = 0.1
 _POLISHING = 4
 
 
+_MOST_TURNED = 0.1
+"""Angle (rad) between frames that a closure holds in one orientation, beyond which they count as turned."""
+
+
 class AssemblyError(ValueError):
     """The constraints cannot be met near the given q.
 
@@ -126,9 +130,37 @@ def assemble_workspace(
     w.ranking[layout.ORDINARY] = ordinary
     if math.isnan(_prepare(w)):
         raise _not_closed(mechanism, w, math.nan, tolerance)
+    turned, angle = _turned(mechanism, w)
+    if turned:
+        raise AssemblyError(angle, turned)
     correct_velocity(*w.arguments)
     constraint_rows(*w.arguments)
     return AssembledState(w.q.copy(), w.v.copy(), position_residual(*w.arguments), iterations, rank, ordinary)
+
+
+def _turned(mechanism: Mechanism, w: Workspace) -> tuple[tuple[str, ...], float]:
+    """Return the rows of closures whose frames are turned against each other, and the largest angle (rad).
+
+    Three rows of perpendicular axes hold an orientation. They vanish also where the axes of one frame are
+    permuted or reversed, which is no pose of a weld or a slide.
+    """
+    t, p = w.topology, w.parameters
+    axes = w.buffer[t[layout.AXES] : t[layout.AXES + 1]].reshape(-1, 3, 3)
+    frames = p[t[layout.FRAME_AXES] : t[layout.FRAME_AXES + 1]].reshape(-1, 2, 3, 3)
+    links = t[t[layout.CONSTRAINTS] : t[layout.CONSTRAINTS + 1]].reshape(-1, 4)[:, 2:]
+    rows, largest = list[str](), 0.0
+    for k, constraint in enumerate(mechanism.constraints):
+        holds = sum(row.kind == layout.PERPENDICULAR for row in constraint.rows) == 3
+        if not holds or w.on[k] == 0.0:
+            continue
+        a, b = (
+            frame if link < 0 else frame @ axes[link] for frame, link in zip(frames[k], links[k], strict=True)
+        )
+        angle = math.acos(min(1.0, max(-1.0, (float((a * b).sum()) - 1.0) / 2.0)))
+        if angle > _MOST_TURNED:
+            rows += [f"{constraint.name}.{row.name}" for row in constraint.rows]
+            largest = max(largest, angle)
+    return tuple(rows[:3]), largest
 
 
 def _prepare(w: Workspace) -> float:

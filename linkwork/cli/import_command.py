@@ -1,0 +1,98 @@
+"""The command that imports a robot from another description."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linkwork.cli.connected import AsJson
+from linkwork.terminal.failures import Misuse
+from linkwork.terminal.output import emit, say
+
+if TYPE_CHECKING:
+    from linkwork.convert.robots.importing import Imported
+
+
+def import_robot(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="URDF of the robot.")],
+    closures: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Its closures. Default: robot.yaml beside it, if there is one."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.yaml", help="Machine file to write; -: to the terminal. Default: NAME.yaml."
+        ),
+    ] = None,
+    literal: Annotated[bool, typer.Option("--literal", help="Simplify nothing.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend inertias that no body has.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing machine file.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Import a robot with closed loops from URDF: write its machine file, and list findings and changes."""
+    try:
+        import defusedxml  # noqa: F401 - the extra `import`
+    except ImportError:
+        raise Misuse("import needs defusedxml: pip install 'linkwork[import]'") from None
+    from linkwork.convert.model_report import report
+    from linkwork.convert.robots.importing import import_robot as imported
+    from linkwork.convert.robots.robot_model import ImportProblem
+
+    try:
+        found = imported(file, closures, literal=literal, repair=repair)
+    except ImportProblem as problem:
+        raise Misuse(str(problem)) from None
+    to_output = out is not None and str(out) == "-"
+    target = out or Path(f"{found.machine.name}.yaml")
+    if to_output:
+        sys.stdout.write(found.text)
+        return
+    if target.exists() and not overwrite:
+        raise Misuse(f"{target} exists; choose another with --out, or give --overwrite")
+    try:
+        target.write_text(found.text, encoding="utf-8")
+    except OSError as error:
+        raise Misuse(f"{target} cannot be written: {error.strerror}") from None
+    model = report(found.machine)
+    summary = {
+        "out": str(target),
+        "changes": found.changes,
+        "remarks": found.remarks,
+        "renamed": found.renamed,
+        "model": model,
+    }
+    if as_json:
+        emit(summary)
+    else:
+        _say_import(found, model, target)
+
+
+import_robot.__name__ = "import"  # the command's name, which Python reserves
+
+
+def _say_import(found: Imported, model: dict[str, Any], target: Path) -> None:
+    """Print the result of an import."""
+    say(
+        f"{target}: {len(model['bodies'])} bodies, {len(model['joints'])} joints, "
+        f"{len(model['closures'])} closures"
+    )
+    say(
+        f"{model['degrees_of_freedom']} degrees of freedom: {model['velocities']} velocities less rank "
+        f"{model['rank']} of {model['rows']} rows, {model['redundancy']} of them redundant"
+    )
+    motors = ", ".join(motor.joint for motor in found.machine.motors)
+    say(f"motors: {motors or 'none'}")
+    for title, lines in (("changed", found.changes), ("to note", found.remarks)):
+        if lines:
+            say(f"{title}:")
+        for line in lines:
+            say(f"  {line}")
+    if found.renamed:
+        say("names:")
+    for old, new in found.renamed.items():
+        say(f"  {old} → {new}")
+    say(f"look at it: linkwork model {target}; move it: linkwork simulate {target} --duration 1")

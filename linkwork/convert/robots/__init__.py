@@ -1,0 +1,1 @@
+"""Import of robots from other descriptions: URDF with closed loops."""

@@ -1,0 +1,195 @@
+"""`linkwork import`: from a robot's description to a machine file that loads, with changes and remarks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.convert.robots.closure_sheets import add_sheet, closing_frames
+from linkwork.convert.robots.loop_simplification import FramePoint, LoopSimplifier
+from linkwork.convert.robots.machine_writing import MachineWriter
+from linkwork.convert.robots.robot_model import ImportProblem, RobotModel
+from linkwork.convert.robots.urdf import check_tree, read_urdf
+from linkwork.machine import Machine, MachineError, load
+from linkwork.machine.building.kept_values import values_of
+from linkwork.machine.loading import mechanism_of
+from linkwork.multibody.formulations.assembly import AssemblyError, assemble_workspace
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.tree.rotations import move_by
+
+STARTS, ENOUGH = 1000, 5
+"""Random poses from which the loops are tried to close, and closed ones among which the nearest is taken."""
+
+
+@dataclass
+class Imported:
+    """The text of a machine file, the machine that it makes, and notes for people.
+
+    `changes`: simplifications; `remarks`: values that the source lacks or has wrong; `renamed`: names by the
+    source's.
+    """
+
+    text: str
+    machine: Machine
+    robot: RobotModel
+    changes: list[str]
+    remarks: list[str]
+    renamed: dict[str, str] = field(default_factory=dict)
+
+
+def read_robot(path: Path, closures: Path | None = None) -> RobotModel:
+    """Read a URDF with the closures in it, beside it (robot.yaml) or in a sheet. Raises ImportProblem."""
+    robot = read_urdf(path)
+    beside = path.with_name("robot.yaml")
+    sheet = closures or (beside if beside.exists() else None)
+    if sheet is not None:
+        add_sheet(robot, sheet)
+    elif not robot.closures:
+        robot.closures = closing_frames(robot)
+    check_tree(robot)
+    return robot
+
+
+def import_robot(
+    path: Path, closures: Path | None = None, *, literal: bool = False, repair: bool = False, seed: int = 0
+) -> Imported:
+    """Import a robot. literal: change nothing; repair: mend inertias that no body has.
+
+    Raises ImportProblem where the source cannot be read, and where its loops close in no pose that was tried.
+    """
+    robot = read_robot(path, closures)
+    changes: list[str] = []
+    frames: list[FramePoint] = []
+    if not literal:
+        simplifier = LoopSimplifier(robot)
+        simplifier.run()
+        changes, frames = simplifier.notes, simplifier.frames
+    remarks = _examine(robot, repair=repair)
+    if robot.motors is None:
+        robot.motors = _guessed_motors(robot)
+        remarks.append(f"the source names no motors; taken: {', '.join(robot.motors) or 'none'}")
+    heading = [
+        f"Imported from {path.name} by linkwork import.",
+        *(f"- {note}" for note in [*changes, *remarks]),
+    ]
+    writer = MachineWriter(robot, frames)
+    text = writer.text(heading)
+    machine, error = _loaded(text)
+    if machine is None and error is not None and _is_open(error):
+        pose = _found_pose(mechanism_of(text), writer.limits, np.random.default_rng(seed))
+        if pose is None:
+            where = f"the loops could not be closed from {STARTS} poses"
+            raise ImportProblem(str(path), 0, where, "check the closures")
+        remarks.append("the loops are open at the zero pose; the initial pose was found by search")
+        text = writer.text(heading, pose)
+        machine, error = _loaded(text)
+    if machine is None:
+        assert error is not None
+        first = error.problems[0]
+        message = f"the machine file does not load: {first.key}: {first.message}"
+        raise ImportProblem(str(path), 0, message, first.remedy)
+    return Imported(text, machine, robot, changes, remarks, writer.names.changed)
+
+
+def _loaded(text: str) -> tuple[Machine | None, MachineError | None]:
+    with TemporaryDirectory(prefix="lw-import-") as folder:
+        path = Path(folder) / "machine.yaml"
+        path.write_text(text, encoding="utf-8")
+        try:
+            return load(path), None
+        except MachineError as error:
+            return None, error
+
+
+def _is_open(error: MachineError | None) -> bool:
+    """Whether only the assembly of the loops failed."""
+    return error is not None and all(
+        problem.key.startswith(("constraints", "initial")) for problem in error.problems
+    )
+
+
+def _found_pose(
+    mechanism: Mechanism, limits: Mapping[str, tuple[float, float]], rng: np.random.Generator
+) -> dict[str, float] | None:
+    """Return the values of a pose that closes the loops, near zero if possible (`kept_values.values_of`)."""
+    angles, names = np.array(mechanism.joint_is_angle), mechanism.joint_names
+    reach = np.array([limits.get(name, (-np.inf, np.inf)) for name in names])
+    best: Floats | None = None
+    closed = 0
+    for trial in range(STARTS):
+        if closed == ENOUGH:
+            break
+        work = mechanism.workspace()
+        way = rng.uniform(-1.0, 1.0, mechanism.nv) * np.where(angles, math.pi, 0.2) * min(1.0, 0.1 * trial)
+        move_by(work.topology, work.q, way, 1.0)
+        try:
+            found = assemble_workspace(mechanism, work)
+        except AssemblyError:
+            continue
+        own = found.q[: mechanism.nv]
+        if np.any((own < reach[:, 0]) | (own > reach[:, 1])):
+            continue
+        closed += 1
+        if best is None or np.abs(found.q).max() < np.abs(best).max():
+            best = found.q
+    return None if best is None else values_of(mechanism, best)
+
+
+def _guessed_motors(robot: RobotModel) -> list[str]:
+    """Joints with an effort limit, where there are no loops all of them."""
+    moving = [each for each in robot.joints.values() if each.type in ("revolute", "continuous", "prismatic")]
+    free = [each for each in moving if each.mimic is None]
+    limited = [each.name for each in free if each.effort]
+    return (
+        limited
+        if limited and not robot.closures
+        else ([] if robot.closures else [each.name for each in free])
+    )
+
+
+def _examine(robot: RobotModel, *, repair: bool) -> list[str]:
+    """Return what is wrong with masses and inertias; mend them where asked to. Raises ImportProblem."""
+    remarks = []
+    root = robot.roots()[0] if len(robot.roots()) == 1 else ""
+    for name, link in robot.links.items():
+        if name == root:
+            if link.mass > 0.0:
+                remarks.append(f"{name} is the ground: its mass of {link.mass:g} kg does not move")
+            continue
+        inertia = 0.5 * (link.inertia + link.inertia.T)
+        moments, axes = np.linalg.eigh(inertia)
+        largest = float(np.abs(moments).max())
+        bad = ""
+        if moments[0] < -1e-9 * largest:
+            bad = f"a negative principal moment, {moments[0]:.4g} kg m²"
+        elif moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-6):
+            bad = f"a principal moment of {moments[2]:.4g} kg m², more than the others together"
+        elif link.mass == 0.0 and largest > 0.0:
+            bad = "inertia, but no mass"
+        if not bad:
+            continue
+        if not repair and link.mass > 0.0:
+            link.unphysical = True
+            remarks.append(
+                f"NO BODY HAS THE INERTIA OF {name}: {bad}; it is used as it is (--repair mends it)"
+            )
+            continue
+        if not repair:
+            text = f"link {name!r} has {bad}"
+            raise ImportProblem(robot.file, link.line, text, "correct it, or give --repair")
+        if link.mass == 0.0:
+            link.inertia = np.zeros((3, 3))
+        else:
+            mended = np.maximum(moments, 0.0)
+            mended = np.maximum(
+                mended, (mended[2] - mended.sum() + mended[2]) / 2.0 * np.array([1.0, 1.0, 0.0])
+            )
+            link.inertia = axes @ np.diag(mended) @ axes.T
+        remarks.append(f"the inertia of {name} was mended: it had {bad}")
+    return remarks

@@ -1,0 +1,264 @@
+"""The text of a machine file for a robot, as a person would write it, with the source in comments."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.convert.robots.loop_simplification import FramePoint
+from linkwork.convert.robots.robot_model import (
+    FramePose,
+    ImportProblem,
+    RobotModel,
+    SourceClosure,
+    SourceJoint,
+)
+
+LONGEST_NAME = 40
+_TURNS = ("revolute", "continuous")
+_EFFORT, _SPEED = 100.0, 10.0
+"""Limits of a motor where the source gives none: N m or N, rad/s or m/s."""
+
+
+@dataclass
+class MachineNames:
+    """MachineNames that a machine file accepts for the names of a source, each one used once."""
+
+    given: dict[str, str] = field(default_factory=dict)
+    _used: set[str] = field(default_factory=lambda: {"world"})
+
+    def of(self, kind: str, name: str) -> str:
+        """Return the name for a source's element of a kind (joint, link, point, closure)."""
+        key = f"{kind} {name}"
+        if key in self.given:
+            return self.given[key]
+        plain = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") or kind
+        plain = plain if plain[0].isalpha() else f"{kind}_{plain}"
+        short, number = plain[:LONGEST_NAME], 1
+        while f"{kind} {short}" in self._used or short == "world":
+            number += 1
+            short = f"{plain[: LONGEST_NAME - 4]}_{number}"
+        self._used.add(f"{kind} {short}")
+        self.given[key] = short
+        return short
+
+    @property
+    def changed(self) -> dict[str, str]:
+        """MachineNames that differ from the source's, by the source's."""
+        found = {key.partition(" ")[2]: name for key, name in self.given.items()}
+        return {old: new for old, new in found.items() if old != new}
+
+
+class MachineWriter:
+    """Writes a robot; `names` is filled on the way."""
+
+    def __init__(self, robot: RobotModel, frames: Iterable[FramePoint] = ()) -> None:
+        """Prepare to write; frames: points to write."""
+        roots = robot.roots()
+        if len(roots) != 1:
+            listed = ", ".join(roots[:5])
+            text = f"the joints form {len(roots)} trees, with the roots {listed}"
+            raise ImportProblem(
+                robot.file, 0, text, "connect them by joints, a floating one where it moves freely"
+            )
+        (self._root,) = roots
+        self.robot, self.names = robot, MachineNames()
+        self._frames = list(frames)
+        self._lines: list[str] = []
+
+    def text(self, heading: Iterable[str] = (), pose: Mapping[str, float] | None = None) -> str:
+        """Return the whole file. pose: initial values (rad, m) by the file's own names of coordinates."""
+        robot = self.robot
+        self._lines = [*(f"# {line}".rstrip() for line in heading)]
+        self._put(f"name: {self.names.of('machine', robot.name)}")
+        self._section("bodies", (self._body(name) for name in robot.links if name != self._root))
+        self._section("joints", map(self._joint, robot.joints.values()))
+        self._section("points", map(self._point, self._frames))
+        mimics = [joint for joint in robot.joints.values() if joint.mimic is not None]
+        self._section("constraints", [*map(self._closure, robot.closures), *map(self._mimic, mimics)])
+        driven = [robot.joints[name] for name in robot.motors or () if name in robot.joints]
+        self._section("motors", map(self._motor, driven))
+        self._section(
+            "sensors", (f"  {self.names.of('joint', each.name)}: {{velocity: true}}" for each in driven)
+        )
+        driven_names = {self.names.of("joint", each.name) for each in driven}
+        for key, chosen in (("initial", True), ("initial_guess", False)):
+            values = {name: value for name, value in (pose or {}).items() if (name in driven_names) is chosen}
+            if values:
+                given = ", ".join(
+                    f"{name}_{self._unit(name)}: {number(value)}" for name, value in values.items()
+                )
+                self._put(f"{key}: {{{given}}}")
+        return "\n".join(self._lines) + "\n"
+
+    def _put(self, line: str) -> None:
+        self._lines.append(line)
+
+    def _section(self, title: str, rows: Iterable[str]) -> None:
+        found = list(rows)
+        if found:
+            self._lines += ["", f"{title}:", *found]
+
+    def _link(self, name: str) -> str:
+        return "world" if name == self._root else self.names.of("link", name)
+
+    def _body(self, name: str) -> str:
+        link = self.robot.links[name]
+        parts = [f"mass_kg: {number(link.mass)}"]
+        if np.any(np.abs(link.com) > 1e-14):
+            parts.append(f"com_m: {vector(link.com)}")
+        inertia = link.inertia
+        values = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
+        kept = [
+            f"{key}: {number(float(inertia[at]))}"
+            for key, at in values.items()
+            if at[0] == at[1] or number(float(inertia[at])) != "0"
+        ]
+        if link.unphysical:
+            kept.append("unphysical: true")
+        parts.append(f"inertia_kg_m2: {{{', '.join(kept)}}}")
+        own = self._link(name)
+        return f"  {own}: {{{', '.join(parts)}}}  # {self._source('link', name, link.line)}"
+
+    def _source(self, kind: str, name: str, line: int) -> str:
+        return f'{kind} "{name}"' + (f", line {line}" if line else "")
+
+    def _joint(self, joint: SourceJoint) -> str:
+        own = self.names.of("joint", joint.name)
+        kinds = {"continuous": "revolute", "floating": "free"}
+        parts = [f"type: {kinds.get(joint.type, joint.type)}"]
+        parts += [
+            f"parent: {self._link(joint.parent)}",
+            f"child: {self._link(joint.child)}",
+            *placed(joint.pose),
+        ]
+        if joint.type in (*_TURNS, "prismatic", "planar"):
+            parts.append(f"axis: {vector(joint.axis)}")
+        if joint.type in (*_TURNS, "prismatic"):
+            parts += self._limits(joint)
+            turns = joint.type in _TURNS
+            if joint.damping:
+                parts.append(f"{'viscous_N_m_s' if turns else 'viscous_N_s_m'}: {number(joint.damping)}")
+            if joint.friction:
+                parts.append(f"{'coulomb_N_m' if turns else 'coulomb_N'}: {number(joint.friction)}")
+        return f"  {own}: {{{', '.join(parts)}}}  # {self._source('joint', joint.name, joint.line)}"
+
+    def _limits(self, joint: SourceJoint) -> list[str]:
+        unit = "rad" if joint.type in _TURNS else "m"
+        found = []
+        if (
+            joint.type != "continuous"
+            and None not in (joint.lower, joint.upper)
+            and joint.lower != joint.upper
+        ):
+            found.append(f"position_{unit}: [{number(joint.lower or 0.0)}, {number(joint.upper or 0.0)}]")
+        if joint.velocity:
+            found.append(f"velocity_{unit}_s: {number(joint.velocity)}")
+        return [f"limits: {{{', '.join(found)}}}"] if found else []
+
+    def _point(self, frame: FramePoint) -> str:
+        at = f", at_m: {vector(frame.at)}" if np.any(np.abs(frame.at) > 1e-14) else ""
+        name = self.names.of("point", frame.name)
+        return f'  {name}: {{body: {self._link(frame.link)}{at}}}  # link "{frame.name}"'
+
+    def _closure(self, closure: SourceClosure) -> str:
+        own = self.names.of("closure", closure.name)
+        ends = []
+        for end, link, pose in (("a", closure.a, closure.a_pose), ("b", closure.b, closure.b_pose)):
+            parts = [f"body: {self._link(link)}"]
+            if closure.type in ("weld", "prismatic"):
+                parts += placed(pose)
+            else:
+                parts += placed(FramePose(pose.at))
+            if closure.type == "revolute":
+                parts.append(f"axis: {vector(pose.rotation @ closure.axis)}")
+            ends.append(f"{end}: {{{', '.join(parts)}}}")
+        axis = f", axis: {vector(closure.axis)}" if closure.type == "prismatic" else ""
+        where = f"  # {self._source('closure', closure.name, closure.line)}"
+        return f"  {own}: {{type: {closure.type}, {', '.join(ends)}{axis}}}{where}"
+
+    def _mimic(self, joint: SourceJoint) -> str:
+        assert joint.mimic is not None
+        other, factor, offset = joint.mimic
+        own, of = (self.names.of("joint", each) for each in (joint.name, other))
+        name = self.names.of("closure", f"{joint.name}_mimic")
+        where = f'joint "{joint.name}" mimics "{other}", line {joint.line}'
+        factors = f"{{{own}: 1, {of}: {number(-factor)}}}"
+        return f"  {name}: {{type: coupling, factors: {factors}, equals: {number(offset)}}}  # {where}"
+
+    def _motor(self, joint: SourceJoint) -> str:
+        turns = joint.type in _TURNS
+        most, speed = joint.effort or _EFFORT, joint.velocity or _SPEED
+        keys = (
+            ("max_torque_N_m", "max_speed_rad_s", "brake_torque_N_m")
+            if turns
+            else ("max_force_N", "max_speed_m_s", "brake_force_N")
+        )
+        values = ", ".join(
+            f"{key}: {number(value)}" for key, value in zip(keys, (most, speed, most), strict=True)
+        )
+        assumed = "" if joint.effort and joint.velocity else "; limits are assumed"
+        return f"  {self.names.of('joint', joint.name)}: {{{values}}}  # the brake is assumed{assumed}"
+
+    @property
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Position limits (rad or m) by the file's names of joints."""
+        return {
+            self.names.of("joint", joint.name): (joint.lower, joint.upper)
+            for joint in self.robot.joints.values()
+            if joint.type != "continuous"
+            and joint.lower is not None
+            and joint.upper is not None
+            and joint.lower < joint.upper
+        }
+
+    def _unit(self, name: str) -> str:
+        """The unit of a coordinate by its name in the file."""
+        owners = {self.names.of("joint", each.name): each for each in self.robot.joints.values()}
+        joint, _, dof = name.partition(".")
+        slides = owners[joint].type == "prismatic" or (
+            owners[joint].type in ("floating", "planar") and dof in "xyz"
+        )
+        return "m" if slides else "rad"
+
+
+def number(value: float) -> str:
+    """Return a number with fifteen digits; those within rounding of 0 as 0."""
+    if abs(value) < 1e-14:
+        return "0"
+    text = f"{value:.15g}"
+    return re.sub(r"^(-?\d+)e", r"\1.0e", text)  # YAML takes 1e-05 for a text
+
+
+def vector(values: Floats) -> str:
+    """Return the text of a list (n) of numbers."""
+    return f"[{', '.join(number(float(value)) for value in values)}]"
+
+
+def placed(pose: FramePose) -> list[str]:
+    """Return at_m and rpy of a frame, where they are not zero; degrees where they are round."""
+    parts = []
+    if np.any(np.abs(pose.at) > 1e-14):
+        parts.append(f"at_m: {vector(pose.at)}")
+    if np.abs(pose.rotation - np.eye(3)).max() > 1e-15:
+        angles = rpy_of(pose.rotation)
+        degrees = [round(math.degrees(angle), 6) for angle in angles]
+        if max(abs(math.radians(d) - a) for d, a in zip(degrees, angles, strict=True)) < 1e-15:
+            parts.append(f"rpy_deg: {vector(np.array(degrees))}")
+        else:
+            parts.append(f"rpy_rad: {vector(np.array(angles))}")
+    return parts
+
+
+def rpy_of(rotation: Floats) -> tuple[float, float, float]:
+    """Return roll, pitch, yaw (rad) of R = Rz(yaw) Ry(pitch) Rx(roll), 3 × 3; yaw 0 where pitch is ±90°."""
+    across = math.hypot(rotation[0, 0], rotation[1, 0])
+    pitch = math.atan2(-rotation[2, 0], across)
+    if across < 1e-12:
+        return math.atan2(-rotation[1, 2], rotation[1, 1]), pitch, 0.0
+    return math.atan2(rotation[2, 1], rotation[2, 2]), pitch, math.atan2(rotation[1, 0], rotation[0, 0])

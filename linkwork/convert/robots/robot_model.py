@@ -1,0 +1,134 @@
+"""A robot as another description gives it: links, joints and closures, each with its line in the source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from linkwork.arrays import Floats
+
+JointType = Literal["revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical"]
+ClosureType = Literal["weld", "point", "revolute", "prismatic"]
+
+
+class ImportProblem(ValueError):
+    """A source that cannot be imported: file, line (0: none), what is wrong, what to do."""
+
+    def __init__(self, file: str, line: int, message: str, remedy: str = "") -> None:
+        """Keep the parts, and say them in one line."""
+        place = f"{file}:{line}" if line else file
+        super().__init__(f"{place}: {message}" + (f"; {remedy}" if remedy else ""))
+        self.file, self.line, self.message, self.remedy = file, line, message, remedy
+
+
+@dataclass(frozen=True, eq=False)
+class FramePose:
+    """A frame in another one: origin (3, m) and axes as columns (3 × 3)."""
+
+    at: Floats = field(default_factory=lambda: np.zeros(3))
+    rotation: Floats = field(default_factory=lambda: np.eye(3))
+
+    def __matmul__(self, inner: FramePose) -> FramePose:
+        """Return a frame given in this one as one in the frame that this one is given in."""
+        return FramePose(self.at + self.rotation @ inner.at, self.rotation @ inner.rotation)
+
+    def inverse(self) -> FramePose:
+        """Return the outer frame in this one."""
+        return FramePose(-self.rotation.T @ self.at, self.rotation.T)
+
+
+@dataclass(eq=False)
+class SourceLink:
+    """A link: mass (kg), centre of mass (3, m) and inertia about it (3 × 3, kg m²) in the link's axes.
+
+    `unphysical`: no body has the inertia.
+    """
+
+    name: str
+    line: int
+    mass: float = 0.0
+    com: Floats = field(default_factory=lambda: np.zeros(3))
+    inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))
+    unphysical: bool = False
+
+    def lump(self, other: SourceLink, pose: FramePose) -> None:
+        """Add another link that is fixed to this one at `pose` (its frame in this one's)."""
+        total = self.mass + other.mass
+        if total <= 0.0:
+            return
+        com = pose.at + pose.rotation @ other.com
+        centre = (self.mass * self.com + other.mass * com) / total
+        turned = pose.rotation @ other.inertia @ pose.rotation.T
+        self.inertia = (
+            self.inertia + _about(self.mass, self.com - centre) + turned + _about(other.mass, com - centre)
+        )
+        self.mass, self.com = total, centre
+
+
+@dataclass(eq=False)
+class SourceJoint:
+    """A joint: the child's frame in the parent's at zero, the axis (3) in the child's frame.
+
+    Limits in rad or m, rad/s or m/s, N m or N; None where the source gives none. `mimic`: another joint,
+    factor and offset of this joint's coordinate.
+    """
+
+    name: str
+    type: JointType
+    parent: str
+    child: str
+    line: int
+    pose: FramePose = field(default_factory=FramePose)
+    axis: Floats = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
+    lower: float | None = None
+    upper: float | None = None
+    effort: float | None = None
+    velocity: float | None = None
+    damping: float = 0.0
+    friction: float = 0.0
+    mimic: tuple[str, float, float] | None = None
+
+
+@dataclass(eq=False)
+class SourceClosure:
+    """A closure between frames a and b, each a link and a frame in it; `axis` (3) in a's frame."""
+
+    name: str
+    type: ClosureType
+    a: str
+    a_pose: FramePose
+    b: str
+    b_pose: FramePose
+    line: int = 0
+    axis: Floats = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+
+
+@dataclass(eq=False)
+class RobotModel:
+    """A robot: `motors` names the joints with actuators (None: the source does not say)."""
+
+    name: str
+    file: str
+    links: dict[str, SourceLink]
+    joints: dict[str, SourceJoint]
+    closures: list[SourceClosure] = field(default_factory=list)
+    motors: list[str] | None = None
+
+    def children(self, link: str) -> list[SourceJoint]:
+        """Return the joints that a link carries."""
+        return [joint for joint in self.joints.values() if joint.parent == link]
+
+    def carrier(self, link: str) -> SourceJoint | None:
+        """Return the joint that carries a link; None for a root."""
+        return next((joint for joint in self.joints.values() if joint.child == link), None)
+
+    def roots(self) -> list[str]:
+        """Return the links that no joint carries."""
+        carried = {joint.child for joint in self.joints.values()}
+        return [name for name in self.links if name not in carried]
+
+
+def _about(mass: float, arm: Floats) -> Floats:
+    return np.asarray(mass * (float(arm @ arm) * np.eye(3) - np.outer(arm, arm)))
