@@ -77,6 +77,9 @@ the interpolation between two steps adds."""
 POSE_MARGIN = 5e-4
 """rad or m inside the limits of other joints and of points where a stop has to end: poses along a stop are
 checked at intervals."""
+STOP_MARGIN = 0.01
+"""rad or m inside the limits of other joints that a stop keeps: near a stretched pose, a joint turns far
+between two poses that are checked."""
 SPEED_MARGIN, STOP_SPEED_MARGIN = 0.97, 0.85
 """Shares of the speeds of other joints and of points that a step, and a stop, may reach. Between the poses
 that are checked along a stop, a joint may be faster than at these."""
@@ -436,10 +439,11 @@ def _pose_limit(g: StreamStep, hold: float, least_hold: float, least_lever: floa
         if first:
             g.told[NEXT_LEVER] = lever
     q, v, share = vector(t, w, Q), vector(t, w, V), SPEED_MARGIN if first else STOP_SPEED_MARGIN
+    margin = POSE_MARGIN if first else STOP_MARGIN
     for n in range(t[NV]):
         low, high, fastest = g.joints[n, 0], g.joints[n, 1], g.joints[n, 2]
-        if (q[n] > high - POSE_MARGIN and q[n] > g.pose[n] + 1e-9) or (
-            q[n] < low + POSE_MARGIN and q[n] < g.pose[n] - 1e-9
+        if (q[n] > high - margin and q[n] > g.pose[n] + 1e-9) or (
+            q[n] < low + margin and q[n] < g.pose[n] - 1e-9
         ):
             return 5 + 16 * n
         if abs(v[n]) > share * fastest and abs(v[n]) > abs(g.rates[n]):

@@ -148,7 +148,7 @@ def test_a_goal_rides_through_a_disturbed_link(bench: DisturbedRig, disturbance:
     assert bench.robot.state["fault"] is None
 
 
-@pytest.mark.parametrize("ways", [("states", "commands"), ("states",)])
+@pytest.mark.parametrize("ways", [("states", "commands"), pytest.param(("states",), marks=pytest.mark.slow)])
 def test_a_silent_peer_is_a_lost_link(bench: DisturbedRig, ways: tuple[Any, ...]) -> None:
     """Both ways: the connections stay open, but nothing arrives."""
     state = bench.fault(Disturbance(loss=1.0, ways=ways))
@@ -188,9 +188,9 @@ def test_a_device_clock_that_jumps_brakes_a_moving_machine(bench: DisturbedRig) 
     ("way", "kind", "field", "value", "words"),
     [
         ("commands", "hello", "interface", "0" * 64, "interfaces differ"),
-        ("commands", "hello", "protocol", 7, "version 7"),
         ("states", "welcome", "protocol", 7, "version 7"),
-        ("states", "welcome", "interface", "0" * 64, "same machine file"),
+        pytest.param("commands", "hello", "protocol", 7, "version 7", marks=pytest.mark.slow),
+        pytest.param("states", "welcome", "interface", "0" * 64, "same machine file", marks=pytest.mark.slow),
     ],
 )
 def test_a_wrong_hash_or_version_is_named_and_nothing_moves(
