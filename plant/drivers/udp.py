@@ -145,7 +145,7 @@ class Udp:
 
     def _send(self, mode: int, numbers: bytes, flags: int) -> None:
         self._seq = (self._seq + 1) % _TOP
-        flags |= self.options.outputs << 8
+        flags = flags | self.options.outputs << 8 if self.options.outputs else flags & ~_KEEP
         head = _COMMAND.pack(b"LWC1", self._seq, self._session, mode, self._motors, flags, self._period_us)
         self._last = head + numbers
         self._last += _CRC.pack(zlib.crc32(self._last))

@@ -336,11 +336,12 @@ def test_a_valve_and_its_end_switch_are_signals_of_the_device():
             driver.write(command)
             assert driver.read(reading)
             told.append(reading.inputs[0])
-        assert told == [0.0] * 11 + [1.0], "20 ms after the output, at 2 ms a period"
+        assert told == [0.0] * 10 + [1.0] * 2, "20 ms after the output, at 2 ms a period"
         driver.stop()
         driver.start()
         driver.write(command)
         assert driver.read(reading)
         assert reading.inputs.tolist() == [1.0], "starting and stopping the driver keeps the valve"
+        driver.stop()
         with pytest.raises(DriverFailed, match="no answer"):
             driver_at(port, outputs=0, inputs=0).start()

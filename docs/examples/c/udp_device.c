@@ -131,7 +131,7 @@ static void step(double dt) {
 
 static void move_on(double seconds) {
     motor.moved_s += seconds;
-    if (motor.moved_s >= VALVE_S) motor.open = motor.valve;
+    if (motor.moved_s > VALVE_S - 1e-6) motor.open = motor.valve;
     static double owed;
     for (owed += seconds; owed >= 0.5 * STEP_S; owed -= STEP_S) step(STEP_S);
 }

@@ -325,13 +325,13 @@ def test_every_attribute_of_supervisor_and_course_is_carried_over_or_of_the_mode
     """A new attribute has to be put into one of the two lists."""
     supervisor = arm.supervisor
     model = {
-        "_beliefs", "_closed", "_following_error", "_handlers", "_period_s", "_q", "_v",
+        "_beliefs", "_following_error", "_handlers", "_period_s", "_q", "_v",
         "_watch", "brakes", "course", "preload", "tune",
     }  # fmt: skip
     assert set(vars(supervisor)) == model | set(SUPERVISOR_CARRIED)
     model = {
-        "_error", "_home", "_jogging", "_motion_law", "_period_s", "_slot", "_start_tolerance", "_theta",
-        "_v", "_watch", "law", "motion", "now", "on_path", "pressing", "slowed",
+        "_error", "_home", "_jogging", "_motion_law", "_period_s", "_slot", "_start_tolerance", "_stream",
+        "_theta", "_v", "_watch", "law", "motion", "now", "on_path", "pressing", "slowed",
     }  # fmt: skip
     assert set(vars(supervisor.course)) == model | {"_time_s", "goal_state", "limited"}
 
