@@ -77,7 +77,9 @@ the interpolation between two steps adds."""
 POSE_MARGIN = 5e-4
 """rad or m inside the limits of other joints and of points where a stop has to end: poses along a stop are
 checked at intervals."""
-STOP_MARGIN = 0.01
+JOINT_MARGIN = 4e-3
+"""rad or m inside the limits of other joints: so far the machine leaves the reference near a stretched pose."""
+STOP_MARGIN = 0.015
 """rad or m inside the limits of other joints that a stop keeps: near a stretched pose, a joint turns far
 between two poses that are checked."""
 SPEED_MARGIN, STOP_SPEED_MARGIN = 0.97, 0.85
@@ -439,7 +441,7 @@ def _pose_limit(g: StreamStep, hold: float, least_hold: float, least_lever: floa
         if first:
             g.told[NEXT_LEVER] = lever
     q, v, share = vector(t, w, Q), vector(t, w, V), SPEED_MARGIN if first else STOP_SPEED_MARGIN
-    margin = POSE_MARGIN if first else STOP_MARGIN
+    margin = JOINT_MARGIN if first else STOP_MARGIN
     for n in range(t[NV]):
         low, high, fastest = g.joints[n, 0], g.joints[n, 1], g.joints[n, 2]
         if (q[n] > high - margin and q[n] > g.pose[n] + 1e-9) or (
