@@ -78,7 +78,7 @@ POSE_MARGIN = 5e-4
 """rad or m inside the limits of other joints and of points where a stop has to end: poses along a stop are
 checked at intervals."""
 JOINT_MARGIN = 4e-3
-"""rad or m inside the limits of other joints: so far the machine leaves the reference near a stretched pose."""
+"""rad or m inside the limits of other joints: near a stretched pose the machine lags by as much."""
 STOP_MARGIN = 0.015
 """rad or m inside the limits of other joints that a stop keeps: near a stretched pose, a joint turns far
 between two poses that are checked."""
