@@ -45,7 +45,7 @@ def request(number: int, method: str, **params: Any) -> bytes:
 
 
 class Hostile:
-    """So many clients of all kinds in one process, each a socket."""
+    """Run a number of hostile clients of all kinds in one process, each with its own socket."""
 
     def __init__(self, endpoint: str, telemetry: str, count: int, first: int) -> None:
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
@@ -142,7 +142,7 @@ def swing(rig: BenchRig, trajectory: dict[str, Any]) -> None:
 
 
 def block(rig: BenchRig, seconds: float) -> dict[str, float]:
-    """Lateness of the ticks of so many seconds (µs), and how many were skipped."""
+    """Return the lateness of each tick (µs) over a number of seconds, and the number of skipped ticks."""
     since = rig.shared.head
     stamps, missed = [], 0
     end = time.monotonic() + seconds

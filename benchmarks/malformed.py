@@ -166,7 +166,7 @@ class Target:
 
 
 def sender(socket: str, target: Target, context: Any, seed: int) -> Callable[[int, int], None]:
-    """What sends so many frames to a socket."""
+    """Sender of a number of frames to one socket."""
     if socket == "loop":
         frames = SessionFrames(seed)
         target.proxy.extra = frames

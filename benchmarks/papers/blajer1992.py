@@ -144,7 +144,7 @@ def _equations(report: Report, mechanism: Mechanism, states: list[tuple[Floats, 
     )
 
 
-class Swing(NamedTuple):
+class FourBarSwing(NamedTuple):
     """Time, angles, rates, variant in use, and both measures, a row for each step; switches made."""
 
     time: Floats
@@ -155,7 +155,7 @@ class Swing(NamedTuple):
     switches: int
 
 
-def _minimal(mechanism: Mechanism, start: Floats, duration: float, dt: float) -> Swing:
+def _minimal(mechanism: Mechanism, start: Floats, duration: float, dt: float) -> FourBarSwing:
     model, count = Minimal.of(mechanism, LENGTHS, start, np.zeros(3)), round(duration / dt)
     q, v, variant, measures = (
         np.empty((count + 1, 3)),
@@ -167,7 +167,7 @@ def _minimal(mechanism: Mechanism, start: Floats, duration: float, dt: float) ->
         q[k], v[k], measures[k] = model.q, model.v, LENGTHS.measure(model.q)
         model.step(dt)
         variant[k] = model.variant
-    return Swing(
+    return FourBarSwing(
         np.arange(count + 1, dtype=np.float64) * dt,
         q,
         v,
@@ -267,7 +267,9 @@ def _library(report: Report, start: Floats) -> None:
     )
 
 
-def _draw(report: Report, out: Path, run: Swing, apart: Floats, energy: Floats, closure: Floats) -> None:
+def _draw(
+    report: Report, out: Path, run: FourBarSwing, apart: Floats, energy: Floats, closure: Floats
+) -> None:
     sheet = Sheet(2, 2, height=2.5)
     angles = sheet.panel(
         sheet.grid[0, 0], "four-bar swinging from rest; grey: variant b in use", "time / s", "angle / rad"

@@ -158,7 +158,7 @@ def _reactions_by_recursion(tree: Mechanism, q: Floats, v: Floats) -> Floats:
     return np.array([pull[0] + pull[1], pull[1]])
 
 
-class Swing(NamedTuple):
+class PlatformSwing(NamedTuple):
     """Time, angles, and reactions (shoulder, elbow) by expansion and by recursion at the same state."""
 
     time: Floats
@@ -168,7 +168,7 @@ class Swing(NamedTuple):
     gap: float
 
 
-def _swing(tree: Mechanism, duration: float, dt: float, every: int = 1) -> Swing:
+def _swing(tree: Mechanism, duration: float, dt: float, every: int = 1) -> PlatformSwing:
     stepper = TaylorStepper(MaximalModel.from_mechanism(tree), 0.0)
     q = np.array([0.0, 0.3])
     stepper.stand_as(tree, q, np.zeros(2))
@@ -182,7 +182,7 @@ def _swing(tree: Mechanism, duration: float, dt: float, every: int = 1) -> Swing
             forces = np.array([r.force_N for r in stepper.reactions()])
             rows.append((k * dt, q, forces, _reactions_by_recursion(tree, q, v)))
     time, angle, expanded, recursed = (np.array(column) for column in zip(*rows, strict=True))
-    return Swing(time, np.vstack([angle, stepper.coordinate[names]]), expanded, recursed, gap)
+    return PlatformSwing(time, np.vstack([angle, stepper.coordinate[names]]), expanded, recursed, gap)
 
 
 def _pendulum_motion(report: Report, out: Path, duration: float) -> None:

@@ -165,7 +165,7 @@ class Follow:
         self.path.start(time_s, 0.0 if self.paused else self.speed)
 
     def touch(self, kept: NDArray[np.int64]) -> None:
-        """Come to rest on the path, from now on in the coordinates `kept` (indices, k) of its own only."""
+        """Stop on the path. Only the path's coordinates `kept` (k indices) remain in use."""
         self._kept, self.index = kept, self.block.coordinates[kept]
         self._aim(0.0)
 

@@ -131,7 +131,7 @@ class HeldBack(IntEnum):
 class StreamStep(NamedTuple):
     """The arrays of `stream_step` for k coordinates of a machine with nv joint rates and m regions.
 
-    p, t, w: the model and a workspace of its own. chosen: the coordinates; wraps: 1 for angles that wrap.
+    p, t, w: the model and a separate workspace. chosen: the coordinates; wraps: 1 for angles that wrap.
     rows, columns: scales of the coordinates' Jacobian. limits: V, A, J, lowest, highest. joints: lowest,
     highest position and largest speed of each joint, infinite where not checked. points, regions: of the
     section workspace, lowest x, y, z, highest x, y, z, speed. motor: joints with motors. pose (nq), rates

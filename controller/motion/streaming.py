@@ -257,7 +257,7 @@ class StreamedReference:
     def resting(self) -> bool:
         """Whether the reference has come to rest and no set-point asks for more.
 
-        What is left of its rates is less than a period of jerk makes of them.
+        The remaining rates are smaller than the change that the jerk limit allows in one period.
         """
         braking = self._braking
         if braking is None or braking.elapsed < braking.seconds:

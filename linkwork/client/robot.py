@@ -339,7 +339,7 @@ class Robot:
         parts = [] if condition is None else [f"({condition})" if signals else condition]
         parts += [f"{name}={'on' if on else 'off'}" for name, on in signals.items()]
         asked = {"as": self.owner, "condition": " and ".join(parts), "within_s": float(within_s)}
-        with RequestClient(self._connected().endpoint, self._keys) as client:  # other threads go on meanwhile
+        with RequestClient(self._connected().endpoint, self._keys) as client:  # does not block other threads
             return cast(ConditionMet, client.request("wait", asked, within_s + ANSWER_S))
 
     def cancel(self, goal: int | None = None, *, at_tick: int | None = None) -> RequestEffect:

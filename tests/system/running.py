@@ -10,7 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from linkwork import Robot
 from linkwork.machine import shipped_path
+from linkwork.protocol.errors import RequestError
 from tests import command
 from tests.command import Ran
 
@@ -80,3 +82,15 @@ def processes_naming(text: str) -> list[int]:
             if state != "Z" and text in (path / "cmdline").read_text() and int(path.name) != os.getpid():
                 found.append(int(path.name))
     return found
+
+
+def made_active(robot: Robot) -> bool:
+    """Recovers from a fault, or enables; whether the machine is active. For waiting until it is."""
+    with suppress(RequestError):
+        state = robot.state["state"]
+        if state == "fault":
+            robot.recover()
+        elif state == "inactive":
+            robot.enable()
+        return bool(robot.state["state"] == "active")
+    return False

@@ -13,8 +13,7 @@ import pytest
 
 from linkwork import GoalFailed, Robot
 from linkwork.launch.daemons import Rig
-from linkwork.protocol.errors import RequestError
-from tests.system.running import linkwork
+from tests.system.running import linkwork, made_active
 from tests.waiting import wait_for
 
 SUSPENDED_S = 3.0
@@ -32,17 +31,7 @@ def one_processor() -> Iterator[None]:
 def moves(rig: Rig) -> None:
     """The machine moves, after `recover` and `enable` where they are needed."""
     with Robot(endpoint=rig.requests) as robot:
-
-        def active() -> bool:
-            with suppress(RequestError):
-                state = robot.state["state"]
-                if state == "fault":
-                    robot.recover()
-                elif state == "inactive":
-                    robot.enable()
-            return robot.state["state"] == "active"
-
-        wait_for(active, "an active machine")
+        wait_for(lambda: made_active(robot), "an active machine")
         robot.move(lift=0.05 if robot.state["q"]["lift"] < 0.02 else 0.0)
 
 

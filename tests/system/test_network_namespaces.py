@@ -21,7 +21,7 @@ from linkwork.protocol.codes import Role
 from linkwork.protocol.errors import NobodyThere, RequestError
 from linkwork.protocol.sockets import generate_keys
 from linkwork.timing.children import Child
-from tests.system.running import environment, patient_machine
+from tests.system.running import environment, made_active, patient_machine
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slow
@@ -125,16 +125,7 @@ def robot(cable: Cable) -> Iterator[Robot]:
 
 
 def ready(robot: Robot) -> None:
-    def active() -> bool:
-        with suppress(RequestError):
-            state = robot.state["state"]
-            if state == "fault":
-                robot.recover()
-            elif state == "inactive":
-                robot.enable()
-        return robot.state["state"] == "active"
-
-    wait_for(active, "an active machine")
+    wait_for(lambda: made_active(robot), "an active machine")
 
 
 def moves(robot: Robot) -> None:

@@ -141,7 +141,7 @@ def wait_for_condition(gateway: Gateway, call: Call) -> None:
 
 
 def read_condition(machine: Machine, layout: RecordLayout, text: str) -> Condition:
-    """Return the condition in a text. Raises RequestError with the place of what is wrong."""
+    """Parse a condition. Raises RequestError with the position of the error in the text."""
     places = quantities(layout)
     switches = [signal.name for signal in machine.signals if signal.is_digital]
     try:

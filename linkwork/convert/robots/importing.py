@@ -154,7 +154,7 @@ def _guessed_motors(robot: RobotModel) -> list[str]:
 
 
 def _examine(robot: RobotModel, *, repair: bool) -> list[str]:
-    """Return what is wrong with masses and inertias; mend them where asked to. Raises ImportProblem."""
+    """Check masses and inertias; return remarks. With `repair`, correct inertias. Raises ImportProblem."""
     remarks = []
     root = robot.roots()[0] if len(robot.roots()) == 1 else ""
     for name, link in robot.links.items():

@@ -14,7 +14,7 @@ ClosureType = Literal["weld", "point", "revolute", "prismatic"]
 
 
 class ImportProblem(ValueError):
-    """A source that cannot be imported: file, line (0: none), what is wrong, what to do."""
+    """An error in a source file: file, line (0: none), message and remedy."""
 
     def __init__(self, file: str, line: int, message: str, remedy: str = "") -> None:
         """Keep the parts, and say them in one line."""

@@ -30,7 +30,7 @@ class XmlFile:
             raise ImportProblem(self.path, 0, f"cannot be read: {error.strerror}") from None
         if size > LARGEST_BYTES:
             text = f"the file has {size:,} bytes, more than {LARGEST_BYTES:,}"
-            raise ImportProblem(self.path, 0, text, "leave meshes in files of their own")
+            raise ImportProblem(self.path, 0, text, "keep meshes in separate files")
         self.root = self._parsed(data)
 
     def _parsed(self, data: bytes) -> Element:

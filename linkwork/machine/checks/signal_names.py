@@ -1,4 +1,4 @@
-"""Checks of signals: names of their own, so that conditions are unambiguous, and how inputs are simulated."""
+"""Checks of signals: unique names, so that conditions are unambiguous, and simulated inputs."""
 
 from __future__ import annotations
 

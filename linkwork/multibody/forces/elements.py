@@ -37,7 +37,7 @@ class OnJoint:
 
 @dataclass(frozen=True)
 class BetweenPoints:
-    """The distance of two named points (m), f > 0 pulling them together for springs, apart for forces."""
+    """The distance of two named points (m); a spring with f > 0 pulls them together."""
 
     a: str
     b: str

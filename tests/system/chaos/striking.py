@@ -27,7 +27,7 @@ from linkwork.timing.children import Child
 from tests.system.chaos.log_checks import MOST_LOST_S, LogReader, steps
 from tests.system.chaos.reactions import COMMAND_TIMEOUT_S, PERIOD_S, CrashReaction, Pace
 from tests.system.chaos.trials import Subject, Trial
-from tests.system.running import command_line, environment, processes_naming
+from tests.system.running import command_line, environment, made_active, processes_naming
 
 BUSY_S = 10.0
 """What a busy computer may add to a reaction that is timed from outside."""
@@ -139,14 +139,7 @@ class Arena:
         with self._robot() as robot:
 
             def active() -> bool:
-                with suppress(RequestError):
-                    state = robot.state["state"]
-                    if state == "fault":
-                        robot.recover()
-                    elif state == "inactive":
-                        robot.enable()
-                    return robot.state["state"] == "active" and robot.state["goal"] is None
-                return False
+                return made_active(robot) and robot.state["goal"] is None
 
             _wait(active, PATIENCE_S, lambda: f"not ready: {robot.state}")
 
