@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.signal_values import Signal
@@ -17,6 +19,9 @@ from linkwork.multibody.expressions.conditions import (
 )
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
+
+_STREAM = 1
+"""Keeps the noise apart from that of the sensors, which has the same seed."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +49,14 @@ class SimulatedInputs:
     """Evaluates the inputs with a key `simulated`; the others stay at their initial values.
 
     A digital input is on while its condition holds, an analog one has the value of its expression, within
-    its range. Names are those of coordinates, JOINT.position and JOINT.velocity (true values, rad or m and
-    per second), signals, and time_s. inputs (inputs) and outputs (outputs): their values, the former written.
+    its range. Noise is drawn once a period. Names are those of coordinates, JOINT.position and
+    JOINT.velocity (true values, rad or m and per second), signals, and time_s. inputs (inputs) and outputs
+    (outputs): their values, the former written. seed: of the noise.
     """
 
-    def __init__(self, machine: Machine, work: Workspace, inputs: Floats, outputs: Floats) -> None:
+    def __init__(
+        self, machine: Machine, work: Workspace, inputs: Floats, outputs: Floats, seed: int = 0
+    ) -> None:
         self._work, self._inputs, self._period_s = work, inputs, machine.plant.period_s
         mechanism = machine.plant_mechanism
         places: dict[str, tuple[Floats, int]] = {}
@@ -71,6 +79,16 @@ class SimulatedInputs:
             used |= set(rule.source.names)
             self._rules.append((at, rule))
         self._places = {name: places[name] for name in used if name != "time_s"}
+        signals, period_s = machine.inputs, self._period_s
+        self._late = np.array([round(signal.delay_s / period_s) for signal in signals], np.int64)
+        self._past = np.tile(inputs, (int(self._late.max(initial=0)) + 1, 1))
+        self._random = np.random.default_rng([seed, _STREAM])
+        self._noise = np.array([signal.noise for signal in signals])
+        self._drawn = np.zeros(len(signals))
+        self._low, self._high = (
+            np.array([getattr(each, key) for each in signals]) for key in ("low", "high")
+        )
+        self._columns, self._tick = np.arange(len(signals)), -1
         self._bodies = any(values is work.theta for values, _ in self._places.values())
 
     def sample(self, tick: int) -> None:
@@ -82,5 +100,14 @@ class SimulatedInputs:
             coordinates(*self._work.arguments)
         values = {name: float(array[at]) for name, (array, at) in self._places.items()}
         values["time_s"] = tick * self._period_s
+        exact = self._past[tick % len(self._past)]
         for at, rule in self._rules:
-            self._inputs[at] = rule.value(values)
+            exact[at] = rule.value(values)
+        if tick != self._tick:
+            if self._tick < 0:
+                self._past[:] = exact
+            self._tick = tick
+            if self._noise.any():
+                self._drawn[:] = self._noise * self._random.standard_normal(len(self._noise))
+        late = self._past[(tick - self._late) % len(self._past), self._columns]
+        np.clip(late + self._drawn, self._low, self._high, out=self._inputs)

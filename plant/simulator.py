@@ -79,7 +79,9 @@ class Simulator:
         if any(signal.simulated for signal in machine.inputs):
             from linkwork.plant.simulated_inputs import SimulatedInputs  # for such machines alone
 
-            self._inputs = SimulatedInputs(machine, self.work, self.measured.inputs, self.measured.outputs)
+            self._inputs = SimulatedInputs(
+                machine, self.work, self.measured.inputs, self.measured.outputs, seed
+            )
         self.q[:] = machine.initial_q
         self.v[:] = machine.initial_v
         put_together(machine, self.work)

@@ -26,7 +26,7 @@ class Signal:
 
     `low`, `high`: its range. `on_fault`, `on_link_loss`, `on_disable`: the value that an output then takes,
     NaN where it stays as it is. `simulated`: how a simulated plant gives an input, '' where it does not:
-    a condition (digital) or an expression (analog).
+    a condition (digital) or an expression (analog), with a standard deviation `noise` and a delay `delay_s`.
     """
 
     name: str
@@ -40,6 +40,8 @@ class Signal:
     on_link_loss: float = math.nan
     on_disable: float = math.nan
     simulated: str = ""
+    noise: float = 0.0
+    delay_s: float = 0.0
 
     @property
     def allowed(self) -> str:

@@ -8,14 +8,17 @@ from linkwork.machine import Machine
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.description import Sensor
 from linkwork.machine.loading import plant_mechanism_with
-from linkwork.machine.problems import MachineError, Problem
+from linkwork.machine.problems import MachineError, Problem, shown
+from linkwork.machine.signal_values import SignalValueError
 from linkwork.machine.yaml import Document
+from linkwork.multibody.expressions import ExpressionError
 from linkwork.multibody.expressions.conditions import parse_condition
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.plant.faults.actuator_entries import ActuatorEntry, Friction, Stick
-from linkwork.plant.faults.entries import FaultEntry
+from linkwork.plant.faults.entries import FaultEntry, condition_in
 from linkwork.plant.faults.mechanism_entries import Change, Open, Payload
 from linkwork.plant.faults.sensor_entries import Noise, SensorEntry, Swap
+from linkwork.plant.faults.signal_entries import FlickeringSignal, SignalEntry, StuckSignal
 
 _ANGLE, _LENGTH, _FORCE, _TORQUE = ("rad", "deg"), ("m",), ("N",), ("N_m",)
 
@@ -54,6 +57,8 @@ class Naming:
             self._sensor(index, entry)
         elif isinstance(entry, ActuatorEntry):
             self._motor(index, entry)
+        elif isinstance(entry, SignalEntry):
+            self._signal(index, entry)
         elif isinstance(entry, Open):
             names = self.machine.plant_mechanism.constraint_names
             if entry.of not in names:
@@ -69,9 +74,31 @@ class Naming:
 
     def _condition(self, index: int, text: str) -> None:
         known = names_of(self.machine)
-        for name in parse_condition(text).names:
+        switches = [signal.name for signal in self.machine.signals if signal.is_digital]
+        for name in condition_in(text).names:
             if name not in known:
                 self.unknown(index, "when", name, "measured quantity", known)
+                return
+        try:
+            parse_condition(text, switches)
+        except ExpressionError as error:
+            self.note(index, "when", error.message, error.found, error.allowed, error.remedy)
+
+    def _signal(self, index: int, entry: SignalEntry) -> None:
+        signals = {signal.name: signal for signal in self.machine.signals}
+        signal = signals.get(entry.of)
+        if signal is None:
+            self.unknown(index, "of", entry.of, "signal", list(signals))
+            return
+        if isinstance(entry, FlickeringSignal) and not signal.is_digital:
+            self.note(index, "of", "only a digital signal flickers", entry.of, remedy="use stuck or delay")
+        if isinstance(entry, StuckSignal) and entry.value is not None:
+            try:
+                signal.read(entry.value)
+            except SignalValueError as error:
+                self.note(
+                    index, "value", f"{entry.of} cannot have this value", shown(entry.value), error.allowed
+                )
 
     def _sensor(self, index: int, entry: SensorEntry) -> None:
         is_force = entry.is_of_force(self._sensors)
@@ -158,4 +185,5 @@ def names_of(machine: Machine) -> list[str]:
     names = ["time_s", "tick"]
     for sensor in machine.sensors:
         names += [f"{sensor.joint}.position", f"{sensor.joint}.velocity"]
-    return [*names, *(f"{motor.joint}.effort" for motor in machine.motors)]
+    names += [f"{motor.joint}.effort" for motor in machine.motors]
+    return [*names, *(signal.name for signal in machine.signals)]

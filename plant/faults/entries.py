@@ -8,12 +8,21 @@ from pydantic import Field, model_validator
 
 from linkwork.machine.sections.fields import Count, Name, Number, Section, entry, one_of, wrong
 from linkwork.multibody.expressions import ExpressionError
-from linkwork.multibody.expressions.conditions import parse_condition
+from linkwork.multibody.expressions.conditions import Condition, parse_condition
+from linkwork.multibody.expressions.text import words_in
 
 BEGINS = ("at_s", "at_tick", "after_s", "after_ticks")
 Named = Annotated[str, Field(min_length=1, max_length=100)]
 """A name of the machine: whether it has it is checked against the machine."""
 Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
+
+
+def condition_in(text: str) -> Condition:
+    """Return the condition of a fault. Raises ExpressionError.
+
+    Any name may stand alone, as that of a digital signal does; whether it is one is checked with the machine.
+    """
+    return parse_condition(text, words_in(text))
 
 
 class FaultEntry(Section):
@@ -42,7 +51,7 @@ class FaultEntry(Section):
         one_of(self, "for_s", "for_ticks")
         if self.when is not None:
             try:
-                parse_condition(self.when)
+                condition_in(self.when)
             except ExpressionError as error:
                 raise wrong(
                     error.message, error.found, error.allowed, error.remedy, ("when",), error.at

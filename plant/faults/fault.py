@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from linkwork.multibody.expressions.conditions import Condition, parse_condition
+from linkwork.multibody.expressions.conditions import Condition
 from linkwork.plant.faults.effects import FaultEffect, ticks_of
-from linkwork.plant.faults.entries import FaultEntry
+from linkwork.plant.faults.entries import FaultEntry, condition_in
 from linkwork.protocol.injection import FaultReport
 
 State = Literal["waiting", "acting", "ended", "cleared"]
@@ -40,9 +40,7 @@ class InjectedFault:
 
     def __post_init__(self) -> None:
         """Evaluate the entry's condition once."""
-        self.condition: Condition | None = (
-            None if self.entry.when is None else parse_condition(self.entry.when)
-        )
+        self.condition: Condition | None = None if self.entry.when is None else condition_in(self.entry.when)
         self.ticks = ticks_of(self.entry, self.period_s)
 
     def due_tick(self, first: int | None) -> int | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Falsifying(Protocol):
-    """Effect on a sensor's reading (`plant.faults.sensor_effects`)."""
+    """Effect on a reading or a signal (`plant.faults.sensor_effects`, `signal_effects`)."""
 
     def falsify(self) -> None:
         """Change it, once a tick."""
@@ -34,9 +34,9 @@ class Driving(Protocol):
 class FaultyMachinery:
     """`plant.machinery.Machinery` around another one, `inner`.
 
-    `sensing` corrupts copies of the readings, `driving` the efforts sent to the motors, both in the order in
-    which they began. `simulated` is the part of a simulated mechanism that can be changed, None for a real
-    machine. `awake` keeps time running though the machine rests.
+    `sensing` corrupts copies of the readings, `driving` the efforts sent to the motors, `switching` the
+    output signals, each in the order in which they began. `simulated` is the part of a simulated mechanism
+    that can be changed, None for a real machine. `awake` keeps time running though the machine rests.
     """
 
     def __init__(self, inner: Machinery, simulated: Simulated | None = None) -> None:
@@ -44,12 +44,20 @@ class FaultyMachinery:
         self.runs_by_itself = inner.runs_by_itself
         measured, self.travel = inner.measured, inner.travel
         self.measured = replace(
-            measured, q=measured.q.copy(), v=measured.v.copy(), force=measured.force.copy()
+            measured,
+            q=measured.q.copy(),
+            v=measured.v.copy(),
+            force=measured.force.copy(),
+            inputs=measured.inputs.copy(),
+            outputs=measured.outputs.copy(),
         )
         self.sensing: list[Falsifying] = []
         self.driving: list[Driving] = []
+        self.switching: list[Falsifying] = []
         self.driven = np.zeros(len(measured.effort))
         """Efforts that the motors are given now."""
+        self.driven_outputs = measured.outputs.copy()
+        """Values (outputs) that the output signals are given now; `measured` has those that were set."""
         self.awake = False
         self._wanted = np.zeros(len(measured.effort))
         self._mode = inner.mode
@@ -104,8 +112,8 @@ class FaultyMachinery:
         return self.inner.switch(closed)
 
     def set_outputs(self, values: Floats) -> None:
-        """Set the output signals (outputs) of the machine within."""
-        self.inner.set_outputs(values)
+        """Set the output signals (outputs); at `sense` they reach the machine within."""
+        self.measured.outputs[:] = values
 
     @property
     def fault(self) -> int:
@@ -140,13 +148,11 @@ class FaultyMachinery:
             self._drive()
         else:
             self.driven[:] = self._wanted
+        measured, given = self.measured, inner.measured
+        self._set_outputs()
         inner.sense()
-        measured = self.measured
-        measured.q[:], measured.v[:], measured.force[:] = (
-            inner.measured.q,
-            inner.measured.v,
-            inner.measured.force,
-        )
+        measured.q[:], measured.v[:], measured.force[:] = given.q, given.v, given.force
+        measured.inputs[:] = given.inputs
         for effect in self.sensing:
             effect.falsify()
 
@@ -160,6 +166,15 @@ class FaultyMachinery:
     def close(self) -> None:
         """Leave the machine braked."""
         self.inner.close()
+
+    def _set_outputs(self) -> None:
+        """Give the machine within the outputs that were set, through their faults."""
+        driven = self.driven_outputs
+        driven[:] = self.measured.outputs
+        for effect in self.switching:
+            effect.falsify()
+        if not np.array_equal(driven, self.inner.measured.outputs):
+            self.inner.set_outputs(driven)
 
     def stop_driving(self, effect: Driving) -> None:
         """A fault of a motor ends: at the next `sense` its command counts again."""

@@ -177,4 +177,9 @@ class Faults:
             values[f"{sensor.joint}.velocity"] = float(machinery.measured.v[place])
         for place, motor in enumerate(site.machine.motors):
             values[f"{motor.joint}.effort"] = float(machinery.measured.effort[place])
+        for signals, array in (
+            (site.machine.inputs, machinery.measured.inputs),
+            (site.machine.outputs, machinery.measured.outputs),
+        ):
+            values |= {signal.name: float(value) for signal, value in zip(signals, array, strict=True)}
         return values

@@ -17,17 +17,19 @@ from linkwork.plant.faults.entries import Clear, FaultEntry
 from linkwork.plant.faults.mechanism_entries import MECHANISM, Open
 from linkwork.plant.faults.sensor_effects import SENSOR_EFFECTS
 from linkwork.plant.faults.sensor_entries import SENSOR, Swap
+from linkwork.plant.faults.signal_effects import SIGNAL_EFFECTS
+from linkwork.plant.faults.signal_entries import SIGNAL, FlickeringSignal
 from linkwork.plant.faults.stalls import stall
 from linkwork.plant.faults.wire_effects import WIRE_EFFECTS
 from linkwork.plant.faults.wire_entries import WIRE, Stall
 
 ENTRIES: dict[str, type[FaultEntry]] = {
-    each.kind: each for each in (*WIRE, *SENSOR, *ACTUATOR, *MECHANISM, Stall, Clear)
+    each.kind: each for each in (*WIRE, *SENSOR, *ACTUATOR, *SIGNAL, *MECHANISM, Stall, Clear)
 }
 """By kind: "sensor.bias"."""
 CLASSES: dict[str, tuple[str, ...]] = {
     name: tuple(kind.partition(".")[2] for kind in ENTRIES if kind.startswith(f"{name}."))
-    for name in ("wire", "sensor", "actuator", "mechanism", "processor")
+    for name in ("wire", "sensor", "actuator", "signal", "mechanism", "processor")
 }
 """The kinds of each class."""
 
@@ -70,6 +72,10 @@ def capabilities(machine: Machine, *, hardware: bool) -> dict[str, str]:
     shapes += [(sensor.unit, len(sensor.components)) for sensor in machine.force_sensors]
     if len(shapes) == len(set(shapes)):
         found[Swap.kind] = "the machine has no two sensors of the same kind"
+    if not machine.signals:
+        found |= dict.fromkeys((each.kind for each in SIGNAL), "the machine has no signals")
+    elif not any(signal.is_digital for signal in machine.signals):
+        found[FlickeringSignal.kind] = "the machine has no digital signal"
     if not machine.plant_mechanism.constraints:
         found[Open.kind] = found[Open.kind] or "the machine has no constraint to open"
     return found
@@ -79,5 +85,6 @@ _MAKERS: dict[str, Callable[[Any, Site, np.random.Generator], FaultEffect]] = {
     **WIRE_EFFECTS,
     **SENSOR_EFFECTS,
     **ACTUATOR_EFFECTS,
+    **SIGNAL_EFFECTS,
     Stall.kind: stall,
 }

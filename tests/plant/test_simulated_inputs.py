@@ -81,3 +81,36 @@ def test_an_output_is_not_simulated(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("on_disable: off}", "simulated: z < 1}"))
     with pytest.raises(MachineError, match="the controller sets an output"):
         load(path)
+
+
+def test_noise_and_delay_are_those_of_the_file(tmp_path: Path) -> None:
+    machine = simulated(tmp_path, "gripper", "5 + gripper")
+    path = Path(machine.path)
+    text = path.read_text().replace('simulated: "gripper"', 'simulated: "gripper", delay_s: 0.004')
+    path.write_text(text.replace('simulated: "5 + gripper"', 'simulated: "5 + gripper", noise: 0.05'))
+    noisy = load(path)
+    runs = []
+    for seed in (1, 1, 2):
+        plant = Simulator(noisy, seed)
+        seen = [plant.measured.inputs.copy()]
+        for tick in range(1, 400):
+            plant.integrate()
+            if tick == 10:
+                plant.set_outputs(np.array([1.0, 0.0, 0.5]))
+            seen.append(plant.measured.inputs.copy())
+        runs.append(np.array(seen))
+    assert runs[0].tobytes() == runs[1].tobytes() != runs[2].tobytes()
+    assert np.flatnonzero(np.diff(runs[0][:, 0])).tolist() == [13], "in force at tick 10, seen at tick 14"
+    assert np.std(runs[0][11:, 1]) == pytest.approx(0.05, rel=0.2)
+    assert np.mean(runs[0][11:, 1]) == pytest.approx(6.0, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("pressure", "says"),
+    [("noise: 0.1", "belongs to a simulated input"), ("delay_s: 0.1", "belongs to a simulated input")],
+)
+def test_noise_belongs_to_a_simulated_input(tmp_path: Path, pressure: str, says: str) -> None:
+    path = write_signal_machine(tmp_path)
+    path.write_text(path.read_text().replace("initial: 1}", f"initial: 1, {pressure}}}"))
+    with pytest.raises(MachineError, match=says):
+        load(path)

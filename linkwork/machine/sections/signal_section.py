@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import PlainValidator, WithJsonSchema, model_validator
 
 from linkwork.machine.problems import shown
-from linkwork.machine.sections.fields import Range, Section, entry, wrong
+from linkwork.machine.sections.fields import Number, Range, Section, entry, wrong
 from linkwork.machine.signal_values import KEEP, Signal, SignalValueError
 
 _REACTIONS = ("on_fault", "on_link_loss", "on_disable")
@@ -63,6 +63,10 @@ class SignalSpec(Section):
         default="",
         max_length=1000,
     )
+    noise: Number = entry(
+        "Standard deviation of the noise of a simulated analog input, in its unit", default=0.0, ge=0
+    )
+    delay_s: Number = entry("Delay of a simulated input", "s", 0.0, ge=0, le=100)
 
     @model_validator(mode="after")
     def _fits(self) -> SignalSpec:
@@ -77,6 +81,12 @@ class SignalSpec(Section):
         if self.direction == "output" and self.simulated:
             remedy = "remove simulated"
             raise wrong("the controller sets an output", "simulated", remedy=remedy, at=("simulated",))
+        for key in ("noise", "delay_s"):
+            if key in self.model_fields_set and not self.simulated:
+                message = f"{key} belongs to a simulated input"
+                raise wrong(message, key, remedy=f"remove {key}, or give simulated", at=(key,))
+        if self.noise and self.type == "digital":
+            raise wrong("a digital signal is on or off", "noise", remedy="remove noise", at=("noise",))
         if self.direction == "input":
             for key in _REACTIONS:
                 if key in self.model_fields_set:
@@ -92,7 +102,8 @@ class SignalSpec(Section):
         bare = Signal(name, self.direction == "input", digital, self.unit, low, high)
         initial = min(max(0.0, low), high) if self.initial is None else self._value(bare, "initial")
         reactions = {key: self._value(bare, key) for key in _REACTIONS}
-        return replace(bare, initial=initial, **reactions, simulated=self.simulated)  # type: ignore[arg-type]
+        how = {"simulated": self.simulated, "noise": self.noise, "delay_s": self.delay_s}
+        return replace(bare, initial=initial, **reactions, **how)  # type: ignore[arg-type]
 
     def _value(self, signal: Signal, key: str) -> float:
         value = getattr(self, key)

@@ -134,7 +134,8 @@ def test_hardware_refuses_what_it_cannot_with_a_reason() -> None:
 def test_every_kind_says_whether_a_machine_can_do_it() -> None:
     simulated, real = (capabilities(MACHINE, hardware=hardware) for hardware in (False, True))
     assert set(simulated) == set(real) == {*ENTRIES} - {"clear"}
-    assert [kind for kind, why in simulated.items() if why] == ["mechanism.open"]
+    without_signals = ["signal.stuck", "signal.delay", "signal.flicker"]
+    assert [kind for kind, why in simulated.items() if why] == [*without_signals, "mechanism.open"]
     refused = {kind for kind, why in real.items() if why}
     assert refused == {"actuator.stick", "mechanism.change", "mechanism.payload", "mechanism.open"}
     assert not capabilities(load("four_bar"), hardware=False)["mechanism.open"]
