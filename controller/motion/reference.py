@@ -165,7 +165,7 @@ class Follow:
         self.path.start(time_s, 0.0 if self.paused else self.speed)
 
     def touch(self, kept: NDArray[np.int64]) -> None:
-        """Stop on the path. Only the path's coordinates `kept` (k indices) remain in use."""
+        """Stop on the path. Only these of the path's coordinates remain in use: `kept` (k), their indices."""
         self._kept, self.index = kept, self.block.coordinates[kept]
         self._aim(0.0)
 
