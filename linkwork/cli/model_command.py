@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from linkwork.cli.connected import AsJson
@@ -81,6 +82,12 @@ def _say(found: dict[str, Any]) -> None:
         f"{found['degrees_of_freedom']} degrees of freedom: {found['velocities']} velocities less rank "
         f"{found['rank']} of {found['rows']} rows, {found['redundancy']} of them redundant"
     )
+    for motion in found["idle"]:
+        share = ", ".join(f"{part + 0.0:.3g}" for part in np.round(motion["direction"], 6))
+        say(
+            f"    {motion['joint']}: idle motion ({share}) of its degrees of freedom, damped by "
+            f"{motion['damping']:.2g} (N m s or N s/m) in the plant, held in the controller's model"
+        )
     decision = found["rank_decision"]
     if decision["smallest"] is not None:
         say(

@@ -24,14 +24,16 @@ def report(machine: Machine) -> dict[str, Any]:
     """Bodies, joints, coordinates, closures, degrees of freedom, motors, and origin of the initial state.
 
     `mobility` is the number of admitted motions at the pose itself, more than `degrees_of_freedom` at a
-    branch pose; `redundancy` counts dependent rows. `rank_decision` has the tolerance, the limit that it gave
-    here, the smallest singular value of the scaled rows that counts and the largest that does not, and
-    whether they are too close for a clear rank. `controllability` is the smallest singular value of the
+    branch pose; `redundancy` counts dependent rows, `rows` also those that hold `idle` motions, which are
+    given by their joint and the share of its degrees of freedom. `rank_decision` has the tolerance, the limit
+    that it gave here, the smallest singular value of the scaled rows that counts, the largest that does not,
+    and whether they are too close for a clear rank. `controllability` is the smallest singular value of the
     motors' share in the admitted motions (0: some motion cannot be driven). `decoupled`: whether motion and
     constraint force do not depend on each other here, that is, whether the admitted velocities are invariant
     under the mass matrix (both in scaled units). SI units, rad.
     """
     mechanism, assembly = machine.mechanism, machine.assembly
+    idle = {motion.row.name for motion in assembly.idle}
     names = list(mechanism.joint_names)
     driven = [motor.joint for motor in machine.motors]
     q, v = machine.initial_q.tolist(), machine.initial_v.tolist()
@@ -59,6 +61,11 @@ def report(machine: Machine) -> dict[str, Any]:
                 "on": constraint.on,
             }
             for constraint in mechanism.constraints
+            if constraint.name not in idle
+        ],
+        "idle": [
+            {"joint": motion.joint, "direction": list(motion.direction), "damping": motion.damping}
+            for motion in assembly.idle
         ],
         "closed_form": machine.closed_form,
         "stops": [asdict(stop) for stop in mechanism.stops],

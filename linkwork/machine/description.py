@@ -20,6 +20,7 @@ from linkwork.machine.sections.force_settings import ForceRow, ForceSettings, fo
 from linkwork.machine.sections.tolerances import Tolerance
 from linkwork.machine.signal_values import Signal
 from linkwork.machine.twin_settings import TwinSettings
+from linkwork.multibody.constraints import Constraint
 from linkwork.multibody.kernels.layout import ORDINARY, ROUNDING
 from linkwork.multibody.mechanism import Mechanism
 
@@ -165,6 +166,21 @@ class Unkept:
 
 
 @dataclass(frozen=True)
+class IdleMotion:
+    """A motion of `joint` that matters to nothing else (building/idle_motions.py).
+
+    Its share in the joint's degrees of freedom is the `direction` (scaled, of length 1). `damping` is the
+    viscous friction of each of them, N m s/rad or N s/m; `row` is the constraint that holds the motion in the
+    controller's model.
+    """
+
+    joint: str
+    direction: tuple[float, ...]
+    damping: float
+    row: Constraint
+
+
+@dataclass(frozen=True)
 class Assembly:
     """Assembly of the initial state.
 
@@ -176,7 +192,7 @@ class Assembly:
     as text, that of v first.
     Of the decision on the rank: the `limit` between directions of the scaled rows (1: ordinary) that count
     and those that are round-off, the `smallest` singular value that counts (inf: no rows) and the
-    `largest_dropped` one.
+    `largest_dropped` one. The `idle` motions are held in the controller's model and not counted in `dof`.
     """
 
     dof: int
@@ -191,6 +207,7 @@ class Assembly:
     limit: float = ROUNDING
     smallest: float = math.inf
     largest_dropped: float = 0.0
+    idle: tuple[IdleMotion, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

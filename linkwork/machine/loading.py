@@ -13,6 +13,7 @@ from linkwork.machine.building import mechanism_builder as building
 from linkwork.machine.building.bound_sections import regions
 from linkwork.machine.building.contact_parameters import check_steps, with_compliance
 from linkwork.machine.building.driver_settings import driver_settings
+from linkwork.machine.building.idle_motions import idle_motions, with_idle
 from linkwork.machine.building.initial_state import (
     branch_warnings,
     given_state,
@@ -55,6 +56,14 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
     mechanism = _built(file, document)
     plant_file, plant_mechanism = _plant(file, mechanism, document, plant_set)
     q, v, assembly = initial_state(file, mechanism, document)
+    idle = idle_motions(file, mechanism, document, q, v)
+    if idle:
+        mechanism, plant_mechanism = (
+            with_idle(mechanism, idle, held=True),
+            with_idle(plant_mechanism, idle, held=False),
+        )
+        q, v, assembly = initial_state(file, mechanism, document, near=q)
+        assembly = replace(assembly, idle=idle)
     mechanism, plant_mechanism = _touching(file, plant_file, mechanism, plant_mechanism, q)
     if plant_mechanism.stops or plant_mechanism.contacts or plant_mechanism.elements:
         check_steps(plant_file, plant_mechanism, q, document)
@@ -133,6 +142,7 @@ def plant_mechanism_with(machine: Machine, plant_set: Sequence[str]) -> Mechanis
     mechanism = _built(file, document)
     settings = [*machine.plant_set, *plant_set]
     plant_file, plant_mechanism = _plant(file, mechanism, document, settings)
+    plant_mechanism = with_idle(plant_mechanism, machine.assembly.idle, held=False)
     return _touching(file, plant_file, mechanism, plant_mechanism, machine.initial_q)[1]
 
 

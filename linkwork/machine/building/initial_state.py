@@ -68,15 +68,18 @@ def quaternion_of(rotation: Floats) -> tuple[float, Floats]:
 
 
 def initial_state(
-    file: MachineFile, mechanism: Mechanism, document: Document
+    file: MachineFile, mechanism: Mechanism, document: Document, near: Floats | None = None
 ) -> tuple[Floats, Floats, Assembly]:
-    """Return the initial q (nq) and v (nv), read-only, and how they were found. Raises MachineError."""
+    """Return the initial q (nq) and v (nv), read-only, and how they were found. Raises MachineError.
+
+    The search begins at the file's values, or at a pose `near` (nq).
+    """
     given_q, given_v = given_state(file, mechanism)
     q, v = given_q.copy(), given_v.copy()
     if not mechanism.constraints:
         found = Assembly(mechanism.nv, 0, 0, 0, 0.0, 0, tuple(_given(file, speeds=False)), ())
     else:
-        q, v, found = _assembled(file, mechanism, document, q, v)
+        q, v, found = _assembled(file, mechanism, document, q, v, near)
         found = replace(found, unkept=tuple(_unkept(file, mechanism, given_q, q, found.kept)))
         problems = list(_changed_speeds(file, mechanism, document, given_v, v))
         if problems:
@@ -162,7 +165,12 @@ def _given(file: MachineFile, *, speeds: bool) -> list[str]:
 
 
 def _assembled(
-    file: MachineFile, mechanism: Mechanism, document: Document, q: Floats, v: Floats
+    file: MachineFile,
+    mechanism: Mechanism,
+    document: Document,
+    q: Floats,
+    v: Floats,
+    near: Floats | None,
 ) -> tuple[Floats, Floats, Assembly]:
     from linkwork.machine.building.initial_assembly import (  # loads the compiler
         SpeedsOfNoBranch,
@@ -174,7 +182,7 @@ def _assembled(
     guessed = {initial_keys(file)[key].name for key in file.initial_guess}
     first = [*_given(file, speeds=False), *(name for name in file.motors if name not in guessed)]
     try:
-        return assembled(mechanism, q, v, first, _given(file, speeds=True))
+        return assembled(mechanism, q, v, first, _given(file, speeds=True), near)
     except SpeedsOfNoBranch as error:
         raise MachineError([_of_no_branch(file, document, error)]) from None
     except ValueNotKept as error:

@@ -53,7 +53,7 @@ class Ball:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows(Closure):
+class HeldRows(Closure):
     """Rows between a joint's frame on the parent and the child."""
 
     demanded: tuple[Row, ...] = ()
@@ -173,7 +173,7 @@ def _orientation(ball: Ball, kept: Sequence[str], values: Mapping[str, float]) -
     if len(kept) == 3:
         target = fixed @ rotation_of(*(values[name] for name in ball.values()))
         rows = (perpendicular(0, 1), perpendicular(1, 2), perpendicular(2, 0))
-        yield _Rows(
+        yield HeldRows(
             f"initial orientation of {joint.name}",
             a=Frame(joint.parent, rotation=target),
             b=Frame(joint.child),
@@ -188,7 +188,7 @@ def _orientation(ball: Ball, kept: Sequence[str], values: Mapping[str, float]) -
             "pitch": ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), -s),
             "yaw": ((-s, c, 0.0), (1.0, 0.0, 0.0), 0.0),
         }[name.rpartition(".")[2]]
-        yield _Rows(
+        yield HeldRows(
             f"initial {name}",
             a=Frame(joint.parent, rotation=fixed @ onto_z(np.array(a))),
             b=Frame(joint.child, rotation=onto_z(np.array(b))),

@@ -20,6 +20,8 @@ def load_limits(file: MachineFile, mechanism: Mechanism, document: Document) -> 
     for constraint in mechanism.constraints:
         rows = range(first, first + len(constraint.rows))
         first += len(constraint.rows)
+        if constraint.name not in file.constraints:
+            continue
         spec = file.constraints[constraint.name]
         for key, is_force in zip(_KEYS, (True, False), strict=True):
             most = getattr(spec, key)

@@ -21,6 +21,7 @@ MOST_SWITCHABLE = 4
 """Most switchable constraints of a machine that the controller runs."""
 LEAST_LEVERAGE = 0.01
 """The same, where a machine may not start and a path may not lead."""
+_IDLE = "write `idle: true` in a joint whose motion matters to nothing else"
 
 
 def for_controller(machine: Machine) -> Machine:
@@ -66,7 +67,7 @@ def why_not_controllable(machine: Machine) -> tuple[tuple[str, ...], str, str] |
     unseen = _undetermined(machine, basis, measured)
     if unseen:
         message = f"the sensors do not determine {', '.join(unseen)} in the initial pose"
-        remedy = "Measure one of them, or start outside the branch pose"
+        remedy = f"Measure one of them, start outside the branch pose, or {_IDLE}"
         return ("sensors",), message, remedy if machine.is_constrained else f"Measure each of them. {alone}"
     driven = sorted({motor.index for motor in machine.motors})
     loop = _unstable_force(machine)
@@ -76,7 +77,7 @@ def why_not_controllable(machine: Machine) -> tuple[tuple[str, ...], str, str] |
         undriven = _undetermined(machine, basis, driven)
         if undriven:
             message = f"the motors do not control {', '.join(undriven)} in the initial pose"
-            return ("motors",), message, f"Drive one of them, or start in another pose. {alone}"
+            return ("motors",), message, f"Drive one of them, start in another pose, or {_IDLE}. {alone}"
         held = leverage(machine)
         if held < LEAST_LEVERAGE:
             message = (

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from linkwork.machine.sections.fields import Name, Number, Section, Vector3, entry, one_of, wrong
+from linkwork.machine.sections.fields import Name, Number, Section, Switch, Vector3, entry, one_of, wrong
 from linkwork.machine.sections.limits import AngleLimits, LengthLimits
 from linkwork.machine.sections.stops import ABOUT, AngleStopSpec, LengthStopSpec, refuse_without_limits
 
@@ -71,6 +71,12 @@ class JointSpec(Orientation):
     parent: Name = entry("The body, or `world` for the ground, that carries the joint")
     child: Name = entry("The body that the joint carries")
     at_m: Vector3 = entry("Place of the child's frame, in the parent's frame", "m", [0.0, 0.0, 0.0])
+    idle: Switch | None = entry(
+        "Whether the joint has a motion that matters to nothing else, as a rod with two ball joints about "
+        "itself: the plant has it, lightly damped, the controller ignores it. Not given: found when the "
+        "machine is loaded",
+        default=None,
+    )
 
     def degrees_of_freedom(self) -> dict[str, bool]:
         """Return the degrees of freedom: name after the joint's name and a dot -> whether it is an angle.

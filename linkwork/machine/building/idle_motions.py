@@ -1,0 +1,61 @@
+"""Idle motions: motions of bodies that matter to nothing else, as a rod with two ball joints about itself.
+
+A motion n of the joints is idle where the closures admit it, A n = 0, and motors, sensors, task coordinates,
+named points, springs, forces and all centres of mass stay at rest. The plant has these motions, lightly
+damped. The controller's model holds each of them by one row across the joint that turns, so that estimator,
+law, planner and checks need not know of them. In the plant's model the same rows are switched off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from linkwork.arrays import Floats
+from linkwork.machine.building.dof_names import degrees_of_freedom
+from linkwork.machine.description import IdleMotion
+from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.yaml import Document
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.model import Joint
+
+
+def idle_motions(
+    file: MachineFile, mechanism: Mechanism, document: Document, q: Floats, v: Floats
+) -> tuple[IdleMotion, ...]:
+    """Return the idle motions of a machine near its initial pose q (nq), with the rows that hold them there.
+
+    A joint with `idle: true` may have any motion that moves no motor, sensor or task coordinate; one with
+    `idle: false` or a given speed v (nv) has none. Raises MachineError for `idle: true` without one.
+    """
+    declared = any(spec.idle for spec in file.joints.values())
+    used = {*file.motors, *file.sensors}
+    if not declared and (not file.motors or used.issuperset(degrees_of_freedom(file))):
+        return ()
+    from linkwork.machine.building.idle_search import search  # loads the compiler
+
+    return tuple(search(file, mechanism, document, q, v))
+
+
+def with_idle(mechanism: Mechanism, motions: Sequence[IdleMotion], *, held: bool) -> Mechanism:
+    """Return the mechanism with light damping in its idle motions, and the rows that hold them, on or off."""
+    if not motions:
+        return mechanism
+    damping = {motion.joint: motion.damping for motion in motions}
+    return Mechanism.build(
+        mechanism.bodies,
+        [_damped(joint, damping.get(joint.name, 0.0)) for joint in mechanism.joints],
+        mechanism.gravity_m_s2,
+        mechanism.points,
+        mechanism.coordinates,
+        [*mechanism.constraints, *(replace(motion.row, on=held) for motion in motions)],
+        mechanism.stops,
+        mechanism.contacts,
+        mechanism.rank_tolerance,
+        mechanism.elements,
+    )
+
+
+def _damped(joint: Joint, viscous: float) -> Joint:
+    """Return the joint with this viscous friction (N m s or N s/m) where it has none of its own."""
+    return joint if joint.viscous or joint.coulomb else replace(joint, viscous=viscous)
