@@ -34,7 +34,7 @@ _DECAY_S = 1.0
 def search(
     file: MachineFile, mechanism: Mechanism, document: Document, q: Floats, v: Floats
 ) -> Iterator[IdleMotion]:
-    """Yield the idle motions, see `idle_motions`; a motion that only the pose q itself has is none."""
+    """Yield the idle motions near q (nq) and v (nv), see `idle_motions`; one of this pose alone is none."""
     declared = [name for name, spec in file.joints.items() if spec.idle]
     driven = _rows_of(mechanism, [*file.motors, *file.sensors])
     poses = list(neighbours(mechanism, q)) if mechanism.constraints else [q]
