@@ -103,9 +103,9 @@ class Clocked:
     def _clock_the_step(self, loop: Loop) -> None:
         step: Any = loop._tick.step
 
-        def clocked(inputs: Inputs, outputs: Outputs, dt: float) -> None:
+        def clocked(inputs: Inputs, outputs: Outputs, dt: float, *marking: Any) -> None:
             self._step_begin = now_ns()
-            step(inputs, outputs, dt)
+            step(inputs, outputs, dt, *marking)
             self._step_end = now_ns()
 
         loop._tick.step = clocked  # type: ignore[method-assign]

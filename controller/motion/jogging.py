@@ -20,7 +20,7 @@ class Jogging:
         self._watch = watch
         self._period_s = machine.controller.period_s
         self._regions = Regions(machine, estimate)
-        self._motions = estimate.basis if machine.is_constrained else np.eye(machine.mechanism.nv)
+        self._motions = estimate.basis
         self._theta, self._J = estimate.theta, estimate.J
         self._q = estimate.q[: len(estimate.v)]
 

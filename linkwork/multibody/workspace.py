@@ -207,6 +207,8 @@ class Workspace:
         self.target[:, 0] = self._given(layout.TARGET_GIVEN)
         self.baumgarte.ravel()[:] = self._given(layout.BAUMGARTE_GIVEN)
         self.q[self.scalars] = 1.0
+        if not len(self.A):
+            self.basis[:] = np.eye(nv)
 
     def _view(self, field: int) -> npt.NDArray[np.float64]:
         return self.buffer[self.topology[field] : self.topology[field + 1]]

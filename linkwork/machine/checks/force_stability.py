@@ -34,10 +34,9 @@ def mass_along(machine: Machine, gap: int) -> float:
     from linkwork.multibody.functions import coordinate_jacobian, mass_matrix
 
     q = machine.initial_q
-    row, inertia = coordinate_jacobian(machine.mechanism, q)[gap], mass_matrix(machine.mechanism, q)
-    if machine.is_constrained:
-        basis = admitted_velocities(machine.mechanism, q)
-        row, inertia = row @ basis, basis.T @ inertia @ basis
+    basis = admitted_velocities(machine.mechanism, q)
+    row = coordinate_jacobian(machine.mechanism, q)[gap] @ basis
+    inertia = basis.T @ mass_matrix(machine.mechanism, q) @ basis
     return 1.0 / max(float(row @ np.linalg.solve(inertia, row)), 1e-300)
 
 
