@@ -24,7 +24,7 @@ def pendulum() -> Mechanism:
     """The double pendulum as a tree, with its centres of mass as points "1" and "2"."""
     tree = load("double_pendulum").mechanism
     centres = [Point(f"{k}", body.name, body.com_m) for k, body in enumerate(tree.bodies, 1)]
-    return Mechanism.build(tree.bodies, tree.joints, tree.gravity_m_s2, centres)
+    return tree.bare(centres)
 
 
 class Table(NamedTuple):
@@ -94,13 +94,8 @@ def platform_of(table: Table = TABLE) -> Mechanism:
             on_platform = replace(ball.b, at_m=table.balls[k] - table.balls[0])
             closures[ball.name] = replace(ball, a=replace(ball.a, at_m=shank), b=on_platform)
     joints["ball_1"] = replace(joints["ball_1"], at_m=table.balls[0] - table.knees[0])
-    return Mechanism.build(
-        tuple(bodies.values()),
-        tuple(joints.values()),
-        tree.gravity_m_s2,
-        tree.points,
-        tree.coordinates,
-        tuple(closures.values()),
+    return tree.changed(
+        bodies=tuple(bodies.values()), joints=tuple(joints.values()), constraints=tuple(closures.values())
     )
 
 

@@ -90,14 +90,7 @@ def _aim(w: Workspace, t: float) -> None:
 def guided(mechanism: Mechanism) -> Mechanism:
     """The arm with its four task coordinates as moving constraints."""
     demands = [CoordinateConstraint(f"{name} of the helix", of=name) for name in TASK]
-    return Mechanism.build(
-        mechanism.bodies,
-        mechanism.joints,
-        mechanism.gravity_m_s2,
-        mechanism.points,
-        mechanism.coordinates,
-        demands,
-    )
+    return mechanism.changed(constraints=demands)
 
 
 def closed_form(q: Floats, v: Floats) -> tuple[Floats, Floats]:

@@ -699,12 +699,3 @@ def begin_stream(bundle: Integers, least_lever: float) -> int:
     if g.t[N_ROWS] > 0:
         g.told[LEVER] = leverage(g.basis, vector(g.t, g.p, COLUMN_SCALE), g.motor, g.levers)
     return 1
-
-
-@kernel(void(VECTOR, VECTOR, float64, VECTOR))
-def rest_of(state: Floats, limits: Floats, t: float, out: Floats) -> None:
-    """Write the state (3) `t` seconds along the stop of one coordinate with `state` (3) and `limits` (5).
-
-    limits: V, A, J, lowest and highest position.
-    """
-    out[0], out[1], out[2] = stopping(state[0], state[1], state[2], limits[1], limits[2], t)

@@ -60,16 +60,7 @@ def switched_on(mechanism: Mechanism) -> Mechanism:
     on = [constraint for constraint in m.constraints if constraint.on]
     if len(on) == len(m.constraints):
         return m
-    return Mechanism.build(
-        m.bodies,
-        m.joints,
-        m.gravity_m_s2,
-        m.points,
-        m.coordinates,
-        on,
-        rank_tolerance=m.rank_tolerance,
-        elements=m.elements,
-    )
+    return m.changed(constraints=on)
 
 
 def drive_of(machine: Machine) -> Drive | None:

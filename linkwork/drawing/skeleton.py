@@ -7,7 +7,6 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.multibody.constraints import Closure
-from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import WORLD, Point
 from linkwork.multibody.tree.kinematics import kinematics
 
@@ -31,7 +30,7 @@ class Skeleton:
             if len(on[body.name]) == 1:
                 on[body.name].append(np.asarray(body.com_m))
         points = [Point(f"{body} {k}", body, at) for body, ats in on.items() for k, at in enumerate(ats)]
-        drawn = Mechanism.build(mechanism.bodies, mechanism.joints, mechanism.gravity_m_s2, points)
+        drawn = mechanism.bare(points)
         self._counts = {body: len(ats) for body, ats in on.items() if ats}
         self._work = drawn.workspace()
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,20 @@ from linkwork.multibody.model import (
 )
 from linkwork.multibody.tree.link_tree import check_names, links_of, refuse_massless
 from linkwork.multibody.workspace import Workspace, lay_out
+
+_PARTS: Final = (
+    "bodies",
+    "joints",
+    "gravity_m_s2",
+    "points",
+    "coordinates",
+    "constraints",
+    "stops",
+    "contacts",
+    "rank_tolerance",
+    "elements",
+)
+"""Arguments of `Mechanism.build`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +190,17 @@ class Mechanism:
             topology=topology,
         )
 
+    def changed(self, **parts: Any) -> "Mechanism":
+        """Return the mechanism with other parts: arguments of `build`, whose other ones stay as they are.
+
+        Raises ModelError.
+        """
+        return Mechanism.build(**({name: getattr(self, name) for name in _PARTS} | parts))
+
+    def bare(self, points: Sequence[Point]) -> "Mechanism":
+        """Return the tree alone with these points, for its kinematics."""
+        return Mechanism.build(self.bodies, self.joints, self.gravity_m_s2, points)
+
     @property
     def rank_tolerance(self) -> float:
         """Length of a direction of the scaled rows (1: ordinary) below which it counts as round-off."""
@@ -199,10 +225,6 @@ class Mechanism:
     def constraint_index(self, name: str) -> int:
         """Place of a constraint. Raises ModelError with the known names."""
         return _index("constraint", name, self.constraint_names)
-
-    def contact_index(self, name: str) -> int:
-        """Place of a contact. Raises ModelError with the known names."""
-        return _index("contact", name, tuple(contact.name for contact in self.contacts))
 
     def target_index(self, name: str) -> int:
         """Place of a constraint's prescribed value in `target`. Raises ModelError with the known names."""

@@ -30,17 +30,9 @@ def with_forces(machine: Machine, forces: Mapping[str, float | str]) -> Machine:
     given = machine.plant_mechanism
     added = [_force(given, name, value) for name, value in forces.items()]
     try:
-        mechanism = Mechanism.build(
-            given.bodies,
-            given.joints,
-            given.gravity_m_s2,
-            given.points,
-            [*given.coordinates, *_more_coordinates(given, forces.values())],
-            given.constraints,
-            given.stops,
-            given.contacts,
-            given.rank_tolerance,
-            (*given.elements, *added),
+        mechanism = given.changed(
+            coordinates=[*given.coordinates, *_more_coordinates(given, forces.values())],
+            elements=[*given.elements, *added],
         )
     except ModelError as error:
         raise ValueError(f"force {error.where[1]}: {error.text}") from None

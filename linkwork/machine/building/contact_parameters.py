@@ -58,18 +58,7 @@ def with_compliance(
     ]
     if not found and not contacts:
         return mechanism
-    return Mechanism.build(
-        mechanism.bodies,
-        mechanism.joints,
-        mechanism.gravity_m_s2,
-        mechanism.points,
-        mechanism.coordinates,
-        mechanism.constraints,
-        found,
-        contacts,
-        mechanism.rank_tolerance,
-        mechanism.elements,
-    )
+    return mechanism.changed(stops=found, contacts=contacts)
 
 
 def _stops(file: MachineFile, mechanism: Mechanism, q: Floats) -> tuple[JointStop, ...]:

@@ -157,15 +157,7 @@ def keeping(mechanism: Mechanism, kept: Sequence[str], values: Mapping[str, floa
     ]
     for ball in balls(mechanism):
         held += _orientation(ball, [name for name in ball.values() if name in kept], values)
-    return Mechanism.build(
-        mechanism.bodies,
-        mechanism.joints,
-        mechanism.gravity_m_s2,
-        mechanism.points,
-        mechanism.coordinates,
-        [*mechanism.constraints, *held],
-        rank_tolerance=mechanism.rank_tolerance,
-    )
+    return mechanism.changed(constraints=[*mechanism.constraints, *held])
 
 
 def _orientation(ball: Ball, kept: Sequence[str], values: Mapping[str, float]) -> Iterator[Constraint]:

@@ -16,7 +16,6 @@ from linkwork.machine.problems import Problem
 from linkwork.machine.yaml import parse_yaml
 from linkwork.multibody.constraints import CoordinateConstraint
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble_workspace
-from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.rotations import move_by
 
 SEEDS = 24
@@ -36,14 +35,11 @@ def other_assemblies(machine: Machine) -> list[Floats]:
     held = independent(
         mechanism, admitted(mechanism, machine.initial_q), [sensor.joint for sensor in machine.sensors]
     )
-    wider = Mechanism.build(
-        mechanism.bodies,
-        mechanism.joints,
-        mechanism.gravity_m_s2,
-        mechanism.points,
-        mechanism.coordinates,
-        [*mechanism.constraints, *(CoordinateConstraint(f"held {name}", of=name) for name in held)],
-        rank_tolerance=mechanism.rank_tolerance,
+    wider = mechanism.changed(
+        constraints=[
+            *mechanism.constraints,
+            *(CoordinateConstraint(f"held {name}", of=name) for name in held),
+        ]
     )
     places = [mechanism.joint_index(name) for name in held]
     measured = {sensor.index for sensor in machine.sensors}

@@ -148,14 +148,7 @@ def _rank(mechanism: Mechanism, constraints: Sequence[Constraint], q: Floats) ->
 
 def _rows(mechanism: Mechanism, constraints: Sequence[Constraint], q: Floats) -> Floats:
     """The scaled rows of these constraints at q."""
-    own = Mechanism.build(
-        mechanism.bodies,
-        mechanism.joints,
-        mechanism.gravity_m_s2,
-        mechanism.points,
-        mechanism.coordinates,
-        constraints,
-    )
+    own = mechanism.changed(constraints=constraints)
     w, t = own.workspace(), own.topology
     w.q[:] = q
     kinematics(*w.arguments)

@@ -97,7 +97,7 @@ def four_bar_of(mechanism: Mechanism) -> PlacedFourBar:
         Point("moving", moving.body, moving.at_m),
         *(Point(f"{frame.body} axis", frame.body, _tip(frame)) for frame in (fixed, moving)),
     ]
-    open_tree = Mechanism.build(mechanism.bodies, mechanism.joints, mechanism.gravity_m_s2, points)
+    open_tree = mechanism.bare(points)
     at = {point.name: point_position(open_tree, point.name, np.zeros(3)) for point in points}
     axes = [at[f"E{k}"] - at[f"O{k}"] for k in range(3)]
     normal = axes[0]

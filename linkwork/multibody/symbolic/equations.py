@@ -25,17 +25,7 @@ Rows = list[list[Expression]]
 def in_coordinates(mechanism: Mechanism) -> Mechanism:
     """The mechanism with three angles for every quaternion, whose velocities are their rates."""
     joints = [_with_angles(joint) for joint in mechanism.joints]
-    m = mechanism
-    return Mechanism.build(
-        m.bodies,
-        joints,
-        m.gravity_m_s2,
-        m.points,
-        m.coordinates,
-        m.constraints,
-        rank_tolerance=m.rank_tolerance,
-        elements=m.elements,
-    )
+    return mechanism.changed(joints=joints)
 
 
 def _with_angles(joint: Joint) -> Joint:

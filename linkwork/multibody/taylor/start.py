@@ -34,7 +34,7 @@ def poses_of_tree(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> d
         for i, body in enumerate(mechanism.bodies)
         for k, corner in enumerate(corners)
     ]
-    probe = Mechanism.build(mechanism.bodies, mechanism.joints, mechanism.gravity_m_s2, points)
+    probe = mechanism.bare(points)
     poses = {}
     for i, body in enumerate(mechanism.bodies):
         origin, *tips = (functions.point_position(probe, f"{i} {k}", q) for k in range(4))
