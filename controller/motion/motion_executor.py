@@ -43,6 +43,8 @@ JOG_DEAD_MAN_S = 0.25
 _MOVING = Follow | Jog | StreamedReference
 AT_REST_VELOCITY = 1e-3
 """rad/s or m/s below which damping has brought the machine to rest."""
+LONGEST_DAMPING_S = 2.0
+"""Time after which a machine that is still moved, by a hand for example, is held instead of damped."""
 
 
 @dataclass(slots=True)
@@ -87,7 +89,7 @@ class MotionExecutor:
         self._jogging = Jogging(machine, watch, estimate)
         self._stream = StreamedReference(machine, estimate)
         self._error = np.zeros(len(names))
-        self._time_s = 0.0
+        self._time_s = self._damped_since_s = 0.0
         self.law = LawKind.HOLD
         self.motion: ReferenceMotion = Hold(self._home, estimate.theta[self._home])
         self.now = Reference.sized(len(self._home))
@@ -270,11 +272,12 @@ class MotionExecutor:
         return worst >= 0
 
     def settled(self) -> bool:
-        """While stopping: whether the machine is at rest. Damping ends in a hold."""
+        """While stopping: whether the machine is at rest. Damping ends in a hold, at last after a while."""
         if isinstance(self.motion, _MOVING):
             return False
         if self.law in FREE_LAWS:
-            if float(np.max(np.abs(self._v))) > AT_REST_VELOCITY:
+            damped_s = self._time_s - self._damped_since_s
+            if damped_s < LONGEST_DAMPING_S and float(np.max(np.abs(self._v))) > AT_REST_VELOCITY:
                 return False
             self.hold_here()
         return True
@@ -292,7 +295,7 @@ class MotionExecutor:
                 self._stream.stop()
                 self.goal_state.status, self.goal_state.code = GoalStatus.STOPPING, int(code)
         elif self.law in FREE_LAWS:
-            self.law = LawKind.DAMP
+            self.law, self._damped_since_s = LawKind.DAMP, self._time_s
 
     def _stop_goal(self, goal: Follow, code: ResultCode) -> None:
         if not goal.stopping:

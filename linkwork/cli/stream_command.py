@@ -125,32 +125,23 @@ def _follow_leader(
     link: ControllerConnection, leader: str, pairs: str, rate: float, delay: float | None, on_stale: str
 ) -> int:
     """Follow another machine's coordinates, each from where both are now, until Ctrl-C."""
+    from linkwork.client.leader import follow_leader, positions_of
     from linkwork.client.robot import Robot
 
     wanted = dict(pair.partition("=")[::2] for pair in pairs.split(",") if pair)
     if not wanted or not all(wanted.values()):
         raise Misuse("--from needs the coordinates that follow: --map x=x,y=y")
     with Robot(leader, lease=False) as led, link.robot() as robot:
-        own, its = _positions(robot), _positions(led)
-        for name, known in [*((name, own) for name in wanted), *((name, its) for name in wanted.values())]:
+        for name, known in [
+            *((name, positions_of(robot)) for name in wanted),
+            *((name, positions_of(led)) for name in wanted.values()),
+        ]:
             if name not in known:
                 raise Misuse(f"--map: there is no coordinate {name!r}; there are {', '.join(known)}")
         robot.enable()
-        with robot.stream(*wanted, rate_hz=rate, delay_s=delay, on_stale=on_stale) as stream:
-            due = time.monotonic()
-            try:
-                while True:
-                    state = led.state
-                    there = state["q"] | state["coordinates"]
-                    positions = [own[name] + there[lead] - its[lead] for name, lead in wanted.items()]
-                    stream.put(*positions, time_s=state["time_s"])
-                    due += 1.0 / rate
-                    time.sleep(max(0.0, due - time.monotonic()))
-            except KeyboardInterrupt:
-                say("stopped following")
+        say(f"following {leader}; Ctrl-C ends it")
+        try:
+            follow_leader(robot, led, wanted, rate_hz=rate, delay_s=delay, on_stale=on_stale)
+        except KeyboardInterrupt:
+            say("stopped following")
     return DONE
-
-
-def _positions(robot: Robot) -> dict[str, float]:
-    state = robot.state
-    return state["q"] | state["coordinates"]

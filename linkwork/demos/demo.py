@@ -26,6 +26,8 @@ class Demo:
 
     steps: the steps between enable and disable, for a measured time (s) and a share of the demo's speed.
     beside: a second machine, which then goes through the same steps; `DemoRun.beside` is its recording.
+    leader: a machine whose tool is moved by hand meanwhile; steps have it as `Stage.leader`, figures its log
+    as `DemoRun.leader`. Such a demo runs in real time only.
     truth: whether the plant records its exact motion, for figures and picture in place of the controller's
     estimate. report: the summary's figures. draw: writes the picture, given the title. plant, controller:
     further arguments of the daemons.
@@ -39,5 +41,6 @@ class Demo:
     draw: Draw = _draw
     truth: bool = False
     beside: str = ""
+    leader: str = ""
     plant: tuple[str, ...] = ()
     controller: tuple[str, ...] = ()

@@ -40,6 +40,8 @@ class DemoRun:
     """Figures from the plant's record (`demos.simulated_error.plant_figures`), where there is one."""
     beside: DemoRun | None = None
     """The same steps by the demo's second machine, where it has one."""
+    leader: Ticks | None = None
+    """Log of the machine that led, where there was one."""
 
 
 def recorded(

@@ -28,6 +28,8 @@ def show_summary(summary: dict[str, Any], console: Console) -> None:
         console.print(table("tracking error", ("", "rms", "max"), rows))
         efforts = [(name, number(value)) for name, value in summary["peak_effort"].items()]
         console.print(table("peak effort", ("joint", "N m, N"), efforts))
+    if "following" in summary:
+        console.print(_following(summary["following"]))
     if "congruence" in summary:
         console.print(_congruence(summary["congruence"]))
     if "ticks" in summary:
@@ -37,9 +39,21 @@ def show_summary(summary: dict[str, Any], console: Console) -> None:
         ]
         title = f"{summary['ticks']} ticks, {summary['missed_ticks']} missed, {summary['mode']}"
         console.print(table(title, ("µs", "p50", "p99", "max"), timing))
-    for name in ("plot", "log"):
+    for name in ("plot", "log", "leader_log"):
         if summary.get(name):
             say(f"{name}: {summary[name]}")
+
+
+def _following(found: dict[str, Any]) -> Any:
+    """Return distance and delay of the follower behind its leader (leader_follower)."""
+    off = [amount(found[f"error_{kind}_m"], "m") for kind in ("rms", "max")]
+    at_once = [amount(found[f"error_at_once_{kind}_m"], "m") for kind in ("rms", "max")]
+    title = (
+        f"follower behind its leader: {1e3 * found['delay_s']:.1f} ms,"
+        f" of which the playback {1e3 * found['playback_delay_s']:.1f} ms"
+    )
+    rows = [("after that delay", *off), ("at the same moment", *at_once)]
+    return table(title, ("distance", "rms", "max"), rows)
 
 
 def _congruence(found: dict[str, Any]) -> Any:

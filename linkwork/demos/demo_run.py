@@ -18,13 +18,15 @@ from linkwork.demos.demo import Demo
 from linkwork.demos.demo_figures import DemoRun, recorded
 from linkwork.demos.simulated_error import read_truth, with_truth
 from linkwork.demos.stage import DemoOptions, DemoStep, Stage
-from linkwork.demos.variants import exact_sensors, forces_by_model
+from linkwork.demos.variants import exact_sensors, forces_by_model, moved_by_hand
 from linkwork.launch.daemons import Rig, stamp
+from linkwork.machine.loading import name_in
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.recordings.log_file import Ticks, read_ticks
 from linkwork.recordings.log_follower import first_segment
 from linkwork.recordings.recording import segments_of
+from linkwork.terminal.failures import Misuse
 
 Show = Callable[[int, float], None]
 Reached = list[tuple[DemoStep, int]]
@@ -35,8 +37,11 @@ def run_demo(demo: Demo, options: DemoOptions, console: Console) -> dict[str, An
     """Run the demo, with its second machine after the first; return its summary, plain data.
 
     Ctrl-C ends it early: the machine is stopped and braked, everything ends, the result is CANCELLED. Raises
-    RigFailed when a daemon does not start, NobodyThere when one ends under way.
+    Misuse for options that the demo does not have, RigFailed when a daemon does not start, NobodyThere when
+    one ends under way.
     """
+    if demo.leader and options.lockstep:
+        raise Misuse("two machines run in this demo, each by its own clock: leave --lockstep out")
     options.out.mkdir(parents=True, exist_ok=True)
     summary, recording = _run(demo, demo.machine, options, console)
     if recording is None:
@@ -60,7 +65,7 @@ def _run(
         config = exact_sensors(config, options.out)
     different = [word for setting in options.plant_set for word in ("--plant-set", setting)]
     plant = [config, *pace, "--seed", str(options.seed), *different, *demo.plant]
-    record = options.out.absolute() / f"{machine}-{stamp()}.plant"
+    record = options.out.absolute() / f"{name_in(machine)}-{stamp()}.plant"
     if demo.truth:
         plant += ["--truth", str(record)]
     log = ["--log", str(options.out.absolute())]
@@ -73,13 +78,15 @@ def _run(
         reached: Reached = []
         units: dict[str, str] = {}
         steps = demo.steps(seconds, options.speed)
-        with Rig(machine, plant, controller) as rig:
+        name = name_in(machine) or machine
+        with Rig(name, plant, controller) as rig, _leader(demo, options, console) as leader:
             _wait(rig, console)
             with Robot(endpoint=rig.requests) as robot, _bar(console, steps) as show:
                 summary["log"] = robot.status["log"]
+                summary |= {} if leader is None else {"leader_log": leader.status["log"]}
                 units = {each["name"]: each["unit"] for each in robot.describe()["coordinates"]}
                 try:
-                    _go_through(robot, steps, show, reached)
+                    _go_through(robot, leader, steps, show, reached)
                     summary |= {"result": ResultCode.SUCCESSFUL.name, "text": ""}
                 except GoalFailed as failed:
                     summary |= {"result": failed.name, "text": failed.result["text"]}
@@ -87,6 +94,8 @@ def _run(
                     summary |= {"result": refused.name, "text": refused.message}
                 summary |= _timing(robot)
                 _leave(robot)
+                if leader is not None:
+                    _leave(leader)
         told = _Told(config, seconds, units, record if demo.truth else None)
         try:
             recording = _recording(options, told, summary, reached)
@@ -107,6 +116,20 @@ class _Told:
     record: Path | None
 
 
+@contextmanager
+def _leader(demo: Demo, options: DemoOptions, console: Console) -> Iterator[Robot | None]:
+    """The demo's leader with daemons of its own, or None."""
+    if not demo.leader:
+        yield None
+        return
+    config = moved_by_hand(demo.leader, options.out)
+    controller = [config, "--log", str(options.out.absolute())]
+    with Rig(name_in(config) or demo.leader, [config, "--seed", str(options.seed)], controller) as rig:
+        _wait(rig, console)
+        with Robot(endpoint=rig.requests) as leader:
+            yield leader
+
+
 def _wait(rig: Rig, console: Console) -> None:
     """Wait until both daemons are ready; show the plant's messages about compilation."""
     with console.status("starting plant and controller") as status:
@@ -120,10 +143,12 @@ def _wait(rig: Rig, console: Console) -> None:
         rig.wait_ready(show)
 
 
-def _go_through(robot: Robot, steps: Sequence[DemoStep], show: Show, reached: Reached) -> None:
+def _go_through(
+    robot: Robot, leader: Robot | None, steps: Sequence[DemoStep], show: Show, reached: Reached
+) -> None:
     """Enables, then one step after another. Raises GoalFailed, RequestError."""
     there = robot.state["q"] | robot.state["coordinates"]
-    stage = Stage(robot, {name: there[name] for name in robot.describe()["goal_coordinates"]})
+    stage = Stage(robot, {name: there[name] for name in robot.describe()["goal_coordinates"]}, leader)
     robot.enable()
     for index, step in enumerate(steps):
         goal = step.begin(stage)
@@ -163,6 +188,9 @@ def _recording(options: DemoOptions, told: _Told, summary: dict[str, Any], reach
     log = read_ticks(*segments_of(first_segment(Path(summary["log"]))))
     ticks = Ticks(log.table, {one.name: names[one.per] for one in CHANNELS if one.name in log.names})
     recording = recorded(options, told.seconds, told.units, ticks, reached)
+    if "leader_log" in summary:
+        led = read_ticks(*segments_of(first_segment(Path(summary["leader_log"]))))
+        recording = replace(recording, leader=led)
     if told.record is None:
         return recording
     return with_truth(recording, read_truth(told.record), machine)

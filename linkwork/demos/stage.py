@@ -34,10 +34,11 @@ class DemoOptions:
 
 @dataclass(frozen=True)
 class Stage:
-    """Context of steps: the robot, and its goal coordinates at the beginning (rad or m)."""
+    """Context of steps: the robot, its goal coordinates at the beginning (rad or m), and the leader."""
 
     robot: Robot
     home: Mapping[str, float]
+    leader: Robot | None = None
 
 
 @dataclass(frozen=True)

@@ -58,16 +58,19 @@ class Tracking:
 def follow(ticks: Ticks, goal_id: int, coordinates: Sequence[str], begin_s: float, end_s: float) -> Tracking:
     """The ticks of one goal; those whose path parameter lies in [begin_s, end_s] are measured.
 
-    Raises ValueError when the log holds no such tick.
+    The path parameter of a stream is the time since its begin. Raises ValueError when the log holds no such
+    tick.
     """
     table = ticks.table
-    rows = np.flatnonzero((table["goal_id"] == goal_id) & (table["path_length_s"] > 0))
+    under_way = (table["path_length_s"] > 0) | (table["stream_state"] > 0)
+    rows = np.flatnonzero((table["goal_id"] == goal_id) & under_way)
     mine = table[rows]
     columns = [ticks.names["coordinate"].index(name) for name in coordinates]
     reference = mine["reference"][:, columns]
     given = np.isfinite(reference).all(axis=1)
     rows, mine, reference = rows[given], mine[given], reference[given]
-    measured = (mine["path_s"] >= begin_s) & (mine["path_s"] <= end_s)
+    along = np.where(mine["path_length_s"] > 0, mine["path_s"], mine["time_s"] - mine["time_s"][:1])
+    measured = (along >= begin_s) & (along <= end_s)
     if not measured.any():
         raise ValueError(
             f"the log holds no tick of goal {goal_id} between {begin_s:g} s and {end_s:g} s of its path"

@@ -31,6 +31,14 @@ def patient_machine(folder: Path) -> Path:
     return path
 
 
+def patient_five_bar(folder: Path) -> Path:
+    """The five-bar with limits as wide as those of `patient_machine`."""
+    path = folder / "five_bar.yaml"
+    wide = f"{_WIDE}\nplant: {{command_timeout_periods: {COMMAND_TIMEOUT_PERIODS}}}\n"
+    path.write_text(shipped_path("five_bar").read_text() + wide)
+    return path
+
+
 def command_line(*words: str) -> list[str]:
     return [sys.executable, "-m", "linkwork", *words]
 

@@ -8,14 +8,21 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
+from linkwork.demos import demo_named
+from linkwork.demos.demo_run import run_demo
 from linkwork.demos.scara import RAMP_S, RATE_RAD_S
+from linkwork.demos.stage import DemoOptions
 from linkwork.recordings.log_file import read_ticks
+from tests import command
+from tests.system.running import patient_five_bar, patient_machine
 from tests.waiting import wait_for
 
 KEYS = {
@@ -213,3 +220,25 @@ def test_the_helix_of_the_paper_is_followed_for_its_20_s() -> None:
         )
         assert peak["lift"] == pytest.approx(0.5 * 9.81, abs=1e-4)
         assert peak["wrist"] < 1e-9
+
+
+@pytest.mark.slow
+def test_the_demo_says_how_far_and_how_late_a_follower_is(tmp_path: Path) -> None:
+    demo = replace(
+        demo_named("leader_follower"),
+        machine=str(patient_machine(tmp_path)),
+        leader=str(patient_five_bar(tmp_path)),
+    )
+    summary = run_demo(demo, DemoOptions(seconds=2.0, out=tmp_path / "out"), Console(stderr=True))
+    assert (summary["result"], summary["text"]) == ("SUCCESSFUL", "")
+    found = summary["following"]
+    assert 0.02 < found["delay_s"] < 0.2
+    assert found["error_rms_m"] < 0.01
+    assert found["error_rms_m"] < found["error_at_once_rms_m"]
+    assert Path(summary["plot"]).read_bytes().startswith(PNG)
+
+
+def test_a_demo_of_two_machines_runs_in_real_time_only(tmp_path: Path) -> None:
+    ran = command.linkwork("demo", "leader_follower", "--lockstep", "--out", str(tmp_path))
+    assert ran.returncode == 2
+    assert "--lockstep" in ran.stderr

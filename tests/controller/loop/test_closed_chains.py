@@ -6,6 +6,7 @@ Motors alone drive, and they alone are measured.
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,11 +14,13 @@ import pytest
 from benchmarks.in_process import with_encoders
 from linkwork.controller.laws import laws_of
 from linkwork.controller.laws.closed_chain import Motors, evaluate_closed
+from linkwork.controller.motion.motion_executor import LONGEST_DAMPING_S
 from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import ChooseLaw, EmergencyStop, OrderOutcome, Stop
+from linkwork.controller.orders import ChooseLaw, Disable, EmergencyStop, OrderOutcome, Stop
 from linkwork.controller.planning.planner import plan
 from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.supervision.state_machine import State
+from linkwork.demos.variants import moved_by_hand
 from linkwork.machine import load
 from linkwork.multibody.formulations.constrained_dynamics import projected
 from linkwork.plant.offline.run import simulate
@@ -172,3 +175,15 @@ def test_a_move_that_would_end_where_branches_meet_is_refused() -> None:
 
 def test_servo_is_not_among_the_laws_of_closed_machines() -> None:
     assert LawKind.SERVO not in laws_of(load("five_bar"))
+
+
+def test_a_machine_that_a_hand_moves_on_is_held_after_two_seconds_of_damping(tmp_path: Path) -> None:
+    rig = InProcess(load(moved_by_hand("five_bar", tmp_path)))
+    rig.enable()
+    assert rig.order(ChooseLaw(int(LawKind.FLOAT)))["order_outcome"] == OrderOutcome.DONE
+    moving = rig.run(0.5)[-1]
+    assert np.abs(moving["v"]).max() > 0.1
+    rig.order(Disable())
+    damped = rig.run(LONGEST_DAMPING_S - 0.1)[-1]
+    assert (damped["law"], damped["state"]) == (LawKind.DAMP, State.STOPPING)
+    rig.until(lambda sample: sample["state"] == State.INACTIVE, most_s=1.0)
