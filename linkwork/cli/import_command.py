@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,10 +15,13 @@ from linkwork.terminal.output import emit, say
 
 if TYPE_CHECKING:
     from linkwork.convert.robots.importing import Imported
+    from linkwork.convert.robots.proof import Proof
+
+Base = Literal["fixed", "floating"]
 
 
 def import_robot(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="URDF of the robot.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The robot: URDF, SDF or MJCF.")],
     closures: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Its closures. Default: robot.yaml beside it, if there is one."),
@@ -30,20 +34,40 @@ def import_robot(
     ] = None,
     literal: Annotated[bool, typer.Option("--literal", help="Simplify nothing.")] = False,
     repair: Annotated[bool, typer.Option("--repair", help="Mend inertias that no body has.")] = False,
+    package: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=DIR",
+            help="Folder of package://NAME/ and model://NAME/; may be repeated. Files outside the folder of "
+            "FILE and these folders are not read.",
+        ),
+    ] = None,
+    base: Annotated[
+        Base | None,
+        typer.Option(help="The robot stands or floats. Default: URDF stands, others as FILE says."),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(metavar="S", min=0.1, help="Processor time of a library that reads FILE.")
+    ] = 5.0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing machine file.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Import a robot with closed loops from URDF: write its machine file, and list findings and changes."""
+    """Import a robot with closed loops from URDF, SDF or MJCF: write its machine file, and list findings."""
     try:
         import defusedxml  # noqa: F401 - the extra `import`
     except ImportError:
         raise Misuse("import needs defusedxml: pip install 'linkwork[import]'") from None
     from linkwork.convert.model_report import report
+    from linkwork.convert.robots.importing import ImportOptions
     from linkwork.convert.robots.importing import import_robot as imported
+    from linkwork.convert.robots.proof import prove
     from linkwork.convert.robots.robot_model import ImportProblem
 
+    options = ImportOptions(
+        closures, _packages(package or []), base, literal=literal, repair=repair, seconds=timeout
+    )
     try:
-        found = imported(file, closures, literal=literal, repair=repair)
+        found = imported(file, options)
     except ImportProblem as problem:
         raise Misuse(str(problem)) from None
     to_output = out is not None and str(out) == "-"
@@ -58,23 +82,38 @@ def import_robot(
     except OSError as error:
         raise Misuse(f"{target} cannot be written: {error.strerror}") from None
     model = report(found.machine)
+    proof = prove(found.source, timeout)
     summary = {
         "out": str(target),
         "changes": found.changes,
         "remarks": found.remarks,
         "renamed": found.renamed,
+        "proof": asdict(proof),
         "model": model,
     }
     if as_json:
         emit(summary)
     else:
-        _say_import(found, model, target)
+        _say_import(found, model, proof, target)
 
 
 import_robot.__name__ = "import"  # the command's name, which Python reserves
 
 
-def _say_import(found: Imported, model: dict[str, Any], target: Path) -> None:
+def _packages(given: list[str]) -> dict[str, Path]:
+    """Return the folders of --package by name."""
+    folders = {}
+    for each in given:
+        name, equals, folder = each.partition("=")
+        if not (name and equals and folder):
+            raise Misuse(f"--package {each}: expected NAME=DIR, for example --package my_robot=./my_robot")
+        if not Path(folder).is_dir():
+            raise Misuse(f"--package {each}: there is no folder {folder}")
+        folders[name] = Path(folder)
+    return folders
+
+
+def _say_import(found: Imported, model: dict[str, Any], proof: Proof, target: Path) -> None:
     """Print the result of an import."""
     say(
         f"{target}: {len(model['bodies'])} bodies, {len(model['joints'])} joints, "
@@ -86,6 +125,8 @@ def _say_import(found: Imported, model: dict[str, Any], target: Path) -> None:
     )
     motors = ", ".join(motor.joint for motor in found.machine.motors)
     say(f"motors: {motors or 'none'}")
+    for line in proof.lines():
+        say(line)
     for title, lines in (("changed", found.changes), ("to note", found.remarks)):
         if lines:
             say(f"{title}:")

@@ -9,7 +9,7 @@ import pinocchio
 import pytest
 from scipy.spatial.transform import Rotation
 
-from linkwork.convert.robots.importing import Imported, import_robot, read_robot
+from linkwork.convert.robots.importing import Imported, ImportOptions, import_robot, read_robot
 from linkwork.convert.robots.robot_model import ImportProblem
 from linkwork.machine import load
 from linkwork.multibody.functions import bias, mass_matrix
@@ -43,7 +43,7 @@ def plain(name: str) -> Imported:
 
 @pytest.fixture(scope="module")
 def literal(name: str) -> Imported:
-    return import_robot(PARALLEL / name / "robot.urdf", literal=True)
+    return import_robot(PARALLEL / name / "robot.urdf", ImportOptions(literal=True))
 
 
 def test_foreign_robots_assemble_with_their_degrees_of_freedom(plain: Imported, name: str) -> None:
@@ -83,7 +83,11 @@ def test_mass_matrix_and_bias_are_pinocchios(literal: Imported, name: str) -> No
 def test_the_simplified_robot_moves_as_the_literal_one(robot: str) -> None:
     """Falling from the literal one's pose: hinges at the same angles, ball joints turned as their gimbals."""
     file = PARALLEL / robot / "robot.urdf"
-    literal, plain, source = import_robot(file, literal=True), import_robot(file), read_robot(file)
+    literal, plain, source = (
+        import_robot(file, ImportOptions(literal=True)),
+        import_robot(file),
+        read_robot(file),
+    )
     work, ours = (each.machine.plant_mechanism.workspace() for each in (literal, plain))
     work.q[:] = literal.machine.initial_q
 
@@ -121,7 +125,7 @@ def test_loops_of_generalized_rbda() -> None:
     assert leg.machine.dof == 2
     assert any("NO BODY HAS THE INERTIA OF thigh" in each for each in leg.remarks)
     assert any(each.key.startswith("bodies.thigh") for each in leg.machine.warnings)
-    mended = import_robot(ROBOTS / "generalized_rbda" / "planar_leg_linkage.urdf", repair=True)
+    mended = import_robot(ROBOTS / "generalized_rbda" / "planar_leg_linkage.urdf", ImportOptions(repair=True))
     assert "unphysical" not in mended.text
     for body in mended.machine.mechanism.bodies:
         moments = np.linalg.eigvalsh(np.asarray(body.inertia_kg_m2))
@@ -163,7 +167,7 @@ motors: [a]
 
 def test_a_sheet_of_our_own_closes_a_loop(tmp_path: Path) -> None:
     (tmp_path / "loops.yaml").write_text(SHEET)
-    found = import_robot(four_bar(tmp_path), tmp_path / "loops.yaml")
+    found = import_robot(four_bar(tmp_path), ImportOptions(tmp_path / "loops.yaml"))
     assert found.machine.dof == 1
     assert [motor.joint for motor in found.machine.motors] == ["a"]
     assert found.renamed == {"arm/left": "arm_left"}
@@ -176,7 +180,7 @@ def test_two_points_that_coincide_are_a_hinge(tmp_path: Path) -> None:
         for name, at in (("low", "[1, 0, 0]"), ("high", "[1, 0, 0.1]"))
     ]
     (tmp_path / "loops.yaml").write_text("\n".join(["closures:", *ends, "motors: [a]"]))
-    found = import_robot(four_bar(tmp_path), tmp_path / "loops.yaml")
+    found = import_robot(four_bar(tmp_path), ImportOptions(tmp_path / "loops.yaml"))
     assert "low and high hold two points of arm/left on rocker: they are a hinge" in found.changes
     assert [type(each).__name__ for each in found.machine.mechanism.constraints] == ["RevoluteClosure"]
     assert found.machine.dof == 1

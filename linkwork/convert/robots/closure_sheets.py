@@ -109,7 +109,9 @@ class _Sheet:
                 raise self.problem(
                     ("joint_type", index), f"unknown joint type {kind!r}; known: {sorted(_JOINTS)}"
                 )
-            joint.type = cast(JointType, str(kind).lower())
+            if joint.type != str(kind).lower():
+                joint.type = cast(JointType, str(kind).lower())
+                self._robot.tree_from_file = False
 
     def add_closures(self) -> None:
         """Read linkwork's own sheet."""

@@ -58,7 +58,9 @@ class LoopSimplifier:
         self._join_points()
 
     def _driven(self, joint: SourceJoint) -> bool:
-        return joint.name in (self.robot.motors or ())
+        """Whether a motor, coupling or spring acts on a joint."""
+        robot = self.robot
+        return joint.name in (robot.motors or ()) or robot.coupled(joint.name) or joint.stiffness != 0.0
 
     def _merge_fixed(self) -> None:
         robot = self.robot
@@ -132,7 +134,7 @@ class LoopSimplifier:
     def _leaf_joint(self, link: str) -> SourceJoint | None:
         """The undriven joint of a link that carries nothing and has one closure, or None."""
         joint = self.robot.carrier(link)
-        if joint is None or self._driven(joint) or joint.mimic is not None or self.robot.children(link):
+        if joint is None or self._driven(joint) or self.robot.children(link):
             return None
         return joint if len(self._closures_on(link)) == 1 else None
 

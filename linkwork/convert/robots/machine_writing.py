@@ -12,15 +12,17 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.convert.robots.loop_simplification import FramePoint
 from linkwork.convert.robots.robot_model import (
+    TURNS,
     FramePose,
     ImportProblem,
     RobotModel,
     SourceClosure,
+    SourceCoupling,
     SourceJoint,
 )
 
 LONGEST_NAME = 40
-_TURNS = ("revolute", "continuous")
+_STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 _EFFORT, _SPEED = 100.0, 10.0
 """Limits of a motor where the source gives none: N m or N, rad/s or m/s."""
 
@@ -76,11 +78,16 @@ class MachineWriter:
         robot = self.robot
         self._lines = [*(f"# {line}".rstrip() for line in heading)]
         self._put(f"name: {self.names.of('machine', robot.name)}")
+        if not np.allclose(robot.gravity, _STANDARD_GRAVITY, rtol=0.0, atol=1e-12):
+            self._put(f"gravity_m_s2: {vector(robot.gravity)}")
         self._section("bodies", (self._body(name) for name in robot.links if name != self._root))
         self._section("joints", map(self._joint, robot.joints.values()))
         self._section("points", map(self._point, self._frames))
-        mimics = [joint for joint in robot.joints.values() if joint.mimic is not None]
-        self._section("constraints", [*map(self._closure, robot.closures), *map(self._mimic, mimics)])
+        closures = [*map(self._closure, robot.closures), *map(self._coupling, robot.couplings)]
+        self._section("constraints", closures)
+        self._section(
+            "springs", (self._spring(each) for each in robot.joints.values() if each.stiffness != 0.0)
+        )
         driven = [robot.joints[name] for name in robot.motors or () if name in robot.joints]
         self._section("motors", map(self._motor, driven))
         self._section(
@@ -137,19 +144,36 @@ class MachineWriter:
             f"child: {self._link(joint.child)}",
             *placed(joint.pose),
         ]
-        if joint.type in (*_TURNS, "prismatic", "planar"):
+        if joint.type not in ("fixed", "floating", "spherical"):
             parts.append(f"axis: {vector(joint.axis)}")
-        if joint.type in (*_TURNS, "prismatic"):
+        if joint.type == "universal" and joint.second_axis is not None:
+            parts.append(f"second_axis: {vector(joint.second_axis)}")
+        if joint.type == "screw":
+            parts.append(f"pitch_m_per_rad: {number(joint.pitch)}")
+        if joint.type in (*TURNS, "prismatic"):
             parts += self._limits(joint)
-            turns = joint.type in _TURNS
-            if joint.damping:
-                parts.append(f"{'viscous_N_m_s' if turns else 'viscous_N_s_m'}: {number(joint.damping)}")
-            if joint.friction:
-                parts.append(f"{'coulomb_N_m' if turns else 'coulomb_N'}: {number(joint.friction)}")
+        if joint.type in (*TURNS, "prismatic", "spherical", "universal"):
+            slides = joint.type == "prismatic"
+            keys = (
+                ("armature_kg", "viscous_N_s_m", "coulomb_N")
+                if slides
+                else ("armature_kg_m2", "viscous_N_m_s", "coulomb_N_m")
+            )
+            values = (joint.armature, joint.damping, joint.friction)
+            parts += [f"{key}: {number(value)}" for key, value in zip(keys, values, strict=True) if value]
+        return f"  {own}: {{{', '.join(parts)}}}  # {self._source('joint', joint.name, joint.line)}"
+
+    def _spring(self, joint: SourceJoint) -> str:
+        own = self.names.of("joint", joint.name)
+        turns = joint.type in TURNS
+        key = "stiffness_N_m_rad" if turns else "stiffness_N_m"
+        parts = [f"joint: {own}", f"{key}: {number(joint.stiffness)}"]
+        if joint.rest:
+            parts.append(f"{'rest_rad' if turns else 'rest_m'}: {number(joint.rest)}")
         return f"  {own}: {{{', '.join(parts)}}}  # {self._source('joint', joint.name, joint.line)}"
 
     def _limits(self, joint: SourceJoint) -> list[str]:
-        unit = "rad" if joint.type in _TURNS else "m"
+        unit = "rad" if joint.type in TURNS else "m"
         found = []
         if (
             joint.type != "continuous"
@@ -175,24 +199,38 @@ class MachineWriter:
                 parts += placed(pose)
             else:
                 parts += placed(FramePose(pose.at))
-            if closure.type == "revolute":
-                parts.append(f"axis: {vector(pose.rotation @ closure.axis)}")
+            if closure.type in ("revolute", "cylindrical", "universal"):
+                arm = closure.b_axis if end == "b" and closure.b_axis is not None else closure.axis
+                parts.append(f"axis: {vector(pose.rotation @ arm)}")
             ends.append(f"{end}: {{{', '.join(parts)}}}")
-        axis = f", axis: {vector(closure.axis)}" if closure.type == "prismatic" else ""
+        more = ""
+        if closure.type == "prismatic":
+            more = f", axis: {vector(closure.axis)}"
+        elif closure.type == "pin":
+            more = f", normal: {vector(closure.a_pose.rotation @ closure.axis)}"
+        elif closure.type == "distance":
+            more = f", distance_m: {number(closure.distance)}"
         where = f"  # {self._source('closure', closure.name, closure.line)}"
-        return f"  {own}: {{type: {closure.type}, {', '.join(ends)}{axis}}}{where}"
+        return f"  {own}: {{type: {closure.type}, {', '.join(ends)}{more}}}{where}"
 
-    def _mimic(self, joint: SourceJoint) -> str:
-        assert joint.mimic is not None
-        other, factor, offset = joint.mimic
-        own, of = (self.names.of("joint", each) for each in (joint.name, other))
-        name = self.names.of("closure", f"{joint.name}_mimic")
-        where = f'joint "{joint.name}" mimics "{other}", line {joint.line}'
-        factors = f"{{{own}: 1, {of}: {number(-factor)}}}"
-        return f"  {name}: {{type: coupling, factors: {factors}, equals: {number(offset)}}}  # {where}"
+    def _coupling(self, coupling: SourceCoupling) -> str:
+        own = self.names.of("joint", coupling.joint)
+        name = self.names.of("closure", coupling.name)
+        unit = "rad" if self.robot.joints[coupling.joint].type in TURNS else "m"
+        offset, *rest = (number(each) for each in (*coupling.coefficients, 0.0))
+        where = self._source("coupling", coupling.name, coupling.line)
+        if coupling.other is None or all(each == "0" for each in rest):
+            return f"  {name}: {{type: coordinate, of: {own}, equals_{unit}: {offset}}}  # {where}"
+        other = self.names.of("joint", coupling.other)
+        if all(each == "0" for each in rest[1:]):
+            factors = f"{{{own}: 1, {other}: {number(-coupling.coefficients[1])}}}"
+            return f"  {name}: {{type: coupling, factors: {factors}, equals: {offset}}}  # {where}"
+        powers = [f"({each})*{other}**{k}" for k, each in enumerate(rest, 1) if each != "0"]
+        equation = f"{own} = {' + '.join([f'({offset})', *powers])}"
+        return f'  {name}: {{type: expression, equation: "{equation}"}}  # {where}'
 
     def _motor(self, joint: SourceJoint) -> str:
-        turns = joint.type in _TURNS
+        turns = joint.type in TURNS
         most, speed = joint.effort or _EFFORT, joint.velocity or _SPEED
         keys = (
             ("max_torque_N_m", "max_speed_rad_s", "brake_torque_N_m")
@@ -221,9 +259,7 @@ class MachineWriter:
         """The unit of a coordinate by its name in the file."""
         owners = {self.names.of("joint", each.name): each for each in self.robot.joints.values()}
         joint, _, dof = name.partition(".")
-        slides = owners[joint].type == "prismatic" or (
-            owners[joint].type in ("floating", "planar") and dof in "xyz"
-        )
+        slides = owners[joint].type == "prismatic" or dof in ("x", "y", "z", "slide")
         return "m" if slides else "rad"
 
 

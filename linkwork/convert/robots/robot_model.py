@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from linkwork.arrays import Floats
 
-JointType = Literal["revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical"]
-ClosureType = Literal["weld", "point", "revolute", "prismatic"]
+JointType = Literal[
+    "revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical",
+    "screw", "universal", "cylindrical",
+]  # fmt: skip
+ClosureType = Literal["weld", "point", "revolute", "prismatic", "universal", "cylindrical", "pin", "distance"]
+SourceFormat = Literal["urdf", "mjcf", "sdf"]
+TURNS = ("revolute", "continuous", "screw")
+"""Joints whose one coordinate is an angle."""
 
 
 class ImportProblem(ValueError):
@@ -71,8 +78,9 @@ class SourceLink:
 class SourceJoint:
     """A joint: the child's frame in the parent's at zero, the axis (3) in the child's frame.
 
-    Limits in rad or m, rad/s or m/s, N m or N; None where the source gives none. `mimic`: another joint,
-    factor and offset of this joint's coordinate.
+    `second_axis` (3), of a universal joint: fixed in the parent, in the child's frame at zero. Limits in rad
+    or m, rad/s or m/s, N m or N; None where the source gives none. `pitch` of a screw in m/rad, `armature` in
+    kg m² or kg, `stiffness` in N m/rad or N/m of a spring that is not stretched at `rest` (rad or m).
     """
 
     name: str
@@ -88,12 +96,20 @@ class SourceJoint:
     velocity: float | None = None
     damping: float = 0.0
     friction: float = 0.0
-    mimic: tuple[str, float, float] | None = None
+    second_axis: Floats | None = None
+    pitch: float = 0.0
+    armature: float = 0.0
+    stiffness: float = 0.0
+    rest: float = 0.0
 
 
 @dataclass(eq=False)
 class SourceClosure:
-    """A closure between frames a and b, each a link and a frame in it; `axis` (3) in a's frame."""
+    """A closure between frames a and b, each a link and a frame in it; `axis` (3) in a's frame.
+
+    b's frame has the same axis, where closed; of a universal closure `b_axis` (3, in b's frame) is the other
+    arm. `axis` of a pin is the normal. `distance` in m.
+    """
 
     name: str
     type: ClosureType
@@ -103,11 +119,29 @@ class SourceClosure:
     b_pose: FramePose
     line: int = 0
     axis: Floats = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    b_axis: Floats | None = None
+    distance: float = 0.0
+
+
+@dataclass(eq=False)
+class SourceCoupling:
+    """A joint's coordinate as a polynomial of another one's: q = Σ c_k other^k; a constant without other."""
+
+    name: str
+    joint: str
+    other: str | None
+    coefficients: tuple[float, ...]
+    line: int = 0
 
 
 @dataclass(eq=False)
 class RobotModel:
-    """A robot: `motors` names the joints with actuators (None: the source does not say)."""
+    """A robot: `motors` names the joints with actuators (None: the source does not say).
+
+    `gravity` (3, m/s²); `start`: values (rad, m) of joints near a closed pose; `remarks`: parts of the source
+    that are not in this model, in words; `anchors`: origins (3, m) of links in the source's frames, where
+    they differ; `tree_from_file`: whether links and joints are as the file has them.
+    """
 
     name: str
     file: str
@@ -115,6 +149,22 @@ class RobotModel:
     joints: dict[str, SourceJoint]
     closures: list[SourceClosure] = field(default_factory=list)
     motors: list[str] | None = None
+    couplings: list[SourceCoupling] = field(default_factory=list)
+    gravity: Floats = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
+    start: dict[str, float] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    anchors: dict[str, Floats] = field(default_factory=dict)
+    tree_from_file: bool = True
+    format: SourceFormat = "urdf"
+
+    @property
+    def absolute_file(self) -> str:
+        """The absolute path of the source."""
+        return str(Path(self.file).resolve())
+
+    def coupled(self, joint: str) -> bool:
+        """Return whether a coupling names a joint."""
+        return any(joint in (each.joint, each.other) for each in self.couplings)
 
     def children(self, link: str) -> list[SourceJoint]:
         """Return the joints that a link carries."""

@@ -14,11 +14,14 @@ from linkwork.convert.robots.robot_model import (
     JointType,
     RobotModel,
     SourceClosure,
+    SourceCoupling,
     SourceJoint,
     SourceLink,
 )
 from linkwork.convert.robots.xml_reading import XmlFile
 
+LARGEST_ROBOT = 1000
+"""Number of links."""
 _LOOPS: dict[str, ClosureType] = {
     "revolute": "revolute",
     "continuous": "revolute",
@@ -28,13 +31,12 @@ _LOOPS: dict[str, ClosureType] = {
 }
 
 
-def read_urdf(path: Path) -> RobotModel:
+def read_urdf(file: XmlFile) -> RobotModel:
     """Read a robot. Raises ImportProblem with file and line."""
-    file = XmlFile(path)
-    if file.root.tag != "robot":
-        raise file.problem(file.root, f"the root element is <{file.root.tag}>, not <robot>")
+    path = Path(file.path)
     links = [_link(file, element) for element in file.root.findall("link")]
     joints = [_joint(file, element) for element in file.root.findall("joint")]
+    mimics = [_mimic(file, element) for element in file.root.findall("joint")]
     if not links:
         raise file.problem(file.root, "the robot has no <link>")
     robot = RobotModel(file.root.get("name") or path.stem, str(path), {}, {})
@@ -46,6 +48,7 @@ def read_urdf(path: Path) -> RobotModel:
         if joint.name in robot.joints:
             raise ImportProblem(str(path), joint.line, f"two joints are called {joint.name!r}")
         robot.joints[joint.name] = joint
+    robot.couplings = [each for each in mimics if each is not None]
     robot.closures = [_loop(file, element) for element in file.root.findall("loop")]
     independent = [
         element.get("name", "")
@@ -107,13 +110,20 @@ def _joint(file: XmlFile, element: Element) -> SourceJoint:
     dynamics = element.find("dynamics")
     if dynamics is not None:
         joint.damping, joint.friction = (file.number(dynamics, key, 0.0) for key in ("damping", "friction"))
-    mimic = element.find("mimic")
-    if mimic is not None:
-        factor, offset = (
-            file.number(mimic, key, default) for key, default in (("multiplier", 1.0), ("offset", 0.0))
-        )
-        joint.mimic = file.text(mimic, "joint"), factor, offset
     return joint
+
+
+def _mimic(file: XmlFile, element: Element) -> SourceCoupling | None:
+    mimic = element.find("mimic")
+    if mimic is None:
+        return None
+    name = file.text(element, "name")
+    factor, offset = (
+        file.number(mimic, key, default) for key, default in (("multiplier", 1.0), ("offset", 0.0))
+    )
+    return SourceCoupling(
+        f"{name}_mimic", name, file.text(mimic, "joint"), (offset, factor), file.line(mimic)
+    )
 
 
 def _loop(file: XmlFile, element: Element) -> SourceClosure:
@@ -138,6 +148,9 @@ def _loop(file: XmlFile, element: Element) -> SourceClosure:
 
 def check_tree(robot: RobotModel) -> None:
     """Raise ImportProblem where joints name unknown links, share a child or form a ring."""
+    if len(robot.links) > LARGEST_ROBOT:
+        text = f"the robot has {len(robot.links)} links, more than {LARGEST_ROBOT}"
+        raise ImportProblem(robot.file, 0, text)
     carried: dict[str, SourceJoint] = {}
     for joint in robot.joints.values():
         for role, name in (("parent", joint.parent), ("child", joint.child)):
@@ -149,17 +162,20 @@ def check_tree(robot: RobotModel) -> None:
             text = f"the joints {first!r} and {joint.name!r} carry the same link {joint.child!r}"
             raise ImportProblem(robot.file, joint.line, text, "close the loop with a closure instead")
         carried[joint.child] = joint
+    grounded: set[str] = set()
     for joint in robot.joints.values():
         seen, link = {joint.child}, joint.parent
-        while link in carried:
+        while link in carried and link not in grounded:
             if link in seen:
                 raise ImportProblem(robot.file, joint.line, f"the joints form a ring through link {link!r}")
             seen.add(link)
             link = carried[link].parent
-    for joint in robot.joints.values():
-        if joint.mimic is not None and joint.mimic[0] not in robot.joints:
-            text = f"joint {joint.name!r} mimics {joint.mimic[0]!r}, and there is no such joint"
-            raise ImportProblem(robot.file, joint.line, text)
+        grounded |= seen
+    for coupling in robot.couplings:
+        for coupled in (coupling.joint, coupling.other):
+            if coupled is not None and coupled not in robot.joints:
+                text = f"{coupling.name!r} couples the joint {coupled!r}, and there is no such joint"
+                raise ImportProblem(robot.file, coupling.line, text)
     for closure in robot.closures:
         for name in (closure.a, closure.b):
             if name not in robot.links:

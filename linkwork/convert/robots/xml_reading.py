@@ -11,7 +11,7 @@ from linkwork.arrays import Floats
 from linkwork.convert.robots.robot_model import FramePose, ImportProblem
 
 LARGEST_BYTES = 50_000_000
-DEEPEST = 200
+DEEPEST, MOST_ELEMENTS = 200, 200_000
 LARGEST = 1e12
 
 
@@ -24,6 +24,8 @@ class XmlFile:
         self._lines: dict[int, int] = {}
         self._kept: list[Element] = []  # keeps the identities of elements valid
         try:
+            if path.exists() and not path.is_file():
+                raise ImportProblem(self.path, 0, "is not a file")
             size = path.stat().st_size
             data = path.read_bytes() if size <= LARGEST_BYTES else b""
         except OSError as error:
@@ -31,9 +33,9 @@ class XmlFile:
         if size > LARGEST_BYTES:
             text = f"the file has {size:,} bytes, more than {LARGEST_BYTES:,}"
             raise ImportProblem(self.path, 0, text, "keep meshes in separate files")
-        self.root = self._parsed(data)
+        self.root = self._tree(data)
 
-    def _parsed(self, data: bytes) -> Element:
+    def _tree(self, data: bytes) -> Element:
         from defusedxml.common import DefusedXmlException
         from defusedxml.ElementTree import DefusedXMLParser
 
@@ -49,9 +51,13 @@ class XmlFile:
                 outer._lines[id(element)] = parser.parser.CurrentLineNumber
                 outer._kept.append(element)
                 self.depth += 1
+                text = ""
                 if self.depth > DEEPEST:
-                    line = parser.parser.CurrentLineNumber
-                    raise ImportProblem(outer.path, line, f"elements nest more than {DEEPEST} deep")
+                    text = f"elements nest more than {DEEPEST} deep"
+                elif len(outer._kept) > MOST_ELEMENTS:
+                    text = f"there are more than {MOST_ELEMENTS:,} elements"
+                if text:
+                    raise ImportProblem(outer.path, parser.parser.CurrentLineNumber, text)
                 return element
 
             def end(self, tag: str) -> Element:
@@ -106,16 +112,20 @@ class XmlFile:
     def numbers(self, element: Element, key: str, count: int, default: str | None = None) -> Floats:
         """Return an attribute as finite numbers (count)."""
         text = element.get(key, default) if default is not None else self.text(element, key)
+        return self.parsed(element, f"`{key}` of <{element.tag}>", text, count)
+
+    def parsed(self, element: Element, what: str, text: str, count: int) -> Floats:
+        """Return a text of an element as finite numbers (count)."""
         try:
             values = np.array([float(part) for part in text.split()])
         except ValueError:
             values = np.array([])
         if len(values) != count:
             wanted = "a number" if count == 1 else f"{count} numbers"
-            raise self.problem(element, f"`{key}` of <{element.tag}> must be {wanted}, found {text[:80]!r}")
+            raise self.problem(element, f"{what} must be {wanted}, found {text[:80]!r}")
         if not np.all(np.isfinite(values)) or np.abs(values).max() > LARGEST:
             wrong = f"must be finite, from {-LARGEST:g} to {LARGEST:g}, found {text[:80]}"
-            raise self.problem(element, f"`{key}` of <{element.tag}> {wrong}")
+            raise self.problem(element, f"{what} {wrong}")
         return values
 
     def pose(self, element: Element | None) -> FramePose:

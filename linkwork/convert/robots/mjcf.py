@@ -1,0 +1,270 @@
+"""MJCF, read by MuJoCo's compiler in a child process: bodies, joints, equalities, springs and actuators.
+
+A link's frame has the axes of MuJoCo's body, and its origin at the body's last joint. Joint coordinates are
+those of MuJoCo less their values in the reference pose (`ref`). Bodies with several joints become chains of
+links without mass.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.convert.robots.limited_child import SECONDS, MissingLibrary, call
+from linkwork.convert.robots.package_paths import PackagePaths
+from linkwork.convert.robots.robot_model import (
+    FramePose,
+    ImportProblem,
+    JointType,
+    RobotModel,
+    SourceClosure,
+    SourceCoupling,
+    SourceJoint,
+    SourceLink,
+)
+from linkwork.convert.robots.xml_reading import LARGEST, XmlFile
+
+_TYPES: dict[str, JointType] = {
+    "hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free": "floating",
+}  # fmt: skip
+_LIGHTEST_KG = 1e-12
+_MOST_INCLUDES = 200
+_FOLDERS = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "texture": "texturedir"}
+
+
+def read_mjcf(main: XmlFile, packages: PackagePaths, seconds: float = SECONDS) -> RobotModel:
+    """Read a robot. Raises ImportProblem."""
+    path = Path(main.path)
+    lines = _checked_lines(main, packages)
+    try:
+        source = call("mujoco_worker:compiled", {"file": str(path.resolve())}, str(path), seconds)
+    except MissingLibrary:
+        text, remedy = "MJCF is read with MuJoCo, which is not installed", "pip install 'linkwork[import]'"
+        raise ImportProblem(str(path), 0, text, remedy) from None
+    for body in source["bodies"]:
+        if not _finite(body):
+            text = f"the body {body['name']!r} has numbers that are not finite, or larger than {LARGEST:g}"
+            raise ImportProblem(str(path), lines.get(("body", body["name"]), 0), text)
+    if not _finite([source[key] for key in ("gravity", "equalities", "sites", "actuators", "start")]):
+        raise ImportProblem(str(path), 0, f"numbers are not finite, or larger than {LARGEST:g}")
+    return _Reader(path, source, lines).robot
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(_finite, value.values()))
+    if isinstance(value, list):
+        return all(map(_finite, value))
+    return not isinstance(value, float) or abs(value) <= LARGEST
+
+
+def _checked_lines(main: XmlFile, packages: PackagePaths) -> dict[tuple[str, str], int]:
+    """Check the files that the XML names; return lines of named elements of the main file."""
+    lines: dict[tuple[str, str], int] = {}
+    files, done = [main], 0
+    while files:
+        file = files.pop()
+        folders = {
+            key: each.get(key, each.get("assetdir", ""))
+            for each in file.root.iter("compiler")
+            for key in ("meshdir", "texturedir")
+        }
+        for element in file.root.iter():
+            name = element.get("name")
+            if file is main and name:
+                lines.setdefault((str(element.tag), name), file.line(element))
+            target = element.get("file")
+            if target is None:
+                continue
+            folder = folders.get(_FOLDERS.get(str(element.tag), ""), "")
+            beside = Path(file.path).parent / folder / target
+            if not beside.exists():
+                beside = packages.home / folder / target
+            found = packages.within(beside, file.path, file.line(element))
+            if found.exists() and not found.is_file():
+                raise file.problem(element, f"{target!r} is not a file")
+            if element.tag == "include":
+                done += 1
+                if done > _MOST_INCLUDES:
+                    raise file.problem(element, f"more than {_MOST_INCLUDES} files are included")
+                files.append(XmlFile(found))
+        _refuse_large(file)
+    return lines
+
+
+def _refuse_large(file: XmlFile) -> None:
+    """Refuse counts that make a file of a few bytes expand beyond any machine."""
+    for element in file.root.iter():
+        if element.tag in ("replicate", "composite", "flexcomp"):
+            text = (element.get("count") or "1").split()
+            numbers = [int(each) for each in text if each.isdigit()]
+            if np.prod([float(each) for each in numbers] or [1.0]) > 1000:
+                raise file.problem(element, f"<{element.tag}> makes more than 1000 copies")
+
+
+class _Reader:
+    """Makes the robot from the compiled model."""
+
+    def __init__(self, path: Path, source: dict[str, Any], lines: dict[tuple[str, str], int]) -> None:
+        name = source["name"] if source["name"] not in ("", "MuJoCo Model") else path.stem
+        self.robot = RobotModel(name, str(path), {}, {}, gravity=np.array(source["gravity"]), format="mjcf")
+        self._source, self._lines = source, lines
+        self._bodies = source["bodies"]
+        self._anchor: list[Floats] = []
+        for body in self._bodies:
+            self._add_body(body)
+        for equality in source["equalities"]:
+            self._add_equality(equality)
+        self._add_motors()
+        self.robot.start = source["start"]
+        remarks = self.robot.remarks
+        if source["tendons"]:
+            remarks.append(
+                f"springs, dampers and friction of tendons are left out: {_few(source['tendons'])}"
+            )
+        if source["fluid"]:
+            remarks.append("forces of a fluid (density, viscosity) are left out")
+        if source["flexes"]:
+            remarks.append("deformable bodies (flex) are left out")
+        lifted = [body["name"] for body in self._bodies if body["gravity_compensation"]]
+        if lifted:
+            remarks.append(f"compensation of gravity (gravcomp) is left out: {_few(lifted)}")
+
+    def _line(self, tag: str, name: str) -> int:
+        return self._lines.get((tag, name), 0)
+
+    def _add_body(self, body: dict[str, Any]) -> None:
+        robot, name = self.robot, self._name(body)
+        anchor = np.array(body["joints"][-1]["at"]) if body["joints"] else np.zeros(3)
+        self._anchor.append(anchor)
+        principal = quaternion_matrix(body["principal_quat"])
+        mass = body["mass"] if body["mass"] > _LIGHTEST_KG else 0.0
+        inertia = principal @ np.diag(body["moments"]) @ principal.T if mass else np.zeros((3, 3))
+        if mass == 0.0 or (not body["joints"] and name == "world"):
+            inertia = np.zeros((3, 3))
+        link = SourceLink(name, self._line("body", name), mass, np.array(body["com"]) - anchor, inertia)
+        robot.links[name] = link
+        robot.anchors[name] = anchor
+        if len(robot.links) == 1:
+            return
+        parent, number = self._name(self._bodies[body["parent"]]), body["parent"]
+        pose = FramePose(np.array(body["at"]) - self._anchor[number], quaternion_matrix(body["quat"]))
+        if not body["joints"]:
+            robot.joints[f"{name}_fixed"] = SourceJoint(
+                f"{name}_fixed", "fixed", parent, name, self._line("body", name), pose
+            )
+            return
+        last = np.zeros(3)
+        for k, joint in enumerate(body["joints"]):
+            own = joint["name"]
+            child = name
+            if k + 1 < len(body["joints"]):
+                child = f"{name}_{own}"
+                robot.links[child] = SourceLink(child, self._line("body", name))
+            at = np.array(joint["at"])
+            pose = pose @ FramePose(at - last)
+            robot.joints[own] = self._joint(joint, parent, child, pose)
+            pose, parent, last = FramePose(), child, at
+        # the body comes after the links between, so that the file reads from the ground outwards
+        robot.links[name] = robot.links.pop(name)
+
+    def _name(self, body: dict[str, Any]) -> str:
+        return str(body["name"])
+
+    def _joint(self, joint: dict[str, Any], parent: str, child: str, pose: FramePose) -> SourceJoint:
+        name, remarks = joint["name"], self.robot.remarks
+        kind = _TYPES[joint["type"]]
+        line = self._line("joint", name) or self._line("freejoint", name)
+        made = SourceJoint(name, kind, parent, child, line, pose, np.array(joint["axis"]))
+        if kind in ("revolute", "prismatic"):
+            if joint["limits"]:
+                made.lower, made.upper = joint["limits"]
+            elif kind == "revolute":
+                made.type = "continuous"
+            made.stiffness, made.rest, made.effort = joint["stiffness"], joint["rest"], joint["effort"]
+        elif joint["stiffness"]:
+            remarks.append(f"the spring of {name}, a {kind} joint, is left out")
+        if kind == "spherical" and joint["limited"]:
+            remarks.append(f"the limit of {name}, a ball joint, is left out")
+        if joint["nonlinear"]:
+            remarks.append(f"nonlinear terms of the spring or damper of {name} are left out")
+        if kind == "floating":
+            if joint["damping"] or joint["armature"] or joint["friction"]:
+                remarks.append(f"damping, friction and armature of {name}, a free joint, are left out")
+        else:
+            made.damping, made.armature, made.friction = (
+                joint[key] for key in ("damping", "armature", "friction")
+            )
+        return made
+
+    def _add_equality(self, equality: dict[str, Any]) -> None:
+        robot, name, kind, data = self.robot, equality["name"], equality["type"], equality["data"]
+        line = self._line(kind, name)
+        if not equality["active"]:
+            robot.remarks.append(f"{name} is not active at the start, and left out")
+            return
+        if kind == "joint":
+            ours, other = (self._source["joint_names"][k] if k >= 0 else None for k in equality["ends"])
+            coefficients = tuple(data[:5]) if other is not None else (data[0],)
+            robot.couplings.append(SourceCoupling(name, cast(str, ours), other, coefficients, line))
+            return
+        if kind not in ("connect", "weld"):
+            text = f"the equality {name!r} is of type {kind}, which is not read"
+            raise ImportProblem(robot.file, line, text, "known: connect, weld, joint")
+        if equality["on_sites"]:
+            (body_a, at_a, quat_a), (body_b, at_b, quat_b) = (
+                self._source["sites"][k] for k in equality["ends"]
+            )
+        else:
+            body_a, body_b = equality["ends"]
+            at_a, at_b, quat_a, quat_b = data[:3], data[3:6], [1, 0, 0, 0], [1, 0, 0, 0]
+            if kind == "weld":
+                at_a, at_b, quat_a = data[3:6], data[:3], data[6:10]
+        a, b = (
+            (self._name(self._bodies[body]), FramePose(np.array(at) - self._anchor[body], turn))
+            for body, at, turn in (
+                (body_a, at_a, quaternion_matrix(quat_a)),
+                (body_b, at_b, quaternion_matrix(quat_b)),
+            )
+        )
+        if a[0] == b[0]:
+            raise ImportProblem(robot.file, line, f"the equality {name!r} joins {a[0]!r} to itself")
+        robot.closures.append(SourceClosure(name, "weld" if kind == "weld" else "point", *a, *b, line=line))
+
+    def _add_motors(self) -> None:
+        robot = self.robot
+        efforts: dict[str, list[float]] = {}
+        for actuator in self._source["actuators"]:
+            joint = robot.joints.get(actuator["joint"] or "")
+            if joint is None or joint.type not in ("revolute", "continuous", "prismatic"):
+                robot.remarks.append(
+                    f"the actuator {actuator['name']} does not drive a hinge or slide, and is left out"
+                )
+                continue
+            found = efforts.setdefault(joint.name, [])
+            if actuator["effort"] is not None:
+                found.append(actuator["effort"])
+        robot.motors = list(efforts)
+        for name, found in efforts.items():
+            joint = robot.joints[name]
+            limits = [*([sum(found)] if found else []), *([joint.effort] if joint.effort else [])]
+            joint.effort = min(limits, default=None)
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def quaternion_matrix(quat: Any) -> Floats:
+    """Return the rotation (3 × 3) of a quaternion (4; w, x, y, z) of any length."""
+    w, x, y, z = np.asarray(quat, dtype=np.float64) / np.linalg.norm(quat)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )

@@ -1,0 +1,263 @@
+"""MJCF through MuJoCo's own compiler; runs in a child process (limited_child.py).
+
+Lengths in m, angles in rad, quaternions (w, x, y, z) and frames of bodies, as MuJoCo has them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from linkwork.convert.robots.limited_child import WorkerProblem
+
+
+def compiled(request: dict[str, Any]) -> dict[str, Any]:
+    """Return bodies, joints, equalities, actuators and the first key frame of request["file"]."""
+    import mujoco
+
+    spec, model = _model(request["file"])
+    joint_kind, equality = mujoco.mjtJoint, mujoco.mjtEq
+    joints_driven = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
+    names = _Names(model)
+    return {
+        "name": spec.modelname,
+        "gravity": model.opt.gravity.tolist(),
+        "bodies": [
+            {
+                "name": names.body[i],
+                "parent": int(model.body_parentid[i]),
+                "at": model.body_pos[i].tolist(),
+                "quat": model.body_quat[i].tolist(),
+                "mass": float(model.body_mass[i]),
+                "com": model.body_ipos[i].tolist(),
+                "principal_quat": model.body_iquat[i].tolist(),
+                "moments": model.body_inertia[i].tolist(),
+                "gravity_compensation": float(model.body_gravcomp[i]),
+                "joints": [
+                    _joint(model, k, names.joint[k], joint_kind(int(model.jnt_type[k])).name)
+                    for k in range(model.body_jntadr[i], model.body_jntadr[i] + model.body_jntnum[i])
+                ],
+            }
+            for i in range(model.nbody)
+        ],
+        "equalities": [
+            {
+                "name": model.equality(i).name or f"equality_{i + 1}",
+                "type": equality(int(model.eq_type[i])).name.removeprefix("mjEQ_").lower(),
+                "on_sites": int(model.eq_objtype[i]) == int(mujoco.mjtObj.mjOBJ_SITE),
+                "ends": [int(model.eq_obj1id[i]), int(model.eq_obj2id[i])],
+                "data": model.eq_data[i].tolist(),
+                "active": bool(model.eq_active0[i]),
+            }
+            for i in range(model.neq)
+        ],
+        "sites": [
+            [int(model.site_bodyid[i]), model.site_pos[i].tolist(), model.site_quat[i].tolist()]
+            for i in range(model.nsite)
+        ],
+        "joint_names": names.joint,
+        "actuators": [
+            {
+                "name": model.actuator(i).name or f"actuator_{i + 1}",
+                "joint": names.joint[model.actuator_trnid[i, 0]]
+                if int(model.actuator_trntype[i]) in joints_driven
+                else None,
+                "effort": _effort(mujoco, model, i),
+            }
+            for i in range(model.nu)
+        ],
+        "start": _start(mujoco, model, names),
+        "tendons": [
+            model.tendon(i).name or f"tendon_{i + 1}"
+            for i in range(model.ntendon)
+            if model.tendon_stiffness[i] or model.tendon_damping[i] or model.tendon_frictionloss[i]
+        ],
+        "fluid": bool(model.opt.density or model.opt.viscosity),
+        "flexes": int(model.nflex),
+    }
+
+
+class _Names:
+    """Names of bodies and joints; numbers where the file gives none."""
+
+    def __init__(self, model: Any) -> None:
+        self.body = _distinct([model.body(i).name or f"body_{i}" for i in range(model.nbody)])
+        self.joint = _distinct(
+            [model.joint(k).name or f"{self.body[model.jnt_bodyid[k]]}_joint" for k in range(model.njnt)]
+        )
+
+
+def _distinct(names: list[str]) -> list[str]:
+    used: set[str] = set()
+    found = []
+    for name in names:
+        new, number = name, 1
+        while new in used:
+            number += 1
+            new = f"{name}_{number}"
+        used.add(new)
+        found.append(new)
+    return found
+
+
+def _model(file: str) -> tuple[Any, Any]:
+    """Return specification and model, without geoms and meshes that no inertia needs."""
+    import mujoco
+
+    try:
+        spec = mujoco.MjSpec.from_file(file)
+        _strip(spec)
+        return spec, spec.compile()
+    except (ValueError, RuntimeError) as error:
+        text = " ".join(str(error).split())
+        line = re.search(r"line (\d+)", text)
+        raise WorkerProblem(f"MuJoCo: {text[:500]}", int(line[1]) if line else 0) from None
+
+
+def _strip(spec: Any) -> None:
+    """Remove what has no mass, so that its files need not be there."""
+    import mujoco
+
+    for group in ("sensors", "skins", "excludes", "pairs", "lights", "cameras"):
+        for each in list(getattr(spec, group)):
+            spec.delete(each)
+    from_geoms = int(spec.compiler.inertiafromgeom) == int(mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE)
+    heavy = (mujoco.mjtGeom.mjGEOM_MESH, mujoco.mjtGeom.mjGEOM_HFIELD, mujoco.mjtGeom.mjGEOM_SDF)
+    wrapping = len(spec.tendons) > 0
+    for body in spec.bodies:
+        known = body.name == "world" or (body.explicitinertial and not from_geoms)
+        for geom in list(body.geoms):
+            if known and (geom.type in heavy or not wrapping):
+                spec.delete(geom)
+            else:
+                geom.material = ""
+    used = {geom.meshname for body in spec.bodies for geom in body.geoms}
+    for mesh in list(spec.meshes):
+        if mesh.name not in used:
+            spec.delete(mesh)
+    for group in ("materials", "textures"):
+        for each in list(getattr(spec, group)):
+            spec.delete(each)
+
+
+def _joint(model: Any, k: int, name: str, kind: str) -> dict[str, Any]:
+    dof, at = int(model.jnt_dofadr[k]), int(model.jnt_qposadr[k])
+    scalar = kind in ("mjJNT_HINGE", "mjJNT_SLIDE")
+    zero = float(model.qpos0[at]) if scalar else 0.0
+    return {
+        "name": name,
+        "type": kind.removeprefix("mjJNT_").lower(),
+        "at": model.jnt_pos[k].tolist(),
+        "axis": model.jnt_axis[k].tolist(),
+        "limits": (model.jnt_range[k] - zero).tolist() if scalar and model.jnt_limited[k] else None,
+        "limited": bool(model.jnt_limited[k]),
+        "stiffness": float(model.jnt_stiffness[k]),
+        "rest": float(model.qpos_spring[at]) - zero if scalar else 0.0,
+        "nonlinear": bool(np.any(model.jnt_stiffnesspoly[k]) or np.any(model.dof_dampingpoly[dof]))
+        if hasattr(model, "jnt_stiffnesspoly")
+        else False,
+        "damping": float(model.dof_damping[dof]),
+        "armature": float(model.dof_armature[dof]),
+        "friction": float(model.dof_frictionloss[dof]),
+        "effort": float(np.abs(model.jnt_actfrcrange[k]).max()) if model.jnt_actfrclimited[k] else None,
+    }
+
+
+def _effort(mujoco: Any, model: Any, i: int) -> float | None:
+    """Return the largest effort at the joint (N m or N) that the ranges of an actuator allow."""
+    gear = abs(float(model.actuator_gear[i, 0]))
+    found = []
+    if model.actuator_forcelimited[i]:
+        found.append(gear * float(np.abs(model.actuator_forcerange[i]).max()))
+    direct = int(model.actuator_biastype[i]) == int(mujoco.mjtBias.mjBIAS_NONE) and int(
+        model.actuator_gaintype[i]
+    ) == int(mujoco.mjtGain.mjGAIN_FIXED)
+    if direct and model.actuator_ctrllimited[i]:
+        gain = abs(float(model.actuator_gainprm[i, 0]))
+        found.append(gear * gain * float(np.abs(model.actuator_ctrlrange[i]).max()))
+    return min(found, default=None)
+
+
+def _start(mujoco: Any, model: Any, names: _Names) -> dict[str, float]:
+    """Return hinges and slides at the first key frame, less their values at the reference pose."""
+    if not model.nkey:
+        return {}
+    scalar = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+    places = {
+        names.joint[k]: int(model.jnt_qposadr[k])
+        for k in range(model.njnt)
+        if int(model.jnt_type[k]) in scalar
+    }
+    return {name: float(model.key_qpos[0, at] - model.qpos0[at]) for name, at in places.items()}
+
+
+def states(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return mass matrix, bias with springs, and poses of bodies at each of request["states"].
+
+    A state gives q and v by joint, in the coordinates of the machine file: a ball's q is its quaternion
+    (w, x, y, z), that of a free joint the translation and the quaternion. `dofs` names the rows of the
+    mass matrix: joint and degree of freedom in it.
+    """
+    import mujoco
+
+    _, model = _model(request["file"])
+    names = _Names(model)
+    data = mujoco.MjData(model)
+    kinds = [mujoco.mjtJoint(int(kind)).name for kind in model.jnt_type]
+    turn = np.eye(model.nv)
+    for k, kind in enumerate(kinds):
+        if kind == "mjJNT_FREE":
+            at, dof = int(model.jnt_qposadr[k]), int(model.jnt_dofadr[k])
+            turn[dof : dof + 3, dof : dof + 3] = _matrix(model.qpos0[at + 3 : at + 7])
+    found = []
+    for state in request["states"]:
+        for k, kind in enumerate(kinds):
+            at, dof = int(model.jnt_qposadr[k]), int(model.jnt_dofadr[k])
+            q, v = (np.array(state[key][names.joint[k]]) for key in ("q", "v"))
+            if kind == "mjJNT_FREE":
+                zero = model.qpos0[at : at + 7]
+                data.qpos[at : at + 3] = zero[:3] + _matrix(zero[3:]) @ q[:3]
+                mujoco.mju_mulQuat(data.qpos[at + 3 : at + 7], zero[3:].copy(), q[3:])
+            else:
+                data.qpos[at : at + len(q)] = q if kind == "mjJNT_BALL" else q + model.qpos0[at]
+            data.qvel[dof : dof + len(v)] = v
+        data.qvel[:] = turn @ data.qvel
+        mujoco.mj_forward(model, data)
+        mass = np.zeros((model.nv, model.nv))
+        _full_mass(mujoco, model, data, mass)
+        bias = data.qfrc_bias - data.qfrc_spring
+        found.append(
+            {
+                "dofs": [
+                    [names.joint[k], d - int(model.jnt_dofadr[k])]
+                    for d, k in enumerate(model.dof_jntid.tolist())
+                ],
+                "mass": (turn.T @ mass @ turn).tolist(),
+                "bias": (turn.T @ bias).tolist(),
+                "springs": True,
+                "bodies": {
+                    name: [data.xpos[i].tolist(), data.xmat[i].tolist()] for i, name in enumerate(names.body)
+                },
+            }
+        )
+    return found
+
+
+def _full_mass(mujoco: Any, model: Any, data: Any, mass: Any) -> None:
+    try:
+        mujoco.mj_fullM(model, mass, data.qM)
+    except (AttributeError, TypeError):
+        mujoco.mj_fullM(model, data, mass)
+
+
+def _matrix(quat: Any) -> Any:
+    w, x, y, z = quat
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )

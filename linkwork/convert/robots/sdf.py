@@ -1,0 +1,664 @@
+"""SDF: links, joints that close loops, nested and included models, frames, and Drake's ball constraints.
+
+SDF describes a graph: a link may have several joints. A spanning tree of it carries the links; the other
+joints become closures. A link's frame lies at the joint that carries it, as in URDF.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.convert.robots.package_paths import PackagePaths
+from linkwork.convert.robots.robot_model import (
+    ClosureType,
+    FramePose,
+    ImportProblem,
+    JointType,
+    RobotModel,
+    SourceClosure,
+    SourceCoupling,
+    SourceJoint,
+    SourceLink,
+)
+from linkwork.convert.robots.xml_reading import XmlFile, rotation_of
+from linkwork.machine.nearest_name import meant
+from linkwork.multibody.model import WORLD
+
+_TYPES: dict[str, JointType] = {
+    "revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "ball": "spherical",
+    "universal": "universal", "revolute2": "universal", "screw": "screw", "fixed": "fixed",
+}  # fmt: skip
+_CLOSING: dict[JointType, ClosureType] = {
+    "revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "spherical": "point",
+    "universal": "universal", "fixed": "weld",
+}  # fmt: skip
+_MODEL, _SCOPE = "__model__", "::"
+_MOST_MODELS, _DEEPEST = 200, 20
+_UNLIMITED = 1e15
+"""Limits of this size mean none."""
+_LOCAL = ("link", "joint", "frame", "model", "include")
+
+
+@dataclass
+class _Joint:
+    """A joint between two links, each with the joint's frame in the link's; axes in the joint's frame."""
+
+    name: str
+    type: JointType
+    parent: str
+    child: str
+    in_parent: FramePose
+    in_child: FramePose
+    line: int
+    made: SourceJoint
+    axes: list[Floats] = field(default_factory=list)
+
+
+@dataclass
+class _Frame:
+    """A frame: the name of the one that its pose is relative to, and what it is attached to."""
+
+    pose: FramePose
+    relative_to: str
+    attached_to: str
+    line: int
+
+
+def read_sdf(main: XmlFile, packages: PackagePaths) -> RobotModel:
+    """Read the first model, or all models of the first world. Raises ImportProblem."""
+    world = main.root.find("world")
+    holder = main.root if world is None else world
+    models = [each for each in holder if each.tag in ("model", "include")]
+    if not models:
+        raise main.problem(main.root, "there is no <model>")
+    reader = _Reader(main, packages, _version(main))
+    if world is None:
+        name = reader.read_model(main, models[0], "", alone=True)
+        if len(models) > 1:
+            reader.robot.remarks.append(f"only the first of {len(models)} models is read")
+    else:
+        name = world.get("name") or "world"
+        gravity = world.find("gravity")
+        if gravity is not None:
+            reader.robot.gravity = reader.numbers(main, gravity, 3)
+        joints = world.findall("joint")
+        if len(models) == 1 and not joints and models[0].tag == "model":
+            name = reader.read_model(main, models[0], "", alone=True)
+        else:
+            for model in models:
+                reader.read_entry(main, model, "")
+        for joint in joints:
+            reader.add_joint(main, joint, "")
+    reader.robot.name = name
+    reader.finish()
+    return reader.robot
+
+
+def _version(file: XmlFile) -> tuple[int, int]:
+    text = file.root.get("version", "1.7")
+    parts = text.split(".")
+    if len(parts) < 2 or not all(part.isdigit() and len(part) < 4 for part in parts):
+        raise file.problem(file.root, f"version {text[:40]!r} is not one of SDF, such as 1.9")
+    return int(parts[0]), int(parts[1])
+
+
+class _Reader:
+    """Collects frames, links and joints of all models, then makes the tree."""
+
+    def __init__(self, main: XmlFile, packages: PackagePaths, version: tuple[int, int]) -> None:
+        self.robot = RobotModel(
+            "", main.path, {WORLD: SourceLink(WORLD, 0)}, {}, format="sdf", tree_from_file=False
+        )
+        self._main, self._packages, self._version = main, packages, version
+        self._frames: dict[str, _Frame] = {WORLD: _Frame(FramePose(), "", "", 0)}
+        self._joints: dict[str, _Joint] = {}
+        self._waiting: list[tuple[XmlFile, Element, str]] = []
+        self._gearboxes: list[tuple[XmlFile, Element, str]] = []
+        self._balls: list[tuple[XmlFile, Element, str]] = []
+        self._poses: dict[str, FramePose] = {}
+        self._models = 0
+        self._depth = 0
+        self._static: list[str] = []
+
+    # -- text
+
+    def text(self, file: XmlFile, element: Element, tag: str, default: str | None = None) -> str:
+        """Return the text of a child element."""
+        child = element.find(tag)
+        value = (child.text or "").strip() if child is not None else ""
+        if not value:
+            if default is not None:
+                return default
+            name = element.get("name", "")
+            raise file.problem(element, f"<{element.tag}> {name!r} has no <{tag}>")
+        return value
+
+    def numbers(self, file: XmlFile, element: Element, count: int) -> Floats:
+        """Return the text of an element as finite numbers (count)."""
+        return file.parsed(element, f"<{element.tag}>", element.text or "", count)
+
+    def number(self, file: XmlFile, element: Element | None, tag: str, default: float) -> float:
+        """Return the text of a child element as a finite number."""
+        child = None if element is None else element.find(tag)
+        return default if child is None else float(self.numbers(file, child, 1)[0])
+
+    def pose(self, file: XmlFile, element: Element | None) -> FramePose:
+        """Return the frame of a <pose>: x y z (m) and roll pitch yaw (rad or, with `degrees`, degrees)."""
+        if element is None or not (element.text or "").strip():
+            return FramePose()
+        if element.get("rotation_format") == "quat_xyzw":
+            x, y, z, *turn = self.numbers(file, element, 7)
+            size = float(np.linalg.norm(turn))
+            if size < 1e-6:
+                raise file.problem(element, "the quaternion of <pose> is zero")
+            i, j, k, w = np.array(turn) / size
+            rotation = np.array(
+                [
+                    [1 - 2 * (j * j + k * k), 2 * (i * j - w * k), 2 * (i * k + w * j)],
+                    [2 * (i * j + w * k), 1 - 2 * (i * i + k * k), 2 * (j * k - w * i)],
+                    [2 * (i * k - w * j), 2 * (j * k + w * i), 1 - 2 * (i * i + j * j)],
+                ]
+            )
+            return FramePose(np.array([x, y, z]), rotation)
+        values = self.numbers(file, element, 6)
+        angles = np.radians(values[3:]) if element.get("degrees") == "true" else values[3:]
+        return FramePose(values[:3], rotation_of(*angles))
+
+    # -- models
+
+    def read_entry(self, file: XmlFile, element: Element, scope: str) -> None:
+        """Read a <model> or an <include>."""
+        self._models += 1
+        if self._models > _MOST_MODELS:
+            raise file.problem(element, f"there are more than {_MOST_MODELS} models")
+        if element.tag == "model":
+            self.read_model(file, element, scope)
+            return
+        uri = self.text(file, element, "uri")
+        path = self._packages.resolved(uri, file.path, file.line(element))
+        if path.is_dir():
+            path = self._packages.within(_model_in(path), file.path, file.line(element))
+        inner = XmlFile(path)
+        models = inner.root.findall("model")
+        if inner.root.tag != "sdf" or len(models) != 1:
+            raise inner.problem(inner.root, "an included file must be SDF with one <model>")
+        self.read_model(inner, models[0], scope, include=(file, element))
+
+    def read_model(
+        self,
+        file: XmlFile,
+        model: Element,
+        scope: str,
+        include: tuple[XmlFile, Element] | None = None,
+        *,
+        alone: bool = False,
+    ) -> str:
+        """Read a model within a scope ("" or "outer::"); return its name."""
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise file.problem(model, f"models nest more than {_DEEPEST} deep; is one included in itself?")
+        name = file.text(model, "name")
+        placing_file, placing = include or (file, model)
+        merged = False
+        if include is not None:
+            name = self.text(placing_file, placing, "name", name)
+            merged = placing.get("merge") == "true"
+        own = "" if alone or merged else f"{scope}{name}{_SCOPE}"
+        inner = scope if merged else own
+        frame = f"{inner}{_MODEL}" if not merged else f"{scope}_merged_{name}_{self._models}"
+        pose = placing.find("pose") if placing.find("pose") is not None else model.find("pose")
+        relative = (pose.get("relative_to") or "") if pose is not None else ""
+        outer = f"{scope}{relative}" if relative else (f"{scope}{_MODEL}" if scope else WORLD)
+        anchor = self._anchor(model, placing_file, placing)
+        placed = self.pose(placing_file if pose in list(placing) else file, pose)
+        self._add_frame(file, model, frame, _Frame(placed, outer, "", file.line(model)))
+        if not (alone or merged):
+            self._add_frame(
+                file, model, f"{scope}{name}", _Frame(FramePose(), frame, frame, file.line(model))
+            )
+        self._read_children(file, model, inner, frame)
+        if anchor:
+            self._frames[frame] = _Frame(placed, outer, f"{inner}{anchor}", file.line(model))
+        static = self.text(placing_file, placing, "static", self.text(file, model, "static", "false"))
+        if static in ("true", "1"):
+            self._static += [f"{inner}{file.text(each, 'name')}" for each in model.findall("link")]
+        self._depth -= 1
+        return name
+
+    def _anchor(self, model: Element, placing_file: XmlFile, placing: Element) -> str:
+        """Return the frame that the pose of a model places (placement_frame), if not the model's own."""
+        if placing is not model and placing.find("placement_frame") is not None:
+            return self.text(placing_file, placing, "placement_frame")
+        return model.get("placement_frame") or ""
+
+    def _read_children(self, file: XmlFile, model: Element, scope: str, frame: str) -> None:
+        for element in model:
+            if element.tag == "link":
+                self._read_link(file, element, scope, frame)
+            elif element.tag == "frame":
+                self._read_frame(file, element, scope, frame)
+            elif element.tag in ("model", "include"):
+                self.read_entry(file, element, scope)
+        for element in model:
+            tag = str(element.tag).rpartition("}")[2]
+            if tag == "joint":
+                self.add_joint(file, element, scope)
+            elif tag == "ball_constraint":
+                self._balls.append((file, element, scope))
+            elif tag in ("distance_constraint", "weld_constraint", "coupler_constraint"):
+                raise file.problem(element, f"<drake:{tag}> is not read", "known: drake:ball_constraint")
+            elif tag in ("linear_bushing_rpy", "linear_spring_damper"):
+                self.robot.remarks.append(f"drake:{tag} (line {file.line(element)}) is left out")
+
+    def _add_frame(self, file: XmlFile, element: Element, name: str, frame: _Frame) -> None:
+        if name in self._frames and not name.endswith(_MODEL):
+            raise file.problem(element, f"two elements are called {name!r}")
+        self._frames[name] = frame
+
+    def _relative(self, element: Element | None, scope: str, default: str) -> str:
+        given = None if element is None else element.get("relative_to") or element.get("frame")
+        return f"{scope}{given}" if given and given != WORLD else (given or default)
+
+    def _read_link(self, file: XmlFile, element: Element, scope: str, frame: str) -> None:
+        name = f"{scope}{file.text(element, 'name')}"
+        pose = element.find("pose")
+        relative = self._relative(pose, scope, frame)
+        self._add_frame(
+            file, element, name, _Frame(self.pose(file, pose), relative, name, file.line(element))
+        )
+        link = SourceLink(name, file.line(element))
+        inertial = element.find("inertial")
+        if inertial is None:
+            link.mass, link.inertia = 1.0, np.eye(3)  # the defaults of the format
+            self.robot.remarks.append(f"{name} has no <inertial>: SDF means 1 kg and 1 kg m²")
+        else:
+            at = self.pose(file, inertial.find("pose"))
+            link.mass, link.com = self.number(file, inertial, "mass", 1.0), at.at
+            inertia = inertial.find("inertia")
+            xx, xy, xz, yy, yz, zz = (
+                self.number(file, inertia, key, default)
+                for key, default in (
+                    ("ixx", 1.0), ("ixy", 0.0), ("ixz", 0.0), ("iyy", 1.0), ("iyz", 0.0), ("izz", 1.0),
+                )
+            )  # fmt: skip
+            own = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+            link.inertia = at.rotation @ own @ at.rotation.T
+        if link.mass < 0.0:
+            raise file.problem(element, f"the mass of {name!r} is negative: {link.mass:g} kg")
+        self.robot.links[name] = link
+
+    def _read_frame(self, file: XmlFile, element: Element, scope: str, frame: str) -> None:
+        name = f"{scope}{file.text(element, 'name')}"
+        attached = element.get("attached_to")
+        anchor = f"{scope}{attached}" if attached and attached != WORLD else (attached or frame)
+        pose = element.find("pose")
+        relative = self._relative(pose, scope, anchor)
+        self._add_frame(
+            file, element, name, _Frame(self.pose(file, pose), relative, anchor, file.line(element))
+        )
+
+    # -- joints
+
+    def add_joint(self, file: XmlFile, element: Element, scope: str) -> None:
+        """Keep a joint until all frames are known; its own frame is known at once."""
+        name = f"{scope}{file.text(element, 'name')}"
+        kind = file.text(element, "type")
+        if kind == "gearbox":
+            self._gearboxes.append((file, element, scope))
+            return
+        if kind not in _TYPES:
+            known = ", ".join([*_TYPES, "gearbox"])
+            raise file.problem(element, f"joint {name!r} has the unknown type {kind!r}; known: {known}")
+        child = self._end(file, element, "child", scope)
+        pose = element.find("pose")
+        relative = self._relative(pose, scope, child)
+        self._add_frame(
+            file, element, name, _Frame(self.pose(file, pose), relative, child, file.line(element))
+        )
+        self._waiting.append((file, element, scope))
+
+    def _end(self, file: XmlFile, element: Element, tag: str, scope: str) -> str:
+        given = self.text(file, element, tag)
+        return given if given == WORLD else f"{scope}{given}"
+
+    def _place(self, file: XmlFile, line: int, name: str, seen: tuple[str, ...] = ()) -> FramePose:
+        """Return a frame in the world, in the pose that the file describes."""
+        if name in self._poses:
+            return self._poses[name]
+        if name not in self._frames:
+            remedy = meant(name, list(self._frames))
+            raise ImportProblem(file.path, line, f"there is no frame, link or joint {name!r}", remedy or "")
+        if name in seen:
+            raise ImportProblem(file.path, line, f"the poses of {' and '.join(seen[-2:])} form a ring")
+        if len(seen) > 500:
+            raise ImportProblem(file.path, line, "frames follow each other more than 500 deep")
+        frame = self._frames[name]
+        if not frame.relative_to:
+            found = frame.pose
+        elif name.endswith(_MODEL) and frame.attached_to:
+            outer = self._place(file, frame.line, frame.relative_to, (*seen, name))
+            found = outer @ frame.pose @ self._inside(file, frame, name, seen).inverse()
+        else:
+            found = self._place(file, frame.line, frame.relative_to, (*seen, name)) @ frame.pose
+        self._poses[name] = found
+        return found
+
+    def _inside(self, file: XmlFile, frame: _Frame, model: str, seen: tuple[str, ...]) -> FramePose:
+        """Return the placement frame of a model, in the model's own."""
+        kept = self._frames[model], dict(self._poses)
+        self._frames[model] = _Frame(FramePose(), "", "", frame.line)
+        try:
+            self._poses.pop(model, None)
+            return self._place(file, frame.line, frame.attached_to, seen)
+        finally:
+            self._frames[model], self._poses = kept
+
+    def _link_of(self, file: XmlFile, line: int, name: str, seen: tuple[str, ...] = ()) -> str:
+        """Return the link that a frame is attached to."""
+        if name in self.robot.links:
+            return name
+        if name not in self._frames:
+            remedy = meant(name, list(self._frames))
+            raise ImportProblem(file.path, line, f"there is no link or frame {name!r}", remedy or "")
+        if name in seen:
+            raise ImportProblem(file.path, line, f"the frames {' and '.join(seen[-2:])} form a ring")
+        attached = self._frames[name].attached_to
+        if not attached or attached == name:
+            scope = name.removesuffix(_MODEL)
+            inner = [each for each in self.robot.links if each != WORLD and each.startswith(scope)]
+            if not inner:
+                raise ImportProblem(file.path, line, f"{name!r} is attached to no link")
+            return inner[0]  # the model's canonical link
+        return self._link_of(file, line, attached, (*seen, name))
+
+    def finish(self) -> None:
+        """Resolve all joints, and make the tree."""
+        motors = []
+        for file, element, scope in self._waiting:
+            joint = self._joint(file, element, scope)
+            self._joints[joint.name] = joint
+            if joint.made.effort:
+                motors.append(joint.name)
+        for name in self._static:
+            fixed = f"{name}_static"
+            place = self._place(self._main, 0, name)
+            self._joints[fixed] = _Joint(
+                fixed, "fixed", WORLD, name, place, FramePose(), 0,
+                SourceJoint(fixed, "fixed", WORLD, name, 0),
+            )  # fmt: skip
+        self._make_tree()
+        for file, element, scope in self._gearboxes:
+            self._add_gearbox(file, element, scope)
+        for number, (file, element, scope) in enumerate(self._balls, 1):
+            self._add_ball(file, element, scope, number)
+        self.robot.motors = [name for name in motors if name in self.robot.joints] or None
+
+    def _joint(self, file: XmlFile, element: Element, scope: str) -> _Joint:
+        name, line = f"{scope}{file.text(element, 'name')}", file.line(element)
+        kind = _TYPES[file.text(element, "type")]
+        ends = [self._end(file, element, tag, scope) for tag in ("parent", "child")]
+        parent, child = (self._link_of(file, line, each) for each in ends)
+        if parent == child:
+            raise file.problem(element, f"joint {name!r} joins {parent!r} to itself")
+        place = self._place(file, line, name)
+        in_parent, in_child = (self._place(file, line, link).inverse() @ place for link in (parent, child))
+        made = SourceJoint(name, kind, parent, child, line)
+        joint = _Joint(name, kind, parent, child, in_parent, in_child, line, made)
+        if kind not in ("fixed", "spherical"):
+            joint.axes.append(self._axis(file, element, "axis", scope, place))
+            self._read_axis(file, element, made)
+        if kind == "universal":
+            joint.axes.append(self._axis(file, element, "axis2", scope, place))
+        if kind == "screw":
+            made.pitch = self._pitch(file, element)
+        return joint
+
+    def _pitch(self, file: XmlFile, element: Element) -> float:
+        """Return m/rad: screw_thread_pitch is m per turn, the older thread_pitch minus turns in rad per m."""
+        if element.find("screw_thread_pitch") is not None:
+            return self.number(file, element, "screw_thread_pitch", 1.0) / math.tau
+        turns = self.number(file, element, "thread_pitch", 1.0)
+        if turns == 0.0:
+            raise file.problem(element, "the pitch of a screw must not be 0")
+        return -1.0 / turns
+
+    def _axis(self, file: XmlFile, element: Element, tag: str, scope: str, place: FramePose) -> Floats:
+        """Return an axis in the joint's frame."""
+        axis = element.find(tag)
+        if axis is None:
+            return np.array([0.0, 0.0, 1.0])
+        xyz = axis.find("xyz")
+        if xyz is None:
+            return np.array([0.0, 0.0, 1.0])
+        direction = self.numbers(file, xyz, 3)
+        if not np.linalg.norm(direction) > 1e-9:
+            raise file.problem(axis, f"the axis of joint {element.get('name')!r} has no direction")
+        expressed = xyz.get("expressed_in")
+        old = self._version < (1, 5) or self.text(file, axis, "use_parent_model_frame", "0") in ("1", "true")
+        if expressed is None and old and self._version < (1, 7):
+            expressed = _MODEL
+        if expressed is None:
+            return direction
+        frame = WORLD if expressed == WORLD else f"{scope}{expressed}"
+        turn = self._place(file, file.line(axis), frame).rotation
+        return np.asarray(place.rotation.T @ turn @ direction)
+
+    def _read_axis(self, file: XmlFile, element: Element, made: SourceJoint) -> None:
+        axis = element.find("axis")
+        if axis is None:
+            return
+        limit, dynamics = axis.find("limit"), axis.find("dynamics")
+        lower, upper = (
+            self.number(file, limit, key, default) for key, default in (("lower", -1e16), ("upper", 1e16))
+        )
+        if max(abs(lower), abs(upper)) < _UNLIMITED:
+            made.lower, made.upper = lower, upper
+        elif made.type == "revolute":
+            made.type = "continuous"
+        effort, speed = (self.number(file, limit, key, -1.0) for key in ("effort", "velocity"))
+        made.effort = effort if 0.0 < effort < _UNLIMITED else None
+        made.velocity = speed if 0.0 < speed < _UNLIMITED else None
+        made.damping, made.friction, stiffness, made.rest = (
+            self.number(file, dynamics, key, 0.0)
+            for key in ("damping", "friction", "spring_stiffness", "spring_reference")
+        )
+        if made.type in ("revolute", "continuous", "prismatic", "screw"):
+            made.stiffness = stiffness
+        elif stiffness:
+            self.robot.remarks.append(f"the spring of {made.name}, a {made.type} joint, is left out")
+        mimic = axis.find("mimic")
+        if mimic is not None:
+            other = file.text(mimic, "joint")
+            scope = made.name[: len(made.name) - len(element.get("name", ""))]
+            factor, offset, reference = (
+                self.number(file, mimic, key, default)
+                for key, default in (("multiplier", 1.0), ("offset", 0.0), ("reference", 0.0))
+            )
+            rule = (offset - factor * reference, factor)
+            self.robot.couplings.append(
+                SourceCoupling(f"{made.name}_mimic", made.name, f"{scope}{other}", rule, file.line(mimic))
+            )
+
+    # -- tree
+
+    def _make_tree(self) -> None:
+        """Choose a spanning tree; joints that are no closures, drive or are coupled come first."""
+        robot = self.robot
+        coupled = {each for c in robot.couplings for each in (c.joint, c.other)}
+        seconds: set[str] = set()
+        carried: set[str] = set()
+        for joint in self._joints.values():
+            if joint.child in carried:
+                seconds.add(joint.name)
+            carried.add(joint.child)
+
+        def rank(joint: _Joint) -> int:
+            made = joint.made
+            if joint.type not in _CLOSING or joint.name in coupled:
+                return 0
+            if made.stiffness or (made.effort and joint.type != "fixed"):
+                return 1
+            return 3 if joint.name in seconds else 2
+
+        group = {name: name for name in robot.links}
+
+        def top(name: str) -> str:
+            while group[name] != name:
+                group[name] = group[group[name]]
+                name = group[name]
+            return name
+
+        tree: list[_Joint] = []
+        for joint in sorted(self._joints.values(), key=rank):
+            a, b = top(joint.parent), top(joint.child)
+            if a == b:
+                self._close(joint)
+            else:
+                group[a] = b
+                tree.append(joint)
+        self._hang(tree, [name for name in robot.links if name != WORLD])
+        order = {name: k for k, name in enumerate(self._joints)}
+        robot.joints = dict(sorted(robot.joints.items(), key=lambda item: order.get(item[0], -1)))
+
+    def _hang(self, tree: list[_Joint], links: list[str]) -> None:
+        """Hang all links on the world: through joints, and free where none leads there."""
+        beside: dict[str, list[_Joint]] = {}
+        for joint in tree:
+            beside.setdefault(joint.parent, []).append(joint)
+            beside.setdefault(joint.child, []).append(joint)
+        frames = {WORLD: FramePose()}  # of the new link frames, in the source's
+        for start in (WORLD, *links):
+            if start not in frames:
+                name = f"{start}_floats"
+                self.robot.joints[name] = SourceJoint(
+                    name, "floating", WORLD, start, self.robot.links[start].line,
+                    self._place(self._main, 0, start),
+                )  # fmt: skip
+                frames[start] = FramePose()
+            waiting = [start]
+            while waiting:
+                link = waiting.pop()
+                for joint in beside.get(link, []):
+                    forward = joint.parent == link
+                    outer = joint.child if forward else joint.parent
+                    if outer in frames:
+                        continue
+                    here, there = (
+                        (joint.in_parent, joint.in_child) if forward else (joint.in_child, joint.in_parent)
+                    )
+                    frames[outer] = there
+                    self.robot.joints[joint.name] = _hung(joint, link, outer, frames[link].inverse() @ here)
+                    waiting.append(outer)
+        self._rebase(frames)
+
+    def _rebase(self, frames: dict[str, FramePose]) -> None:
+        """Give all links their new frames."""
+        robot = self.robot
+        for name, frame in frames.items():
+            link, back = robot.links[name], frame.inverse()
+            link.com = back.at + back.rotation @ link.com
+            link.inertia = back.rotation @ link.inertia @ back.rotation.T
+        for closure in robot.closures:
+            closure.a_pose = frames[closure.a].inverse() @ closure.a_pose
+            closure.b_pose = frames[closure.b].inverse() @ closure.b_pose
+        self._new_frames = frames
+
+    def _close(self, joint: _Joint) -> None:
+        """Make a joint that closes a loop a closure."""
+        if joint.type not in _CLOSING:
+            text = f"the joint {joint.name!r} closes a loop, which a {joint.type} joint cannot"
+            raise ImportProblem(self.robot.file, joint.line, text, f"known: {', '.join(_CLOSING)}")
+        closure = SourceClosure(
+            joint.name, _CLOSING[joint.type], joint.parent, joint.in_parent, joint.child, joint.in_child,
+            joint.line,
+        )  # fmt: skip
+        if joint.axes:
+            closure.axis = joint.axes[0]
+        if joint.type == "universal":
+            closure.b_axis = joint.axes[1]
+            if abs(float(joint.axes[0] @ joint.axes[1])) > 1e-6:
+                text = f"the axes of {joint.name!r}, which closes a loop, must be perpendicular"
+                raise ImportProblem(self.robot.file, joint.line, text)
+        if joint.made.damping or joint.made.friction or joint.made.lower is not None:
+            self.robot.remarks.append(
+                f"{joint.name} closes a loop: its limits, damping and friction are left out"
+            )
+        self.robot.closures.append(closure)
+
+    def _add_gearbox(self, file: XmlFile, element: Element, scope: str) -> None:
+        """theta_2 = -ratio theta_1, about `axis` of the parent and `axis2` of the child, on a reference."""
+        name, line = f"{scope}{file.text(element, 'name')}", file.line(element)
+        ratio = self.number(file, element, "gearbox_ratio", 1.0)
+        reference = self._link_of(file, line, self._end(file, element, "gearbox_reference_body", scope))
+        found = []
+        for tag, key in (("parent", "axis"), ("child", "axis2")):
+            link = self._link_of(file, line, self._end(file, element, tag, scope))
+            between = [
+                joint
+                for joint in self._joints.values()
+                if {joint.parent, joint.child} == {reference, link}
+                and joint.type in ("revolute", "continuous")
+            ]
+            if not between or between[0].name not in self.robot.joints:
+                text = f"the gearbox {name!r} needs a revolute joint between {reference!r} and {link!r}"
+                raise file.problem(element, text)
+            sign = 1.0 if between[0].child == link else -1.0
+            if element.find(key) is not None:
+                own = self._place(file, line, between[0].name).rotation @ between[0].axes[0]
+                place = self._place(file, line, self._end(file, element, "child", scope))
+                given = place.rotation @ self._axis(file, element, key, scope, place)
+                sign *= 1.0 if float(own @ given) >= 0.0 else -1.0
+            found.append((between[0].name, sign))
+        (first, first_sign), (second, second_sign) = found
+        factor = -ratio * first_sign * second_sign
+        self.robot.couplings.append(SourceCoupling(name, second, first, (0.0, factor), line))
+
+    def _add_ball(self, file: XmlFile, element: Element, scope: str, number: int) -> None:
+        """drake:ball_constraint: a point P of body A and a point Q of body B coincide."""
+        parts = {
+            str(child.tag).rpartition("}")[2].removeprefix("ball_constraint_"): child for child in element
+        }
+        missing = [key for key in ("body_A", "body_B") if key not in parts]
+        if missing:
+            raise file.problem(element, f"the ball constraint has no <drake:ball_constraint_{missing[0]}>")
+        ends = []
+        for body, point in (("body_A", "p_AP"), ("body_B", "p_BQ")):
+            given = (parts[body].text or "").strip()
+            name = given if given == WORLD else f"{scope}{given}"
+            link = self._link_of(file, file.line(parts[body]), name)
+            at = self.numbers(file, parts[point], 3) if point in parts else np.zeros(3)
+            within = self._place(file, 0, link).inverse() @ self._place(file, 0, name) @ FramePose(at)
+            ends.append((link, self._new_frames[link].inverse() @ within))
+        (a, a_pose), (b, b_pose) = ends
+        name = element.get("name") or f"ball_constraint_{number}"
+        places = FramePose(a_pose.at), FramePose(b_pose.at)
+        closure = SourceClosure(name, "point", a, places[0], b, places[1], file.line(element))
+        self.robot.closures.append(closure)
+
+
+def _hung(joint: _Joint, parent: str, child: str, pose: FramePose) -> SourceJoint:
+    """Return a joint of the tree; of one that is passed from child to parent the axes are reversed."""
+    made = joint.made
+    forward = joint.parent == parent
+    made.parent, made.child, made.pose = parent, child, pose
+    axes = joint.axes if forward else [-axis for axis in reversed(joint.axes)]
+    if joint.type == "universal":
+        # the parent holds `axis`, the child `axis2`; linkwork names the child's first
+        made.axis, made.second_axis = axes[1], axes[0]
+    elif axes:
+        made.axis = axes[0]
+    return made
+
+
+def _model_in(folder: Path) -> Path:
+    """Return the model file of a model's folder."""
+    files: Iterator[Path] = iter(sorted(folder.glob("*.sdf")))
+    named = folder / "model.sdf"
+    return named if named.exists() else next(files, named)
