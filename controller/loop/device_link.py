@@ -59,8 +59,13 @@ class DeviceLink:
         self.unusable = 0
         """Messages dropped since the start because a defect of ours kept them from being read."""
 
+    @property
+    def began(self) -> bool:
+        """Whether there is a session whose first state has come, or is known to be lost."""
+        return self.connected and max(self.seq, self.lost_seq) >= 0
+
     def hello(self) -> None:
-        """Ask for the plant; repeated by the caller until `connected`."""
+        """Ask for the plant, or for its first state; the caller repeats it until that has come."""
         machine = self._machine
         self._client.forget_connection()
         self._last = Hello(

@@ -93,7 +93,7 @@ def lockstep(loop: Loop, client: DeviceClient) -> None:
     with Together() as together:
         while not loop.done:
             together()
-            connects = not loop.link.connected
+            connects = not loop.link.began
             if connects:
                 fresh = _connect(loop, client)
                 if fresh is None:
@@ -133,6 +133,8 @@ def _take(loop: Loop, client: DeviceClient, message: bytes) -> bool:
 
 def _connect(loop: Loop, client: DeviceClient) -> bool | None:
     """Send hello until the first state has come (True) or is lost (False); None: not yet.
+
+    A plant may welcome the controller and be late with that state.
 
     Meanwhile orders take effect in ticks of their own; but where the plant's answer is due they wait for it,
     so that their outcome does not depend on its timing.

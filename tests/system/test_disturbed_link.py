@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgpack
 import pytest
 
 from linkwork import GoalFailed, Robot
@@ -19,7 +20,7 @@ from linkwork.launch.daemons import Rig
 from linkwork.machine import shipped_path
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.results import StateResult
-from tests.system.link_proxy import Disturbance, LinkProxy, Rule, nothing, rewritten
+from tests.system.link_proxy import Disturbance, LinkProxy, Rule, Way, nothing, rewritten
 from tests.waiting import wait_for
 
 PERIODS = 300
@@ -241,3 +242,27 @@ def test_the_proxy_disturbs(bench: DisturbedRig) -> None:
 
     assert 0.5 < count(Disturbance(loss=0.3)) < 0.9
     assert 1.1 < count(Disturbance(duplicated=0.3)) < 1.5
+
+
+def test_in_lockstep_the_first_state_may_come_late() -> None:
+    lost = 0
+
+    def without_first_states(way: Way, data: bytes) -> list[tuple[float, bytes]]:
+        nonlocal lost
+        is_state = way == "states" and msgpack.unpackb(data)["type"] == "state"
+        lost += is_state
+        return [] if is_state and lost <= 5 else [(0.0, data)]
+
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
+        folder = Path(made)
+        front, back = f"ipc://{folder / 'front.ipc'}", f"ipc://{folder / 'scara' / 'plant.ipc'}"
+        controller = ["scara", "--pace", "lockstep", "--plant", front, "--no-log"]
+        with LinkProxy(front, back) as proxy:
+            proxy.rule = without_first_states
+            with Rig("scara", ["scara"], controller, folder) as rig:
+                rig.wait_ready(lambda _: None)
+                with Robot(endpoint=rig.requests) as robot:
+                    robot.enable()
+                    assert robot.move({"shoulder": 0.6}).status == "SUCCESSFUL"
+                    assert robot.status["loops_started"] == 1
+    assert lost > 5
