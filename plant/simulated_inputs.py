@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from linkwork.multibody.expressions.conditions import (
 )
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
+
+if TYPE_CHECKING:
+    from linkwork.plant.handling import Handling
 
 _STREAM = 1
 """Keeps the noise apart from that of the sensors, which has the same seed."""
@@ -51,11 +55,18 @@ class SimulatedInputs:
     A digital input is on while its condition holds, an analog one has the value of its expression, within
     its range. Noise is drawn once a period. Names are those of coordinates, JOINT.position and
     JOINT.velocity (true values, rad or m and per second), signals, and time_s. inputs (inputs) and outputs
-    (outputs): their values, the former written. seed: of the noise.
+    (outputs): their values, the former written. handling: gives the quantities of parts and
+    grippers. seed: of the noise.
     """
 
     def __init__(
-        self, machine: Machine, work: Workspace, inputs: Floats, outputs: Floats, seed: int = 0
+        self,
+        machine: Machine,
+        work: Workspace,
+        inputs: Floats,
+        outputs: Floats,
+        handling: Handling | None = None,
+        seed: int = 0,
     ) -> None:
         self._work, self._inputs, self._period_s = work, inputs, machine.plant.period_s
         mechanism = machine.plant_mechanism
@@ -65,6 +76,9 @@ class SimulatedInputs:
         places |= {name: (work.theta, at) for at, name in enumerate(mechanism.coordinate_names)}
         places |= {signal.name: (inputs, at) for at, signal in enumerate(machine.inputs)}
         places |= {signal.name: (outputs, at) for at, signal in enumerate(machine.outputs)}
+        self._handling = handling
+        if handling is not None:
+            places |= handling.quantities
         switches = [signal.name for signal in machine.signals if signal.is_digital]
         self._rules: list[tuple[int, _Switch | _Reading]] = []
         used: set[str] = set()
@@ -89,7 +103,8 @@ class SimulatedInputs:
             np.array([getattr(each, key) for each in signals]) for key in ("low", "high")
         )
         self._columns, self._tick = np.arange(len(signals)), -1
-        self._bodies = any(values is work.theta for values, _ in self._places.values())
+        self._gaps = any(name.endswith(".gap") for name in self._places)
+        self._bodies = self._gaps or any(values is work.theta for values, _ in self._places.values())
 
     def sample(self, tick: int) -> None:
         """Write the inputs at the present state. An input that names another one takes its last value."""
@@ -98,6 +113,8 @@ class SimulatedInputs:
         if self._bodies:
             kinematics(*self._work.arguments)
             coordinates(*self._work.arguments)
+        if self._gaps and self._handling is not None:
+            self._handling.measure()
         values = {name: float(array[at]) for name, (array, at) in self._places.items()}
         values["time_s"] = tick * self._period_s
         exact = self._past[tick % len(self._past)]

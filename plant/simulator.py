@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -21,6 +22,8 @@ from linkwork.protocol.codes import DeviceStatus
 from linkwork.protocol.link import Measurements
 
 if TYPE_CHECKING:
+    from linkwork.plant.handling import Handling
+    from linkwork.plant.loose_part import LoosePart
     from linkwork.plant.simulated_force_sensors import ForceSensing
     from linkwork.plant.simulated_inputs import SimulatedInputs
 
@@ -75,12 +78,18 @@ class Simulator:
             inputs=np.array([signal.initial for signal in machine.inputs]),
             outputs=np.array([signal.initial for signal in machine.outputs]),
         )
+        self._base = self.work.parameters
+        self._handling: Handling | None = None
+        if machine.scene is not None:
+            from linkwork.plant.handling import Handling  # for such machines alone
+
+            self._handling = Handling(machine, self.work, self.measured.inputs, self.measured.outputs)
         self._inputs: SimulatedInputs | None = None
         if any(signal.simulated for signal in machine.inputs):
             from linkwork.plant.simulated_inputs import SimulatedInputs  # for such machines alone
 
             self._inputs = SimulatedInputs(
-                machine, self.work, self.measured.inputs, self.measured.outputs, seed
+                machine, self.work, self.measured.inputs, self.measured.outputs, self._handling, seed
             )
         self.q[:] = machine.initial_q
         self.v[:] = machine.initial_v
@@ -109,8 +118,12 @@ class Simulator:
             if fastest == math.inf:
                 raise SimulationDiverged(self._diverged())
             self.fastest = fastest
+            if self._handling is not None:
+                self._handling.step()
             if self._inputs is not None:
                 self._inputs.sample(self.tick)
+            if self._handling is not None:
+                self._handle()
             if self._force_sensing is not None:
                 self._force_sensing.sample(self._arguments)
 
@@ -125,7 +138,24 @@ class Simulator:
         return layout.view(self._s, self._b, field)
 
     def give(self, parameters: Floats) -> None:
-        """Continue with other parameters of the mechanism, a flat array of the same layout."""
+        """Continue with other parameters of the mechanism, a flat array of the same layout.
+
+        Parts that grippers hold are added to them.
+        """
+        self._base = parameters
+        self._continue_with(parameters if self._handling is None else self._handling.loaded(parameters))
+
+    @property
+    def base(self) -> Floats:
+        """Parameters (n) of the mechanism, without parts that are held."""
+        return self._base
+
+    @property
+    def parts(self) -> Sequence[LoosePart]:
+        """The loose parts."""
+        return () if self._handling is None else self._handling.parts
+
+    def _continue_with(self, parameters: Floats) -> None:
         self.work.parameters = parameters
         self._arguments = (*self.work.arguments, self._s, self._b)
 
@@ -172,8 +202,19 @@ class Simulator:
     def set_outputs(self, values: Floats) -> None:
         """Put the values (outputs) of output signals in force."""
         self.measured.outputs[:] = values
+        if self._handling is not None:
+            self._handle()
         if self._inputs is not None:
             self._inputs.sample(self.tick)
+
+    def _handle(self) -> None:
+        """Close and open grippers, by the signals of this tick."""
+        assert self._handling is not None
+        parameters = self._handling.act(self._base)
+        if parameters is not None:
+            self._continue_with(parameters)
+            if self._handling.moved:
+                self.sample_sensors()
 
     @property
     def status(self) -> int:
@@ -189,7 +230,8 @@ class Simulator:
     @property
     def resting(self) -> bool:
         """Whether it is braked and exactly at rest, so that time has no effect."""
-        return self.mode == BRAKE and self.fastest == 0.0
+        parts = self._handling is None or self._handling.resting
+        return self.mode == BRAKE and self.fastest == 0.0 and parts
 
     @property
     def standing(self) -> bool:

@@ -39,7 +39,8 @@ class Words:
     `asked`: `tick`; `device_tick`, number of the state; `stamp_ns`, returned as it is; `time_s`; `mode` of
     the command that this tick sent (protocol.codes.Mode) with its `effort` (motors, N m or N); `driven`, 1
     where the motors have the machine, and `fresh`, 1 where the state is this tick's; `judged`, 1 where a
-    difference counts; `closed`, the bits of the switchable constraints that hold; `q`, `v`, the estimate.
+    difference counts; `closed`, the bits of the switchable constraints that hold; `q`, `v`, the estimate;
+    `input`, `output`, the signals.
 
     `answered`: `tick`, `time_s`; `compared`, 1 where the period that ended with this tick was compared;
     `judged`; `worst`, the difference (twin_settings.differences) with the greatest share of its threshold,
@@ -47,7 +48,14 @@ class Words:
     coordinates) and `motor_effort` (motors), N m or N; `stamp_ns`.
     """
 
-    def __init__(self, positions: int, velocities: int, motors: int, coordinates: int) -> None:
+    def __init__(
+        self,
+        positions: int,
+        velocities: int,
+        motors: int,
+        coordinates: int,
+        signals: tuple[int, int] = (0, 0),
+    ) -> None:
         self.differences = motors + coordinates + 1
         """How many differences `worst` counts through: motors, goal coordinates, the energy."""
         integers = ("tick", "device_tick", "stamp_ns", "mode", "driven", "fresh", "judged", "closed")
@@ -58,6 +66,8 @@ class Words:
                 ("q", "f8", (positions,)),
                 ("v", "f8", (velocities,)),
                 ("effort", "f8", (motors,)),
+                ("input", "f8", signals[:1]),
+                ("output", "f8", signals[1:]),
             ]
         )
         self.answered = np.dtype(

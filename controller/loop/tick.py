@@ -209,6 +209,7 @@ class Tick:
         self._force_control = self.supervisor.course.pressing.control
         self._law = ActiveLaw(machine, self.supervisor.preload.now, self._force_control.forces)
         self._tuning = Tuning(machine, self._law.laws, loads)
+        self._carries = bool(self._tuning.by_signal)
         self.supervisor.tune = self._tuning.ask
         self._count = 0
         self._bad_sensor = -1
@@ -225,6 +226,8 @@ class Tick:
         """
         if self._tuning.changing:
             self._tuning.advance(dt)
+            self._law.release()
+        if self._carries and inputs.fresh and self._tuning.by_signal.follow(inputs.input, inputs.output):
             self._law.release()
         self._estimate(inputs, dt)
         mark(TickPhase.ESTIMATE)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from linkwork.controller.laws import Law, Tunable
 from linkwork.controller.orders import OrderOutcome, SetGains, SetPayload
 from linkwork.machine import Machine
-from linkwork.machine.payloads import Loads, load_vector
+from linkwork.machine.payloads import Loads, SignalLoads, load_vector
 
 GAIN_RAMP_S = 0.2
 LOAD_RAMP_S = 0.5
@@ -24,6 +24,8 @@ class Tuning:
         """Bandwidth (rad/s) and damping ratio at work."""
         self._from = self._to = self.gains
         self._loads = loads
+        self.by_signal = SignalLoads(machine, loads)
+        """Loads that signals attach; they change at once."""
         self._known = {one.index for one in settings.payloads}
         self._gain_share = self._load_share = 1.0
         self.changing = False
@@ -59,6 +61,7 @@ class Tuning:
             law.tune(*self.gains)
         if self._loads is not None and other._loads is not None:
             self._loads.adopt(other._loads, smooth(self._load_share))
+            self.by_signal.carried = list(other.by_signal.carried)
 
     def advance(self, dt: float) -> None:
         """One tick of dt seconds."""

@@ -19,12 +19,16 @@ from linkwork.recordings.tracking import Tracking
 
 @dataclass(frozen=True)
 class Truth:
-    """n periods of the plant: its ticks (n,), q (n, nq), and the effort on every joint (n, nv)."""
+    """n periods of the plant: its ticks (n,), q (n, nq), and the effort on every joint (n, nv).
+
+    parts: centres (n, 3; m) of the loose parts, by name.
+    """
 
     period_s: float
     tick: Floats
     q: Floats
     effort: Floats
+    parts: dict[str, Floats]
 
     def rows_at(self, time_s: Floats) -> NDArray[np.int64]:
         """Return the rows (n) of the states of these device times (n; s). Raises ValueError when one is
@@ -46,7 +50,11 @@ def read_truth(path: Path) -> Truth:
     columns = head["columns"]
     rows = numbers[: len(numbers) // len(columns) * len(columns)].reshape(-1, len(columns))
     kinds = np.array([name.partition(".")[0] for name in columns])
-    return Truth(head["period_s"], rows[:, 0], rows[:, kinds == "q"], rows[:, kinds == "effort"])
+    first = {
+        name.split(".")[1]: at for at, name in reversed([*enumerate(columns)]) if name.startswith("part.")
+    }
+    parts = {name: rows[:, at : at + 3] for name, at in reversed(first.items())}
+    return Truth(head["period_s"], rows[:, 0], rows[:, kinds == "q"], rows[:, kinds == "effort"], parts)
 
 
 def as_it_was(tracking: Tracking, truth: Truth, machine: Machine, ticks: Ticks) -> Tracking:

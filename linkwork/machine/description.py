@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from linkwork.machine.chains import CLOSED_CHAIN, OPEN_CHAIN, Chain
 from linkwork.machine.problems import Problem
+from linkwork.machine.scene import Scene
 from linkwork.machine.sections.bounds import GainBounds, PayloadBounds, Region
 from linkwork.machine.sections.drivers import DriverSettings
 from linkwork.machine.sections.estimation import EstimatorSettings
@@ -220,7 +221,8 @@ class Machine:
     constraints; `assembly` records how they were found. The `plant_set` are the settings of the plant that
     were given beside the file. `closed_form` names the explicit solution of the plant's closures that the
     file asks for. `switchable` names the constraints that may be switched while the machine runs, `signals`
-    are the inputs and outputs beside motors and sensors, both in the order of the file. The hashes are hex
+    are the inputs and outputs beside motors and sensors, both in the order of the file. `scene` has the loose
+    parts and grippers of the simulated plant. The hashes are hex
     SHA-256 texts: of the interface on which both ends of the device link must agree, of the two models'
     physics, and of everything.
     """
@@ -254,6 +256,7 @@ class Machine:
     plant_set: tuple[str, ...] = ()
     switchable: tuple[str, ...] = ()
     signals: tuple[Signal, ...] = ()
+    scene: Scene | None = None
 
     @property
     def is_constrained(self) -> bool:

@@ -59,6 +59,7 @@ KINDS: Final[dict[str, Callable[[Machine], bool]]] = {
     "regions": lambda machine: bool(machine.regions),
     "published reactions": lambda machine: bool(machine.controller.publish),
     "force sensors": lambda machine: bool(machine.force_sensors),
+    "loose parts": lambda machine: machine.scene is not None,
     "load cells": lambda machine: any(sensor.constraint >= 0 for sensor in machine.force_sensors),
 }
 """The kinds of machines in the table's rows. A machine is of several kinds."""
@@ -69,6 +70,7 @@ _SIMULATING: Final[dict[str, tuple[str, ...]]] = {
     "every machine": (f"{_PLANT}.stepping",),
     "force sensors": (f"{_PLANT}.simulated_force_sensors",),
     "load cells": (f"{_PLANT}.load_cells",),
+    "loose parts": (f"{_MULTIBODY}.steps.compliant_steps",),
 }
 REGISTRY: Final[dict[KernelProcess, dict[str, tuple[str, ...]]]] = {
     KernelProcess.GATEWAY: {},

@@ -120,6 +120,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         plant_set=tuple(plant_set),
         switchable=switchable,
         signals=signals,
+        scene=None if plant_file.scene is None else plant_file.scene.make(),
     )
 
 

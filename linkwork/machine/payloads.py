@@ -14,6 +14,8 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine.description import Machine
+from linkwork.machine.sections.bounds import CarriedLoad
+from linkwork.multibody.expressions.conditions import parse_condition
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 
@@ -40,15 +42,27 @@ def own_parameters(machine: Machine) -> tuple[Machine, Floats]:
 
 
 def loaded(machine: Machine, payloads: Mapping[str, Sequence[float]]) -> Machine:
-    """The machine as it is while it carries these, by point: mass, centre of mass, moments of inertia."""
-    if not payloads:
+    """The machine as it is while it carries these, by point: mass, centre of mass, moments of inertia.
+
+    With them all loads that signals attach: a path is admitted for the heaviest machine.
+    """
+    carried = [one for one in machine.controller.payloads if one.carried is not None]
+    if not payloads and not carried:
         return machine
     heavier, parameters = own_parameters(machine)
     loads = Loads(machine.mechanism, parameters)
     for name, numbers in payloads.items():
         loads.aim(machine.mechanism.point_index(name), load_vector(numbers[0], numbers[1:4], numbers[4:10]))
     loads.apply(1.0)
+    for one in carried:
+        assert one.carried is not None
+        loads.carry(one.index, vector_of(one.carried))
     return heavier
+
+
+def vector_of(carried: CarriedLoad) -> Floats:
+    """Return the load as one vector (10), see `load_vector`."""
+    return load_vector(carried.mass_kg, carried.com_m, carried.inertia_kg_m2)
 
 
 class Loads:
@@ -71,27 +85,43 @@ class Loads:
         self._out = [field(parameters, number, width) for number, width in _FIELDS]
         self._sums = np.zeros((points, 10))
         self._from, self._to = np.zeros((points, 10)), np.zeros((points, 10))
+        self._carried = np.zeros((points, 10))
+        self._share = 1.0
         self.changes = 0
         """How often `apply` has been called: what depends on the loads is renewed when it differs."""
 
     def aim(self, point: int, load: Floats) -> None:
         """Set the target of the load at a point to `load` (10, `load_vector`); others stay as they are."""
         self._from[:] = self._sums
+        self._to[point] = self._moments(point, load) + self._carried[point]
+
+    def carry(self, point: int, load: Floats) -> None:
+        """Carry `load` (10, `load_vector`) at a point from now on, in addition to the payload there."""
+        moments = self._moments(point, load)
+        change = moments - self._carried[point]
+        self._carried[point] = moments
+        self._from[point] += change
+        self._to[point] += change
+        self.apply(self._share)
+
+    def _moments(self, point: int, load: Floats) -> Floats:
+        """Mass, first and second moments about the link's origin (10) of a load at a point."""
         axes, at = self._axes[point].T, self._at[point]
         centre = at + axes @ load[1:4]
         about = np.zeros((3, 3))
         about[_UPPER] = load[4:10]
         about = axes @ (about + np.triu(about, 1).T) @ axes.T
         about += load[0] * (centre @ centre * np.eye(3) - np.outer(centre, centre))
-        self._to[point] = np.concatenate([load[:1], load[0] * centre, about[_UPPER]])
+        return np.concatenate([load[:1], load[0] * centre, about[_UPPER]])
 
     def adopt(self, other: Loads, share: float) -> None:
         """Carry what another model of the same machine carries: this share of the way of its loads."""
-        self._from[:], self._to[:] = other._from, other._to
+        self._from[:], self._to[:], self._carried[:] = other._from, other._to, other._carried
         self.apply(share)
 
     def apply(self, share: float) -> None:
         """Write the parameters: this share of the way from the loads before to those aimed at."""
+        self._share = share
         self._sums[:] = self._from + share * (self._to - self._from)
         self.changes += 1
         mass, com, inertia = self._out
@@ -105,6 +135,41 @@ class Loads:
         origin.
         """
         return np.asarray(self._sums[list(points)].sum(axis=0))
+
+
+class SignalLoads:
+    """Loads that signals attach to a model and remove (`controller.payloads.POINT.carried`)."""
+
+    def __init__(self, machine: Machine, loads: Loads | None) -> None:
+        digital = [signal.name for signal in machine.signals if signal.is_digital]
+        self._rules = [
+            (one.index, parse_condition(one.carried.when, digital), vector_of(one.carried))
+            for one in machine.controller.payloads
+            if one.carried is not None
+        ]
+        self._inputs = [signal.name for signal in machine.inputs]
+        self._outputs = [signal.name for signal in machine.outputs]
+        self._loads = loads
+        self.carried = [False] * len(self._rules)
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._rules)
+
+    def follow(self, inputs: Floats, outputs: Floats) -> bool:
+        """Attach and remove loads by the values of all input and output signals (inputs; outputs).
+
+        Returns whether any load has changed.
+        """
+        values = dict(zip(self._inputs, inputs.tolist(), strict=True))
+        values |= zip(self._outputs, outputs.tolist(), strict=True)
+        changed = False
+        for number, (point, condition, load) in enumerate(self._rules):
+            carried = condition.met(values)
+            if carried != self.carried[number] and self._loads is not None:
+                self.carried[number], changed = carried, True
+                self._loads.carry(point, load if carried else np.zeros(10))
+        return changed
 
 
 def carrying(mass: float, centre: Floats, moments: Floats, load: Floats) -> tuple[float, Floats, Floats]:

@@ -18,7 +18,7 @@ class Simulated:
     def __init__(self, simulator: Simulator) -> None:
         self.simulator, self.work = simulator, simulator.work
         self.drags: dict[Hashable, tuple[int, float]] = {}
-        self._given: Floats = self.work.parameters
+        self._given = simulator.base
         self._changes: dict[Hashable, tuple[Integers, Floats]] = {}
         self._rubs: dict[Hashable, tuple[int, float]] = {}
         self._brakes = simulator.view(BRAKE_EFFORT)

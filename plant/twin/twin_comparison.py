@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine
 from linkwork.machine.chains import resolved
-from linkwork.machine.payloads import Loads, load_vector, own_parameters
+from linkwork.machine.payloads import Loads, SignalLoads, load_vector, own_parameters
 from linkwork.multibody.kernels.compiling import ON_MECHANISM, kernel
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics
@@ -36,7 +36,9 @@ def evaluate(p: Floats, t: Integers, w: Floats) -> None:
 def model_of(machine: Machine) -> tuple[Machine, Loads]:
     """A machine whose plant is the controller's model, with its payloads."""
     own, parameters = own_parameters(machine)
-    return replace(own, plant_mechanism=own.mechanism), Loads(machine.mechanism, parameters)
+    signals = tuple(replace(signal, simulated="") for signal in own.signals)
+    model = replace(own, plant_mechanism=own.mechanism, scene=None, signals=signals)
+    return model, Loads(machine.mechanism, parameters)
 
 
 class TwinComparison:
@@ -44,6 +46,7 @@ class TwinComparison:
 
     def __init__(self, machine: Machine) -> None:
         model, self._loads = model_of(machine)
+        self._by_signal = SignalLoads(machine, self._loads)
         self._simulator = Simulator(model)
         self._work = self._simulator.work
         self._residual = Residual(model)
@@ -75,6 +78,8 @@ class TwinComparison:
         """Compare the period that ends with this tick, then predict the next one."""
         if self._to_carry and self._to_carry[0]["from_tick"] <= given["tick"]:
             self._take_up(self._to_carry.pop(0))
+        if self._by_signal and given["fresh"]:
+            self._by_signal.follow(given["input"], given["output"])
         if given["closed"] != self._closed:
             self._switch(int(given["closed"]))
         follows = given["device_tick"] == self._device_tick + 1

@@ -18,7 +18,8 @@ from linkwork.timing.children import Lifeline, ignore_interrupts
 def words_of(machine: Machine) -> Words:
     """The rows of a machine."""
     mechanism, goals = machine.mechanism, machine.controller.goal_coordinates
-    return Words(len(mechanism.position_names), mechanism.nv, len(machine.motors), len(goals))
+    signals = (len(machine.inputs), len(machine.outputs))
+    return Words(len(mechanism.position_names), mechanism.nv, len(machine.motors), len(goals), signals)
 
 
 def run(config: str, descriptor: int) -> int:

@@ -194,6 +194,9 @@ def asked_of(records: Floats, layout: RecordLayout, row: np.dtype[Any], *, stamp
     asked["driven"] = driven
     if layout.names["switch"]:
         asked["closed"] = (table["closed"] != 0.0) @ (1 << np.arange(len(layout.names["switch"])))
+    for name in ("input", "output"):
+        if layout.names[name]:
+            asked[name] = table[name]
     asked["fresh"] = (table["fresh"] != 0) & (table["connected"] != 0)
     # Under other laws a person's hand, or a force that is asked for, is no surprise.
     asked["judged"] = driven & np.isin(table["law"], POSITION_LAWS)

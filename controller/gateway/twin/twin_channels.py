@@ -34,7 +34,11 @@ class TwinChannels:
         self.motors = tuple(motor.joint for motor in machine.motors)
         mechanism = machine.mechanism
         self.words = Words(
-            len(mechanism.position_names), mechanism.nv, len(self.motors), len(self.coordinates)
+            len(mechanism.position_names),
+            mechanism.nv,
+            len(self.motors),
+            len(self.coordinates),
+            (len(machine.inputs), len(machine.outputs)),
         )
         self.bytes = self.words.answered.itemsize - 8
         """Of a row in the log, which leaves off the last word, the time stamp."""

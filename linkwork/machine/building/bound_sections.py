@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from linkwork.machine.checks.scene_names import condition_problems
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.bounds import PayloadBounds, Region
@@ -16,7 +17,14 @@ def payload_bounds(file: MachineFile) -> tuple[PayloadBounds, ...]:
     """Return what may be carried, in the order of the file."""
     points = list(file.points)
     return tuple(
-        PayloadBounds(name, points.index(name), spec.max_mass_kg, spec.max_com_m, spec.max_inertia_kg_m2)
+        PayloadBounds(
+            name,
+            points.index(name),
+            spec.max_mass_kg,
+            spec.max_com_m,
+            spec.max_inertia_kg_m2,
+            None if spec.carried is None else spec.carried.make(),
+        )
         for name, spec in file.controller.payloads.items()
     )
 
@@ -45,6 +53,10 @@ def check_bounds(file: MachineFile, document: Document) -> Iterator[Problem]:
                 place, "the ground cannot carry a payload", of_key=True, found=name,
                 allowed="a point of a body",
             )  # fmt: skip
+    for name, payload in file.controller.payloads.items():
+        if payload.carried is not None:
+            place = ("controller", "payloads", name, "carried", "when")
+            yield from condition_problems(file, document, place, payload.carried.when)
     bounds = file.controller.gain_bounds
     for name in ("bandwidth_rad_s", "damping_ratio"):
         values = getattr(bounds, name) if bounds is not None else None

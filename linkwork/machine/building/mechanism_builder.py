@@ -166,6 +166,7 @@ def physics(file: MachineFile, *, plant: bool = False) -> dict[str, Any]:
         **({"constraints": _demands(file)} if file.constraints else {}),
         **_touch(file),
         **({"elements": elements} if (elements := _elements(file, plant=plant)) else {}),
+        **({"scene": file.scene.model_dump()} if plant and file.scene else {}),
     }
 
 

@@ -19,6 +19,7 @@ from linkwork.machine.building.driver_settings import check_driver
 from linkwork.machine.building.sensed_forces import check_force_sensors
 from linkwork.machine.checks.constraint_references import check_constraints
 from linkwork.machine.checks.force_element_references import check_force_elements
+from linkwork.machine.checks.scene_names import check_scene
 from linkwork.machine.checks.signal_names import check_signals
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.nearest_name import nearest
@@ -48,6 +49,7 @@ def check_references(file: MachineFile, document: Document) -> list[Problem]:
         _driver,
         check_bounds,
         check_signals,
+        check_scene,
     )
     problems = [problem for rule in rules for problem in rule(file, document)]
     return sorted(problems, key=lambda problem: (problem.line or 0, problem.column or 0))

@@ -65,6 +65,7 @@ def _simulated(file: MachineFile, document: Document, name: str) -> Iterator[Pro
     positions, joints = coordinates(file), degrees_of_freedom(file)
     known = [*positions, *(f"{each}.position" for each in joints if each in positions)]
     known += [*(f"{each}.velocity" for each in joints), *file.signals, "time_s"]
+    known += file.scene.make().quantities if file.scene else ()
     for used, at in names.items():
         if used not in known:
             yield within(document, path, unknown(document, path, used, "quantity", known), at)

@@ -17,6 +17,7 @@ from linkwork.machine.sections.force_elements import AppliedForceSpec, SpringSpe
 from linkwork.machine.sections.force_sensors import ForceSensorSpec
 from linkwork.machine.sections.joint_types import Joint
 from linkwork.machine.sections.motors import Motor
+from linkwork.machine.sections.scene_section import SceneSpec
 from linkwork.machine.sections.sensors import Sensor
 from linkwork.machine.sections.settings import ControllerSpec, PlantSpec
 from linkwork.machine.sections.signal_section import SignalSpec
@@ -72,6 +73,9 @@ class MachineFile(Section):
     force_sensors: dict[Name, ForceSensorSpec] = entry("Force sensors of contacts, by name", default={})
     signals: dict[Name, SignalSpec] = entry(
         "Digital and analog inputs and outputs: grippers, valves, light barriers, by name", default={}
+    )
+    scene: SceneSpec | None = entry(
+        "What surrounds the simulated machine: loose parts, planes on which they lie, grippers", default=None
     )
     initial: dict[str, Number] = entry(
         "Initial state of the plant: `JOINT_deg`, `JOINT_rad` or `JOINT_m`, "

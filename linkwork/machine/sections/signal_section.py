@@ -82,14 +82,14 @@ class SignalSpec(Section):
             remedy = "remove simulated"
             raise wrong("the controller sets an output", "simulated", remedy=remedy, at=("simulated",))
         for key in ("noise", "delay_s"):
-            if key in self.model_fields_set and not self.simulated:
+            if getattr(self, key) and not self.simulated:
                 message = f"{key} belongs to a simulated input"
                 raise wrong(message, key, remedy=f"remove {key}, or give simulated", at=(key,))
         if self.noise and self.type == "digital":
             raise wrong("a digital signal is on or off", "noise", remedy="remove noise", at=("noise",))
         if self.direction == "input":
             for key in _REACTIONS:
-                if key in self.model_fields_set:
+                if getattr(self, key) != KEEP:
                     message = "an input has no reactions: the device decides its value"
                     raise wrong(message, key, remedy=f"remove {key}", at=(key,))
         self.make("")

@@ -1,0 +1,63 @@
+"""Checks of the section `scene`: unique names, points of grippers, conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from linkwork.machine.building.dof_names import coordinates
+from linkwork.machine.checks.unknown_names import unknown
+from linkwork.machine.problems import Problem
+from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.sections.formulas import within
+from linkwork.machine.yaml import Document
+from linkwork.multibody.expressions import ExpressionError
+from linkwork.multibody.expressions.conditions import parse_condition
+
+
+def check_scene(file: MachineFile, document: Document) -> Iterator[Problem]:
+    """Yield the problems of parts and grippers."""
+    if file.scene is None:
+        return
+    taken = dict.fromkeys(file.points, "a point") | dict.fromkeys(file.contacts, "a contact")
+    taken |= dict.fromkeys(file.joints, "a joint") | dict.fromkeys(coordinates(file), "a coordinate")
+    taken |= dict.fromkeys(file.signals, "a signal")
+    for section in ("parts", "grippers"):
+        for name in getattr(file.scene, section):
+            if name in taken:
+                text = f"{taken[name]} has this name"
+                place = ("scene", section, name)
+                yield document.problem(place, text, of_key=True, found=name, remedy="take another name")
+            taken[name] = f"one of the {section}"
+    used: dict[str, str] = {}
+    for name, gripper in file.scene.grippers.items():
+        place = ("scene", "grippers", name)
+        if gripper.point not in file.points:
+            yield unknown(document, (*place, "point"), gripper.point, "point", file.points)
+        elif file.points[gripper.point].body == "world":
+            text = "this point is fixed in the world"
+            remedy = "name a point of a moving body"
+            yield document.problem((*place, "point"), text, found=gripper.point, remedy=remedy)
+        elif gripper.point in used:
+            text = f"{used[gripper.point]} is at this point"
+            remedy = "give each gripper its own point"
+            yield document.problem((*place, "point"), text, found=gripper.point, remedy=remedy)
+        used[gripper.point] = name
+        yield from condition_problems(file, document, (*place, "closed_when"), gripper.closed_when)
+
+
+def condition_problems(
+    file: MachineFile, document: Document, path: tuple[str, ...], text: str
+) -> Iterator[Problem]:
+    """Yield what is wrong with a condition of signals at a place of the file."""
+    digital = [name for name, signal in file.signals.items() if signal.type == "digital"]
+    try:
+        names = parse_condition(text, digital).names
+    except ExpressionError as error:
+        problem = document.problem(
+            path, error.message, found=error.found, allowed=error.allowed, remedy=error.remedy
+        )
+        yield within(document, path, problem, error.at)
+        return
+    for name, at in names.items():
+        if name not in file.signals:
+            yield within(document, path, unknown(document, path, name, "signal", file.signals), at)

@@ -1,0 +1,217 @@
+"""Loose parts and grippers around the simulated machine.
+
+A gripper that closes holds the part that lies in it, where it lies: rigidly, so that part and link move as
+one body. The part's mass, first moment and moment of inertia are added to those of the link
+(`machine.payloads`), and the velocities after the plastic impact keep the momentum:
+    M⁺ v⁺ = M⁻ v⁻ + J' p,   p the momentum of the part, J the Jacobian of its centre
+projected onto the constraints in the metric of M⁺. A gripper that opens releases the part with its velocity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.machine import Machine
+from linkwork.machine.payloads import Loads, load_vector
+from linkwork.machine.scene import SceneGripper
+from linkwork.multibody import Workspace
+from linkwork.multibody.expressions.conditions import Condition, parse_condition
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.tree.dynamics import dynamics
+from linkwork.multibody.tree.kinematics import kinematics, point_jacobian
+from linkwork.plant.loose_part import LoosePart
+
+_UPPER = np.triu_indices(3)
+
+
+@dataclass
+class _Grip:
+    """A gripper: its place, its condition, and the part that it holds, in the axes of the point's body."""
+
+    gripper: SceneGripper
+    place: int
+    condition: Condition
+    closed: bool = False
+    part: LoosePart | None = None
+    offset: Floats | None = None
+    turn: Floats | None = None
+
+
+class Handling:
+    """The loose parts of a machine and its grippers. `work` is the machine's workspace.
+
+    `gap` (grippers): distance of each gripper's point from the nearest part, m. `holds` (grippers): 1 while
+    it holds a part. `moved`: whether the last `act` changed the velocities of the machine.
+    """
+
+    def __init__(self, machine: Machine, work: Workspace, inputs: Floats, outputs: Floats) -> None:
+        assert machine.scene is not None
+        scene, mechanism = machine.scene, machine.plant_mechanism
+        self._machine, self._mechanism, self._work = machine, mechanism, work
+        self._period_s = machine.plant.period_s
+        self.parts = [LoosePart(part, scene.planes, mechanism.gravity_m_s2) for part in scene.parts]
+        digital = [signal.name for signal in machine.signals if signal.is_digital]
+        self._grips = [
+            _Grip(each, mechanism.point_index(each.point), parse_condition(each.closed_when, digital))
+            for each in scene.grippers
+        ]
+        self._signals = [(signal.name, inputs, at) for at, signal in enumerate(machine.inputs)]
+        self._signals += [(signal.name, outputs, at) for at, signal in enumerate(machine.outputs)]
+        self.gap, self.holds = np.full(len(self._grips), np.inf), np.zeros(len(self._grips))
+        self.moved = False
+        topology = mechanism.topology
+        self._links = topology[topology[layout.POINTS] :][: len(mechanism.point_names)]
+        self._jacobian, self._rate = np.zeros((6, mechanism.nv)), np.zeros(6)
+
+    @property
+    def quantities(self) -> dict[str, tuple[Floats, int]]:
+        """Arrays (n) and places of the quantities of parts and grippers, by name (`machine.scene`)."""
+        names = self._machine.scene.quantities if self._machine.scene else ()
+        of_parts = [(part.centre, axis) for part in self.parts for axis in range(3)]
+        of_grippers = [(array, at) for at in range(len(self._grips)) for array in (self.gap, self.holds)]
+        return dict(zip(names, [*of_parts, *of_grippers], strict=True))
+
+    @property
+    def resting(self) -> bool:
+        """Whether every part rests or is held."""
+        return all(part.still or part.held for part in self.parts)
+
+    def step(self) -> None:
+        """Advance by one period, after the machine."""
+        for part in self.parts:
+            part.step(self._period_s)
+        if self._grips:
+            kinematics(*self._work.arguments)
+        for grip in self._grips:
+            if grip.part is not None:
+                grip.part.carry(*self._pose(grip))
+
+    def act(self, base: Floats) -> Floats | None:
+        """Close and open grippers, by the signals of this tick.
+
+        base (n): the machine's parameters without parts. Returns the parameters (n) with the parts that are
+        held, None where nothing changed.
+        """
+        if not self._grips:
+            return None
+        values = {name: float(array[at]) for name, array, at in self._signals}
+        changed = False
+        self.moved = False
+        for number, grip in enumerate(self._grips):
+            closed = grip.condition.met(values)
+            if closed == grip.closed:
+                continue
+            grip.closed = closed
+            if closed:
+                changed = self._close(grip, base) or changed
+            elif grip.part is not None:
+                self._open(grip)
+                changed = True
+            self.holds[number] = float(grip.part is not None)
+        return self.loaded(base) if changed else None
+
+    def measure(self) -> None:
+        """Write `gap`, after `kinematics`."""
+        for number, grip in enumerate(self._grips):
+            self.gap[number] = self._nearest(grip)[1]
+
+    def loaded(self, base: Floats) -> Floats:
+        """Return the machine's parameters (n) with the parts that are held; `base` (n) are those without."""
+        parameters = base.copy()
+        loads = Loads(replace(self._mechanism, parameters=base), parameters)
+        for grip in self._grips:
+            if grip.part is not None and grip.offset is not None and grip.turn is not None:
+                part = grip.part.part
+                about = grip.turn @ part.inertia_kg_m2 @ grip.turn.T
+                loads.aim(grip.place, load_vector(part.mass_kg, grip.offset.tolist(), about[_UPPER].tolist()))
+                loads.apply(1.0)
+        parameters.flags.writeable = False
+        return parameters
+
+    # -- gripping ----------------------------------------------------------------------------------------
+
+    def _frame(self, grip: _Grip) -> tuple[Floats, Floats]:
+        """Return position (3, m) of the gripper's point and axes (3 × 3) of its body in the world."""
+        work, mechanism = self._work, self._mechanism
+        t, p, w = work.arguments[1], work.arguments[0], work.buffer
+        link = int(self._links[grip.place])
+        own = p[t[layout.POINT_AXES] :][9 * grip.place : 9 * grip.place + 9].reshape(3, 3)
+        if link < 0:
+            return np.array(mechanism.points[grip.place].at_m), own.T
+        axes = w[t[layout.AXES] :][9 * link : 9 * link + 9].reshape(3, 3)
+        return work.point_position[grip.place].copy(), (own @ axes).T
+
+    def _pose(self, grip: _Grip) -> tuple[Floats, Floats]:
+        at, axes = self._frame(grip)
+        assert grip.offset is not None
+        assert grip.turn is not None
+        return at + axes @ grip.offset, axes @ grip.turn
+
+    def _nearest(self, grip: _Grip) -> tuple[LoosePart | None, float]:
+        """Return the nearest part that no other gripper holds, and its distance from the point (m)."""
+        at = self._work.point_position[grip.place]
+        nearest, least = None, np.inf
+        for part in self.parts:
+            if part.held and part is not grip.part:
+                continue
+            outside = np.abs(part.axes.T @ (at - part.centre)) - part.part.size_m / 2.0
+            distance = float(np.linalg.norm(np.maximum(outside, 0.0)))
+            if distance < least:
+                nearest, least = part, distance
+        return nearest, least
+
+    def _close(self, grip: _Grip, base: Floats) -> bool:
+        """Grip the part that lies in the gripper; return whether there is one."""
+        work = self._work
+        kinematics(*work.arguments)
+        part, distance = self._nearest(grip)
+        if part is None or distance > grip.gripper.reach_m:
+            return False
+        at, axes = self._frame(grip)
+        grip.part, grip.offset, grip.turn = part, axes.T @ (part.centre - at), axes.T @ part.axes
+        part.held = True
+        if work.v.any() or part.velocity.any() or part.angular_velocity.any():
+            self._collide(grip, part, self.loaded(base))
+        part.carry(part.centre, part.axes)
+        return True
+
+    def _collide(self, grip: _Grip, part: LoosePart, after: Floats) -> None:
+        """Keep the momentum of machine and part through the impact; `after`: the parameters with the part."""
+        work = self._work
+        p, t, w = work.arguments
+        dynamics(p, t, w)
+        momentum = work.M @ work.v
+        spin = part.axes @ part.part.inertia_kg_m2 @ part.axes.T @ part.angular_velocity
+        push = part.part.mass_kg * part.velocity
+        point_jacobian(p, t, w, grip.place, self._jacobian, self._rate)
+        at, _ = self._frame(grip)
+        momentum += self._jacobian[:3].T @ (spin + np.cross(part.centre - at, push))
+        momentum += self._jacobian[3:].T @ push
+        dynamics(after, t, w)
+        work.v[:] = np.linalg.solve(work.M, momentum)
+        if self._machine.is_constrained:
+            from linkwork.multibody.constraints.rows import constraint_rows
+            from linkwork.multibody.formulations.projection import (
+                TOLERANCE,
+                correct_position,
+                correct_velocity,
+            )
+
+            constraint_rows(after, t, w)
+            correct_position(after, t, w, TOLERANCE, 20)
+            correct_velocity(after, t, w)
+        self.moved = True
+
+    def _open(self, grip: _Grip) -> None:
+        """Release the part with the velocity that it has."""
+        part, work = grip.part, self._work
+        assert part is not None
+        kinematics(*work.arguments)
+        point_jacobian(*work.arguments, grip.place, self._jacobian, self._rate)
+        turning, moving = np.split(self._jacobian @ work.v, 2)
+        at, _ = self._frame(grip)
+        part.put(part.centre, part.axes, moving + np.cross(turning, part.centre - at), turning)
+        grip.part = grip.offset = grip.turn = None
