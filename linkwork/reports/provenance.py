@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import sys
 from collections.abc import Sequence
@@ -15,14 +16,12 @@ _PARTS = ("linkwork", "numpy", "numba", "pyzmq", "pytest")
 
 def provenance(words: Sequence[str], seconds: float) -> dict[str, Any]:
     """As plain data. words: the command line, with paths without folders. seconds: its duration."""
-    from linkwork.multibody.kernels.compiling import CACHE_FOLDER
-
     return {
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "took_s": round(seconds, 1),
         "command": " ".join(["linkwork", *map(without_folders, words)]),
         "versions": {"python": platform.python_version()} | {name: _version(name) for name in _PARTS},
-        "kernels": CACHE_FOLDER.name.removeprefix("kernels-"),
+        "sources": _sources(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "processor": _processor(),
     }
@@ -46,6 +45,15 @@ def without_paths(text: str) -> str:
             text = text.replace(folder + "/", "")
     text = re.sub(r"\bat 0x[0-9a-f]+", "at 0x…", text)
     return re.sub(r"/(?:tmp|run|dev/shm|var/tmp)/[^\s'\"]*/", "…/", text)
+
+
+def _sources() -> str:
+    """Hash of linkwork's own source, 16 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for room in sorted(Path(__file__).resolve().parents[1].iterdir()):
+        for path in [room] if room.suffix == ".py" else sorted(room.rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _version(name: str) -> str:

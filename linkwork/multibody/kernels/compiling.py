@@ -6,8 +6,9 @@ further compilation, so that a call with wrong types raises a TypeError instead 
 a tick. `linkwork.machine.kernel_registry` lists the modules that a process needs. numba_backend.py contains
 all use of numba.
 
-The cache is in a folder of the user, named after a hash of the sources of all packages with kernels,
-because numba itself does not notice when a function called from another file has changed.
+The cache is in a folder of the user. An entry is named after a hash of what its machine code depends on
+(fingerprints.py). A change elsewhere, of a docstring or of a checkout's place compiles nothing; a change in a
+function called from another file is noticed, which numba itself does not do.
 
 No index of a kernel counts from the end of an array (numba_backend.py).
 
@@ -21,7 +22,6 @@ import fcntl
 import gc
 import hashlib
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -34,16 +34,16 @@ from linkwork.multibody.kernels.numba_backend import (
     MODE,
     VERSION,
     boolean,
+    cache_entry,
     cache_misses,
-    cached_names,
     compiled_kernel,
     compiled_part,
     float64,
     freeze,
     int64,
+    is_cached,
     is_compiled,
     is_dispatcher,
-    name_in_cache,
     types,
     void,
 )
@@ -75,10 +75,8 @@ __all__ = [
 
 COMPILING = "once on this computer; it takes up to a minute"
 """Message to the user while kernels are compiled."""
-_ROOMS = ("linkwork/multibody", "linkwork/controller", "linkwork/plant")
-_KEPT = 8
-_DECLARES = re.compile(r"^\s*@(kernel|part)\b", re.MULTILINE)
-_IMPORTS = re.compile(r"^(?:from|import)\s+([\w.]+)(?:\s+import\s+(\([^)]*\)|[^\n]*))?", re.MULTILINE)
+_KEPT = 6
+"""Entries of a kernel in the cache: one for each version of its source."""
 
 
 def _cache_root() -> Path:
@@ -101,48 +99,36 @@ def _cache_root() -> Path:
     return Path(tempfile.mkdtemp(prefix="linkwork-"))
 
 
-def _sources(beside: Path) -> list[Path]:
-    """The files that declare kernels, and all files they import: those whose change may change a kernel."""
-    texts = {path: path.read_text("utf-8") for room in _ROOMS for path in (beside / room).rglob("*.py")}
-    waiting = [path for path, text in texts.items() if _DECLARES.search(text)]
-    reached: set[Path] = set()
-    while waiting:
-        path = waiting.pop()
-        if path in reached:
-            continue
-        reached.add(path)
-        text = texts.get(path) or path.read_text("utf-8")
-        for module, names in _IMPORTS.findall(text):
-            folder = beside.joinpath(*module.split("."))
-            inside = (folder / f"{name.strip()}.py" for name in re.split(r"[,\s()]+", names))
-            found = [folder.with_suffix(".py"), folder / "__init__.py", *inside]
-            waiting.extend(path for path in found if path.is_file())
-    return sorted(reached)
-
-
-def _source_hash() -> str:
-    """Hash of every source that a kernel depends on, and of what compiles them."""
+def _environment_hash() -> str:
+    """Hash of what compiles kernels: numba, Python, and the two files that use them."""
     digest = hashlib.sha256(f"numba {VERSION} {MODE} python {sys.version}".encode())
-    beside = Path(__file__).resolve().parents[3]
-    for path in _sources(beside):
-        digest.update(f"\0{path.relative_to(beside)}\0".encode())
-        digest.update(path.read_bytes())
+    for name in ("numba_backend.py", "fingerprints.py"):
+        digest.update(Path(__file__).with_name(name).read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _prune(root: Path, current: Path) -> None:
-    """Remove the cache folders of older sources, except the newest few."""
-    try:
-        others = [path for path in root.glob("kernels-*") if path.is_dir() and path != current]
-        others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-    except OSError:
-        return
-    for path in others[_KEPT - 1 :]:
-        shutil.rmtree(path, ignore_errors=True)
+def _prune(folder: Path) -> None:
+    """Remove older cache folders and, of each kernel, older entries: all but the newest few."""
+    with contextlib.suppress(OSError):
+        _keep_newest([path for path in folder.parent.glob("kernels-*") if path != folder])
+        entries: dict[str, list[Path]] = {}
+        for path in folder.glob("*-*"):
+            entries.setdefault(path.name.partition("-")[0], []).append(path)
+        for found in entries.values():
+            _keep_newest([path for path in found if path.is_dir() or path.suffix == ".nbi"])
+
+
+def _keep_newest(paths: list[Path]) -> None:
+    for path in sorted(paths, key=lambda path: path.stat().st_mtime, reverse=True)[_KEPT:]:
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            for part_of_it in path.parent.glob(f"{path.stem}.*"):
+                part_of_it.unlink(missing_ok=True)
 
 
 CACHE_ROOT = _cache_root()
-CACHE_FOLDER = CACHE_ROOT / f"kernels-{_source_hash()}"
+CACHE_FOLDER = CACHE_ROOT / f"kernels-{_environment_hash()}"
 
 PARAMETERS = types.Array(float64, 1, "C", readonly=True)
 TOPOLOGY = types.Array(int64, 1, "C", readonly=True)
@@ -234,7 +220,7 @@ def _compiled_elsewhere(dispatcher: Any) -> bool:
 def _lock(dispatcher: Any) -> TextIO:
     folder = CACHE_FOLDER / "locks"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return (folder / name_in_cache(dispatcher)).open("w")
+    return (folder / cache_entry(dispatcher)).open("w")
 
 
 def part(function: Function) -> Function:
@@ -247,8 +233,7 @@ def part(function: Function) -> Function:
 
 def cached(modules: Collection[str] | None = None) -> bool:
     """Whether every kernel of these modules (None: declared so far) has been compiled on this computer."""
-    kept = cached_names(CACHE_FOLDER)
-    return all(name_in_cache(dispatcher) in kept for dispatcher, _ in _kernels_in(modules))
+    return all(is_cached(dispatcher, CACHE_FOLDER) for dispatcher, _ in _kernels_in(modules))
 
 
 def _kernels_in(modules: Collection[str] | None) -> list[tuple[Any, Any]]:
@@ -297,7 +282,8 @@ def warm(
             _frozen.add(dispatcher)
     gc.set_threshold(*thresholds)
     os.utime(CACHE_FOLDER)
-    _prune(CACHE_ROOT, CACHE_FOLDER)
+    if compiled:
+        _prune(CACHE_FOLDER)
     _ready = True
     return WarmReport(compiled, os.times().elapsed - began, compiled == 0)
 

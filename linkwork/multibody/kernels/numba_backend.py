@@ -16,6 +16,7 @@ import contextlib
 import copy
 import ctypes
 import functools
+import hashlib
 import os
 import re
 import sys
@@ -30,6 +31,8 @@ import numpy as np
 from numba import boolean, float64, int64, types, void
 from numba.extending import intrinsic
 
+from linkwork.multibody.kernels.fingerprints import fingerprint
+
 __all__ = [
     "DEBUG_VARIABLE",
     "MODE",
@@ -40,13 +43,14 @@ __all__ = [
     "integers_at",
     "array_at",
     "boolean",
+    "cache_entry",
     "cache_misses",
-    "cached_names",
     "compiled_kernel",
     "compiled_part",
     "float64",
     "freeze",
     "int64",
+    "is_cached",
     "is_compiled",
     "is_dispatcher",
     "mode_for",
@@ -87,9 +91,11 @@ if MODE == "plain":
     sys.stderr.write(f"linkwork: kernels are compiled plainly, {reason}; start and ticks take longer\n")
 if MODE == "tuned":
     from llvmlite import binding
+    from numba.core import caching as numba_caching
     from numba.core import config
     from numba.cpython import slicing
 
+    caching: Any = numba_caching
     _config: Any = config
     _slicing: Any = slicing
 else:
@@ -128,17 +134,12 @@ def compiled_kernel(
     if MODE == "debug":
         return _checked(function, signature)
     options = _public if MODE == "plain" else {**_public, "_nrt": allocates}
-    previous = _config.CACHE_DIR
-    _config.CACHE_DIR = str(folder)
-    try:
-        dispatcher: Any = _numba.njit(cache=True, **options)(function)
-    finally:
-        _config.CACHE_DIR = previous
+    dispatcher: Any = _numba.njit(**options)(function)
+    _declared[dispatcher] = f"{function.__module__}.{function.__qualname__}{signature}{options}"
     if MODE == "plain":
         _compile_plainly(dispatcher, folder, fetching, missed)
     else:
-        _report_misses(dispatcher._cache, missed)
-        _separate(dispatcher, signature, fetching)
+        _separate(dispatcher, signature, folder, fetching, missed)
     return dispatcher
 
 
@@ -167,9 +168,33 @@ def name_in_cache(dispatcher: Any) -> str:
     return f"{dispatcher.py_func.__module__.rpartition('.')[2]}.{dispatcher.py_func.__qualname__}"
 
 
-def cached_names(folder: Path) -> set[str]:
-    """Return the names of the kernels in a cache folder."""
-    return {path.name.split("-")[0] for path in folder.rglob("*.nbi")}
+@functools.cache
+def cache_entry(dispatcher: Any) -> str:
+    """Return the name of the kernel's cache entry: its own, and a hash of what its machine code depends on.
+
+    It is right once the modules of the kernel and of all that it calls have been imported.
+    """
+    interface = _declared[dispatcher]
+
+    def outside(value: Any) -> str | None:
+        called = MODE == "tuned" and value is not dispatcher and is_dispatcher(value)
+        return _declared.get(value) if called else None
+
+    return f"{name_in_cache(dispatcher)}-{fingerprint(dispatcher, outside)}{_short_hash(interface)}"
+
+
+def is_cached(dispatcher: Any, folder: Path) -> bool:
+    """Return whether the cache holds the kernel."""
+    entry = folder / cache_entry(dispatcher)
+    return entry.is_dir() if MODE == "plain" else entry.with_name(f"{entry.name}.nbi").exists()
+
+
+def _short_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:4]
+
+
+_declared: dict[Any, str] = {}
+"""The interface of each kernel: its name, the types of its arguments, how it is compiled."""
 
 
 # With public means
@@ -183,16 +208,16 @@ def _compile_plainly(
 
     def fetch_and_report(wanted: Any) -> Any:
         with fetching(dispatcher):
-            if name_in_cache(dispatcher) not in _names_at_start(folder):
+            if not is_cached(dispatcher, folder):
                 missed()
+            previous, _config.CACHE_DIR = _config.CACHE_DIR, str(folder / cache_entry(dispatcher))
+            try:
+                dispatcher.enable_caching()
+            finally:
+                _config.CACHE_DIR = previous
             return fetch(wanted)
 
     dispatcher.compile = fetch_and_report
-
-
-@functools.cache
-def _names_at_start(folder: Path) -> set[str]:
-    return cached_names(folder)
 
 
 # With numba's internals
@@ -200,7 +225,9 @@ def _names_at_start(folder: Path) -> set[str]:
 _placing: dict[Any, Callable[[], None]] = {}
 
 
-def _separate(dispatcher: Any, signature: Any, fetching: Callable[[Any], Any]) -> None:
+def _separate(
+    dispatcher: Any, signature: Any, folder: Path, fetching: Callable[[Any], Any], missed: Callable[[], None]
+) -> None:
     """Let other kernels call this one through a symbol, so that they do not contain its code.
 
     numba links every function that a function calls into it and compiles all of it again, level by level,
@@ -214,6 +241,9 @@ def _separate(dispatcher: Any, signature: Any, fetching: Callable[[Any], Any]) -
         """Use one cache entry: numba would keep one for the signature and one for the arguments."""
         for called in _called(function.__code__, function.__globals__):
             called()
+        if dispatcher not in _opened:
+            _opened.add(dispatcher)
+            dispatcher._cache = KernelCache(function, folder, cache_entry(dispatcher), missed)
         with fetching(dispatcher), _for_small_arrays():
             return fetch(signature if wanted == signature.args else wanted)
 
@@ -259,16 +289,61 @@ def _called(code: CodeType, names: dict[str, Any]) -> list[Callable[[], None]]:
     return found
 
 
-def _report_misses(cache: Any, missed: Callable[[], None]) -> None:
-    load = cache.load_overload
+if MODE == "tuned":
 
-    def load_or_report(signature: Any, context: Any) -> Any:
-        found = load(signature, context)
-        if found is None:
-            missed()
-        return found
+    class _KernelFolder(caching._CacheLocator):  # type: ignore[misc]
+        """The place of a kernel's entry: a folder that does not depend on where the source is."""
 
-    cache.load_overload = load_or_report
+        def get_cache_path(self) -> str:
+            """Return no folder: `KernelCache` knows it."""
+            return ""
+
+        def get_source_stamp(self) -> str:
+            """Return nothing: an entry's name changes with the source."""
+            return ""
+
+        def get_disambiguator(self) -> str:
+            """Return nothing, for the same reason."""
+            return ""
+
+        def ensure_cache_path(self) -> None:
+            """Do nothing: the folder exists."""
+
+        @classmethod
+        def from_function(cls, _function: Any, _path: str) -> Any:
+            """Return the place of any function."""
+            return cls()
+
+    class _KernelEntry(caching.CompileResultCacheImpl):  # type: ignore[misc]
+        """Form of a kernel in the cache."""
+
+        _locator_classes: Any = (_KernelFolder,)
+
+    class KernelCache(caching.FunctionCache):  # type: ignore[misc]
+        """The cache of one kernel, at `folder`/`entry`; `missed` is called when it is empty."""
+
+        _impl_class: Any = _KernelEntry
+
+        def __init__(self, function: Any, folder: Path, entry: str, missed: Callable[[], None]) -> None:
+            """Make the folder."""
+            super().__init__(function)
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._missed, self._cache_path = missed, str(folder)
+            self._cache_file = caching.IndexDataCacheFile(str(folder), entry, "")
+            self._index = folder / f"{entry}.nbi"
+
+        def load_overload(self, signature: Any, context: Any) -> Any:
+            """Load the machine code, and note its use for the tidying of the cache."""
+            found = super().load_overload(signature, context)
+            if found is None:
+                self._missed()
+            else:
+                with contextlib.suppress(OSError):
+                    os.utime(self._index)
+            return found
+
+
+_opened: set[Any] = set()
 
 
 @contextlib.contextmanager

@@ -95,7 +95,7 @@ def _provenance(report: RigReport) -> Markup:
         ("command", str(told["command"])),
         ("made", f"{told['made']}, in {told['took_s']} s"),
         ("versions", ", ".join(f"{name} {number}" for name, number in told["versions"].items())),
-        ("kernels", str(told["kernels"])),
+        ("source", str(told["sources"])),
         ("system", ", ".join(filter(None, (told["system"], told["processor"])))),
     ]
     parts: list[Markup] = [_list(rows)]
