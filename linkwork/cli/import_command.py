@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,8 +15,8 @@ from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import emit, say
 
 if TYPE_CHECKING:
+    from linkwork.convert.robots.import_report import ReportRow
     from linkwork.convert.robots.importing import Imported
-    from linkwork.convert.robots.proof import Proof
 
 Base = Literal["fixed", "floating"]
 
@@ -46,6 +47,9 @@ def import_robot(
         Base | None,
         typer.Option(help="The robot stands or floats. Default: URDF stands, others as FILE says."),
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write the report as a page, too.")
+    ] = None,
     timeout: Annotated[
         float, typer.Option(metavar="S", min=0.1, help="Processor time of a library that reads FILE.")
     ] = 5.0,
@@ -57,12 +61,16 @@ def import_robot(
         import defusedxml  # noqa: F401 - the extra `import`
     except ImportError:
         raise Misuse("import needs defusedxml: pip install 'linkwork[import]'") from None
+    from linkwork.cli.import_page import import_page
     from linkwork.convert.model_report import report
+    from linkwork.convert.robots.import_report import report_rows
     from linkwork.convert.robots.importing import ImportOptions
     from linkwork.convert.robots.importing import import_robot as imported
     from linkwork.convert.robots.proof import prove
     from linkwork.convert.robots.robot_model import ImportProblem
+    from linkwork.reports.provenance import provenance
 
+    begin = perf_counter()
     options = ImportOptions(
         closures, _packages(package or []), base, literal=literal, repair=repair, seconds=timeout
     )
@@ -83,18 +91,22 @@ def import_robot(
         raise Misuse(f"{target} cannot be written: {error.strerror}") from None
     model = report(found.machine)
     proof = prove(found.source, timeout)
+    rows = report_rows(found, model, proof)
+    if html is not None:
+        _write_page(html, import_page(found, model, rows, provenance(sys.argv[1:], perf_counter() - begin)))
     summary = {
         "out": str(target),
         "changes": found.changes,
         "remarks": found.remarks,
         "renamed": found.renamed,
         "proof": asdict(proof),
+        "report": [asdict(row) for row in rows],
         "model": model,
     }
     if as_json:
         emit(summary)
     else:
-        _say_import(found, model, proof, target)
+        _say_import(found, rows, target)
 
 
 import_robot.__name__ = "import"  # the command's name, which Python reserves
@@ -113,20 +125,19 @@ def _packages(given: list[str]) -> dict[str, Path]:
     return folders
 
 
-def _say_import(found: Imported, model: dict[str, Any], proof: Proof, target: Path) -> None:
+def _write_page(target: Path, text: str) -> None:
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Misuse(f"{target} cannot be written: {error.strerror}") from None
+
+
+def _say_import(found: Imported, rows: list[ReportRow], target: Path) -> None:
     """Print the result of an import."""
-    say(
-        f"{target}: {len(model['bodies'])} bodies, {len(model['joints'])} joints, "
-        f"{len(model['closures'])} closures"
-    )
-    say(
-        f"{model['degrees_of_freedom']} degrees of freedom: {model['velocities']} velocities less rank "
-        f"{model['rank']} of {model['rows']} rows, {model['redundancy']} of them redundant"
-    )
-    motors = ", ".join(motor.joint for motor in found.machine.motors)
-    say(f"motors: {motors or 'none'}")
-    for line in proof.lines():
-        say(line)
+    say(f"{target} is written")
+    for row in rows:
+        mark = {"good": "✓", "bad": "✕"}.get(row.verdict, " ")
+        say(f"{mark} {row.title}: {row.text}")
     for title, lines in (("changed", found.changes), ("to note", found.remarks)):
         if lines:
             say(f"{title}:")

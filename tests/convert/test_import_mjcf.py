@@ -147,6 +147,6 @@ def test_the_command_shows_how_well_it_agrees(tmp_path: Path) -> None:
     (tmp_path / "robot.xml").write_text(ALL_KINDS.strip())
     ran = linkwork("import", str(tmp_path / "robot.xml"), "--out", str(tmp_path / "out.yaml"))
     assert ran.returncode == 0, ran.stderr
-    assert "agrees with MuJoCo on 5 random states: mass matrix to 1" in ran.stdout
+    assert "agreement: with MuJoCo on 5 random states: mass matrix to 1" in ran.stdout
     refused = linkwork("import", str(tmp_path / "robot.xml"), "--package", "nowhere")
     assert "expected NAME=DIR" in refused.stderr

@@ -14,6 +14,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.convert.robots.closure_sheets import add_sheet, closing_frames
+from linkwork.convert.robots.examination import examine
 from linkwork.convert.robots.limited_child import SECONDS
 from linkwork.convert.robots.loop_simplification import FramePoint, LoopSimplifier
 from linkwork.convert.robots.machine_writing import MachineWriter
@@ -144,7 +145,7 @@ def import_robot(path: Path, options: ImportOptions | None = None) -> Imported:
         simplifier = LoopSimplifier(robot)
         simplifier.run()
         changes, frames = simplifier.notes, simplifier.frames
-    remarks = [*robot.remarks, *_examine(robot, repair=options.repair)]
+    remarks = [*robot.remarks, *examine(robot, repair=options.repair)]
     if robot.motors is None:
         robot.motors = _guessed_motors(robot)
         remarks.append(f"the source names no motors; taken: {', '.join(robot.motors) or 'none'}")
@@ -242,45 +243,3 @@ def _guessed_motors(robot: RobotModel) -> list[str]:
         if limited and not robot.closures
         else ([] if robot.closures else [each.name for each in free])
     )
-
-
-def _examine(robot: RobotModel, *, repair: bool) -> list[str]:
-    """Check masses and inertias; return remarks. With `repair`, correct inertias. Raises ImportProblem."""
-    remarks = []
-    root = robot.roots()[0] if len(robot.roots()) == 1 else ""
-    for name, link in robot.links.items():
-        if name == root:
-            if link.mass > 0.0:
-                remarks.append(f"{name} is the ground: its mass of {link.mass:g} kg does not move")
-            continue
-        inertia = 0.5 * (link.inertia + link.inertia.T)
-        moments, axes = np.linalg.eigh(inertia)
-        largest = float(np.abs(moments).max())
-        bad = ""
-        if moments[0] < -1e-9 * largest:
-            bad = f"a negative principal moment, {moments[0]:.4g} kg m²"
-        elif moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-6):
-            bad = f"a principal moment of {moments[2]:.4g} kg m², more than the others together"
-        elif link.mass == 0.0 and largest > 0.0:
-            bad = "inertia, but no mass"
-        if not bad:
-            continue
-        if not repair and link.mass > 0.0:
-            link.unphysical = True
-            remarks.append(
-                f"NO BODY HAS THE INERTIA OF {name}: {bad}; it is used as it is (--repair mends it)"
-            )
-            continue
-        if not repair:
-            text = f"link {name!r} has {bad}"
-            raise ImportProblem(robot.file, link.line, text, "correct it, or give --repair")
-        if link.mass == 0.0:
-            link.inertia = np.zeros((3, 3))
-        else:
-            mended = np.maximum(moments, 0.0)
-            mended = np.maximum(
-                mended, (mended[2] - mended.sum() + mended[2]) / 2.0 * np.array([1.0, 1.0, 0.0])
-            )
-            link.inertia = axes @ np.diag(mended) @ axes.T
-        remarks.append(f"the inertia of {name} was mended: it had {bad}")
-    return remarks

@@ -61,7 +61,7 @@ class Proof:
             )
             if value is not None
         ]
-        return [f"agrees with {self.library} on {self.states} random states: {', '.join(parts)}"]
+        return [f"with {self.library} on {self.states} random states: {', '.join(parts)}"]
 
 
 def digits(difference: float) -> int:

@@ -26,7 +26,7 @@ def holding_warnings(machine: Machine) -> Iterator[Problem]:
     if machine.plant.on_timeout == "damp":
         return
     document = parse_yaml(machine.source_text, machine.path)
-    for motor, needed in _needed(machine):
+    for motor, needed in held_efforts(machine):
         if needed <= motor.brake_effort * (1.0 + _NOTHING) or needed < _NOTHING:
             continue
         unit, key = ("N m", "brake_torque_N_m") if motor.is_angle else ("N", "brake_force_N")
@@ -41,8 +41,8 @@ def holding_warnings(machine: Machine) -> Iterator[Problem]:
         )
 
 
-def _needed(machine: Machine) -> list[tuple[Motor, float]]:
-    """Return what the brake of each motor must hold (N m or N) where the machine starts.
+def held_efforts(machine: Machine) -> list[tuple[Motor, float]]:
+    """Return what the motor, or the brake, of each joint must hold (N m or N) where the machine starts.
 
     Under constraints the brakes share the load; the shares are those that minimize the largest relative load
     of a brake.

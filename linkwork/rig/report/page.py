@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any
 
+from linkwork.reports.document import definitions, document
 from linkwork.reports.markup import Markup, element, join
 from linkwork.rig.report.machine_section import section
 from linkwork.rig.report.report_data import BAD, VERDICTS, Counts, MachineReport, RigReport
@@ -14,22 +14,12 @@ from linkwork.rig.report.report_data import BAD, VERDICTS, Counts, MachineReport
 def page(report: RigReport) -> str:
     """The whole file."""
     names = ", ".join(each.name for each in report.machines)
-    style = files("linkwork.reports").joinpath("style.css").read_text(encoding="utf-8")
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="generator", content="linkwork"),
-        element("title", f"{'Passed' if report.passed else 'Not passed'}: {names}"),
-        element("style", Markup(style)),
-    )
-    body = element(
-        "body",
+    return document(
+        f"{'Passed' if report.passed else 'Not passed'}: {names}",
         _summary(report),
         element("main", *(section(each) for each in report.machines)),
         _provenance(report),
     )
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 
 
 def _summary(report: RigReport) -> Markup:
@@ -98,11 +88,11 @@ def _provenance(report: RigReport) -> Markup:
         ("source", str(told["sources"])),
         ("system", ", ".join(filter(None, (told["system"], told["processor"])))),
     ]
-    parts: list[Markup] = [_list(rows)]
+    parts: list[Markup] = [definitions(rows)]
     for each in report.machines:
         rows = list(_rig(each.facts))
         if rows:
-            parts += [element("h3", each.name), _list(rows)]
+            parts += [element("h3", each.name), definitions(rows)]
     return element("section", element("h2", "Provenance"), join(*parts))
 
 
@@ -114,9 +104,3 @@ def _rig(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
         elif value not in (None, "", [], ()):
             rows.append((key.replace("_", " "), str(value)))
     return rows
-
-
-def _list(rows: list[tuple[str, str]]) -> Markup:
-    return element(
-        "dl", *(part for name, value in rows for part in (element("dt", name), element("dd", value)))
-    )

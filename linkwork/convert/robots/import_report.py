@@ -1,0 +1,140 @@
+"""The report of an import, as plain rows for the terminal and for a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from linkwork.convert.robots.examination import massless, missing_limits
+from linkwork.convert.robots.importing import Imported
+from linkwork.convert.robots.proof import Proof
+from linkwork.machine import Machine
+from linkwork.machine.checks.controllability import why_not_controllable
+from linkwork.machine.checks.holding import held_efforts
+
+Verdict = Literal["", "good", "bad"]
+_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class ReportRow:
+    """A property of the machine: its title, the text, and whether it is as it should be."""
+
+    title: str
+    text: str
+    verdict: Verdict = ""
+
+
+def report_rows(found: Imported, model: dict[str, Any], proof: Proof) -> list[ReportRow]:
+    """Return the properties of an imported machine; model: its report (convert/model_report.py)."""
+    robot = found.robot
+    rows = [
+        ReportRow(
+            "parts",
+            ", ".join(
+                _counted(len(model[key]), one)
+                for key, one in (("bodies", "body"), ("joints", "joint"), ("closures", "closure"))
+            ),
+        ),
+        ReportRow(
+            "degrees of freedom",
+            f"{model['degrees_of_freedom']}: {model['velocities']} velocities less rank {model['rank']} of "
+            f"{model['rows']} rows, {model['redundancy']} of them redundant",
+        ),
+    ]
+    if model["mobility"] != model["degrees_of_freedom"]:
+        text = f"singular: {model['mobility']} instantaneous degrees of freedom"
+        rows.append(ReportRow("initial pose", text, "bad"))
+    if model["rank_decision"]["narrow"]:
+        rows.append(ReportRow("rank", "not clear: a singular value is close to the limit", "bad"))
+    if model["closures"]:
+        residual = model["assembly"]["residual"]
+        modes = model["other_assemblies"]
+        other = f"; the same measurements fit {modes} other assembly modes or more" if modes else ""
+        rows.append(ReportRow("assembled", f"to {residual:.2g} (typical lengths, rad){other}", "good"))
+    rows += [_motors(found.machine), *_holding(found.machine)]
+    idle = [motion["joint"] for motion in model["idle"]]
+    if idle:
+        rows.append(ReportRow("idle motions", f"{_few(idle)}: they matter to nothing else, and are ignored"))
+    light = massless(robot)
+    if light:
+        rows.append(ReportRow("links without mass", _few(light)))
+    for kind, names in missing_limits(robot).items():
+        rows.append(ReportRow(f"no {kind} limit", _few(names), "bad"))
+    problem = why_not_controllable(found.machine)
+    if problem is not None:
+        rows.append(ReportRow("controller", f"cannot run it: {problem[1]}. {problem[2]}", "bad"))
+    else:
+        rows.append(ReportRow("controller", "can run it", "good"))
+    rows += [ReportRow("agreement", line, "" if proof.without else _agrees(proof)) for line in proof.lines()]
+    return rows
+
+
+def _agrees(proof: Proof) -> Verdict:
+    worst = max(proof.mass_matrix, proof.bias, proof.poses, proof.closures or 0.0)
+    return "good" if worst <= 1e-9 else "bad"
+
+
+def _motors(machine: Machine) -> ReportRow:
+    names = [motor.joint for motor in machine.motors]
+    return ReportRow("motors", _few(names) if names else "none", "" if names else "bad")
+
+
+def _holding(machine: Machine) -> list[ReportRow]:
+    """Whether the motors can hold the machine against gravity where it starts."""
+    if not machine.motors or machine.dof == 0:
+        return []
+    efforts = held_efforts(machine)
+    weak = [
+        f"{motor.joint} needs {needed:.3g} {'N m' if motor.is_angle else 'N'}, has {motor.max_effort:.3g}"
+        for motor, needed in efforts
+        if not needed <= motor.max_effort
+    ]
+    if weak:
+        return [ReportRow("against gravity", f"the motors do not hold it: {_few(weak)}", "bad")]
+    share = max((needed / motor.max_effort for motor, needed in efforts), default=0.0)
+    return [
+        ReportRow(
+            "against gravity", f"the motors hold it, with at most {100 * share:.2g} % of their effort", "good"
+        )
+    ]
+
+
+def _counted(number: int, one: str) -> str:
+    many = f"{one.removesuffix('y')}ies" if one.endswith("y") else f"{one}s"
+    return f"{number} {one if number == 1 else many}"
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def body_rows(machine: Machine) -> list[tuple[str, str, str, str]]:
+    """Return name, mass (kg), principal moments (kg m²) and a note of each body."""
+    rows = []
+    for body in machine.mechanism.bodies:
+        moments = np.linalg.eigvalsh(np.asarray(body.inertia_kg_m2))
+        note = "no body has this inertia" if body.unphysical else ("no mass" if body.mass_kg == 0.0 else "")
+        rows.append((body.name, f"{body.mass_kg:.4g}", ", ".join(f"{each:.4g}" for each in moments), note))
+    return rows
+
+
+def joint_rows(machine: Machine, model: dict[str, Any]) -> list[tuple[str, str, str, str, str]]:
+    """Return name, type, bodies, limits of position and motor of each joint."""
+    limits = {each.name: each for each in machine.joints}
+    motors = {each.joint: each for each in machine.motors}
+    rows = []
+    for joint in model["joints"]:
+        name = joint["name"]
+        limit = limits.get(name)
+        unit = "rad" if limit is not None and limit.is_angle else "m"
+        shown = ""
+        if limit is not None and np.all(np.isfinite(limit.position)):
+            shown = f"{limit.position[0]:.4g} to {limit.position[1]:.4g} {unit}"
+        motor = motors.get(name)
+        drive = "" if motor is None else f"{motor.max_effort:.4g} {'N m' if motor.is_angle else 'N'}"
+        rows.append((name, joint["type"], f"{joint['parent']} → {joint['child']}", shown, drive))
+    return rows
