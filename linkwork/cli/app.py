@@ -14,6 +14,9 @@ from linkwork.cli import (
     conformance_command as conformance,
 )
 from linkwork.cli import (
+    convert_command as converting,
+)
+from linkwork.cli import (
     driver_commands as drivers,
 )
 from linkwork.cli import (
@@ -107,6 +110,7 @@ _PANELS: dict[str, tuple[Any, ...]] = {
         files.robots,
         files.schema,
         importing.import_robot,
+        converting.convert,
         model.model,
         symbolic.symbolic,
         codegen.codegen,

@@ -90,7 +90,7 @@ def test_all_joints_agree_with_pinocchio(literal: Imported) -> None:
 
 
 def test_the_graph_becomes_a_tree_with_closures(literal: Imported) -> None:
-    mechanism = literal.machine.mechanism
+    mechanism = literal.machine.plant_mechanism
     kinds = {each.name: type(each).__name__ for each in mechanism.constraints}
     assert kinds == {
         "end": "RevoluteClosure",

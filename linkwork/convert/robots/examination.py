@@ -46,7 +46,7 @@ def _inertia(robot: RobotModel, link: SourceLink, *, repair: bool) -> Iterator[s
         raise ImportProblem(
             robot.file, link.line, f"link {link.name!r} has {bad}", "correct it, or give --repair"
         )
-    mended = _mended(moments) if link.mass > 0.0 else np.zeros(3)
+    mended = mended_moments(moments) if link.mass > 0.0 else np.zeros(3)
     made = ", ".join(f"{each:.4g}" for each in mended)
     if not repair:
         link.unphysical = True
@@ -59,7 +59,7 @@ def _inertia(robot: RobotModel, link: SourceLink, *, repair: bool) -> Iterator[s
     yield f"the inertia of {link.name} was mended: it had {bad}; its moments are {made} kg m² now"
 
 
-def _mended(moments: Floats) -> Floats:
+def mended_moments(moments: Floats) -> Floats:
     """Return the principal moments (3, rising) with the two smaller ones raised as far as a body needs."""
     mended = np.maximum(moments, 0.0)
     lift = (2.0 * mended[2] - mended.sum()) / 2.0

@@ -416,9 +416,19 @@ class _Reader:
             self._read_axis(file, element, made)
         if kind == "universal":
             joint.axes.append(self._axis(file, element, "axis2", scope, place))
+        made.armature = self._rotor(file, element)
         if kind == "screw":
             made.pitch = self._pitch(file, element)
         return joint
+
+    def _rotor(self, file: XmlFile, element: Element) -> float:
+        """Return the inertia at the joint: drake:rotor_inertia times the square of drake:gear_ratio."""
+        values = {"rotor_inertia": 0.0, "gear_ratio": 1.0}
+        for child in element:
+            key = str(child.tag).rpartition("}")[2]
+            if key in values:
+                values[key] = float(self.numbers(file, child, 1)[0])
+        return values["rotor_inertia"] * values["gear_ratio"] ** 2
 
     def _pitch(self, file: XmlFile, element: Element) -> float:
         """Return m/rad: screw_thread_pitch is m per turn, the older thread_pitch minus turns in rad per m."""

@@ -28,6 +28,10 @@ _LOOPS: dict[str, ClosureType] = {
     "prismatic": "prismatic",
     "spherical": "point",
     "fixed": "weld",
+    "universal": "universal",
+    "cylindrical": "cylindrical",
+    "pin": "pin",
+    "distance": "distance",
 }
 
 
@@ -61,8 +65,25 @@ def read_urdf(file: XmlFile) -> RobotModel:
         for joint in transmission.findall("joint")
     ]
     robot.motors = driven or independent or None
+    _add_rotors(file, robot)
     check_tree(robot)
     return robot
+
+
+def _add_rotors(file: XmlFile, robot: RobotModel) -> None:
+    """Add the inertia of rotors at joints: drake:rotor_inertia times the square of drake:gear_ratio."""
+    for transmission in file.root:
+        if not str(transmission.tag).endswith("transmission"):
+            continue
+        values = {"rotor_inertia": 0.0, "gear_ratio": 1.0}
+        for element in transmission.iter():
+            key = str(element.tag).rpartition("}")[2]
+            if key in values:
+                values[key] = file.number(element, "value")
+        for joint in transmission.findall("joint"):
+            found = robot.joints.get(joint.get("name", ""))
+            if found is not None:
+                found.armature += values["rotor_inertia"] * values["gear_ratio"] ** 2
 
 
 def _link(file: XmlFile, element: Element) -> SourceLink:
@@ -134,7 +155,7 @@ def _loop(file: XmlFile, element: Element) -> SourceClosure:
         )
     before, after = file.one(element, "predecessor"), file.one(element, "successor")
     axis = element.find("axis")
-    return SourceClosure(
+    closure = SourceClosure(
         name,
         _LOOPS[kind],
         file.text(before, "link"),
@@ -144,6 +165,11 @@ def _loop(file: XmlFile, element: Element) -> SourceClosure:
         file.line(element),
         np.array([0.0, 0.0, 1.0]) if axis is None else file.numbers(axis, "xyz", 3),
     )
+    if kind == "universal":
+        closure.b_axis = closure.axis
+    if kind == "distance":
+        closure.distance = file.number(element, "distance")
+    return closure
 
 
 def check_tree(robot: RobotModel) -> None:
