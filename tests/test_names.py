@@ -56,6 +56,7 @@ WIDE_CLASSES = {
 WIDE_FUNCTIONS = {
     "controller": "a command line: one argument an option",
     "plant": "a command line: one argument an option",
+    "import_robot": "a command line: one argument an option",
     "run_rig_tests": "a command line: one argument an option",
     "show": "a command line: one argument an option",
     "simulate": "keyword options of an integration, in Python and on the command line",

@@ -28,13 +28,13 @@ def convert(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
 ) -> None:
     """Write a machine as URDF, MJCF or SDF, with its closures; `linkwork import` reads the result back."""
-    from linkwork.convert.robots.exporting import NotExpressible, written
+    from linkwork.convert.robots.exporting import UnwritableMachine, written
     from linkwork.machine import load
 
     machine = load(config)
     try:
         text, found = written(machine, to)
-    except NotExpressible as problem:
+    except UnwritableMachine as problem:
         raise Misuse(f"{machine.name} cannot be written as {to}: {problem}") from None
     if found.losses and not lossy:
         listed = "".join(f"\n  {loss}" for loss in found.losses)

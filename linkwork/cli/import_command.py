@@ -15,14 +15,14 @@ from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import emit, say
 
 if TYPE_CHECKING:
-    from linkwork.convert.robots.import_report import ReportRow
+    from linkwork.convert.robots.import_report import ImportFinding
     from linkwork.convert.robots.importing import Imported
 
 Base = Literal["fixed", "floating"]
 
 
 def import_robot(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The robot: URDF, SDF or MJCF.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The robot: URDF, SDF, MJCF or .xacro.")],
     closures: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Its closures. Default: robot.yaml beside it, if there is one."),
@@ -132,7 +132,7 @@ def _write_page(target: Path, text: str) -> None:
         raise Misuse(f"{target} cannot be written: {error.strerror}") from None
 
 
-def _say_import(found: Imported, rows: list[ReportRow], target: Path) -> None:
+def _say_import(found: Imported, rows: list[ImportFinding], target: Path) -> None:
     """Print the result of an import."""
     say(f"{target} is written")
     for row in rows:

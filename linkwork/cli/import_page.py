@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from linkwork.convert.robots.import_report import ReportRow, body_rows, joint_rows
+from linkwork.convert.robots.import_report import ImportFinding, body_rows, joint_rows
 from linkwork.convert.robots.importing import Imported
 from linkwork.reports.document import definitions, document, plain_table
 from linkwork.reports.markup import Markup, element
@@ -13,7 +13,7 @@ _MARKS = {"": "", "good": "✓ ", "bad": "✕ "}
 
 
 def import_page(
-    found: Imported, model: dict[str, Any], rows: list[ReportRow], provenance: dict[str, Any]
+    found: Imported, model: dict[str, Any], rows: list[ImportFinding], provenance: dict[str, Any]
 ) -> str:
     """Return the whole file."""
     bad = sum(row.verdict == "bad" for row in rows) + sum(map(is_bad, found.remarks))
@@ -59,7 +59,7 @@ def is_bad(remark: str) -> bool:
     return remark.startswith(("NO BODY", "UNITS"))
 
 
-def _marked(row: ReportRow) -> Markup:
+def _marked(row: ImportFinding) -> Markup:
     return element("span", f"{_MARKS[row.verdict]}{row.text}", class_=row.verdict or None)
 
 

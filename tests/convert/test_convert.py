@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from linkwork.convert.robots.exporting import NotExpressible, written
+from linkwork.convert.robots.exporting import UnwritableMachine, written
 from linkwork.convert.robots.importing import ImportOptions, import_robot
 from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped
@@ -131,7 +131,7 @@ def test_a_joint_that_a_format_lacks_cannot_be_left_out(tmp_path: Path) -> None:
     machine = load(tmp_path / "press.yaml")
     returned(machine, "sdf", tmp_path)
     for to in ("urdf", "mjcf"):
-        with pytest.raises(NotExpressible, match="no screws, as thread is"):
+        with pytest.raises(UnwritableMachine, match="no screws, as thread is"):
             written(machine, to)  # type: ignore[arg-type]
 
 

@@ -53,7 +53,7 @@ _SEVERAL = ("spherical", "floating", "universal")
 _Z = np.array([0.0, 0.0, 1.0])
 
 
-class NotExpressible(ValueError):
+class UnwritableMachine(ValueError):
     """A machine that a format cannot describe, not even in part."""
 
 
@@ -74,7 +74,7 @@ class Exported:
 
 
 def exported(machine: Machine, to: SourceFormat) -> Exported:
-    """Return a machine as a robot for a format. Raises NotExpressible."""
+    """Return a machine as a robot for a format. Raises UnwritableMachine."""
     return _Exporter(machine, to).found
 
 
@@ -127,7 +127,7 @@ class _Exporter:
             if kind == "floating" and self._to == "sdf":
                 name = f"{child}_floats"
                 if parent != WORLD:
-                    raise NotExpressible(f"SDF has no free joint between two bodies, as {joint.name} is")
+                    raise UnwritableMachine(f"SDF has no free joint between two bodies, as {joint.name} is")
             if self._to == "sdf" and name in found.robot.links:
                 name = f"{name}_joint"  # SDF has one set of names for links and joints
             made = SourceJoint(name, kind, parent, child, 0, pose, axis, pitch=pitch)
@@ -163,16 +163,16 @@ class _Exporter:
             turn, slide = member.column[:3], member.column[3:]
             length = float(np.linalg.norm(turn)) or float(np.linalg.norm(slide))
             if abs(length - 1.0) > 1e-12:
-                raise NotExpressible(f"{joint.name} has a column of length {length:g}, not 1")
+                raise UnwritableMachine(f"{joint.name} has a column of length {length:g}, not 1")
             if not turn.any():
                 found.append(("prismatic", [member.place], slide, 0.0))
                 continue
             pitch = float(turn @ slide)
             if np.abs(slide - pitch * turn).max() > 1e-12:
-                raise NotExpressible(f"an axis of {joint.name} does not pass through its origin")
+                raise UnwritableMachine(f"an axis of {joint.name} does not pass through its origin")
             kind: JointType = "revolute" if pitch == 0.0 else "screw"
             if kind == "screw" and self._to != "sdf":
-                raise NotExpressible(f"{_TITLES[self._to]} has no screws, as {joint.name} is")
+                raise UnwritableMachine(f"{_TITLES[self._to]} has no screws, as {joint.name} is")
             found.append((kind, [member.place], turn, pitch))
         return found
 
@@ -323,7 +323,7 @@ def _suffix(name: str) -> str:
 
 
 def written(machine: Machine, to: SourceFormat) -> tuple[str, Exported]:
-    """Return the text of a machine in a format, and what was exported. Raises NotExpressible."""
+    """Return the text of a machine in a format, and what was exported. Raises UnwritableMachine."""
     from linkwork.convert.robots.robot_writing import mjcf_text, sdf_text, urdf_text
 
     found = exported(machine, to)

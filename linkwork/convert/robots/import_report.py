@@ -19,7 +19,7 @@ _SHOWN = 6
 
 
 @dataclass(frozen=True)
-class ReportRow:
+class ImportFinding:
     """A property of the machine: its title, the text, and whether it is as it should be."""
 
     title: str
@@ -27,18 +27,18 @@ class ReportRow:
     verdict: Verdict = ""
 
 
-def report_rows(found: Imported, model: dict[str, Any], proof: Proof) -> list[ReportRow]:
+def report_rows(found: Imported, model: dict[str, Any], proof: Proof) -> list[ImportFinding]:
     """Return the properties of an imported machine; model: its report (convert/model_report.py)."""
     robot = found.robot
     rows = [
-        ReportRow(
+        ImportFinding(
             "parts",
             ", ".join(
                 _counted(len(model[key]), one)
                 for key, one in (("bodies", "body"), ("joints", "joint"), ("closures", "closure"))
             ),
         ),
-        ReportRow(
+        ImportFinding(
             "degrees of freedom",
             f"{model['degrees_of_freedom']}: {model['velocities']} velocities less rank {model['rank']} of "
             f"{model['rows']} rows, {model['redundancy']} of them redundant",
@@ -46,29 +46,33 @@ def report_rows(found: Imported, model: dict[str, Any], proof: Proof) -> list[Re
     ]
     if model["mobility"] != model["degrees_of_freedom"]:
         text = f"singular: {model['mobility']} instantaneous degrees of freedom"
-        rows.append(ReportRow("initial pose", text, "bad"))
+        rows.append(ImportFinding("initial pose", text, "bad"))
     if model["rank_decision"]["narrow"]:
-        rows.append(ReportRow("rank", "not clear: a singular value is close to the limit", "bad"))
+        rows.append(ImportFinding("rank", "not clear: a singular value is close to the limit", "bad"))
     if model["closures"]:
         residual = model["assembly"]["residual"]
         modes = model["other_assemblies"]
         other = f"; the same measurements fit {modes} other assembly modes or more" if modes else ""
-        rows.append(ReportRow("assembled", f"to {residual:.2g} (typical lengths, rad){other}", "good"))
+        rows.append(ImportFinding("assembled", f"to {residual:.2g} (typical lengths, rad){other}", "good"))
     rows += [_motors(found.machine), *_holding(found.machine)]
     idle = [motion["joint"] for motion in model["idle"]]
     if idle:
-        rows.append(ReportRow("idle motions", f"{_few(idle)}: they matter to nothing else, and are ignored"))
+        rows.append(
+            ImportFinding("idle motions", f"{_few(idle)}: they matter to nothing else, and are ignored")
+        )
     light = massless(robot)
     if light:
-        rows.append(ReportRow("links without mass", _few(light)))
+        rows.append(ImportFinding("links without mass", _few(light)))
     for kind, names in missing_limits(robot).items():
-        rows.append(ReportRow(f"no {kind} limit", _few(names), "bad"))
+        rows.append(ImportFinding(f"no {kind} limit", _few(names), "bad"))
     problem = why_not_controllable(found.machine)
     if problem is not None:
-        rows.append(ReportRow("controller", f"cannot run it: {problem[1]}. {problem[2]}", "bad"))
+        rows.append(ImportFinding("controller", f"cannot run it: {problem[1]}. {problem[2]}", "bad"))
     else:
-        rows.append(ReportRow("controller", "can run it", "good"))
-    rows += [ReportRow("agreement", line, "" if proof.without else _agrees(proof)) for line in proof.lines()]
+        rows.append(ImportFinding("controller", "can run it", "good"))
+    rows += [
+        ImportFinding("agreement", line, "" if proof.without else _agrees(proof)) for line in proof.lines()
+    ]
     return rows
 
 
@@ -77,12 +81,12 @@ def _agrees(proof: Proof) -> Verdict:
     return "good" if worst <= 1e-9 else "bad"
 
 
-def _motors(machine: Machine) -> ReportRow:
+def _motors(machine: Machine) -> ImportFinding:
     names = [motor.joint for motor in machine.motors]
-    return ReportRow("motors", _few(names) if names else "none", "" if names else "bad")
+    return ImportFinding("motors", _few(names) if names else "none", "" if names else "bad")
 
 
-def _holding(machine: Machine) -> list[ReportRow]:
+def _holding(machine: Machine) -> list[ImportFinding]:
     """Whether the motors can hold the machine against gravity where it starts."""
     if not machine.motors or machine.dof == 0:
         return []
@@ -93,10 +97,10 @@ def _holding(machine: Machine) -> list[ReportRow]:
         if not needed <= motor.max_effort
     ]
     if weak:
-        return [ReportRow("against gravity", f"the motors do not hold it: {_few(weak)}", "bad")]
+        return [ImportFinding("against gravity", f"the motors do not hold it: {_few(weak)}", "bad")]
     share = max((needed / motor.max_effort for motor, needed in efforts), default=0.0)
     return [
-        ReportRow(
+        ImportFinding(
             "against gravity", f"the motors hold it, with at most {100 * share:.2g} % of their effort", "good"
         )
     ]

@@ -15,7 +15,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.convert.robots.closure_sheets import add_sheet, closing_frames
 from linkwork.convert.robots.examination import examine
-from linkwork.convert.robots.limited_child import SECONDS
+from linkwork.convert.robots.limited_child import SECONDS, MissingLibrary, call
 from linkwork.convert.robots.loop_simplification import FramePoint, LoopSimplifier
 from linkwork.convert.robots.machine_writing import MachineWriter
 from linkwork.convert.robots.mjcf import read_mjcf
@@ -75,7 +75,7 @@ class ImportOptions:
 def read_robot(path: Path, options: ImportOptions | None = None) -> RobotModel:
     """Read URDF, SDF or MJCF with its closures. Raises ImportProblem."""
     options = options or ImportOptions()
-    file = XmlFile(path)
+    file = _expanded(path, options) if path.suffix == ".xacro" else XmlFile(path)
     packages = PackagePaths(path.parent, options.packages)
     tag = file.root.tag
     if tag == "robot":
@@ -96,7 +96,23 @@ def read_robot(path: Path, options: ImportOptions | None = None) -> RobotModel:
         robot.closures = closing_frames(robot)
     _place_base(robot, options.base)
     check_tree(robot)
+    if path.suffix == ".xacro":
+        robot.tree_from_file = False
     return robot
+
+
+def _expanded(path: Path, options: ImportOptions) -> XmlFile:
+    """Return what a xacro file expands to; lines are those of the expanded text."""
+    if not path.is_file():
+        raise ImportProblem(str(path), 0, "cannot be read: no such file")
+    folders = {name: str(folder.resolve()) for name, folder in options.packages.items()}
+    request = {"file": str(path.resolve()), "packages": folders}
+    try:
+        text = call("xacro_worker:expanded", request, str(path), options.seconds)
+    except MissingLibrary as missing:
+        wrong, remedy = f"xacro needs {missing}, which is not installed", "pip install 'linkwork[import]'"
+        raise ImportProblem(str(path), 0, wrong, remedy) from None
+    return XmlFile(path, text)
 
 
 def _with_sheet_beside(robot: RobotModel, sheet: Path) -> RobotModel:

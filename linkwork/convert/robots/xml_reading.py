@@ -18,11 +18,14 @@ LARGEST = 1e12
 class XmlFile:
     """An XML file: its root element, and the line of every element."""
 
-    def __init__(self, path: Path) -> None:
-        """Read a file. Raises ImportProblem where it is none."""
+    def __init__(self, path: Path, text: str | None = None) -> None:
+        """Read a file, or the text that it stands for. Raises ImportProblem where it is none."""
         self.path = str(path)
         self._lines: dict[int, int] = {}
         self._kept: list[Element] = []  # keeps the identities of elements valid
+        if text is not None:
+            self.root = self._tree(text.encode("utf-8"))
+            return
         try:
             if path.exists() and not path.is_file():
                 raise ImportProblem(self.path, 0, "is not a file")
@@ -70,7 +73,8 @@ class XmlFile:
             root: Element = parser.close()
         except DefusedXmlException:
             text = "a document type or an entity is declared, which is not read"
-            raise ImportProblem(self.path, 0, text, "remove the DOCTYPE declaration") from None
+            line = parser.parser.CurrentLineNumber
+            raise ImportProblem(self.path, line, text, "remove the DOCTYPE declaration") from None
         except ParseError as error:
             line, _ = error.position
             raise ImportProblem(self.path, line, f"not well-formed XML: {str(error).split(':')[0]}") from None
