@@ -13,7 +13,8 @@ parameter.
     w, w, w           per window: largest -d²s/dt², largest +d²s/dt² (1/s), largest |d³s/dt³| (1/s²)
     n + 1             knots (s)
     (n + 1) rows k    θ (rad or m), θ' (per s), and θ'' (per s²) when rows is 3
-    further words     the force part, if there is one (goal_force_part.py)
+    further words     the force part, if there is one (goal_force_part.py); then the action part, if there is
+                      one (goal_action_part.py)
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
+from linkwork.controller.goal_action_part import ActionPart
 from linkwork.controller.goal_force_part import ForcePart
 from linkwork.multibody.kernels.compiling import VECTOR, float64, kernel, part, void
 
@@ -41,7 +43,8 @@ HEADER = 16
     _FULL_TO,
     _GOAL_TIME,
     _FORCES,
-) = range(11)
+    _ACTIONS,
+) = range(12)
 CUBIC, QUINTIC = 2, 3
 SHORTEST_PIECE_S = 1e-5
 """Below this the differences between a piece's ends would drown in round-off."""
@@ -67,25 +70,27 @@ def pack_block(
     stopping: Floats,
     full_speed: tuple[float, float] | None = None,
     forces: ForcePart | None = None,
+    actions: ActionPart | None = None,
 ) -> Floats:
     """The block's words.
 
     knots: n + 1 values of s, from 0 on, increasing. values: (n + 1) × rows × k, rows 2 or 3. stopping: 3 × w,
     see the layout. full_speed: where the path runs at its own speed, without lead-in and lead-out; default:
-    everywhere. forces: those of the goal.
+    everywhere. forces: those of the goal. actions: what it does beside moving.
     """
     rows, count = values.shape[1], len(coordinates)
     windows = stopping.shape[1]
     pieces = len(knots) - 1
     further = forces.words() if forces is not None else np.empty(0)
-    words = np.zeros(block_words(count, rows, pieces, windows) + len(further))
+    acting = actions.words() if actions is not None else np.empty(0)
+    words = np.zeros(block_words(count, rows, pieces, windows) + len(further) + len(acting))
     first, last = full_speed or (0.0, float(knots[-1]))
-    words[:11] = (
+    words[:12] = (
         VERSION, len(words), count, rows, pieces, windows, knots[-1], first, last, goal_time_s, len(further),
+        len(acting),
     )  # fmt: skip
-    words[HEADER:] = np.concatenate(
-        [coordinates, path_tolerance, goal_tolerance, stopping.ravel(), knots, values.ravel(), further]
-    )
+    tables = [stopping.ravel(), knots, values.ravel(), further, acting]
+    words[HEADER:] = np.concatenate([coordinates, path_tolerance, goal_tolerance, *tables])
     return words
 
 
@@ -170,7 +175,7 @@ class GoalBlock:
 
     `coordinates`: int64 indices into the mechanism's coordinates. `path_tolerance`, `goal_tolerance`: rad or
     m. `goal_time_s`: how long after the end the goal tolerances may take. `full_speed`: (from, to) in s.
-    `forces`: the goal's force part, None without one.
+    `forces`, `actions`: the goal's force part and action part, None without one.
     """
 
     def __init__(self, words: Floats) -> None:
@@ -182,8 +187,8 @@ class GoalBlock:
         k, rows, pieces, windows = (int(words[i]) for i in (_COORDINATES, _ROWS, _PIECES, _WINDOWS))
         if k < 1 or rows not in (CUBIC, QUINTIC) or pieces < 1 or windows < 1:
             raise BlockError(f"{k} coordinates, {rows} rows, {pieces} pieces, {windows} windows")
-        further = int(words[_FORCES])
-        if not block_words(k, rows, pieces, windows) + further == words[_WORDS] == len(words):
+        further, acting = int(words[_FORCES]), int(words[_ACTIONS])
+        if not block_words(k, rows, pieces, windows) + further + acting == words[_WORDS] == len(words):
             raise BlockError(f"the header says {words[_WORDS]:g} words, there are {len(words)}")
         self.words = words
         self.duration_s = float(words[_DURATION])
@@ -201,7 +206,9 @@ class GoalBlock:
         at += 3 * k
         self._tables: Floats = words[at : at + 3 * windows].reshape(3, windows)
         self._per_s = windows / self.duration_s
-        self.forces = _forces(words[len(words) - further :]) if further else None
+        end = len(words) - acting
+        self.forces = _forces(words[end - further : end]) if further else None
+        self.actions = _actions(words[end:]) if acting else None
         self.knots: Floats = words[at + 3 * windows : at + 3 * windows + pieces + 1]
 
     def evaluate(self, s: float, theta: Floats, d1: Floats, d2: Floats) -> None:
@@ -229,5 +236,12 @@ class GoalBlock:
 def _forces(words: Floats) -> ForcePart:
     try:
         return ForcePart.from_words(words)
+    except ValueError as error:
+        raise BlockError(str(error)) from None
+
+
+def _actions(words: Floats) -> ActionPart:
+    try:
+        return ActionPart.from_words(words)
     except ValueError as error:
         raise BlockError(str(error)) from None

@@ -116,3 +116,9 @@ def code_name(code: int) -> str:
         if code in set(kind):
             return kind(code).name
     return f"CODE_{code}"
+
+
+def spelled(path: Sequence[str | int]) -> str:
+    """Return the path of a parameter as text: `trajectory.points[3].positions`."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".") or "params"

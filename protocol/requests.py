@@ -23,7 +23,7 @@ from linkwork.protocol.codes import NAME_LENGTH, REQUEST_BYTES, TRAJECTORY_POINT
 from linkwork.protocol.decoding import NotDecodable, cut, decode, excerpt
 from linkwork.protocol.errors import ProtocolError, RequestError
 from linkwork.protocol.laws import REST_LAW_NAMES
-from linkwork.protocol.trajectory import Name, Number, Positive, Trajectory, read_trajectory
+from linkwork.protocol.trajectory import Name, Number, Positive, SignalValue, Trajectory, read_trajectory
 from linkwork.protocol.validation import RequestModel, validated
 
 _HEADER_BYTES: Final = 160
@@ -34,11 +34,6 @@ Fraction = Annotated[float, Field(strict=True, ge=0.0, le=2.0, allow_inf_nan=Fal
 Switch = Annotated[bool, Field(strict=True)]
 Three = Annotated[list[Number], Field(min_length=3, max_length=3)]
 Six = Annotated[list[Number], Field(min_length=6, max_length=6)]
-SignalValue = (
-    Annotated[bool, Field(strict=True)]
-    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
-    | Annotated[str, Field(strict=True, max_length=NAME_LENGTH)]
-)
 Targets = Annotated[dict[Name, Number], Field(min_length=1, max_length=256)]
 Jogged = Annotated[dict[Name, Number], Field(min_length=1, max_length=12)]
 

@@ -65,7 +65,55 @@ class GoalProgress(TypedDict):
     """running, settling, paused, stopping."""
 
 
-class GoalResult(TypedDict):
+class EventReport(TypedDict):
+    """An event of a goal: whether and when it was reached."""
+
+    event: int
+    """Number in the trajectory's `events`."""
+    set: dict[str, bool | float]
+    tick: int | None
+    """Tick whose command set the outputs; nil: it was not reached."""
+    time_s: float | None
+    """Device time from which they were in force."""
+
+
+class CapturedEdge(TypedDict):
+    """An edge of an input while a goal was active."""
+
+    capture: str
+    input: str
+    value: bool
+    tick: int
+    time_s: float
+    path_time_s: float
+    """Place on the path: time at the goal's own speed."""
+    path_m: float | None
+    """Length of the point's path since the goal's beginning; nil of a machine without a point."""
+    coordinates: dict[str, float]
+    """Joints and task coordinates, as estimated at that tick."""
+
+
+class UntilReport(TypedDict):
+    """The condition of a goal: how often it began to hold, and when last."""
+
+    met: int
+    tick: int | None
+    time_s: float | None
+
+
+class PathReport(TypedDict, total=False):
+    """Actions of a goal. Of older results in `state`, `events` and `captures` are left out."""
+
+    events: list[EventReport]
+    """In the order of the trajectory."""
+    captures: list[CapturedEdge]
+    """The first 200, in their order."""
+    captures_more: int
+    """How many more there were."""
+    until: UntilReport
+
+
+class GoalResult(PathReport):
     """Event `goal.result`; `results` of state holds the latest sixteen, so a lost event can be recovered."""
 
     goal: int

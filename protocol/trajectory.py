@@ -7,12 +7,12 @@ follow it. Units: rad or m per coordinate, s.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from linkwork.protocol.codes import NAME_LENGTH, TRAJECTORY_POINTS, ResultCode
-from linkwork.protocol.errors import RequestError
+from linkwork.protocol.codes import NAME_LENGTH, TRAJECTORY_POINTS, RequestCode, ResultCode
+from linkwork.protocol.errors import RequestError, spelled
 from linkwork.protocol.validation import RequestModel, validated
 
 MOST_COORDINATES = 256
@@ -24,6 +24,16 @@ Numbers = Annotated[list[Number], Field(min_length=1, max_length=MOST_COORDINATE
 Vector = Annotated[list[Number], Field(min_length=3, max_length=3)]
 NONE_ABOVE_S = 1.0e7
 Duration = Annotated[float, Field(strict=True, gt=0.0, le=NONE_ABOVE_S, allow_inf_nan=False)]
+SignalValue = (
+    Annotated[bool, Field(strict=True)]
+    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
+    | Annotated[str, Field(strict=True, max_length=NAME_LENGTH)]
+)
+MOST_EVENTS, MOST_CAPTURES, MOST_FOLLOWERS = 1000, 8, 8
+"""Values set by events, captures and outputs that follow the speed, of one goal."""
+LONGEST_LEAD_S = 1.0
+LONGEST_CONDITION = 1000
+Lead = Annotated[float, Field(strict=True, ge=0.0, le=LONGEST_LEAD_S, allow_inf_nan=False)]
 
 
 class Waypoint(RequestModel):
@@ -114,6 +124,49 @@ class CurveEntry(RequestModel):
     ramp_s: Annotated[float, Field(strict=True, gt=0.0, le=60.0, allow_inf_nan=False)]
 
 
+class EventPlace(RequestModel):
+    """Place of an event: exactly one of `time_s`, `path_m` and `point`."""
+
+    time_s: Number | None = None
+    """Time since the goal's beginning, at its own speed."""
+    path_m: Number | None = None
+    """Length of the path of the point `of` since the goal's beginning."""
+    of: Name | None = None
+    """Point of the machine; may be left out where the machine has one point."""
+    point: Annotated[int, Field(strict=True)] | None = None
+    """Number of a way-point, from 0."""
+
+
+class PathEvent(RequestModel):
+    """Outputs that are set at a place of the path; `lead_s`: so much earlier."""
+
+    at: EventPlace
+    set: Annotated[dict[Name, SignalValue], Field(min_length=1, max_length=12)]
+    lead_s: Lead = 0.0
+
+
+class CaptureParams(RequestModel):
+    """Edges of a digital input to report; `of`: the point whose path length they get."""
+
+    input: Name
+    edge: Literal["rising", "falling", "both"] = "both"
+    of: Name | None = None
+
+
+class SpeedFollower(RequestModel):
+    """Analog output that follows the speed of a point: offset + per_m_s × speed, from `min` to `max`.
+
+    Numbers are in the unit of the output. Without `min` and `max`, a value outside its range is refused.
+    """
+
+    speed_of: Name
+    per_m_s: Number
+    offset: Number = 0.0
+    min: Number | None = None
+    max: Number | None = None
+    lead_s: Lead = 0.0
+
+
 class Trajectory(RequestModel):
     """A motion in named coordinates: `points`, or a `curve`. Made by `read_trajectory`.
 
@@ -134,6 +187,20 @@ class Trajectory(RequestModel):
     """Contact or constraint → its wanted force (N or N m), the same all along or over time."""
     guard: dict[Name, Positive] = Field(default_factory=dict, max_length=1)
     """Contact → force (N): the motion ends where the contact is felt, and it is pressed with this force."""
+    events: Annotated[list[PathEvent], Field(max_length=MOST_EVENTS)] = Field(default_factory=list)
+    """Outputs that are set on the path."""
+    capture: dict[Name, Name | CaptureParams] = Field(default_factory=dict, max_length=MOST_CAPTURES)
+    """Name of a capture → digital input whose edges the result reports."""
+    follow: dict[Name, SpeedFollower] = Field(default_factory=dict, max_length=MOST_FOLLOWERS)
+    """Analog output → the speed that it follows."""
+    until: Annotated[str, Field(min_length=1, max_length=LONGEST_CONDITION)] | None = None
+    """Condition that ends or pauses the goal."""
+    then: Literal["end", "pause"] = "end"
+
+    @property
+    def acts(self) -> bool:
+        """Whether it does more than move."""
+        return bool(self.events or self.capture or self.follow or self.until)
 
 
 def read_trajectory(content: object, path: Sequence[str | int] = ("trajectory",)) -> Trajectory:
@@ -164,7 +231,32 @@ def read_trajectory(content: object, path: Sequence[str | int] = ("trajectory",)
     if trajectory.points is not None:
         _check_points(trajectory.points, trajectory, path)
     _check_forces(trajectory, path)
+    _check_places(trajectory, path)
     return trajectory
+
+
+def _check_places(trajectory: Trajectory, path: Sequence[str | int]) -> None:
+    where: tuple[str | int, ...]
+    for index, event in enumerate(trajectory.events):
+        at, where = event.at, (*path, "events", index, "at")
+        given = [name for name in ("time_s", "path_m", "point") if getattr(at, name) is not None]
+        if len(given) != 1:
+            found = ", ".join(given) or "none"
+            text = f"{spelled(where)}: give exactly one of time_s, path_m, point; found {found}"
+            raise RequestError(RequestCode.INVALID_PARAMS, text, where)
+        if at.of is not None and given != ["path_m"]:
+            where = (*where, "of")
+            text = f"{spelled(where)}: a point belongs to path_m, not to {given[0]}"
+            raise RequestError(RequestCode.INVALID_PARAMS, text, where)
+    values = sum(len(event.set) for event in trajectory.events)
+    if values > MOST_EVENTS:
+        where = (*path, "events")
+        text = f"{spelled(where)}: the events set {values} values, at most {MOST_EVENTS} are allowed"
+        raise RequestError(RequestCode.INVALID_PARAMS, text, where)
+    if trajectory.then == "pause" and trajectory.until is None:
+        where = (*path, "then")
+        text = f"{spelled(where)}: it states what `until` does, and there is no `until`"
+        raise RequestError(RequestCode.INVALID_PARAMS, text, where)
 
 
 def _check_forces(trajectory: Trajectory, path: Sequence[str | int]) -> None:

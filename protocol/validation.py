@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.decoding import excerpt
-from linkwork.protocol.errors import RequestError
+from linkwork.protocol.errors import RequestError, spelled
 
 
 class RequestModel(BaseModel):
@@ -33,14 +33,9 @@ def validated(model: type[P], content: object, path: Sequence[str | int] = ()) -
         fault = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
         raise RequestError(
             RequestCode.INVALID_PARAMS,
-            f"{_spell(where)}: {fault}, found {_brief(first['input'])}{more}",
+            f"{spelled(where)}: {fault}, found {_brief(first['input'])}{more}",
             where,
         ) from None
-
-
-def _spell(path: Sequence[str | int]) -> str:
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    return text.removeprefix(".") or "params"
 
 
 def _brief(value: Any) -> str:

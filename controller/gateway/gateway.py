@@ -245,6 +245,7 @@ class Gateway:
             "tick": self.tick, "time_s": float(self.latest["time_s"]) if self.latest is not None else 0.0,
             "coordinate": None, "value": None, "limit": None,
         }  # fmt: skip
+        self.records.reports.complete(result)
         self.memory.end(result)  # type: ignore[arg-type]
         self.publish("goal.result", result, requester)
 
@@ -300,6 +301,7 @@ class Gateway:
         result = self.wording.result(self.latest)
         result |= {"goal": goal, "code": int(ResultCode.FAULT), "name": "FAULT", "text": reason}
         result |= {"coordinate": None, "value": None, "limit": None}
+        self.records.reports.complete(result)  # type: ignore[arg-type]
         self.memory.end(result)
         self.publish("goal.result", dict(result), self.memory.owner_of(goal))
 

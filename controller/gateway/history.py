@@ -45,8 +45,12 @@ class Memory:
 
     def end(self, result: GoalResult) -> None:
         """A goal has ended. A goal ends once: a second result of the same number is dropped."""
-        if not any(known["goal"] == result["goal"] for known in self._results):
-            self._results.append(result)
+        if any(known["goal"] == result["goal"] for known in self._results):
+            return
+        for known in self._results:  # the lists may be long: those of the newest are kept
+            known.pop("events", None)
+            known.pop("captures", None)
+        self._results.append(dict(result))  # type: ignore[arg-type]
 
     def results(self) -> list[GoalResult]:
         """The last results, oldest first."""

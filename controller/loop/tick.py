@@ -206,6 +206,7 @@ class Tick:
 
             self._bearings = BearingLoads(machine)
         self.supervisor = Supervisor(machine, self._now, self.quality, slot)
+        self.supervisor.course.recorded = self.record.floats
         self._force_control = self.supervisor.course.pressing.control
         self._law = ActiveLaw(machine, self.supervisor.preload.now, self._force_control.forces)
         self._tuning = Tuning(machine, self._law.laws, loads)
@@ -375,5 +376,8 @@ class Tick:
         if self._signals:
             writer.input[:], writer.output[:] = inputs.input, inputs.output
             writer.output_command[:] = outputs.signals
+            if self.supervisor.outputs is not None:
+                path = self.supervisor.outputs.path
+                writer.output_events[:], writer.output_followed[:] = path.set_by_events, path.followed
         if self.quality.closes:
             self.quality.write()

@@ -19,7 +19,7 @@ from linkwork.multibody.kernels.compiling import INTEGERS, VECTOR, boolean, kern
 from linkwork.protocol.laws import LawKind
 
 _NO_LAW = LawKind.NONE
-_INTEGERS = struct.Struct("=31q")
+_INTEGERS = struct.Struct("=32q")
 _SCALARS = struct.Struct("=13d")
 _NO_STREAM = (0, 0, -1, 0.0, 0.0)
 
@@ -88,6 +88,10 @@ class TickRecord:
         """Status, fault and mode of each motor."""
         self.input, self.output = record.view("input"), record.view("output")
         self.output_command = record.view("output_command")
+        self.output_events, self.output_followed = (
+            record.view("output_events"),
+            record.view("output_followed"),
+        )
         self._published = record.floats[offsets["q_measured"] :]
         words = record.floats.data.cast("B")
         self._integers = words[: _INTEGERS.size]
@@ -124,7 +128,7 @@ class TickRecord:
             tick, inputs.device_tick, s.state, s.brakes.phase, outputs.mode,
             course.law if moving else _NO_LAW,
             goal.id, goal.status, goal.code, goal.coordinate, goal.slots_in_use,
-            goal.replaced, goal.replaced_code,
+            goal.replaced, goal.replaced_code, goal.until_met,
             s.order_id, s.order_outcome, 0 if point is None else point.number, state, held_back, held_index,
             s.pending.authority, s.pending.authority_end,
             s.fault.code, s.fault.index, s.fault.tick, course.limited,

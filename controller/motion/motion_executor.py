@@ -13,6 +13,7 @@ from linkwork.controller.goal_block import BlockError, GoalBlock
 from linkwork.controller.goal_force_part import ForcePart
 from linkwork.controller.laws import Reference
 from linkwork.controller.motion.effort_limits import Limited
+from linkwork.controller.motion.goal_condition import GoalCondition
 from linkwork.controller.motion.goal_splices import junction_outcome
 from linkwork.controller.motion.jogging import Jogging
 from linkwork.controller.motion.pressing import Pressing
@@ -53,7 +54,8 @@ class GoalState:
 
     status: GoalStatus. code: the ResultCode it ended with. coordinate, value, limit: which coordinate
     violated a tolerance, by how much (rad or m, N or N m), and the tolerance; -1 and 0 where none did.
-    slots_in_use: bit mask of the shared goal slots. settling_since_s: device time of its end. replaced,
+    slots_in_use: bit mask of the shared goal slots. until_met: how often the goal's condition has begun to
+    hold. settling_since_s: device time of its end. replaced,
     replaced_code: the goal that it took over from or followed, and how that one ended.
     """
 
@@ -67,6 +69,7 @@ class GoalState:
     settling_since_s: float = 0.0
     replaced: int = 0
     replaced_code: int = 0
+    until_met: int = 0
 
 
 class MotionExecutor:
@@ -101,6 +104,9 @@ class MotionExecutor:
         self.slowed = False
         """Whether the goal under way has been slowed down on its path, so that `limit` has to be asked."""
         self.goal_state = GoalState()
+        self.recorded: Floats = np.zeros(0)
+        """Words of the tick record; until the tick is noted, those of the tick before. The tick sets it."""
+        self._until: GoalCondition | None = None
         self.pressing = Pressing(machine, estimate)
 
     @property
@@ -209,9 +215,12 @@ class MotionExecutor:
         if goal.stopping:
             self.pressing.keep_from_falling()
             if goal.resting:
-                self._end(GoalStatus.ENDED, self.goal_state.code)
+                met = self.goal_state.code == ResultCode.SUCCESSFUL
+                self._end(GoalStatus.SUCCEEDED if met else GoalStatus.ENDED, self.goal_state.code)
             return True
         if goal.waiting:
+            return True
+        if self._until is not None and self._until.begins(self.recorded) and self._meet(goal, self._until):
             return True
         block = goal.block
         if block.forces is not None:
@@ -227,6 +236,17 @@ class MotionExecutor:
         else:
             self.on_path = True
         return True
+
+    def _meet(self, goal: Follow, until: GoalCondition) -> bool:
+        """Its condition begins to hold: pause the goal or end it. Return whether it ends."""
+        self.goal_state.until_met += 1
+        if not until.pauses:
+            self._stop_goal(goal, ResultCode.SUCCESSFUL)
+            return True
+        if not goal.paused:
+            goal.pause()
+            self.goal_state.status = GoalStatus.PAUSED
+        return False
 
     def _check_forces(self, goal: Follow, part: ForcePart) -> bool:
         """Check the forces of the goal under way; False when it has to stop."""
@@ -340,11 +360,19 @@ class MotionExecutor:
         """Begin a goal, if its block is verified and begins where the machine is, or where the reference of
         the goal before it is in this very tick.
         """
+        outcome = self._accept(order)
+        if outcome is not OrderOutcome.DONE and isinstance(self.motion, Follow):
+            self.motion.leaves_s = np.inf  # no goal takes over from it now
+        return outcome
+
+    def _accept(self, order: StartGoal) -> OrderOutcome:
         if not order.verified:
             return OrderOutcome.REFUSED_BLOCK
         try:
             block = GoalBlock(self._slot(order.slot)[: order.words])
-        except BlockError:
+            part = block.actions
+            until = GoalCondition(part) if part is not None and len(part.condition) else None
+        except ValueError:  # BlockError among them
             return OrderOutcome.REFUSED_BLOCK
         begin = order.begin
         if isinstance(begin, Retime):
@@ -383,6 +411,7 @@ class MotionExecutor:
         self.goal_state.id, self.goal_state.status, self.goal_state.code = order.goal, GoalStatus.RUNNING, 0
         self.goal_state.coordinate, self.goal_state.value, self.goal_state.limit = -1, 0.0, 0.0
         self.goal_state.slots_in_use = 1 << order.slot
+        self.goal_state.until_met, self._until = 0, until
         return OrderOutcome.DONE
 
     def expect(self, order: StartGoal) -> None:
@@ -394,13 +423,15 @@ class MotionExecutor:
             block = GoalBlock(self._slot(order.slot)[: order.words])
         except BlockError:
             return  # refused when its time comes
+        if begin.before == goal.goal_id:
+            goal.leaves_s = begin.s
         if np.array_equal(block.coordinates, goal.index):
             goal.following = Following(block, begin.s, begin.rate)
 
     def forget_following(self) -> None:
         """No goal takes over from the one under way any more."""
         if isinstance(self.motion, Follow):
-            self.motion.following = None
+            self.motion.following, self.motion.leaves_s = None, np.inf
 
     def _retime(self, slot: int, block: GoalBlock, begin: Retime) -> OrderOutcome:
         """Continue the goal under way with a block for another speed."""

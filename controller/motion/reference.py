@@ -121,6 +121,8 @@ class Follow:
         self._until: Hold | None = None
         self._kept: NDArray[np.int64] | None = None
         self.following: Following | None = None
+        self.leaves_s = np.inf
+        """Path parameter at which a goal that waits takes over."""
 
     def advance(self, time_s: float) -> None:
         """Move to the device time of this tick."""

@@ -39,7 +39,8 @@ SAFELY = 1.005
 
 @dataclass(frozen=True)
 class Admitted:
-    """A path that the machine can follow, its table of stopping limits, and the findings, as plain data.
+    """A path that the machine can follow, its table of stopping limits, the findings as plain data, and the
+    walk along it.
 
     `report` has
     `duration_s`, `samples`, `time_stretch`;
@@ -53,6 +54,7 @@ class Admitted:
     path: Path
     stopping: Floats
     report: dict[str, Any]
+    walk: Walk
 
 
 def admit(
@@ -151,7 +153,7 @@ def _admit(machine: Machine, path: Path, start: Start, may_stretch: bool, since:
         since *= worst.stretch * SAFELY
         path = path.stretched(worst.stretch * SAFELY)
     stopping = found.efforts.stopping(path.duration_s)
-    return Admitted(path, stopping, report_of(found, stopping, stretched))
+    return Admitted(path, stopping, report_of(found, stopping, stretched), found.walk)
 
 
 def report_of(found: Walked, stopping: Floats, stretched: float) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.goal_action_part import ActionPart
 from linkwork.controller.goal_block import SHORTEST_PIECE_S, GoalBlock, evaluate, pack_block, places
 from linkwork.controller.goal_force_part import ForcePart
 from linkwork.machine import Machine
@@ -29,6 +30,7 @@ class Path:
     forces: ForcePart | None = None
     gaps: int = 0
     """How many of the coordinates, the last ones, are gaps of pressed contacts: the loop leaves them out."""
+    actions: ActionPart | None = None
 
     @property
     def duration_s(self) -> float:
@@ -45,6 +47,7 @@ class Path:
             values=self.values * scale[None, :, None],
             full_speed=(first * factor, last * factor),
             forces=None if self.forces is None else self.forces.stretched(factor),
+            actions=None if self.actions is None else self.actions.stretched(factor),
         )
 
     def followed(self) -> Path:
@@ -66,6 +69,7 @@ class Path:
             words[values : values + (pieces + 1) * rows * k].reshape(pieces + 1, rows, k).copy(),
             block.full_speed,
             block.forces,
+            actions=block.actions,
         )
 
     def evaluate(self, s: float) -> Floats:
@@ -124,4 +128,5 @@ class Path:
             stopping=stopping,
             full_speed=self.full_speed,
             forces=self.forces,
+            actions=self.actions,
         )

@@ -25,12 +25,14 @@ from linkwork.controller.planning.goal_in_motion import GoalInMotion
 from linkwork.controller.planning.goal_set import complete, index_of
 from linkwork.controller.planning.moves import path_to
 from linkwork.controller.planning.path import Path
+from linkwork.controller.planning.path_actions import Actions, PlannedActions
 from linkwork.controller.planning.planner_messages import PlannedGoal
 from linkwork.controller.planning.planner_start import Present, Start
 from linkwork.controller.planning.retiming import Retimed, retime, rewalk
 from linkwork.controller.planning.splines import path_through
 from linkwork.controller.planning.stopping import MOST_WINDOWS
 from linkwork.controller.planning.verdict import verdict
+from linkwork.controller.planning.walk import Walk
 from linkwork.controller.shared_memory import SLOT_BYTES
 from linkwork.machine import Machine
 from linkwork.protocol.codes import RequestCode, ResultCode
@@ -57,7 +59,7 @@ class Plan:
     """An accepted goal: its block, and what people want to know. `coordinates`: names, held ones too.
 
     `begin`: how it takes over from the goal before it. `q`: the machine's pose where it begins. `limited`:
-    why a retimed goal does not get the speed that was asked for.
+    why a retimed goal does not get the speed that was asked for. `actions`: see `PlannedActions.as_map`.
     """
 
     words: Floats
@@ -68,6 +70,7 @@ class Plan:
     begin: GoalBegin = field(default_factory=Fresh)
     q: Floats | None = None
     limited: dict[str, Any] | None = None
+    actions: dict[str, Any] | None = None
 
     @property
     def checksum(self) -> int:
@@ -87,6 +90,7 @@ class Plan:
             self.begin,
             None if self.q is None else tuple(self.q.tolist()),
             self.limited,
+            self.actions,
         )
 
 
@@ -117,12 +121,29 @@ def plan(
         admitted = _followed(given, machine, start)
     else:
         raise RequestError(RequestCode.UNSUPPORTED, f"{method} is not a plannable motion")
-    path = admitted.path.followed()
+    path, report, acting = admitted.path, admitted.report, None
+    if given.acts:
+        planned = actions_of(machine, given, path, admitted.walk, begin)
+        path, acting = replace(path, actions=planned.part), planned.as_map(path.duration_s)
+        report = report | {"events": planned.events}
+    path = path.followed()
     words = path.pack(machine, admitted.stopping, given.tolerances, given.goal_time_s)
-    return _plan(machine, words, path, admitted.report, begin=begin, q=start.q)
+    return _plan(machine, words, path, report, begin=begin, q=start.q, actions=acting)
+
+
+def actions_of(
+    machine: Machine, given: Trajectory, path: Path, walk: Walk, begin: GoalBegin
+) -> PlannedActions:
+    """Plan what a trajectory does beside moving. Raises RequestError."""
+    points = given.points
+    times = np.zeros(0) if points is None else path.knots[len(path.knots) - len(points) :]
+    return Actions(machine, given, walk, times).planned(begin)
 
 
 def _plan(machine: Machine, words: Floats, path: Path, report: dict[str, Any], **more: Any) -> Plan:
+    if len(words) > CAPACITY:
+        text = f"the goal needs {len(words)} words, at most {CAPACITY} fit: fewer way-points or followers"
+        raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory",))
     wrong = check_block(words)
     if wrong:
         raise RequestError(RequestCode.INTERNAL, f"the planned goal is damaged: {wrong}")
@@ -173,8 +194,13 @@ def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
     """
     model = params if isinstance(params, CheckParams) else check_params("check", params)
     path = _trajectory(model.trajectory, machine, start)
-    points = model.trajectory.points
-    return verdict(machine, path, start, None if points is None else len(path.knots) - len(points))
+    given = model.trajectory
+    points = given.points
+
+    def acting(walk: Walk) -> dict[str, Any]:
+        return {"events": actions_of(machine, given, path, walk, Fresh()).events} if given.acts else {}
+
+    return verdict(machine, path, start, None if points is None else len(path.knots) - len(points), acting)
 
 
 def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:

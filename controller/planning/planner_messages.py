@@ -91,7 +91,7 @@ class PlannedGoal:
 
     words: length of the block. coordinates: names, held ones too. full_speed_s: times between which the path
     is followed at full speed. report: for the client. q: joints where the goal begins. limited: why a retimed
-    goal does not get the speed that was asked for.
+    goal does not get the speed that was asked for. actions: see `path_actions.PlannedActions.as_map`.
     """
 
     slot: Slot
@@ -104,6 +104,7 @@ class PlannedGoal:
     begin: Annotated[GoalBegin, BeforeValidator(_begin)]
     q: tuple[float, ...] | None
     limited: dict[str, Any] | None
+    actions: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

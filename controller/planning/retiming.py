@@ -12,6 +12,7 @@ from linkwork.controller.goal_block import GoalBlock, pack_block
 from linkwork.controller.planning.admission import Admitted, admit, walk_through
 from linkwork.controller.planning.goal_in_motion import GoalInMotion
 from linkwork.controller.planning.path import Path
+from linkwork.controller.planning.path_actions import check_retimed
 from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.planning.verdict import largest_speed
 from linkwork.controller.planning.walk_choice import walk
@@ -58,7 +59,7 @@ def retime(params: SpeedParams, machine: Machine, running: GoalInMotion) -> Reti
             raise RequestError(error.code, text, ("fraction",), data) from None
         fraction, limited = most, data
         admitted = admit(machine, own.stretched(1.0 / fraction), start, where=("fraction",))
-    return _retimed(running, admitted, fraction, limited)
+    return _retimed(machine, running, admitted, fraction, limited)
 
 
 def rewalk(machine: Machine, running: GoalInMotion) -> Retimed:
@@ -70,7 +71,7 @@ def rewalk(machine: Machine, running: GoalInMotion) -> Retimed:
     since = running.at_s
     start = Start.at_pose(machine, _first_pose(machine, running), time_s=running.time_s - since)
     try:
-        return _retimed(running, admit(machine, running.path, start, since=since), running.own, None)
+        return _retimed(machine, running, admit(machine, running.path, start, since=since), running.own, None)
     except RequestError as error:
         refused = error
     admitted = admit(machine, running.path, start, may_stretch=True, since=since)
@@ -78,13 +79,19 @@ def rewalk(machine: Machine, running: GoalInMotion) -> Retimed:
     if slower > _SLOWEST:
         raise refused
     why = {**refused.data, "text": refused.message}
-    return _retimed(running, admitted, running.own / slower, why)
+    return _retimed(machine, running, admitted, running.own / slower, why)
 
 
 def _retimed(
-    running: GoalInMotion, admitted: Admitted, fraction: float, limited: dict[str, Any] | None
+    machine: Machine,
+    running: GoalInMotion,
+    admitted: Admitted,
+    fraction: float,
+    limited: dict[str, Any] | None,
 ) -> Retimed:
     path, old = admitted.path.followed(), GoalBlock(running.words)
+    if path.actions is not None:
+        check_retimed(machine, path.actions)
     words = pack_block(
         path.coordinates,
         path.knots,
@@ -95,6 +102,7 @@ def _retimed(
         stopping=admitted.stopping,
         full_speed=path.full_speed,
         forces=path.forces,
+        actions=path.actions,
     )
     return Retimed(words, path, fraction, limited, admitted.report)
 

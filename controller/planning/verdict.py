@@ -6,12 +6,14 @@ The walk is that of admission, but it does not end at the first violation: all o
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from linkwork.controller.planning.admission import SAFELY, Walked, report_of, walk_through
 from linkwork.controller.planning.kinematic_check import Demand
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.planning.walk import Walk
 from linkwork.machine import Machine
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
@@ -20,11 +22,17 @@ FASTEST = 2.0
 """Largest speed factor of a goal."""
 
 
-def verdict(machine: Machine, path: Path, start: Start, points_added: int | None) -> dict[str, Any]:
+def verdict(
+    machine: Machine,
+    path: Path,
+    start: Start,
+    points_added: int | None,
+    more: Callable[[Walk], dict[str, Any]] = lambda _: {},
+) -> dict[str, Any]:
     """The answer of `check` for a path, as plain data (protocol.results.Checked).
 
-    points_added: knots before the first way-point, None where the path has no way-points. Raises RequestError
-    for anything but INFEASIBLE.
+    points_added: knots before the first way-point, None where the path has no way-points. more: further parts
+    of the report, from the walk. Raises RequestError for anything but INFEASIBLE.
     """
     names = [machine.mechanism.coordinate_names[index] for index in path.coordinates]
     answer: dict[str, Any] = {
@@ -54,6 +62,7 @@ def verdict(machine: Machine, path: Path, start: Start, points_added: int | None
     answer["min_time_stretch"] = stretch if math.isfinite(stretch) else None
     answer["largest_speed"] = largest_speed(found)
     answer["report"] = report_of(found, found.efforts.stopping(path.duration_s), 1.0)
+    answer["report"] |= more(found.walk)
     return answer
 
 

@@ -1,11 +1,13 @@
-"""Output signals of the controller: set by orders, and by reactions to a fault, a lost link, a disable."""
+"""Output signals: set by orders, by goals on their path, by reactions to a fault, a lost link, a disable."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.motion.reference import Follow
 from linkwork.controller.orders import OrderOutcome, SetOutputs
+from linkwork.controller.supervision.path_outputs import PathOutputs
 from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine
 
@@ -28,6 +30,7 @@ class OutputSignals:
             np.array([getattr(signal, key) for signal in self._signals])
             for key in ("on_fault", "on_link_loss", "on_disable")
         )
+        self.path = PathOutputs(machine, self.value)
         self._device_tick = NO_STATE
         self._settling = 0
 
@@ -47,12 +50,19 @@ class OutputSignals:
                 self.value[:] = inputs.output
             self._device_tick = inputs.device_tick
 
+    def act(self, goal: Follow | None) -> None:
+        """Set what the goal under way sets in this tick, after the orders; None without a goal."""
+        if self.path.act(goal):
+            self._settling = SETTLES_TICKS
+
     def set(self, order: SetOutputs) -> OrderOutcome:
         """Carry out an order: all of its values, or none."""
         wanted = dict(order.pairs)
         count = len(self._signals)
         if not all(0 <= at < count and self._signals[at].admits(value) for at, value in wanted.items()):
             return OrderOutcome.REFUSED_VALUE
+        if any(self.path.followed[at] for at in wanted):
+            return OrderOutcome.REFUSED_BUSY
         if all(self.value[at] == value for at, value in wanted.items()):
             return OrderOutcome.NOTHING_TO_DO
         for at, value in wanted.items():
@@ -61,7 +71,8 @@ class OutputSignals:
         return OrderOutcome.DONE
 
     def fault(self, *, link_lost: bool) -> None:
-        """React to a fault or an emergency stop."""
+        """React to a fault or an emergency stop, which has ended the goal."""
+        self.act(None)
         self._react(self._on_fault)
         if link_lost:
             self._react(self._on_link_loss)

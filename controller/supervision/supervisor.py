@@ -194,6 +194,8 @@ class Supervisor:
         if order is not None:
             self.order_id = order.id
             self.order_outcome = self._handlers[type(order)](order, inputs)
+        if self.outputs is not None:
+            self.outputs.act(course.goal)
         if self.handshake_wanted and inputs.connected:
             self._try_clear(inputs)
 

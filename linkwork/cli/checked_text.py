@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
+from linkwork.cli.path_text import planned_lines
 from linkwork.protocol.results import Checked
 from linkwork.terminal.output import number, table
 
@@ -29,6 +30,7 @@ def lines(found: Checked) -> Iterator[str]:
         yield (f"stretch its time by {stretch:.4g} at least" if stretch else "no longer duration would help")
     elif found["largest_speed"]:
         yield f"within all limits up to {found['largest_speed']:.3g} times its own speed"
+    yield from planned_lines(found["report"])
     yield from _distances(found["report"])
 
 

@@ -177,14 +177,22 @@ def _answer(link: ControllerConnection, goal: Goal, result: GoalResult) -> None:
     if link.as_json:
         emit({**result, "duration_s": goal.duration_s, "report": goal.accepted["report"]})
     else:
+        from linkwork.cli.path_text import result_lines
+
         say(f"{result['name']}" + (f": {result['text']}" if result["text"] else ""))
+        for line in result_lines(result):
+            say(line)
 
 
 def _accepted(link: ControllerConnection, goal: Goal) -> int:
     if link.as_json:
         emit(goal.accepted)
     else:
+        from linkwork.cli.path_text import planned_lines
+
         say(f"goal {goal.number} accepted, {goal.duration_s:.3f} s")
+        for line in planned_lines(goal.accepted["report"]):
+            say(line)
     return DONE
 
 

@@ -57,6 +57,7 @@ KINDS: Final[dict[str, Callable[[Machine], bool]]] = {
     "contacts": lambda machine: bool(machine.mechanism.contacts),
     "force control": lambda machine: bool(machine.force_rows),
     "regions": lambda machine: bool(machine.regions),
+    "signals": lambda machine: bool(machine.signals),
     "published reactions": lambda machine: bool(machine.controller.publish),
     "force sensors": lambda machine: bool(machine.force_sensors),
     "loose parts": lambda machine: machine.scene is not None,
@@ -80,6 +81,7 @@ REGISTRY: Final[dict[KernelProcess, dict[str, tuple[str, ...]]]] = {
         "closed chain": (f"{_PLANNING}.closed_chain_walk",),
         "contacts": (f"{_PLANNING}.contact_check",),
         "regions": (f"{_PLANNING}.workspace_check",),
+        "signals": (f"{_PLANNING}.workspace_check",),
     },
     KernelProcess.LOOP: {
         "every machine": (

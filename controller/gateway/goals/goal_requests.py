@@ -29,7 +29,7 @@ from linkwork.controller.orders import NOW, After, OrderOutcome, Retime, Splice,
 from linkwork.controller.planning.planner_messages import MachineState, PlannedGoal, PlanResult, Verdict
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
-from linkwork.protocol.codes import DeviceStatus, RequestCode, ResultCode
+from linkwork.protocol.codes import DeviceStatus, Feature, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.requests import pack_notification
 from linkwork.protocol.results import GoalAccepted
@@ -123,6 +123,8 @@ class GoalRequest:
         call.check_role()
         if not gateway.still_owner(call):
             raise RequestError(ResultCode.LEASE_LOST, f"not started: the lease of {call.owner} has ended")
+        if plan.actions is not None and plan.actions["uses_signals"]:
+            need_signals(gateway)
         begin, at_tick = plan.begin, call.at_tick
         goal = begin.before if isinstance(begin, Retime) else gateway.next_goal()
         if not isinstance(begin, Retime):
@@ -131,6 +133,8 @@ class GoalRequest:
                 goal, self.slot, plan.words, plan.duration_s, q, at_tick, begins, loads=self._loads
             )
             gateway.goal_queue.hand(handed)
+            if plan.actions is not None:
+                gateway.records.reports.plan(goal, plan.actions)
         joins = isinstance(begin, Splice) and call.method == "append"
         waits = self._scheduled or isinstance(begin, After) or joins
         when = NOW if at_tick is None else at_tick
@@ -254,6 +258,13 @@ def faster(gateway: Gateway, call: Call) -> bool:
         return False
     undertaking.begin()
     return True
+
+
+def need_signals(gateway: Gateway) -> None:
+    """Refuse requests that need signals where the plant carries none."""
+    if gateway.features is not None and Feature.SIGNALS not in gateway.features:
+        text = "the plant does not carry signals: its welcome does not list this feature"
+        raise RequestError(RequestCode.UNSUPPORTED, text)
 
 
 def check(gateway: Gateway, call: Call) -> None:

@@ -26,7 +26,17 @@ STICKS_TICKS = 100
 """A limit ends when it has not been met for this many ticks, so that a flickering one is reported once."""
 Told = tuple[int, str, dict[str, Any]]
 """(row of the batch, event, content)"""
-_WATCHED = ("state", "goal_id", "goal_status", "fault", "fault_tick", "connected", "phase", "authority")
+_WATCHED = (
+    "state",
+    "goal_id",
+    "goal_status",
+    "fault",
+    "fault_tick",
+    "connected",
+    "phase",
+    "authority",
+    "until_met",
+)
 
 
 class Story:
@@ -51,6 +61,8 @@ class Story:
         self._state = int(first["state"]) if first is not None else int(State.UNCONFIGURED)
         self._goal = (int(first["goal_id"]), int(first["goal_status"])) if first is not None else (0, 0)
         self._fault = int(first["fault_tick"]) if first is not None and first["fault"] else -1
+        self._stream = 0
+        """Number of the latest stream."""
         self._met: dict[int, int] = {}
 
     def rows(self, words: NDArray[np.float64]) -> Sequence[int]:
@@ -110,9 +122,10 @@ class Story:
                 "time_s": time_s,
                 "duration_s": float(record["path_length_s"]),
             }
+            self._stream = goal if content["duration_s"] == 0.0 else 0
             told.append((row, "goal.accepted", content))
         if status in ENDED and before != (goal, status):
-            told.append((row, "goal.result", dict(self._wording.result(record))))
+            told.append((row, "goal.result", dict(self._wording.result(record, stream=goal == self._stream))))
         return told
 
     def _limits(self, row: int, record: np.void, tick: int, time_s: float) -> list[Told]:

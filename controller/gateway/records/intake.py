@@ -14,6 +14,7 @@ from linkwork.controller.gateway.records.event_detection import Story
 from linkwork.controller.gateway.records.log import Event
 from linkwork.controller.gateway.records.logged_orders import GoalWords, TakenSetPoint, order_event
 from linkwork.controller.gateway.records.loop_statistics import LoopStatistics
+from linkwork.controller.gateway.records.path_reports import PathReports
 from linkwork.controller.orders import StartGoal
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class RecordIntake:
         self.since = self.lost = 0
         self.statistics = LoopStatistics(gateway.layout)
         self._story = Story(gateway.layout, gateway.wording)
+        self.reports = PathReports(gateway.machine)
         self._progress_at_s = -np.inf
         self._asides: deque[Event] = deque(maxlen=1000)
 
@@ -45,6 +47,7 @@ class RecordIntake:
         self.since, self._progress_at_s = since, -np.inf
         self.statistics = LoopStatistics(gateway.layout)
         self._story = Story(gateway.layout, gateway.wording)
+        self.reports = PathReports(gateway.machine)
 
     def note(self, name: str, content: Mapping[str, Any]) -> None:
         """Keep an event that no record shows for the log."""
@@ -80,7 +83,12 @@ class RecordIntake:
             rows = list(range(len(words)))
         for row in rows:
             record = table[row]
-            events += [*self._order_of(row, record), *(found := self._story.detect(row, record))]
+            self.reports.observe(record)
+            found = self._story.detect(row, record)
+            for _, name, content in found:
+                if name == "goal.result":
+                    self.reports.complete(content)
+            events += [*self._order_of(row, record), *found]
             gateway.latest = record
             gateway.order_queue.settle(record)
             for _, name, content in found:

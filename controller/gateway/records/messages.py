@@ -154,10 +154,13 @@ class Wording:
         return {signal.name: signal.plain(values[signal.name]) for signal in self._signals}
 
     def watched_signals(self, layout: RecordLayout) -> list[int]:
-        """Offsets, in words of a record, of the values whose change is an event (`changes`)."""
+        """Offsets, in words of a record, of the values whose change is an event (`changes`), and of the
+        counts of events on the path.
+        """
         inputs, outputs = layout.offsets["input"], layout.offsets["output"]
         found = [inputs + at for at, signal in enumerate(self._inputs) if signal.is_digital]
-        return found + [outputs + at for at in range(len(self._outputs))]
+        found += [outputs + at for at in range(len(self._outputs))]
+        return found + [layout.offsets["output_events"] + at for at in range(len(self._outputs))]
 
     def _values(self, record: np.void) -> dict[str, float]:
         found = zip(self._inputs, record["input"].tolist(), strict=True) if self._inputs else ()
@@ -165,10 +168,14 @@ class Wording:
         return {signal.name: value for signal, value in (*found, *more)}
 
     def changes(self, record: np.void, before: np.void | None) -> list[SignalChange]:
-        """The signals with other values than in the record before: all digital ones, and analog outputs."""
+        """The signals with other values than in the record before: all digital ones, and analog outputs that
+        do not follow the speed of a goal.
+        """
         if before is None:
             return []
         old, new = self._values(before), self._values(record)
+        busy = record["output_followed"] + before["output_followed"] if self._outputs else ()
+        followed = {signal.name for signal, how in zip(self._outputs, busy, strict=True) if how}
         return [
             {
                 "signal": signal.name,
@@ -179,6 +186,7 @@ class Wording:
             }
             for signal in self._signals
             if old[signal.name] != new[signal.name] and (signal.is_digital or not signal.is_input)
+            if signal.name not in followed
         ]
 
     def switch(self, record: np.void) -> SwitchReport | None:
@@ -210,8 +218,8 @@ class Wording:
             "text": text,
         }
 
-    def result(self, record: np.void) -> GoalResult:
-        """Return the result of the goal that ended in a record."""
+    def result(self, record: np.void, *, stream: bool = False) -> GoalResult:
+        """Return the result of the goal, or of the stream, that ended in a record."""
         code = int(record["goal_code"])
         name = ResultCode(code).name if code in set(ResultCode) else f"CODE_{code}"
         violated = code in (ResultCode.PATH_TOLERANCE_VIOLATED, ResultCode.GOAL_TOLERANCE_VIOLATED)
@@ -225,7 +233,9 @@ class Wording:
             "goal": int(record["goal_id"]),
             "code": code,
             "name": name,
-            "text": self._result_text(record, code, where, unit),
+            "text": "the stream was finished"
+            if stream and code == ResultCode.SUCCESSFUL
+            else self._result_text(record, code, where, unit),
             "tick": int(record["tick"]),
             "time_s": float(record["time_s"]),
             "coordinate": where,
@@ -255,8 +265,6 @@ class Wording:
     def _result_text(self, record: np.void, code: int, where: str | None, unit: str) -> str:
         off, allowed = float(record["goal_value"]), float(record["goal_limit"])
         match code:
-            case ResultCode.SUCCESSFUL if float(record["path_length_s"]) == 0.0:
-                return "the stream was finished"
             case ResultCode.SUCCESSFUL:
                 return "the end of the path was reached within the goal tolerances"
             case ResultCode.PATH_TOLERANCE_VIOLATED:

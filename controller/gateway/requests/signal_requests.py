@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwork.controller.gateway.goals.goal_requests import need_signals
 from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.records.messages import state_name
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.order_outcomes import effect_map
 from linkwork.controller.gateway.requests.order_requests import place
+from linkwork.controller.named_signals import output_value, quantities, read_condition
 from linkwork.controller.orders import OrderOutcome, SetOutputs
 from linkwork.controller.records import RecordLayout
 from linkwork.machine import Machine
-from linkwork.machine.nearest_name import nearest
-from linkwork.machine.signal_values import SignalValueError
-from linkwork.multibody.expressions import ExpressionError
-from linkwork.multibody.expressions.conditions import Condition, parse_condition
-from linkwork.protocol.codes import Feature, RequestCode
+from linkwork.multibody.expressions.conditions import Condition
+from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
 
 if TYPE_CHECKING:
@@ -29,17 +28,12 @@ IN_FORCE_S = 1.0
 """Longest wait of `set` for a record with the values in force; then it is answered without."""
 MOST_WAITS = 100
 """Conditions that may be waited for at a time."""
-_OWN_NAMES = (("input", "input"), ("output", "output"), ("coordinate", "coordinate"))
-_WITH_SUFFIX = (("q", "position", "position"), ("v", "joint", "velocity"), ("effort", "motor", "effort"))
-_FORCES = (("force", "force"), ("force_measured", "component"))
 
 
 def set_signals(gateway: Gateway, call: Call) -> None:
     """Handle `set`: the outputs change at one tick, all or none."""
     order = set_order(gateway.machine, call.params().signals)
-    if gateway.features is not None and Feature.SIGNALS not in gateway.features:
-        text = "the plant does not carry signals: its welcome does not list this feature"
-        raise RequestError(RequestCode.UNSUPPORTED, text)
+    need_signals(gateway)
     gateway.borrow(call)
 
     def done(effect: OrderEffect) -> None:
@@ -76,38 +70,13 @@ def _in_force(order: SetOutputs) -> Callable[[np.void], bool]:
 
 def set_order(machine: Machine, wanted: dict[str, Any]) -> SetOutputs:
     """Return the order that sets these signals. Raises RequestError naming the signal."""
-    outputs = [signal.name for signal in machine.outputs]
-    pairs = []
-    for name, value in wanted.items():
-        path: list[str | int] = ["signals", name]
-        if name not in outputs:
-            _refuse_name(machine, name, path)
-        try:
-            pairs.append((outputs.index(name), machine.outputs[outputs.index(name)].read(value)))
-        except SignalValueError as error:
-            allowed = {"allowed": error.allowed}
-            raise RequestError(RequestCode.INVALID_PARAMS, f"signals.{error}", path, allowed) from None
-    return SetOutputs(tuple(pairs))
-
-
-def _refuse_name(machine: Machine, name: str, path: list[str | int]) -> None:
-    known = [signal.name for signal in machine.outputs]
-    if not known:
-        text = "this machine has no output signals; add them to `signals` in its file"
-        raise RequestError(RequestCode.UNSUPPORTED, text)
-    if any(signal.name == name for signal in machine.inputs):
-        text = f"signals.{name}: an input is set by the device; outputs are {', '.join(known)}"
-    else:
-        meant = nearest(name, known)
-        hint = f", did you mean {meant!r}?" if meant else ""
-        text = f"signals.{name}: there is no such signal{hint}; outputs are {', '.join(known)}"
-    raise RequestError(RequestCode.INVALID_PARAMS, text, path, {"allowed": known})
+    return SetOutputs(tuple(output_value(machine, name, wanted[name], ("signals", name)) for name in wanted))
 
 
 def wait_for_condition(gateway: Gateway, call: Call) -> None:
     """Handle `wait`: answer with the first record in which the condition holds."""
     params = call.params()
-    condition = read_condition(gateway.machine, gateway.layout, params.condition)
+    condition = read_condition(gateway.machine, gateway.layout, params.condition, ("condition",))
     holds = holding(gateway.layout, condition)
     if gateway.latest is not None and holds(gateway.latest):
         _answer(gateway, call, gateway.latest)
@@ -140,39 +109,10 @@ def wait_for_condition(gateway: Gateway, call: Call) -> None:
     )
 
 
-def read_condition(machine: Machine, layout: RecordLayout, text: str) -> Condition:
-    """Parse a condition. Raises RequestError with the position of the error in the text."""
-    places = quantities(layout)
-    switches = [signal.name for signal in machine.signals if signal.is_digital]
-    try:
-        condition = parse_condition(text, switches)
-    except ExpressionError as error:
-        raise RequestError(RequestCode.INVALID_PARAMS, f"condition: {error}", ["condition"]) from None
-    for name in condition.names:
-        if name not in places:
-            meant = nearest(name, list(places))
-            hint = f", did you mean {meant!r}?" if meant else ""
-            wrong = f"condition: there is no quantity {name!r}{hint}; there are {', '.join(places)}"
-            raise RequestError(RequestCode.INVALID_PARAMS, wrong, ["condition"], {"allowed": list(places)})
-    return condition
-
-
-def quantities(layout: RecordLayout) -> dict[str, tuple[str, int]]:
-    """Names that a condition may use, each with its channel and place in it."""
-    found = {name: (name, -1) for name in ("time_s", "tick")}
-    for channel, per in _OWN_NAMES:
-        found |= {name: (channel, at) for at, name in enumerate(layout.names[per])}
-    for channel, per, suffix in _WITH_SUFFIX:
-        found |= {f"{name}.{suffix}": (channel, at) for at, name in enumerate(layout.names[per])}
-    for channel, per in _FORCES:
-        found |= {name: (channel, at) for at, name in enumerate(layout.names[per]) if name not in found}
-    return found
-
-
 def holding(layout: RecordLayout, condition: Condition) -> Callable[[np.void], bool]:
     """Return whether a record meets the condition, as a function."""
     places = quantities(layout)
-    at = {name: layout.offsets[places[name][0]] + max(places[name][1], 0) for name in condition.names}
+    at = {name: places[name][0] for name in condition.names}
     whole = "tick" in at
     number = at.pop("tick", 0)
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from linkwork.multibody.expressions import ExpressionError, Node, names_in, parse
 from linkwork.multibody.expressions.text import DEEPEST, LONGEST, TIME, words_in
 
-_SIGNS: dict[str, Callable[[float, float], bool]] = {
+SIGNS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
     ">": operator.gt,
@@ -31,7 +31,17 @@ _MARK = re.compile(r"[()]|\b(?:and|or)\b")
 _LOGIC = re.compile(rf"{_SIGN.pattern}|\b(?:and|or)\b")
 _ON, _OFF, _HALF = ("", "on", "true", "1"), ("off", "false", "0"), 0.5
 _MORE = {"abs": 1, "min": 2, "max": 2}
-_ARITHMETIC: dict[str, Callable[..., float]] = {
+
+
+def _least(*values: float) -> float:
+    return math.nan if any(value != value for value in values) else min(values)
+
+
+def _largest(*values: float) -> float:
+    return math.nan if any(value != value for value in values) else max(values)
+
+
+ARITHMETIC: dict[str, Callable[..., float]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -41,8 +51,8 @@ _ARITHMETIC: dict[str, Callable[..., float]] = {
     **{name: getattr(math, name) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2")},
     **{name: getattr(math, name) for name in ("sqrt", "exp", "log", "tanh")},
     "abs": abs,
-    "min": min,
-    "max": max,
+    "min": _least,
+    "max": _largest,
 }
 
 
@@ -57,7 +67,7 @@ class ConditionTerm:
     def holds(self, values: Mapping[str, float]) -> bool:
         """Whether it holds for these values; where an expression has no value, it does not."""
         try:
-            return _SIGNS[self.sign](_value(self.left, values), _value(self.right, values))
+            return SIGNS[self.sign](_value(self.left, values), _value(self.right, values))
         except (ValueError, ZeroDivisionError, OverflowError, TypeError):  # TypeError: a complex power
             return False
 
@@ -186,7 +196,7 @@ def _outside(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
 
 def _comparison(text: str, start: int, end: int, switches: Collection[str]) -> ConditionTerm:
     signs = list(_SIGN.finditer(text, start, end))
-    allowed = ", ".join(_SIGNS)
+    allowed = ", ".join(SIGNS)
     if not signs or (len(signs) == 1 and signs[0][0] in ("=", "==")):
         switched = _switch(text, start, signs[0].span() if signs else (end, end), end)
         if switched is not None and switched.left.head in switches:
@@ -194,7 +204,7 @@ def _comparison(text: str, start: int, end: int, switches: Collection[str]) -> C
     if not signs:
         raise ExpressionError("a comparison is missing here", start, text[start:end].strip(), allowed)
     sign, *more = signs
-    if sign[0] not in _SIGNS:
+    if sign[0] not in SIGNS:
         raise ExpressionError("measured numbers are never exactly equal", sign.start(), sign[0], allowed)
     if more:
         raise ExpressionError(
@@ -231,4 +241,4 @@ def _value(node: Node, values: Mapping[str, float]) -> float:
         return node.head
     if not node.arguments:
         return values[node.head]
-    return _ARITHMETIC[node.head](*(_value(argument, values) for argument in node.arguments))
+    return ARITHMETIC[node.head](*(_value(argument, values) for argument in node.arguments))

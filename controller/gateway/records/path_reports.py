@@ -1,0 +1,151 @@
+"""Reports of goals: events that were reached, captured edges, the condition.
+
+From the records and the plan of each goal alone, so that a lockstep run gives the same reports each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from linkwork.controller.motion.reference import GoalStatus
+from linkwork.machine import Machine
+from linkwork.protocol.codes import ResultCode
+from linkwork.protocol.results import CapturedEdge, EventReport, UntilReport
+
+MOST_EDGES = 200
+"""Edges that the result of a goal lists; further ones are counted."""
+MOST_GOALS = 8
+_UNDER_WAY = (GoalStatus.RUNNING, GoalStatus.SETTLING, GoalStatus.PAUSED, GoalStatus.STOPPING)
+
+
+class GoalReport:
+    """The report of one goal. plan: see `PlannedActions.as_map`."""
+
+    def __init__(self, plan: Mapping[str, Any], outputs: list[str]) -> None:
+        self._plan = plan
+        events = plan["events"]
+        order = sorted(range(len(events)), key=lambda number: (events[number]["time_s"], number))
+        self._by_output = [[n for n in order if name in events[n]["set"]] for name in outputs]
+        self._done = [0] * len(outputs)
+        self._reached: dict[int, tuple[int, float]] = {}
+        self._met, self._until = 0, UntilReport(met=0, tick=None, time_s=None)
+        self._lengths = {
+            point: np.frombuffer(data, np.float64).reshape(3, -1) for point, data in plan["lengths"].items()
+        }
+        self._edges: list[CapturedEdge] = []
+        self._more = 0
+
+    def events_reached(self, record: np.void, in_force_s: float) -> None:
+        """Note the events that have set outputs up to this record; they are in force at `in_force_s`."""
+        counts = record["output_events"].tolist()
+        for output, count in enumerate(counts):
+            for number in self._by_output[output][self._done[output] : int(count)]:
+                self._reached.setdefault(number, (int(record["tick"]), in_force_s))
+            self._done[output] = int(count)
+
+    def condition_met(self, record: np.void) -> None:
+        """Note that the condition has begun to hold."""
+        if int(record["until_met"]) != self._met:
+            self._met = int(record["until_met"])
+            self._until = UntilReport(met=self._met, tick=int(record["tick"]), time_s=float(record["time_s"]))
+
+    def edge(self, name: str, record: np.void, coordinates: dict[str, float], *, value: bool) -> None:
+        """Note an edge of the input of this name."""
+        for capture, one in self._plan["captures"].items():
+            if one["input"] != name or one["edge"] not in ("both", "rising" if value else "falling"):
+                continue
+            if len(self._edges) >= MOST_EDGES:
+                self._more += 1
+                continue
+            path_s = float(record["path_s"])
+            length_s = float(record["path_length_s"])
+            own_s = path_s * self._plan["duration_s"] / length_s if length_s > 0.0 else path_s
+            self._edges.append(
+                {
+                    "capture": capture,
+                    "input": name,
+                    "value": value,
+                    "tick": int(record["tick"]),
+                    "time_s": float(record["time_s"]),
+                    "path_time_s": own_s,
+                    "path_m": self._length(one["of"], own_s),
+                    "coordinates": coordinates,
+                }
+            )
+
+    def _length(self, point: str | None, s: float) -> float | None:
+        """Length of the point's path at s: the cubic through the lengths and speeds of the samples."""
+        if point is None:
+            return None
+        times, lengths, speeds = self._lengths[point]
+        right = int(np.clip(np.searchsorted(times, s, "right"), 1, len(times) - 1))
+        left, h = right - 1, float(times[right] - times[right - 1])
+        if h <= 0.0:
+            return float(lengths[right])
+        x = min(max((s - float(times[left])) / h, 0.0), 1.0)
+        rise = float(lengths[right] - lengths[left])
+        a, b = h * float(speeds[left]), h * float(speeds[right])
+        return float(lengths[left]) + x * (a + x * (3.0 * rise - 2.0 * a - b + x * (a + b - 2.0 * rise)))
+
+    def as_map(self, code: int) -> dict[str, Any]:
+        """Return the parts of the goal's result; code: how it ended."""
+        content: dict[str, Any] = {}
+        if self._plan["events"]:
+            content["events"] = [self._event(told) for told in self._plan["events"]]
+        if self._plan["captures"]:
+            content["captures"], content["captures_more"] = self._edges, self._more
+        if self._plan["until"] is not None:
+            content["until"] = self._until
+            if code == ResultCode.SUCCESSFUL and self._met and not self._plan["pauses"]:
+                content["text"] = "its condition was met; the machine stopped on its path"
+        return content
+
+    def _event(self, told: Mapping[str, Any]) -> EventReport:
+        tick, time_s = self._reached.get(told["event"], (None, None))
+        return {"event": told["event"], "set": told["set"], "tick": tick, "time_s": time_s}
+
+
+class PathReports:
+    """The reports of the latest goals that do more than move."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._period_s = machine.controller.period_s
+        self._outputs = [signal.name for signal in machine.outputs]
+        self._inputs = [(at, each.name) for at, each in enumerate(machine.inputs) if each.is_digital]
+        self._coordinates = list(machine.mechanism.coordinate_names)
+        self._reports: dict[int, GoalReport] = {}
+        self._before: np.void | None = None
+
+    def plan(self, goal: int, actions: Mapping[str, Any]) -> None:
+        """A goal with these actions (`PlannedActions.as_map`) is handed to the loop."""
+        self._reports[goal] = GoalReport(actions, self._outputs)
+        while len(self._reports) > MOST_GOALS:
+            del self._reports[next(iter(self._reports))]
+
+    def observe(self, record: np.void) -> None:
+        """Take a record in which something has changed."""
+        if not self._reports:
+            return
+        goal, before = int(record["goal_id"]), self._before
+        self._before = record.copy()
+        report = self._reports.get(goal)
+        if report is None:
+            return
+        if self._outputs:
+            report.events_reached(record, float(record["time_s"]) + self._period_s)
+        report.condition_met(record)
+        if before is not None and int(before["goal_id"]) == goal and int(record["goal_status"]) in _UNDER_WAY:
+            for at, name in self._inputs:
+                value = bool(record["input"][at] > 0.5)
+                if value != bool(before["input"][at] > 0.5):
+                    where = dict(zip(self._coordinates, record["coordinate"].tolist(), strict=True))
+                    report.edge(name, record, where, value=value)
+
+    def complete(self, content: dict[str, Any]) -> None:
+        """Add to the result of a goal what it did beside moving (`protocol.results.PathReport`)."""
+        report = self._reports.pop(content["goal"], None)
+        if report is not None:
+            content |= report.as_map(content["code"])
