@@ -32,6 +32,8 @@ def show_summary(summary: dict[str, Any], console: Console) -> None:
         console.print(_following(summary["following"]))
     if "congruence" in summary:
         console.print(_congruence(summary["congruence"]))
+    if "handling" in summary:
+        console.print(_handling(summary["handling"]))
     if "ticks" in summary:
         timing = [
             (name, *(f"{summary[key][part]:.1f}" for part in ("p50", "p99", "max")))
@@ -54,6 +56,13 @@ def _following(found: dict[str, Any]) -> Any:
     )
     rows = [("after that delay", *off), ("at the same moment", *at_once)]
     return table(title, ("distance", "rms", "max"), rows)
+
+
+def _handling(found: dict[str, Any]) -> Any:
+    """Return the place error of each part, misses and cycle time (pick_and_place)."""
+    rows = [(name, amount(error, "m")) for name, error in found["place_error_m"].items()]
+    title = f"{found['placed']} parts placed, {found['misses']} misses, cycle {found['cycle_s']:.2f} s"
+    return table(title, ("part", "place error"), rows)
 
 
 def _congruence(found: dict[str, Any]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ class Truth:
     tick: Floats
     q: Floats
     effort: Floats
-    parts: dict[str, Floats]
+    parts: dict[str, Floats] = field(default_factory=dict)
 
     def rows_at(self, time_s: Floats) -> NDArray[np.int64]:
         """Return the rows (n) of the states of these device times (n; s). Raises ValueError when one is
@@ -86,6 +86,7 @@ def plant_figures(truth: Truth, machine: Machine) -> dict[str, Any]:
     """`closure_residual_max`: how far the plant's closures ever were open (scaled: typical lengths, or rad).
 
     `passive_effort_max`: largest effort that anything but constraints put on each joint without a motor.
+    `parts_m`: where the loose parts were at the end, where there are some.
     """
     from linkwork.multibody.constraints.rows import constraint_rows
     from linkwork.multibody.formulations.projection import position_residual
@@ -105,4 +106,7 @@ def plant_figures(truth: Truth, machine: Machine) -> dict[str, Any]:
         for index, (name, effort) in enumerate(zip(mechanism.joint_names, efforts, strict=True))
         if index not in driven
     }
-    return {"closure_residual_max": worst, "passive_effort_max": passive}
+    figures: dict[str, Any] = {"closure_residual_max": worst, "passive_effort_max": passive}
+    if truth.parts:
+        figures["parts_m"] = {name: centres[-1].tolist() for name, centres in truth.parts.items()}
+    return figures

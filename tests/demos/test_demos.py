@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.in_process import with_encoders
 from linkwork.demos import DEMOS, demo_named
-from linkwork.demos.demo_figures import tracking_figures
+from linkwork.demos.demo_figures import DemoRun, tracking_figures
 from linkwork.demos.demo_picture import draw_recording
 from linkwork.demos.simulated_error import read_truth
 from linkwork.demos.waypoints import along, begin
@@ -130,3 +130,29 @@ def test_the_plant_s_record_is_read_back_bit_for_bit(tmp_path: Path) -> None:
     np.testing.assert_array_equal(truth.rows_at(np.array([0.003, 0.001])), [3, 1])
     with pytest.raises(ValueError, match="does not hold"):
         truth.rows_at(np.array([0.007]))
+
+
+@pytest.fixture(scope="module")
+def placed() -> DemoRun:
+    """The demo pick_and_place, done."""
+    return perform(demo_named("pick_and_place"), load("scara_gripper"), 1.0)
+
+
+def test_parts_are_picked_and_placed(placed: DemoRun, tmp_path: Path) -> None:
+    figures = demo_named("pick_and_place").report(placed)
+    found = figures["handling"]
+    assert (found["placed"], found["misses"]) == (3, 0)
+    assert set(found["place_error_m"]) == {"block_1", "block_2", "block_3"}
+    assert max(found["place_error_m"].values()) < 1e-6
+    assert 1.0 < found["cycle_s"] < 3.0
+    assert figures["tracking_error_max"] < 1e-5, "the feed-forward knows the part that is carried"
+    demo_named("pick_and_place").draw(placed, tmp_path / "picture.png", "a title")
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_lift_carries_the_weight_of_the_part(placed: DemoRun) -> None:
+    table = placed.ticks.table
+    closed, lift = table["output"][:, 0] > 0.5, table["effort"][:, 3]
+    high = abs(table["coordinate"][:, list(placed.ticks.names["coordinate"]).index("z")] - 0.06) < 1e-5
+    rise = np.median(lift[high & closed]) - np.median(lift[high & ~closed])
+    assert rise == pytest.approx(0.8 * 9.81, abs=0.01)
