@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from math import atan2, degrees
+from math import atan2, degrees, inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +94,7 @@ def handling_figures(recording: DemoRun) -> dict[str, Any]:
     }
     return {
         "place_error_m": errors,
-        "placed": sum(errors[part.name] < 0.1 * part.size_m[0] for part in _parts() if part.name in errors),
+        "placed": sum(errors.get(part.name, inf) < 0.1 * float(part.size_m[0]) for part in _parts()),
         "misses": int(np.count_nonzero(~present[closings])),
         "cycle_s": float(np.mean(np.diff(table["time_s"][closings]))) if len(closings) > 1 else float("nan"),
     }

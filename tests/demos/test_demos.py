@@ -148,6 +148,7 @@ def placed() -> DemoRun:
 def test_parts_are_picked_and_placed(placed: DemoRun, tmp_path: Path) -> None:
     figures = demo_named("pick_and_place").report(placed)
     found = figures["handling"]
+    assert json.loads(json.dumps(found)) == found
     assert (found["placed"], found["misses"]) == (3, 0)
     assert set(found["place_error_m"]) == {"block_1", "block_2", "block_3"}
     assert max(found["place_error_m"].values()) < 1e-6
