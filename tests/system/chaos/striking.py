@@ -194,6 +194,7 @@ class Arena:
         if trial.suspended_s:
             time.sleep(trial.suspended_s)
             os.kill(pid, signal.SIGCONT)
+            path_s = max(path_s, _path_s(robot, goal))  # it may have moved until the signal came
 
         def reaction() -> CrashReaction | None:
             seen = self._reaction(trial, robot, goal, path_s, status["loop_pid"])
@@ -273,14 +274,17 @@ class Arena:
             if state["fault"] is not None:
                 raise BrokenPromise(f"{found.name}, but {state['fault']}")
             return
-        fault, text = state["fault"], robot.status["device"]["text"]
+        fault = state["fault"]
         assert fault is not None
         if fault["value"] is not None and fault["limit"] and fault["value"] > fault["limit"]:
             raise BrokenPromise(f"late: {fault}")
         if trial.victim == "plant" and not trial.suspended_s:
             cause = "closed the connection" if trial.action is signal.SIGKILL else "bye"
-            if cause not in text:
-                raise BrokenPromise(f"the cause is {cause!r}; status says {text!r}")
+            _wait(
+                lambda: cause in robot.status["device"]["text"],
+                BUSY_S,
+                lambda: f"the cause is {cause!r}; status says {robot.status['device']['text']!r}",
+            )
 
     def _check_watchdog(self, found: CrashReaction) -> None:
         """By its own clock the plant took over in time from a loop that ended or was suspended."""
