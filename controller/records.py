@@ -81,6 +81,7 @@ CHANNELS: tuple[Channel, ...] = (
     _int("until_met", "how often the condition of the goal has begun to hold"),
     _int("order_id", "order that took effect in this tick; 0 none"),
     _int("order_outcome", "linkwork.controller.orders.OrderOutcome"),
+    _int("order_arrived", "order that arrived in this tick, to take effect in it or later; 0 none"),
     _int("set_point", "number of the set-point of a stream that arrived in this tick; 0 none"),
     _int("stream_state", "linkwork.controller.motion.streaming.StreamState"),
     _int("stream_held_back", "limit that holds it back: linkwork.controller.motion.stream_steps.HeldBack"),

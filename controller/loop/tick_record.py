@@ -19,7 +19,7 @@ from linkwork.multibody.kernels.compiling import INTEGERS, VECTOR, boolean, kern
 from linkwork.protocol.laws import LawKind
 
 _NO_LAW = LawKind.NONE
-_INTEGERS = struct.Struct("=32q")
+_INTEGERS = struct.Struct("=33q")
 _SCALARS = struct.Struct("=13d")
 _NO_STREAM = (0, 0, -1, 0.0, 0.0)
 
@@ -122,14 +122,15 @@ class TickRecord:
         if (stream := course.stream) is not None:
             state, held_back, held_index = stream.state, stream.limiter.held_back, stream.limiter.held_index
             offset_s, buffered_s = stream.clock_offset_s, stream.buffered_s
-        point = inputs.set_point
+        point, order = inputs.set_point, inputs.order
         _INTEGERS.pack_into(
             self._integers, 0,
             tick, inputs.device_tick, s.state, s.brakes.phase, outputs.mode,
             course.law if moving else _NO_LAW,
             goal.id, goal.status, goal.code, goal.coordinate, goal.slots_in_use,
             goal.replaced, goal.replaced_code, goal.until_met,
-            s.order_id, s.order_outcome, 0 if point is None else point.number, state, held_back, held_index,
+            s.order_id, s.order_outcome, 0 if order is None else order.id,
+            0 if point is None else point.number, state, held_back, held_index,
             s.pending.authority, s.pending.authority_end,
             s.fault.code, s.fault.index, s.fault.tick, course.limited,
             inputs.device_status, inputs.device_fault,

@@ -90,10 +90,10 @@ def replay(
     layout = layout_for(machine)
     table = recording.table
     compared = _check(recording, layout)
-    slot = np.zeros(1)
+    slots: dict[int, Floats] = {}
 
-    def words(_: int) -> Floats:
-        return slot
+    def words(slot: int) -> Floats:
+        return slots.get(slot, np.zeros(1))
 
     tick = tick_of(machine, layout, words)
     answer = tick.record.record()
@@ -113,7 +113,7 @@ def replay(
             return Replayed(done, None, f"tick {done}: {why}")
         goal = recording.goals.get(order.id) if order is not None else None
         if isinstance(order, StartGoal) and goal is not None:
-            slot = goal.words
+            slots[order.slot] = goal.words
             order = replace(order, verified=_agrees(order, goal))
         inputs.order = order
         number = int(row["set_point"]) if streams else 0
@@ -225,17 +225,24 @@ def _give_switch(inputs: Inputs, row: np.void) -> None:
 
 
 def _order(recording: Recording, row: np.void) -> tuple[Order | None, str]:
-    """The order that took effect with this record, as it takes effect immediately; or the reason why it is
-    unknown."""
+    """Return the order that this tick received, or the reason why it is unknown.
+
+    An order that never took effect is not in the recording, and is left out. An older recording has the tick
+    of the effect only: there the order takes effect immediately.
+    """
     number, outcome = int(row["order_id"]), int(row["order_outcome"])
-    if number == 0 and outcome == OrderOutcome.NONE:
-        return None, ""
-    order = recording.orders.get(number)
-    if order is None:
+    took_effect = number != 0 or outcome != OrderOutcome.NONE
+    if took_effect and number not in recording.orders:
         return None, f"order {number} took effect, but the recording does not say what it asked for"
+    knows_arrival = "order_arrived" in (row.dtype.names or ())
+    if knows_arrival:
+        number = int(row["order_arrived"])
+    order = recording.orders.get(number)
     if isinstance(order, StartGoal) and number not in recording.goals:
         return None, f"order {number} began goal {order.goal}, which is not in the recording"
-    return order if outcome in _REFUSED_ON_ARRIVAL else replace(order, at_tick=NOW), ""
+    if order is None or knows_arrival or outcome in _REFUSED_ON_ARRIVAL:
+        return order, ""
+    return replace(order, at_tick=NOW), ""
 
 
 def _agrees(order: StartGoal, goal: GoalWords) -> bool:

@@ -40,7 +40,9 @@ class InProcessRecorder(InProcess):
         if done is not None:
             events.append((0, "order", order_event(done, record)))
             if isinstance(done, StartGoal):
-                events.append((0, "goal", GoalWords(done.id, done.goal, self.slot[: done.words])))
+                events.append(
+                    (0, "goal", GoalWords(done.id, done.goal, self.slot_of(done.slot)[: done.words].copy()))
+                )
         words: Any = np.frombuffer(record.tobytes(), np.float64).reshape(1, -1)
         self.log.write(words, events)
         return sample

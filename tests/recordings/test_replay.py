@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.controller.orders import Disable, Enable, JogCoordinates, SetSpeed, Stop
+from linkwork.controller.orders import Disable, Enable, JogCoordinates, SetSpeed, Splice, Stop
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine, load
+from linkwork.protocol.codes import ResultCode
 from linkwork.recordings.recording import NoRecording, Recording, read_recording
 from linkwork.recordings.replay import ARRAYS, PLAIN, SWITCHES, DeviceClock, replay
 from tests.controller.loop.in_process import with_controller
@@ -55,6 +56,29 @@ def test_a_recording_holds_everything(swung: Recording) -> None:
 def test_the_same_build_answers_to_the_last_bit(swung: Recording) -> None:
     found = replay(swung, SCARA)
     assert (found.ticks, found.difference, found.ended) == (len(swung.table), None, "")
+
+
+def test_goals_that_wait_for_another_one_too(tmp_path: Path) -> None:
+    """A waiting goal is what the law sees ahead of the junction, and the log tells when it arrived."""
+    run = InProcessRecorder(SCARA, tmp_path)
+    run.enable()
+    index, knots, values = run.swing(seconds=0.5)
+    run.send(index, knots, values)
+    run.run(0.05)
+    half = len(knots) // 2
+    later, turned = knots[half:] - knots[half], values[half:].copy()
+    turned[:, 0, 0] += 2.0 * later**3
+    turned[:, 1, 0] += 6.0 * later**2
+    turned[:, 2, 0] += 12.0 * later
+    splice = Splice(1, float(knots[half]), 1.0, ResultCode.REPLACED)
+    run.send(index, later, turned, goal_id=2, slot=1, begin=splice)
+    run.run(0.1)
+    run.order(SetSpeed(0.5, at_tick=run.simulator.tick + 130))
+    run.run(1.0)
+    recording = read_recording(run.close())
+    assert set(recording.table["goal_id"]) == {0, 1, 2}
+    found = replay(recording, SCARA)
+    assert (found.ticks, found.difference, found.ended) == (len(recording.table), None, "")
 
 
 def test_another_gain_differs_at_the_first_tick_that_it_touches(swung: Recording) -> None:

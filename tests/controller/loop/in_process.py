@@ -134,6 +134,7 @@ class InProcess:
     def send(
         self, index: Floats, knots: Floats, values: Floats, *, path: float = 0.01, goal: float = 1e-3,
         stop: float = 4.0, at_tick: int = NOW, goal_id: int = 1,
+        begin: GoalBegin = FRESH, slot: int = 0,
     ) -> Sample:  # fmt: skip
         """A goal through these knots: values (n + 1, 3, k), position, velocity and acceleration."""
         k = len(index)
@@ -141,7 +142,7 @@ class InProcess:
             [int(i) for i in index], knots, values, path_tolerance=[path] * k, goal_tolerance=[goal] * k,
             goal_time_s=0.5, stopping=np.array([[stop], [stop], [20.0 * stop]]),
         )  # fmt: skip
-        return self.start_goal(words, goal_id, at_tick=at_tick)
+        return self.start_goal(words, goal_id, begin, slot=slot, at_tick=at_tick)
 
     def swing(self, amplitude: float = 0.3, seconds: float = 1.0) -> tuple[Floats, Floats, Floats]:
         """A smooth swing of the first joint from where the machine holds: index, knots, values."""
