@@ -42,8 +42,11 @@ def run_line(folder: Path) -> Path:
             refused = linkwork(rig.runtime, "send", str(folder / "bad.yaml"), "--as", "anna")
             assert "bad.yaml:6:" in refused.stderr
             assert "events[1].at.path_m: 0.06 is not on the path; allowed: 0 to 0.05 m" in refused.stderr
-            with pytest.raises(RequestError, match="unknown"):
-                robot.send({"coordinates": ["lift"], "points": [], "until": "unknown > 1"})
+            points = [{"time_from_start_s": 1.0, "positions": [0.05]}]
+            with pytest.raises(
+                RequestError, match="until: there is no quantity 'seeen', did you mean 'seen'"
+            ):
+                robot.send({"coordinates": ["lift"], "points": points, "until": "seeen > 1"})
             sent = linkwork(rig.runtime, "send", str(folder / "line.yaml"), "--as", "anna")
             assert "SUCCESSFUL: its condition was met" in sent.stdout
             result = robot.state["results"][-1]
