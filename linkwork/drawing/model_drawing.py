@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,13 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.drawing.skeleton import Skeleton
 from linkwork.machine import Machine
+from linkwork.machine.visuals import VisualShape
 from linkwork.multibody.model import WORLD
 
 if TYPE_CHECKING:
     from mpl_toolkits.mplot3d.axes3d import Axes3D  # type: ignore[import-untyped]
 
+_PLAIN, _MOST_OPAQUE = "#9aa4ad", 0.45
 _HUES = ("#2a6fbb", "#c2452d", "#3d8c40", "#8a4fb0", "#b8860b", "#1f8a8a", "#b03a6f", "#555555")
 
 
@@ -26,10 +29,26 @@ def draw(machine: Machine, path: Path) -> None:
     figure = Figure(figsize=(7.0, 6.5), dpi=120)
     FigureCanvasAgg(figure)
     axes = figure.add_subplot(projection="3d")
-    places = Skeleton(machine).places_at(machine.initial_q)
+    skeleton = Skeleton(machine)
+    places, surfaces = skeleton.places_at(machine.initial_q), skeleton.surfaces_at(machine.initial_q)
+    draw_shapes(axes, surfaces)
     draw_bodies(axes, places, names=True)
-    frame(axes, np.concatenate(list(places.values())), machine.name)
+    shown = [*places.values(), *(grid.reshape(-1, 3) for _, grid in surfaces)]
+    frame(axes, np.concatenate(shown), machine.name)
     figure.savefig(path)
+
+
+def draw_shapes(axes: Axes3D, surfaces: Sequence[tuple[VisualShape, Floats]]) -> None:
+    """Draw the shapes of bodies as surfaces, each a grid (m × n × 3, m) of places."""
+    for shape, grid in surfaces:
+        color = shape.color or _PLAIN
+        axes.plot_surface(*np.moveaxis(grid, -1, 0), color=color[:7], alpha=_opacity(color), linewidth=0.2)
+
+
+def _opacity(color: str) -> float:
+    """Return the opacity of #rrggbbaa, at most so much that the lines of the bodies stay visible."""
+    given = int(color[7:], 16) / 255.0 if len(color) == 9 else 1.0
+    return min(given, _MOST_OPAQUE)
 
 
 def draw_bodies(axes: Axes3D, places: dict[str, Floats], *, names: bool) -> None:

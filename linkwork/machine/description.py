@@ -21,6 +21,7 @@ from linkwork.machine.sections.force_settings import ForceRow, ForceSettings, fo
 from linkwork.machine.sections.tolerances import Tolerance
 from linkwork.machine.signal_values import Signal
 from linkwork.machine.twin_settings import TwinSettings
+from linkwork.machine.visuals import VisualShape
 from linkwork.multibody.constraints import Constraint
 from linkwork.multibody.kernels.layout import ORDINARY, ROUNDING
 from linkwork.multibody.mechanism import Mechanism
@@ -222,7 +223,7 @@ class Machine:
     were given beside the file. `closed_form` names the explicit solution of the plant's closures that the
     file asks for. `switchable` names the constraints that may be switched while the machine runs, `signals`
     are the inputs and outputs beside motors and sensors, both in the order of the file. `scene` has the loose
-    parts and grippers of the simulated plant. The hashes are hex
+    parts and grippers of the simulated plant, `visuals` the shapes of bodies for drawings. The hashes are hex
     SHA-256 texts: of the interface on which both ends of the device link must agree, of the two models'
     physics, and of everything.
     """
@@ -257,6 +258,7 @@ class Machine:
     switchable: tuple[str, ...] = ()
     signals: tuple[Signal, ...] = ()
     scene: Scene | None = None
+    visuals: tuple[VisualShape, ...] = ()
 
     @property
     def is_constrained(self) -> bool:

@@ -121,6 +121,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         switchable=switchable,
         signals=signals,
         scene=None if plant_file.scene is None else plant_file.scene.make(),
+        visuals=tuple(shape.make(name) for name, body in file.bodies.items() for shape in body.visual),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
-from linkwork.drawing.model_drawing import draw_bodies, frame
+from linkwork.drawing.model_drawing import draw_bodies, draw_shapes, frame
 from linkwork.drawing.skeleton import Skeleton
 from linkwork.machine import Machine
 
@@ -73,6 +73,7 @@ def animate(
     with writer.saving(figure, str(path), 100):
         for done, (k, pose) in enumerate(zip(shown, poses, strict=True)):
             axes.clear()
+            draw_shapes(axes, skeleton.surfaces_at(q[k]))
             draw_bodies(axes, pose, names=False)
             frame(axes, corners, f"{machine.name}   {time_s[k]:.2f} s")
             writer.grab_frame()

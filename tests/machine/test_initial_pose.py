@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from linkwork import machine
 from linkwork.machine.building.kept_values import TURNS, balls, turns_of, values_of
-from linkwork.machine.sections.joints import rotation_of
+from linkwork.machine.sections.orientation import rotation_of
 
 INERTIA = "inertia_kg_m2: [0.1, 0.2, 0.3, 0, 0, 0]"
 PLATE = f"""name: plate

@@ -18,7 +18,7 @@ from linkwork import machine
 from linkwork.arrays import Floats
 from linkwork.machine.building.initial_assembly import admitted
 from linkwork.machine.building.kept_values import keeping, values_of
-from linkwork.machine.sections.joints import rotation_of
+from linkwork.machine.sections.orientation import rotation_of
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble
 from linkwork.multibody.tree.quaternions import normalised, to_matrix
 from linkwork.plant.plant_layout import BRAKE

@@ -14,7 +14,7 @@ from linkwork.machine.building.dof_names import balls, degrees_of_freedom, initi
 from linkwork.machine.description import Assembly, Unkept
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.sections.joints import rotation_of
+from linkwork.machine.sections.orientation import rotation_of
 from linkwork.machine.units import Quantity
 from linkwork.machine.yaml import Document
 from linkwork.multibody.kernels.layout import COLUMN_SCALE

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.machine.sections.joints import rotation_of
+from linkwork.machine.sections.orientation import rotation_of
 from linkwork.multibody.constraints import Closure, Constraint, CoordinateConstraint, Frame, Row
 from linkwork.multibody.constraints.constraint import perpendicular
 from linkwork.multibody.kernels.layout import PERPENDICULAR

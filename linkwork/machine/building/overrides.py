@@ -39,7 +39,10 @@ _PHYSICS = {
     "springs": (*ANGLE_KEYS, *LENGTH_KEYS),
 }
 _ELEMENTS = {"com_m": 3, "at_m": 3, "axis": 3, "rpy_rad": 3, "rpy_deg": 3, "gravity_m_s2": 3}
-_SAME_THING = ({"rpy_rad", "rpy_deg"}, {"pitch_m_per_rad", "pitch_m_per_turn"})
+_SAME_THING = (
+    {"rpy_rad", "rpy_deg", "quaternion_wxyz", "rotation_matrix"},
+    {"pitch_m_per_rad", "pitch_m_per_turn"},
+)
 _PERCENT = re.compile(r"([+-]\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*%")
 
 

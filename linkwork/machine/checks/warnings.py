@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from linkwork.machine.building.dof_names import owned
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.sections.visual_shapes import MeshVisual
 from linkwork.machine.yaml import Document
 
 
@@ -22,6 +24,7 @@ def warnings_of(file: MachineFile, document: Document, dof: int) -> Iterator[Pro
             remedy = "correct the inertia, and remove unphysical"
             place = ("bodies", name, "inertia_kg_m2")
             yield document.problem(place, message, of_key=True, remedy=remedy, severity="warning")
+    yield from _mesh_warnings(file, document)
     if not file.motors and not file.sensors:
         return
     sections = (("motors", file.motors, "motor"), ("sensors", file.sensors, "sensor"))
@@ -52,3 +55,27 @@ def warnings_of(file: MachineFile, document: Document, dof: int) -> Iterator[Pro
                     remedy=remedy,
                     severity="warning",
                 )
+
+
+def _mesh_warnings(file: MachineFile, document: Document) -> Iterator[Problem]:
+    """Return a warning for each mesh whose file is missing, or leads out of the machine file's folder."""
+    folder = Path(document.file).parent
+    for name, body in file.bodies.items():
+        for index, shape in enumerate(body.visual):
+            if not isinstance(shape, MeshVisual):
+                continue
+            path = folder / shape.file
+            if not path.is_file():
+                message, remedy = (
+                    "there is no such file",
+                    "give the path of a file that exists",
+                )
+            elif not shape.outside and not path.resolve().is_relative_to(folder.resolve()):
+                message, remedy = (
+                    "a link leads out of the machine file's folder",
+                    "add outside: true",
+                )
+            else:
+                continue
+            place = ("bodies", name, "visual", index, "file")
+            yield document.problem(place, message, found=str(path), remedy=remedy, severity="warning")

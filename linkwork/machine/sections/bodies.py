@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from linkwork.machine.problems import shown
 from linkwork.machine.sections.fields import Name, Number, Section, Switch, Vector3, entry, wrong
+from linkwork.machine.sections.visual_shapes import Visual
 
 _ELEMENTS = ("xx", "yy", "zz", "xy", "xz", "yz")
 _ROUNDING = 1e-6
@@ -65,7 +66,7 @@ def _from_list(value: Any) -> Any:
         allowed = "six numbers [xx, yy, zz, xy, xz, yz], or a mapping of these names"
         raise wrong("a list of inertia has another length", f"{len(value)} values", allowed)
     for index, element in enumerate(value):
-        if isinstance(element, bool) or not isinstance(element, (int, float)):
+        if isinstance(element, bool) or not isinstance(element, (int, float, str)):
             raise wrong("this has the wrong type", shown(element), "a number", at=(index,))
     return dict(zip(_ELEMENTS, value, strict=True))
 
@@ -90,6 +91,7 @@ class BodySpec(Section):
     mass_kg: Number = entry("Mass", "kg", ge=0)
     com_m: Vector3 = entry("Centre of mass, in the body's frame", "m", [0.0, 0.0, 0.0])
     inertia_kg_m2: Inertia = entry("Inertia about the centre of mass, in the body's axes", "kg m²")
+    visual: list[Visual] = entry("Shapes that show the body in drawings", default=[])
 
     @model_validator(mode="after")
     def _inertia_needs_mass(self) -> BodySpec:

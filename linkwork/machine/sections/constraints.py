@@ -11,7 +11,8 @@ from pydantic import Field, model_validator
 from linkwork.machine.sections.constraint_base import OF, ConstraintSpec, CoordinateName
 from linkwork.machine.sections.fields import Name, Number, Section, Vector3, entry, one_of, wrong
 from linkwork.machine.sections.formulas import Formula, as_text
-from linkwork.machine.sections.joints import Orientation, unit_vector
+from linkwork.machine.sections.joints import unit_vector
+from linkwork.machine.sections.orientation import Orientation
 from linkwork.machine.sections.prescribed import ExpressionSpec, MotionSpec, VelocitySpec, formulas_of
 from linkwork.multibody import constraints as made
 from linkwork.multibody.expressions import names_in, parse

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError, PydanticUndefined
 
 from linkwork.machine.problems import Place
+from linkwork.multibody.expressions import ExpressionError
+from linkwork.multibody.expressions.conditions import parse_named
 
 LARGEST = 1e12
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]*$"
@@ -33,7 +37,34 @@ def _of_this_world(value: N) -> N:
     return value
 
 
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False), AfterValidator(_of_this_world)]
+_ARITHMETIC = re.compile(r"[\d(]|\bpi\b")
+
+
+def _calculated(value: Any) -> Any:
+    """Return the value of arithmetic with numbers, `pi` and `deg`; any other value as it is."""
+    if not isinstance(value, str) or not _ARITHMETIC.search(value):
+        return value
+    try:
+        found = parse_named(value)
+    except ExpressionError as error:
+        raise wrong(error.message, error.found, error.allowed, error.remedy, offset=error.at) from None
+    if found.names:
+        name, at = next(iter(found.names.items()))
+        allowed = "numbers, + - * / ** ( ), pi, deg and functions such as sqrt"
+        raise wrong("a number cannot depend on other values", name, allowed, offset=at)
+    number = found.value({})
+    if not math.isfinite(number):
+        raise wrong("this arithmetic has no finite value", value, "a finite number")
+    return number
+
+
+Number = Annotated[
+    float,
+    Field(strict=True, allow_inf_nan=False),
+    AfterValidator(_of_this_world),
+    BeforeValidator(_calculated),
+]
+"""A number, or arithmetic in its place: 1/12, pi/3."""
 Count = Annotated[int, Field(strict=True), AfterValidator(_of_this_world)]
 Switch = Annotated[bool, Field(strict=True)]
 Vector3 = Annotated[list[Number], Field(min_length=3, max_length=3)]

@@ -11,46 +11,12 @@ from pydantic import model_validator
 
 from linkwork.machine.sections.fields import Name, Number, Section, Switch, Vector3, entry, one_of, wrong
 from linkwork.machine.sections.limits import AngleLimits, LengthLimits
+from linkwork.machine.sections.orientation import Orientation
 from linkwork.machine.sections.stops import ABOUT, AngleStopSpec, LengthStopSpec, refuse_without_limits
 
 _SHORTEST_AXIS = 1e-6
 Friction = tuple[float, float, float, float]
 NO_FRICTION: Friction = (0.0, 0.0, 0.0, 1e-3)
-
-
-class Orientation(Section):
-    """A rotation, given by three angles."""
-
-    rpy_rad: Vector3 | None = entry(
-        "Roll, pitch, yaw of the frame in that of its parent: Rz(yaw) Ry(pitch) Rx(roll)", "rad", None
-    )
-    rpy_deg: Vector3 | None = entry("The same in degrees", "deg", None)
-
-    @model_validator(mode="after")
-    def _one_orientation(self) -> Orientation:
-        one_of(self, "rpy_rad", "rpy_deg")
-        return self
-
-    def rotation(self) -> NDArray[np.float64]:
-        """Return the rotation matrix (3 × 3): its columns are the frame's axes, in those of the parent."""
-        if self.rpy_deg is not None:
-            roll, pitch, yaw = (math.radians(angle) for angle in self.rpy_deg)
-        else:
-            roll, pitch, yaw = self.rpy_rad or (0.0, 0.0, 0.0)
-        return rotation_of(roll, pitch, yaw)
-
-
-def rotation_of(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
-    """Return R (3 × 3) = Rz(yaw) Ry(pitch) Rx(roll), angles in rad."""
-    cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
-    cy, sy = math.cos(yaw), math.sin(yaw)
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
 
 
 def unit_vector(section: Section, key: str) -> NDArray[np.float64]:

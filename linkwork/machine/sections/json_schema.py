@@ -9,10 +9,22 @@ from linkwork.machine.sections.file import MachineFile
 
 def schema() -> dict[str, Any]:
     """Return the JSON schema (draft 2020-12): each key with a description and, as `unit`, its unit."""
-    data = for_editors(MachineFile.model_json_schema(mode="validation"))
+    data = _with_arithmetic(for_editors(MachineFile.model_json_schema(mode="validation")))
     data["properties"]["initial"]["propertyNames"] = {"pattern": "_(rad|deg|m)(_s)?$"}
     data["properties"]["initial_guess"]["propertyNames"] = {"pattern": "_(rad|deg|m)$"}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A linkwork machine", **data}
+
+
+def _with_arithmetic(node: Any) -> Any:
+    """Return a part of the schema in which a text of arithmetic may stand for each number."""
+    if isinstance(node, list):
+        texts = any(isinstance(item, dict) and item.get("type") == "string" for item in node)
+        return [item if texts and item == {"type": "number"} else _with_arithmetic(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    inner = {key: _with_arithmetic(value) for key, value in node.items() if key not in ("default", "enum")}
+    whole = node | inner
+    return whole | {"type": ["number", "string"]} if node.get("type") == "number" else whole
 
 
 def for_editors(node: Any) -> Any:
