@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from linkwork.terminal.failures import Misuse
@@ -19,9 +19,16 @@ def read_assignments(
 
     Raises Misuse, with the names there are.
     """
+    angles = {each["name"]: each["unit"] == "rad" for each in described["coordinates"]}
+    return read_values(texts, described["machine"], angles, speeds=speeds)
+
+
+def read_values(
+    texts: Sequence[str], machine: str, angles: Mapping[str, bool], *, speeds: bool = False
+) -> dict[str, float]:
+    """The same for coordinates of a machine that are known by name: whether each is an angle."""
     from linkwork.machine.units import choices, keys_of
 
-    angles = {each["name"]: each["unit"] == "rad" for each in described["coordinates"]}
     keys = {key: found for key, found in keys_of(angles, speeds=speeds).items() if found.is_speed == speeds}
     found: dict[str, float] = {}
     for text in texts:
@@ -38,7 +45,7 @@ def read_assignments(
         else:
             allowed, remedy = choices(key, angles, speeds=speeds)
             raise Misuse(
-                f"{key!r} is not a coordinate of {described['machine']}; there are {', '.join(angles)}; "
+                f"{key!r} is not a coordinate of {machine}; there are {', '.join(angles)}; "
                 f"with a unit: {allowed}" + (f"; {remedy}?" if remedy else "")
             )
         if name in found:

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
+from linkwork.cli.assignments import read_values
 from linkwork.cli.connected import AsJson
 from linkwork.cli.file_commands import Config
 from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import console, emit, number, say, table
 
+if TYPE_CHECKING:
+    from linkwork.machine import Machine
+
 
 def model(
     config: Config,
+    values: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[JOINT=VALUE]...",
+            help="With --assemblies: values of joints, as leg_1_m=0.8 or crank_deg=30. "
+            "Default: the motors' initial ones.",
+        ),
+    ] = None,
+    assemblies: Annotated[
+        bool, typer.Option("--assemblies", help="List all assembly modes that a search finds, to paste.")
+    ] = False,
     draw: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Draw the machine in its pose.")
     ] = None,
@@ -26,6 +41,11 @@ def model(
     from linkwork.machine import load
 
     machine = load(config)
+    if assemblies:
+        _list_assemblies(machine, values or [], as_json)
+        return
+    if values:
+        raise Misuse(f"{values[0]}: values of joints belong to --assemblies")
     found = report(machine)
     if draw is not None:
         from linkwork.drawing.model_drawing import draw as write
@@ -41,6 +61,49 @@ def model(
         emit(found)
     else:
         _say(found)
+
+
+def _list_assemblies(machine: Machine, texts: list[str], as_json: bool) -> None:
+    from linkwork.machine.checks.assembly_search import (
+        FRUITLESS,
+        ValuesDepend,
+        assembly_modes,
+        initial_values,
+    )
+
+    if not machine.is_constrained:
+        raise Misuse(f"{machine.name} has no constraints, and so no assembly modes")
+    angles = dict(zip(machine.mechanism.joint_names, machine.mechanism.joint_is_angle, strict=True))
+    known = {
+        name: is_angle for name, is_angle in angles.items() if name in machine.mechanism.coordinate_names
+    }
+    given = read_values(texts, machine.name, known)
+    try:
+        found = assembly_modes(machine, given)
+    except ValuesDepend as error:
+        raise Misuse(str(error)) from None
+    listed: list[dict[str, Any]] = [
+        {
+            "conditioning": mode.conditioning,
+            "within_limits": mode.within,
+            "initial_pose": mode.initial,
+            **initial_values(machine, mode, found.held),
+        }
+        for mode in found.modes
+    ]
+    if as_json:
+        emit({"name": machine.name, "held": found.held, "starts": found.starts, "modes": listed})
+        return
+    held = ", ".join(f"{name} {value:.6g}" for name, value in found.held.items())
+    say(f"{machine.name}: {len(listed)} assembly modes with {held} (rad, m)")
+    say(f"found in {found.starts} random starts; the last {FRUITLESS} of them found no other")
+    for number_, mode in enumerate(listed, 1):
+        marks = [f"conditioning {mode['conditioning']:.3g}"]
+        marks += ["the initial pose"] if mode["initial_pose"] else []
+        marks += [] if mode["within_limits"] else ["outside joint limits"]
+        say(f"\n# mode {number_}: {', '.join(marks)}")
+        for section in ("initial", "initial_guess"):
+            say(f"{section}: {{{', '.join(f'{key}: {value:.9g}' for key, value in mode[section].items())}}}")
 
 
 def _say(found: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ at the platform: each vertex moves on a circle about the line through its two fe
 1990), and the three sides of the platform give a polynomial of degree 16 in the tangent of half an angle.
 """
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -18,6 +19,7 @@ from linkwork import machine
 from linkwork.arrays import Floats
 from linkwork.machine.building.initial_assembly import admitted
 from linkwork.machine.building.kept_values import keeping, values_of
+from linkwork.machine.checks.assembly_search import ValuesDepend, assembly_modes, initial_values
 from linkwork.machine.sections.orientation import rotation_of
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble
 from linkwork.multibody.tree.quaternions import normalised, to_matrix
@@ -250,10 +252,39 @@ def check_spatial(spatial, starts: int, seed: int, seconds: float) -> int:
     return len(found)
 
 
+def test_the_search_lists_all_six_modes_of_a_planar_machine_to_paste(planar, tmp_path):
+    listed = assembly_modes(planar, {}, fruitless=40)
+    place = planar.mechanism.joint_index("pose.turn")
+    ends = np.sort([math.remainder(mode.q[place], math.tau) for mode in listed.modes])
+    np.testing.assert_allclose(ends, planar_turns(), atol=1e-8)
+    assert [mode.initial for mode in listed.modes] == [True] + 5 * [False]
+    text = planar_machine().partition("initial:")[0]
+    for mode in listed.modes:
+        (tmp_path / "pasted.yaml").write_text(
+            text
+            + str(initial_values(planar, mode, listed.held))[1:-1].replace(
+                ", 'initial_guess'", "\n'initial_guess'"
+            )
+        )
+        pasted = machine.load(tmp_path / "pasted.yaml")
+        np.testing.assert_allclose(corners(pasted)(pasted.initial_q), corners(planar)(mode.q), atol=1e-6)
+
+
+def test_the_search_lists_all_eight_modes_of_a_six_legged_machine(spatial):
+    """All have another angle of the first vertex, each a root of the polynomial; cardan flips count once."""
+    listed = assembly_modes(spatial, {})
+    found = np.sort([angle_of_first(spatial, mode.q) for mode in listed.modes])
+    np.testing.assert_allclose(found, spatial_angles(), atol=1e-7)
+    assert min(mode.conditioning for mode in listed.modes) > 0.005
+
+
+def test_modes_are_listed_for_other_values_of_the_motors(planar):
+    legs = {f"leg{i}": float(length) for i, length in enumerate(PLANAR_LEGS)}
+    far = assembly_modes(planar, {**legs, "leg0": 9.0}, fruitless=10)
+    assert far.modes == ()
+    with pytest.raises(ValuesDepend, match="foot0"):
+        assembly_modes(planar, {**legs, "foot0": 0.1})
+
+
 def test_random_starts_find_modes_of_a_six_legged_machine(spatial):
     assert check_spatial(spatial, 12, 1, 0.02) >= 2
-
-
-@pytest.mark.slow
-def test_random_starts_find_all_eight_modes_of_a_six_legged_machine(spatial):
-    assert check_spatial(spatial, 250, 5, 1.0) == 8

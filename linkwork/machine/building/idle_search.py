@@ -37,6 +37,8 @@ def search(
     """Yield the idle motions near q (nq) and v (nv), see `idle_motions`; one of this pose alone is none."""
     declared = [name for name, spec in file.joints.items() if spec.idle]
     driven = _rows_of(mechanism, [*file.motors, *file.sensors])
+    if not declared and not _null(driven, _admitted(mechanism, q)).shape[1]:
+        return
     poses = list(neighbours(mechanism, q)) if mechanism.constraints else [q]
     allowed = [_null(_used(file, mechanism, driven, pose), _admitted(mechanism, pose)) for pose in poses]
     found = list(_declared(mechanism, document, declared, allowed[0], q))

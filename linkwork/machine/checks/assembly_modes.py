@@ -56,7 +56,7 @@ def other_assemblies(machine: Machine) -> list[Floats]:
         move_by(wider.topology, work.q, turn, 1.0)
         with suppress(AssemblyError):
             q = assemble_workspace(wider, work, _TOLERANCE).q.copy()
-            if _differ(machine, q, machine.initial_q, sorted(measured)) or not _allowed(machine, q):
+            if _differ(machine, q, machine.initial_q, sorted(measured)) or not within_limits(machine, q):
                 continue
             if all(_differ(machine, q, other) for other in (machine.initial_q, *found)):
                 found.append(q)
@@ -85,7 +85,7 @@ def assembly_warnings(machine: Machine) -> Iterator[Problem]:
         )
 
 
-def _allowed(machine: Machine, q: Floats) -> bool:
+def within_limits(machine: Machine, q: Floats) -> bool:
     """Return whether all joints are, or can be a whole turn away, within their limits."""
     for index, joint in enumerate(machine.joints):
         low, high = joint.position

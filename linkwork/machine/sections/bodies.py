@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, model_validator
 
 from linkwork.machine.problems import shown
-from linkwork.machine.sections.fields import Name, Number, Section, Switch, Vector3, entry, wrong
+from linkwork.machine.sections.fields import Name, Number, Section, Switch, Vector3, calculated, entry, wrong
 from linkwork.machine.sections.visual_shapes import Visual
 
 _ELEMENTS = ("xx", "yy", "zz", "xy", "xz", "yz")
@@ -65,10 +65,11 @@ def _from_list(value: Any) -> Any:
     if len(value) != len(_ELEMENTS):
         allowed = "six numbers [xx, yy, zz, xy, xz, yz], or a mapping of these names"
         raise wrong("a list of inertia has another length", f"{len(value)} values", allowed)
-    for index, element in enumerate(value):
-        if isinstance(element, bool) or not isinstance(element, (int, float, str)):
+    elements = [calculated(element) for element in value]
+    for index, element in enumerate(elements):
+        if isinstance(element, bool) or not isinstance(element, (int, float)):
             raise wrong("this has the wrong type", shown(element), "a number", at=(index,))
-    return dict(zip(_ELEMENTS, value, strict=True))
+    return dict(zip(_ELEMENTS, elements, strict=True))
 
 
 Inertia = Annotated[

@@ -37,12 +37,12 @@ def _of_this_world(value: N) -> N:
     return value
 
 
-_ARITHMETIC = re.compile(r"[\d(]|\bpi\b")
+ARITHMETIC_PATTERN = r"[0-9(]|pi"
 
 
-def _calculated(value: Any) -> Any:
+def calculated(value: Any) -> Any:
     """Return the value of arithmetic with numbers, `pi` and `deg`; any other value as it is."""
-    if not isinstance(value, str) or not _ARITHMETIC.search(value):
+    if not isinstance(value, str) or not re.search(ARITHMETIC_PATTERN, value):
         return value
     try:
         found = parse_named(value)
@@ -62,7 +62,7 @@ Number = Annotated[
     float,
     Field(strict=True, allow_inf_nan=False),
     AfterValidator(_of_this_world),
-    BeforeValidator(_calculated),
+    BeforeValidator(calculated),
 ]
 """A number, or arithmetic in its place: 1/12, pi/3."""
 Count = Annotated[int, Field(strict=True), AfterValidator(_of_this_world)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from linkwork.machine.sections.fields import ARITHMETIC_PATTERN
 from linkwork.machine.sections.file import MachineFile
 
 
@@ -24,7 +25,9 @@ def _with_arithmetic(node: Any) -> Any:
         return node
     inner = {key: _with_arithmetic(value) for key, value in node.items() if key not in ("default", "enum")}
     whole = node | inner
-    return whole | {"type": ["number", "string"]} if node.get("type") == "number" else whole
+    if node.get("type") != "number":
+        return whole
+    return whole | {"type": ["number", "string"], "pattern": ARITHMETIC_PATTERN}
 
 
 def for_editors(node: Any) -> Any:

@@ -1,0 +1,265 @@
+"""Search for all assembly modes of a closed machine whose independent joints stand at given values.
+
+Newton's method starts from random poses. The modes that are known are deflated: with the distance η_i to
+each, the closures times m = Π (1 + 1/η_i²) have the same other zeros and no longer these. The deflated step
+is parallel to Newton's step δ, δ / (1 - δ'∇log m) (Farrell, Birkisson & Funke 2015, doi:10.1137/140984798),
+so that each start finds another mode or none.
+
+Poses are compared by the places of joints, closures, named points and centres of mass. So flips of a
+universal joint and turns of a rod about itself, which move none of these, count once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.machine.building.initial_assembly import admitted, independent
+from linkwork.machine.building.kept_values import Ball, balls, keeping, values_of
+from linkwork.machine.checks.assembly_modes import within_limits
+from linkwork.machine.description import Machine
+from linkwork.multibody.constraints import Closure
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.formulations.assembly import (
+    LONGEST,
+    AssemblyError,
+    assemble_workspace,
+    decide_rank,
+    field_of,
+)
+from linkwork.multibody.kernels.layout import COLUMN_SCALE, ROW_SCALE
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.model import WORLD, Point
+from linkwork.multibody.tree.kinematics import kinematics
+from linkwork.multibody.tree.rotations import move_by
+
+FRUITLESS = 100
+"""Starts in succession without a new mode, after which the search ends."""
+_ITERATIONS = 60
+_CLOSED, _EXACT = 1e-7, 1e-9
+"""Scaled residuals at which an iteration ends, and the one that the mode then has."""
+_SAME = 1e-5
+"""Largest distance of places (typical lengths) of one mode."""
+_SHORT = 1e-4
+"""Singular value of the scaled rows below which Newton's step leaves a direction out."""
+_PROBE = 1e-6
+_FARTHEST = 2.0
+"""Random positions of slides: up to this many typical lengths from 0, where no limits are given."""
+
+
+class ValuesDepend(ValueError):
+    """Given joints that depend on each other; `names` are those that are too many."""
+
+    def __init__(self, names: tuple[str, ...], dof: int) -> None:
+        """Make the message."""
+        self.names = names
+        text = (
+            f"{', '.join(names)} cannot be given beside the others: the machine has {dof} degrees of freedom"
+        )
+        super().__init__(text)
+
+
+@dataclass(frozen=True, eq=False)
+class AssemblyMode:
+    """One mode: its pose q (nq; rad, m), and whether that is the initial one and within all joints' limits.
+
+    `conditioning` is the smallest singular value of the scaled rows with the given joints held: 1 in ordinary
+    poses, 0 where modes meet.
+    """
+
+    q: Floats
+    conditioning: float
+    within: bool
+    initial: bool
+
+
+@dataclass(frozen=True, eq=False)
+class FoundModes:
+    """Modes, that of the initial pose first, then by conditioning; the joints held; and the starts."""
+
+    held: dict[str, float]
+    modes: tuple[AssemblyMode, ...]
+    starts: int
+
+
+def assembly_modes(
+    machine: Machine,
+    given: Mapping[str, float],
+    fruitless: int = FRUITLESS,
+    seed: int = 0,
+) -> FoundModes:
+    """Return every mode that the search finds with these joints at these values (rad, m).
+
+    Without given values the motors' joints, then other independent ones, keep the values of the initial pose.
+    Raises ValuesDepend where joints are given that depend on each other.
+    """
+    search = _Search(machine, given, np.random.default_rng(seed))
+    starts = idle = 0
+    search.start_from(machine.initial_q)
+    while idle < fruitless:
+        found = len(search.poses)
+        search.start_from(search.random_pose())
+        starts += 1
+        idle = 0 if len(search.poses) > found else idle + 1
+    return FoundModes(search.held, tuple(sorted(search.modes(), key=_order)), starts)
+
+
+def initial_values(
+    machine: Machine, mode: AssemblyMode, held: Mapping[str, float]
+) -> dict[str, dict[str, float]]:
+    """Return the sections `initial` and `initial_guess` of a machine file that select a mode (deg, m)."""
+    mechanism = machine.mechanism
+    sections: dict[str, dict[str, float]] = {"initial": {}, "initial_guess": {}}
+    for name, value in values_of(mechanism, mode.q).items():
+        known = name in mechanism.joint_names
+        is_angle = not known or mechanism.joint_is_angle[mechanism.joint_index(name)]
+        shown = math.degrees(math.remainder(value, math.tau)) if is_angle else value
+        section = "initial" if name in held else "initial_guess"
+        exact = math.degrees(value) if is_angle else value
+        sections[section][f"{name}_{'deg' if is_angle else 'm'}"] = round(exact if name in held else shown, 7)
+    return sections
+
+
+def _order(mode: AssemblyMode) -> tuple[bool, float]:
+    return not mode.initial, -mode.conditioning
+
+
+class _Search:
+    """The machine with its independent joints held, and the poses found so far."""
+
+    def __init__(self, machine: Machine, given: Mapping[str, float], rng: np.random.Generator) -> None:
+        mechanism = machine.mechanism
+        self.machine, self._rng = machine, rng
+        first = [*given, *(motor.joint for motor in machine.motors), *machine.assembly.kept]
+        ways = admitted(mechanism, machine.initial_q)
+        names = independent(mechanism, ways, [*first, *mechanism.joint_names])
+        excess = tuple(name for name in given if name not in names)
+        if excess:
+            raise ValuesDepend(excess, machine.dof)
+        values = values_of(mechanism, machine.initial_q) | dict(given)
+        self.held = {name: values[name] for name in names}
+        self.mechanism = keeping(mechanism, names, self.held)
+        self._work = self.mechanism.workspace()
+        self._columns = field_of(self._work, COLUMN_SCALE)
+        self._rows = field_of(self._work, ROW_SCALE)
+        self._seen = _with_places(mechanism).workspace()
+        self._length = _typical_length(mechanism)
+        self._balls: list[Ball] = balls(mechanism)
+        self.poses: list[Floats] = []
+        self._known: list[Floats] = []
+
+    def random_pose(self) -> Floats:
+        """Return a random pose (nq) with the held joints at their values."""
+        mechanism = self.machine.mechanism
+        q = np.zeros(mechanism.nq)
+        for k, limits in enumerate(self.machine.joints):
+            reach = math.pi if limits.is_angle else _FARTHEST * self._length
+            low, high = limits.position if not limits.is_angle else (-math.inf, math.inf)
+            begin, end = (edge if math.isfinite(edge) else s * reach for edge, s in ((low, -1), (high, 1)))
+            q[k] = self._rng.uniform(begin, end)
+        for ball in self._balls:
+            turned = self._rng.normal(size=4)
+            q[[ball.scalar, ball.place, ball.place + 1, ball.place + 2]] = turned / np.linalg.norm(turned)
+        for name, value in self.held.items():
+            q[mechanism.joint_index(name)] = value
+        return q
+
+    def start_from(self, q: Floats) -> None:
+        """Search from a pose (nq), and note the pose that is found if it is new."""
+        work = self._work
+        work.q[:] = q
+        work.level[0] = 1.0
+        residual = math.inf
+        for _ in range(_ITERATIONS):
+            residual = self._step()
+            if residual < _CLOSED:
+                break
+        work.level[0] = 0.0
+        if residual >= _CLOSED:
+            return
+        work.v[:] = 0.0
+        with suppress(AssemblyError):
+            found = assemble_workspace(self.mechanism, work, _EXACT).q
+            self._note(found)
+
+    def _note(self, q: Floats) -> None:
+        places = self._places(q)
+        if all(np.abs(places - other).max() > _SAME * self._length for other in self._known):
+            self._known.append(places)
+            self.poses.append(q.copy())
+
+    def _step(self) -> float:
+        """Make a deflated step; return the largest scaled |Φ| before it."""
+        work = self._work
+        kinematics(*work.arguments)
+        constraint_rows(*work.arguments)
+        phi = self._rows * work.phi
+        residual = float(np.abs(phi).max(initial=0.0))
+        if residual < _CLOSED or not np.isfinite(work.A).all():
+            return residual if math.isfinite(residual) else math.inf
+        scaled = self._rows[:, None] * work.A * self._columns
+        step = self._columns * np.linalg.lstsq(scaled, -phi, rcond=_SHORT)[0]
+        step *= self._deflation(work.q, step)
+        size = float(np.abs(step / self._columns).max())
+        move_by(work.topology, work.q, step, min(1.0, LONGEST / max(size, 1e-300)))
+        return residual
+
+    def _deflation(self, q: Floats, step: Floats) -> float:
+        """Return the factor 1 / (1 - δ'∇log m) of a step δ (nv), between -10 and 10."""
+        if not self._known:
+            return 1.0
+        probe = q.copy()
+        move_by(self.mechanism.topology, probe, step, _PROBE)
+        slope = (self._log_deflation(probe) - self._log_deflation(q)) / _PROBE
+        factor = 1.0 / (1.0 - slope) if abs(1.0 - slope) > 0.1 else math.copysign(10.0, 1.0 - slope)
+        return max(-10.0, min(10.0, factor))
+
+    def _log_deflation(self, q: Floats) -> float:
+        places = self._places(q)
+        ways = [np.sum(np.square((places - known) / self._length)) for known in self._known]
+        return float(np.log1p(1.0 / np.maximum(ways, 1e-30)).sum())
+
+    def _places(self, q: Floats) -> Floats:
+        self._seen.q[:] = q
+        kinematics(*self._seen.arguments)
+        return np.array(self._seen.point_position)
+
+    def modes(self) -> list[AssemblyMode]:
+        """Return the modes of the poses found."""
+        own = self._places(self.machine.initial_q)
+        found = []
+        for q in self.poses:
+            decision = decide_rank(self.mechanism, q, positions=True)
+            initial = bool(np.abs(self._places(q) - own).max() <= _SAME * self._length)
+            found.append(AssemblyMode(q, decision.smallest, within_limits(self.machine, q.copy()), initial))
+        return found
+
+
+def _typical_length(mechanism: Mechanism) -> float:
+    places = [np.asarray(joint.at_m) for joint in mechanism.joints]
+    places += [
+        np.asarray(end.at_m)
+        for one in mechanism.constraints
+        if isinstance(one, Closure)
+        for end in (one.a, one.b)
+    ]
+    sizes = np.linalg.norm(np.array(places), axis=1)
+    return float(sizes[sizes > 0.0].mean()) if (sizes > 0.0).any() else 1.0
+
+
+def _with_places(mechanism: Mechanism) -> Mechanism:
+    """Return the tree with a point at every joint, closure, named point and centre of mass."""
+    at: list[tuple[str, Floats]] = [(joint.child, np.zeros(3)) for joint in mechanism.joints]
+    at += [(joint.parent, np.asarray(joint.at_m)) for joint in mechanism.joints]
+    at += [(body.name, np.asarray(body.com_m)) for body in mechanism.bodies if body.mass_kg]
+    at += [(point.body, np.asarray(point.at_m)) for point in mechanism.points]
+    for one in mechanism.constraints:
+        if isinstance(one, Closure):
+            at += [(end.body, np.asarray(end.at_m)) for end in (one.a, one.b)]
+    points = [Point(f"place {k}", body, place) for k, (body, place) in enumerate(at) if body != WORLD]
+    return Mechanism.build(mechanism.bodies, mechanism.joints, mechanism.gravity_m_s2, points)
