@@ -86,7 +86,7 @@ def assembly_warnings(machine: Machine) -> Iterator[Problem]:
 
 
 def within_limits(machine: Machine, q: Floats) -> bool:
-    """Return whether all joints are, or can be a whole turn away, within their limits."""
+    """Return whether all joints of a pose q (nq) are, or can be a whole turn away, within their limits."""
     for index, joint in enumerate(machine.joints):
         low, high = joint.position
         turns = math.ceil((low - q[index] - 1e-9) / math.tau) if joint.is_angle and math.isfinite(low) else 0

@@ -10,7 +10,8 @@ from pydantic import Field, model_validator
 from linkwork.machine.scene import Scene, SceneGripper, ScenePart, ScenePlane
 from linkwork.machine.sections.contacts import PlaneSpec
 from linkwork.machine.sections.fields import Name, Number, Section, Vector3, entry, wrong
-from linkwork.machine.sections.joints import Orientation, unit_vector
+from linkwork.machine.sections.joints import unit_vector
+from linkwork.machine.sections.orientation import Orientation
 
 
 class ScenePlaneSpec(PlaneSpec):
