@@ -14,7 +14,7 @@ parameter.
     n + 1             knots (s)
     (n + 1) rows k    θ (rad or m), θ' (per s), and θ'' (per s²) when rows is 3
     further words     the force part, if there is one (goal_force_part.py); then the action part, if there is
-                      one (goal_action_part.py)
+                      one (goal_action_part.py); then the frame part, if there is one (goal_frame_part.py)
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.controller.goal_action_part import ActionPart
 from linkwork.controller.goal_force_part import ForcePart
+from linkwork.controller.goal_frame_part import FramePart
 from linkwork.multibody.kernels.compiling import VECTOR, float64, kernel, part, void
 
 VERSION = 1
@@ -44,7 +45,8 @@ HEADER = 16
     _GOAL_TIME,
     _FORCES,
     _ACTIONS,
-) = range(12)
+    _FRAME,
+) = range(13)
 CUBIC, QUINTIC = 2, 3
 SHORTEST_PIECE_S = 1e-5
 """Below this the differences between a piece's ends would drown in round-off."""
@@ -71,25 +73,28 @@ def pack_block(
     full_speed: tuple[float, float] | None = None,
     forces: ForcePart | None = None,
     actions: ActionPart | None = None,
+    frame: FramePart | None = None,
 ) -> Floats:
     """The block's words.
 
     knots: n + 1 values of s, from 0 on, increasing. values: (n + 1) × rows × k, rows 2 or 3. stopping: 3 × w,
     see the layout. full_speed: where the path runs at its own speed, without lead-in and lead-out; default:
-    everywhere. forces: those of the goal. actions: what it does beside moving.
+    everywhere. forces: those of the goal. actions: what it does beside moving. frame: its moving frame.
     """
     rows, count = values.shape[1], len(coordinates)
     windows = stopping.shape[1]
     pieces = len(knots) - 1
     further = forces.words() if forces is not None else np.empty(0)
     acting = actions.words() if actions is not None else np.empty(0)
-    words = np.zeros(block_words(count, rows, pieces, windows) + len(further) + len(acting))
+    moved = frame.words() if frame is not None else np.empty(0)
+    more = len(further) + len(acting) + len(moved)
+    words = np.zeros(block_words(count, rows, pieces, windows) + more)
     first, last = full_speed or (0.0, float(knots[-1]))
-    words[:12] = (
+    words[:13] = (
         VERSION, len(words), count, rows, pieces, windows, knots[-1], first, last, goal_time_s, len(further),
-        len(acting),
+        len(acting), len(moved),
     )  # fmt: skip
-    tables = [stopping.ravel(), knots, values.ravel(), further, acting]
+    tables = [stopping.ravel(), knots, values.ravel(), further, acting, moved]
     words[HEADER:] = np.concatenate([coordinates, path_tolerance, goal_tolerance, *tables])
     return words
 
@@ -175,7 +180,7 @@ class GoalBlock:
 
     `coordinates`: int64 indices into the mechanism's coordinates. `path_tolerance`, `goal_tolerance`: rad or
     m. `goal_time_s`: how long after the end the goal tolerances may take. `full_speed`: (from, to) in s.
-    `forces`, `actions`: the goal's force part and action part, None without one.
+    `forces`, `actions`, `frame`: the goal's force part, action part and frame part, None without one.
     """
 
     def __init__(self, words: Floats) -> None:
@@ -187,8 +192,9 @@ class GoalBlock:
         k, rows, pieces, windows = (int(words[i]) for i in (_COORDINATES, _ROWS, _PIECES, _WINDOWS))
         if k < 1 or rows not in (CUBIC, QUINTIC) or pieces < 1 or windows < 1:
             raise BlockError(f"{k} coordinates, {rows} rows, {pieces} pieces, {windows} windows")
-        further, acting = int(words[_FORCES]), int(words[_ACTIONS])
-        if not block_words(k, rows, pieces, windows) + further + acting == words[_WORDS] == len(words):
+        further, acting, moved = (int(words[i]) for i in (_FORCES, _ACTIONS, _FRAME))
+        more = further + acting + moved
+        if not block_words(k, rows, pieces, windows) + more == words[_WORDS] == len(words):
             raise BlockError(f"the header says {words[_WORDS]:g} words, there are {len(words)}")
         self.words = words
         self.duration_s = float(words[_DURATION])
@@ -206,9 +212,11 @@ class GoalBlock:
         at += 3 * k
         self._tables: Floats = words[at : at + 3 * windows].reshape(3, windows)
         self._per_s = windows / self.duration_s
-        end = len(words) - acting
+        end = len(words) - moved
+        self.frame = _frame(words[end:], k) if moved else None
+        self.actions = _actions(words[end - acting : end]) if acting else None
+        end -= acting
         self.forces = _forces(words[end - further : end]) if further else None
-        self.actions = _actions(words[end:]) if acting else None
         self.knots: Floats = words[at + 3 * windows : at + 3 * windows + pieces + 1]
 
     def evaluate(self, s: float, theta: Floats, d1: Floats, d2: Floats) -> None:
@@ -245,3 +253,13 @@ def _actions(words: Floats) -> ActionPart:
         return ActionPart.from_words(words)
     except ValueError as error:
         raise BlockError(str(error)) from None
+
+
+def _frame(words: Floats, coordinates: int) -> FramePart:
+    try:
+        part = FramePart.from_words(words)
+    except ValueError as error:
+        raise BlockError(str(error)) from None
+    if len(part.gains) != coordinates:
+        raise BlockError(f"the frame part is for {len(part.gains)} coordinates, the goal has {coordinates}")
+    return part

@@ -94,6 +94,8 @@ class OrderOutcome(IntEnum):
     """The controller cannot run the machine under the constraints that would then hold."""
     REFUSED_SINGULAR = -16
     """The coordinates of a stream are dependent or singular at the machine's pose."""
+    REFUSED_FRAME = -17
+    """The moving frame of the goal is not where it was expected at the begin of the goal."""
     NOTHING_TO_DO = 2
     """Accepted, but there was nothing to change (a stop at rest, a cancel without a goal)."""
 

@@ -190,6 +190,8 @@ class ResultCode(IntEnum):
     MODEL_DIFFERENCE = -108
     STREAM_STALE = -109
     """The set-points of a stream stayed away; it ended as `on_stale` asked for."""
+    FRAME_LEFT = -110
+    """The moving frame of a goal left its range of speeds, or the window in which the goal may be in it."""
 
 
 class RequestCode(IntEnum):

@@ -43,6 +43,8 @@ class Waypoint(RequestModel):
     positions: Numbers
     velocities: Numbers | None = None
     accelerations: Numbers | None = None
+    frame: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)] | None = Field(None, alias="in")
+    """Moving frame of the positions and their derivatives, `in` on the wire; None: the world."""
 
 
 class LineCurve(RequestModel):
@@ -324,6 +326,29 @@ def _check_points(points: list[Waypoint], trajectory: Trajectory, path: Sequence
             text = f"times must increase strictly: {point.time_from_start_s} s after {before} s"
             raise RequestError(ResultCode.INVALID_GOAL, text, (*where, "time_from_start_s"))
         before = point.time_from_start_s
+    _check_frames(points, path)
     if before == 0.0:
         text = "a single way-point needs a time greater than 0"
         raise RequestError(ResultCode.INVALID_GOAL, text, (*path, "points", 0, "time_from_start_s"))
+
+
+def _check_frames(points: list[Waypoint], path: Sequence[str | int]) -> None:
+    """Check that the way-points in a moving frame follow each other, between way-points of the world."""
+    within = [index for index, point in enumerate(points) if point.frame is not None]
+    if not within:
+        return
+    first, last = within[0], within[-1]
+    text, where = "", first
+    if last == len(points) - 1:
+        text, where = (
+            "a goal ends at rest in the world: add a way-point without `in` behind the last one",
+            last,
+        )
+    elif points[first].time_from_start_s == 0.0:
+        text = "a goal begins in the world: let the first time be above 0"
+    for index in range(first, last + 1):
+        if points[index].frame != points[first].frame:
+            text, where = "the way-points in a moving frame must follow each other, in one frame", index
+            break
+    if text:
+        raise RequestError(ResultCode.INVALID_GOAL, text, (*path, "points", where, "in"))

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.estimation.frame_tracker import FrameTrackers
 from linkwork.controller.estimation.limit_monitor import Watch
 from linkwork.controller.goal_block import BlockError, GoalBlock
 from linkwork.controller.goal_force_part import ForcePart
 from linkwork.controller.laws import Reference
 from linkwork.controller.motion.effort_limits import Limited
+from linkwork.controller.motion.frame_reference import FollowInFrame
 from linkwork.controller.motion.goal_condition import GoalCondition
 from linkwork.controller.motion.goal_splices import junction_outcome
 from linkwork.controller.motion.jogging import Jogging
@@ -91,6 +93,8 @@ class MotionExecutor:
         self._period_s = settings.period_s
         self._jogging = Jogging(machine, watch, estimate)
         self._stream = StreamedReference(machine, estimate)
+        self.frames = FrameTrackers(machine) if machine.frames else None
+        """The moving frames, where the machine has some; the tick moves them on."""
         self._error = np.zeros(len(names))
         self._time_s = self._damped_since_s = 0.0
         self.law = LawKind.HOLD
@@ -223,6 +227,10 @@ class MotionExecutor:
         if self._until is not None and self._until.begins(self.recorded) and self._meet(goal, self._until):
             return True
         block = goal.block
+        if isinstance(goal, FollowInFrame) and (left := goal.left(self.now.theta)) is not None:
+            self.goal_state.value, self.goal_state.limit = left
+            self._stop_goal(goal, ResultCode.FRAME_LEFT)
+            return False
         if block.forces is not None:
             if not self._check_forces(goal, block.forces):
                 return False
@@ -395,7 +403,9 @@ class MotionExecutor:
             return OrderOutcome.REFUSED_SPLICE
         elif isinstance(begin, Splice) and begin.rate > 0.0:
             late_s = (before.path.here()[0] - begin.s) / begin.rate
-        goal = Follow(order.goal, block, self._time_s - late_s, order.speed)
+        goal = self._follow(order, block, self._time_s - late_s)
+        if goal is None:
+            return OrderOutcome.REFUSED_FRAME
         goal.advance(self._time_s)
         law = self.pressing.begin(goal, self.motion, self._time_s)
         if law is None:
@@ -414,6 +424,16 @@ class MotionExecutor:
         self.goal_state.until_met, self._until = 0, until
         return OrderOutcome.DONE
 
+    def _follow(self, order: StartGoal, block: GoalBlock, time_s: float) -> Follow | None:
+        """The goal of a block, from this device time on; None where its moving frame is elsewhere."""
+        part = block.frame
+        if part is None:
+            return Follow(order.goal, block, time_s, order.speed)
+        trackers = () if self.frames is None else self.frames.all
+        if not 0 <= part.frame < len(trackers) or not FollowInFrame.may_begin(part, trackers[part.frame]):
+            return None
+        return FollowInFrame(order.goal, block, time_s, order.speed, part, trackers[part.frame])
+
     def expect(self, order: StartGoal) -> None:
         """Look ahead to a goal that waits, where it takes over in the coordinates of the one under way."""
         begin, goal = order.begin, self.goal
@@ -425,7 +445,7 @@ class MotionExecutor:
             return  # refused when its time comes
         if begin.before == goal.goal_id:
             goal.leaves_s = begin.s
-        if np.array_equal(block.coordinates, goal.index):
+        if np.array_equal(block.coordinates, goal.index) and block.frame is None:
             goal.following = Following(block, begin.s, begin.rate)
 
     def forget_following(self) -> None:

@@ -60,6 +60,9 @@ class GoalInMotion:
         except (BlockError, ValueError) as error:
             text = f"the active goal cannot be read: {type(error).__name__} {error}"
             raise RequestError(RequestCode.INTERNAL, text) from None
+        if path.frame is not None:
+            text = "the active goal is in a moving frame: wait until it has ended, or cancel it"
+            raise RequestError(RequestCode.BUSY, text)
         s = min(before.s, path.duration_s)
         return cls(before.goal, block, path, q, before.at_s, s, before.rate, before.own, time_s)
 

@@ -10,6 +10,7 @@ from linkwork.arrays import Floats
 from linkwork.controller.goal_action_part import ActionPart
 from linkwork.controller.goal_block import SHORTEST_PIECE_S, GoalBlock, evaluate, pack_block, places
 from linkwork.controller.goal_force_part import ForcePart
+from linkwork.controller.goal_frame_part import FramePart
 from linkwork.machine import Machine
 from linkwork.protocol.trajectory import ToleranceParams
 
@@ -31,6 +32,8 @@ class Path:
     gaps: int = 0
     """How many of the coordinates, the last ones, are gaps of pressed contacts: the loop leaves them out."""
     actions: ActionPart | None = None
+    frame: FramePart | None = None
+    """The moving frame in which a part of the path is."""
 
     @property
     def duration_s(self) -> float:
@@ -48,6 +51,7 @@ class Path:
             full_speed=(first * factor, last * factor),
             forces=None if self.forces is None else self.forces.stretched(factor),
             actions=None if self.actions is None else self.actions.stretched(factor),
+            frame=None if self.frame is None else self.frame.stretched(factor),
         )
 
     def followed(self) -> Path:
@@ -70,6 +74,7 @@ class Path:
             block.full_speed,
             block.forces,
             actions=block.actions,
+            frame=block.frame,
         )
 
     def evaluate(self, s: float) -> Floats:
@@ -129,4 +134,5 @@ class Path:
             full_speed=self.full_speed,
             forces=self.forces,
             actions=self.actions,
+            frame=self.frame,
         )

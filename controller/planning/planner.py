@@ -11,6 +11,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.controller.goal_block import CUBIC, QUINTIC, block_words, check_block
+from linkwork.controller.goal_frame_part import FramePart
 from linkwork.controller.orders import After, Fresh, GoalBegin, Retime, Splice
 from linkwork.controller.planning.admission import Admitted, admit
 from linkwork.controller.planning.appending import appended_start
@@ -20,6 +21,13 @@ from linkwork.controller.planning.force_goals import (
     forces_of,
     guard_of,
     refuse_to_take_over,
+)
+from linkwork.controller.planning.frame_goals import (
+    admit_in_frame,
+    frame_motions,
+    in_world,
+    path_with,
+    with_frame,
 )
 from linkwork.controller.planning.goal_in_motion import GoalInMotion
 from linkwork.controller.planning.goal_set import complete, index_of
@@ -196,11 +204,24 @@ def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
     path = _trajectory(model.trajectory, machine, start)
     given = model.trajectory
     points = given.points
+    if path.frame is not None:
+        return _judged_in_frame(machine, path, path.frame, start)
 
     def acting(walk: Walk) -> dict[str, Any]:
         return {"events": actions_of(machine, given, path, walk, Fresh()).events} if given.acts else {}
 
     return verdict(machine, path, start, None if points is None else len(path.knots) - len(points), acting)
+
+
+def _judged_in_frame(machine: Machine, path: Path, part: FramePart, start: Start) -> dict[str, Any]:
+    """The answer for the first motion of the frame that is not feasible, or for the last one."""
+    found: dict[str, Any] = {}
+    for motion in frame_motions(machine.frames[part.frame], part):
+        found = verdict(machine, path_with(path, motion), start, None)
+        if not found["feasible"]:
+            return {**found, "frame_motion": motion.about}
+    admit_in_frame(machine, path, start)
+    return found
 
 
 def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
@@ -240,7 +261,7 @@ def _followed(trajectory: Trajectory, machine: Machine, start: Start) -> Admitte
     """The trajectory as it is, or a refusal that leads to the way-point behind the offending sample."""
     path = _trajectory(trajectory, machine, start)
     try:
-        return admit(machine, path, start)
+        return admit(machine, path, start) if path.frame is None else admit_in_frame(machine, path, start)
     except RequestError as error:
         where: tuple[str | int, ...] = ("trajectory",)
         piece = error.data.get("piece")
@@ -261,7 +282,10 @@ def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:
     else:
         chosen, gaps = complete_pressed(machine, named, forces, start, where)
     present = start.present(machine, (*chosen, *gaps))
+    trajectory, frame = in_world(machine, trajectory, named, start)
     path = _through(trajectory, machine, present, named)
+    if frame is not None:
+        path = with_frame(path, frame, named)
     return replace(path, forces=forces, gaps=len(gaps))
 
 

@@ -48,7 +48,7 @@ class MachineState:
     q, v: joints (nq, nv). coordinates, theta: names and values of the reference that the loop holds, empty
     without one. closed: set of the switchable constraints that hold (`linkwork.machine.constraint_sets`), -1
     without any. payloads: by point, mass (kg), centre of mass (m) and moments of inertia (kg m²). before: the
-    goal from whose path the new one begins. time_s: machine time.
+    goal from whose path the new one begins. time_s: machine time. inputs: values of the input signals.
     """
 
     q: tuple[float, ...]
@@ -59,6 +59,7 @@ class MachineState:
     payloads: dict[str, tuple[float, ...]] = field(default_factory=dict)
     before: GoalBefore | None = None
     time_s: float = 0.0
+    inputs: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,7 @@ class Start:
     coordinates in which the loop's reference stands, their values; empty when there is none. `moving`: the
     goal begins on the path of another one, with `acceleration` (nc), and `reference_rate` and
     `reference_acceleration` are those of the reference. `time_s`: machine time, for applied forces that
-    depend on it.
+    depend on it. `inputs`: values of the input signals, for moving frames.
     """
 
     q: Floats
@@ -70,6 +70,7 @@ class Start:
     reference_rate: tuple[float, ...] = ()
     reference_acceleration: tuple[float, ...] = ()
     time_s: float = 0.0
+    inputs: tuple[float, ...] = ()
 
     @classmethod
     def at_pose(
@@ -110,6 +111,7 @@ class Start:
         try:
             reference = dict(zip(state.coordinates, state.theta, strict=True))
             start = cls.at_pose(machine, state.q, None if reference else state.v, reference, state.time_s)
+            start = replace(start, inputs=state.inputs)
         except Exception as error:
             text = f"the start of the motion is unreadable: {type(error).__name__} {error}"
             raise RequestError(RequestCode.INTERNAL, text) from None

@@ -473,5 +473,5 @@ for _name, _request in REQUESTS.items():
 
 def _plain(trajectory: Trajectory | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(trajectory, Trajectory):
-        return trajectory.model_dump(exclude_none=True)
+        return trajectory.model_dump(exclude_none=True, by_alias=True)
     return dict(trajectory)

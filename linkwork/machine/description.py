@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.machine.chains import CLOSED_CHAIN, OPEN_CHAIN, Chain
+from linkwork.machine.frames import MovingFrame
 from linkwork.machine.problems import Problem
 from linkwork.machine.scene import Scene
 from linkwork.machine.sections.bounds import GainBounds, PayloadBounds, Region
@@ -223,7 +224,8 @@ class Machine:
     were given beside the file. `closed_form` names the explicit solution of the plant's closures that the
     file asks for. `switchable` names the constraints that may be switched while the machine runs, `signals`
     are the inputs and outputs beside motors and sensors, both in the order of the file. `scene` has the loose
-    parts and grippers of the simulated plant, `visuals` the shapes of bodies for drawings. The hashes are hex
+    parts and grippers of the simulated plant, `visuals` the shapes of bodies for drawings, `frames` are the
+    moving frames. The hashes are hex
     SHA-256 texts: of the interface on which both ends of the device link must agree, of the two models'
     physics, and of everything.
     """
@@ -259,6 +261,7 @@ class Machine:
     signals: tuple[Signal, ...] = ()
     scene: Scene | None = None
     visuals: tuple[VisualShape, ...] = ()
+    frames: tuple[MovingFrame, ...] = ()
 
     @property
     def is_constrained(self) -> bool:

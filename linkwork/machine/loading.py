@@ -13,6 +13,7 @@ from linkwork.machine.building import mechanism_builder as building
 from linkwork.machine.building.bound_sections import regions
 from linkwork.machine.building.contact_parameters import check_steps, with_compliance
 from linkwork.machine.building.driver_settings import driver_settings
+from linkwork.machine.building.frame_gains import moving_frames
 from linkwork.machine.building.idle_motions import idle_motions, with_idle
 from linkwork.machine.building.initial_state import (
     branch_warnings,
@@ -122,6 +123,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         signals=signals,
         scene=None if plant_file.scene is None else plant_file.scene.make(),
         visuals=tuple(shape.make(name) for name, body in file.bodies.items() for shape in body.visual),
+        frames=moving_frames(file, mechanism),
     )
 
 

@@ -92,7 +92,7 @@ def _wanted(rig: ReadyRig, goal: Mapping[str, Any] | str | Path | None) -> dict[
         return dict(goal)
     from linkwork.trajectories.trajectory_file import read_trajectory_file
 
-    return read_trajectory_file(goal).trajectory.model_dump(exclude_none=True)
+    return read_trajectory_file(goal).trajectory.model_dump(exclude_none=True, by_alias=True)
 
 
 def _begin(rig: ReadyRig, wanted: Mapping[str, Any]) -> Goal:

@@ -61,12 +61,13 @@ def _unknown_keys(
     """Every key that the model does not have, with the keys that it has."""
     if not isinstance(data, dict):
         return
-    known = list(model.model_fields)
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
+    known = list(fields)
     for key, value in data.items():
         if key not in known:
             yield (*place, key), known
             continue
-        inner, kind = _model_within(model.model_fields[key].annotation)
+        inner, kind = _model_within(fields[key].annotation)
         if inner is None:
             continue
         if kind is list and isinstance(value, list):

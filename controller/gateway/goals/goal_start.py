@@ -30,4 +30,5 @@ def start_of(gateway: Gateway) -> MachineState:
         gateway.closed,
         payloads,
         time_s=float(record["time_s"]),
+        inputs=tuple(record["input"].tolist()),
     )

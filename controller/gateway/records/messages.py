@@ -289,6 +289,11 @@ class Wording:
                 )
             case ResultCode.STREAM_STALE:
                 return "the set-points stayed away; the machine came to rest and holds"
+            case ResultCode.FRAME_LEFT:
+                return (
+                    f"the moving frame left its window or its range of speeds: {off:.4g} (m or m/s) beyond"
+                    f" {allowed:.4g}; the machine came to rest on the way it was going"
+                )
             case ResultCode.CANCELLED:
                 return "stopped on its path, as requested"
             case ResultCode.INFEASIBLE:

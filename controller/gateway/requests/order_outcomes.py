@@ -72,6 +72,13 @@ def refusal(method: str, effect: OrderEffect, wording: Wording, link_text: str) 
                 " contact. To change which contacts are pressed, stop the machine first"
             )
             return RequestError(ResultCode.CONTACT_LOST, text)
+        case OrderOutcome.REFUSED_FRAME:
+            text = (
+                "the moving frame is not where it was expected at the begin of the goal: the goal began too"
+                " late after it was planned, or the frame's speed is outside its range; nothing moves: send"
+                " it again"
+            )
+            return RequestError(ResultCode.INVALID_GOAL, text)
         case OrderOutcome.REFUSED_SPLICE:
             text = (
                 "the preceding goal had stopped, ended or changed its speed before this one could take over;"

@@ -13,6 +13,7 @@ from linkwork.machine.yaml import Document
 from linkwork.multibody.expressions import ExpressionError
 from linkwork.multibody.expressions.conditions import parse_condition, parse_named
 
+ANALOG_INPUT = ("input", "analog")
 MOST_SIGNALS = 12
 """Most output signals: one request may set all of them."""
 
@@ -36,6 +37,10 @@ def check_signals(file: MachineFile, document: Document) -> Iterator[Problem]:
     for name, spec in file.signals.items():
         if spec.simulated:
             yield from _simulated(file, document, name)
+    inputs = [name for name, spec in file.signals.items() if (spec.direction, spec.type) == ANALOG_INPUT]
+    for name, frame in file.frames.items():
+        if frame.signal not in inputs:
+            yield unknown(document, ("frames", name, "signal"), frame.signal, "analog input", inputs)
     outputs = [name for name, spec in file.signals.items() if spec.direction == "output"]
     if len(outputs) > MOST_SIGNALS:
         yield document.problem(

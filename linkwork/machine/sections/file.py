@@ -15,6 +15,7 @@ from linkwork.machine.sections.drivers import DriverSpec
 from linkwork.machine.sections.fields import Name, Number, Section, Vector3, entry
 from linkwork.machine.sections.force_elements import AppliedForceSpec, SpringSpec
 from linkwork.machine.sections.force_sensors import ForceSensorSpec
+from linkwork.machine.sections.frame_section import FrameSpec
 from linkwork.machine.sections.joint_types import Joint
 from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.scene_section import SceneSpec
@@ -76,6 +77,9 @@ class MachineFile(Section):
     )
     scene: SceneSpec | None = entry(
         "What surrounds the simulated machine: loose parts, planes on which they lie, grippers", default=None
+    )
+    frames: dict[Name, FrameSpec] = entry(
+        "Moving frames, such as conveyor belts, in which goals may be given, by name", default={}
     )
     initial: dict[str, Number] = entry(
         "Initial state of the plant: `JOINT_deg`, `JOINT_rad` or `JOINT_m`, "

@@ -1,4 +1,4 @@
-"""The reference controller in C: built once, where libzmq and msgpack-c have their headers."""
+"""The examples in C: each built once, where libzmq and msgpack-c have their headers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-SOURCE = ROOT / "docs" / "examples" / "c" / "controller.c"
+SOURCES = ROOT / "docs" / "examples" / "c"
 _KEPT = tempfile.TemporaryDirectory(prefix="lw-controller-")
 
 
@@ -20,8 +20,8 @@ def _has(package: str) -> bool:
 
 
 @cache
-def built() -> Path:
-    """The program; it must build without a warning."""
+def built(name: str = "controller") -> Path:
+    """The program of this name; it must build without a warning."""
     if shutil.which("cc") is None or shutil.which("pkg-config") is None:
         pytest.skip("there is no cc, or no pkg-config, here")
     packed = next((name for name in ("msgpack-c", "msgpack") if _has(name)), "")
@@ -29,9 +29,9 @@ def built() -> Path:
         pytest.skip("libzmq or msgpack-c has no headers here (Debian: libzmq3-dev, libmsgpack-dev)")
     ask = ["pkg-config", "--cflags", "--libs", "libzmq", packed]
     flags = subprocess.run(ask, capture_output=True, text=True, check=True).stdout.split()
-    program = Path(_KEPT.name) / "controller"
-    words = ["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", str(program), str(SOURCE), *flags, "-lm"]
-    made = subprocess.run(words, capture_output=True, text=True, check=False)
+    program = Path(_KEPT.name) / name
+    words = ["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", str(program), str(SOURCES / f"{name}.c")]
+    made = subprocess.run([*words, *flags, "-lm"], capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
     assert made.stderr == ""
     return program

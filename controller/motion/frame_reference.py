@@ -1,0 +1,118 @@
+"""A goal that is in a moving frame for a part of its path.
+
+The reference is that of the path, plus the weighted motion of the frame (goal_frame_part.py):
+
+    θ = path(s) + w(s) c (d - d₀)
+
+with d the frame's displacement, d₀ that for which the path is, and c the change of each coordinate per metre.
+"""
+
+from __future__ import annotations
+
+import ruckig
+
+from linkwork.arrays import Floats
+from linkwork.controller.estimation.frame_tracker import FrameTracker
+from linkwork.controller.goal_block import GoalBlock
+from linkwork.controller.goal_frame_part import FramePart
+from linkwork.controller.motion.reference import Follow
+
+LATEST_BEGIN_S = 0.25
+"""The motion of the frame between planning and the begin of the goal is admitted for this time."""
+JERK_PER_ACCELERATION_1_S = 20.0
+"""Jerk of a stop in the frame, relative to the frame's acceleration: it is reached within 50 ms."""
+SPEED_SLACK = 0.05
+"""Share of the range of speeds by which the estimated speed may leave it, for its noise."""
+
+
+class FollowInFrame(Follow):
+    """A goal under way whose block has a frame part."""
+
+    def __init__(
+        self,
+        goal_id: int,
+        block: GoalBlock,
+        time_s: float,
+        speed: float,
+        part: FramePart,
+        track: FrameTracker,
+    ) -> None:
+        super().__init__(goal_id, block, time_s, speed)
+        self._part, self._track, self._frame = part, track, track.frame
+        self._braking: ruckig.Trajectory | None = None
+        self._braking_since_s = self._braking_from_m = 0.0
+
+    @staticmethod
+    def may_begin(part: FramePart, track: FrameTracker) -> bool:
+        """Whether the frame is where admission expected it at the begin."""
+        low, high = track.frame.speed_m_s
+        moved = track.displacement_m - part.origin_m
+        slack = 0.01 * max(abs(low), abs(high)) * LATEST_BEGIN_S
+        least, most = min(low * LATEST_BEGIN_S, 0.0), max(high * LATEST_BEGIN_S, 0.0)
+        return track.known and least - slack <= moved <= most + slack
+
+    def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
+        """See `Follow`: with the weighted motion of the frame."""
+        super().evaluate(ahead_s, theta, velocity, acceleration)
+        s, rate, change = self.path.rate_at(ahead_s) if ahead_s else self.path.here()
+        w, w1, w2 = self._part.weight(s)
+        if w == 0.0 and w1 == 0.0:
+            return
+        d, v, a = self._motion(ahead_s)
+        d -= self._part.origin_m
+        first, second = w1 * rate, w2 * rate * rate + w1 * change
+        gains = self._part.gains
+        theta += gains * (w * d)
+        velocity += gains * (first * d + w * v)
+        acceleration += gains * (second * d + 2.0 * first * v + w * a)
+
+    def _motion(self, ahead_s: float) -> tuple[float, float, float]:
+        """Displacement, speed and acceleration of the frame, or of its motion while it is brought to rest."""
+        braking = self._braking
+        if braking is None:
+            return self._track.ahead(ahead_s)
+        since = self.path.time_s - self._braking_since_s + ahead_s
+        way, speed, acceleration = braking.at_time(since)
+        return self._braking_from_m + way[0], speed[0], acceleration[0]
+
+    def stop(self) -> None:
+        """Slow the path parameter to rest, and the share of the frame's motion too."""
+        super().stop()
+        if self._braking is not None:
+            return
+        d, v, a = self._track.ahead(0.0)
+        most = self._frame.acceleration_m_s2
+        given = ruckig.InputParameter(1)
+        given.control_interface = ruckig.ControlInterface.Velocity
+        given.current_position, given.current_velocity, given.current_acceleration = [0.0], [v], [a]
+        given.target_velocity, given.target_acceleration = [0.0], [0.0]
+        given.max_acceleration, given.max_jerk = [most], [JERK_PER_ACCELERATION_1_S * most]
+        self._braking = ruckig.Trajectory(1)
+        ruckig.Ruckig(1).calculate(given, self._braking)
+        self._braking_since_s, self._braking_from_m = self.path.time_s, d
+
+    @property
+    def resting(self) -> bool:
+        """Whether the reference stands still from here on."""
+        if not super().resting:
+            return False
+        if self._braking is None:
+            return True
+        return bool(self.path.time_s - self._braking_since_s >= self._braking.duration)
+
+    def left(self, theta: Floats) -> tuple[float, float] | None:
+        """Return speed (m/s) or position (m) of the frame that is out of its range, and the limit.
+
+        None while the goal is not wholly in the frame. theta: the reference now (k).
+        """
+        if not self._part.inside(self.path.here()[0]):
+            return None
+        frame = self._frame
+        along, speed = float(self._part.gains @ theta), self._track.speed_m_s
+        slack = SPEED_SLACK * (frame.speed_m_s[1] - frame.speed_m_s[0])
+        for value, (low, high), beyond in ((along, frame.window_m, 0.0), (speed, frame.speed_m_s, slack)):
+            if value < low - beyond:
+                return value, low
+            if value > high + beyond:
+                return value, high
+        return None

@@ -1,0 +1,228 @@
+"""Goals in a moving frame: conversion of their way-points, and admission over the frame's range of speeds.
+
+The path is planned as if the frame stood still where it is now. Admission walks it with the frame's motion
+added, for several motions of the frame: the smallest and the largest speed, each from the begin of the goal
+on, at once or LATEST_BEGIN_S late, and a change from one speed to the other at the largest acceleration in
+the middle of the part in the frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.controller.goal_block import evaluate
+from linkwork.controller.goal_frame_part import FramePart
+from linkwork.controller.motion.frame_reference import LATEST_BEGIN_S
+from linkwork.controller.planning.admission import Admitted, admit
+from linkwork.controller.planning.path import Path
+from linkwork.controller.planning.planner_start import Start
+from linkwork.machine import Machine
+from linkwork.machine.frames import MovingFrame
+from linkwork.protocol.codes import ResultCode
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.trajectory import Trajectory, Waypoint
+
+STEP_S = 0.01
+"""Length of the pieces by which the path with the frame's motion is approximated."""
+LEAST_GAIN = 0.999
+"""Share of the frame's motion that the coordinates of a goal have to follow."""
+
+
+@dataclass(frozen=True)
+class FrameMotion:
+    """A motion of the frame (m) from the displacement of the plan on: `first` m/s, later `last` m/s.
+
+    The speed changes between `begin_s` and `end_s` as 10 x³ - 15 x⁴ + 6 x⁵. `moved_m`: before the goal
+    began.
+    """
+
+    first: float
+    last: float
+    begin_s: float
+    end_s: float
+    moved_m: float
+
+    @property
+    def about(self) -> str:
+        """The motion in words."""
+        late = " and a late begin" if self.moved_m else ""
+        if self.first == self.last:
+            return f"at {self.first:g} m/s of the frame{late}"
+        return f"while the frame changes from {self.first:g} to {self.last:g} m/s"
+
+    def at(self, t: float) -> tuple[float, float, float]:
+        """Return displacement (m), speed and acceleration at the time t (s) of the goal."""
+        length, change = self.end_s - self.begin_s, self.last - self.first
+        way = self.moved_m + self.first * t
+        if t <= self.begin_s:
+            return way, self.first, 0.0
+        x = min((t - self.begin_s) / length, 1.0)
+        way += change * length * x**4 * (2.5 - 3.0 * x + x * x)
+        if t >= self.end_s:
+            return way + change * (t - self.end_s), self.last, 0.0
+        speed = x**3 * (10.0 - 15.0 * x + 6.0 * x * x)
+        slope = 30.0 * x * x * (1.0 - x) ** 2 / length
+        return way, self.first + change * speed, change * slope
+
+
+def in_world(
+    machine: Machine, trajectory: Trajectory, named: Sequence[int], start: Start
+) -> tuple[Trajectory, FramePart | None]:
+    """Return the trajectory with all positions in the world, for the frame where it is now, and its frame.
+
+    named: indices of the trajectory's coordinates. The frame part has the gains of these; None without a
+    frame. Raises RequestError: INVALID_GOAL, INVALID_COORDINATES.
+    """
+    points = trajectory.points or []
+    within = [index for index, point in enumerate(points) if point.frame is not None]
+    if not within:
+        return trajectory, None
+    number, frame = _frame_of(machine, points, within[0])
+    gains = _gains(machine, frame, trajectory, named)
+    if trajectory.force or trajectory.guard:
+        text = "a goal with a force cannot be in a moving frame"
+        raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "points", within[0], "in"))
+    origin = start.inputs[frame.input] * frame.m_per_unit if start.inputs else 0.0
+    times = [0.0, *(point.time_from_start_s for point in points)]
+    first, last = within[0], within[-1]
+    part = FramePart(
+        number, (times[first], times[first + 1]), (times[last + 1], times[last + 2]), origin, gains
+    )
+    moved = [
+        point if point.frame is None
+        else point.model_copy(update={"positions": (np.array(point.positions) + gains * origin).tolist()})
+        for point in points
+    ]  # fmt: skip
+    return trajectory.model_copy(update={"points": moved}), part
+
+
+def _frame_of(machine: Machine, points: Sequence[Waypoint], at: int) -> tuple[int, MovingFrame]:
+    for number, frame in enumerate(machine.frames):
+        if frame.name == points[at].frame:
+            return number, frame
+    known = ", ".join(frame.name for frame in machine.frames) or "none"
+    text = f"there is no moving frame {points[at].frame!r}; there are {known}"
+    raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "points", at, "in"))
+
+
+def _gains(machine: Machine, frame: MovingFrame, trajectory: Trajectory, named: Sequence[int]) -> Floats:
+    gains = frame.gains_of(tuple(named))
+    where = ("trajectory", "coordinates")
+    for name, gain in zip(trajectory.coordinates, gains, strict=True):
+        if not np.isfinite(gain):
+            text = f"{name} has no meaning in the moving frame {frame.name}: it is measured in the world"
+            raise RequestError(ResultCode.INVALID_COORDINATES, text, where)
+    if float(np.linalg.norm(gains)) < LEAST_GAIN:
+        task = [
+            name
+            for name, gain in zip(machine.mechanism.coordinate_names, frame.gains, strict=True)
+            if np.isfinite(gain) and gain != 0.0
+        ]
+        text = (
+            f"{', '.join(trajectory.coordinates)} cannot follow the moving frame {frame.name}: name the"
+            f" coordinates along its direction; {', '.join(task) or 'no coordinate'} change with it"
+        )
+        raise RequestError(ResultCode.INVALID_COORDINATES, text, where)
+    return gains
+
+
+def with_frame(path: Path, part: FramePart, named: Sequence[int]) -> Path:
+    """Return the path with its frame part; coordinates beside the named ones stay in the world."""
+    gains = np.zeros(len(path.coordinates))
+    for index, gain in zip(named, part.gains, strict=True):
+        gains[path.coordinates.index(index)] = gain
+    return replace(path, frame=replace(part, gains=gains))
+
+
+def frame_motions(frame: MovingFrame, part: FramePart) -> Iterator[FrameMotion]:
+    """Yield the motions of the frame for which a goal is admitted."""
+    (low, high), end = frame.speed_m_s, part.leaves_s[1]
+    for speed in (low, high):
+        for late in (0.0, LATEST_BEGIN_S):
+            yield FrameMotion(speed, speed, end, end + 1.0, speed * late)
+    length = 1.875 * (high - low) / frame.acceleration_m_s2
+    middle = 0.5 * (part.enters_s[1] + part.leaves_s[0])
+    for first, last in ((low, high), (high, low)):
+        yield FrameMotion(first, last, middle - 0.5 * length, middle + 0.5 * length, 0.0)
+
+
+def path_with(path: Path, motion: FrameMotion) -> Path:
+    """Return the path in the world for this motion of its frame, in short pieces of the same order."""
+    part = path.frame
+    assert part is not None, "the path has a frame"
+    begin, end = part.enters_s[0], part.leaves_s[1]
+    count = max(2, int(np.ceil((end - begin) / STEP_S)) + 1)
+    marks = [*part.enters_s, *part.leaves_s, *np.linspace(begin, end, count)]
+    knots = np.unique(np.concatenate([path.knots, [mark for mark in marks if mark < path.duration_s]]))
+    kept = np.concatenate([[True], np.diff(knots) > 1e-4])
+    kept[np.isin(knots, path.knots)] = True
+    near = np.flatnonzero(np.diff(knots) <= 1e-4)
+    kept[[index for index in near if not np.isin(knots[index], path.knots)]] = False
+    knots = knots[kept]
+    values, words = np.empty((len(knots), 3, len(path.coordinates))), path.packed()
+    for place, s in enumerate(knots):
+        evaluate(words, min(s, path.duration_s), *values[place])
+        w, w1, w2 = part.weight(s)
+        d, v, a = motion.at(s)
+        change = (w * d, w1 * d + w * v, w2 * d + 2.0 * w1 * v + w * a)
+        values[place] += np.outer(change, part.gains)
+    rows = path.values.shape[1]  # cubics keep the steps of their acceleration between pieces
+    return replace(path, knots=knots, values=np.ascontiguousarray(values[:, :rows]), frame=None)
+
+
+def admit_in_frame(machine: Machine, path: Path, start: Start) -> Admitted:
+    """Admit a path with a frame for all motions of the frame (`frame_motions`), or refuse it.
+
+    The stop table is the least of all, the report that of the largest demand. Raises RequestError
+    (INFEASIBLE) as `admit`, with `frame_motion` in its data.
+    """
+    part = path.frame
+    assert part is not None, "the path has a frame"
+    frame, admitted, latest_s = machine.frames[part.frame], [], np.inf
+    for motion in frame_motions(frame, part):
+        world = path_with(path, motion)
+        latest_s = min(latest_s, _latest_begin(frame, world, part, motion))
+        try:
+            admitted.append(admit(machine, world, start))
+        except RequestError as error:
+            data = {**error.data, "frame_motion": motion.about}
+            if "time_s" in data:
+                data["piece"] = int(np.searchsorted(path.knots, data["time_s"], "right")) - 1
+            raise RequestError(error.code, f"{motion.about}: {error.message}", (), data) from None
+    stopping = np.min([each.stopping for each in admitted], axis=0)
+    report = max((each.report for each in admitted), key=_most_used)
+    return Admitted(path, stopping, {**report, "frame": {"name": frame.name, "latest_begin_s": latest_s}})
+
+
+def _most_used(report: dict[str, object]) -> float:
+    limits = report["limits"]
+    assert isinstance(limits, dict)
+    return max((each["used"] for names in limits.values() for each in names.values()), default=0.0)
+
+
+def _latest_begin(frame: MovingFrame, world: Path, part: FramePart, motion: FrameMotion) -> float:
+    """Return how long the begin may wait until the frame leaves its window (s). Raises INFEASIBLE."""
+    inside = np.flatnonzero((world.knots >= part.enters_s[1]) & (world.knots <= part.leaves_s[0]))
+    along = world.values[inside, 0] @ part.gains
+    low, high = frame.window_m
+    outside = np.maximum(low - along, along - high)
+    worst = int(np.argmax(outside))
+    if outside[worst] > 0.0:
+        value, limit = float(along[worst]), low if along[worst] < low else high
+        time_s = float(world.knots[inside[worst]])
+        text = (
+            f"{motion.about}: the goal is {value:.4g} m along the frame {frame.name} at {time_s:.3f} s, its"
+            f" window ends at {limit:g} m; begin earlier, or at another place"
+        )
+        data = {
+            "quantity": "frame window", "coordinate": frame.name, "value": value, "limit": limit, "unit": "m",
+            "time_s": time_s, "min_time_stretch": None, "frame_motion": motion.about,
+        }  # fmt: skip
+        raise RequestError(ResultCode.INFEASIBLE, text, (), data)
+    fastest = max(abs(frame.speed_m_s[0]), abs(frame.speed_m_s[1]))
+    ahead = high - along if frame.speed_m_s[1] > 0.0 else along - low
+    return float(ahead.min()) / fastest + (LATEST_BEGIN_S if motion.moved_m else 0.0) if fastest else np.inf

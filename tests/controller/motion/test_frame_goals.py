@@ -1,0 +1,191 @@
+"""Goals in a moving frame: a tool that meets a running belt, moves with it, and leaves it again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linkwork.controller.goal_block import GoalBlock
+from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.orders import OrderOutcome, Pause, Stop
+from linkwork.controller.planning.planner import Plan, judge, plan
+from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.supervision.state_machine import State
+from linkwork.machine import Machine
+from linkwork.protocol.codes import ResultCode
+from linkwork.protocol.errors import RequestError
+from linkwork.recordings.recording import read_recording
+from linkwork.recordings.replay import replay
+from tests.belt_machine import belt_machine
+from tests.controller.loop.in_process import InProcess, Sample
+from tests.recordings.recorded import InProcessRecorder
+
+X, Y = 4, 5
+MEETS_S, LEAVES_S, ENDS_S = 0.8, 1.2, 2.0
+"""The goal is wholly in the frame from the first to the second; then it moves back."""
+
+
+def points(part: float, last: str | None = None) -> list[dict[str, Any]]:
+    """To a part on the belt (its x, m, in the frame), with it for a while, and back."""
+    rest = {"velocities": [0.0, 0.0], "accelerations": [0.0, 0.0]}
+    return [
+        {"time_from_start_s": MEETS_S, "positions": [part, 0.33], **rest, "in": "belt"},
+        {"time_from_start_s": LEAVES_S, "positions": [part, 0.33], **rest, "in": "belt"},
+        {"time_from_start_s": ENDS_S, "positions": [0.0, 0.32], **rest, **({"in": last} if last else {})},
+    ]
+
+
+def start_of(rig: InProcess) -> Start:
+    """The start of a goal, as the gateway tells the planner."""
+    now, names = rig.supervisor.course.now, rig.machine.mechanism.coordinate_names
+    held = {names[i]: float(x) for i, x in zip(now.index, now.theta, strict=True)}
+    start = Start.at_pose(rig.machine, rig.controller._now.q, None, held)
+    object.__setattr__(start, "inputs", tuple(rig.inputs.input.tolist()))
+    return start
+
+
+def planned(rig: InProcess, given: list[dict[str, Any]], **more: Any) -> Plan:
+    """A goal in x and y."""
+    trajectory = {"coordinates": ["x", "y"], "points": given, **more}
+    return plan("send", {"trajectory": trajectory}, rig.machine, start_of(rig))
+
+
+def enabled(machine: Machine, seconds: float = 0.3) -> InProcess:
+    """The machine holds, and has seen the belt for a while."""
+    rig = InProcess(machine)
+    rig.enable()
+    rig.run(seconds)
+    return rig
+
+
+def belt(rig: InProcess) -> float:
+    """Displacement of the belt, m."""
+    return float(rig.inputs.input[0])
+
+
+def within(samples: list[Sample], part: float) -> np.ndarray:
+    """Distance of tool and part along the belt while the goal is in the frame (n; m)."""
+    there = [each for each in samples if MEETS_S + 0.01 <= each["path_s"] <= LEAVES_S - 0.01]
+    return np.array([float(each["coordinate"][X]) - part - float(each["input"][0]) for each in there])
+
+
+def test_the_tool_moves_with_a_part_on_the_belt_and_the_reference_is_smooth(tmp_path: Path) -> None:
+    rig = enabled(belt_machine(tmp_path))
+    part = -0.1 - belt(rig)  # in the frame: 0.1 m before the middle of the machine
+    made = planned(rig, points(part))
+    assert made.report["frame"]["name"] == "belt"
+    assert rig.start_goal(made.words)["order_outcome"] == OrderOutcome.DONE
+    samples = rig.until(lambda sample: sample["goal_status"] == GoalStatus.SUCCEEDED, most_s=3.0)
+    assert np.abs(within(samples, part)).max() < 2e-5
+    velocity = np.array([sample["reference_velocity"][[X, Y]] for sample in samples[:-1]])
+    acceleration = np.diff(velocity, axis=0) / rig.period_s
+    limits = rig.machine.coordinates[X]
+    assert np.abs(velocity).max() < limits.velocity
+    assert np.abs(acceleration).max() < limits.acceleration
+    assert np.abs(np.diff(acceleration, axis=0)).max() / rig.period_s < 1.02 * limits.jerk
+    reference = np.array([sample["reference"][[X, Y]] for sample in samples[:-1]])
+    np.testing.assert_allclose(np.diff(reference, axis=0), velocity[1:] * rig.period_s, atol=1e-5)
+    assert samples[-1]["coordinate"][X] == pytest.approx(0.0 + 0.0, abs=1e-3)
+
+
+def test_a_belt_that_changes_its_speed_and_a_noisy_encoder_are_followed(tmp_path: Path) -> None:
+    machine = belt_machine(tmp_path, "0.1*time_s - 0.02*cos(2.0*time_s)/2.0", noise=5e-5)
+    rig = enabled(machine)
+    part = -0.1 - belt(rig)
+    rig.start_goal(planned(rig, points(part)).words)
+    samples = rig.until(lambda sample: sample["goal_status"] == GoalStatus.SUCCEEDED, most_s=3.0)
+    off = within(samples, part)
+    assert np.sqrt(np.mean(off**2)) < 1e-4
+
+
+def test_the_goal_ends_and_comes_to_rest_when_the_belt_is_too_fast(tmp_path: Path) -> None:
+    rig = enabled(belt_machine(tmp_path, "0.1*time_s + 0.2*max(time_s - 1.4, 0)"))
+    rig.start_goal(planned(rig, points(-0.1 - belt(rig))).words)
+    samples = rig.until(lambda sample: sample["goal_status"] == GoalStatus.ENDED, most_s=3.0)
+    last = samples[-1]
+    assert last["goal_code"] == ResultCode.FRAME_LEFT
+    assert last["goal_value"] > last["goal_limit"] == 0.15
+    assert last["state"] in (State.ACTIVE, State.STOPPING)
+    velocity = np.array([sample["reference_velocity"][X] for sample in samples[:-1]])
+    assert np.abs(np.diff(velocity)).max() / rig.period_s < rig.machine.coordinates[X].acceleration
+    rest = rig.run(0.25)[-1]
+    assert np.abs(rest["v"]).max() < 1e-3
+
+
+def test_a_paused_goal_rides_along_until_the_window_ends(tmp_path: Path) -> None:
+    rig = enabled(belt_machine(tmp_path))
+    rig.start_goal(planned(rig, points(-0.1 - belt(rig))).words)
+    rig.until(lambda sample: sample["path_s"] > 1.0, most_s=2.0)
+    rig.order(Pause())
+    riding = rig.run(0.5)[-1]
+    assert riding["reference_velocity"][X] == pytest.approx(0.1, abs=1e-3)
+    last = rig.until(lambda sample: sample["goal_status"] == GoalStatus.ENDED, most_s=3.0)[-1]
+    assert last["goal_code"] == ResultCode.FRAME_LEFT
+    assert last["goal_limit"] == 0.12
+
+
+def test_a_stop_in_the_frame_comes_to_rest(tmp_path: Path) -> None:
+    rig = enabled(belt_machine(tmp_path))
+    rig.start_goal(planned(rig, points(-0.1 - belt(rig))).words)
+    rig.until(lambda sample: sample["path_s"] > 1.0, most_s=2.0)
+    rig.order(Stop())
+    stopping = rig.until(lambda sample: sample["goal_status"] == GoalStatus.ENDED, most_s=1.0)
+    assert len(stopping) * rig.period_s > 0.1
+    rest = rig.run(0.25)[-1]
+    assert rest["goal_code"] == ResultCode.CANCELLED
+    assert np.abs(rest["v"]).max() < 1e-3
+
+
+def test_a_goal_that_begins_too_late_is_refused(tmp_path: Path) -> None:
+    rig = enabled(belt_machine(tmp_path))
+    made = planned(rig, points(-0.1 - belt(rig)))
+    rig.run(0.5)
+    assert rig.start_goal(made.words)["order_outcome"] == OrderOutcome.REFUSED_FRAME
+
+
+def test_what_cannot_be_followed_is_refused_with_the_field(tmp_path: Path) -> None:
+    rig = enabled(belt_machine(tmp_path))
+
+    def refused(given: list[dict[str, Any]], **more: Any) -> RequestError:
+        with pytest.raises(RequestError) as found:
+            planned(rig, given, **more)
+        return found.value
+
+    part = -0.1 - belt(rig)
+    unknown = points(part)
+    unknown[0]["in"] = unknown[1]["in"] = "chain"
+    error = refused(unknown)
+    assert (error.code, tuple(error.path)[-3:]) == (ResultCode.INVALID_GOAL, ("points", 0, "in"))
+    assert "belt" in error.message
+    assert "ends at rest" in refused(points(part, "belt")).message
+    error = refused(points(part), coordinates=["left", "right"])
+    assert error.code == ResultCode.INVALID_COORDINATES
+    assert "x" in error.message
+    error = refused(points(part + 0.15))
+    assert (error.code, error.data["quantity"]) == (ResultCode.INFEASIBLE, "frame window")
+    hasty = [{**point, "time_from_start_s": 0.25 * point["time_from_start_s"]} for point in points(part)]
+    error = refused(hasty)
+    assert error.code == ResultCode.INFEASIBLE
+    assert "frame_motion" in error.data
+    trajectory = {"trajectory": {"coordinates": ["x", "y"], "points": hasty}}
+    assert not judge(trajectory, rig.machine, start_of(rig))["feasible"]
+    trajectory["trajectory"]["points"] = points(part)
+    assert judge(trajectory, rig.machine, start_of(rig))["feasible"]
+
+
+def test_a_run_in_a_frame_is_replayed_to_the_last_bit(tmp_path: Path) -> None:
+    machine = belt_machine(tmp_path, noise=5e-5)
+    run = InProcessRecorder(machine, tmp_path / "log")
+    run.enable()
+    run.run(0.3)
+    made = planned(run, points(-0.1 - belt(run)))
+    assert GoalBlock(made.words).frame is not None
+    run.start_goal(made.words)
+    run.run(2.3)
+    recording = read_recording(run.close())
+    assert recording.table["goal_status"][-1] == GoalStatus.SUCCEEDED
+    found = replay(recording, machine)
+    assert (found.ticks, found.difference) == (len(recording.table), None)
