@@ -55,7 +55,6 @@ def test_a_part_on_the_belt_is_met(rig: Rig, folder: Path) -> None:
     refused = answer(folder, "send", goal_on_the_belt(folder, part, stays_s=3.0), status=3)["error"]
     assert refused["name"] == "INFEASIBLE"
     assert "window" in refused["message"]
-    assert answer(folder, "check", goal_on_the_belt(folder, part, stays_s=3.0), status=1)["feasible"] is False
     answer(folder, "disable")
     table = read_ticks(Path(log)).table
     there = table[(table["goal_id"] > 0) & (table["path_s"] > 0.82) & (table["path_s"] < 1.18)]

@@ -80,14 +80,15 @@ static double value_of(const msgpack_object *value) {
 }
 
 /* Reads one message, waiting at most so long. The result of our goal is noted and printed. An answer is left in
- * `answer`, its number returned; 0: nothing came, or a notification. */
-static uint32_t receive(int wait_ms) {
+ * `answer`, its number returned; 0: a notification; -1: nothing came. */
+static int64_t receive(int wait_ms) {
     zmq_msg_t message;
-    uint32_t found = 0;
+    int64_t found = -1;
     zmq_setsockopt(link_, ZMQ_RCVTIMEO, &wait_ms, sizeof wait_ms);
     zmq_msg_init(&message);
     if (zmq_msg_recv(&message, link_, 0) >= 0) {
         size_t at = 0;
+        found = 0;
         msgpack_unpacked_destroy(&answer);
         msgpack_unpacked_init(&answer);
         if (msgpack_unpack_next(&answer, zmq_msg_data(&message), zmq_msg_size(&message), &at) ==
@@ -96,7 +97,7 @@ static uint32_t receive(int wait_ms) {
             const msgpack_object *part = answer.data.via.array.ptr;
             if (part[0].type == MSGPACK_OBJECT_POSITIVE_INTEGER && part[0].via.u64 == RESPONSE &&
                 answer.data.via.array.size == 4 && part[1].type == MSGPACK_OBJECT_POSITIVE_INTEGER)
-                found = (uint32_t)part[1].via.u64;
+                found = (int64_t)part[1].via.u64;
             else if (is_text(&part[1], "goal.result") && value_of(field(&part[2], "goal")) == (double)goal) {
                 ended = value_of(field(&part[2], "code")) == 0.0 ? 1 : -1;
                 show(stdout, &part[2], "name", " ");
@@ -117,15 +118,14 @@ static const msgpack_object *checked(void) { /* the result in `answer`, or NULL 
 }
 
 static const msgpack_object *ask(void) { /* sends what was begun, and waits for its answer */
-    uint32_t mine = number, found;
+    int64_t mine = number, found;
     if (zmq_send(link_, out.data, out.size, 0) < 0) return NULL;
     while ((found = receive(ANSWER_MS)) != mine) {
-        if (found && !checked()) return NULL; /* a set-point sent before was refused */
-        if (!found && zmq_errno() == EAGAIN) {
+        if (found > 0 && !checked()) return NULL; /* a set-point sent before was refused */
+        if (found < 0) {
             fprintf(stderr, "no answer\n");
             return NULL;
         }
-        zmq_setsockopt(link_, ZMQ_RCVTIMEO, &(int){ANSWER_MS}, sizeof(int));
     }
     return checked();
 }
@@ -189,8 +189,9 @@ static int run(int lockstep, double radius, double seconds) {
             if (!ask()) return 1;
         } else {
             double left = began + t + INTERVAL_S - now_s();
-            while (receive(left > 0.0 ? (int)(1e3 * left) : 0)) {
-                if (!checked()) return 1;
+            int64_t found;
+            while ((found = receive(left > 0.0 ? (int)(1e3 * left) : 0)) >= 0) {
+                if (found > 0 && !checked()) return 1;
                 left = began + t + INTERVAL_S - now_s();
             }
         }
