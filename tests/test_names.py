@@ -51,6 +51,7 @@ MOST_ATTRIBUTES, MOST_ARGUMENTS = 25, 10
 WIDE_CLASSES = {
     "Workspace": "the quantities of a mechanism, each a view into one buffer",
     "Machine": "the content of a machine file, frozen",
+    "MachineFile": "the sections of a machine file, one attribute each",
     "StreamStep": "the arrays of one compiled kernel",
 }
 WIDE_FUNCTIONS = {

@@ -208,7 +208,6 @@ class Tick:
         self.supervisor = Supervisor(machine, self._now, self.quality, slot)
         self.supervisor.course.recorded = self.record.floats
         self._force_control = self.supervisor.course.pressing.control
-        self._frames = self.supervisor.course.frames
         self._law = ActiveLaw(machine, self.supervisor.preload.now, self._force_control.forces)
         self._tuning = Tuning(machine, self._law.laws, loads)
         self._carries = bool(self._tuning.by_signal)
@@ -260,8 +259,6 @@ class Tick:
         self._since_reading_s = other._since_reading_s
         self._law.release()
         self._tuning.adopt(other._tuning)
-        if self._frames is not None and other._frames is not None:
-            self._frames.adopt(other._frames)
         self.supervisor.adopt(other.supervisor)
 
     @property
@@ -305,8 +302,8 @@ class Tick:
             disturbance.update(self.supervisor.course.law, self._now.v, dt)
         if self._presses:
             self._force_control.sense(inputs, dt)
-        if self._frames is not None:
-            self._frames.update(inputs.input, dt, fresh=inputs.fresh, connected=inputs.connected)
+        if (frames := self.supervisor.course.frames) is not None:
+            frames.update(inputs.input, dt, fresh=inputs.fresh, connected=inputs.connected)
         if self._bearings is not None and self._bearings.gauged:
             self._bearings.read(inputs.force_measured)
 

@@ -361,6 +361,8 @@ class MotionExecutor:
     def adopt(self, other: MotionExecutor) -> None:
         """Copy the goal state of the executor of another constraint set; call `hold_here` next."""
         self._time_s, self.limited, self.goal_state = other._time_s, other.limited, replace(other.goal_state)
+        if self.frames is not None and other.frames is not None:
+            self.frames.adopt(other.frames)
 
     # Orders.
 
