@@ -177,8 +177,8 @@ def path_with(path: Path, motion: FrameMotion) -> Path:
 def admit_in_frame(machine: Machine, path: Path, start: Start) -> Admitted:
     """Admit a path with a frame for all motions of the frame (`frame_motions`), or refuse it.
 
-    The stop table is the least of all, the report that of the largest demand. Raises RequestError
-    (INFEASIBLE) as `admit`, with `frame_motion` in its data.
+    The stop table is the least of all, the report that of the largest demand, the walk that of the first
+    motion. Raises RequestError (INFEASIBLE) as `admit`, with `frame_motion` in its data.
     """
     part = path.frame
     assert part is not None, "the path has a frame"
@@ -195,7 +195,8 @@ def admit_in_frame(machine: Machine, path: Path, start: Start) -> Admitted:
             raise RequestError(error.code, f"{motion.about}: {error.message}", (), data) from None
     stopping = np.min([each.stopping for each in admitted], axis=0)
     report = max((each.report for each in admitted), key=_most_used)
-    return Admitted(path, stopping, {**report, "frame": {"name": frame.name, "latest_begin_s": latest_s}})
+    told = {**report, "frame": {"name": frame.name, "latest_begin_s": latest_s}}
+    return Admitted(path, stopping, told, admitted[0].walk)
 
 
 def _most_used(report: dict[str, object]) -> float:
