@@ -57,7 +57,7 @@ class GoalState:
     status: GoalStatus. code: the ResultCode it ended with. coordinate, value, limit: which coordinate
     violated a tolerance, by how much (rad or m, N or N m), and the tolerance; -1 and 0 where none did.
     slots_in_use: bit mask of the shared goal slots. until_met: how often the goal's condition has begun to
-    hold. settling_since_s: device time of its end. replaced,
+    hold. settling_since_s: device time of its end, or of the begin of damping. replaced,
     replaced_code: the goal that it took over from or followed, and how that one ended.
     """
 
@@ -96,7 +96,7 @@ class MotionExecutor:
         self.frames = FrameTrackers(machine) if machine.frames else None
         """The moving frames, where the machine has some; the tick moves them on."""
         self._error = np.zeros(len(names))
-        self._time_s = self._damped_since_s = 0.0
+        self._time_s = 0.0
         self.law = LawKind.HOLD
         self.motion: ReferenceMotion = Hold(self._home, estimate.theta[self._home])
         self.now = Reference.sized(len(self._home))
@@ -304,7 +304,7 @@ class MotionExecutor:
         if isinstance(self.motion, _MOVING):
             return False
         if self.law in FREE_LAWS:
-            damped_s = self._time_s - self._damped_since_s
+            damped_s = self._time_s - self.goal_state.settling_since_s
             if damped_s < LONGEST_DAMPING_S and float(np.max(np.abs(self._v))) > AT_REST_VELOCITY:
                 return False
             self.hold_here()
@@ -323,7 +323,7 @@ class MotionExecutor:
                 self._stream.stop()
                 self.goal_state.status, self.goal_state.code = GoalStatus.STOPPING, int(code)
         elif self.law in FREE_LAWS:
-            self.law, self._damped_since_s = LawKind.DAMP, self._time_s
+            self.law, self.goal_state.settling_since_s = LawKind.DAMP, self._time_s
 
     def _stop_goal(self, goal: Follow, code: ResultCode) -> None:
         if not goal.stopping:
