@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 GIVE_BACK_EVERY_NS = 10_000_000_000
 """Wall time after which memory that was freed goes back to the system."""
 PRESSING_MS, BUSY_MS, IDLE_MS = 1, 8, 10
+SUSPENDED_NS = 500_000_000
+"""Time between two rounds of work after which the gateway counts as having been suspended."""
 ORDERS_UNSEEN = 1_000_000
 """An adopted loop may hold orders of the gateway before this one; new ones are numbered well beyond them."""
 
@@ -324,6 +326,12 @@ class Gateway:
         """An event for the log, if that may depend on more than records."""
         if self.log is not None and self.options.pace is not Pace.LOCKSTEP:
             self.records.note(name, content)
+
+    def wake(self, now_ns: int) -> None:
+        """Begin a round of work. The lease lasts longer by a time in which the gateway was suspended."""
+        if now_ns - self.now_ns > SUSPENDED_NS:
+            self.lease.extend(now_ns - self.now_ns)
+        self.now_ns = now_ns
 
     def attend(self) -> None:
         """Periodic work: lease, time-outs, flight record, log."""

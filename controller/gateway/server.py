@@ -90,7 +90,7 @@ class Server:
         while True:
             self._watch()
             ready = self._poller.wait(self._gateway.patience_ms)
-            self._gateway.now_ns = time.monotonic_ns()
+            self._gateway.wake(time.monotonic_ns())
             for source in ready:
                 if isinstance(source, RequestServer):
                     self._requests(source)

@@ -79,6 +79,11 @@ class Lease:
         if self.held_by(owner, key) and now_ns < self._until_ns and not self._holders:
             self._until_ns = now_ns + self._length_ns
 
+    def extend(self, by_ns: int) -> None:
+        """Let the lease last longer by a time in which no renewal could be received."""
+        self._until_ns += by_ns
+        self._holders = {one: until + by_ns for one, until in self._holders.items()}
+
     def acquire(
         self,
         owner: str,

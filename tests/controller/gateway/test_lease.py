@@ -29,6 +29,12 @@ class Sequences(RuleBasedStateMachine):
     def time_passes(self, by: int) -> None:
         self.now += by
 
+    @rule(by=st.integers(0, 5 * SECOND))
+    def nothing_is_received(self, by: int) -> None:
+        self.now += by
+        self.renewed += by
+        self.lease.extend(by)
+
     @rule(name=NAMES, force=st.booleans(), keep=st.booleans())
     def asks(self, name: str, force: bool, keep: bool) -> None:
         before, live = self.lease.owner, self.live()

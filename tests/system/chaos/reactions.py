@@ -125,7 +125,8 @@ REACTIONS: tuple[CrashRow, ...] = (
     ),
     CrashRow(
         "gateway", "is suspended", CrashReaction.CONTINUES, 0.0,
-        "the goal continues (lockstep: time waits); requests wait; after 4 s in real time ticks are missing from the log",
+        "the goal continues (lockstep: time waits), and the lease lasts longer by that time; requests wait;"
+        " after 4 s in real time ticks are missing from the log",
         "", "nothing",
     ),
     CrashRow(
