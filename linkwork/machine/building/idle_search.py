@@ -100,7 +100,7 @@ def _moved(mechanism: Mechanism, q: Floats) -> Floats:
 
     masses = [Point(f"mass {body.name}", body.name, body.com_m) for body in mechanism.bodies if body.mass_kg]
     points = [*(point for point in mechanism.points if point.body != WORLD), *masses]
-    seen = Mechanism.build(mechanism.bodies, mechanism.joints, mechanism.gravity_m_s2, points)
+    seen = mechanism.bare(points)
     scale = _columns(mechanism) / _length(mechanism) * (_AT_REST / _BALANCED)
     rows = [point_jacobian(seen, point.name, q)[3:] * scale for point in points]
     lines = (getattr(element.line, "dof", None) for element in mechanism.elements)
