@@ -437,16 +437,17 @@ class MotionExecutor:
         return FollowInFrame(order.goal, block, time_s, order.speed, part, trackers[part.frame])
 
     def expect(self, order: StartGoal) -> None:
-        """Look ahead to a goal that waits, where it takes over in the coordinates of the one under way."""
+        """Look ahead to a goal that waits for the one under way, if it takes over in the same coordinates."""
         begin, goal = order.begin, self.goal
-        if goal is None or not isinstance(begin, Splice):
+        if goal is None or not isinstance(begin, Splice) or begin.before != goal.goal_id:
             return
+        if goal.leaves_s == begin.s:
+            return  # it is expected already
         try:
             block = GoalBlock(self._slot(order.slot)[: order.words])
         except BlockError:
             return  # refused when its time comes
-        if begin.before == goal.goal_id:
-            goal.leaves_s = begin.s
+        goal.leaves_s = begin.s
         if np.array_equal(block.coordinates, goal.index) and block.frame is None:
             goal.following = Following(block, begin.s, begin.rate)
 

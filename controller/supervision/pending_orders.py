@@ -93,6 +93,9 @@ class PendingOrders:
             arrived = None
         if arrived is None and self.timed and self.timed[0].at_tick <= tick:
             arrived = self.timed.pop(0)
+        for waiting in self.goals.waiting:
+            if waiting.verified:
+                course.expect(waiting)
         if self.goals.waiting and (arrived is None or not arrived.precedes_goals):
             goal = course.goal_state
             ready = self.goals.decided(course.goal, goal.id, goal.status, self._period_s)

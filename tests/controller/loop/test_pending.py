@@ -36,6 +36,7 @@ from linkwork.controller.orders import (
     Reset,
     Resume,
     SetPayload,
+    Splice,
     StartGoal,
     Stop,
 )
@@ -351,3 +352,25 @@ def test_pending_orders_count_against_their_owner(desk: OrderQueue) -> None:
         desk.refuse_if_full("ann", goal=False)
     assert len(desk.pending) == PENDING_ORDERS
     assert not desk.in_use, "what waits for its tick does not renew the lease"
+
+
+def test_each_goal_of_a_chain_looks_ahead_to_the_next_one(rig: InProcess) -> None:
+    index, knots, values = rig.swing(seconds=0.6)
+    rig.send(index, knots, values)
+    rig.run(0.02)
+    for goal, k, before in ((2, 15, 0), (3, 25, 15)):
+        splice = Splice(goal - 1, float(knots[k] - knots[before]), 1.0, ResultCode.REPLACED)
+        rig.send(index, knots[k:] - knots[k], values[k:], goal_id=goal, slot=goal - 1, begin=splice)
+    course = rig.controller.supervisor.course
+
+    def ahead() -> tuple[int, float | None]:
+        assert course.goal is not None
+        following = course.goal.following
+        return course.goal.goal_id, None if following is None else following.s
+
+    assert ahead() == (1, knots[15])
+    rig.run(0.18)
+    assert ahead() == (2, knots[25] - knots[15])
+    rig.run(0.12)
+    assert ahead() == (3, None)
+    assert int(rig.run(0.5)[-1].record["goal_code"]) == ResultCode.SUCCESSFUL
