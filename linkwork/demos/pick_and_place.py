@@ -123,7 +123,8 @@ def draw(recording: DemoRun, path: Path, title: str) -> None:
     grid = figure.add_gridspec(
         2, 2, width_ratios=(1.0, 1.25), left=0.06, right=0.98, bottom=0.11, top=0.84, hspace=0.4, wspace=0.2
     )
-    ticks, time_s = recording.ticks, recording.ticks.table["time_s"]
+    ticks = recording.ticks
+    time_s = np.where(ticks.table["connected"], ticks.table["time_s"], np.nan)  # before: the loop's own time
     names = list(ticks.names["coordinate"])
     x, y, z = (1e3 * ticks.table["coordinate"][:, names.index(name)] for name in "xyz")
     above = figure.add_subplot(grid[:, 0])
