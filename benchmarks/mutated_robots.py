@@ -138,7 +138,7 @@ def main() -> int:
     )
     parser.add_argument("--count", type=int, default=10000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--every", type=int, default=20, help="one of so many MJCF files is read")
+    parser.add_argument("--every", type=int, default=20, help="read every n-th MJCF file only")
     parser.add_argument("--keep", type=Path, default=Path("mutated"), help="folder for offending files")
     options = parser.parse_args()
     rng = random.Random(options.seed)

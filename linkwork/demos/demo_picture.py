@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork.demos.demo_figures import DemoRun, MeasuredStep
-from linkwork.recordings.path_plot import ACCENT, GRID, HUES, INK, QUIET, amount, dress, scale
+from linkwork.recordings.path_plot import ACCENT, GRID, HUES, INK, QUIET, amount, dress, save_figure, scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,10 +32,7 @@ def draw_recording(recording: DemoRun, path: Path, title: str) -> None:
     errors = figure.add_subplot(grid[0, 1])
     _draw_errors(errors, recording)
     _draw_efforts(figure.add_subplot(grid[1, 1], sharex=errors), recording)
-    figure.text(0.03, 0.945, title, fontsize=15, fontweight="bold", color=INK)
-    figure.text(0.03, 0.905, _caption(recording), fontsize=9.5, color=QUIET)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Software": None})
+    save_figure(figure, path, title, _caption(recording))
 
 
 def motion_panel(figure: Figure, place: Any, errors: Any, recording: DemoRun) -> None:

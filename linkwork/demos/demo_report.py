@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
+from linkwork.demos.pick_and_place import handling_text
 from linkwork.recordings.path_plot import amount
 from linkwork.terminal.output import number, say, table
 
@@ -61,8 +62,7 @@ def _following(found: dict[str, Any]) -> Any:
 def _handling(found: dict[str, Any]) -> Any:
     """Return the place error of each part, misses and cycle time (pick_and_place)."""
     rows = [(name, amount(error, "m")) for name, error in found["place_error_m"].items()]
-    title = f"{found['placed']} parts placed, {found['misses']} misses, cycle {found['cycle_s']:.2f} s"
-    return table(title, ("part", "place error"), rows)
+    return table(handling_text(found), ("part", "place error"), rows)
 
 
 def _congruence(found: dict[str, Any]) -> Any:

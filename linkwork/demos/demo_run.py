@@ -118,7 +118,7 @@ class _Told:
 
 @contextmanager
 def _leader(demo: Demo, options: DemoOptions, console: Console) -> Iterator[Robot | None]:
-    """The demo's leader with daemons of its own, or None."""
+    """Start plant and controller of the demo's leader; None where the demo has no leader."""
     if not demo.leader:
         yield None
         return

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.demos.demo_figures import DemoRun
 from linkwork.demos.demo_picture import motion_panel
-from linkwork.recordings.path_plot import ACCENT, GRID, HUES, INK, QUIET, amount, dress
+from linkwork.recordings.path_plot import ACCENT, GRID, HUES, INK, amount, dress, save_figure
 from linkwork.recordings.tracking import rms
 
 if TYPE_CHECKING:
@@ -108,10 +108,7 @@ def draw_forces(recording: DemoRun, path: Path, title: str, contact: str) -> Non
         f"{found['force_wanted_N']:g} N wanted, {pace}; while circling the force is off by {most} at most, "
         f"{100.0 * found['force_error_rms']:.2g} % rms"
     )
-    figure.text(0.03, 0.945, title, fontsize=15, fontweight="bold", color=INK)
-    figure.text(0.03, 0.905, caption, fontsize=9.5, color=QUIET)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Software": None})
+    save_figure(figure, path, title, caption)
 
 
 def _draw_force(axes: Axes, forces: ForceSeries, wanted_N: float) -> None:

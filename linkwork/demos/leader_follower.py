@@ -98,7 +98,7 @@ def draw(run: DemoRun, path: Path, title: str) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from linkwork.recordings.path_plot import ACCENT, HUES, INK, QUIET, amount, dress
+    from linkwork.recordings.path_plot import ACCENT, HUES, INK, amount, dress, save_figure
 
     found = figures(run)["following"]
     time_s, actual, led_s, led = motions(run)
@@ -125,14 +125,11 @@ def draw(run: DemoRun, path: Path, title: str) -> None:
     apart.plot(time_s[inside], distance[inside], color=ACCENT, linewidth=1.0, label="distance")
     dress(apart, f"distance after {1e3 * found['delay_s']:.1f} ms / µm")
     apart.set_xlabel("time / s", color=INK, fontsize=9)
-    figure.text(0.03, 0.945, title, fontsize=15, fontweight="bold", color=INK)
     caption = (
         f"in real time at 1 kHz, set-points at {RATE_HZ:g} Hz; delay {1e3 * found['delay_s']:.1f} ms,"
         f" distance {amount(found['error_rms_m'], 'm')} rms, {amount(found['error_max_m'], 'm')} at most"
     )
-    figure.text(0.03, 0.905, caption, fontsize=9.5, color=QUIET)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Software": None})
+    save_figure(figure, path, title, caption)
 
 
 DEMO = Demo(

@@ -96,8 +96,14 @@ def handling_figures(recording: DemoRun) -> dict[str, Any]:
         "place_error_m": errors,
         "placed": sum(errors.get(part.name, inf) < 0.1 * float(part.size_m[0]) for part in _parts()),
         "misses": int(np.count_nonzero(~present[closings])),
-        "cycle_s": float(np.mean(np.diff(table["time_s"][closings]))) if len(closings) > 1 else float("nan"),
+        "cycle_s": float(np.mean(np.diff(table["time_s"][closings]))) if len(closings) > 1 else None,
     }
+
+
+def handling_text(found: dict[str, Any]) -> str:
+    """Return parts placed, misses, and the cycle time where at least two parts were gripped."""
+    text = f"{found['placed']} parts placed, {found['misses']} misses"
+    return text if found["cycle_s"] is None else f"{text}, cycle {found['cycle_s']:.2f} s"
 
 
 def report(recording: DemoRun) -> dict[str, Any]:
@@ -116,7 +122,7 @@ def draw(recording: DemoRun, path: Path, title: str) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from linkwork.recordings.path_plot import ACCENT, HUES, INK, QUIET, amount, dress
+    from linkwork.recordings.path_plot import ACCENT, HUES, INK, amount, dress, save_figure
 
     figure = Figure(figsize=(11.0, 5.6), dpi=130, facecolor="white")
     FigureCanvasAgg(figure)
@@ -152,14 +158,8 @@ def draw(recording: DemoRun, path: Path, title: str) -> None:
     found = handling_figures(recording)
     pace = "in lockstep" if recording.options.lockstep else "in real time at 1 kHz"
     worst = amount(max(found["place_error_m"].values(), default=float("nan")), "m")
-    caption = (
-        f"law {recording.options.law}, {pace}; {found['placed']} parts placed, {found['misses']} misses, "
-        f"cycle {found['cycle_s']:.2f} s, largest place error {worst}"
-    )
-    figure.text(0.03, 0.945, title, fontsize=15, fontweight="bold", color=INK)
-    figure.text(0.03, 0.905, caption, fontsize=9.5, color=QUIET)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Software": None})
+    caption = f"law {recording.options.law}, {pace}; {handling_text(found)}, largest place error {worst}"
+    save_figure(figure, path, title, caption)
 
 
 def _draw_parts(axes: Axes, recording: DemoRun) -> None:

@@ -153,7 +153,7 @@ def main(kind: str, folder: str) -> None:
     gate = Gate(folder)
     while True:
         if gate.open:
-            with contextlib.suppress(OSError):  # a full disk: stop writing for now
+            with contextlib.suppress(OSError):  # a full disk: the next turn tries again
                 _WORK[kind](gate, folder)
         time.sleep(_REST_S)
 

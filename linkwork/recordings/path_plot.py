@@ -37,6 +37,11 @@ def draw_tracking(tracking: Tracking, path: Path, *, title: str, caption: str) -
     errors = figure.add_subplot(grid[0, 1])
     _draw_errors(errors, tracking)
     _draw_efforts(figure.add_subplot(grid[1, 1], sharex=errors), tracking)
+    save_figure(figure, path, title, caption)
+
+
+def save_figure(figure: Figure, path: Path, title: str, caption: str) -> None:
+    """Write a figure with title and caption; equal data give equal bytes."""
     figure.text(0.03, 0.945, title, fontsize=15, fontweight="bold", color=INK)
     figure.text(0.03, 0.905, caption, fontsize=9.5, color=QUIET)
     path.parent.mkdir(parents=True, exist_ok=True)

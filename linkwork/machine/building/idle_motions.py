@@ -42,20 +42,12 @@ def with_idle(mechanism: Mechanism, motions: Sequence[IdleMotion], *, held: bool
     if not motions:
         return mechanism
     damping = {motion.joint: motion.damping for motion in motions}
-    return Mechanism.build(
-        mechanism.bodies,
-        [_damped(joint, damping.get(joint.name, 0.0)) for joint in mechanism.joints],
-        mechanism.gravity_m_s2,
-        mechanism.points,
-        mechanism.coordinates,
-        [*mechanism.constraints, *(replace(motion.row, on=held) for motion in motions)],
-        mechanism.stops,
-        mechanism.contacts,
-        mechanism.rank_tolerance,
-        mechanism.elements,
+    return mechanism.changed(
+        joints=[_damped(joint, damping.get(joint.name, 0.0)) for joint in mechanism.joints],
+        constraints=[*mechanism.constraints, *(replace(motion.row, on=held) for motion in motions)],
     )
 
 
 def _damped(joint: Joint, viscous: float) -> Joint:
-    """Return the joint with this viscous friction (N m s or N s/m) where it has none of its own."""
+    """Return the joint with this viscous friction (N m s or N s/m), unless it has friction already."""
     return joint if joint.viscous or joint.coulomb else replace(joint, viscous=viscous)

@@ -262,4 +262,4 @@ def _with_places(mechanism: Mechanism) -> Mechanism:
         if isinstance(one, Closure):
             at += [(end.body, np.asarray(end.at_m)) for end in (one.a, one.b)]
     points = [Point(f"place {k}", body, place) for k, (body, place) in enumerate(at) if body != WORLD]
-    return Mechanism.build(mechanism.bodies, mechanism.joints, mechanism.gravity_m_s2, points)
+    return mechanism.bare(points)

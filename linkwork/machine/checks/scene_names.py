@@ -48,7 +48,7 @@ def check_scene(file: MachineFile, document: Document) -> Iterator[Problem]:
 def condition_problems(
     file: MachineFile, document: Document, path: tuple[str, ...], text: str
 ) -> Iterator[Problem]:
-    """Yield what is wrong with a condition of signals at a place of the file."""
+    """Yield the problems of a condition on signals at a path of the file."""
     digital = [name for name, signal in file.signals.items() if signal.type == "digital"]
     try:
         names = parse_condition(text, digital).names

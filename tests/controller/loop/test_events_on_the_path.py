@@ -1,4 +1,4 @@
-"""Events on the path, in the tick: where and when they act, whatever happens to the goal's speed."""
+"""Place and tick of events on the path, at any course of the goal's speed."""
 
 from __future__ import annotations
 
