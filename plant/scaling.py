@@ -9,7 +9,6 @@ import numpy as np
 
 from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine, MachineError
-from linkwork.machine.yaml import parse_yaml
 from linkwork.plant.drivers.driver import Description, Reading
 
 
@@ -62,7 +61,7 @@ class Scaling:
 
 
 def _refuse_misfits(machine: Machine, description: Description) -> None:
-    document = parse_yaml(machine.source_text, machine.path)
+    document = machine.document
     problems = []
 
     def misfit(path: tuple[str, ...], message: str, found: str, allowed: str, remedy: str = "") -> None:

@@ -9,23 +9,24 @@ import typer
 
 from linkwork.cli.choices import SchemaChoice
 from linkwork.cli.connected import AsJson
+from linkwork.cli.folding import ShowAll, left_out, passive_joints
 from linkwork.terminal.failures import DONE, USAGE, Misuse
 from linkwork.terminal.output import complain, console, emit, say
 
 Config = Annotated[str, typer.Argument(help="Machine file, or the name of a machine of linkwork.")]
 
 
-def check(config: Config, as_json: AsJson = False) -> int:
+def check(config: Config, show_all: ShowAll = False, as_json: AsJson = False) -> int:
     """Validate a machine file; errors name line, key, found and allowed values."""
-    from linkwork.machine import check as problems_of
-    from linkwork.machine import load
+    from linkwork.machine import load_with_problems
     from linkwork.machine.checks.rank_gap import rank_decision
 
-    problems = problems_of(config)
-    errors = [problem for problem in problems if problem.severity == "error"]
-    content: dict[str, Any] = {"valid": not errors, "problems": [vars(problem) for problem in problems]}
-    if not errors:
-        machine = load(config)
+    machine, problems = load_with_problems(config)
+    content: dict[str, Any] = {
+        "valid": machine is not None,
+        "problems": [vars(problem) for problem in problems],
+    }
+    if machine is not None:
         content |= {
             "name": machine.name,
             "joints": list(machine.mechanism.joint_names),
@@ -41,10 +42,14 @@ def check(config: Config, as_json: AsJson = False) -> int:
         complain(str(problem))
     if as_json:
         emit(content)
-    elif not errors:
-        say(f"{content['name']}: valid; {len(content['joints'])} joints: {', '.join(content['joints'])}")
-        say(f"interface {content['interface']}")
-    return USAGE if errors else DONE
+    elif machine is not None:
+        joints = machine.mechanism.joint_names
+        hidden = passive_joints(joints, [motor.joint for motor in machine.motors], show_all=show_all)
+        shown = ", ".join(name for name in joints if name not in hidden)
+        more = f"; {left_out(hidden)}" if hidden else ""
+        say(f"{machine.name}: valid; {len(joints)} joints: {shown}{more}")
+        say(f"interface {machine.interface_hash}")
+    return USAGE if machine is None else DONE
 
 
 def robots(as_json: AsJson = False) -> None:

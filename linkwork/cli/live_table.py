@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import suppress
 from typing import Any
@@ -10,6 +11,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
+from linkwork.cli.folding import MOST_SHOWN, left_out, passive_joints
 from linkwork.controller.supervision.state_machine import State
 from linkwork.protocol.codes import DeviceStatus
 from linkwork.protocol.errors import NobodyThere, ProtocolError
@@ -31,10 +33,11 @@ def watch_telemetry(
     *,
     show: bool,
     homing: str = "",
+    show_all: bool = False,
 ) -> dict[str, Any]:
     """Show telemetry until Ctrl-C or for the given time; return the last sample.
 
-    homing: how the device found its zeros, in words.
+    homing: how the device found its zeros, in words; show_all: passive joints too, however many there are.
 
     Raises NobodyThere when telemetry ends and the controller does not answer.
     """
@@ -60,14 +63,14 @@ def watch_telemetry(
                     client.request("state", timeout_s=_SILENT_S)  # time may stand still in lockstep
                     heard = time.monotonic()
                 if live is not None and sample:
-                    live.update(view(sample, homing), refresh=True)
+                    live.update(view(sample, homing, show_all=show_all), refresh=True)
         except NobodyThere as gone:
             raise NobodyThere(f"the controller has ended: {gone}") from None
         finally:
             if live is not None:
                 live.stop()
     if show and sample and console.is_terminal:
-        console.print(view(sample, homing))
+        console.print(view(sample, homing, show_all=show_all))
     return sample
 
 
@@ -83,11 +86,15 @@ def _newest(subscriber: Subscriber) -> dict[bytes, dict[str, Any]]:
     return newest
 
 
-def view(sample: dict[str, Any], homing: str = "") -> Group:
+def view(sample: dict[str, Any], homing: str = "", *, show_all: bool = False) -> Group:
     """Return one sample as a table: joints and task coordinates with reference and effort."""
     joints, efforts = sample["q"], sample["effort"]
+    followed = {name for name, wanted in sample["reference"].items() if math.isfinite(wanted)}
+    hidden = passive_joints(list(joints), {*efforts, *followed}, show_all=show_all)
     rows = []
     for name, value in sample["coordinate"].items():
+        if name in hidden:
+            continue
         wanted = sample["reference"].get(name)
         error = None if wanted is None else wanted - value
         speed = sample["v"].get(name) if name in joints else None
@@ -98,6 +105,8 @@ def view(sample: dict[str, Any], homing: str = "") -> Group:
     path = f"path {sample['path_s']:.2f} of {sample['path_length_s']:.2f} s"
     head = f"{state}  {sample['timestamp']:.3f} s  {path}"
     shown: list[Any] = [Text(head, style="bold"), table("", columns, rows)]
+    if hidden:
+        shown.append(Text(left_out(hidden)))
     if homing:
         shown.insert(1, Text(homing))
     elif not int(sample.get("device_status", DeviceStatus.HOMED)) & DeviceStatus.HOMED:
@@ -109,7 +118,7 @@ def view(sample: dict[str, Any], homing: str = "") -> Group:
     if signals:
         shown.append(Text("; ".join(f"{name} {number(value)}" for name, value in signals.items())))
     if sample.get("constraint_force"):
-        shown += closures(sample)
+        shown += closures(sample, show_all=show_all)
     if sample.get("reaction"):
         shown.append(reactions(sample["reaction"]))
     if "twin" in sample:
@@ -117,16 +126,21 @@ def view(sample: dict[str, Any], homing: str = "") -> Group:
     return Group(*shown)
 
 
-def closures(sample: dict[str, Any]) -> list[Any]:
-    """Return quality of the estimate and loads of the closures, for a closed-chain machine."""
+def closures(sample: dict[str, Any], *, show_all: bool = False) -> list[Any]:
+    """Return quality of the estimate and loads of the closures; of many loads, the largest."""
     flipped = "" if sample["branch"] > 0 else " (not that of the initial pose)"
     text = (
         f"closure residual {sample['closure_residual']:.1e} after {sample['newton_iterations']} steps; "
         f"rank {sample['rank']}; smallest singular values: closures {number(sample['sigma_closures'])}, "
         f"motors {number(sample['sigma_motors'])}; branch {sample['branch']:+d}{flipped}"
     )
-    rows = [(name, number(value)) for name, value in sample["constraint_force"].items()]
-    return [Text(text), table("", ("closure's row", "N, N m"), rows)]
+    loads = sample["constraint_force"]
+    shown = list(loads) if show_all else sorted(loads, key=lambda name: -abs(loads[name]))[:MOST_SHOWN]
+    rows = [(name, number(value)) for name, value in loads.items() if name in shown]
+    found = [Text(text), table("", ("closure's row", "N, N m"), rows)]
+    if len(shown) < len(loads):
+        found.append(Text(left_out(loads.keys() - shown, "rows with smaller loads")))
+    return found
 
 
 def reactions(told: dict[str, float]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 from linkwork.cli.assignments import read_values
 from linkwork.cli.connected import AsJson
 from linkwork.cli.file_commands import Config
+from linkwork.cli.folding import MOST_SHOWN, ShowAll, left_out, passive_joints
 from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import console, emit, number, say, table
 
@@ -34,6 +36,7 @@ def model(
     draw: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Draw the machine in its pose.")
     ] = None,
+    show_all: ShowAll = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the model: bodies, joints, closures, degrees of freedom, motors, initial state."""
@@ -60,7 +63,7 @@ def model(
     if as_json:
         emit(found)
     else:
-        _say(found)
+        _say(found, show_all=show_all)
 
 
 def _list_assemblies(machine: Machine, texts: list[str], as_json: bool) -> None:
@@ -106,18 +109,22 @@ def _list_assemblies(machine: Machine, texts: list[str], as_json: bool) -> None:
             say(f"{section}: {{{', '.join(f'{key}: {value:.9g}' for key, value in mode[section].items())}}}")
 
 
-def _say(found: dict[str, Any]) -> None:
+def _say(found: dict[str, Any], *, show_all: bool) -> None:
+    hidden = passive_joints([*found["actuated"], *found["passive"]], found["actuated"], show_all=show_all)
+    more = left_out(hidden)
     say(f"{found['name']}: {found['about']}")
     say(f"{len(found['bodies'])} bodies, {sum(body['mass_kg'] for body in found['bodies']):g} kg")
     for joint in found["joints"]:
+        if hidden and hidden.issuperset(joint["degrees_of_freedom"]):
+            continue
         dof = ", ".join(joint["degrees_of_freedom"]) or "none"
         say(
             f"    {joint['name']}: {joint['type']}, {joint['parent']} → {joint['child']}; "
             f"degrees of freedom: {dof}"
         )
-    for closure in found["closures"]:
-        waits = "" if closure["on"] else ", off at the start"
-        say(f"    {closure['name']}: {closure['type']} constraint, {closure['rows']} rows{waits}")
+    if more:
+        say(f"    {more}")
+    _say_closures(found["closures"], show_all=show_all)
     if found["closed_form"] is not None:
         say(f"    solved in closed form by `minimal`: {found['closed_form']}")
     for stop in found["stops"]:
@@ -140,7 +147,8 @@ def _say(found: dict[str, Any]) -> None:
         )
     for force in found["forces"]:
         say(f"    {force['name']}: force or torque {force['acts']}: {force['value']}")
-    say(f"coordinates: {', '.join(found['coordinates'])}")
+    coordinates = [name for name in found["coordinates"] if name not in hidden]
+    say(f"coordinates: {', '.join(coordinates)}")
     say(
         f"{found['degrees_of_freedom']} degrees of freedom: {found['velocities']} velocities less rank "
         f"{found['rank']} of {found['rows']} rows, {found['redundancy']} of them redundant"
@@ -163,7 +171,7 @@ def _say(found: dict[str, Any]) -> None:
         say(f"singular pose: {found['mobility']} instantaneous degrees of freedom")
     say(
         f"actuated: {', '.join(found['actuated']) or 'none'}; "
-        f"passive: {', '.join(found['passive']) or 'none'}"
+        f"passive: {len(hidden) or ', '.join(found['passive']) or 'none'}"
     )
     reach = f"yes ({found['controllability']:.3g})" if found["controllable"] else "no"
     say(
@@ -182,5 +190,24 @@ def _say(found: dict[str, Any]) -> None:
         f"assembled in {put['iterations']} iterations to {put['residual']:.3g}; "
         f"kept: {', '.join(put['kept'])}"
     )
-    rows = [(name, number(value), number(put["v"].get(name))) for name, value in put["q"].items()]
+    rows = [
+        (name, number(value), number(put["v"].get(name)))
+        for name, value in put["q"].items()
+        if name not in hidden
+    ]
     console.print(table("initial state", ("", "rad, m", "per second"), rows))
+
+
+def _say_closures(closures: list[dict[str, Any]], *, show_all: bool) -> None:
+    """Show each closure, or where there are many, the number of each type."""
+    kinds = Counter(closure["type"] for closure in closures)
+    if show_all or len(closures) <= MOST_SHOWN:
+        kinds.clear()
+    for closure in closures:
+        if closure["on"] and closure["type"] in kinds:
+            continue
+        waits = "" if closure["on"] else ", off at the start"
+        say(f"    {closure['name']}: {closure['type']} constraint, {closure['rows']} rows{waits}")
+    for kind, count in kinds.items():
+        rows = sum(closure["rows"] for closure in closures if closure["type"] == kind)
+        say(f"    {count} {kind} constraint{'s' if count > 1 else ''}, {rows} rows (--all shows them)")

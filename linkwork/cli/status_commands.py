@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
 from linkwork.cli.connected import ControllerConnection, connected
+from linkwork.cli.folding import ShowAll, left_out, passive_joints
 from linkwork.terminal.output import console, emit, number, say, table
 
 REACTIONS = ("on_fault", "on_link_loss", "on_disable")
@@ -106,7 +108,7 @@ def _quantiles(found: dict[str, float]) -> str:
 
 
 @connected
-def state(link: ControllerConnection) -> None:
+def state(link: ControllerConnection, show_all: ShowAll = False) -> None:
     """Show the present positions, velocities, efforts, goal and fault."""
     found = link.ask("state")
     if link.as_json:
@@ -129,7 +131,10 @@ def state(link: ControllerConnection) -> None:
             say(f"motor {name}: fault {report['fault']}, status {report['status']}")
     for each in found.get("pending", ()):
         say(_pending_told(each))
-    console.print(positions(found))
+    hidden = passive_joints(list(found["v"]), found["effort"], show_all=show_all)
+    console.print(positions(found, hidden))
+    if hidden:
+        say(left_out(hidden))
 
 
 def _pending_told(each: dict[str, Any]) -> str:
@@ -138,18 +143,19 @@ def _pending_told(each: dict[str, Any]) -> str:
     return f"pending: {what} {when}, requested by {each['owner']}"
 
 
-def positions(found: dict[str, Any]) -> Any:
-    """Return joints and task coordinates of a state as a table."""
+def positions(found: dict[str, Any], hidden: Collection[str] = ()) -> Any:
+    """Return joints and task coordinates of a state as a table, without the hidden joints."""
     rows = [
         (name, number(value), number(found["v"].get(name)), number(found["effort"].get(name)))
         for name, value in found["q"].items()
+        if name not in hidden
     ]
     rows += [(name, number(value), "", "") for name, value in found["coordinates"].items()]
     return table("", ("", "rad, m", "per second", "N m, N"), rows)
 
 
 @connected
-def describe(link: ControllerConnection) -> None:
+def describe(link: ControllerConnection, show_all: ShowAll = False) -> None:
     """Show the machine: joints, coordinates, motors, limits, laws."""
     found = link.ask("describe")
     if link.as_json:
@@ -159,14 +165,21 @@ def describe(link: ControllerConnection) -> None:
     laws, period_ms = ", ".join(found["laws"]), 1e3 * found["period_s"]
     say(found["sensing"])
     say(f"law {found['law']} of {laws}; {period_ms:g} ms; pace {found['pace']}")
+    joints = [each["name"] for each in found["coordinates"] if each["kind"] == "joint"]
+    shown = {*(each["name"] for each in found["motors"]), *found["goal_coordinates"]}
+    hidden = passive_joints(joints, shown, show_all=show_all)
     rows = []
     for each in found["coordinates"]:
+        if each["name"] in hidden:
+            continue
         limits = each["limits"]
         low, high = limits.get("position") or (None, None)
         numbers = (low, high, limits.get("velocity"), limits.get("acceleration"), limits.get("jerk"))
         rows.append((each["name"], each["kind"], each["unit"], *map(number, numbers)))
     columns = ("coordinate", "kind", "unit", "least", "most", "velocity", "acceleration", "jerk")
     console.print(table("", columns, rows))
+    if hidden:
+        say(left_out(hidden))
     console.print(
         table(
             "",
@@ -210,6 +223,7 @@ def watch(
     seconds: Annotated[
         float | None, typer.Option("--for", min=0.0, metavar="SECONDS", help="End after this duration.")
     ] = None,
+    show_all: ShowAll = False,
 ) -> None:
     """Show a live table from telemetry until Ctrl-C. With --json, the last sample."""
     from linkwork.cli.live_table import watch_telemetry
@@ -218,7 +232,13 @@ def watch(
         found = client.request("status")
         homing = homing_told(found["device"]) if found["device"].get("homing") else ""
         last = watch_telemetry(
-            client, found["telemetry"], link.client_keys, seconds, show=not link.as_json, homing=homing
+            client,
+            found["telemetry"],
+            link.client_keys,
+            seconds,
+            show=not link.as_json,
+            homing=homing,
+            show_all=show_all,
         )
     if link.as_json:
         emit(last)

@@ -23,6 +23,7 @@ from linkwork.machine.sections.tolerances import Tolerance
 from linkwork.machine.signal_values import Signal
 from linkwork.machine.twin_settings import TwinSettings
 from linkwork.machine.visuals import VisualShape
+from linkwork.machine.yaml import Document
 from linkwork.multibody.constraints import Constraint
 from linkwork.multibody.kernels.layout import ORDINARY, ROUNDING
 from linkwork.multibody.mechanism import Mechanism
@@ -217,23 +218,22 @@ class Assembly:
 class Machine:
     """A machine file, checked and built.
 
-    `mechanism` is the controller's model; `plant_mechanism` is that of the simulated plant (`plant.set`,
-    command line). `coordinates` has the limits of every coordinate in the mechanism's order, `joints` those
-    of its nv degrees of freedom. `initial_q` (nq) and `initial_v` (nv) are read-only and obey the
-    constraints; `assembly` records how they were found. The `plant_set` are the settings of the plant that
-    were given beside the file. `closed_form` names the explicit solution of the plant's closures that the
-    file asks for. `switchable` names the constraints that may be switched while the machine runs, `signals`
-    are the inputs and outputs beside motors and sensors, both in the order of the file. `scene` has the loose
-    parts and grippers of the simulated plant, `visuals` the shapes of bodies for drawings, `frames` are the
-    moving frames. The hashes are hex
-    SHA-256 texts: of the interface on which both ends of the device link must agree, of the two models'
-    physics, and of everything.
+    `document` is the file as it was read, with the places of its keys. `mechanism` is the controller's
+    model; `plant_mechanism` is that of the simulated plant (`plant.set`, command line). `coordinates` has the
+    limits of every coordinate in the mechanism's order, `joints` those of its nv degrees of freedom.
+    `initial_q` (nq) and `initial_v` (nv) are read-only and obey the constraints; `assembly` records how they
+    were found. The `plant_set` are the settings of the plant that were given beside the file. `closed_form`
+    names the explicit solution of the plant's closures that the file asks for. `switchable` names the
+    constraints that may be switched while the machine runs, `signals` are the inputs and outputs beside
+    motors and sensors, both in the order of the file. `scene` has the loose parts and grippers of the
+    simulated plant, `visuals` the shapes of bodies for drawings, `frames` are the moving frames. The hashes
+    are hex SHA-256 texts: of the interface on which both ends of the device link must agree, of the two
+    models' physics, and of everything.
     """
 
     name: str
     about: str
-    path: str
-    source_text: str
+    document: Document
     mechanism: Mechanism
     plant_mechanism: Mechanism
     joints: tuple[Limits, ...]
@@ -262,6 +262,16 @@ class Machine:
     scene: Scene | None = None
     visuals: tuple[VisualShape, ...] = ()
     frames: tuple[MovingFrame, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """The path of the machine file."""
+        return self.document.file
+
+    @property
+    def source_text(self) -> str:
+        """The text of the machine file."""
+        return self.document.text
 
     @property
     def is_constrained(self) -> bool:

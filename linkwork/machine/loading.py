@@ -87,8 +87,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
     return Machine(
         name=file.name,
         about=file.about,
-        path=document.file,
-        source_text=document.text,
+        document=document,
         mechanism=mechanism,
         plant_mechanism=plant_mechanism,
         joints=joints,
@@ -141,7 +140,7 @@ def plant_mechanism_with(machine: Machine, plant_set: Sequence[str]) -> Mechanis
 
     Raises MachineError with every problem found.
     """
-    document = with_new_keys(parse_yaml(machine.source_text, machine.path))
+    document = machine.document
     file = _checked(document.data, document)
     mechanism = _built(file, document)
     settings = [*machine.plant_set, *plant_set]
@@ -152,20 +151,26 @@ def plant_mechanism_with(machine: Machine, plant_set: Sequence[str]) -> Mechanis
 
 def given_state_of(machine: Machine) -> tuple[Floats, Floats]:
     """Return the initial q (nq) and v (nv) exactly as the file of a machine gives them."""
-    document = with_new_keys(parse_yaml(machine.source_text, machine.path))
-    return given_state(_checked(document.data, document), machine.mechanism)
+    return given_state(_checked(machine.document.data, machine.document), machine.mechanism)
 
 
 def check(source: str | Path, plant_set: Sequence[str] = ()) -> tuple[Problem, ...]:
     """Return every problem of a machine file: the errors or, where there are none, the warnings."""
+    return load_with_problems(source, plant_set)[1]
+
+
+def load_with_problems(
+    source: str | Path, plant_set: Sequence[str] = ()
+) -> tuple[Machine | None, tuple[Problem, ...]]:
+    """Return a machine and its warnings, or None and its errors; see `load`."""
     try:
         machine = load(source, plant_set)
     except MachineError as error:
-        return error.problems
+        return None, error.problems
     more = [*holding_warnings(machine)]
     for name in machine.chain.warnings:
         more += resolved(name)(machine)
-    return (*machine.warnings, *more)
+    return machine, (*machine.warnings, *more)
 
 
 def name_in(source: str | Path) -> str | None:

@@ -80,5 +80,5 @@ def _placed(error: OptionError, machine: Machine, options: Mapping[str, Any]) ->
     rest: dict[str, Any] = {"found": error.found, "allowed": error.allowed, "remedy": error.remedy}
     if error.key in options:
         return Problem("--driver-set", None, None, error.key, error.message, **rest)
-    document = parse_yaml(machine.source_text, machine.path)
+    document = machine.document
     return document.problem(("driver", "options", error.key), error.message, **rest)

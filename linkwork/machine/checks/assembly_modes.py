@@ -8,26 +8,32 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from linkwork.arrays import Floats
 from linkwork.machine.building.initial_assembly import admitted, independent
 from linkwork.machine.description import Machine
 from linkwork.machine.problems import Problem
-from linkwork.machine.yaml import parse_yaml
 from linkwork.multibody.constraints import CoordinateConstraint
+from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble_workspace
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move_by
 
 SEEDS = 24
 """Places from which other assemblies are sought."""
+_ITERATIONS = 50
+"""Newton's iterations from each of them."""
 _SAME, _TOLERANCE = 1e-4, 1e-9
 
 
 def other_assemblies(machine: Machine) -> list[Floats]:
     """Return poses (nq) with the sensors' joints where the initial pose has them, within all joints' limits.
 
-    Newton's method is begun in the initial pose with the joints without sensors turned about at random, the
-    same each time. So every pose found exists, but some may be missed.
+    Newton's method is begun in the initial pose with joints without sensors turned about at random, the same
+    each time: in turn those of each part of the machine that moves independently of the others. So every pose
+    found exists, but some may be missed.
     """
     mechanism = machine.mechanism
     if not mechanism.constraints:
@@ -43,10 +49,13 @@ def other_assemblies(machine: Machine) -> list[Floats]:
     )
     places = [mechanism.joint_index(name) for name in held]
     measured = {sensor.index for sensor in machine.sensors}
-    free = [joint for joint in range(mechanism.nv) if joint not in measured]
+    parts = _independent_parts(
+        mechanism, machine.initial_q, [joint for joint in range(mechanism.nv) if joint not in measured]
+    )
     angles = np.array(mechanism.joint_is_angle)
     rng, found = np.random.default_rng(0), list[Floats]()
-    for _ in range(SEEDS):
+    for seed in range(SEEDS if parts else 0):
+        free = parts[seed % len(parts)]
         work = wider.workspace()
         work.q[:] = machine.initial_q
         for name, place in zip(held, places, strict=True):
@@ -55,7 +64,7 @@ def other_assemblies(machine: Machine) -> list[Floats]:
         turn[free] = rng.uniform(-math.pi, math.pi, len(free)) * np.where(angles[free], 1.0, 0.1)
         move_by(wider.topology, work.q, turn, 1.0)
         with suppress(AssemblyError):
-            q = assemble_workspace(wider, work, _TOLERANCE).q.copy()
+            q = assemble_workspace(wider, work, _TOLERANCE, _ITERATIONS).q.copy()
             if _differ(machine, q, machine.initial_q, sorted(measured)) or not within_limits(machine, q):
                 continue
             if all(_differ(machine, q, other) for other in (machine.initial_q, *found)):
@@ -63,11 +72,32 @@ def other_assemblies(machine: Machine) -> list[Floats]:
     return found
 
 
+def _independent_parts(mechanism: Mechanism, q: Floats, free: Sequence[int]) -> list[list[int]]:
+    """Return the free joints (places in v) in groups, such that no constraint couples two groups.
+
+    Joints that are in no constraint are in no group.
+    """
+    if not free:
+        return []
+    work = mechanism.workspace()
+    work.q[:] = q
+    kinematics(*work.arguments)
+    constraint_rows(*work.arguments)
+    coupled = work.A[:, list(free)] != 0.0
+    count, part_of = connected_components(coupled.T.astype(float) @ coupled, directed=False)
+    held = coupled.any(axis=0)
+    parts = (
+        [joint for joint, part, on in zip(free, part_of, held, strict=True) if on and part == k]
+        for k in range(count)
+    )
+    return [part for part in parts if part]
+
+
 def assembly_warnings(machine: Machine) -> Iterator[Problem]:
     """Return a warning where the sensors fit other assemblies and the file does not say which may be."""
     if not (machine.motors and machine.sensors):
         return
-    document = parse_yaml(machine.source_text, machine.path)
+    document = machine.document
     controller = document.data.get("controller") or {}
     if "assemblies" in (controller.get("estimator") or {}):
         return

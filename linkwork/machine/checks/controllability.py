@@ -8,7 +8,6 @@ import numpy as np
 
 from linkwork.machine.description import Machine
 from linkwork.machine.problems import MachineError, Problem
-from linkwork.machine.yaml import parse_yaml
 from linkwork.multibody.constraints import RollingConstraint, VelocityConstraint
 from linkwork.protocol.laws import MOTION_LAWS, law_named
 
@@ -30,7 +29,7 @@ def for_controller(machine: Machine) -> Machine:
     if found is None:
         return machine
     path, message, remedy = found
-    document = parse_yaml(machine.source_text, machine.path)
+    document = machine.document
     raise MachineError([document.problem(path, message, of_key=True, remedy=remedy)])
 
 
@@ -158,7 +157,7 @@ def leverage_warnings(machine: Machine) -> Iterator[Problem]:
         return
     held = leverage(machine)
     if LEAST_LEVERAGE <= held < WEAK_LEVERAGE:
-        document = parse_yaml(machine.source_text, machine.path)
+        document = machine.document
         yield document.problem(
             ("motors",),
             "the motors control one of the machine's motions only weakly in the initial pose",

@@ -9,7 +9,6 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.machine.description import Machine, Motor
 from linkwork.machine.problems import Problem
-from linkwork.machine.yaml import parse_yaml
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import WORLD, Body, Joint
 
@@ -25,7 +24,7 @@ def holding_warnings(machine: Machine) -> Iterator[Problem]:
     """Return warnings about brakes that do not hold the machine where it starts, unless it damps instead."""
     if machine.plant.on_timeout == "damp":
         return
-    document = parse_yaml(machine.source_text, machine.path)
+    document = machine.document
     for motor, needed in held_efforts(machine):
         if needed <= motor.brake_effort * (1.0 + _NOTHING) or needed < _NOTHING:
             continue

@@ -7,7 +7,6 @@ from typing import Any
 
 from linkwork.machine.description import Machine
 from linkwork.machine.problems import Problem
-from linkwork.machine.yaml import parse_yaml
 
 NEARLY_SINGULAR = 1e-3
 """Singular value of the scaled rows below which small errors in dimensions become large ones in posture."""
@@ -45,7 +44,7 @@ def rank_warnings(machine: Machine) -> Iterator[Problem]:
         return
     found = machine.assembly
     least = max(NEARLY_SINGULAR, _ABOVE * found.limit)
-    yield parse_yaml(machine.source_text, machine.path).problem(
+    yield machine.document.problem(
         ("constraints",),
         "the constraints are nearly singular in the initial pose: whether the machine can move there depends "
         "on rounding or on small errors in its dimensions",
