@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,8 +50,8 @@ class SwitchedAt:
     residual: float
 
 
-def parse_switch(text: str) -> Switch:
-    """Read "grip=on@0.5". Raises ValueError."""
+def parse_switch(text: str, aliases: Mapping[str, str]) -> Switch:
+    """Read "grip=on@0.5", with the constraint's name or one of its `aliases`. Raises ValueError."""
     name, sign, rest = (part.strip() for part in text.partition("="))
     action, at, time_text = (part.strip() for part in rest.partition("@"))
     try:
@@ -62,7 +62,7 @@ def parse_switch(text: str) -> Switch:
         raise ValueError(
             f"{text}: not a switch; write NAME=on@SECONDS, NAME=off@SECONDS or NAME=hold@SECONDS"
         )
-    return Switch(name, action, time_s)
+    return Switch(aliases.get(name, name), action, time_s)
 
 
 def schedule(

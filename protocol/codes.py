@@ -41,6 +41,9 @@ PENDING_GOALS: Final = 3
 NAME_LENGTH: Final = 64
 """Longest name of a joint, coordinate, machine, owner or method, in characters."""
 
+ALIAS_LENGTH: Final = 128
+"""Longest foreign name of a joint or another part of a machine, in characters."""
+
 
 class Mode(IntEnum):
     """The mode of all motors in a command."""

@@ -24,7 +24,7 @@ from linkwork.protocol.decoding import NotDecodable, cut, decode, excerpt
 from linkwork.protocol.errors import ProtocolError, RequestError
 from linkwork.protocol.laws import REST_LAW_NAMES
 from linkwork.protocol.trajectory import Name, Number, Positive, SignalValue, Trajectory, read_trajectory
-from linkwork.protocol.validation import RequestModel, validated
+from linkwork.protocol.validation import NO_ALIASES, RequestModel, validated
 
 _HEADER_BYTES: Final = 160
 _LAST_ID: Final = 2**32 - 1
@@ -160,7 +160,7 @@ class PreloadParams(TimedParams):
 class SwitchParams(TimedParams):
     """State of a constraint that the machine file marks `switchable`."""
 
-    constraint: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)]
+    constraint: Name
     on: Switch
     """on: close it; off: open it."""
 
@@ -191,7 +191,7 @@ class GainParams(TimedParams):
 class PayloadParams(TimedParams):
     """Payload at a point, within the bounds of the machine file; none with a mass of 0."""
 
-    point: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)]
+    point: Name
     """Name of the point in the machine file."""
     mass_kg: Annotated[float, Field(strict=True, ge=0.0, allow_inf_nan=False)]
     """0: no payload."""
@@ -360,16 +360,16 @@ class RequestFrame:
     at_tick: int | None = None
     replace: bool = False
 
-    def checked_params(self) -> Any:
-        """The validated parameters, an instance of REQUESTS[method].params.
+    def checked_params(self, aliases: Mapping[str, str] = NO_ALIASES) -> Any:
+        """The validated parameters, an instance of REQUESTS[method].params; `aliases`: see `validated`.
 
         Raises RequestError with the path of the first wrong field.
         """
         if REQUESTS[self.method].bulk:
-            return read_params(self.method, self.params)
+            return read_params(self.method, self.params, aliases)
         if isinstance(self.content, RequestError):
             raise self.content
-        return check_params(self.method, self.content)
+        return check_params(self.method, self.content, aliases)
 
 
 class UnreadableRequest(RequestError):
@@ -478,15 +478,15 @@ def _tick(value: object) -> int | None:
     return value
 
 
-def read_params(method: str, raw: bytes | memoryview) -> Any:
+def read_params(method: str, raw: bytes | memoryview, aliases: Mapping[str, str] = NO_ALIASES) -> Any:
     """The validated parameters of a method: an instance of REQUESTS[method].params.
 
-    Raises RequestError with the path of the first wrong field.
+    `aliases`: see `validated`. Raises RequestError with the path of the first wrong field.
     """
     content = _decoded_or_refused(method, raw)
     if isinstance(content, RequestError):
         raise content
-    return check_params(method, content)
+    return check_params(method, content, aliases)
 
 
 def _decoded_or_refused(method: str, raw: bytes | memoryview) -> object:
@@ -499,7 +499,7 @@ def _decoded_or_refused(method: str, raw: bytes | memoryview) -> object:
         return RequestError(RequestCode.MALFORMED, text)
 
 
-def check_params(method: str, content: object) -> Any:
+def check_params(method: str, content: object, aliases: Mapping[str, str] = NO_ALIASES) -> Any:
     """As `read_params`, from plain data instead of bytes."""
     request = REQUESTS[method]
     if content is None:
@@ -511,8 +511,8 @@ def check_params(method: str, content: object) -> Any:
     if request.bulk:
         if "trajectory" not in content:
             raise RequestError(RequestCode.INVALID_PARAMS, "trajectory: field required", ["trajectory"])
-        content = {**content, "trajectory": read_trajectory(content["trajectory"])}
-    return validated(request.params, content)
+        content = {**content, "trajectory": read_trajectory(content["trajectory"], aliases=aliases)}
+    return validated(request.params, content, aliases=aliases)
 
 
 def pack_request(msgid: int, method: str, params: Mapping[str, Any]) -> bytes:

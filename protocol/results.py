@@ -607,6 +607,8 @@ class DescribeResult(TypedDict):
     """Every set of them; empty without any."""
     signals: list[DescribedSignal]
     """Inputs and outputs, in the order of the machine file."""
+    aliases: dict[str, str]
+    """Names of the machine by the foreign names that requests may use in their place."""
     laws: list[str]
     law: str
     pace: str

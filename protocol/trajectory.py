@@ -6,17 +6,18 @@ follow it. Units: rad or m per coordinate, s.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from linkwork.protocol.codes import NAME_LENGTH, TRAJECTORY_POINTS, RequestCode, ResultCode
+from linkwork.protocol.codes import ALIAS_LENGTH, NAME_LENGTH, TRAJECTORY_POINTS, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError, spelled
-from linkwork.protocol.validation import RequestModel, validated
+from linkwork.protocol.validation import NO_ALIASES, RequestModel, own_name, validated
 
 MOST_COORDINATES = 256
-Name = Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)]
+Name = Annotated[str, Field(min_length=1, max_length=ALIAS_LENGTH), BeforeValidator(own_name)]
+"""Name of a part of the machine, or an alias of it."""
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Positive = Annotated[float, Field(strict=True, gt=0.0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(strict=True, ge=0.0, allow_inf_nan=False)]
@@ -43,7 +44,7 @@ class Waypoint(RequestModel):
     positions: Numbers
     velocities: Numbers | None = None
     accelerations: Numbers | None = None
-    frame: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)] | None = Field(None, alias="in")
+    frame: Name | None = Field(None, alias="in")
     """Moving frame of the positions and their derivatives, `in` on the wire; None: the world."""
 
 
@@ -205,13 +206,18 @@ class Trajectory(RequestModel):
         return bool(self.events or self.capture or self.follow or self.until)
 
 
-def read_trajectory(content: object, path: Sequence[str | int] = ("trajectory",)) -> Trajectory:
+def read_trajectory(
+    content: object,
+    path: Sequence[str | int] = ("trajectory",),
+    aliases: Mapping[str, str] = NO_ALIASES,
+) -> Trajectory:
     """The trajectory in plain data (a map as read from YAML, JSON or MessagePack).
 
-    `path` is where `content` lies, put before the path of an error. Raises RequestError: INVALID_PARAMS for a
-    wrong type or number, INVALID_COORDINATES for names, INVALID_GOAL for parts that do not fit together.
+    `path` is where `content` lies, put before the path of an error. `aliases`: see `validated`. Raises
+    RequestError: INVALID_PARAMS for a wrong type or number, INVALID_COORDINATES for names, INVALID_GOAL for
+    parts that do not fit together.
     """
-    trajectory = validated(Trajectory, content, path)
+    trajectory = validated(Trajectory, content, path, aliases)
     if (trajectory.points is None) == (trajectory.curve is None):
         raise RequestError(ResultCode.INVALID_GOAL, "give either `points` or a `curve`", path)
     if trajectory.curve is not None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo
 
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.decoding import excerpt
@@ -21,10 +21,26 @@ class RequestModel(BaseModel):
 P = TypeVar("P", bound=BaseModel)
 
 
-def validated(model: type[P], content: object, path: Sequence[str | int] = ()) -> P:
-    """The model read from plain data. Raises RequestError (INVALID_PARAMS) with the wrong field's path."""
+NO_ALIASES: Final[Mapping[str, str]] = {}
+
+
+def own_name(value: object, info: ValidationInfo) -> object:
+    """Return the machine's name for an alias of it (`validated`); anything else as it is."""
+    return info.context.get(value, value) if info.context and isinstance(value, str) else value
+
+
+def validated(
+    model: type[P],
+    content: object,
+    path: Sequence[str | int] = (),
+    aliases: Mapping[str, str] = NO_ALIASES,
+) -> P:
+    """The model read from plain data; `aliases`: names that its fields of type `Name` accept for others.
+
+    Raises RequestError (INVALID_PARAMS) with the wrong field's path.
+    """
     try:
-        return model.model_validate(content)
+        return model.model_validate(content, context=aliases)
     except ValidationError as error:
         found = error.errors(include_url=False)
         first = found[0]

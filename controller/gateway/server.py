@@ -128,7 +128,7 @@ class Server:
         except Exception as error:
             self._defect("a request", error)
             return
-        call = Call(server, peer, request, server.sender)
+        call = Call(server, peer, request, server.sender, gateway.machine.aliases)
         try:
             call.check_role()
             if call.owner:

@@ -114,7 +114,7 @@ def plan(
     if method == "rewalk" and running is not None:
         return _retimed(machine, rewalk(machine, running), running.goal, keep_speed=True)
     known = isinstance(params, MoveParams | SendParams | AppendParams | SpeedParams)
-    model = params if known else check_params(method, params)
+    model = params if known else check_params(method, params, machine.aliases)
     begin: GoalBegin = Fresh()
     if isinstance(model, SpeedParams):
         if running is None:
@@ -200,7 +200,7 @@ def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
 
     Raises RequestError where there is no path to walk: INVALID_PARAMS, INVALID_GOAL, INVALID_COORDINATES.
     """
-    model = params if isinstance(params, CheckParams) else check_params("check", params)
+    model = params if isinstance(params, CheckParams) else check_params("check", params, machine.aliases)
     path = _trajectory(model.trajectory, machine, start)
     given = model.trajectory
     points = given.points

@@ -126,7 +126,7 @@ def _result(sets: Sets, job: PlanJob, keep: Store, read: Words) -> PlanResult:
         text = f"the controller cannot run the machine under the constraints that hold: {under}"
         raise RequestError(RequestCode.UNSUPPORTED, text)
     machine = loaded(under, job.start.payloads)
-    start, params = Start.from_message(machine, job.start), _params(job)
+    start, params = Start.from_message(machine, job.start), _params(job, machine.aliases)
     if job.method == "check":
         return Verdict(judge(params, machine, start))
     running = None if before is None else GoalInMotion.from_message(machine, before, read, job.start.time_s)
@@ -136,13 +136,13 @@ def _result(sets: Sets, job: PlanJob, keep: Store, read: Words) -> PlanResult:
     return made.in_slot(job.slot)
 
 
-def _params(job: PlanJob) -> Any:
+def _params(job: PlanJob, aliases: Mapping[str, str]) -> Any:
     if job.method == REWALK:
         return None
     if job.method not in PLANNED:
         text = f"the planner plans {', '.join(PLANNED)}, not {job.method!r}"
         raise RequestError(RequestCode.UNSUPPORTED, text)
-    return read_params(job.method, job.params)
+    return read_params(job.method, job.params, aliases)
 
 
 def _write(fd: int, data: bytes) -> None:

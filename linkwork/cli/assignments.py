@@ -20,16 +20,22 @@ def read_assignments(
     Raises Misuse, with the names there are.
     """
     angles = {each["name"]: each["unit"] == "rad" for each in described["coordinates"]}
-    return read_values(texts, described["machine"], angles, speeds=speeds)
+    return read_values(texts, described["machine"], angles, described["aliases"], speeds=speeds)
 
 
 def read_values(
-    texts: Sequence[str], machine: str, angles: Mapping[str, bool], *, speeds: bool = False
+    texts: Sequence[str],
+    machine: str,
+    angles: Mapping[str, bool],
+    aliases: Mapping[str, str],
+    *,
+    speeds: bool = False,
 ) -> dict[str, float]:
-    """The same for coordinates of a machine that are known by name: whether each is an angle."""
-    from linkwork.machine.units import choices, keys_of
+    """The same for coordinates of a machine that are known by name, or by alias: whether each is an angle."""
+    from linkwork.machine.units import choices, keys_of, with_aliases
 
-    keys = {key: found for key, found in keys_of(angles, speeds=speeds).items() if found.is_speed == speeds}
+    whole = keys_of(with_aliases(angles, aliases), speeds=speeds)
+    keys = {key: found for key, found in whole.items() if found.is_speed == speeds}
     found: dict[str, float] = {}
     for text in texts:
         key, sign, written = (part.strip() for part in text.partition("="))
@@ -38,11 +44,10 @@ def read_values(
                 f"{text!r} is not an assignment; write NAME=VALUE, such as"
                 f" {next(iter(keys), 'shoulder_deg')}=0.1"
             )
-        if key in angles:
-            name, factor = key, 1.0
-        elif key in keys:
-            name, factor = keys[key].name, keys[key].factor
-        else:
+        name, factor = aliases.get(key, key), 1.0
+        if name not in angles and key in keys:
+            name, factor = aliases.get(keys[key].name, keys[key].name), keys[key].factor
+        if name not in angles:
             allowed, remedy = choices(key, angles, speeds=speeds)
             raise Misuse(
                 f"{key!r} is not a coordinate of {machine}; there are {', '.join(angles)}; "

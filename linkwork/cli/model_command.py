@@ -80,7 +80,7 @@ def _list_assemblies(machine: Machine, texts: list[str], as_json: bool) -> None:
     known = {
         name: is_angle for name, is_angle in angles.items() if name in machine.mechanism.coordinate_names
     }
-    given = read_values(texts, machine.name, known)
+    given = read_values(texts, machine.name, known, machine.aliases)
     try:
         found = assembly_modes(machine, given)
     except ValuesDepend as error:

@@ -78,7 +78,7 @@ class SimulateOptions:
                 self.stabilisation,
                 self.track,
                 ReactionRequest(self.reactions, self.constraint_efforts, self.reactions_at),
-                [parse_switch(text) for text in self.switches],
+                [parse_switch(text, machine.aliases) for text in self.switches],
                 self.rtol,
                 self.atol,
                 self.gamma,

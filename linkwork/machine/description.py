@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -226,9 +227,9 @@ class Machine:
     names the explicit solution of the plant's closures that the file asks for. `switchable` names the
     constraints that may be switched while the machine runs, `signals` are the inputs and outputs beside
     motors and sensors, both in the order of the file. `scene` has the loose parts and grippers of the
-    simulated plant, `visuals` the shapes of bodies for drawings, `frames` are the moving frames. The hashes
-    are hex SHA-256 texts: of the interface on which both ends of the device link must agree, of the two
-    models' physics, and of everything.
+    simulated plant, `visuals` the shapes of bodies for drawings, `frames` are the moving frames. `aliases`
+    has the machine's names by their foreign names. The hashes are hex SHA-256 texts: of the interface on
+    which both ends of the device link must agree, of the two models' physics, and of everything.
     """
 
     name: str
@@ -262,6 +263,7 @@ class Machine:
     scene: Scene | None = None
     visuals: tuple[VisualShape, ...] = ()
     frames: tuple[MovingFrame, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def path(self) -> str:

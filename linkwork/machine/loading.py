@@ -27,6 +27,7 @@ from linkwork.machine.building.redundant_motor_settings import effort_scales, pr
 from linkwork.machine.building.sensed_forces import force_sensors
 from linkwork.machine.catalogue import shipped, shipped_path
 from linkwork.machine.chains import resolved
+from linkwork.machine.checks.alias_names import aliases_of
 from linkwork.machine.checks.goal_coordinates import goal_coordinates
 from linkwork.machine.checks.holding import holding_warnings
 from linkwork.machine.checks.references import check_references
@@ -123,6 +124,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         scene=None if plant_file.scene is None else plant_file.scene.make(),
         visuals=tuple(shape.make(name) for name, body in file.bodies.items() for shape in body.visual),
         frames=moving_frames(file, mechanism),
+        aliases=aliases_of(file),
     )
 
 

@@ -60,7 +60,8 @@ def parse_assignment(text: str, machine: Machine) -> tuple[int, float]:
     """
     names = machine.mechanism.coordinate_names
     angles = dict(zip(names, map(bool, machine.mechanism.coordinate_is_angle), strict=True))
-    name, value = _parsed(text, angles, keys_of(angles, speeds=False), _example(angles))
+    keys = keys_of(with_aliases(angles, machine.aliases), speeds=False)
+    name, value = _parsed(text, angles, keys, _example(angles), machine.aliases)
     return names.index(name), value
 
 
@@ -71,13 +72,24 @@ def parse_speed(text: str, machine: Machine) -> tuple[str, float]:
     """
     mechanism = machine.mechanism
     angles = dict(zip(mechanism.joint_names, map(bool, mechanism.joint_is_angle), strict=True))
-    keys = {key: each for key, each in keys_of(angles, speeds=True).items() if each.is_speed}
+    whole = keys_of(with_aliases(angles, machine.aliases), speeds=True)
+    keys = {key: each for key, each in whole.items() if each.is_speed}
     first, is_angle = next(iter(angles.items()))
-    return _parsed(text, angles, keys, f"{first}_deg_s=30" if is_angle else f"{first}_m_s=0.1")
+    example = f"{first}_deg_s=30" if is_angle else f"{first}_m_s=0.1"
+    return _parsed(text, angles, keys, example, machine.aliases)
+
+
+def with_aliases(angles: Mapping[str, bool], aliases: Mapping[str, str]) -> dict[str, bool]:
+    """Return coordinates by name (is it an angle) and by the aliases that they have."""
+    return {**angles, **{alias: angles[name] for alias, name in aliases.items() if name in angles}}
 
 
 def _parsed(
-    text: str, angles: Mapping[str, bool], keys: Mapping[str, Quantity], example: str
+    text: str,
+    angles: Mapping[str, bool],
+    keys: Mapping[str, Quantity],
+    example: str,
+    aliases: Mapping[str, str],
 ) -> tuple[str, float]:
     """Read NAME_UNIT=VALUE or NAME=VALUE with one of the keys: the name, and the value in rad, m and s."""
     key, sign, number = (part.strip() for part in text.partition("="))
@@ -85,7 +97,8 @@ def _parsed(
         raise _refusal(
             text, "this is not an assignment", text, "NAME_UNIT=VALUE", f"write, for example, {example}"
         )
-    quantity = keys.get(key) or (Quantity(key, False, 1.0) if key in angles else None)
+    known = aliases.get(key, key)
+    quantity = keys.get(key) or (Quantity(known, False, 1.0) if known in angles else None)
     if quantity is None:
         raise _refusal(text, "no coordinate has this name and unit", key, *_allowed(key, angles, keys))
     try:
@@ -96,7 +109,7 @@ def _parsed(
         raise _refusal(
             text, "this is not a finite number", number, "a number", f"write, for example, {example}"
         )
-    return quantity.name, value * quantity.factor
+    return aliases.get(quantity.name, quantity.name), value * quantity.factor
 
 
 def _allowed(word: str, angles: Mapping[str, bool], keys: Mapping[str, Quantity]) -> tuple[str, str]:

@@ -84,7 +84,7 @@ def check_timeline(
     if isinstance(file, list):
         raise MachineError(file)
     naming = Naming(machine, document, hardware=hardware)
-    entries: list[FaultEntry] = file.faults
+    entries: list[FaultEntry] = [_with_own_names(each, machine) for each in file.faults]
     names: list[str] = []
     cannot: list[Problem] = []
     earlier, busy = set(given), set(taken)
@@ -109,6 +109,13 @@ def check_timeline(
     if cannot:
         raise Impossible(cannot)
     return TimeLine(file.seed, tuple(entries), tuple(names), naming.built)
+
+
+def _with_own_names(entry: FaultEntry, machine: Machine) -> FaultEntry:
+    """Return the entry with the machine's names in place of aliases."""
+    given = {key: str(getattr(entry, key, "")) for key in ("of", "other")}
+    own = {key: machine.aliases[name] for key, name in given.items() if name in machine.aliases}
+    return entry.model_copy(update=own) if own else entry
 
 
 def _made(entry: FaultEntry, index: int, taken: Collection[str]) -> str:

@@ -28,7 +28,7 @@ def with_forces(machine: Machine, forces: Mapping[str, float | str]) -> Machine:
     if not forces:
         return machine
     given = machine.plant_mechanism
-    added = [_force(given, name, value) for name, value in forces.items()]
+    added = [_force(given, machine.aliases.get(name, name), value) for name, value in forces.items()]
     try:
         mechanism = given.changed(
             coordinates=[*given.coordinates, *_more_coordinates(given, forces.values())],

@@ -34,7 +34,9 @@ class MotorEfforts:
         self._places = [motor.index for motor in machine.motors]
         self._names = [motor.joint for motor in machine.motors]
         if given is None or isinstance(given, Mapping):
-            texts = {} if given is None else _known(given, self._names)
+            aliases = machine.aliases
+            own = {} if given is None else {aliases.get(name, name): value for name, value in given.items()}
+            texts = _known(own, self._names)
         else:
             texts = dict(zip(self._names, _numbers(given, len(self._names)), strict=True))
         self._programs = [_program(name, texts.get(name, 0.0)) for name in self._names]
@@ -79,6 +81,9 @@ def parse_effort(text: str, machine: Machine) -> tuple[str, str]:
     if not (key and sign and value):
         example = next(iter(keys), "shoulder_N_m")
         raise ValueError(f"{text}: not an effort; write MOTOR=VALUE, say {example}=10")
+    for alias, name in machine.aliases.items():
+        if name in units and key in (alias, f"{alias}_{units[name]}"):
+            return name, value
     if key not in units and key not in keys:
         remedy = meant(key, [*units, *keys])
         raise ValueError(

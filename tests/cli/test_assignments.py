@@ -14,6 +14,7 @@ DESCRIBED = cast(
     {
         "machine": "arm",
         "coordinates": [{"name": "shoulder", "unit": "rad"}, {"name": "lift", "unit": "m"}],
+        "aliases": {"arm/shoulder": "shoulder"},
     },
 )
 
@@ -21,6 +22,7 @@ DESCRIBED = cast(
 def test_with_and_without_units() -> None:
     found = read_assignments(["shoulder_deg=90", "lift=0.25"], DESCRIBED)
     assert found == {"shoulder": pytest.approx(pi / 2), "lift": 0.25}
+    assert read_assignments(["arm/shoulder_deg=90"], DESCRIBED) == {"shoulder": pytest.approx(pi / 2)}
 
 
 def test_speeds() -> None:

@@ -72,7 +72,7 @@ def test_whoever_may_not_move_may_still_stop_and_look():
         ("move", {"target": [1]}, ("target",)),
         ("move", {"target": {"a": nan}}, ("target", "a")), ("move", {"target": {"a": inf}}, ("target", "a")),
         ("move", {"target": {"a": "1"}}, ("target", "a")), ("move", {"target": {"a": True}}, ("target", "a")),
-        ("move", {"target": {"x" * 65: 1}}, ("target", "x" * 65)),
+        ("move", {"target": {"x" * 129: 1}}, ("target", "x" * 129)),
         ("move", {"target": {"a": 1}, "speed": 0}, ("speed",)),
         ("move", {"target": {"a": 1}, "speed": 1.5}, ("speed",)),
         ("move", {"target": {"a": 1}, "at_tick": -1}, ("at_tick",)),

@@ -79,7 +79,7 @@ WRONG = [
     (points((1, [1, 2]), coordinates=["a", "a"]), ResultCode.INVALID_COORDINATES, ("coordinates", 1)),
     (points((1, [1, 2]), coordinates=[]), ResultCode.INVALID_COORDINATES, ("coordinates",)),
     (points((1, [1, 2]), coordinates=["a", ""]), RequestCode.INVALID_PARAMS, ("coordinates", 1)),
-    (points((1, [1, 2]), coordinates=["a", "x" * 65]), RequestCode.INVALID_PARAMS, ("coordinates", 1)),
+    (points((1, [1, 2]), coordinates=["a", "x" * 129]), RequestCode.INVALID_PARAMS, ("coordinates", 1)),
     (points((1, [1, 2]), tolerances={"c": {"path": 1}}), ResultCode.INVALID_COORDINATES, ("tolerances", "c")),
     (points((1, [1, 2]), tolerances={"a": {"path": 0}}), RequestCode.INVALID_PARAMS,
      ("tolerances", "a", "path")),

@@ -21,6 +21,8 @@ class Call:
     request: RequestFrame
     key: bytes = b""
     """Public key of the client; empty where the socket has no keys."""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Names of the machine by the aliases that requests may use."""
     answered: bool = field(default=False, init=False)
 
     @property
@@ -40,7 +42,7 @@ class Call:
 
     def params(self) -> Any:
         """The decoded, validated parameters. Raises RequestError with the path of the field."""
-        return self.request.checked_params()
+        return self.request.checked_params(self.aliases)
 
     def check_role(self) -> None:
         """Check that the client's key has the role that the method needs now. Raises RequestError."""

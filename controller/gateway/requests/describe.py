@@ -73,6 +73,7 @@ def describe(
         "switchable": list(machine.switchable),
         "constraint_sets": [_set(machine, closed, one) for closed, one in sets.items() if closed >= 0],
         "signals": [_signal(each) for each in machine.signals],
+        "aliases": dict(machine.aliases),
         "laws": [machine.controller.law, *REST_LAW_NAMES],
         "law": machine.controller.law,
         "pace": pace.value,

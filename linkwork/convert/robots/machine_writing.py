@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -20,6 +21,7 @@ from linkwork.convert.robots.robot_model import (
     SourceCoupling,
     SourceJoint,
 )
+from linkwork.machine.sections.fields import ALIAS_PATTERN, LONGEST_ALIAS, NAME_PATTERN
 
 LONGEST_NAME = 40
 _STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -33,6 +35,7 @@ class MachineNames:
 
     given: dict[str, str] = field(default_factory=dict)
     _used: set[str] = field(default_factory=lambda: {"world"})
+    _aliases: dict[str, str] = field(default_factory=dict)
 
     def of(self, kind: str, name: str) -> str:
         """Return the name for a source's element of a kind (joint, link, point, closure)."""
@@ -48,6 +51,17 @@ class MachineNames:
         self._used.add(f"{kind} {short}")
         self.given[key] = short
         return short
+
+    def alias(self, kind: str, name: str) -> list[str]:
+        """Return the key `alias` where the source's name differs and can be one."""
+        own = self.of(kind, name)
+        scope = "link" if kind == "link" else "named"
+        legal = len(name) <= LONGEST_NAME and re.fullmatch(NAME_PATTERN, name)
+        if legal or not re.fullmatch(ALIAS_PATTERN, name) or not name.isprintable():
+            return []
+        if len(name) > LONGEST_ALIAS or self._aliases.setdefault(f"{scope} {name}", own) != own:
+            return []
+        return [f"alias: {json.dumps(name, ensure_ascii=False)}"]
 
     @property
     def changed(self) -> dict[str, str]:
@@ -116,7 +130,7 @@ class MachineWriter:
 
     def _body(self, name: str) -> str:
         link = self.robot.links[name]
-        parts = [f"mass_kg: {number(link.mass)}"]
+        parts = [*self.names.alias("link", name), f"mass_kg: {number(link.mass)}"]
         if np.any(np.abs(link.com) > 1e-14):
             parts.append(f"com_m: {vector(link.com)}")
         inertia = link.inertia
@@ -138,7 +152,7 @@ class MachineWriter:
     def _joint(self, joint: SourceJoint) -> str:
         own = self.names.of("joint", joint.name)
         kinds = {"continuous": "revolute", "floating": "free"}
-        parts = [f"type: {kinds.get(joint.type, joint.type)}"]
+        parts = [*self.names.alias("joint", joint.name), f"type: {kinds.get(joint.type, joint.type)}"]
         parts += [
             f"parent: {self._link(joint.parent)}",
             f"child: {self._link(joint.child)}",
@@ -188,7 +202,8 @@ class MachineWriter:
     def _point(self, frame: FramePoint) -> str:
         at = f", at_m: {vector(frame.at)}" if np.any(np.abs(frame.at) > 1e-14) else ""
         name = self.names.of("point", frame.name)
-        return f'  {name}: {{body: {self._link(frame.link)}{at}}}  # link "{frame.name}"'
+        alias = "".join(f"{key}, " for key in self.names.alias("point", frame.name))
+        return f'  {name}: {{{alias}body: {self._link(frame.link)}{at}}}  # link "{frame.name}"'
 
     def _closure(self, closure: SourceClosure) -> str:
         own = self.names.of("closure", closure.name)
@@ -211,7 +226,8 @@ class MachineWriter:
         elif closure.type == "distance":
             more = f", distance_m: {number(closure.distance)}"
         where = f"  # {self._source('closure', closure.name, closure.line)}"
-        return f"  {own}: {{type: {closure.type}, {', '.join(ends)}{more}}}{where}"
+        parts = [*self.names.alias("closure", closure.name), f"type: {closure.type}", *ends]
+        return f"  {own}: {{{', '.join(parts)}{more}}}{where}"
 
     def _coupling(self, coupling: SourceCoupling) -> str:
         own = self.names.of("joint", coupling.joint)

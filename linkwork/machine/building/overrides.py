@@ -109,16 +109,26 @@ def settable(file: MachineFile) -> dict[str, Place]:
     """Return every name that a setting may use, and its place in the file.
 
     Joints and motors share the names of friction. A short name means the one that the file gives, and the
-    joint's where it gives neither; where it gives both, only full names are understood.
+    joint's where it gives neither; where it gives both, only full names are understood. Aliases make short
+    names, too.
     """
     places = _with_parts("gravity_m_s2", ("gravity_m_s2",))
     short: dict[str, list[tuple[bool, Place]]] = {}
+    joints = {name: row.alias for name, row in file.joints.items() if row.alias}
+    foreign = {
+        "bodies": {name: row.alias for name, row in file.bodies.items() if row.alias},
+        "joints": joints,
+        "motors": joints,
+    }
     for section, keys in _PHYSICS.items():
         for name, row in getattr(file, section).items():
             for key in _keys(row, keys):
                 for text, place in _with_parts(f"{name}.{key}", (section, name, key)).items():
                     places[f"{section}.{text}"] = place
                     short.setdefault(text, []).append((key in row.model_fields_set, place))
+                    if name in foreign.get(section, {}):
+                        text = foreign[section][name] + text[len(name) :]
+                        short.setdefault(text, []).append((key in row.model_fields_set, place))
     for text, candidates in short.items():
         given = [place for is_given, place in candidates if is_given]
         if len(given) < 2:

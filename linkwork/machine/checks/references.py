@@ -17,6 +17,7 @@ from linkwork.machine.building.dof_names import (
 )
 from linkwork.machine.building.driver_settings import check_driver
 from linkwork.machine.building.sensed_forces import check_force_sensors
+from linkwork.machine.checks.alias_names import check_aliases
 from linkwork.machine.checks.constraint_references import check_constraints
 from linkwork.machine.checks.force_element_references import check_force_elements
 from linkwork.machine.checks.scene_names import check_scene
@@ -50,6 +51,7 @@ def check_references(file: MachineFile, document: Document) -> list[Problem]:
         check_bounds,
         check_signals,
         check_scene,
+        check_aliases,
     )
     problems = [problem for rule in rules for problem in rule(file, document)]
     return sorted(problems, key=lambda problem: (problem.line or 0, problem.column or 0))

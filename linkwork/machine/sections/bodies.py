@@ -9,7 +9,18 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, model_validator
 
 from linkwork.machine.problems import shown
-from linkwork.machine.sections.fields import Name, Number, Section, Switch, Vector3, calculated, entry, wrong
+from linkwork.machine.sections.fields import (
+    Alias,
+    Name,
+    Number,
+    Section,
+    Switch,
+    Vector3,
+    alias,
+    calculated,
+    entry,
+    wrong,
+)
 from linkwork.machine.sections.visual_shapes import Visual
 
 _ELEMENTS = ("xx", "yy", "zz", "xy", "xz", "yz")
@@ -89,6 +100,7 @@ class BodySpec(Section):
     """A rigid body. Its frame lies at the joint that carries it."""
 
     about: str = entry("Description of the body", default="")
+    alias: Alias | None = alias()
     mass_kg: Number = entry("Mass", "kg", ge=0)
     com_m: Vector3 = entry("Centre of mass, in the body's frame", "m", [0.0, 0.0, 0.0])
     inertia_kg_m2: Inertia = entry("Inertia about the centre of mass, in the body's axes", "kg m²")
@@ -111,5 +123,6 @@ class PointSpec(Section):
     """A named point of a body, for task coordinates and plots."""
 
     about: str = entry("Description of the point", default="")
+    alias: Alias | None = alias()
     body: Name = entry("The body that carries the point")
     at_m: Vector3 = entry("Position of the point, in the body's frame", "m", [0.0, 0.0, 0.0])

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from linkwork.machine.sections.fields import Number, Section, Switch, entry
+from linkwork.machine.sections.fields import Alias, Number, Section, Switch, alias, entry
 
 COORDINATE_PATTERN = r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9]+)?$"
 CoordinateName = Annotated[str, Field(pattern=COORDINATE_PATTERN, max_length=60)]
@@ -22,6 +22,7 @@ class ConstraintSpec(Section):
         default=False,
     )
     about: str = entry("Description of the constraint", default="")
+    alias: Alias | None = alias()
     alpha_1_s: Number = entry("Baumgarte: damping of the residual", "1/s", 0.0, ge=0)
     beta_1_s2: Number = entry("Baumgarte: stiffness of the residual", "1/s²", 0.0, ge=0)
 

@@ -79,6 +79,18 @@ Name = Annotated[
 ]
 
 
+LONGEST_ALIAS = 128
+ALIAS_PATTERN = r"^[^\s=]([^=\n\r\t]*[^\s=])?$"
+Alias = Annotated[
+    str,
+    Field(
+        pattern=ALIAS_PATTERN,
+        max_length=LONGEST_ALIAS,
+        description="A foreign name: any characters but =, at most 128.",
+    ),
+]
+
+
 class Section(BaseModel):
     """A mapping of the file with fixed keys; a key that is not among them is an error."""
 
@@ -93,6 +105,11 @@ def entry(about: str, unit: str = "", default: Any = PydanticUndefined, **rules:
     text = f"{about} [{unit}]" if unit else about
     extra: JsonDict | None = {"unit": unit} if unit else None
     return Field(default, description=text, json_schema_extra=extra, **rules)
+
+
+def alias() -> Any:
+    """Describe the key `alias` of elements that requests and commands name."""
+    return entry("Foreign name, which requests and commands accept beside the machine's own", default=None)
 
 
 def one_of(section: Section, *keys: str, needed: bool = False) -> None:

@@ -9,7 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from linkwork.machine.sections.fields import Name, Number, Section, Switch, Vector3, entry, one_of, wrong
+from linkwork.machine.sections.fields import (
+    Alias,
+    Name,
+    Number,
+    Section,
+    Switch,
+    Vector3,
+    alias,
+    entry,
+    one_of,
+    wrong,
+)
 from linkwork.machine.sections.limits import AngleLimits, LengthLimits
 from linkwork.machine.sections.orientation import Orientation
 from linkwork.machine.sections.stops import ABOUT, AngleStopSpec, LengthStopSpec, refuse_without_limits
@@ -34,6 +45,7 @@ class JointSpec(Orientation):
     """Common keys of all joints: the joined bodies and the place of the joint."""
 
     about: str = entry("Description of the joint", default="")
+    alias: Alias | None = alias()
     parent: Name = entry("The body, or `world` for the ground, that carries the joint")
     child: Name = entry("The body that the joint carries")
     at_m: Vector3 = entry("Place of the child's frame, in the parent's frame", "m", [0.0, 0.0, 0.0])

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import PlainValidator, WithJsonSchema, model_validator
 
 from linkwork.machine.problems import shown
-from linkwork.machine.sections.fields import Number, Range, Section, entry, wrong
+from linkwork.machine.sections.fields import Alias, Number, Range, Section, alias, entry, wrong
 from linkwork.machine.signal_values import KEEP, Signal, SignalValueError
 
 _REACTIONS = ("on_fault", "on_link_loss", "on_disable")
@@ -37,6 +37,7 @@ class SignalSpec(Section):
         "output: the controller sets it; input: the device reports it"
     )
     about: str = entry("Description of the signal", default="")
+    alias: Alias | None = alias()
     unit: str = entry("Unit of an analog signal, for people", default="", max_length=20)
     range: Range | None = entry(
         "Smallest and largest value of an analog signal. It must be given", default=None

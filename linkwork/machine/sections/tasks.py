@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, cast
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from linkwork.machine.sections.angle_or_length import ANGLE, LENGTH, angle_or_length
-from linkwork.machine.sections.fields import Number, Section, Vector3, entry, wrong
+from linkwork.machine.sections.fields import Alias, Number, Section, Vector3, alias, entry, wrong
 from linkwork.machine.sections.joints import unit_vector
 from linkwork.machine.sections.limits import AngleLimits, LengthLimits
 from linkwork.multibody.model import Coordinate, CoordinateKind
@@ -30,6 +30,7 @@ class _TaskSpec(Section):
     """Base class of all task coordinates."""
 
     coordinate: str
+    alias: Alias | None = alias()
 
     def point(self) -> str:
         """Return the name of the point."""

@@ -158,10 +158,10 @@ def test_what_cannot_be_asked_for_with_switches(machine_of, options: dict[str, o
 
 
 def test_switches_are_read_from_text() -> None:
-    assert parse_switch("hook = hold @ 0.5") == Switch("hook", "hold", 0.5)
+    assert parse_switch("hook = hold @ 0.5", {}) == Switch("hook", "hold", 0.5)
     for text in ("hook", "hook=on", "hook=on@", "hook=up@1", "=on@1", "hook=on@nan"):
         with pytest.raises(ValueError, match="NAME=on@SECONDS"):
-            parse_switch(text)
+            parse_switch(text, {})
 
 
 def test_on_must_be_true_or_false(machine_of) -> None:
