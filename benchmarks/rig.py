@@ -27,12 +27,21 @@ from linkwork.timing.realtime import BLAS_ENVIRONMENT
 class BenchRig:
     """Both daemons, from `with` to the block's end. `plant`, `gateway`, `loop` are their process ids.
 
-    pace: device, host or lockstep. log: whether the controller keeps its log. cpu: processor for plant and
-    loop.
+    pace: device, host or lockstep. log: whether the controller keeps its log. cpu: processor of the loop, and
+    of the plant unless plant_cpu names another.
     """
 
-    def __init__(self, pace: str, *, config: str = "scara", log: bool = True, cpu: int | None = None) -> None:
-        self._pace, self._config, self._log, self._cpu = pace, config, log, cpu
+    def __init__(
+        self,
+        pace: str,
+        *,
+        config: str = "scara",
+        log: bool = True,
+        cpu: int | None = None,
+        plant_cpu: int | None = None,
+    ) -> None:
+        self._pace, self._config, self._log = pace, config, log
+        self._cpu, self._plant_cpu = cpu, cpu if plant_cpu is None else plant_cpu
         self._stack = ExitStack()
         self.plant = self.gateway = self.loop = 0
 
@@ -44,8 +53,10 @@ class BenchRig:
             self.layout: RecordLayout = layout_for(self.machine)
             self.log_folder = Path(folder, "log")
             self.log_folder.mkdir()
-            cpu = [] if self._cpu is None else ["--cpu", str(self._cpu)]
-            plant, _ = self._start(stack, "plant", self._config, "--pace", self._pace, *cpu)
+            cpu, plant_cpu = (
+                [] if each is None else ["--cpu", str(each)] for each in (self._cpu, self._plant_cpu)
+            )
+            plant, _ = self._start(stack, "plant", self._config, "--pace", self._pace, *plant_cpu)
             log = ["--log", str(self.log_folder)] if self._log else ["--no-log"]
             gateway, ready = self._start(stack, "controller", self._config, "--pace", self._pace, *log, *cpu)
             self.plant, self.gateway, self.loop = plant.pid, gateway.pid, int(ready["loop_pid"])

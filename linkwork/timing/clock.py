@@ -71,8 +71,8 @@ class Ticker:
     After `start` the first `wait` returns one period later. Every `wait` leaves:
 
     deadline_ns: the instant this tick was due, ns; start + a whole number of periods, always.
-    late_ns: how long after the instant it slept for the loop woke; more than a period where the computer
-    was late by more than one.
+    late_ns: how long after the instant it slept for the loop woke, or after `wait` was called where that
+    instant had passed; more than a period where the computer was late by more than one.
     slack_ns: rest of the previous period when `wait` was called, negative after an overrun.
     skipped: periods left out since `start`.
     """
@@ -97,27 +97,20 @@ class Ticker:
         return self.deadline_ns + self.period_ns
 
     def wait(self) -> int:
-        """Sleep until the next deadline that is still to come. Returns how many periods were missed (0 as
-        a rule).
+        """Sleep until the next deadline. Returns how many periods were missed (0 as a rule).
 
-        A period counts as missed when its deadline had passed before `wait` was called, or when the
-        computer woke this thread a whole period or more too late.
+        A period is missed when it ends before this thread runs. Where the deadline has passed by less than a
+        period, `wait` returns at once: the tick begins late, and is not missed.
         """
         period = self.period_ns
         target = self.deadline_ns + period
-        slack = target - self._clock.now_ns()
-        missed = 0
-        if slack < 0:
-            missed = -(slack // period)
-            target += missed * period
-        self._clock.sleep_until_ns(target)
-        late = self._clock.now_ns() - target
-        if late >= period:
-            overslept = late // period
-            missed += overslept
-            target += overslept * period
-        self.deadline_ns = target
-        self.late_ns = late
-        self.slack_ns = slack
+        asked = self._clock.now_ns()
+        if asked < target:
+            self._clock.sleep_until_ns(target)
+        woke = self._clock.now_ns()
+        missed = (woke - target) // period
+        self.deadline_ns = target + missed * period
+        self.late_ns = woke - max(target, asked)
+        self.slack_ns = target - asked
         self.skipped += missed
         return missed

@@ -30,7 +30,7 @@ class HandClock:
     work=st.lists(st.tuples(st.integers(0, 5 * PERIOD), st.integers(0, 5 * PERIOD)), min_size=1, max_size=40),
     period=st.integers(1, 3 * PERIOD),
 )
-def test_phase_is_kept_and_nothing_is_caught_up(work: list[tuple[int, int]], period: int) -> None:
+def test_phase_is_kept_and_only_whole_periods_are_missed(work: list[tuple[int, int]], period: int) -> None:
     clock = HandClock()
     ticker = Ticker(period, clock)
     ticker.start()
@@ -39,12 +39,13 @@ def test_phase_is_kept_and_nothing_is_caught_up(work: list[tuple[int, int]], per
     for busy, overslept in work:
         clock.time += busy
         clock.overslept = [overslept]
+        sleeps = clock.now_ns() < ticker.next_ns
         missed = ticker.wait()
         number, remainder = divmod(ticker.deadline_ns - start, period)
         assert remainder == 0
         assert number == previous + 1 + missed
-        assert ticker.late_ns == overslept
-        assert ticker.deadline_ns + overslept % period == clock.now_ns()
+        assert ticker.late_ns == (overslept if sleeps else 0)
+        assert 0 <= clock.now_ns() - ticker.deadline_ns < period
         previous = number
     assert ticker.skipped == previous - len(work)
 
@@ -60,9 +61,16 @@ def test_a_tick_in_time_leaves_slack() -> None:
 
 @pytest.mark.parametrize(
     ("busy", "missed"),
-    [(PERIOD - 1, 0), (PERIOD, 0), (PERIOD + 1, 1), (2 * PERIOD, 1), (2 * PERIOD + 1, 2), (10 * PERIOD, 9)],
+    [
+        (PERIOD - 1, 0),
+        (PERIOD, 0),
+        (2 * PERIOD - 1, 0),
+        (2 * PERIOD, 1),
+        (2 * PERIOD + 1, 1),
+        (10 * PERIOD, 9),
+    ],
 )
-def test_an_overrun_skips_whole_periods(busy: int, missed: int) -> None:
+def test_an_overrun_misses_whole_periods_only(busy: int, missed: int) -> None:
     clock = HandClock()
     ticker = Ticker(PERIOD, clock)
     ticker.start()
