@@ -13,10 +13,11 @@ from linkwork.machine.signal_values import SignalValueError
 from linkwork.machine.yaml import Document
 from linkwork.multibody.expressions import ExpressionError
 from linkwork.multibody.expressions.conditions import parse_condition
+from linkwork.multibody.forces import AppliedForce, Spring
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.plant.faults.actuator_entries import ActuatorEntry, Friction, Stick
 from linkwork.plant.faults.entries import FaultEntry, condition_in
-from linkwork.plant.faults.mechanism_entries import Change, Open, Payload
+from linkwork.plant.faults.mechanism_entries import Change, Open, OtherForce, Payload, WeakSpring
 from linkwork.plant.faults.sensor_entries import Noise, SensorEntry, Swap
 from linkwork.plant.faults.signal_entries import FlickeringSignal, SignalEntry, StuckSignal
 
@@ -71,6 +72,10 @@ class Naming:
                 self.unknown(index, "of", entry.of, "body", list(bodies))
         elif isinstance(entry, Change):
             self._build(index, "set", entry.set)
+        elif isinstance(entry, WeakSpring):
+            self._spring(index, entry)
+        elif isinstance(entry, OtherForce):
+            self._force(index, entry)
 
     def _condition(self, index: int, text: str) -> None:
         known = names_of(self.machine)
@@ -169,6 +174,32 @@ class Naming:
             self.note(index, "of", f"{entry.of} has no brake", entry.of, remedy=f"give {key}")
         if self._hardware and isinstance(entry, Friction) and entry.of not in self._sensors:
             self.note(index, "of", f"the speed of {entry.of} is not measured", entry.of)
+
+    def _spring(self, index: int, entry: WeakSpring) -> None:
+        mechanism = self.machine.plant_mechanism
+        springs = [each.name for each in mechanism.elements if isinstance(each, Spring)]
+        if entry.of not in springs:
+            self.unknown(index, "of", entry.of, "spring", springs)
+            return
+        self.built[index] = mechanism.changed(
+            elements=[
+                entry.changed(each) if isinstance(each, Spring) and each.name == entry.of else each
+                for each in mechanism.elements
+            ]
+        )
+
+    def _force(self, index: int, entry: OtherForce) -> None:
+        elements = self.machine.plant_mechanism.elements
+        forces = {each.name: each.value for each in elements if isinstance(each, AppliedForce)}
+        if entry.of not in forces:
+            self.unknown(index, "of", entry.of, "force", list(forces))
+        elif isinstance(forces[entry.of], str):
+            message = "the value of this force is an expression, which cannot change"
+            self.note(
+                index, "of", message, entry.of, "a force with a number", "add a force to the machine file"
+            )
+        else:
+            self._build(index, "of", entry.settings)
 
     def _build(self, index: int, key: str, settings: Sequence[str]) -> None:
         """The mechanism as the entry wants it."""

@@ -9,12 +9,13 @@ import numpy as np
 from pydantic import Discriminator, Tag
 
 from linkwork.machine import Machine
+from linkwork.multibody.forces import AppliedForce, Spring
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.plant.faults.actuator_effects import ACTUATOR_EFFECTS
 from linkwork.plant.faults.actuator_entries import ACTUATOR
 from linkwork.plant.faults.effects import FaultEffect, Site
 from linkwork.plant.faults.entries import Clear, FaultEntry
-from linkwork.plant.faults.mechanism_entries import MECHANISM, Open
+from linkwork.plant.faults.mechanism_entries import MECHANISM, Open, OtherForce, WeakSpring
 from linkwork.plant.faults.sensor_effects import SENSOR_EFFECTS
 from linkwork.plant.faults.sensor_entries import SENSOR, Swap
 from linkwork.plant.faults.signal_effects import SIGNAL_EFFECTS
@@ -76,6 +77,13 @@ def capabilities(machine: Machine, *, hardware: bool) -> dict[str, str]:
         found |= dict.fromkeys((each.kind for each in SIGNAL), "the machine has no signals")
     elif not any(signal.is_digital for signal in machine.signals):
         found[FlickeringSignal.kind] = "the machine has no digital signal"
+    elements = machine.plant_mechanism.elements
+    if not any(isinstance(each, Spring) for each in elements):
+        found[WeakSpring.kind] = found[WeakSpring.kind] or "the machine has no spring"
+    if not any(isinstance(each, AppliedForce) and not isinstance(each.value, str) for each in elements):
+        found[OtherForce.kind] = (
+            found[OtherForce.kind] or "the machine has no force with a number as its value"
+        )
     if not machine.plant_mechanism.constraints:
         found[Open.kind] = found[Open.kind] or "the machine has no constraint to open"
     return found

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from linkwork.machine.sections.fields import Number, Vector3, entry
+from linkwork.machine.sections.fields import Number, Vector3, entry, one_of
+from linkwork.multibody.forces import Spring
 from linkwork.multibody.model import Body
 from linkwork.plant.faults.entries import FaultEntry, Named
 
@@ -63,6 +65,43 @@ def about(mass: float, arm: NDArray[np.float64]) -> NDArray[np.float64]:
     return matrix
 
 
+class WeakSpring(FaultEntry):
+    """A spring and its damper pull less; without a factor the spring is broken."""
+
+    kind: ClassVar[str] = "mechanism.spring"
+    hardware: ClassVar[str] = _SIMULATED
+    mechanism: Literal["spring"]
+    of: Named = entry("The spring")
+    factor: Number = entry("Factor of its whole pull; 0: it is broken", default=0.0, ge=0, le=1)
+
+    def changed(self, spring: Spring) -> Spring:
+        """Return the spring with the factor in its stiffness, damping, preload and progressive term."""
+        keys = ("stiffness", "damping", "preload", "progressive")
+        return replace(spring, **{key: self.factor * getattr(spring, key) for key in keys})
+
+
+class OtherForce(FaultEntry):
+    """An applied force of the machine file has another value."""
+
+    kind: ClassVar[str] = "mechanism.force"
+    hardware: ClassVar[str] = _SIMULATED
+    mechanism: Literal["force"]
+    of: Named = entry("The force, of the section `forces`, whose value is a number")
+    force_N: Number | None = entry("The force", "N", None)
+    torque_N_m: Number | None = entry("The torque", "N m", None)
+
+    @model_validator(mode="after")
+    def _one_value(self) -> OtherForce:
+        one_of(self, "force_N", "torque_N_m", needed=True)
+        return self
+
+    @property
+    def settings(self) -> list[str]:
+        """The new value in the words of --plant-set."""
+        key = "force_N" if self.force_N is not None else "torque_N_m"
+        return [f"forces.{self.of}.{key}={getattr(self, key)!r}"]
+
+
 class Open(FaultEntry):
     """A closure or another constraint acts no more."""
 
@@ -72,4 +111,4 @@ class Open(FaultEntry):
     of: Named = entry("The constraint")
 
 
-MECHANISM = (Change, Payload, Open)
+MECHANISM = (Change, Payload, Open, WeakSpring, OtherForce)

@@ -21,7 +21,7 @@ from linkwork.multibody.formulations.projection import (
 from linkwork.multibody.formulations.switching import SwitchRefused, switch
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.plant.faults.effects import CannotBegin, Site
-from linkwork.plant.faults.mechanism_entries import Change, Open, Payload
+from linkwork.plant.faults.mechanism_entries import Change, Open, OtherForce, Payload, WeakSpring
 from linkwork.plant.faults.simulated import Simulated
 
 CLOSED: Final = 1e-9
@@ -58,7 +58,7 @@ class _Changing(ABC):
 class Changed(_Changing):
     """Other parameters: those that differ in the mechanism as it will be."""
 
-    entry: Change | Payload
+    entry: Change | Payload | WeakSpring | OtherForce
 
     def begin(self, tick: int) -> str:  # noqa: ARG002
         """The parameters take over."""
@@ -128,4 +128,6 @@ MECHANISM_EFFECTS: dict[str, type[_Changing]] = {
     Change.kind: Changed,
     Payload.kind: Changed,
     Open.kind: Opened,
+    WeakSpring.kind: Changed,
+    OtherForce.kind: Changed,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkwork.machine import load
+from linkwork.machine import MachineError, load
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.functions import mass_matrix, point_position
 from linkwork.multibody.tree.dynamics import dynamics
@@ -102,3 +102,54 @@ def test_a_closure_opens_and_closes_where_it_can() -> None:
     assert "closed again" in second.said[-1]["text"]
     second.run(20)
     assert residual(second) < 1e-9
+
+
+def test_a_spring_breaks_for_a_while_and_the_cart_glides(slider) -> None:
+    machine = slider(
+        ("motors:", "springs:\n  coil: {joint: slide, stiffness_N_m: 50, rest_m: 0.1, preload_N: 1}\nmotors:")
+    )
+    fault = {"at_tick": 100, "for_ticks": 50, "mechanism": "spring", "of": "coil"}
+    q, v = motion(Line(machine, fault), 200)
+    glides = slice(102, 148)
+    assert np.ptp(v[glides]) < 1e-12
+    assert q[147] - q[102] == pytest.approx(v[120] * 45 * machine.plant.period_s, rel=1e-9)
+    for swings in (slice(10, 98), slice(153, 200)):
+        energy = v[swings] ** 2 + 0.5 * 50.0 * (q[swings] - 0.1) ** 2 + (q[swings] - 0.1)  # of 2 kg
+        assert np.ptp(energy) < 1e-9
+    weak, speed = motion(Line(machine, fault | {"factor": 0.5, "for_ticks": 100}), 198)
+    half = speed**2 + 0.25 * 50.0 * (weak - 0.1) ** 2 + 0.5 * (weak - 0.1)
+    assert np.ptp(half[110:190]) < 1e-9
+
+
+def test_a_force_of_the_file_acts_for_a_while(slider) -> None:
+    force = "forces:\n  push: {joint: slide, force_N: 0, plant_only: true}\nmotors:"
+    machine = slider(("motors:", force))
+    fault = {"at_tick": 50, "for_ticks": 20, "mechanism": "force", "of": "push", "force_N": 12.0}
+    _, v = motion(Line(machine, fault), 100)
+    assert v[48] == v[10] == 0.0
+    assert v[90] == pytest.approx(12.0 / 2.0 * 20 * machine.plant.period_s, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ({"mechanism": "spring", "of": "coil"}, "no spring has this name"),
+        ({"mechanism": "force", "of": "sway", "force_N": 1.0}, "an expression, which cannot change"),
+        ({"mechanism": "force", "of": "push", "torque_N_m": 1.0}, "torque_N_m"),
+        ({"mechanism": "force", "of": "push"}, "force_N or torque_N_m is missing"),
+    ],
+)
+def test_a_fault_of_a_spring_or_force_that_is_none_is_refused(slider, fault, message) -> None:
+    forces = "forces:\n  push: {joint: slide, force_N: 0}\n  sway: {joint: slide, force_N: 0*t}\nmotors:"
+    with pytest.raises(MachineError, match=message):
+        Line(slider(("motors:", forces)), fault)
+
+
+def motion(line: Line, ticks: int) -> tuple[np.ndarray, np.ndarray]:
+    """Position and speed of the cart after each tick."""
+    found = []
+    for _ in range(ticks):
+        line.run(1)
+        found.append([float(each[0]) for each in (simulated(line).work.q, simulated(line).work.v)])
+    q, v = np.array(found).T
+    return q, v
